@@ -68,7 +68,7 @@ for _, mode in ipairs({ "n", "x" }) do
     vim.api.nvim_set_keymap(
       mode,
       ("<Plug>(claude-%s-operator)"):format(name),
-      ("v:lua.require'claude-ide.command.operator'.keys('%s')"):format(name),
+      ("v:lua.require'claude-ide.command.prompts'.operator_keys('%s')"):format(name),
       {
         noremap = true,
         silent = true,

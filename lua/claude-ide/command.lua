@@ -75,7 +75,12 @@ function M.run(args)
     if not sub then
       return nil, unknown(word)
     end
-    return sub.run(vim.list_slice(words, 2), context(args))
+    local rest = vim.list_slice(words, 2)
+    if sub.choices and rest[1] and (rest[2] or not vim.list_contains(sub.choices, rest[1])) then
+      local choices = table.concat(sub.choices, ", "):gsub("(.*), ", "%1 or ")
+      return nil, ("`:Claude %s`: expected %s."):format(table.concat(words, " "), choices)
+    end
+    return sub.run(rest, context(args))
   end)
 end
 
@@ -90,7 +95,7 @@ end
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.send(args)
   guarded(function()
-    return require("claude-ide.command.server").send(context(args))
+    return require("claude-ide.command.server").send({}, context(args))
   end)
 end
 
@@ -111,15 +116,18 @@ function M.complete(lead, line, cursor)
       return sub.name
     end, require("claude-ide.command.registry"))
   elseif vim.startswith(word, "-") and (#words == 0 or vim.startswith(words[1], "-")) then
-    candidates = require("claude-ide.command.cli_flags")
-  else
-    local sub = find(words[1])
-    candidates = sub and sub.complete and sub.complete(word, vim.list_slice(words, 2)) or {}
+    words = { "open" } -- flags alone are those of the CLI
+  end
+  local sub = not candidates and find(words[1])
+  if sub and sub.complete then
+    candidates = sub.complete(word, vim.list_slice(words, 2))
+  elseif sub and not words[2] then
+    candidates = sub.choices
   end
   -- Neovim puts the chosen text in the place of `lead`, which begins after the last blank, escaped or not.
   local kept = words_of.escape(word):sub(1, -#lead - 1)
   return vim
-    .iter(candidates)
+    .iter(candidates or {})
     :filter(function(candidate)
       return vim.startswith(candidate, word)
     end)

@@ -103,11 +103,11 @@ def test_those_on_the_screen_say_how_many_more_wait(diffs):
 LABELS = """
 local labels
 vim.ui.select = function(items, options) labels = vim.tbl_map(options.format_item, items) end
-require("claude-ide.command.diffs").choose()
+require("claude-ide.command.diffs").run({})
 return labels
 """
 TEXTS = """
-require("claude-ide.command.diffs").quickfix()
+require("claude-ide.command.diffs").run({ "quickfix" })
 return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())
 """
 

@@ -193,7 +193,7 @@ end
 function M.run(words, at)
   local chats = require("claude-ide.chat")
   local place = require("claude-ide.context.place").here(folder_of(at))
-  local lines, withheld = require("claude-ide.command.range").reference(at, place.cwd)
+  local lines, withheld = require("claude-ide.command.prompts").reference(at, place.cwd)
   if withheld then
     return nil, withheld
   end
@@ -233,7 +233,7 @@ function M.complete(word, before)
       or #before == 2 and { "--resume" }
       or {}
   elseif before[1] == "--resume" or before[1] == "--fork" then
-    return #before == 1 and require("claude-ide.command.sessions").complete_id() or {}
+    return require("claude-ide.command.sessions").complete_id(word, vim.list_slice(before, 2))
   end
   return {}
 end

@@ -52,7 +52,7 @@ end
 
 ---@return boolean? ok
 ---@return string? err
-function M.choose()
+local function choose()
   local diffs = require("claude-ide.diff").list()
   if #diffs == 0 then
     require("claude-ide.ui.notice").info("No edit waits for you.")
@@ -93,7 +93,7 @@ end
 ---Lists them in the quickfix window, each file at its first change.
 ---@return boolean? ok
 ---@return string? err
-function M.quickfix()
+local function quickfix()
   local diffs, items, places, is_in_diff = require("claude-ide.diff").list(), {}, {}, false
   local sessions = names_of(diffs)
   for _, diff in ipairs(diffs) do
@@ -124,7 +124,7 @@ end
 ---@param outcome "accepted"|"rejected"
 ---@return boolean? ok
 ---@return string? err
-function M.decide_all(outcome)
+local function decide_all(outcome)
   local diff = require("claude-ide.diff")
   if diff.count() == 0 then
     return nil, "No diff waits for a decision."
@@ -134,15 +134,39 @@ function M.decide_all(outcome)
   return true
 end
 
----What may follow `:Claude diffs`.
-M.ACTIONS = {
-  next = function()
-    return require("claude-ide.diff").step(1)
-  end,
-  previous = function()
-    return require("claude-ide.diff").step(-1)
-  end,
-  quickfix = M.quickfix,
-}
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.accept(words)
+  if words[1] == "all" and not words[2] then
+    return decide_all("accepted")
+  elseif words[1] then
+    return nil, ("`:Claude accept %s`: expected all, or nothing."):format(table.concat(words, " "))
+  end
+  return require("claude-ide.diff").accept()
+end
+
+---@param _ string[]
+---@param at claude-ide.command.Context
+---@return boolean? ok
+---@return string? err
+function M.reject(_, at)
+  if at.rest == "all" then
+    return decide_all("rejected")
+  end
+  return require("claude-ide.diff").reject(nil, at.rest)
+end
+
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.run(words)
+  if not words[1] then
+    return choose()
+  elseif words[1] == "quickfix" then
+    return quickfix()
+  end
+  return require("claude-ide.diff").step(words[1] == "next" and 1 or -1)
+end
 
 return M

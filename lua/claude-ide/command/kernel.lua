@@ -1,8 +1,6 @@
 -- `:Claude kernel`: what a user does with the kernels that Claude's code runs in.
 local M = {}
 
-M.ACTIONS = { "start", "interrupt", "restart", "stop", "log" }
-
 local function say(text)
   require("claude-ide.ui.notice").info(text)
 end
@@ -53,16 +51,15 @@ local function status()
   return true
 end
 
----@param action? string
+---@param words string[]
 ---@return boolean? ok
 ---@return string? err
-function M.run(action)
+function M.run(words)
+  local action = words[1]
   if not action then
     return status()
   elseif action == "log" then
     return require("claude-ide.notebook.log").open()
-  elseif not vim.list_contains(M.ACTIONS, action) then
-    return nil, ("`:Claude kernel %s`: expected start, interrupt, restart, stop or log."):format(action)
   end
   local kernel, err = require("claude-ide.notebook").meant(action == "start")
   if not kernel then

@@ -4,19 +4,31 @@
 ---@field name string
 ---@field args? string what may follow, for the help
 ---@field doc string for the help
+---@field choices? string[] the words of which one may follow, and nothing else
 ---@field run fun(words: string[], at: claude-ide.command.Context): any, string? nil and a sentence if it failed
----@field complete? fun(word: string, before: string[]): string[]
+---@field complete? fun(word: string, before: string[]): string[] default: the choices
 
----Completes the one word that a subcommand takes.
----@return fun(word: string, before: string[]): string[]
-local function complete_one_of(words)
-  return function(_, before)
-    return #before == 0 and words or {}
+---A function of a module of this folder, which is loaded when it is called.
+local function of(module, name)
+  return function(...)
+    return require("claude-ide.command." .. module)[name](...)
   end
 end
 
-local function complete_contexts(word)
-  return require("claude-ide.command.contexts").complete(word)
+---Flags of the CLI that make sense when it runs beside an editor. Source: `claude --help`, 2.1.329.
+local CLI_FLAGS = vim.split(
+  "--add-dir --agent --allowed-tools --append-system-prompt --chrome --continue --dangerously-skip-permissions --debug "
+    .. "--disallowed-tools --effort --fork-session --from-pr --mcp-config --model --name --permission-mode --plugin-dir "
+    .. "--resume --session-id --settings --system-prompt --verbose --worktree",
+  " "
+)
+
+local function cli_flags()
+  return CLI_FLAGS
+end
+
+local function complete_all(_, before)
+  return #before == 0 and { "all" } or {}
 end
 
 ---@type claude-ide.command.Sub[]
@@ -28,9 +40,7 @@ return {
     run = function(words)
       require("claude-ide.terminal").open(words, require("claude-ide.command.chat").releasing(words))
     end,
-    complete = function()
-      return require("claude-ide.command.cli_flags")
-    end,
+    complete = cli_flags,
   },
   {
     name = "toggle",
@@ -39,9 +49,7 @@ return {
     run = function(words)
       require("claude-ide.terminal").toggle(words, require("claude-ide.command.chat").releasing(words))
     end,
-    complete = function()
-      return require("claude-ide.command.cli_flags")
-    end,
+    complete = cli_flags,
   },
   {
     name = "focus",
@@ -74,12 +82,8 @@ return {
       .. "one and say that. A range goes along. `--resume`, `--continue`, `--fork` go on with a session, the newest of this project, or a copy; "
       .. "where a chat has the session already, that one is shown. `--agent` talks to another agent, see |claude-ide-agents|. `close` ends the chat, `restart` ends it and begins it "
       .. "again where it was. See |claude-ide-chat|.",
-    run = function(words, at)
-      return require("claude-ide.command.chat").run(words, at)
-    end,
-    complete = function(word, before)
-      return require("claude-ide.command.chat").complete(word, before)
-    end,
+    run = of("chat", "run"),
+    complete = of("chat", "complete"),
   },
   {
     name = "edit",
@@ -87,38 +91,28 @@ return {
     doc = "Have Claude propose other text for the lines of the range, or for the whole file: it is shown in place and becomes "
       .. "yours when you accept it. Without words: asks for them. `cancel` takes back the edit that the cursor is in, else "
       .. "those of the file. See |claude-ide-edit|.",
-    run = function(_, at)
-      return require("claude-ide.command.edit").run(at)
-    end,
-    complete = function(word)
-      return require("claude-ide.command.contexts").complete(word, { "cancel" })
-    end,
+    run = of("prompts", "edit"),
+    complete = of("prompts", "complete_edit"),
   },
   {
     name = "ask",
     args = "[{question}]",
     doc = "Ask Claude something, about the range, and read the answer over the screen. It can read files and do nothing else. "
       .. "`q` closes it, `c` goes on as a chat. See |claude-ide-ask|.",
-    run = function(_, at)
-      return require("claude-ide.command.ask").ask(at)
-    end,
-    complete = complete_contexts,
+    run = of("prompts", "ask"),
+    complete = of("prompts", "complete"),
   },
   {
     name = "prompt",
     args = "[{text}]",
     doc = "Put words, the range and what the words name at the prompt of the CLI in the terminal, for you to send.",
-    run = function(_, at)
-      return require("claude-ide.command.ask").prompt(at)
-    end,
-    complete = complete_contexts,
+    run = of("prompts", "prompt"),
+    complete = of("prompts", "complete"),
   },
   {
     name = "connect",
     doc = "Start the server and say where it listens and who is connected.",
-    run = function()
-      return require("claude-ide.command.server").connect()
-    end,
+    run = of("server", "connect"),
   },
   {
     name = "disconnect",
@@ -126,24 +120,13 @@ return {
     doc = "Disconnect Claude and stop the server; or disconnect only the CLI of that name, which is its session's title, else "
       .. "its folder. A CLI does not come back by itself after that: `/ide` in it connects it again. Its question about "
       .. "an edit that waits stays in its terminal.",
-    run = function(words)
-      return require("claude-ide.command.disconnect").run(words)
-    end,
-    complete = function(_, before)
-      return require("claude-ide.command.disconnect").complete(before)
-    end,
+    run = of("server", "disconnect"),
+    complete = of("server", "complete_disconnect"),
   },
   {
     name = "restart",
     doc = "Stop the server and start it with the options as they now are. Port and token stay the same.",
-    run = function()
-      local info, err = require("claude-ide.server").restart()
-      if not info then
-        return nil, err
-      end
-      require("claude-ide.ui.notice").info(require("claude-ide.command.status").connection(info))
-      return true
-    end,
+    run = of("server", "restart"),
   },
   {
     name = "status",
@@ -156,36 +139,23 @@ return {
   {
     name = "send",
     doc = "As |:ClaudeSend|.",
-    run = function(_, at)
-      return require("claude-ide.command.server").send(at)
-    end,
+    run = of("server", "send"),
   },
   {
     name = "add",
     args = "{file}... | {file} {first} [{last}]",
     doc = "Mention files or folders to Claude, or some lines of one file. `%` is the current file. "
       .. "A blank in a name is written `\\ ` or within quotes.",
-    run = function(words)
-      return require("claude-ide.command.add").run(words)
-    end,
-    complete = function(word)
-      return require("claude-ide.command.add").complete(word)
-    end,
+    run = of("add", "run"),
+    complete = of("add", "complete"),
   },
   {
     name = "accept",
     args = "[all]",
     doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest; or all that wait. One that "
       .. "you have not seen yet is shown instead. A changeset, of several files, is one edit, see |claude-ide-changeset|.",
-    run = function(words)
-      if words[1] == "all" and not words[2] then
-        return require("claude-ide.command.diffs").decide_all("accepted")
-      elseif words[1] then
-        return nil, ("`:Claude accept %s`: expected all, or nothing."):format(table.concat(words, " "))
-      end
-      return require("claude-ide.diff").accept()
-    end,
-    complete = complete_one_of({ "all" }),
+    run = of("diffs", "accept"),
+    complete = complete_all,
   },
   {
     name = "reject",
@@ -194,44 +164,26 @@ return {
       .. "other text says why. The reason becomes Claude's next prompt, word for word, as soon as it has broken "
       .. "off, if that CLI runs in the terminal of `:Claude`. Where it runs in another terminal, or you have begun to type at "
       .. "its prompt, your words are put into the clipboard, else the unnamed register.",
-    run = function(_, at)
-      if at.rest == "all" then
-        return require("claude-ide.command.diffs").decide_all("rejected")
-      end
-      return require("claude-ide.diff").reject(nil, at.rest)
-    end,
-    complete = complete_one_of({ "all" }),
+    run = of("diffs", "reject"),
+    complete = complete_all,
   },
   {
     name = "diffs",
     args = "[next | previous | quickfix]",
     doc = "Choose one of the proposed edits and go to it; or go from one to the next; or list them in the quickfix window, "
       .. "where Enter goes to one.",
-    run = function(words)
-      local diffs = require("claude-ide.command.diffs")
-      if not words[1] then
-        return diffs.choose()
-      end
-      local action = diffs.ACTIONS[words[1]]
-      if not action then
-        return nil, ("`:Claude diffs %s`: expected next, previous or quickfix."):format(words[1])
-      end
-      return action()
-    end,
-    complete = complete_one_of({ "next", "previous", "quickfix" }),
+    choices = { "next", "previous", "quickfix" },
+    run = of("diffs", "run"),
   },
   {
     name = "review",
     args = "[turn | session | all]",
     doc = "Show the files that Claude has changed, each beside what it was: what you have not reviewed yet, or what the last "
       .. "turn, the session, or every session of this Neovim changed. Keep or undo each change, see |claude-ide-review|.",
+    choices = { "turn", "session", "all" },
     run = function(words)
-      if words[1] and not vim.tbl_contains({ "turn", "session", "all" }, words[1]) then
-        return nil, ("`:Claude review %s`: expected turn, session or all."):format(words[1])
-      end
       return require("claude-ide.review").open(words[1] --[[@as claude-ide.review.Scope?]])
     end,
-    complete = complete_one_of({ "turn", "session", "all" }),
   },
   {
     name = "undo",
@@ -247,13 +199,10 @@ return {
     doc = "Decide on a file that changed on disk while you had unsaved changes: take both where no line was changed by both, "
       .. "keep yours, take the disk's, or show both (and what was before) side by side, where `do` in yours takes a change "
       .. "of the disk's and `:w` ends it. Without an argument: choose.",
+    choices = { "merge", "mine", "theirs", "compare" },
     run = function(words)
-      if words[1] and not vim.tbl_contains({ "merge", "mine", "theirs", "compare" }, words[1]) then
-        return nil, ("`:Claude resolve %s`: expected merge, mine, theirs or compare."):format(words[1])
-      end
       return require("claude-ide.watch.conflict").resolve(words[1] --[[@as claude-ide.watch.Choice?]])
     end,
-    complete = complete_one_of({ "merge", "mine", "theirs", "compare" }),
   },
   {
     name = "sessions",
@@ -263,12 +212,8 @@ return {
       .. "they occur. Or say at once what to do, with the title, words of it, or the id or its beginning; without any: with "
       .. "the session of this transcript, or the one that you choose. `rename` gives that one a title. "
       .. "See |claude-ide-sessions|.",
-    run = function(words, at)
-      return require("claude-ide.command.sessions").run(words, at.rest)
-    end,
-    complete = function(word, before)
-      return require("claude-ide.command.sessions").complete(word, before)
-    end,
+    run = of("sessions", "run"),
+    complete = of("sessions", "complete"),
   },
   {
     name = "grep",
@@ -277,12 +222,8 @@ return {
       .. "an entry opens the transcript there. The pattern is a regular expression and ends with the line. Case counts if it "
       .. "has an upper-case letter. `-a`: all projects, `-F`: plain text, `-i`: ignore case, `-s`: case counts, `--`: the "
       .. "pattern follows. `<C-c>` in the list stops the search.",
-    run = function(_, at)
-      return require("claude-ide.command.sessions").grep(at.rest)
-    end,
-    complete = function(word)
-      return require("claude-ide.command.sessions").complete_grep(word)
-    end,
+    run = of("sessions", "grep"),
+    complete = of("sessions", "complete_grep"),
   },
   {
     name = "transcript",
@@ -290,56 +231,39 @@ return {
     doc = "Show what was said and done in a session, and follow it while it goes on: the one of the terminal or of a "
       .. "connected CLI, else the newest of this project, or the one with this id (its beginning will do). "
       .. "See |claude-ide-transcript|.",
-    run = function(words)
-      if words[2] then
-        return nil, "`:Claude transcript` takes the id of one session, or nothing."
-      end
-      require("claude-ide.transcript").open(words[1] and { id = words[1] } or nil)
-      return true
-    end,
-    complete = function(_, before)
-      return #before == 0 and require("claude-ide.command.sessions").complete_id() or {}
-    end,
+    run = of("sessions", "transcript"),
+    complete = of("sessions", "complete_id"),
   },
   {
     name = "serve",
     args = "[start | stop | url]",
     doc = "Serve sessions to a page in your browser, to read along and on a phone; or end that; or show the page's address, "
       .. "which lets one browser in, once. See |claude-ide-web|.",
-    run = function(words)
-      return require("claude-ide.command.serve").run(words)
-    end,
-    complete = function(_, before)
-      return #before == 0 and require("claude-ide.command.serve").WORDS or {}
-    end,
+    choices = { "start", "stop", "url" },
+    run = of("serve", "run"),
   },
   {
     name = "selection",
     args = "[on | off | toggle]",
     doc = "Let Claude see the current file and selection, or not. Without an argument: say which it is.",
+    choices = { "on", "off", "toggle" },
     run = function(words)
       local selection = require("claude-ide.selection")
       local actions = { on = selection.enable, off = selection.disable, toggle = selection.toggle }
-      if words[1] and not actions[words[1]] then
-        return nil, ("`:Claude selection %s`: expected on, off or toggle."):format(words[1])
-      elseif words[1] then
+      if words[1] then
         actions[words[1]]()
         require("claude-ide.statusline").refresh()
       end
       local state = selection.is_enabled() and "Claude sees the current file and selection."
         or "Claude does not see the current file and selection."
       require("claude-ide.ui.notice").info(state)
-      return true
     end,
-    complete = complete_one_of({ "on", "off", "toggle" }),
   },
   {
     name = "mcp",
     doc = "Show how another agent finds the tools of this Neovim: the line for `claude mcp add`, and the JSON. "
       .. "See |claude-ide-tools|.",
-    run = function()
-      return require("claude-ide.command.mcp").show()
-    end,
+    run = of("mcp", "show"),
   },
   {
     name = "kernel",
@@ -347,10 +271,8 @@ return {
     doc = "The Jupyter kernel that Claude's code runs in: that of the notebook in the window, else the one that ran last, else "
       .. "that of the project. `interrupt` ends what runs and keeps the variables, `restart` and `stop` forget them, `log` "
       .. "shows what ran and what came of it. Without an argument: say how things stand. See |claude-ide-notebooks|.",
-    run = function(words)
-      return require("claude-ide.command.kernel").run(words[1])
-    end,
-    complete = complete_one_of({ "start", "interrupt", "restart", "stop", "log" }),
+    choices = { "start", "interrupt", "restart", "stop", "log" },
+    run = of("kernel", "run"),
   },
   {
     name = "log",

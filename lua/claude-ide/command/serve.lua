@@ -1,17 +1,12 @@
 -- `:Claude serve`: sessions on a page, begun, ended, and where it is.
 local M = {}
 
-M.WORDS = { "start", "stop", "url" }
-
 ---@param words string[]
 ---@return boolean? ok
 ---@return string? err
 function M.run(words)
   local web = require("claude-ide.web")
   local what = words[1] or "start"
-  if words[2] or not vim.tbl_contains(M.WORDS, what) then
-    return nil, ("`:Claude serve %s`: expected start, stop or url."):format(table.concat(words, " "))
-  end
   if what == "stop" then
     if not web.stop() then
       return nil, "Sessions are not served."

@@ -1,6 +1,10 @@
--- The subcommands that are commands of their own, too: `:ClaudeConnect` and `:ClaudeSend`. Apart from the others, so that to connect
--- loads nothing but this.
+-- The subcommands about the server and its connections. `:ClaudeConnect` and `:ClaudeSend` are commands of their own, too: to
+-- connect loads nothing but this.
 local M = {}
+
+local function say(text)
+  require("claude-ide.ui.notice").info(text)
+end
 
 ---@return boolean? ok
 ---@return string? err
@@ -9,29 +13,90 @@ function M.start()
   return info and true or nil, err
 end
 
+---@param info? claude-ide.server.Info
+---@param err? string
 ---@return boolean? ok
 ---@return string? err
-function M.connect()
-  local info, err = require("claude-ide.server").start()
+local function say_where(info, err)
   if not info then
     return nil, err
   end
-  require("claude-ide.ui.notice").info(require("claude-ide.command.status").connection(info))
+  say(require("claude-ide.command.status").connection(info))
   return true
 end
 
+---@return boolean? ok
+---@return string? err
+function M.connect()
+  return say_where(require("claude-ide.server").start())
+end
+
+---@return boolean? ok
+---@return string? err
+function M.restart()
+  return say_where(require("claude-ide.server").restart())
+end
+
+---@param _ string[]
 ---@param at claude-ide.command.Context
 ---@return boolean? ok
 ---@return string? err
-function M.send(at)
+function M.send(_, at)
   local ok, err = M.start()
   if not ok then
     return nil, err
   end
+  local mention = require("claude-ide.mention")
   if at.range then
-    return require("claude-ide.mention").send_range(at.first, at.last)
+    return mention.send_range(at.first, at.last)
   end
-  return require("claude-ide.mention").from_here()
+  return mention.from_here()
+end
+
+---@return table<integer, string> names by client
+local function names()
+  local ids = vim.tbl_map(function(client)
+    return client.id
+  end, require("claude-ide.server").clients())
+  return require("claude-ide.sessions.names").of_clients(ids)
+end
+
+---All CLIs and the server, or one of several.
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.disconnect(words)
+  local server, name = require("claude-ide.server"), table.concat(words, " ")
+  if name == "" and not server.is_running() then
+    return nil, "The server does not run."
+  elseif name == "" then
+    local is_connected = #server.clients() > 0
+    server.dismiss()
+    say(
+      is_connected and "Disconnected. `/ide` in Claude connects it again after `:Claude connect`."
+        or "Disconnected."
+    )
+    return true
+  end
+  for id, other in pairs(names()) do
+    if other == name then
+      local ok, err = server.disconnect(id)
+      if ok then
+        say(("%s is disconnected. `/ide` in it connects it again."):format(name))
+      end
+      return ok, err
+    end
+  end
+  return nil, ("`:Claude disconnect %s`: no CLI of that name is connected."):format(name)
+end
+
+---@param _ string
+---@param before string[]
+---@return string[]
+function M.complete_disconnect(_, before)
+  local found = #before == 0 and vim.tbl_values(names()) or {}
+  table.sort(found)
+  return found
 end
 
 return M

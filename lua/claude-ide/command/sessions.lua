@@ -39,13 +39,14 @@ local function act(action, words)
 end
 
 ---@param words string[]
----@param text string as it was typed: a title keeps its blanks and quotes
+---@param at claude-ide.command.Context
 ---@return boolean? ok
 ---@return string? err
-function M.run(words, text)
+function M.run(words, at)
   local rest = vim.list_slice(words, 2)
   if words[1] == "rename" then
-    local title = vim.trim(text:gsub("^%s*rename%s*", "", 1))
+    -- As it was typed: a title keeps its blanks and quotes.
+    local title = vim.trim(at.rest:gsub("^%s*rename%s*", "", 1))
     rename(title ~= "" and title or nil)
   elseif vim.tbl_contains(require("claude-ide.sessions.actions").NAMES, words[1]) then
     act(words[1] --[[@as claude-ide.sessions.ActionName]], rest)
@@ -91,10 +92,24 @@ function M.complete(word, before)
     or known({}, "title")
 end
 
----The ids of the sessions of this project, for completion.
+---The ids of the sessions of this project, for completion of the first word.
+---@param _ string
+---@param before string[]
 ---@return string[]
-function M.complete_id()
-  return known({}, "id")
+function M.complete_id(_, before)
+  return #before == 0 and known({}, "id") or {}
+end
+
+---Shows a transcript.
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.transcript(words)
+  if words[2] then
+    return nil, "`:Claude transcript` takes the id of one session, or nothing."
+  end
+  require("claude-ide.transcript").open(words[1] and { id = words[1] } or nil)
+  return true
 end
 
 ---What may stand before the pattern of `:Claude grep`, as other greps spell it.
@@ -114,12 +129,13 @@ local FLAGS = {
   end,
 }
 
----@param text string as it was typed: in a pattern every character counts
+---@param _ string[]
+---@param at claude-ide.command.Context
 ---@return boolean? ok
 ---@return string? err
-function M.grep(text)
+function M.grep(_, at)
   local options = {} ---@type claude-ide.sessions.GrepOptions
-  local rest = vim.trim(text)
+  local rest = vim.trim(at.rest) -- as it was typed: in a pattern every character counts
   local word, after = rest:match("^(%-%S*)%s*(.*)$")
   while word and after and FLAGS[word] do
     FLAGS[word](options)

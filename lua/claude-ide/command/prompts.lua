@@ -1,0 +1,196 @@
+-- What is said to Claude from a command line or by an operator, about lines: `:Claude ask`, `prompt` and `edit`. The lines are those
+-- of the range, or of what is selected where it was called by `<Cmd>` from Visual mode.
+local M = {}
+
+---@param at claude-ide.command.Context
+---@return integer? first nil: none were given
+---@return integer? last
+local function lines_of(at)
+  if at.range then
+    return math.min(at.first, at.last), math.max(at.first, at.last)
+  elseif vim.api.nvim_get_mode().mode:find("^[vV\22]") then
+    local from, to = vim.fn.line("v"), vim.fn.line(".")
+    vim.cmd("normal! \27") -- sets '< and '>, as a range would have
+    return math.min(from, to), math.max(from, to)
+  end
+  return nil
+end
+
+---The lines as a context that goes along: `#lines:lua/a.lua:3-9`.
+---@param at claude-ide.command.Context
+---@param cwd string
+---@return string? reference nil: there are none, or they cannot go along
+---@return string? why they cannot
+function M.reference(at, cwd)
+  local first, last = lines_of(at)
+  if not first or not last then
+    return nil
+  end
+  local buf = vim.api.nvim_get_current_buf()
+  local name = vim.api.nvim_buf_get_name(buf)
+  if vim.bo[buf].buftype ~= "" or name ~= "" and not require("claude-ide.path").is_plain(name) then
+    return nil, "Lines of this buffer cannot be told: it is no file."
+  end
+  local withheld = require("claude-ide.context.place").withheld(buf)
+  if withheld then
+    return nil, withheld .. "."
+  end
+  return require("claude-ide.context.lines").reference(buf, first, last, cwd)
+end
+
+---Has something done with the words that were typed, or asks for them. What it then cannot be done with is given back.
+---@param typed string
+---@param prompt string
+---@param run fun(words: string): boolean?, string?
+---@return boolean? ok
+---@return string? err
+local function with_words(typed, prompt, run)
+  if typed ~= "" then
+    return run(typed)
+  end
+  vim.ui.input({ prompt = prompt }, function(text)
+    text = vim.trim(text or "")
+    local ok, err = true, nil ---@type boolean?, string?
+    if text ~= "" then
+      ok, err = run(text)
+    end
+    if not ok then
+      local why = (err or "Claude did not start"):gsub("%.$", "")
+      require("claude-ide.ui.kept_words").give_back(text, why)
+    end
+  end)
+  return true
+end
+
+---@param at claude-ide.command.Context
+---@param prompt string
+---@param say fun(text: string, place: claude-ide.context.At): boolean?, string?
+---@return boolean? ok
+---@return string? err
+local function say_about_lines(at, prompt, say)
+  local place = require("claude-ide.context.place").here(require("claude-ide.chat.program").folder())
+  local lines, withheld = M.reference(at, place.cwd)
+  if withheld then
+    return nil, withheld
+  end
+  return with_words(at.rest, prompt, function(text)
+    return say(lines and ("%s %s"):format(text, lines) or text, place)
+  end)
+end
+
+---@param _ string[]
+---@param at claude-ide.command.Context
+---@return boolean? ok
+---@return string? err
+function M.ask(_, at)
+  return say_about_lines(at, "Ask Claude: ", require("claude-ide.inline.ask").ask)
+end
+
+---@param _ string[]
+---@param at claude-ide.command.Context
+---@return boolean? ok
+---@return string? err
+function M.prompt(_, at)
+  local terminal = require("claude-ide.inline.terminal_prompt")
+  local why = terminal.problem()
+  if why then
+    return nil, why
+  end
+  return say_about_lines(at, "Put at Claude's prompt: ", terminal.put)
+end
+
+---@param typed string what is wanted
+---@param done? fun(what: string) called with what the user then said
+local function edit_lines(typed, first, last, done)
+  local buf = vim.api.nvim_get_current_buf()
+  return with_words(typed, "Edit: ", function(what)
+    if done then
+      done(what)
+    end
+    return require("claude-ide.inline.edit").start(buf, first, last, what)
+  end)
+end
+
+---@param _ string[]
+---@param at claude-ide.command.Context
+---@return boolean? ok
+---@return string? err
+function M.edit(_, at)
+  if at.rest == "cancel" and not at.range then
+    return require("claude-ide.inline.edit").cancel()
+  end
+  local first, last = lines_of(at)
+  return edit_lines(at.rest, first or 1, last or vim.api.nvim_buf_line_count(0))
+end
+
+---Completes what a prompt may name: `#…`.
+---@param word string
+---@return string[]
+function M.complete(word)
+  local cwd = require("claude-ide.chat.program").folder()
+  local items, from = require("claude-ide.context").complete(word, cwd)
+  local lead = from and word:sub(1, from - 1) or ""
+  return vim.tbl_map(function(item)
+    return lead .. item.word
+  end, items or {})
+end
+
+---@param word string
+---@return string[]
+function M.complete_edit(word)
+  return vim.list_extend(M.complete(word), { "cancel" })
+end
+
+-- Operators: a motion says which lines. `.` does it again, for the lines that its motion then covers and with the same words.
+
+---What was wanted of the last lines, for `.`.
+local last_words ---@type string?
+---Whether the operator was called by its key, not by `.`.
+local is_called = false
+
+---For an <expr> mapping.
+---@param name "edit"|"send"
+---@return string keys
+function M.operator_keys(name)
+  is_called = true
+  vim.o.operatorfunc = ("v:lua.require'claude-ide.command.prompts'.operate_%s"):format(name)
+  return "g@"
+end
+
+---@param err? string
+local function notify(ok, err)
+  if not ok and err then
+    require("claude-ide.ui.notice").error(err)
+  end
+end
+
+---@return integer first
+---@return integer last
+local function moved_over()
+  return vim.api.nvim_buf_get_mark(0, "[")[1], vim.api.nvim_buf_get_mark(0, "]")[1]
+end
+
+---'operatorfunc': an edit of these lines.
+function M.operate_edit()
+  require("claude-ide.app")
+  local first, last = moved_over()
+  local again = not is_called and last_words or ""
+  is_called = false
+  notify(edit_lines(again, first, last, function(what)
+    last_words = what
+  end))
+end
+
+---'operatorfunc': a mention of these lines.
+function M.operate_send()
+  require("claude-ide.app")
+  is_called = false
+  local first, last = moved_over()
+  local ok, err = require("claude-ide.server").start()
+  if not ok then
+    return notify(nil, err)
+  end
+  notify(require("claude-ide.mention").send_range(first, last))
+end
+
+return M
