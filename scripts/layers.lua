@@ -44,10 +44,6 @@ return {
   -- What Claude does, as its files tell.
   { "sessions.waits" },
   { "sessions.phrases", "sessions.live" },
-  -- What a tool call is called, wherever it is shown.
-  { "transcript.text" },
-  { "transcript.question" },
-  { "transcript.tool_line" },
   { "sessions" },
   -- The features.
   { "terminal", "watch" },

@@ -19,6 +19,7 @@ FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "lsp_methods",
 FUNCTIONS += ["resources_changed"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
+RENDER_FUNCTIONS = ["render_message", "render_growth", "plain_text", "plain_lines"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_release", "web_info", "web_code", "web_picture", "web_tell"]
 WEB_FUNCTIONS += ["web_hook_token"]
 AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop", "group_keep", "group_end"]
@@ -108,7 +109,7 @@ def test_says_which_argument_is_wrong(nvim):
 
 def test_exports_these_functions_and_no_others(nvim):
     exported = nvim.lua(OPEN + "return vim.tbl_keys(library)", str(LIBRARY))
-    functions = [*FUNCTIONS, *SESSION_FUNCTIONS, *WEB_FUNCTIONS, *AGENT_FUNCTIONS]
+    functions = [*FUNCTIONS, *SESSION_FUNCTIONS, *RENDER_FUNCTIONS, *WEB_FUNCTIONS, *AGENT_FUNCTIONS]
     assert sorted(exported) == sorted([*functions, "panic"])
 
 

@@ -1,4 +1,4 @@
-"""The parts of a transcript that need no window: heights of rows, cleaned text, paths in it, pieces to colour."""
+"""The parts of a transcript that need no window: heights of rows, paths in prose, pieces to colour."""
 
 import pytest
 
@@ -39,33 +39,6 @@ def test_heights_are_sums_of_what_was_set(nvim):
       end
     """)
     assert wrong is None
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x07", ["red link"]),
-        ("\x1b]8;;http://x\x07link\x1b]8;;\x07 and \x1b]8;;http://x\x1b\\more\x1b]8;;\x1b\\", ["link and more"]),
-        ("10%\r50%\r100%\nend\r\n", ["100%", "end"]),
-        ("a long line\rshort\r\r\n", ["shortg line"]),
-        ("a\x00b\x07c\x7f", ["a^@b^Gc^?"]),
-        ("tab\tstays\n\n \n", ["tab\tstays"]),
-        ("", []),
-        ("ü" * 1500, ["ü" * 1000 + " … (1.0 kB more on this line)"]),
-        ("a\u009bb", ["ab"]),
-    ],
-)
-def test_text_is_what_a_terminal_would_leave(nvim, text, lines):
-    assert nvim.lua('return require("claude-ide.transcript.text").lines(..., true)', text) == lines
-
-
-def test_a_carriage_return_in_what_was_said_takes_nothing_away(nvim):
-    assert nvim.lua('return require("claude-ide.transcript.text").lines(...)', "one\rtwo\r\nthree\r") == [
-        "one",
-        "two",
-        "three",
-    ]
-    assert nvim.lua('return require("claude-ide.transcript.text").line(...)', "one\rtwo\r") == "one^Mtwo"
 
 
 @pytest.mark.parametrize(
@@ -110,22 +83,6 @@ def test_code_in_fences_is_a_piece_of_its_own(nvim):
         [9, "fence", 1],
         [10, "py", 1],
     ]
-
-
-def test_a_call_of_any_tool_has_a_line(nvim):
-    calls = [
-        ({"name": "Bash", "input": {"command": "make  it\nnow"}, "status": "running"}, "Bash|make it now|running|"),
-        ({"name": "TodoWrite", "input": {"todos": [{"status": "completed", "content": "a"}, {"status": "in_progress",
-          "activeForm": "Doing b"}]}, "status": "done"}, "TodoWrite|1 of 2 done, now: Doing b|ok|"),
-        ({"name": "mcp__db__query", "input": {"sql": "select 1"}, "status": "failed", "start": 0, "end": 61_000},
-         "db: query|select 1|failed|61 s"),
-        ({"name": "Odd", "input": [1, 2], "status": "done", "start": 0, "end": 7_300_000}, "Odd||ok|2 h 2 min"),
-        ({"name": "Odder", "status": "done"}, "Odder||ok|"),
-        ({"name": "Read", "input": {"file_path": "/p/a/b.lua", "offset": 3}, "status": "done"}, "Read|a/b.lua|ok|"),
-    ]  # fmt: skip
-    for block, expected in calls:
-        line = nvim.lua('return require("claude-ide.transcript.tool_line").of((...), "/p")', block)
-        assert "|".join([line["name"], line["argument"], line["status"], line["duration"]]) == expected
 
 
 def test_what_a_chat_does_stays_above_it_beside_a_long_prompt(nvim):

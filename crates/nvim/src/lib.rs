@@ -35,6 +35,7 @@ use std::path::Path;
 use claude_ide_agent::Command;
 use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
 use claude_ide_session::Request;
+use claude_ide_session::render::{self, RenderRequest};
 use claude_ide_web::Told;
 use serde_json::value::RawValue;
 
@@ -70,6 +71,10 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("sessions_stop", export(sessions_stop)),
     ("session_request", export(session_request)),
     ("session_cancel", export(session_cancel)),
+    ("render_message", export(render_message)),
+    ("render_growth", export(render_growth)),
+    ("plain_text", export(plain_text)),
+    ("plain_lines", export(plain_lines)),
     ("web_start", export(web_start)),
     ("web_stop", export(web_stop)),
     ("web_release", export(web_release)),
@@ -232,6 +237,8 @@ fn status(_arguments: Arguments) -> Result<Value, Error> {
 fn sessions_start(mut arguments: Arguments) -> Result<Value, Error> {
     let options: SessionsOptions = parse("options", &arguments.bytes("options")?)?;
     let wake = arguments.async_handle("async")?;
+    // On this thread, which alone changes the environment.
+    render::look_up_time_zone();
     sessions::start(options, wake)?;
     Ok(Value::Bool(true))
 }
@@ -250,6 +257,30 @@ fn session_request(mut arguments: Arguments) -> Result<Value, Error> {
 /// `session_cancel(number)` → whether anything could still have been said of it. Closes a transcript too.
 fn session_cancel(mut arguments: Arguments) -> Result<Value, Error> {
     sessions::cancel(arguments.id("number")?).map(Value::Bool)
+}
+
+/// `render_message(request_json)` → its items, as a transcript shows them.
+fn render_message(mut arguments: Arguments) -> Result<Value, Error> {
+    let request: RenderRequest = parse("request", &arguments.bytes("request")?)?;
+    Ok(json(&render::render(&request)))
+}
+
+/// `render_growth(tail, added)` → the lines of a text that goes on, or nil: all of it has to be drawn.
+fn render_growth(mut arguments: Arguments) -> Result<Value, Error> {
+    let (tail, added) = (into_text(arguments.bytes("tail")?), into_text(arguments.bytes("added")?));
+    Ok(render::grow(&tail, &added).map_or(Value::Nil, |growth| json(&growth)))
+}
+
+/// `plain_text(text)` → the text without what moves a terminal's cursor or colours its words.
+fn plain_text(mut arguments: Arguments) -> Result<Value, Error> {
+    let text = into_text(arguments.bytes("text")?);
+    Ok(Value::Json(render::plain_text(&text).into()))
+}
+
+/// `plain_lines(text)` → its lines as a transcript shows them.
+fn plain_lines(mut arguments: Arguments) -> Result<Value, Error> {
+    let text = into_text(arguments.bytes("text")?);
+    Ok(json(&render::plain_lines(&text)))
 }
 
 /// `web_start(options_json, async)` → where sessions are served.

@@ -35,6 +35,7 @@ mod live;
 mod message;
 mod outcome;
 mod process;
+pub mod render;
 mod search;
 mod service;
 mod spoken;

@@ -10,8 +10,8 @@ use crate::json::tellable;
 use crate::message::Text;
 
 /// What the CLI recorded of a tool call.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", from = "Flat")]
 #[non_exhaustive]
 pub enum Outcome {
     /// A file was changed.
@@ -31,7 +31,8 @@ pub enum Outcome {
 }
 
 /// A change to a file. Its full texts come from [`crate::Transcript::edit_texts`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FileChange {
     /// Absolute path.
     pub path: String,
@@ -85,15 +86,68 @@ impl FileChange {
 #[serde(default, rename_all(deserialize = "camelCase"))]
 pub struct Hunk {
     /// First line before, 1-based.
+    #[serde(alias = "old_start")]
     pub old_start: u32,
     /// Number of lines before.
+    #[serde(alias = "old_lines")]
     pub old_lines: u32,
     /// First line after, 1-based.
+    #[serde(alias = "new_start")]
     pub new_start: u32,
     /// Number of lines after.
+    #[serde(alias = "new_lines")]
     pub new_lines: u32,
     /// The lines, each beginning with " ", "-" or "+".
     pub lines: Vec<String>,
+}
+
+/// An outcome as it comes back from who shows it: serde cannot keep raw JSON in an enum that is told by a field.
+#[derive(Deserialize)]
+struct Flat {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    agent: String,
+    #[serde(default)]
+    text: String,
+    bytes: Option<usize>,
+    raw: Option<Box<RawValue>>,
+    #[serde(default)]
+    path: String,
+    #[serde(default)]
+    created: bool,
+    #[serde(default)]
+    user_modified: bool,
+    #[serde(default)]
+    added: usize,
+    #[serde(default)]
+    removed: usize,
+    #[serde(default)]
+    hunks: Vec<Hunk>,
+    #[serde(default)]
+    left_out: usize,
+    #[serde(default)]
+    others: Vec<FileChange>,
+}
+
+impl From<Flat> for Outcome {
+    fn from(flat: Flat) -> Self {
+        match flat.kind.as_str() {
+            "file_change" => Self::FileChange(FileChange {
+                path: flat.path,
+                created: flat.created,
+                user_modified: flat.user_modified,
+                added: flat.added,
+                removed: flat.removed,
+                hunks: flat.hunks,
+                left_out: flat.left_out,
+                others: flat.others,
+            }),
+            "launch" => Self::Launch { agent: flat.agent },
+            "message" => Self::Message(Text { bytes: flat.bytes.unwrap_or(flat.text.len()), text: flat.text }),
+            _ => Self::Other { raw: flat.raw.unwrap_or_else(|| RawValue::NULL.to_owned()) },
+        }
+    }
 }
 
 /// A file before and after a change, in full.

@@ -7,7 +7,8 @@
 ---@field is_cut boolean something of it is left out
 ---@field private most integer lines of one
 ---@field private is_marked boolean
----@field private room claude-ide.transcript.Room
+---@field private bytes integer that may still be shown, of all texts together
+---@field private count integer lines that may be, likewise
 local AskedLines = {}
 AskedLines.__index = AskedLines
 
@@ -29,15 +30,13 @@ local MOST = {
 ---@param what_for? claude-ide.chat.AskedLines.For
 ---@return claude-ide.chat.AskedLines
 function AskedLines.new(what_for)
-  local most = what_for and MOST[what_for] or BYTES
-  local room =
-    require("claude-ide.transcript.room").new(most, what_for and math.huge --[[@as integer]] or LINES)
   return setmetatable({
     lines = {},
     is_cut = false,
     is_marked = what_for ~= "page",
     most = what_for and math.huge or LINES_OF_ONE,
-    room = room,
+    bytes = what_for and MOST[what_for] or BYTES,
+    count = what_for and math.huge or LINES,
   }, AskedLines)
 end
 
@@ -45,6 +44,67 @@ end
 ---@return string[]
 local function lines_of(text)
   return vim.split((text:gsub("\n$", "")), "\n", { plain = true })
+end
+
+---The beginning of a text: a cut does not part a character.
+---@param text string
+---@param most integer bytes
+---@return string
+local function head_of(text, most)
+  while most < #text and most > 0 and text:byte(most + 1) >= 0x80 and text:byte(most + 1) < 0xC0 do
+    most = most - 1
+  end
+  return text:sub(1, math.max(most, 0))
+end
+
+---As many lines of a text as may still be shown.
+---@private
+---@param text string
+---@return string[] lines
+---@return string? note what is left out
+function AskedLines:take(text)
+  local head = head_of(text, self.bytes)
+  local lines, left = lines_of(head), #text - #head
+  local most = math.min(self.count, self.most, #lines)
+  local over = #lines - most
+  for at = #lines, most + 1, -1 do
+    left = left > 0 and left + #lines[at] + 1 or 0
+    lines[at] = nil
+  end
+  self.bytes, self.count = self.bytes - #head, self.count - #lines
+  if left > 0 then
+    return lines, ("… %s more"):format(require("claude-ide.sessions.phrases").size(left))
+  end
+  return lines, over > 0 and ("… %d more line%s"):format(over, over == 1 and "" or "s") or nil
+end
+
+---A value that is no text, as JSON: as much of it as may still be shown.
+---@private
+---@param value any
+---@return string
+---@return boolean is_cut
+function AskedLines:json(value)
+  local left = self.bytes
+  local function part(one)
+    if type(one) == "string" then
+      local head = head_of(one, math.max(left, 0))
+      left = left - #one
+      return head
+    elseif type(one) ~= "table" then
+      return one
+    end
+    local copy, is_list = setmetatable({}, getmetatable(one)), one[1] ~= nil
+    for key, inner in (is_list and ipairs or pairs)(one) do
+      left = left - 8
+      if left <= 0 then
+        break
+      end
+      copy[key] = part(inner)
+    end
+    return copy
+  end
+  local ok, encoded = pcall(vim.json.encode, part(value))
+  return ok and encoded or tostring(value), left <= 0
 end
 
 ---@param text string
@@ -66,7 +126,7 @@ function AskedLines:add(text, group, sign)
       put(line)
     end
   end
-  local lines, note = self.room:lines(text, lines_of, self.most)
+  local lines, note = self:take(text)
   put_all(lines)
   if not note then
     return
@@ -102,14 +162,14 @@ end
 ---@param value any
 ---@param group? string
 function AskedLines:add_argument(name, value, group)
-  local shown, note = value, nil
+  local shown, is_cut = value, false
   if type(value) ~= "string" then
-    shown, note = self.room:json(value)
+    shown, is_cut = self:json(value)
   end
   self:add(name .. shown, group)
-  if note then
+  if is_cut then
     self.is_cut = true
-    self.lines[#self.lines + 1] = { note, "ClaudeTranscriptNotice" }
+    self.lines[#self.lines + 1] = { "… and more", "ClaudeTranscriptNotice" }
   end
 end
 

@@ -68,7 +68,7 @@ local function line_end(message, text)
     end
     -- The line may be what a terminal takes as a command: that is not shown.
     local line = lines:sub(from, last)
-    if require("claude-ide.transcript.text").strip(line):find("[!-~\195-\255]") then
+    if (require("claude-ide.native").plain_text(line) or line):find("[!-~\195-\255]") then
       return last - #rest
     end
     from = last + 1

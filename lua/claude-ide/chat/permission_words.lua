@@ -66,7 +66,7 @@ function M.asked(ask, what_for)
     asked:add(why, "ClaudeTranscriptDim")
   end
   if type(ask.decision_reason) == "string" then
-    local reason = require("claude-ide.transcript.text").strip(ask.decision_reason)
+    local reason = require("claude-ide.native").plain_text(ask.decision_reason) or ask.decision_reason
     asked:add("Asked because: " .. reason, "ClaudeTranscriptNotice")
   end
   if ask.tool_name == "ExitPlanMode" then

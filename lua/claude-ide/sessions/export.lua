@@ -1,12 +1,9 @@
 -- A session as a Markdown document: a new buffer that has a name and is not written yet, so that the user reads it first
--- and decides. It is made in pieces, so that a session of any size never holds Neovim up.
+-- and decides. The library writes it (`crates/session/src/render/markdown.rs`), in pieces, so that a session of any size never
+-- holds Neovim up.
 
 local M = {}
 
----Rows asked for at once, and bytes of the file behind the messages asked for at once.
-local ROWS, BYTES = 500, 128 * 1024
----Longest text of a message or a tool's result; more of it is named, not shown.
-local MAX_TEXT = 64 * 1024
 ---From this size on the buffer gets no filetype: highlighting would hold Neovim up.
 local MAX_HIGHLIGHTED = 2 * 1024 * 1024
 ---A notice tells how far it is where it takes longer than this.
@@ -16,12 +13,8 @@ local PATIENCE_MS = 1000
 ---@field summary claude-ide.sessions.Summary
 ---@field buf integer
 ---@field transcript claude-ide.sessions.Transcript
----@field rows claude-ide.sessions.Row[] known and not written yet
----@field next_row integer the first one that is not asked for
----@field previous? claude-ide.sessions.Message
----@field head integer lines above the first message
----@field from? integer when the first message began
----@field to? integer when the last one ended
+---@field cursor? claude-ide.sessions.ExportCursor
+---@field head string[] what stands above the first message
 ---@field bytes integer written so far
 ---@field told? number when the user was last told how far it is
 ---@field request claude-ide.ui.attention.Asked
@@ -64,21 +57,13 @@ local function is_wanted(export)
   return wanted
 end
 
----Puts the head down, anew where it is there already: from when to when it goes is known once all messages are.
----@param export claude-ide.sessions.Export
-local function write_head(export)
-  local lines = require("claude-ide.sessions.markdown").head(export.summary, export.from, export.to)
-  vim.api.nvim_buf_set_lines(export.buf, 0, export.head, false, lines)
-  export.head = #lines
-end
-
 ---@param export claude-ide.sessions.Export
 local function show(export)
   local buf = export.buf
   if not vim.api.nvim_buf_is_loaded(buf) then
     return
   end
-  write_head(export)
+  vim.api.nvim_buf_set_lines(buf, 0, 1, false, export.head)
   if vim.api.nvim_buf_get_lines(buf, -2, -1, false)[1] == "" then
     vim.api.nvim_buf_set_lines(buf, -2, -1, false, {})
   end
@@ -123,78 +108,27 @@ local function tell_progress(export)
   if now - export.told > PATIENCE_MS then
     export.told = now
     local total = math.max(export.transcript:info().len, 1)
-    local share = math.floor(100 * (export.next_row - #export.rows) / total)
+    local share = math.floor(100 * export.cursor.next / total)
     require("claude-ide.ui.notice").info(("Exporting: %d %%"):format(share))
   end
 end
 
----Takes so many rows off the front as are read at once.
 ---@param export claude-ide.sessions.Export
----@return integer[] ids
-local function next_batch(export)
-  local ids, bytes, taken = {}, 0, 0
-  for _, row in ipairs(export.rows) do
-    if bytes > 0 and bytes + row.bytes > BYTES then
-      break
-    end
-    taken = taken + 1
-    if require("claude-ide.sessions.markdown").is_shown(row.kind) then
-      ids[#ids + 1], bytes = row.id, bytes + row.bytes
-    end
-  end
-  export.rows = vim.list_slice(export.rows, taken + 1)
-  return ids
-end
-
-local step
-
----@param export claude-ide.sessions.Export
----@param messages claude-ide.sessions.Message[]
-local function write(export, messages)
-  local markdown = require("claude-ide.sessions.markdown")
-  local lines = {}
-  for _, message in ipairs(messages) do
-    local text = markdown.message(message, export.previous, export.summary.cwd)
-    if #text > 0 then
-      export.from = export.from or message.start
-      export.to = message["end"] or message.start or export.to
-      vim.list_extend(lines, text)
-      export.previous = message
-    end
-  end
-  append(export, lines)
-  tell_progress(export)
-  step(export)
-end
-
----@param export claude-ide.sessions.Export
-step = function(export)
-  if #export.rows == 0 then
-    export.transcript:rows(export.next_row, ROWS, function(rows, err)
-      if not is_wanted(export) then
-        return
-      elseif not rows then
-        return fail(export, err)
-      elseif #rows == 0 then
-        return finish(export)
-      end
-      export.next_row = export.next_row + #rows
-      export.rows = rows
-      step(export)
-    end)
-    return
-  end
-  local ids = next_batch(export)
-  if #ids == 0 then
-    return step(export)
-  end
-  export.transcript:messages(ids, MAX_TEXT, function(messages, err)
+local function step(export)
+  export.transcript:markdown(export.summary, export.cursor, function(piece, err)
     if not is_wanted(export) then
       return
-    elseif not messages then
+    elseif not piece then
       return fail(export, err)
     end
-    write(export, messages)
+    local is_over = piece.cursor.next == (export.cursor or { next = 0 }).next
+    export.cursor, export.head = piece.cursor, piece.head
+    if is_over then
+      return finish(export)
+    end
+    append(export, piece.lines)
+    tell_progress(export)
+    step(export)
   end)
 end
 
@@ -224,13 +158,10 @@ function M.open(summary)
         bo = { undolevels = -1, swapfile = false },
       }),
       transcript = transcript,
-      rows = {},
-      next_row = 0,
       bytes = 0,
-      head = 1,
+      head = {},
       request = request,
     }
-    write_head(export)
     begin()
   end, begin)
 end

@@ -98,7 +98,7 @@ end
 ---@param hit claude-ide.sessions.Hit
 ---@return table[] items of the quickfix list
 local function items_of(search, hit)
-  local one_line = require("claude-ide.transcript.text").one_line
+  local one_line = require("claude-ide.sessions.phrases").plain_line
   local items = {}
   local function context(text)
     text = one_line(text)

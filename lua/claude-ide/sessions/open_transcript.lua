@@ -174,6 +174,30 @@ function Transcript:message_at_line(line, done)
   return self:ask({ message_at_line = { line = line } }, done)
 end
 
+---@class claude-ide.sessions.ExportCursor how far an export has come; the library's
+---@field next integer row
+
+---@class claude-ide.sessions.MarkdownPiece
+---@field cursor claude-ide.sessions.ExportCursor
+---@field lines string[]
+---@field head string[] what stands above all of them, once this is the last one
+
+---A piece of it as Markdown.
+---@param summary claude-ide.sessions.Summary
+---@param cursor? claude-ide.sessions.ExportCursor nil: from the beginning
+---@param done claude-ide.sessions.Done<claude-ide.sessions.MarkdownPiece>
+---@return fun() cancel
+function Transcript:markdown(summary, cursor, done)
+  local about = {
+    id = summary.id,
+    title = require("claude-ide.sessions.phrases").title(summary),
+    cwd = summary.cwd,
+    branch = summary.branch,
+    model = summary.model,
+  }
+  return self:ask({ markdown = { about = about, home = vim.env.HOME, cursor = cursor } }, done)
+end
+
 ---Closes it: nothing more is heard of it, nor of what was asked.
 function Transcript:close()
   if self.closed then

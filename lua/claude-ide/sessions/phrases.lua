@@ -55,13 +55,6 @@ function M.size(bytes)
     or ("%.1f %s"):format(value, units[at])
 end
 
----The line above a piece of a unified diff.
----@param hunk claude-ide.sessions.Hunk
----@return string
-function M.hunk_header(hunk)
-  return ("@@ -%d,%d +%d,%d @@"):format(hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines)
-end
-
 ---What is waited for, after "waiting: " and after "Claude waits for your ".
 ---@type table<string, { short: string, yours: string }>
 local REASONS = {
@@ -108,6 +101,14 @@ end
 function M.one_line(text)
   -- U+0080 to U+009F are control characters too.
   return vim.trim((text:gsub("\194[\128-\159]", " "):gsub("[%c%s]+", " ")))
+end
+
+---A text that a program wrote, on one line: without what a terminal takes as commands.
+---@param text string
+---@return string
+function M.plain_line(text)
+  local plain = text:find("\27", 1, true) and require("claude-ide.native").plain_text(text) or text
+  return M.one_line(plain)
 end
 
 ---Marks that show nothing, or turn the direction of what stands beside them: U+00AD, U+061C, U+200B, U+200E, U+200F, U+202A

@@ -16,9 +16,6 @@ local M = {}
 ---Sessions, and waits of each, that are remembered.
 local MAX_SESSIONS, MAX_WAITS = 50, 500
 
----A call and the end of its wait are written down one after the other, in either order, within this time.
-local LAG_MS = 1000
-
 ---What holds a call up. A dialog that the user opened holds up none.
 ---@type table<string, boolean>
 local HOLDS_UP = { permission = true, input = true }
@@ -69,19 +66,18 @@ function M.last(id)
   return seen[id] and seen[id][#seen[id]]
 end
 
----How much of a call's time its session was seen to wait. A call that ended while it waited was not the one it waited for.
+---The waits of a session that ended after a time.
 ---@param id string
 ---@param start integer
----@param stop integer
----@return integer milliseconds
-function M.within(id, start, stop)
-  local total = 0
+---@return { [1]: integer, [2]: integer }[] waits from and to
+function M.since(id, start)
+  local waits = {}
   for _, wait in ipairs(seen[id] or {}) do
-    if wait.to - stop <= LAG_MS then
-      total = total + math.max(math.min(wait.to, stop) - math.max(wait.from, start), 0)
+    if wait.to >= start then
+      waits[#waits + 1] = { wait.from, wait.to }
     end
   end
-  return total
+  return waits
 end
 
 ---What ran is not known any more; what was seen stays true.

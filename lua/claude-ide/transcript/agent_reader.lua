@@ -90,7 +90,7 @@ end
 
 ---@param agent claude-ide.transcript.AgentView
 local function close(agent)
-  agent.open, agent.items, agent.messages, agent.rows = false, {}, {}, {}
+  agent.open, agent.messages, agent.rows = false, {}, {}
   if agent.source then
     agent.source:close()
     agent.source = nil

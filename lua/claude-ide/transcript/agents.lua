@@ -1,4 +1,4 @@
--- Subagents within the transcript of their session: which call started which, and the items of what one did.
+-- Subagents within the transcript of their session: which call started which.
 -- It is read when it is asked for (agent_reader.lua).
 
 local M = {}
@@ -15,7 +15,6 @@ local M = {}
 ---@field rows claude-ide.sessions.Row[]
 ---@field messages claude-ide.sessions.Message[]
 ---@field left_out integer messages before those
----@field items claude-ide.transcript.Item[]
 
 ---What is known of the subagent that a call started.
 ---@param view claude-ide.transcript.View
@@ -32,61 +31,55 @@ function M.of_call(view, tool_id, from)
   return nil
 end
 
----Learns of the subagents that a message started, and renders those that are open.
+---@param view claude-ide.transcript.View
+---@param tool_id string
+---@param first? integer
+---@param from? claude-ide.transcript.AgentView the subagent that made the call
+---@return claude-ide.transcript.AgentView? nil: the call started none
+local function learn(view, tool_id, first, from)
+  local agent, known = M.of_call(view, tool_id, from), view.agents[tool_id]
+  if not known and (agent or first) then
+    known = {
+      tool_id = tool_id,
+      root = from and from.root or tool_id,
+      open = false,
+      loading = false,
+      rows = {},
+      messages = {},
+      left_out = 0,
+    }
+    view.agents[tool_id] = known
+  end
+  if known then
+    known.agent, known.first = agent or known.agent, first or known.first
+  end
+  return known
+end
+
+---The subagents that a message started, and those that are shown within them, by call.
 ---@param view claude-ide.transcript.View
 ---@param message claude-ide.sessions.Message
 ---@param row? claude-ide.sessions.Row the message's
 ---@param from? claude-ide.transcript.AgentView the subagent whose message it is
-function M.find(view, message, row, from)
+---@param found? table<string, claude-ide.transcript.AgentView>
+---@return table<string, claude-ide.transcript.AgentView> found
+function M.of_message(view, message, row, from, found)
+  found = found or {}
   local call = 0
   for _, block in ipairs(message.blocks) do
     if block.type == "tool_use" and block.id then
       call = call + 1
       local tool = row and row.tools and row.tools[call]
-      local agent, first = M.of_call(view, block.id, from), tool and tool.sidechain
-      local known = view.agents[block.id]
-      if not known and (agent or first) then
-        known = {
-          tool_id = block.id,
-          root = from and from.root or block.id,
-          open = false,
-          loading = false,
-          rows = {},
-          messages = {},
-          left_out = 0,
-          items = {},
-        }
-        view.agents[block.id] = known
-      end
-      if known then
-        known.agent, known.first = agent or known.agent, first or known.first
-        if known.open then
-          M.render(view, known)
+      local agent = not found[block.id] and learn(view, block.id, tool and tool.sidechain, from)
+      if agent then
+        found[block.id] = agent
+        for at, nested in ipairs(agent.open and agent.messages or {}) do
+          M.of_message(view, nested, agent.rows[at], agent, found)
         end
       end
     end
   end
-end
-
----@param view claude-ide.transcript.View
----@param agent claude-ide.transcript.AgentView
-function M.render(view, agent)
-  local render = require("claude-ide.transcript.render")
-  agent.items = {}
-  local previous ---@type claude-ide.sessions.Row?
-  for at, message in ipairs(agent.messages) do
-    local row = agent.rows[at]
-    M.find(view, message, row, agent)
-    local context = require("claude-ide.transcript.context").of_agent(view, agent, row, previous)
-    local items = render.message(message, context)
-    for _, item in ipairs(items) do
-      item.key = ("%d:%s"):format(row.id, item.key)
-      agent.items[#agent.items + 1] = item
-    end
-    if not render.is_hidden(row) then
-      previous = row
-    end
-  end
+  return found
 end
 
 return M

@@ -54,7 +54,7 @@ end
 ---@return string
 local function beginning(message)
   for _, block in ipairs(message.blocks) do
-    local text = block.type == "text" and require("claude-ide.transcript.text").one_line(block.text or "")
+    local text = block.type == "text" and require("claude-ide.sessions.phrases").plain_line(block.text or "")
       or ""
     if text ~= "" then
       return text

@@ -20,8 +20,6 @@
 local Canvas = {}
 Canvas.__index = Canvas
 
-local items_of = require("claude-ide.transcript.items")
-
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript")
 ---What the painter puts there comes later, and anew where a text goes on.
 local colours = vim.api.nvim_create_namespace("claude-ide.transcript.colours")
@@ -29,6 +27,42 @@ Canvas.colours = colours
 
 ---Lines put into the buffer at one time, when many rows come at once.
 local PIECE = 40000
+
+---@param one claude-ide.transcript.Item
+---@param other claude-ide.transcript.Item
+---@return boolean
+local function is_same(one, other)
+  if one.key ~= other.key or #one.lines ~= #other.lines or #one.folds ~= #other.folds then
+    return false
+  end
+  for at, line in ipairs(one.lines) do
+    if line ~= other.lines[at] then
+      return false
+    end
+  end
+  return true
+end
+
+---@param items claude-ide.transcript.Item[]
+---@return integer
+local function height_of(items)
+  local height = 0
+  for _, item in ipairs(items) do
+    height = height + #item.lines
+  end
+  return height
+end
+
+---@param items claude-ide.transcript.Item[]
+---@return integer
+local function shown_of(items)
+  local hidden = 0
+  for _, item in ipairs(items) do
+    local fold = item.folds[#item.folds]
+    hidden = hidden + (fold and fold.closed and fold.last - fold.first or 0)
+  end
+  return height_of(items) - hidden
+end
 
 ---@param buf integer
 ---@return claude-ide.transcript.Canvas
@@ -158,8 +192,8 @@ function Canvas:dress(line, item)
       })
     else
       vim.api.nvim_buf_set_extmark(self.buf, namespace, row, mark.col, {
-        end_row = (mark.eol or mark.end_col < 0) and row + 1 or row,
-        end_col = (mark.eol or mark.end_col < 0) and 0 or mark.end_col,
+        end_row = mark.end_col and row or row + 1,
+        end_col = mark.end_col or 0,
         hl_group = mark.group,
         hl_eol = mark.eol,
         priority = mark.eol and 90 or 100,
@@ -229,7 +263,7 @@ function Canvas:put(row, items)
   local rendered = self.rows[row]
   local before = rendered and rendered.items or {}
   local same = 0
-  while before[same + 1] and items[same + 1] and items_of.is_same(before[same + 1], items[same + 1]) do
+  while before[same + 1] and items[same + 1] and is_same(before[same + 1], items[same + 1]) do
     same = same + 1
     before[same].open_end = items[same].open_end
     items[same] = before[same]
@@ -238,7 +272,7 @@ function Canvas:put(row, items)
   while
     #before - tail > same
     and #items - tail > same
-    and items_of.is_same(before[#before - tail], items[#items - tail])
+    and is_same(before[#before - tail], items[#items - tail])
   do
     items[#items - tail] = before[#before - tail]
     tail = tail + 1
@@ -267,9 +301,9 @@ function Canvas:put(row, items)
       self.new_folds[#self.new_folds + 1] = { row = row, item = item, closed = states[item.key] or {} }
     end
   end
-  local height = items_of.height(items)
+  local height = height_of(items)
   self.heights:set(row, height)
-  self:record(row, { items = items, height = height, shown = items_of.shown(items) })
+  self:record(row, { items = items, height = height, shown = shown_of(items) })
 end
 
 ---Lets the last item of a row, one without folds, end with other lines. What is as it was stays untouched, to the byte.

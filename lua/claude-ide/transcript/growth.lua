@@ -22,16 +22,17 @@ function M.show(view, added, bytes)
   then
     return false
   end
-  local lines, now = require("claude-ide.transcript.open_end").go_on(before, added)
-  local replaced = #item.lines - before.first
-  if not lines or #lines < replaced or before.first + #lines > source.max_lines then
+  local grown = require("claude-ide.native").render_growth(before.tail, added)
+  local lines, replaced = grown and grown.lines or {}, #item.lines - before.first
+  if not grown or #lines < replaced or before.first + #lines > source.max_lines then
     return false
   end
   canvas:edit(function()
     canvas:extend(row, before.first, lines)
   end)
   local prose = item.prose[1]
-  item.open_end, prose.count = now, #item.lines
+  item.open_end = { first = before.first + grown.first, tail = grown.tail, bytes = bytes }
+  prose.count = #item.lines
   require("claude-ide.transcript.painter").went_on(view, row, item, prose)
   require("claude-ide.transcript.loader").colour(view)
   return true

@@ -17,12 +17,6 @@ local MODULES = {
   code = function()
     return require("claude-ide.transcript.code")
   end,
-  enter = function()
-    return require("claude-ide.transcript.enter")
-  end,
-  gf = function()
-    return require("claude-ide.transcript.gf")
-  end,
   motions = function()
     return require("claude-ide.transcript.motions")
   end,
@@ -31,6 +25,9 @@ local MODULES = {
   end,
   sessions = function()
     return require("claude-ide.sessions.actions")
+  end,
+  targets = function()
+    return require("claude-ide.transcript.targets")
   end,
 }
 
@@ -67,8 +64,8 @@ end
 ---@param how "edit"|"split"|"tabedit"
 ---@return claude-ide.transcript.Key
 local function go_to_file(name, desc, how)
-  return key(name, desc, "gf", function(gf, view)
-    gf.go(view, how)
+  return key(name, desc, "targets", function(targets, view)
+    targets.go(view, how)
   end)
 end
 
@@ -128,9 +125,9 @@ M.KEYS = {
   key(
     "open",
     "an edit: show before and after; a subagent: what it did; a cut text: all of it; else open or close the fold",
-    "enter",
-    function(enter, view)
-      enter.press(view)
+    "targets",
+    function(targets, view)
+      targets.enter(view)
     end
   ),
   go_to_file("file", "go to the file of the call, or under the cursor", "edit"),

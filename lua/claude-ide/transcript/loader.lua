@@ -5,11 +5,12 @@
 local M = {}
 
 local painter = require("claude-ide.transcript.painter")
+local render = require("claude-ide.transcript.render")
 local slices = require("claude-ide.transcript.slices")
 
 ---Rows asked for at once, and bytes of the file behind the messages asked for at once.
 local ROWS, BYTES = 24, 192 * 1024
-local BEFORE = require("claude-ide.transcript.render").ROWS_BEFORE
+local BEFORE = render.ROWS_BEFORE
 ---Lines of rendered rows that are kept; and so many are rendered while nothing else is to be done, so that what Neovim does
 ---with text does it with all of a transcript that is not huge.
 M.KEPT_LINES, M.FILLED_LINES = 30000, 20000
@@ -28,23 +29,6 @@ function M.may_change(view, key, again)
   end
   mode.when_let_go(view.buf, key, again)
   return false
-end
-
----@param view claude-ide.transcript.View
----@param row integer
----@param message claude-ide.sessions.Message
----@return claude-ide.transcript.Item[]
-local function render(view, row, message)
-  require("claude-ide.transcript.agents").find(view, message, view.known[row])
-  local context = require("claude-ide.transcript.context").of_row(view, view.known, row)
-  local ok, items = pcall(require("claude-ide.transcript.render").message, message, context)
-  if ok then
-    return items
-  end
-  require("claude-ide.log").error("a message cannot be shown: %s", items)
-  local item = require("claude-ide.transcript.item").new("note", "broken")
-  item:line("  This message cannot be shown (:Claude log tells why)", "ClaudeTranscriptNotice", 2)
-  return { item }
 end
 
 local show ---@type fun(view: claude-ide.transcript.View, rows: integer[], messages: table<integer, claude-ide.sessions.Message>, from: integer)
@@ -77,7 +61,7 @@ function show(view, rows, messages, from)
       local known = view.known[row]
       local message = known and messages[known.id]
       if message and row < view.canvas.heights:len() then
-        view.canvas:put(row, render(view, row, message))
+        view.canvas:put(row, render.message(view, view.known, row, message))
         painter.want(view, row)
       end
       at = at + 1

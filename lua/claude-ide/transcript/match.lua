@@ -23,7 +23,7 @@ local KINDS =
 ---@param piece string
 ---@return string
 local function shown(piece)
-  return (require("claude-ide.transcript.text").lines("." .. piece .. ".")[1] or ".."):sub(2, -2)
+  return ((require("claude-ide.native").plain_lines("." .. piece .. ".") or {})[1] or ".."):sub(2, -2)
 end
 
 ---Whether a line is the one that was told to be beside the match.
@@ -93,9 +93,9 @@ end
 local function more_line(items)
   local first = 0
   for _, item in ipairs(items) do
-    for row, target in pairs(item.targets) do
+    for _, target in ipairs(item.targets) do
       if target.type == "more" then
-        return first + row
+        return first + target.first
       end
     end
     first = first + #item.lines

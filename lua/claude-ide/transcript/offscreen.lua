@@ -57,12 +57,8 @@ local function give(visit, messages, last)
     local known = visit.known[row]
     local message = known and messages[known.id]
     visit.at = visit.at + 1
-    local items = message
-        and require("claude-ide.transcript.render").message(
-          message,
-          require("claude-ide.transcript.context").of_row(view, visit.known, row)
-        )
-      or {}
+    local render = require("claude-ide.transcript.render").message
+    local items = message and render(view, visit.known, row, message) or {}
     if visit.visit(row, items) then
       return finish(visit, true)
     end

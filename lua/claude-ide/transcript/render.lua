@@ -1,16 +1,79 @@
--- A message as items: headings, text, thinking, tool calls, rules. Pure: tables in, lines out.
--- A message brings the empty line before it along, not one after it: calls that follow each other stand close together.
+-- Messages as items to be painted. The library draws them (`crates/session/src/render`); here is what it has to know beside them.
+-- Rows of an item count from 0.
+
+---@class claude-ide.transcript.Mark
+---@field row integer
+---@field col integer byte
+---@field end_col? integer byte; nil: to the end of the line
+---@field group string
+---@field eol? boolean colour what is right of the text, too
+---@field behind? claude-ide.transcript.Chunk[] shown behind the text instead of a colour
+
+---A text and its highlight group, as virtual text and 'foldtext' take it.
+---@class claude-ide.transcript.Chunk
+---@field [1] string
+---@field [2] string
+
+---@class claude-ide.transcript.Fold
+---@field key string names it within its item
+---@field first integer
+---@field last integer
+---@field closed boolean at first
+---@field left claude-ide.transcript.Chunk[] what its line says; the second gives way where the window is narrow
+---@field right claude-ide.transcript.Chunk[] at the right edge
+
+---Text of a language, to be coloured when there is time.
+---@class claude-ide.transcript.Prose
+---@field row integer
+---@field count integer lines
+---@field indent integer bytes before each line
+---@field language string "markdown", "prompt" (see `pieces`), or that of code
+---@field fence? claude-ide.transcript.Fence the code that it begins in, where a text goes on from another row
+---@field painted? integer pieces that are coloured
+---@field is_done? boolean all are
+---@field has_table? boolean how that is drawn depends on the windows' width
+---@field pieces? claude-ide.transcript.Pieces kept where the text may go on
+---@field mark? claude-ide.transcript.PiecesMark before the line where it does
+
+---What lines lead to: what Enter and `gf` do there. Of those that have a line the first is meant.
+---@class claude-ide.transcript.Target
+---@field type "edit"|"file"|"agent"|"more"|"branch"
+---@field first integer
+---@field last integer
+---@field tool_id? string edit, agent
+---@field path? string file
+---@field lnum? integer file
+---@field source? string more: the key of the source that has it all
+---@field message? integer more
+---@field block? integer more: which of the message's blocks, from 1
+---@field argument? string more: which of a call's, where it is no result
+---@field call? boolean agent: the line of the call that started it
+
+---Where a text may go on.
+---@class claude-ide.transcript.OpenEnd
+---@field first integer lines before the last one that has something on it
+---@field tail string the text from there on
+---@field bytes integer of all of it
+
+---@class claude-ide.transcript.Item
+---@field key string names it when its message is shown anew
+---@field kind "gap"|"heading"|"text"|"thinking"|"tool"|"note"
+---@field edit? boolean
+---@field code? string the command of a call
+---@field lines string[]
+---@field marks claude-ide.transcript.Mark[]
+---@field folds claude-ide.transcript.Fold[] inner ones before those around them
+---@field prose claude-ide.transcript.Prose[]
+---@field targets claude-ide.transcript.Target[]
+---@field open_end? claude-ide.transcript.OpenEnd where its text may go on
 
 local M = {}
 
----Rows that are for the model, not for people.
----@type table<string, boolean>
-local HIDDEN = { meta = true }
-
+---Whether a row is for the model, not for people.
 ---@param row claude-ide.sessions.Row
 ---@return boolean
 function M.is_hidden(row)
-  return HIDDEN[row.kind] == true
+  return row.kind == "meta"
 end
 
 ---How many rows before a message are looked at for the one that it follows: it may be without a heading of its own.
@@ -20,7 +83,7 @@ M.ROWS_BEFORE = 8
 ---@param known table<integer, claude-ide.sessions.Row> by number
 ---@param row integer
 ---@return claude-ide.sessions.Row?
-function M.previous(known, row)
+local function previous(known, row)
   for before = row - 1, math.max(row - M.ROWS_BEFORE, 0), -1 do
     if known[before] and not M.is_hidden(known[before]) then
       return known[before]
@@ -36,215 +99,143 @@ function M.is_prompt(kind)
   return kind == "prompt" or kind == "command"
 end
 
----@param kind string
----@param key string
----@return claude-ide.transcript.Item
-local function new(kind, key)
-  return require("claude-ide.transcript.item").new(kind, key)
-end
+---Longer texts of a call's arguments are cut before they are handed over: of a new file so much is counted.
+local MOST_TEXT = 512 * 1024
 
----@param time? integer
----@return string
-local function moment(time)
-  if not time then
-    return ""
+---The arguments of a call with long texts cut.
+---@param value any
+---@param path string
+---@param sizes table<string, integer> of these texts, by their path
+---@return any value the same one where nothing in it is long
+local function bounded(value, path, sizes)
+  if type(value) == "string" and #value > MOST_TEXT then
+    sizes[path] = #value
+    return value:sub(1, MOST_TEXT + vim.str_utf_start(value, MOST_TEXT + 1))
+  elseif type(value) ~= "table" then
+    return value
   end
-  local seconds = math.floor(time / 1000)
-  local same_day = os.date("%Y-%m-%d", seconds) == os.date("%Y-%m-%d")
-  return os.date(same_day and "%H:%M" or "%Y-%m-%d %H:%M", seconds) --[[@as string]]
-end
-
----@param who string
----@param group string
----@param context claude-ide.transcript.RowContext
----@return claude-ide.transcript.Item
-local function heading(who, group, context)
-  local item, row = new("heading", "heading"), context.row
-  local chunks = { { who, group } }
-  if row.branch then
-    local text = ("  branch %d of %d"):format(row.branch.number, #row.branch.siblings)
-    chunks[2] = { text, "ClaudeTranscriptBranch" }
-    item.targets[0] = { type = "branch" }
+  local copy ---@type table?
+  for name, inner in pairs(value) do
+    local cut = bounded(inner, ("%s/%s"):format(path, name), sizes)
+    if cut ~= inner then
+      copy = copy or vim.tbl_extend("force", {}, value)
+      copy[name] = cut
+    end
   end
-  item:chunks(chunks)
-  if group == "ClaudeTranscriptYou" then
-    item.marks[#item.marks + 1] =
-      { row = 0, col = 0, end_col = -1, group = "ClaudeTranscriptYouLine", eol = true }
-  end
-  local time = moment(row.start)
-  if time ~= "" then
-    item.marks[#item.marks + 1] =
-      { row = 0, col = 0, end_col = 0, group = "", behind = { { " " .. time, "ClaudeTranscriptTime" } } }
-  end
-  return item
-end
-
----@param text string
----@param context claude-ide.transcript.RowContext
----@return claude-ide.transcript.Item
-local function rule(text, context)
-  local item = new("heading", "rule")
-  local time = moment(context.row.start)
-  item:chunks({
-    { ("── %s%s"):format(text, time ~= "" and " · " .. time or ""), "ClaudeTranscriptRule" },
-  })
-  item.marks[#item.marks + 1] =
-    { row = 0, col = 0, end_col = 0, group = "", behind = { { ("─"):rep(300), "ClaudeTranscriptRule" } } }
-  return item
+  return copy or value
 end
 
 ---@param message claude-ide.sessions.Message
----@return string all of its text
-local function text_of(message)
-  local texts = {}
-  for _, block in ipairs(message.blocks) do
-    texts[#texts + 1] = block.type == "text" and block.text or nil
+---@return claude-ide.sessions.Block[]
+---@return table<string, integer>? sizes of texts that are cut
+local function blocks_of(message)
+  local blocks, sizes = {}, {}
+  for at, block in ipairs(message.blocks) do
+    local input = block.input and bounded(block.input, tostring(at), sizes)
+    blocks[at] = input == block.input and block or vim.tbl_extend("force", block, { input = input })
   end
-  return table.concat(texts, "\n")
-end
-
----What a user typed, out of what the CLI made of it.
----@param text string
----@return string
-local function command_of(text)
-  local name = text:match("<command%-name>(.-)</command%-name>")
-  if name then
-    local arguments = vim.trim(text:match("<command%-args>(.-)</command%-args>") or "")
-    return vim.trim(("%s %s"):format(vim.trim(name), arguments))
-  end
-  local shell = text:match("<bash%-input>(.-)</bash%-input>")
-  return shell and "! " .. vim.trim(shell) or vim.trim(text)
+  return blocks, next(sizes) and sizes
 end
 
 ---@param message claude-ide.sessions.Message
----@return claude-ide.transcript.Item[]
-local function output(message)
-  local text = require("claude-ide.transcript.text")
-  local shown = text_of(message):gsub("</?local%-command%-%a+>", ""):gsub("</?bash%-std%a+>", "")
-  local lines = text.paragraphs(shown, true)
-  if #lines == 0 then
-    return {}
-  elseif #lines > 10 then
-    return {
-      require("claude-ide.transcript.folded").item("note", "Output", 1, lines, "ClaudeTranscriptResult"),
-    }
-  end
-  local item = new("note", "output")
-  item:block(lines, 2, "ClaudeTranscriptResult")
-  return { item }
-end
-
----@type table<string, fun(message: claude-ide.sessions.Message, context: claude-ide.transcript.RowContext): claude-ide.transcript.Item[]>
-local KINDS = {}
-
-function KINDS.command(message, context)
-  local command = command_of(text_of(message))
-  if command:match("^/clear%f[%s%z]") or command == "/clear" then
-    return { rule(command, context) }
-  end
-  local item = new("text", "command")
-  item:block(require("claude-ide.transcript.text").paragraphs(command), 0, "ClaudeTranscriptCommand")
-  return { heading("You", "ClaudeTranscriptYou", context), item }
-end
-
-KINDS.output = output
-
-function KINDS.interrupted()
-  local item = new("note", "interrupted")
-  item:line("  Interrupted by you", "ClaudeTranscriptRejected", 2)
-  return { item }
-end
-
-function KINDS.notice(message)
-  local item = new("note", "notice")
-  item:block(require("claude-ide.transcript.text").paragraphs(text_of(message)), 2, "ClaudeTranscriptNotice")
-  return { item }
-end
-
-function KINDS.compaction(_, context)
-  return { rule("Conversation compacted", context) }
-end
-
-function KINDS.summary(message)
-  local lines = require("claude-ide.transcript.text").paragraphs(text_of(message))
+---@param row claude-ide.sessions.Row
+---@param before? claude-ide.sessions.Row the one that is shown before
+local function said(message, row, before)
+  local continues = row.continues and message.blocks[1] and message.blocks[1].continues
+  local blocks, sizes = blocks_of(message)
   return {
-    require("claude-ide.transcript.folded").item(
-      "note",
-      "Summary of what came before",
-      1,
-      lines,
-      nil,
-      "markdown"
-    ),
+    id = row.id,
+    kind = row.kind,
+    start = row.start,
+    blocks = blocks,
+    sizes = sizes,
+    previous = before and { kind = before.kind, called = #(before.tools or {}) > 0 },
+    branch = row.branch and { number = row.branch.number, count = #row.branch.siblings },
+    continues = row.continues,
+    fence = continues and continues.fence,
   }
 end
 
----@param message claude-ide.sessions.Message
----@param context claude-ide.transcript.RowContext
----@return claude-ide.transcript.Item[]
-local function said(message, context)
-  local items = {}
-  local previous = context.previous
-  if message.kind == "prompt" and context.of_agent then
-    items[1] = heading("Claude asks", "ClaudeTranscriptClaude", context)
-  elseif message.kind == "prompt" then
-    items[1] = heading("You", "ClaudeTranscriptYou", context)
-  elseif
-    message.kind == "reply"
-    and not context.row.continues
-    and (not previous or previous.kind ~= "reply" or context.row.branch)
-  then
-    local who = context.of_agent and "Subagent" or context.speaker or "Claude"
-    items[1] = heading(who, context.of_agent and "ClaudeTranscriptAgent" or "ClaudeTranscriptClaude", context)
+---@param view claude-ide.transcript.View
+---@param agent claude-ide.transcript.AgentView
+local function agent_of(view, agent)
+  local source, rows, before = agent.source or view.source, {}, nil
+  for at, message in ipairs(agent.open and agent.messages or {}) do
+    rows[at] = said(message, agent.rows[at], before)
+    before = M.is_hidden(agent.rows[at]) and before or agent.rows[at]
   end
-  local blocks = message.blocks
-  for at, block in ipairs(blocks) do
-    local item = require("claude-ide.transcript.blocks").item(block, at, context)
-    if item then
-      local last = items[#items]
-      -- Text and what Claude does are apart; calls stand together.
-      if last and last.kind ~= item.kind and last.kind ~= "heading" then
-        last = new("gap", "gap:" .. at)
-        last:line("")
-        items[#items + 1] = last
-      end
-      items[#items + 1] = item
+  local of = agent.agent
+  return {
+    agent = of and { agent_type = of.agent_type, running = of.running },
+    open = agent.open,
+    loading = agent.loading,
+    err = agent.err,
+    left_out = agent.left_out,
+    source = source.key,
+    max_lines = source.max_lines,
+    rows = rows,
+  }
+end
+
+---A command is yanked as the agent runs it, however long it is.
+---@param items claude-ide.transcript.Item[]
+---@param block claude-ide.sessions.Block
+local function keep_code(items, block)
+  for _, item in ipairs(items) do
+    if item.code and item.key == "tool:" .. (block.id or "") then
+      item.code = block.input.command
     end
   end
-  return items
 end
 
----Whether a message follows the one before it without an empty line.
----@param items claude-ide.transcript.Item[]
----@param context claude-ide.transcript.RowContext
----@return boolean
-local function is_close(items, context)
-  local previous = context.previous
-  local first, row = items[1], context.row
-  if not previous or row.continues then
-    return true
-  end
-  local called = previous.kind == "reply" and previous.tools and #previous.tools > 0
-  if row.kind == "reply" then
-    return first.kind == "tool" and called == true
-  end
-  return row.kind == "output" and previous.kind == "command"
-end
-
+---@param view claude-ide.transcript.View
+---@param known table<integer, claude-ide.sessions.Row> by number: those before, too
+---@param row integer
 ---@param message claude-ide.sessions.Message
----@param context claude-ide.transcript.RowContext
 ---@return claude-ide.transcript.Item[] none where there is nothing for people to see
-function M.message(message, context)
-  if M.is_hidden(context.row) then
-    return {}
+function M.message(view, known, row, message)
+  local source, of_row = view.source, known[row]
+  local agents = require("claude-ide.transcript.agents").of_message(view, message, of_row)
+  local waits = of_row.tools and require("claude-ide.sessions.waits").since(view.session, of_row.start or 0)
+  local request = {
+    message = said(message, of_row, previous(known, row)),
+    cwd = view.cwd,
+    home = vim.env.HOME,
+    source = source.key,
+    max_lines = source.max_lines,
+    speaker = source.speaker,
+    of_agent = source.is_agent,
+    ended = require("claude-ide.transcript.state").is_ended(view),
+    waits = waits,
+    agents = next(agents) and vim.tbl_map(function(agent)
+      return agent_of(view, agent)
+    end, agents),
+  }
+  local ok, json = pcall(vim.json.encode, request)
+  local items, err
+  if ok then
+    items, err = require("claude-ide.native").render_message(json)
   end
-  local items = (KINDS[message.kind] or said)(message, context)
-  if #items > 0 and not is_close(items, context) then
-    local gap = new("gap", "gap")
-    gap:line("")
-    table.insert(items, 1, gap)
+  if items then
+    for _, block in ipairs(request.message.sizes and message.blocks or {}) do
+      keep_code(items, block)
+    end
+    return items
   end
-  return items
+  require("claude-ide.log").error("a message cannot be shown: %s", err or json)
+  local line = "  This message cannot be shown (:Claude log tells why)"
+  local mark = { row = 0, col = 2, group = "ClaudeTranscriptNotice" }
+  return {
+    {
+      key = "broken",
+      kind = "note",
+      lines = { line },
+      marks = { mark },
+      folds = {},
+      prose = {},
+      targets = {},
+    },
+  }
 end
 
 return M

@@ -1,6 +1,6 @@
 //! What the index keeps of a message, and the row that a reader sees of it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::id::{Name, NodeId};
 use crate::message::Usage;
@@ -58,7 +58,7 @@ pub(crate) struct ToolEnd {
 }
 
 /// What kind of message a row shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RowKind {
@@ -87,7 +87,7 @@ pub enum RowKind {
 }
 
 /// How a tool call stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolStatus {
@@ -99,6 +99,10 @@ pub enum ToolStatus {
     Failed,
     /// The user did not allow it.
     Rejected,
+    /// The user allowed something else in its place: only who asked knows.
+    Changed,
+    /// Nobody will tell how it ended: only who started it knows.
+    Void,
 }
 
 /// A message as a line in a list: enough to lay a transcript out without reading it.

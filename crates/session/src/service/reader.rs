@@ -245,6 +245,7 @@ impl Reader {
             Question::Sidechain { first } => json(&transcript.sidechain(NodeId::from_number(first))),
             Question::Agents {} => json(&self.agents),
             Question::Position { id } => json(&transcript.position(NodeId::from_number(id))),
+            Question::Markdown(export) => told(export.piece_of(transcript)),
             Question::MessageAtLine { line } => json(&transcript.message_at_line(line)),
         }
     }

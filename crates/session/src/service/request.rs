@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::render::Export;
 use crate::search::SearchOptions;
 use crate::store::Scope;
 
@@ -109,6 +110,7 @@ pub(super) enum Question {
     Agents {},
     Position { id: u32 },
     MessageAtLine { line: u32 },
+    Markdown(Export),
 }
 
 /// Searches sessions, the one last written to first.

@@ -1,0 +1,424 @@
+//! An item: a piece of a message as lines, with what is to be coloured, folded and done there. Rows count from 0.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::text::{left_note, one_line};
+use super::{Origin, Place};
+
+/// Most lines of one text: the rest is behind a line that says how much it is.
+pub(super) const MAX_LINES: usize = 1000;
+/// Where what belongs to a call begins.
+pub(super) const BODY: usize = 4;
+
+/// What a piece of text is: how it is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "they say what they are")]
+pub enum Look {
+    Plain,
+    Added,
+    AddedCount,
+    Agent,
+    Argument,
+    Branch,
+    Claude,
+    Command,
+    Dim,
+    Error,
+    Failed,
+    Hunk,
+    Image,
+    Input,
+    Notice,
+    Ok,
+    Preview,
+    Rejected,
+    Removed,
+    RemovedCount,
+    Result,
+    Rule,
+    Running,
+    Thinking,
+    Time,
+    Tool,
+    You,
+    YouLine,
+}
+
+impl Serialize for Look {
+    /// The name of its highlight group.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Plain => serializer.serialize_str(""),
+            _ => serializer.collect_str(&format_args!("ClaudeTranscript{self:?}")),
+        }
+    }
+}
+
+/// A text with one look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Chunk(pub String, pub Look);
+
+impl Chunk {
+    pub(super) fn new(text: impl Into<String>, look: Look) -> Self {
+        Self(text.into(), look)
+    }
+}
+
+/// A look of bytes of a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mark {
+    /// The line.
+    pub row: usize,
+    /// The first byte.
+    pub col: usize,
+    /// The byte behind the last one; `None`: to the end of the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_col: Option<usize>,
+    /// How it looks.
+    pub group: Look,
+    /// What is right of the text looks so, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub eol: bool,
+    /// Shown behind the text instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<Chunk>,
+}
+
+/// Lines that can be folded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fold {
+    /// Names it within its item.
+    pub key: String,
+    /// Its first line.
+    pub first: usize,
+    /// Its last line.
+    pub last: usize,
+    /// Whether it is closed at first.
+    pub closed: bool,
+    /// What its line says; the second gives way where the window is narrow.
+    pub left: Vec<Chunk>,
+    /// The same at the right edge.
+    pub right: Vec<Chunk>,
+}
+
+/// Code that a line is within.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fence {
+    mark: String,
+    language: String,
+}
+
+/// Text of a language, to be coloured when there is time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Prose {
+    /// Its first line.
+    pub row: usize,
+    /// How many lines it has.
+    pub count: usize,
+    /// Bytes before each line.
+    pub indent: usize,
+    /// "markdown", "prompt" (what a user typed: Markdown only between fences), or that of code.
+    pub language: &'static str,
+    /// The code that it begins in, where it goes on from another message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+}
+
+/// What lines lead to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Target {
+    /// The first line.
+    pub first: usize,
+    /// The last line.
+    pub last: usize,
+    /// What it is.
+    #[serde(flatten)]
+    pub to: To,
+}
+
+/// What a line leads to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum To {
+    /// The other branches of the conversation.
+    Branch,
+    /// A file before and after a call.
+    Edit {
+        /// The call.
+        tool_id: String,
+        /// The file.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// The line of the first change.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lnum: Option<u64>,
+    },
+    /// A file.
+    File {
+        /// Its path.
+        path: String,
+        /// A line of it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lnum: Option<u64>,
+    },
+    /// What a subagent did.
+    Agent {
+        /// The call that started it.
+        tool_id: String,
+        /// Whether this is the line of that call.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        call: bool,
+    },
+    /// All of a text that is cut.
+    More {
+        /// The transcript that has it.
+        source: String,
+        /// The message.
+        message: u64,
+        /// Which of its blocks, from 1.
+        block: usize,
+        /// Which argument of a call; `None`: its result.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        argument: Option<String>,
+    },
+}
+
+/// What an item is a piece of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "they say what they are")]
+pub enum ItemKind {
+    Gap,
+    Heading,
+    Text,
+    Thinking,
+    Tool,
+    Note,
+}
+
+/// Where a text may go on: see `growth.rs`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpenEnd {
+    /// Lines before the last one that has something on it.
+    pub first: usize,
+    /// The text from there on.
+    pub tail: String,
+    /// Bytes of all of it.
+    pub bytes: usize,
+}
+
+/// A piece of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// Names it when its message is shown anew.
+    pub key: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// Whether it is a call that changes a file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub edit: bool,
+    /// The command of a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Its text.
+    pub lines: Vec<String>,
+    /// Its colours.
+    pub marks: Vec<Mark>,
+    /// Its folds, inner ones before those around them.
+    pub folds: Vec<Fold>,
+    /// What is to be coloured as a language.
+    pub prose: Vec<Prose>,
+    /// What its lines lead to: the first that is meant.
+    pub targets: Vec<Target>,
+    /// Where its text may go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_end: Option<OpenEnd>,
+}
+
+impl Item {
+    pub(super) fn new(kind: ItemKind, key: impl Into<String>) -> Self {
+        let (lines, marks, folds, prose, targets) = Default::default();
+        Self { key: key.into(), kind, edit: false, code: None, lines, marks, folds, prose, targets, open_end: None }
+    }
+
+    /// An empty line.
+    pub(super) fn gap(key: String) -> Self {
+        let mut gap = Self::new(ItemKind::Gap, key);
+        gap.line(String::new(), Look::Plain, 0);
+        gap
+    }
+
+    /// Colours a line of it.
+    pub(super) fn mark(&mut self, row: usize, group: Look, col: usize, end_col: Option<usize>) {
+        self.marks.push(Mark { row, col, end_col, group, eol: false, behind: Vec::new() });
+    }
+
+    /// Colours a line to the window's edge.
+    pub(super) fn mark_line(&mut self, row: usize, group: Look, col: usize) {
+        self.marks.push(Mark { row, col, end_col: None, group, eol: true, behind: Vec::new() });
+    }
+
+    /// Shows something behind its first line.
+    pub(super) fn put_behind(&mut self, text: String, look: Look) {
+        let behind = vec![Chunk(text, look)];
+        self.marks.push(Mark { row: 0, col: 0, end_col: Some(0), group: Look::Plain, eol: false, behind });
+    }
+
+    /// Adds a line, coloured from a byte on; gives its row.
+    pub(super) fn line(&mut self, text: impl Into<String>, look: Look, col: usize) -> usize {
+        let (text, row) = (text.into(), self.lines.len());
+        if look != Look::Plain && text.len() > col {
+            self.mark(row, look, col, None);
+        }
+        self.lines.push(text);
+        row
+    }
+
+    /// Adds a line behind blanks; gives its row.
+    pub(super) fn indented(&mut self, text: &str, look: Look, indent: usize) -> usize {
+        self.line(" ".repeat(indent) + text, look, indent)
+    }
+
+    /// Adds a line of coloured pieces.
+    pub(super) fn chunks(&mut self, chunks: &[Chunk]) {
+        let (row, mut line) = (self.lines.len(), String::new());
+        for Chunk(text, look) in chunks {
+            let col = line.len();
+            line.push_str(text);
+            if *look != Look::Plain && !text.is_empty() {
+                self.mark(row, *look, col, Some(line.len()));
+            }
+        }
+        self.lines.push(line);
+    }
+
+    /// Adds lines behind blanks, to be coloured as a language if one is given; gives how many are left out, since they are too
+    /// many.
+    pub(super) fn block(
+        &mut self,
+        lines: &[String],
+        indent: usize,
+        look: Look,
+        language: Option<&'static str>,
+    ) -> usize {
+        self.block_of(lines, indent, look, language, MAX_LINES)
+    }
+
+    pub(super) fn block_of(
+        &mut self,
+        lines: &[String],
+        indent: usize,
+        look: Look,
+        language: Option<&'static str>,
+        most: usize,
+    ) -> usize {
+        let (row, count) = (self.lines.len(), lines.len().min(most));
+        for text in lines.iter().take(count) {
+            if text.is_empty() {
+                self.line("", look, indent);
+            } else {
+                self.indented(text, look, indent);
+            }
+        }
+        if let Some(language) = language.filter(|_| count > 0) {
+            self.prose.push(Prose { row, count, indent, language, fence: None });
+        }
+        lines.len() - count
+    }
+
+    /// Adds what of a text is not shown.
+    pub(super) fn note(&mut self, note: Option<&str>, indent: usize) {
+        if let Some(note) = note {
+            self.indented(note, Look::Dim, indent);
+        }
+    }
+
+    /// Adds a line that leads to the whole of what is cut short.
+    pub(super) fn more(&mut self, place: &Place<'_>, note: Option<&str>, indent: usize, argument: Option<&str>) {
+        if let Some(note) = note {
+            let row = self.indented(&format!("{note} · Enter shows it all"), Look::Dim, indent);
+            let to = To::More {
+                source: place.scene.source.clone(),
+                message: place.message.id,
+                block: place.block,
+                argument: argument.map(str::to_owned),
+            };
+            self.lead(row, row, to);
+        }
+    }
+
+    /// Lets lines lead somewhere.
+    pub(super) fn lead(&mut self, first: usize, last: usize, to: To) {
+        self.targets.push(Target { first, last, to });
+    }
+
+    /// Folds the lines from a row to the last one, if there is more than one.
+    pub(super) fn fold(&mut self, key: &str, first: usize, closed: bool, left: Vec<Chunk>, right: Vec<Chunk>) {
+        let last = self.lines.len().saturating_sub(1);
+        if last > first {
+            self.folds.push(Fold { key: key.to_owned(), first, last, closed, left, right });
+        }
+    }
+
+    /// Takes the lines of another item in, and all that belongs to them.
+    pub(super) fn adopt(&mut self, other: Self, indent: usize) {
+        let (from, blanks) = (self.lines.len(), " ".repeat(indent));
+        self.marks.extend(other.marks.into_iter().map(|mark| {
+            let is_empty = other.lines.get(mark.row).is_some_and(String::is_empty);
+            let col = mark.col + if is_empty { 0 } else { indent };
+            Mark { row: mark.row + from, col, end_col: mark.end_col.map(|end| end + indent), ..mark }
+        }));
+        let indented = |text: String| if text.is_empty() { text } else { blanks.clone() + &text };
+        self.lines.extend(other.lines.into_iter().map(indented));
+        self.folds.extend(other.folds.into_iter().map(|mut fold| {
+            if let Some(chunk) = fold.left.first_mut() {
+                chunk.0.insert_str(0, &blanks);
+            }
+            Fold {
+                key: format!("{}/{}", other.key, fold.key),
+                first: fold.first + from,
+                last: fold.last + from,
+                ..fold
+            }
+        }));
+        self.prose.extend(other.prose.into_iter().map(|prose| Prose {
+            row: prose.row + from,
+            indent: prose.indent + indent,
+            ..prose
+        }));
+        self.targets.extend(other.targets.into_iter().map(|target| Target {
+            first: target.first + from,
+            last: target.last + from,
+            ..target
+        }));
+    }
+
+    /// An item that is folded: a line that says what it is, and its lines below.
+    pub(super) fn folded(
+        kind: ItemKind,
+        summary: &str,
+        at: usize,
+        lines: &[String],
+        look: Look,
+        language: Option<&'static str>,
+    ) -> Self {
+        let name = if kind == ItemKind::Thinking { "thinking" } else { "note" };
+        let mut item = Self::new(kind, format!("{name}:{at}"));
+        item.indented(summary, Look::Dim, 2);
+        let left = item.block(lines, BODY, look, language);
+        item.note(left_note(left, 0).as_deref(), BODY);
+        let preview = lines.first().map(|line| format!(" {}", one_line(line))).unwrap_or_default();
+        let left = vec![Chunk::new(format!("  {summary}"), Look::Dim), Chunk::new(preview, Look::Preview)];
+        let count = match lines.len() {
+            1 => "1 line".to_owned(),
+            count => format!("{count} lines"),
+        };
+        item.fold(name, 0, true, left, vec![Chunk::new(count, Look::Dim)]);
+        item
+    }
+
+    /// A text that was said, as lines.
+    pub(super) fn say(&mut self, text: &str, indent: usize, look: Look) {
+        self.block(&super::text::lines(text, Origin::Said), indent, look, None);
+    }
+}

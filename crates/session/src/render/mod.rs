@@ -1,0 +1,193 @@
+//! How messages are shown: their lines, with colours, folds and what lines lead to. The one place that knows what a tool call is
+//! called. What is shown is the same in a transcript, in an export and on a page; each of them paints it.
+
+mod budget;
+mod call;
+mod clock;
+mod growth;
+mod item;
+mod markdown;
+mod message;
+mod question;
+mod text;
+mod tool;
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::index::RowKind;
+use crate::message::Block;
+use crate::time::Millis;
+
+pub use clock::look_up_time_zone;
+pub use growth::{Growth as TextGrowth, grow};
+pub use item::{Chunk, Fence, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, Target, To};
+pub use tool::Title;
+
+pub(crate) use markdown::Export;
+use text::Origin;
+
+/// A message to be shown, and what has to be known beside it.
+#[derive(Debug, Deserialize)]
+pub struct RenderRequest {
+    message: Said,
+    /// The session's folder: paths below it are shown without it.
+    cwd: Option<String>,
+    home: Option<String>,
+    /// The transcript that has the message.
+    source: String,
+    /// Lines of a text that are shown.
+    max_lines: usize,
+    /// Who replies; `None`: Claude.
+    speaker: Option<String>,
+    /// Whether a subagent says it, or is asked.
+    #[serde(default)]
+    of_agent: bool,
+    /// Whether nobody runs the session any more.
+    #[serde(default)]
+    ended: bool,
+    /// When the session waited for the user, from and to.
+    #[serde(default)]
+    waits: Vec<(i64, i64)>,
+    /// Subagents, by the call that started each.
+    #[serde(default)]
+    agents: HashMap<String, AgentView>,
+}
+
+/// A message, and where it stands.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Said {
+    id: u64,
+    kind: RowKind,
+    start: Option<Millis>,
+    #[serde(default)]
+    blocks: Vec<Block>,
+    /// The row that is shown before.
+    previous: Option<Previous>,
+    branch: Option<BranchPlace>,
+    /// Whether it goes on with the text of the row before, without a line between.
+    #[serde(default)]
+    continues: bool,
+    /// The code that it begins in then.
+    fence: Option<Fence>,
+    /// Bytes of texts among the arguments of its calls of which the beginning alone is here, by block (from 1) and argument:
+    /// "1/content", "1/edits/1/old_string".
+    #[serde(default)]
+    sizes: Sizes,
+}
+
+impl Said {
+    /// Whether it is for the model, not for people.
+    fn is_hidden(&self) -> bool {
+        self.kind == RowKind::Meta
+    }
+}
+
+type Sizes = HashMap<String, usize>;
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Previous {
+    kind: RowKind,
+    /// Whether it has tool calls.
+    #[serde(default)]
+    called: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct BranchPlace {
+    number: u64,
+    count: u64,
+}
+
+/// A subagent within the transcript of its session.
+#[derive(Debug, Deserialize)]
+struct AgentView {
+    /// What it is; `None`: it has no file of its own.
+    agent: Option<KnownAgent>,
+    #[serde(default)]
+    open: bool,
+    #[serde(default)]
+    loading: bool,
+    err: Option<String>,
+    /// Messages before those that are shown.
+    #[serde(default)]
+    left_out: usize,
+    /// The transcript that has its messages.
+    source: String,
+    max_lines: Option<usize>,
+    #[serde(default)]
+    rows: Vec<Said>,
+}
+
+#[derive(Debug, Deserialize)]
+struct KnownAgent {
+    agent_type: Option<String>,
+    running: bool,
+}
+
+impl AgentView {
+    fn has_ended(&self) -> bool {
+        self.agent.as_ref().is_some_and(|agent| !agent.running)
+    }
+
+    /// What it is called, and how much of it there is to see.
+    fn title(&self) -> String {
+        let kind = self.agent.as_ref().and_then(|agent| agent.agent_type.as_deref());
+        let name = kind.map_or_else(|| "Subagent".to_owned(), |kind| format!("Subagent {kind}"));
+        let state = match (&self.err, self.rows.len()) {
+            (Some(err), _) => err.clone(),
+            _ if self.loading => "reading …".to_owned(),
+            _ if !self.open => "Enter shows what it did".to_owned(),
+            (_, 1) => "1 message".to_owned(),
+            (_, rows) => format!("{rows} messages"),
+        };
+        let is_shown = self.open && self.err.is_none() && !self.loading;
+        match self.left_out {
+            left if left > 0 && is_shown => format!("{name} · {state} · {left} before: gf shows all"),
+            _ => format!("{name} · {state}"),
+        }
+    }
+}
+
+/// What messages of one transcript have in common.
+struct Scene<'a> {
+    request: &'a RenderRequest,
+    source: String,
+    max_lines: Option<usize>,
+    of_agent: bool,
+    ended: bool,
+}
+
+/// A block of a message that is being drawn.
+struct Place<'a> {
+    scene: &'a Scene<'a>,
+    message: &'a Said,
+    /// Which of its blocks, from 1.
+    block: usize,
+}
+
+/// A message as items; none where there is nothing for people to see.
+#[must_use]
+pub fn render(request: &RenderRequest) -> Vec<Item> {
+    let scene = Scene {
+        request,
+        source: request.source.clone(),
+        max_lines: Some(request.max_lines),
+        of_agent: request.of_agent,
+        ended: request.ended,
+    };
+    message::items(&request.message, &scene)
+}
+
+/// A text without what moves a terminal's cursor or colours its words.
+#[must_use]
+pub fn plain_text(text: &str) -> String {
+    text::without_commands(text)
+}
+
+/// The lines of a text as a transcript shows them.
+#[must_use]
+pub fn plain_lines(text: &str) -> Vec<String> {
+    text::lines(text, Origin::Said)
+}

@@ -1,0 +1,343 @@
+//! Text as lines that a screen can show: no escape sequences, no control characters, no endless lines; and sizes in words.
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use crate::message::Text;
+
+/// Longest line that is shown in full, in bytes: Neovim lays out a wrapped line anew at each redraw.
+const MAX_LINE: usize = 2000;
+/// Bytes of a text that are looked at for a line that sums it up.
+const SUMMED_UP: usize = 4 * 1024;
+const ESCAPE: u8 = 27;
+
+/// Blanks as C has them: what a terminal moves over.
+pub(super) fn is_blank(char: char) -> bool {
+    char.is_ascii_whitespace() || char == '\u{b}'
+}
+
+/// U+0080 to U+009F are control characters, too.
+fn is_c1(char: char) -> bool {
+    ('\u{80}'..='\u{9f}').contains(&char)
+}
+
+/// How long a terminal's command is that these bytes begin with, which have an escape in front.
+type Command = fn(&[u8]) -> Option<usize>;
+
+/// Colours, the cursor.
+fn control_sequence(bytes: &[u8]) -> Option<usize> {
+    let rest = bytes.get(1..)?.strip_prefix(b"[")?;
+    let arguments = rest.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b';'..=b'?')).count();
+    let between = rest.get(arguments..)?.iter().take_while(|byte| matches!(byte, b' '..=b'/')).count();
+    let end = arguments + between;
+    matches!(rest.get(end)?, b'@'..=b'~').then_some(end + 3)
+}
+
+/// A title or a link that a bell ends.
+fn until_bell(bytes: &[u8]) -> Option<usize> {
+    let rest = bytes.get(1..)?.strip_prefix(b"]")?;
+    let end = rest.iter().position(|byte| matches!(*byte, 7 | ESCAPE))?;
+    (rest.get(end) == Some(&7)).then_some(end + 3)
+}
+
+/// A string that ESC and a backslash end.
+fn until_terminator(bytes: &[u8]) -> Option<usize> {
+    if !matches!(bytes.get(1)?, b']' | b'P' | b'X' | b'^' | b'_') {
+        return None;
+    }
+    memchr::memmem::find(bytes.get(2..)?, b"\x1b\\").map(|end| end + 4)
+}
+
+/// Keypads, character sets.
+fn short_command(bytes: &[u8]) -> Option<usize> {
+    let rest = bytes.get(1..)?;
+    let between = rest.iter().take_while(|byte| matches!(byte, b' '..=b'/')).count();
+    matches!(rest.get(between)?, b'0'..=b'~').then_some(between + 2)
+}
+
+/// What a bell ends comes before what ends later: a terminator behind it is none of its own.
+const COMMANDS: [Command; 4] = [control_sequence, until_bell, until_terminator, short_command];
+
+/// Takes out what moves the cursor or colours the text.
+pub(crate) fn without_commands(text: &str) -> String {
+    let mut text = text.to_owned();
+    for command in COMMANDS {
+        if memchr::memchr(ESCAPE, text.as_bytes()).is_some() {
+            text = without(&text, command);
+        }
+    }
+    text
+}
+
+fn without(text: &str, command: Command) -> String {
+    let mut left = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(ESCAPE, rest.as_bytes()) {
+        let (before, from) = rest.split_at(at);
+        left.push_str(before);
+        // A command ends with a character of ASCII, so what follows is a text.
+        let len = command(from.as_bytes()).filter(|len| from.is_char_boundary(*len));
+        if len.is_none() {
+            left.push('\u{1b}');
+        }
+        rest = from.get(len.unwrap_or(1)..).unwrap_or_default();
+    }
+    left.push_str(rest);
+    left
+}
+
+/// The beginning of a text, and how many bytes are left behind it: a cut does not part a character.
+pub(super) fn head(text: &str, most: usize) -> (&str, usize) {
+    if text.len() <= most {
+        return (text, 0);
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let (head, left) = text.split_at(end);
+    (head, left.len())
+}
+
+fn shortened(line: String, behind: usize) -> String {
+    let (head, left) = head(&line, MAX_LINE);
+    let left = left + behind;
+    if left == 0 {
+        return line;
+    }
+    format!("{head} … ({} more on this line)", size(left))
+}
+
+/// A line as a terminal leaves it: what follows a carriage return stands over what was before.
+fn overwritten(line: &str) -> String {
+    let mut shown: Vec<String> = Vec::new();
+    for part in line.split('\r') {
+        let mut at = 0;
+        for char in part.chars() {
+            let joins = at > 0 && char.width() == Some(0);
+            if joins && let Some(cell) = shown.get_mut(at - 1) {
+                cell.push(char);
+                continue;
+            }
+            match shown.get_mut(at) {
+                Some(cell) => *cell = char.to_string(),
+                None => shown.push(char.to_string()),
+            }
+            at += 1;
+        }
+    }
+    shown.concat()
+}
+
+/// A line with its control characters in words, no longer than is shown.
+fn settled(line: &str, behind: usize) -> String {
+    let is_odd = |char: char| char.is_ascii_control() && char != '\t' && char != '\n' || is_c1(char);
+    if !line.contains(is_odd) {
+        return shortened(line.to_owned(), behind);
+    }
+    let mut shown = String::with_capacity(line.len());
+    for char in line.chars() {
+        match char {
+            '\u{7f}' => shown.push_str("^?"),
+            '\t' | '\n' => shown.push(char),
+            _ if is_c1(char) => {}
+            _ if char.is_ascii_control() => {
+                shown.push('^');
+                shown.extend(char::from_u32(u32::from(char) + 64));
+            }
+            _ => shown.push(char),
+        }
+    }
+    shortened(shown, behind)
+}
+
+/// Who wrote a text: of a terminal's a lone carriage return goes back to the line's beginning, elsewhere it ends the line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Said,
+    Terminal,
+}
+
+/// The lines of a text, without empty ones at the end; none of an empty text.
+pub(crate) fn lines(text: &str, origin: Origin) -> Vec<String> {
+    let text = without_commands(text);
+    let mut text = text.trim_end_matches('\r').to_owned();
+    while text.contains("\r\n") {
+        text = text.replace("\r\n", "\n");
+    }
+    if origin == Origin::Said {
+        text = text.replace('\r', "\n");
+    }
+    let mut lines: Vec<String> = text
+        .split('\n')
+        .map(|line| if line.contains('\r') { settled(&overwritten(line), 0) } else { settled(line, 0) })
+        .collect();
+    while lines.last().is_some_and(|line| line.chars().all(is_blank)) {
+        lines.pop();
+    }
+    lines
+}
+
+/// The same without empty lines at the beginning.
+pub(crate) fn paragraphs(text: &str, origin: Origin) -> Vec<String> {
+    let begin = text.find(|char| !is_blank(char)).unwrap_or(text.len());
+    let (blank, _) = text.split_at(begin);
+    let from = blank.rfind('\n').map_or(0, |at| at + 1);
+    lines(text.get(from..).unwrap_or_default(), origin)
+}
+
+/// One line of a file: a carriage return within it is shown.
+pub(super) fn line(line: &str) -> String {
+    // What is not shown is not looked at either.
+    let (head, behind) = head(line, 4 * MAX_LINE);
+    let head = without_commands(head);
+    settled(if behind > 0 { &head } else { head.strip_suffix('\r').unwrap_or(&head) }, behind)
+}
+
+/// A text on one line, without what would move the cursor.
+pub(crate) fn one_line(text: &str) -> String {
+    let text = without_commands(text);
+    let is_gap = |char: char| is_blank(char) || char.is_ascii_control() || is_c1(char);
+    text.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A text, however long, in a line: its beginning.
+pub(super) fn summary(text: &str) -> String {
+    let (head, left) = head(text, SUMMED_UP);
+    one_line(head) + if left > 0 { " …" } else { "" }
+}
+
+/// What is not shown of a text: so many lines, or bytes behind them whose lines nobody counted.
+pub(super) fn left_note(lines: usize, bytes: usize) -> Option<String> {
+    match (lines, bytes) {
+        (0, 0) => None,
+        (1, 0) => Some("… 1 more line".to_owned()),
+        (_, 0) => Some(format!("… {lines} more lines")),
+        _ => Some(format!("… {} more", size(bytes))),
+    }
+}
+
+/// What the library left out of a text.
+pub(super) fn cut_note(text: &Text) -> Option<String> {
+    let missing = text.bytes.saturating_sub(text.text.len());
+    (missing > 0).then(|| format!("… {} more", size(missing)))
+}
+
+/// A number of bytes in words.
+pub(super) fn size(bytes: usize) -> String {
+    #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a number of three digits is shown")]
+    let mut value = bytes as f64;
+    let mut units = ["kB", "MB", "GB"].into_iter();
+    let mut unit = "B";
+    while value >= 1000.0 {
+        let Some(next) = units.next() else { break };
+        (value, unit) = (value / 1000.0, next);
+    }
+    if unit == "B" || value >= 10.0 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
+}
+
+/// As much of a text as fits into so many cells, from its beginning.
+///
+/// Cells of the Unicode standard: this bounds how long a line may be. What is to stand in columns is cut by the editor, whose
+/// cells depend on its options.
+pub(super) fn fit(text: &str, cells: usize) -> String {
+    if text.width() <= cells {
+        return text.to_owned();
+    }
+    let fits = |end: &usize| text.get(..*end).is_some_and(|kept| kept.width() < cells);
+    let ends = text.char_indices().map(|(at, char)| at + char.len_utf8());
+    let end = ends.take_while(fits).last().unwrap_or(0);
+    let mut kept = text.get(..end).unwrap_or_default().to_owned();
+    kept.truncate(kept.trim_end_matches(is_blank).len());
+    kept + "…"
+}
+
+/// Characters that show nothing, or turn the direction of what stands beside them.
+fn is_unseen(char: char) -> bool {
+    matches!(char,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'
+        | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Those that join letters and signs of scripts and emoji: of ASCII they have nothing to join.
+fn is_joining(char: char) -> bool {
+    matches!(char, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// Marks the characters of a text that cannot be seen: `<202e>`.
+pub(super) fn with_unseen_marked(text: &str) -> String {
+    let mut marked = String::with_capacity(text.len());
+    let mut before = None;
+    for char in text.chars() {
+        if is_unseen(char) || is_joining(char) && before.is_none_or(|before: char| before.is_ascii()) {
+            marked.push_str(&format!("<{:x}>", u32::from(char)));
+        } else {
+            marked.push(char);
+        }
+        before = Some(char);
+    }
+    marked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_what_a_terminal_would_leave() {
+        let long = "ü".repeat(1500);
+        let cut = "ü".repeat(1000) + " … (1.0 kB more on this line)";
+        for (text, expected) in [
+            ("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x07", vec!["red link"]),
+            (
+                "\x1b]8;;http://x\x07link\x1b]8;;\x07 and \x1b]8;;http://x\x1b\\more\x1b]8;;\x1b\\",
+                vec!["link and more"],
+            ),
+            ("10%\r50%\r100%\nend\r\n", vec!["100%", "end"]),
+            ("a long line\rshort\r\r\n", vec!["shortg line"]),
+            ("a\0b\x07c\x7f", vec!["a^@b^Gc^?"]),
+            ("tab\tstays\n\n \n", vec!["tab\tstays"]),
+            ("", vec![]),
+            (long.as_str(), vec![cut.as_str()]),
+            ("a\u{9b}b", vec!["ab"]),
+        ] {
+            assert_eq!(lines(text, Origin::Terminal), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_carriage_return_in_what_was_said_takes_nothing_away() {
+        assert_eq!(lines("one\rtwo\r\nthree\r", Origin::Said), ["one", "two", "three"]);
+        assert_eq!(line("one\rtwo\r"), "one^Mtwo");
+    }
+
+    #[test]
+    fn empty_lines_at_the_beginning_go_and_the_indent_stays() {
+        assert_eq!(paragraphs(" \n\n  a\n", Origin::Said), ["  a"]);
+        assert!(paragraphs(" \n ", Origin::Said).is_empty());
+    }
+
+    #[test]
+    fn what_is_too_wide_is_cut_at_a_whole_character() {
+        for (text, cells, fitted) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("ab", 1, "…"),
+        ] {
+            assert_eq!(fit(text, cells), fitted);
+        }
+    }
+
+    #[test]
+    fn a_size_has_as_many_digits_as_matter() {
+        assert_eq!(
+            [0, 999, 1000, 9_960, 12_345, 2_000_010].map(size),
+            ["0 B", "999 B", "1.0 kB", "10.0 kB", "12 kB", "2.0 MB"]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_named() {
+        assert_eq!(with_unseen_marked("a\u{202e}b\u{200d}👩\u{200d}👧"), "a<202e>b<200d>👩\u{200d}👧");
+    }
+}

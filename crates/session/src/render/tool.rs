@@ -1,0 +1,463 @@
+//! What a tool call is called, what it is about, and how it stands: the one table of it, for a transcript, an export and a page.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::item::Look;
+use super::text::{fit, size, summary};
+use super::{Sizes, question};
+use crate::index::ToolStatus;
+use crate::message::{Block, ToolResult};
+use crate::outcome::{FileChange, Outcome};
+use crate::time::Millis;
+
+/// Cells of an argument in a line.
+pub(super) const MOST_CELLS: usize = 160;
+/// A wait that is shorter is none.
+const LEAST_WAIT_MS: i64 = 100;
+/// Bytes of a new file whose lines are counted.
+const MOST_COUNTED: usize = 512 * 1024;
+
+/// Arguments that name what a call is about, the most telling first. For tools that have no entry in [`argument_of`].
+const TELLING: [&str; 11] = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "description",
+    "skill",
+    "name",
+    "prompt",
+];
+
+/// A call, as a message has it.
+pub(super) struct Call<'a> {
+    pub(super) id: &'a str,
+    pub(super) name: &'a str,
+    pub(super) input: Json,
+    pub(super) status: ToolStatus,
+    pub(super) start: Option<Millis>,
+    pub(super) end: Option<Millis>,
+    pub(super) background: bool,
+    pub(super) result: Option<&'a ToolResult>,
+    /// Of the arguments of which the beginning alone is here, and the block that they are of.
+    pub(super) sizes: Option<(&'a Sizes, usize)>,
+}
+
+impl<'a> Call<'a> {
+    /// The call of a block; `None`: it is none.
+    pub(super) fn of(block: &'a Block) -> Option<Self> {
+        let Block::ToolUse { id, name, input, status, start, end, background, result } = block else { return None };
+        Some(Self {
+            id,
+            name,
+            input: serde_json::from_str(input.get()).unwrap_or_default(),
+            status: *status,
+            start: *start,
+            end: *end,
+            background: *background,
+            result: result.as_deref(),
+            sizes: None,
+        })
+    }
+
+    /// The text of an argument (`edits/1/old_string`), and its size.
+    pub(super) fn text(&self, name: &str) -> Option<(&str, usize)> {
+        let text = match name.split_once('/') {
+            None => self.input.get(name),
+            Some(_) => self.edit_text(name),
+        };
+        let text = text?.as_str()?;
+        let size = self.sizes.and_then(|(sizes, block)| sizes.get(&format!("{block}/{name}")).copied());
+        Some((text, size.unwrap_or(text.len())))
+    }
+
+    /// A text of one of several edits, which count from 1.
+    fn edit_text(&self, name: &str) -> Option<&Json> {
+        let mut parts = name.split('/');
+        let (list, at, text) = (parts.next()?, parts.next()?.parse::<usize>().ok()?, parts.next()?);
+        self.input.get(list)?.get(at.checked_sub(1)?)?.get(text)
+    }
+
+    /// What it changed, as the CLI recorded it.
+    pub(super) fn change(&self) -> Option<&'a FileChange> {
+        match &self.result?.outcome {
+            Some(Outcome::FileChange(change)) => Some(change),
+            _ => None,
+        }
+    }
+
+    /// Whether it changes a file: it is shown as a diff.
+    pub(super) fn is_edit(&self) -> bool {
+        let has = |name| self.input.get(name).is_some_and(Json::is_string);
+        self.change().is_some()
+            || has("file_path")
+                && (has("content")
+                    || has("new_string")
+                    || self.input.get("edits").is_some_and(|edits| edits.is_array() || edits.is_object()))
+    }
+
+    /// What it was given, by name.
+    pub(super) fn arguments(&self) -> Vec<(String, &Json)> {
+        let mut arguments: Vec<(String, &Json)> = match &self.input {
+            Json::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
+            Json::Array(items) => (1..).zip(items).map(|(at, value): (usize, _)| (at.to_string(), value)).collect(),
+            _ => Vec::new(),
+        };
+        arguments.retain(|(_, value)| !value.is_null());
+        arguments.sort_by(|one, other| one.0.cmp(&other.0));
+        arguments
+    }
+}
+
+/// How a call stands, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) words: &'static str,
+    pub(super) look: Look,
+}
+
+fn standing(status: ToolStatus, is_ended: bool) -> Standing {
+    let (words, look) = match status {
+        ToolStatus::Running if is_ended => ("no result", Look::Dim),
+        ToolStatus::Running => ("running", Look::Running),
+        ToolStatus::Done => ("ok", Look::Ok),
+        ToolStatus::Failed => ("failed", Look::Failed),
+        ToolStatus::Rejected => ("rejected", Look::Rejected),
+        ToolStatus::Changed => ("changed by you", Look::Ok),
+        ToolStatus::Void => ("no result", Look::Dim),
+    };
+    Standing { words, look }
+}
+
+/// What a user would call a call: its name and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Title {
+    /// "Bash", "ide: getDiagnostics".
+    pub name: String,
+    /// The argument that says most, on one line; may be empty.
+    pub about: String,
+}
+
+impl Title {
+    /// The title of a call that is known by its name and its arguments alone.
+    #[must_use]
+    pub fn of(name: &str, input: &Json, cwd: Option<&str>) -> Self {
+        let call = Call {
+            id: "",
+            name,
+            input: input.clone(),
+            status: ToolStatus::Running,
+            start: None,
+            end: None,
+            background: false,
+            result: None,
+            sizes: None,
+        };
+        let line = ToolLine::of(&call, &Around { cwd, ..Around::default() });
+        Self { about: line.fitted(), name: line.name }
+    }
+}
+
+/// A call in one line.
+#[derive(Debug)]
+pub(super) struct ToolLine {
+    pub(super) name: String,
+    pub(super) argument: String,
+    /// "+3 −1", "lines 10-40"; may be empty.
+    pub(super) detail: String,
+    pub(super) standing: Standing,
+    /// May be empty.
+    pub(super) duration: String,
+    /// How long it waited for the user besides, "+14 s asked"; may be empty.
+    pub(super) asked: String,
+    /// The file that it is about.
+    pub(super) path: Option<String>,
+    pub(super) lnum: Option<u64>,
+}
+
+/// What a call's line depends on beside the call.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Around<'a> {
+    /// The session's folder: paths below it are shown without it.
+    pub(super) cwd: Option<&'a str>,
+    pub(super) home: Option<&'a str>,
+    /// Nobody runs it any more.
+    pub(super) is_ended: bool,
+    /// When the session waited for the user, from and to.
+    pub(super) waits: &'a [(i64, i64)],
+}
+
+impl ToolLine {
+    pub(super) fn of(call: &Call<'_>, around: &Around<'_>) -> Self {
+        let path = call
+            .change()
+            .map(|change| change.path.clone())
+            .or_else(|| text_of(&call.input, "file_path"))
+            .or_else(|| text_of(&call.input, "notebook_path"));
+        let (mut detail, mut lnum) = change_detail(call);
+        if detail.is_empty() && path.is_some() {
+            (detail, lnum) = read_detail(&call.input);
+        }
+        let argument = match &path {
+            Some(path) => shown_path(path, around),
+            None => {
+                let argument = argument_of(call).unwrap_or_else(|| any_argument(call));
+                without_name(argument, call)
+            }
+        };
+        let (duration, asked) = times(call, around);
+        Self {
+            name: shown_name(call.name),
+            argument,
+            detail,
+            standing: standing(call.status, around.is_ended),
+            duration,
+            asked,
+            path,
+            lnum,
+        }
+    }
+
+    /// As much of the argument as a line has room for.
+    pub(super) fn fitted(&self) -> String {
+        fit(&self.argument, MOST_CELLS)
+    }
+}
+
+/// An argument that is a text and not empty, on one line.
+fn text_of(input: &Json, name: &str) -> Option<String> {
+    summed_up(input.get(name))
+}
+
+fn summed_up(value: Option<&Json>) -> Option<String> {
+    Some(summary(value?.as_str()?)).filter(|text| !text.is_empty())
+}
+
+/// The one table: which argument of which tool says what a call is about.
+fn argument_of(call: &Call<'_>) -> Option<String> {
+    let input = &call.input;
+    match call.name {
+        "Agent" | "Task" => text_of(input, "description").or_else(|| text_of(input, "prompt")),
+        "AskUserQuestion" => Some(summary(&question::line_of(call)?)).filter(|text| !text.is_empty()),
+        "ExitPlanMode" => Some("the plan".to_owned()),
+        "Grep" => {
+            let pattern = text_of(input, "pattern")?;
+            let place = summed_up(input.get("path").filter(|path| !path.is_null()).or_else(|| input.get("glob")));
+            Some(place.map_or_else(|| pattern.clone(), |place| format!("{pattern} in {place}")))
+        }
+        "Skill" => text_of(input, "skill").or_else(|| text_of(input, "command")),
+        // "Plan" is what other agents call theirs.
+        "TodoWrite" | "Plan" => todo_summary(input.get("todos")?),
+        _ => None,
+    }
+}
+
+fn any_argument(call: &Call<'_>) -> String {
+    let telling = TELLING.iter().find_map(|name| text_of(&call.input, name));
+    let any = || call.arguments().into_iter().find_map(|(_, value)| summed_up(Some(value)));
+    telling.or_else(any).unwrap_or_default()
+}
+
+fn todo_summary(todos: &Json) -> Option<String> {
+    if !todos.is_array() && !todos.is_object() {
+        return None;
+    }
+    let todos = todos.as_array().map_or(&[][..], Vec::as_slice);
+    let status = |todo: &Json| todo.get("status").and_then(Json::as_str).map(str::to_owned);
+    let done = todos.iter().filter(|todo| status(todo).as_deref() == Some("completed")).count();
+    let now = todos.iter().filter(|todo| status(todo).as_deref() == Some("in_progress")).find_map(|todo| {
+        summed_up(todo.get("activeForm").filter(|form| !form.is_null()).or_else(|| todo.get("content")))
+    });
+    let counted = format!("{done} of {} done", todos.len());
+    Some(now.map_or_else(|| counted.clone(), |now| format!("{counted}, now: {now}")))
+}
+
+/// An agent may describe a call by words that begin with what its tool is called: "Search for callers".
+fn without_name(argument: String, call: &Call<'_>) -> String {
+    let rest = argument.split_once(' ').filter(|(first, rest)| {
+        !rest.is_empty()
+            && first.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && first.eq_ignore_ascii_case(call.name)
+    });
+    match rest {
+        Some((_, rest)) if text_of(&call.input, "description").as_deref() == Some(&argument) => rest.to_owned(),
+        _ => argument,
+    }
+}
+
+/// The name as a user reads it: "mcp__ide__getDiagnostics" is "ide: getDiagnostics".
+fn shown_name(name: &str) -> String {
+    let parts = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).filter(|(_, tool)| !tool.is_empty());
+    match parts {
+        Some((server, tool)) => format!("{server}: {tool}"),
+        None if name.is_empty() => "?".to_owned(),
+        None => name.to_owned(),
+    }
+}
+
+/// A path as it is called in the session's folder, or at home.
+pub(super) fn shown_path(path: &str, around: &Around<'_>) -> String {
+    let below = |folder: &str| path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).map(str::to_owned);
+    let cwd = around.cwd.map(|cwd| cwd.strip_suffix('/').unwrap_or(cwd));
+    let home = around.home.filter(|home| !home.is_empty());
+    cwd.and_then(below)
+        .or_else(|| home.and_then(below).map(|rest| format!("~/{rest}")))
+        .unwrap_or_else(|| path.to_owned())
+}
+
+fn new_detail(content: Option<(&str, usize)>) -> String {
+    match content {
+        None => "new".to_owned(),
+        Some((_, bytes)) if bytes > MOST_COUNTED => format!("new, {}", size(bytes)),
+        Some((content, _)) => {
+            let breaks = memchr::memchr_iter(b'\n', content.as_bytes()).count();
+            format!("new, +{}", breaks + usize::from(!content.ends_with('\n')))
+        }
+    }
+}
+
+/// What a change of a file amounts to, and the line of the first one.
+fn change_detail(call: &Call<'_>) -> (String, Option<u64>) {
+    let Some(change) = call.change() else { return (String::new(), None) };
+    if change.created && change.others.is_empty() {
+        return (new_detail(call.text("content")), None);
+    }
+    let mut detail = format!("+{} −{}", change.added, change.removed);
+    match change.others.len() {
+        0 => {}
+        1 => detail.push_str(", and 1 more file"),
+        others => detail.push_str(&format!(", and {others} more files")),
+    }
+    if change.user_modified {
+        detail.push_str(", changed by you");
+    }
+    (detail, first_line(change))
+}
+
+/// The line of a change's first hunk.
+pub(super) fn first_line(change: &FileChange) -> Option<u64> {
+    change.hunks.first().map(|hunk| u64::from(hunk.new_start))
+}
+
+/// Which lines of a file a call reads, and the first of them.
+fn read_detail(input: &Json) -> (String, Option<u64>) {
+    let number = |name: &str| {
+        let value = input.get(name)?;
+        value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
+    };
+    match (number("offset"), number("limit")) {
+        (Some(first), Some(count)) => {
+            (format!("lines {first}-{}", first.saturating_add(count).saturating_sub(1)), Some(first))
+        }
+        (Some(first), None) => (format!("from line {first}"), Some(first)),
+        (None, Some(count)) => (format!("{count} lines"), None),
+        (None, None) => (String::new(), None),
+    }
+}
+
+/// A duration to the precision that matters.
+fn duration(milliseconds: i64) -> String {
+    #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a number of three digits is shown")]
+    let seconds = milliseconds as f64 / 1000.0;
+    match milliseconds {
+        ..0 => String::new(),
+        0..9950 => format!("{seconds:.1} s"),
+        9950..119_500 => format!("{seconds:.0} s"),
+        _ => {
+            let minutes = (milliseconds + 30_000) / 60_000;
+            if minutes < 120 { format!("{minutes} min") } else { format!("{} h {} min", minutes / 60, minutes % 60) }
+        }
+    }
+}
+
+/// How long a call took, without what its session waited for the user meanwhile; and that wait.
+fn times(call: &Call<'_>, around: &Around<'_>) -> (String, String) {
+    let (Some(Millis(start)), Some(Millis(end))) = (call.start, call.end) else { return Default::default() };
+    if call.status == ToolStatus::Running {
+        return Default::default();
+    }
+    // One in the background goes on while the user is asked.
+    let wait = if call.background { 0 } else { waited(around.waits, start, end) };
+    if wait < LEAST_WAIT_MS {
+        return (duration(end - start), String::new());
+    }
+    (duration(end - start - wait), format!("+{} asked", duration(wait)))
+}
+
+/// A call and the end of its wait are written down one after the other, in either order, within this time.
+const LAG_MS: i64 = 1000;
+
+/// How much of a call's time its session waited. A call that ended while it waited was not the one it waited for.
+fn waited(waits: &[(i64, i64)], start: i64, end: i64) -> i64 {
+    let its = waits.iter().filter(|(_, to)| to - end <= LAG_MS);
+    its.map(|(from, to)| (*to.min(&end) - *from.max(&start)).max(0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn line(name: &str, input: Json, status: ToolStatus, took: Option<i64>) -> ToolLine {
+        let call = Call {
+            id: "t",
+            name,
+            input,
+            status,
+            start: took.map(|_| Millis(0)),
+            end: took.map(Millis),
+            background: false,
+            result: None,
+            sizes: None,
+        };
+        ToolLine::of(&call, &Around { cwd: Some("/p"), home: Some("/home/me"), ..Around::default() })
+    }
+
+    #[test]
+    fn a_call_of_any_tool_has_a_line() {
+        use ToolStatus::{Done, Failed, Running};
+        let todos = json!({"todos": [{"status": "completed", "content": "a"}, {"status": "in_progress", "activeForm": "Doing b"}]});
+        for (name, input, status, took, expected) in [
+            ("Bash", json!({"command": "make  it\nnow"}), Running, None, "Bash|make it now|running|"),
+            ("TodoWrite", todos, Done, None, "TodoWrite|1 of 2 done, now: Doing b|ok|"),
+            ("mcp__db__query", json!({"sql": "select 1"}), Failed, Some(61_000), "db: query|select 1|failed|61 s"),
+            ("Odd", json!([1, 2]), Done, Some(7_300_000), "Odd||ok|2 h 2 min"),
+            ("Odder", Json::Null, Done, None, "Odder||ok|"),
+            ("New", json!(["odd"]), Done, None, "New|odd|ok|"),
+            ("Read", json!({"file_path": "/p/a/b.lua", "offset": 3}), Done, None, "Read|a/b.lua|ok|"),
+            ("Read", json!({"file_path": "/home/me/b.lua"}), Done, None, "Read|~/b.lua|ok|"),
+            ("Grep", json!({"pattern": "x+", "glob": "*.rs"}), Done, None, "Grep|x+ in *.rs|ok|"),
+            ("search", json!({"description": "Search for callers"}), Done, None, "search|for callers|ok|"),
+            ("ExitPlanMode", json!({"plan": "# It"}), Done, None, "ExitPlanMode|the plan|ok|"),
+        ] {
+            let line = line(name, input, status, took);
+            assert_eq!([&line.name, &line.argument, line.standing.words, &line.duration].join("|"), expected);
+        }
+    }
+
+    #[test]
+    fn a_call_does_not_take_as_long_as_the_user_was_asked() {
+        let waits = [(1_000, 10_000), (50_000, 60_000)];
+        assert_eq!(waited(&waits, 0, 10_500), 9_000);
+        assert_eq!(waited(&waits, 0, 55_000), 9_000, "it went on after the call ended");
+    }
+
+    #[test]
+    fn what_is_read_is_told_by_its_lines() {
+        assert_eq!(read_detail(&json!({"offset": 10, "limit": "5"})), ("lines 10-14".to_owned(), Some(10)));
+        assert_eq!(read_detail(&json!({"limit": 5})), ("5 lines".to_owned(), None));
+    }
+
+    #[test]
+    fn a_duration_is_as_precise_as_it_matters() {
+        assert_eq!(
+            [-1, 40, 9_949, 9_950, 119_499, 119_500, 7_200_000].map(duration),
+            ["", "0.0 s", "9.9 s", "10 s", "119 s", "2 min", "2 h 0 min"]
+        );
+    }
+}

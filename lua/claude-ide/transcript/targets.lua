@@ -1,0 +1,226 @@
+-- What lines of a transcript lead to: Enter, and `gf`. One entry for each kind of target.
+
+local M = {}
+
+local files = require("claude-ide.transcript.files")
+
+---@class claude-ide.transcript.TargetKind
+---@field enter? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target): boolean? Enter there; false, and none: the fold opens or closes
+---@field go? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, at: claude-ide.transcript.TargetPlace, how: claude-ide.transcript.HowToOpen) `gf` there; none: the path under the cursor
+
+---@class claude-ide.transcript.TargetPlace
+---@field item claude-ide.transcript.Item
+---@field offset integer line of the item, from 0
+
+---@alias claude-ide.transcript.HowToOpen "edit"|"split"|"tabedit"
+
+---@type table<claude-ide.transcript.Target["type"], claude-ide.transcript.TargetKind>
+local KINDS = {}
+
+KINDS.branch = {
+  enter = function(view)
+    require("claude-ide.transcript.branch").choose(view)
+  end,
+}
+
+KINDS.file = {
+  go = function(view, target, at, how)
+    local lnum = at.offset > 0 and files.diff_line(at.item, at.offset) or target.lnum
+    files.open(view, target.path, lnum, how)
+  end,
+}
+
+---Where an edit is: in the session, or in a subagent that is shown within it.
+---@param view claude-ide.transcript.View
+---@param tool_id string
+---@return claude-ide.transcript.Source
+local function owner_of(view, tool_id)
+  for _, agent in pairs(view.agents) do
+    local source = agent.source
+    for _, message in ipairs(source and agent.messages or {}) do
+      for _, block in ipairs(message.blocks) do
+        if source and block.id == tool_id then
+          return source
+        end
+      end
+    end
+  end
+  return view.source
+end
+
+KINDS.edit = {
+  enter = function(view, target)
+    local tool_id = target.tool_id
+    if not tool_id then
+      return false
+    end
+    require("claude-ide.transcript.edit").open(owner_of(view, tool_id), tool_id)
+  end,
+  go = KINDS.file.go,
+}
+
+---A subagent: what it did, here or in a transcript of its own.
+KINDS.agent = {
+  ---On the line of its call, what it did comes and goes with the fold.
+  enter = function(view, target)
+    local agents, tool_id = require("claude-ide.transcript.agent_reader"), target.tool_id
+    local agent = tool_id and view.agents[tool_id]
+    if not tool_id or not agent then
+      return
+    elseif not target.call then
+      agents.toggle(view, tool_id)
+    elseif vim.fn.foldclosed(".") > 0 then
+      vim.cmd("normal! zo")
+      if not agent.open then
+        agents.toggle(view, tool_id)
+      end
+    else
+      if agent.open then
+        agents.toggle(view, tool_id)
+      end
+      vim.cmd("normal! zc")
+    end
+  end,
+  go = function(view, target, _, how)
+    local source, started = view.source, view.agents[target.tool_id]
+    if not started or not started.agent or not source.subagent then
+      require("claude-ide.ui.notice").info("This subagent has no file of its own.")
+      return
+    end
+    vim.cmd("normal! m'")
+    if how ~= "edit" then
+      vim.cmd(how == "split" and "split" or "tab split")
+    end
+    local win = vim.api.nvim_get_current_win()
+    local wanted = { source = source:subagent(started.agent, view.cwd) }
+    require("claude-ide.hub").tell("transcript_wanted", wanted, { win = win })
+  end,
+}
+
+---No longer than this.
+local MOST = 8 * 1024 * 1024
+
+---@param block claude-ide.sessions.Block
+---@param argument? string
+---@return string
+local function text_of(block, argument)
+  if argument then
+    local value = type(block.input) == "table" and block.input[argument]
+    return type(value) == "string" and value or vim.json.encode(value)
+  elseif block.text then
+    return block.text
+  end
+  local texts = {}
+  for _, part in ipairs(block.result and block.result.content or {}) do
+    texts[#texts + 1] = part.type == "text" and part.text or nil
+  end
+  return table.concat(texts, "\n")
+end
+
+---@param block claude-ide.sessions.Block
+---@param argument? string
+local function show_text(block, argument)
+  local text = text_of(block, argument)
+  if #text > MOST then
+    text = text:sub(1, MOST + vim.str_utf_start(text, MOST + 1))
+  end
+  -- An argument is shown as the agent has it, to the byte.
+  local lines = argument and vim.split(text, "\n", { plain = true })
+    or require("claude-ide.native").plain_lines(text)
+    or {}
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "text",
+    name = { "Claude", "text" },
+    lines = lines,
+    is_private = true,
+    bo = { bufhidden = "wipe", modifiable = false },
+  })
+  vim.cmd("belowright sbuffer " .. buf)
+  vim.keymap.set(
+    "n",
+    "q",
+    "<Cmd>close<CR>",
+    { buffer = buf, nowait = true, desc = "Claude Code: close the text" }
+  )
+end
+
+---A text that is cut: all of it, in a window of its own.
+KINDS.more = {
+  enter = function(view, target)
+    local source, id, at = view.source, target.message, target.block
+    for _, agent in pairs(view.agents) do
+      if agent.source and agent.source.key == target.source then
+        source = agent.source
+      end
+    end
+    if not id or not at then
+      return
+    end
+    local attention = require("claude-ide.ui.attention")
+    local request = attention.ask()
+    source:messages({ id }, MOST, function(messages, err)
+      local block = messages and messages[1] and messages[1].blocks[at]
+      if block then
+        -- What is typed by now is meant for something else.
+        attention.when_asked(
+          ("text %s %d %d"):format(source.key, id, at),
+          "A text of a conversation",
+          function()
+            show_text(block, target.argument)
+          end,
+          request
+        )
+      else
+        require("claude-ide.ui.notice").error("This text cannot be read: " .. (err or "it is gone"))
+      end
+    end)
+  end,
+}
+
+---@param item? claude-ide.transcript.Item
+---@param offset integer
+---@return claude-ide.transcript.Target?
+local function target_at(item, offset)
+  for _, target in ipairs(item and item.targets or {}) do
+    if offset >= target.first and offset <= target.last then
+      return target
+    end
+  end
+  return nil
+end
+
+---Enter: what the line under the cursor offers.
+---@param view claude-ide.transcript.View
+function M.enter(view)
+  local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
+  local went_on = not item and require("claude-ide.transcript.open_views").went_on(view)
+  if went_on and require("claude-ide.transcript.viewport").is_at_end(0) then
+    local win = vim.api.nvim_get_current_win()
+    require("claude-ide.hub").tell("transcript_wanted", { id = went_on }, { win = win })
+    return
+  end
+  local target = target_at(item, spot.offset)
+  local kind = target and KINDS[target.type]
+  local is_done = target and kind and kind.enter and kind.enter(view, target) ~= false
+  if not is_done and vim.fn.foldlevel(".") > 0 then
+    vim.cmd("normal! za")
+  end
+end
+
+---`gf`: what the line under the cursor leads to, or the file whose path is under the cursor.
+---@param view claude-ide.transcript.View
+---@param how claude-ide.transcript.HowToOpen
+function M.go(view, how)
+  local cursor = vim.api.nvim_win_get_cursor(0)
+  local spot, item = view.canvas:spot(cursor[1])
+  local target = target_at(item, spot.offset)
+  local kind = target and KINDS[target.type]
+  if item and target and kind and kind.go then
+    kind.go(view, target, { item = item, offset = spot.offset }, how)
+  else
+    local path, lnum = files.under(vim.api.nvim_get_current_line(), cursor[2])
+    files.open(view, path, lnum, how)
+  end
+end
+
+return M
