@@ -7,7 +7,6 @@ require("claude-ide.log").use_level(function()
   return require("claude-ide.config").get().log.level
 end)
 
----@param event claude-ide.tools.Event
 local function on_call(event)
   if event.type == "call" then
     require("claude-ide.server").note_caller(event.client)

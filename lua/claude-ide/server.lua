@@ -139,7 +139,6 @@ function M.lock_dirs()
   return dirs
 end
 
----@param config claude-ide.Config
 ---@return table<string, boolean> by name; what is not named is shown
 local function shown_tools(config)
   local shown = { openDiff = config.diff.enabled }

@@ -37,7 +37,6 @@ local function counters()
   return mention and mention.pending(), switch and switch.is_enabled()
 end
 
----@param status claude-ide.Status
 local function activity(status)
   local sessions = status.sessions
   if #sessions == 1 and #require("claude-ide.decisions").pending() > 0 then
@@ -52,7 +51,6 @@ local function chats()
   return type(chat) == "table" and chat.list() or {}
 end
 
----@param status claude-ide.Status
 ---@return string "Claude", and how it is connected or what it does
 local function head(status)
   local ready = #vim.tbl_filter(function(client)

@@ -93,7 +93,6 @@ M.RUN = "⟨%d %s⟩"
 ---What such a mark looks like, as a pattern.
 M.RUN_PATTERN = "⟨%d+ [%l ]+⟩"
 
----@param most claude-ide.unseen.Most
 local function blanks(line, most)
   return (
     line:gsub("()([ \t]+)", function(at, run)

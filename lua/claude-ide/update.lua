@@ -70,7 +70,6 @@ end
 ---Larger is no module.
 local MAX_BYTES = 1024 * 1024
 
----@param file claude-ide.update.File
 ---@return string? text nil: it is not what it was, or cannot be read
 local function read(file)
   local fd = vim.uv.fs_open(file.path, "r", 0)
@@ -84,7 +83,6 @@ local function read(file)
 end
 
 ---Keeps a module as it is on disk now, for the `require` to come.
----@param file claude-ide.update.File
 local function keep(file)
   local module = file.module
   if package.loaded[module] ~= nil or package.preload[module] ~= nil then

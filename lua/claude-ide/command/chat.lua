@@ -9,7 +9,6 @@ local FLAGS = { "--resume", "--continue", "--fork", "--new", "--agent" }
 ---@field lines? string the range, as a context
 ---@field at claude-ide.context.At
 
----@param words claude-ide.command.chat.Words
 ---@return claude-ide.chat.OpenOpts
 local function said(words)
   local both = words.lines and words.text ~= "" and ("%s %s"):format(words.text, words.lines)
@@ -37,8 +36,6 @@ local function when_gone(id, done, looks)
 end
 
 ---Goes on with a session that was found.
----@param item claude-ide.sessions.Item
----@param words claude-ide.command.chat.Words
 local function go_on(item, fork, words)
   local summary = item.summary
   local live = require("claude-ide.sessions.catalogue").running(summary.id)
@@ -112,7 +109,6 @@ end
 
 ---@param item? claude-ide.sessions.Item
 ---@param err? string
----@param words claude-ide.command.chat.Words
 local function found(item, err, fork, words)
   if item then
     go_on(item, fork, words)
@@ -124,7 +120,6 @@ end
 ---Talks to another agent than the CLI.
 ---@param rest string[] name, perhaps `--resume` and a session
 ---@param after string what follows the flag
----@param words claude-ide.command.chat.Words
 ---@return boolean? ok
 ---@return string? err
 local function with_agent(rest, after, words)
@@ -150,7 +145,6 @@ local function with_agent(rest, after, words)
 end
 
 ---@param at claude-ide.command.Context
----@param words claude-ide.command.chat.Words
 ---@return boolean? ok
 ---@return string? err
 local function by_flag(flag, rest, at, words)

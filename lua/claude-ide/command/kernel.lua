@@ -5,7 +5,6 @@ local function say(text)
   require("claude-ide.ui.notice").info(text)
 end
 
----@param kernel claude-ide.notebook.Kernel
 local function describe(kernel)
   local states = {
     off = "not running",
@@ -21,7 +20,6 @@ local function describe(kernel)
 end
 
 ---Starts one, and says when it is ready: that takes seconds.
----@param kernel claude-ide.notebook.Kernel
 local function start(kernel)
   if kernel.state ~= "off" then
     return say("Kernel: " .. describe(kernel))

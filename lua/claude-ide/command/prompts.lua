@@ -39,8 +39,6 @@ function M.reference(at, cwd)
 end
 
 ---Has something done with the words that were typed, or asks for them. What it then cannot be done with is given back.
----@param typed string
----@param prompt string
 ---@param run fun(words: string): boolean?, string?
 ---@return boolean? ok
 ---@return string? err
@@ -63,7 +61,6 @@ local function with_words(typed, prompt, run)
 end
 
 ---@param at claude-ide.command.Context
----@param prompt string
 ---@param say fun(text: string, place: claude-ide.context.At): boolean?, string?
 ---@return boolean? ok
 ---@return string? err

@@ -2,7 +2,6 @@
 
 local M = {}
 
----@param client claude-ide.Client
 local function describe(client)
   local name = client.name or "a client without a name"
   if client.version then
@@ -54,14 +53,12 @@ local function whereabouts()
 end
 
 ---Who is connected, in as few words as say what they do.
----@param status claude-ide.Status
 local function states(status)
   return require("claude-ide.sessions.phrases").activities(status.sessions)
     or counted(#status.clients, "CLI", "CLIs")
     or "no CLI connected"
 end
 
----@param status claude-ide.Status
 local function connection_of(status, full)
   if not status.running then
     return status.problem and ("off, " .. status.problem) or "off"
@@ -78,8 +75,6 @@ end
 ---@field selection boolean also where it is on, as it is by default
 ---@field terminal boolean
 
----@param status claude-ide.Status
----@param parts claude-ide.command.status.Parts
 local function line(status, parts)
   local texts = { connection_of(status, parts.names) }
   local function add(text)

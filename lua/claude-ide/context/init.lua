@@ -155,7 +155,6 @@ function M.read(reference, at, done)
   end
 end
 
----@param parts claude-ide.context.Part[]
 local function bound(parts)
   local size = 0
   for _, part in ipairs(parts) do

@@ -8,7 +8,6 @@ local function may_tell(buf)
   return vim.api.nvim_buf_is_valid(buf) and require("claude-ide.privacy").verdict(buf) == "tell"
 end
 
----@param diagnostic vim.Diagnostic
 local function line_of(diagnostic)
   return ("%s:%d:%d: %s: %s%s"):format(
     vim.api.nvim_buf_get_name(diagnostic.bufnr),

@@ -5,7 +5,6 @@ local M = {}
 
 local MOST_BYTES = 4096
 
----@param at claude-ide.context.At
 local function under_cursor(at)
   if
     not at.win

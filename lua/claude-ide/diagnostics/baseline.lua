@@ -127,7 +127,6 @@ local function author_in(buf)
   end
 end
 
----@param diagnostic claude-ide.Diagnostic
 local function what_of(diagnostic)
   return ("%s\n%s\n%s"):format(diagnostic.severity, tostring(diagnostic.code), diagnostic.message)
 end

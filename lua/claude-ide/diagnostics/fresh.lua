@@ -41,7 +41,6 @@ local function slot(client_id, buf)
   return client_id .. ":" .. buf
 end
 
----@param wait claude-ide.diagnostics.Wait
 local function finish(wait)
   local done = wait.done
   if not done then
@@ -72,7 +71,6 @@ local function finish(wait)
   done(late)
 end
 
----@param wait claude-ide.diagnostics.Wait
 local function is_quiet(wait)
   if next(wait.open) ~= nil then
     return false
@@ -85,7 +83,6 @@ local function is_quiet(wait)
   return true
 end
 
----@param wait claude-ide.diagnostics.Wait
 local function check(wait)
   if not wait.done then
     return
@@ -105,7 +102,6 @@ local function check(wait)
 end
 
 ---Stops waiting for those who would have spoken by now.
----@param wait claude-ide.diagnostics.Wait
 local function lose_patience(wait)
   if not wait.done then
     return
@@ -134,7 +130,6 @@ local function lose_patience(wait)
 end
 
 ---A server spoke. It goes through the files one after the other: those that it still owes a word on are not silence.
----@param wait claude-ide.diagnostics.Wait
 local function goes_on(wait, client_id)
   local now = vim.uv.now()
   for _, open in pairs(wait.open) do
@@ -164,7 +159,6 @@ local function worked(client_id)
   end
 end
 
----@param wait claude-ide.diagnostics.Wait
 local function open_slot(wait, client, buf)
   local now = vim.uv.now()
   known().ask(client.id, buf)
@@ -175,7 +169,6 @@ local function open_slot(wait, client, buf)
   }
 end
 
----@param wait claude-ide.diagnostics.Wait
 local function ask(wait, client, buf)
   local lsp = require("claude-ide.lsp")
   known().listen(client, buf)
@@ -195,7 +188,6 @@ local function ask(wait, client, buf)
   end
 end
 
----@param wait claude-ide.diagnostics.Wait
 local function await_start(wait, buf)
   local starting = require("claude-ide.lsp").is_starting(buf)
   wait.open["starting:" .. buf] = starting and { buf = buf, until_ = wait.ends } or nil

@@ -65,7 +65,6 @@ local function version_of(buf)
   return vim.lsp.util.buf_versions[buf] or 0
 end
 
----@param server claude-ide.diagnostics.Server
 ---@param ms number that its answer took
 local function took(server, ms)
   -- At once where it was slower than thought, by and by where it was quicker.
@@ -222,7 +221,6 @@ function M.kept_silent(client_id, buf, waited)
   end
 end
 
----@param server claude-ide.diagnostics.Server
 local function has_judged_text(server, buf)
   return server.judged[buf] ~= nil and server.judged[buf] >= version_of(buf)
 end

@@ -107,8 +107,6 @@ end
 local MANY = 30
 
 ---How one hit is written: the file above it, the place, the line.
----@param hit claude-ide.language.Hit
----@param lines claude-ide.language.Lines
 ---@param said? table<string, true> lines that were quoted, where hits are many
 ---@return claude-ide.language.Entry? nil: its line was given
 local function entry(hit, lines, said)

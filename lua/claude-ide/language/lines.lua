@@ -39,7 +39,6 @@ function M.new()
 end
 
 ---A line of a text. Hits come in order, so it goes on from the last: to split large files takes too long.
----@param source claude-ide.language.Source
 ---@param row integer 0-based
 local function line_of(source, row)
   local text = source.text or ""

@@ -26,7 +26,6 @@ end
 ---@field range lsp.Range its columns in the server's units, of the syntax tree in bytes
 ---@field name_at lsp.Position
 
----@param symbols claude-ide.language.Symbol[]
 ---@param placed fun(range: lsp.Range): lsp.Range
 local function add(symbols, result, depth, placed)
   for _, symbol in ipairs(type(result) == "table" and result or {}) do
@@ -50,7 +49,6 @@ local function add(symbols, result, depth, placed)
 end
 
 ---Symbols that a server gives as a list, made a tree of by their lines.
----@param symbols claude-ide.language.Symbol[]
 local function nest(symbols)
   table.sort(symbols, function(left, right)
     if left.first ~= right.first then
@@ -213,7 +211,6 @@ end
 ---@field encoding claude-ide.changeset.Encoding how its columns count
 
 ---How well a symbol fits the line that is named: the nearer and the smaller the better.
----@param symbol claude-ide.language.Symbol
 ---@param line? integer 1-based
 ---@return number the less the better
 local function distance(symbol, line)
@@ -227,7 +224,6 @@ local function distance(symbol, line)
 end
 
 ---The symbol that is called so, and nearest to the line.
----@param symbols claude-ide.language.Symbol[]
 ---@param line? integer 1-based
 ---@param wanted string its name
 ---@param names table<string, true> is added to

@@ -8,7 +8,6 @@ local WORDS = { "error", "warning", "info", "hint" }
 ---Of a file that was just changed, its servers get so long to judge it.
 local WAIT_MS = 10000
 
----@param diagnostic vim.Diagnostic
 local function line_of(diagnostic)
   local code = diagnostic.code ~= nil and tostring(diagnostic.code) or nil
   local from = diagnostic.source and (code and ("%s %s"):format(diagnostic.source, code) or diagnostic.source)

@@ -6,8 +6,6 @@ local NOT_LOCAL = "This folder is not on this machine, so Claude cannot read it.
 local NO_PICKER = "This is not a window of an open picker."
 
 ---A module of a plugin; nothing is known of its types.
----@param name string
----@return any
 local function plugin(name)
   return require(name)
 end
@@ -18,8 +16,6 @@ local function entry(path, first, last)
 end
 
 ---The files that lines stand for, each once.
----@param first integer
----@param last integer
 ---@param path_on fun(lnum: integer): any a path, if there is one
 ---@return claude-ide.mention.Entry[]
 local function on_lines(first, last, path_on)

@@ -20,7 +20,6 @@ local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end
 
----@param entry claude-ide.mention.Entry
 local function label(entry)
   if not entry.first then
     return short(entry.path)
@@ -35,7 +34,6 @@ local function mentions(count)
 end
 
 ---What the user should know of a file that they mention.
----@param entry claude-ide.mention.Entry
 local function caution(entry)
   local buf = require("claude-ide.buffer").find(entry.path)
   if buf and vim.bo[buf].modified then

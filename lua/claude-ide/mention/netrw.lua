@@ -106,7 +106,6 @@ local function paths_on(lnum, only_cursor)
   return found
 end
 
----@return string[]
 local function marked()
   local ok, list = pcall(vim.fn["netrw#Expose"], "netrwmarkfilelist")
   if not ok or type(list) ~= "table" then

@@ -21,8 +21,6 @@ local retrying = false
 ---@type fun(entry: claude-ide.mention.Entry)?
 local on_sent
 
----@param entry claude-ide.mention.Entry
----@param client claude-ide.Client
 ---@return boolean? sent
 local function deliver(entry, client)
   -- Lines from 0, the last one included. Without lines the fields must be missing: the CLI drops a null.
@@ -38,8 +36,6 @@ local function deliver(entry, client)
   return sent
 end
 
----@param entry claude-ide.mention.Entry
----@param client claude-ide.Client
 local function announce(entry, client)
   local data = { path = entry.path, first = entry.first, last = entry.last, client = client }
   require("claude-ide.event").emit("ClaudeMentionSent", data)
@@ -49,7 +45,6 @@ local function announce(entry, client)
 end
 
 ---Asks the user which client gets the first mention that waits.
----@param clients claude-ide.Client[]
 local function ask(clients, key)
   local asked = {}
   question = asked

@@ -11,7 +11,6 @@ function M.ready()
 end
 
 ---How deep the client's folder that holds a path lies; 0 where none does.
----@param client claude-ide.Client
 ---@param path string absolute
 local function nearness(client, path)
   local paths = require("claude-ide.path")
@@ -24,7 +23,6 @@ local function nearness(client, path)
   return longest
 end
 
----@param clients claude-ide.Client[]
 ---@return claude-ide.Client[] nearest
 ---@return integer nearness
 local function nearest(clients, path)
@@ -40,7 +38,6 @@ local function nearest(clients, path)
   return found, longest
 end
 
----@param clients claude-ide.Client[]
 ---@param id? integer
 ---@return claude-ide.Client?
 local function with_id(clients, id)

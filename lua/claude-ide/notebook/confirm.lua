@@ -18,12 +18,10 @@ local MAX_HEIGHT = 20
 
 local is_registered = false
 
----@param question claude-ide.notebook.Question
 local function attention_id(question)
   return "run_code " .. question.id
 end
 
----@param question claude-ide.notebook.Question
 local function take_away(question)
   require("claude-ide.ui.attention").forget(attention_id(question))
   local win = question.win
@@ -34,7 +32,6 @@ local function take_away(question)
   require("claude-ide.window").close(win)
 end
 
----@param question claude-ide.notebook.Question
 ---@param outcome "accepted"|"rejected"
 local function settle(question, outcome)
   require("claude-ide.decisions").settle(question, { outcome = outcome })
@@ -62,7 +59,6 @@ local function shown(code, width)
   return lines
 end
 
----@param question claude-ide.notebook.Question
 local function new_buffer(question, width)
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "code",
@@ -87,7 +83,6 @@ local function new_buffer(question, width)
   return buf
 end
 
----@param question claude-ide.notebook.Question
 local function open(question)
   if question.state ~= "pending" or question.win then
     return
@@ -129,7 +124,6 @@ local function open(question)
 end
 
 ---Finds out what its code is written in, where that is to be read.
----@param question claude-ide.notebook.Question
 ---@param done fun() at once or later
 local function know_language(question, done)
   if question.language then
@@ -181,7 +175,6 @@ local presenter = {
   end,
 }
 
----@param run claude-ide.notebook.Run
 ---@return claude-ide.decisions.Source
 local function source_of(run)
   if not is_registered then

@@ -54,7 +54,6 @@ local function changed()
   require("claude-ide.hub").tell("kernels_changed")
 end
 
----@param run claude-ide.notebook.Run
 ---@param answer? claude-ide.notebook.Answer
 ---@param err? string
 local function finish(run, answer, err)

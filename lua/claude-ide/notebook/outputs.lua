@@ -27,7 +27,6 @@ end
 ---@field place claude-ide.notebook.Place
 ---@field text string
 
----@param cell claude-ide.notebook.Cell
 ---@param values { [1]: string, [2]: string, [3]?: claude-ide.notebook.Place }[] key, JSON, place
 ---@return claude-ide.notebook.Change[] sorted
 local function changes(lines, cell, values)
@@ -77,7 +76,6 @@ local function changed(lines, list)
   return require("claude-ide.buffer.bytes").split(table.concat(parts), "\n")
 end
 
----@param cell claude-ide.notebook.Cell
 ---@param count? integer
 ---@param outputs string JSON
 ---@return string? err

@@ -8,14 +8,12 @@ local M = {}
 ---@type claude-ide.sessions.ActionName[]
 M.NAMES = { "read", "resume", "fork", "copy", "export", "rename" }
 
----@param item claude-ide.sessions.Item
 ---@return boolean whether it runs in Neovim's own terminal
 local function is_in_terminal(item)
   local inside = require("claude-ide.terminal").session()
   return inside ~= nil and inside.id == item.summary.id and inside.state.activity ~= "gone"
 end
 
----@param item claude-ide.sessions.Item
 ---@param args string[] for the CLI
 ---@param doing string "resume", "fork"
 ---@param before? fun(go_on: fun()) ends what else has the session

@@ -18,8 +18,6 @@ local EVENTS = { working = "ClaudeWorking", waiting = "ClaudeWaiting", idle = "C
 ---@field waiting_for? string
 ---@field previous? string
 
----@param ours claude-ide.sessions.Ours
----@param news claude-ide.sessions.News
 local function tell(ours, news)
   local session = ours.session
   require("claude-ide.event").emit(EVENTS[news.kind], {

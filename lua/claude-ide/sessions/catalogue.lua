@@ -12,7 +12,6 @@ local M = {}
 local WEIGHT = { waiting = 3, working = 2, idle = 1, gone = 0 }
 
 ---Whether a process has ended since it was told of.
----@param live claude-ide.sessions.Live
 local function has_ended(live)
   return live.liveness == "alive" and not require("claude-ide.process").runs(live.pid)
 end
@@ -32,7 +31,6 @@ function M.running(id)
   return found
 end
 
----@param summary claude-ide.sessions.Summary
 ---@param words string[] each in lower case
 local function has_all(summary, words)
   local text = vim.fn.tolower(table.concat({

@@ -44,14 +44,12 @@ local ROLES = {
   system = "Claude Code",
 }
 
----@param search claude-ide.sessions.Search
 local function set_title(search, state)
   require("claude-ide.sessions.grep_text").change(search.list, {
     title = ("Claude grep %s%s"):format(search.pattern, state),
   })
 end
 
----@param search claude-ide.sessions.Search
 local function has_list(search)
   return vim.fn.getqflist({ id = search.list }).id == search.list
 end
@@ -77,8 +75,6 @@ local function map_cancel(on)
 end
 
 ---The place of a hit: of those that say the same of the same line of a file, each has its own.
----@param search claude-ide.sessions.Search
----@param hit claude-ide.sessions.Hit
 ---@return integer buf
 local function place_of(search, hit)
   local alike = table.concat({
@@ -94,8 +90,6 @@ local function place_of(search, hit)
   return require("claude-ide.sessions.hit_buffer").buffer(hit, alike, search.alike[alike])
 end
 
----@param search claude-ide.sessions.Search
----@param hit claude-ide.sessions.Hit
 ---@return table[] items of the quickfix list
 local function items_of(search, hit)
   local one_line = require("claude-ide.sessions.phrases").plain_line
@@ -128,7 +122,6 @@ local function items_of(search, hit)
   return items
 end
 
----@param search claude-ide.sessions.Search
 local function list_gathered(search)
   local hits = search.gathered
   if #hits == 0 or not has_list(search) then
@@ -159,8 +152,6 @@ local function list_gathered(search)
   end
 end
 
----@param search claude-ide.sessions.Search
----@param hits claude-ide.sessions.Hit[]
 local function add(search, hits)
   if running ~= search then
     return
@@ -182,7 +173,6 @@ local function add(search, hits)
   end
 end
 
----@param search claude-ide.sessions.Search
 local function finish(search)
   if running ~= search then
     return
@@ -222,7 +212,6 @@ function M.cancel()
   return true
 end
 
----@param search claude-ide.sessions.Search
 ---@param options claude-ide.sessions.GrepOptions
 local function run(search, options)
   local sessions = require("claude-ide.sessions")

@@ -49,7 +49,6 @@ local function vacate(win, made)
   return win
 end
 
----@param place claude-ide.sessions.Place
 local function go(win, made, place)
   if not vim.api.nvim_win_is_valid(win) then
     win, made = vim.api.nvim_get_current_win(), false

@@ -46,7 +46,6 @@ local function give_up(why)
   end
 end
 
----@param live claude-ide.sessions.Live
 local function is_idle(live, since)
   local state = live.state
   return state.activity == "idle" and state.source == "record" and (state.since or since) >= since
@@ -67,7 +66,6 @@ local function deliver(reason)
   end
 end
 
----@param live claude-ide.sessions.Live
 local function look(live)
   local reason = waiting
   if not reason or live.pid ~= reason.pid then

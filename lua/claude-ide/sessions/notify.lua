@@ -37,7 +37,6 @@ function M.is_elsewhere(ours)
 end
 
 ---Whether the user has been told already: by what waits for the same yes, a diff.
----@param ours claude-ide.sessions.Ours
 local function has_decision(ours)
   local client, other = ours.client, ours.other
   return #require("claude-ide.decisions").pending(function(decision)
@@ -47,7 +46,6 @@ local function has_decision(ours)
 end
 
 ---Whether the user has answered already, in a diff that came after the wait began.
----@param ours claude-ide.sessions.Ours
 local function is_answered(ours)
   local at = ours.client and decided[ours.client.id]
   local since = ours.session.state.since
@@ -55,7 +53,6 @@ local function is_answered(ours)
 end
 
 ---How long it is still doubtful whether a wait is that for a diff that was just decided.
----@param ours claude-ide.sessions.Ours
 ---@return integer? milliseconds nil: it is not
 local function doubtful_for(ours)
   local at = ours.client and decided[ours.client.id]
@@ -63,8 +60,6 @@ local function doubtful_for(ours)
   return left and left > 0 and left or nil
 end
 
----@param ours claude-ide.sessions.Ours
----@param news claude-ide.sessions.News
 ---@param title? string where it is to say which session
 local function message(ours, news, title)
   local words = require("claude-ide.sessions.phrases")
@@ -74,7 +69,6 @@ local function message(ours, news, title)
 end
 
 ---What a user knows the session by, where there are several.
----@param ours claude-ide.sessions.Ours
 ---@param done fun(title?: string) at once where nothing has to be read
 local function title_of(ours, done)
   local words, session = require("claude-ide.sessions.phrases"), ours.session
@@ -105,7 +99,6 @@ local function say(text, silent)
   end
 end
 
----@param news claude-ide.sessions.News
 ---@return boolean whether it is of a kind that is told
 local function is_wanted(news)
   local options = require("claude-ide.config").get().notify
@@ -134,8 +127,6 @@ local function still(before)
   end)
 end
 
----@param ours claude-ide.sessions.Ours
----@param news claude-ide.sessions.News
 local function later(ours, news, delay)
   vim.defer_fn(function()
     local current = still(ours)

@@ -3,7 +3,6 @@
 
 local M = {}
 
----@param item claude-ide.sessions.Item
 local function details(item)
   local words = require("claude-ide.sessions.phrases")
   local summary, live = item.summary, item.live
@@ -39,7 +38,6 @@ end
 
 ---For pickers that show what is under the cursor. Neovim 0.12 says that it is a table with a buffer; pickers that had it
 ---before that take a list of lines.
----@param item claude-ide.sessions.Item
 ---@return { buf: integer }|string[]
 local function preview_item(item)
   local lines = item.summary and details(item --[[@as claude-ide.sessions.Item]]) or {}
@@ -68,7 +66,6 @@ local SNACKS = {
   end,
 }
 
----@param item claude-ide.sessions.Item
 local function choose_action(item)
   local actions = require("claude-ide.sessions.actions")
   local words = require("claude-ide.sessions.phrases")
@@ -108,7 +105,6 @@ local function prompt_of(options)
   return ("Claude sessions %s%s"):format(which, found)
 end
 
----@param items claude-ide.sessions.Item[]
 ---@param options claude-ide.sessions.CatalogueOptions
 local function show(items, options)
   local number = #tostring(#items) + 6 -- what stands beside each line

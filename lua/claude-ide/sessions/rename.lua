@@ -97,7 +97,6 @@ local function write(file, line, beside, is_running)
   return failed
 end
 
----@param item claude-ide.sessions.Item
 ---@param done fun(err?: string) once, later
 local function rename(item, title, done)
   local summary = item.summary
@@ -115,7 +114,6 @@ local function rename(item, title, done)
   work:queue(summary.file, line, beside, is_running)
 end
 
----@param item claude-ide.sessions.Item
 local function take(item, text)
   local notice, words = require("claude-ide.ui.notice"), require("claude-ide.sessions.phrases")
   local title = M.clean(text)

@@ -27,7 +27,6 @@ local order = {}
 ---@type table<integer, claude-ide.sessions.Open> by process
 local open = {}
 
----@param wait claude-ide.sessions.Wait
 local function remember(id, wait)
   if not seen[id] then
     seen[id] = {}

@@ -48,7 +48,6 @@ local function is_scrolled_back(win)
 end
 
 ---Leaves a window so that Neovim keeps its end in sight: it follows the output only where the cursor is on the last line.
----@param handle claude-ide.terminal.Handle
 local function settle(handle, win)
   if is_scrolled_back(win) then
     handle.view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
@@ -59,7 +58,6 @@ local function settle(handle, win)
 end
 
 ---@param win integer on the terminal's buffer
----@param spec claude-ide.terminal.Spec
 ---@param on_exit fun(code: integer)
 ---@return integer? job
 ---@return string? err
@@ -85,7 +83,6 @@ local function spawn(win, spec, on_exit)
   return job --[[@as integer]]
 end
 
----@param host claude-ide.terminal.Host
 local function close_window(host, win)
   if window.is_last(win) then
     window.vacate(win)
@@ -94,8 +91,6 @@ local function close_window(host, win)
   end
 end
 
----@param host claude-ide.terminal.Host
----@param handle claude-ide.terminal.Handle
 local function dispose(host, handle)
   for _, win in ipairs(vim.fn.win_findbuf(handle.buf)) do
     close_window(host, win)
@@ -106,8 +101,6 @@ local function dispose(host, handle)
 end
 
 ---The process has ended. After an error the window stays: its last words are the reason.
----@param host claude-ide.terminal.Host
----@param handle claude-ide.terminal.Handle
 ---@param on_exit fun(code: integer, closing: boolean)
 local function ended(host, handle, code, on_exit)
   handle.job = nil
@@ -128,7 +121,6 @@ local function ended(host, handle, code, on_exit)
   end, { buffer = handle.buf, desc = "Claude Code: close the ended terminal" })
 end
 
----@param handle claude-ide.terminal.Handle
 local function watch(handle)
   local group = vim.api.nvim_create_augroup(("claude-ide.terminal.%d"):format(handle.buf), { clear = true })
   vim.api.nvim_create_autocmd("WinLeave", {
@@ -149,7 +141,6 @@ local function watch(handle)
   })
 end
 
----@param handle claude-ide.terminal.Handle
 local function focus(handle)
   local win = window.here(handle.buf)[1]
   if not win then
@@ -163,7 +154,6 @@ local function focus(handle)
   end
 end
 
----@param handle claude-ide.terminal.Handle
 local function keep_focus(handle)
   require("claude-ide.ui.focus").keep("terminal " .. handle.buf, {
     is_there = function()

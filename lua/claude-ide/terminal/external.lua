@@ -4,7 +4,6 @@
 
 local M = {}
 
----@param spec claude-ide.terminal.Spec
 local function cli_command(spec)
   local command = { "env" }
   for _, name in ipairs(vim.fn.sort(vim.tbl_keys(spec.ide_env))) do
@@ -13,7 +12,6 @@ local function cli_command(spec)
   return vim.list_extend(command, spec.argv)
 end
 
----@param spec claude-ide.terminal.Spec
 local function fill(template, spec)
   local argv, placed = {}, false
   for _, item in ipairs(template) do

@@ -166,7 +166,6 @@ local function start(args, cwd, in_background)
 end
 
 ---Ends a CLI and starts one anew in its place.
----@param session claude-ide.terminal.Session
 ---@param cwd? string
 local function restart(session, args, cwd)
   local typing = session:is_focused() and vim.api.nvim_get_mode().mode == "t"
@@ -206,7 +205,6 @@ local function before(options, go_on)
 end
 
 ---The CLI takes arguments only when it starts, so a running one is ended for them only if the user says so.
----@param session claude-ide.terminal.Session
 ---@param options claude-ide.terminal.OpenOptions
 local function replace(session, args, options)
   local keep = "Keep it"

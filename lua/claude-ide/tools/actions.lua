@@ -35,7 +35,6 @@ local function is_command(action)
 end
 
 ---What language servers say is wrong in a range, in their own words.
----@param range lsp.Range
 local function diagnostics_in(buf, range)
   local found = {}
   for _, diagnostic in ipairs(vim.diagnostic.get(buf)) do
@@ -93,7 +92,6 @@ local function offered(task, buf, range, kind)
 end
 
 ---Has a server do one of its commands, and takes what it wants edited.
----@param client vim.lsp.Client
 ---@param command { command: string, arguments?: any[] }
 ---@return table[] edits
 local function run_command(task, client, buf, command)

@@ -115,7 +115,6 @@ local function report_resources()
 end
 
 ---Tells a CLI again what changed before it was sure to hear of it.
----@param client claude-ide.Client
 local function tell_again(client)
   vim.defer_fn(function()
     local before = known[client.id]
@@ -128,8 +127,6 @@ local function tell_again(client)
 end
 
 ---A function that does something once, a moment after it was called last.
----@param fn fun()
----@param ms integer
 local function settled(fn, ms)
   local timer = assert(vim.uv.new_timer())
   return function()
@@ -139,9 +136,6 @@ end
 
 local refresh ---@type fun()?
 
----@param events string[]
----@param desc string
----@param callback fun()
 ---@param pattern? string
 local function on(events, desc, callback, pattern)
   vim.api.nvim_create_autocmd(events --[[@as any]], {

@@ -184,7 +184,6 @@ local function diagnostics(task, paths, left)
   return { head, text }
 end
 
----@param report claude-ide.changeset.Report
 ---@return string[] paths of files that may be wrong now: a part of a change that was dropped breaks them as well
 ---@return string[] left those that were left as they are
 local function concerned(report)
@@ -199,7 +198,6 @@ local function concerned(report)
 end
 
 ---Asks the user, and waits for what they decide.
----@param proposal claude-ide.changeset.Proposal
 ---@return claude-ide.decisions.Answer? answer
 ---@return string? err
 local function decide(task, proposal)

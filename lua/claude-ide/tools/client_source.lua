@@ -16,7 +16,6 @@ local MAX_NAMES = 256
 ---@type table<integer, claude-ide.tools.Asker> by client
 local askers = {}
 
----@param request claude-ide.tools.Request
 ---@param answer? claude-ide.decisions.Answer
 ---@param err? string
 local function answer_call(request, answer, err)
@@ -95,7 +94,6 @@ end
 
 ---Puts a client's edit before the user.
 ---@param writes "agent"|"editor"
----@param edit claude-ide.diff.Edit
 local function propose(call, respond, writes, edit)
   local asker = asker_of(call.client)
   asker.sources[writes] = asker.sources[writes] or new_source(call.client, writes)

@@ -11,7 +11,6 @@ local GRACE_MS = 100
 ---@field uri string
 ---@field diagnostics claude-ide.Diagnostic[]
 
----@param diagnostics claude-ide.Diagnostic[]
 ---@return claude-ide.tool.GetDiagnostics.File
 local function file(uri, diagnostics)
   return {

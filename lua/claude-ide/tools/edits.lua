@@ -90,14 +90,12 @@ local function at_position(line, character)
   return { start = place, ["end"] = place }
 end
 
----@param range lsp.Range
 ---@return integer row of its last line, 0-based
 local function last_row(range)
   local last = range["end"]
   return last.character == 0 and last.line > range.start.line and last.line - 1 or last.line
 end
 
----@param definition claude-ide.language.Definition
 ---@return integer character where the line ends, as columns of the definition count
 local function length(buf, row, definition)
   local line = line_at(buf, row)
@@ -105,7 +103,6 @@ local function length(buf, row, definition)
 end
 
 ---Other text in place of the whole definition.
----@param definition claude-ide.language.Definition
 ---@return lsp.TextEdit
 local function replacement(buf, definition, body)
   local range = definition.range
@@ -122,14 +119,12 @@ local function replacement(buf, definition, body)
   return { range = range, newText = body }
 end
 
----@param definition claude-ide.language.Definition
 ---@return lsp.TextEdit
 local function insertion_before(buf, definition, text)
   local row = with_decorators(buf, definition.range.start.line)
   return { range = at_position(row, 0), newText = whole_lines(text) }
 end
 
----@param definition claude-ide.language.Definition
 ---@return lsp.TextEdit
 local function insertion_after(buf, definition, text)
   local row = last_row(definition.range)
@@ -142,7 +137,6 @@ local function insertion_after(buf, definition, text)
 end
 
 ---Nothing in place of the definition, and no gap where it was.
----@param definition claude-ide.language.Definition
 ---@return lsp.TextEdit
 local function deletion(buf, definition)
   local first, last = with_decorators(buf, definition.range.start.line), last_row(definition.range)
@@ -159,8 +153,6 @@ local function deletion(buf, definition)
   return { range = range, newText = "" }
 end
 
----@param place claude-ide.language.Place
----@param definition claude-ide.language.Definition
 ---@param edit lsp.TextEdit
 local function propose_here(task, title, place, definition, edit, none)
   return propose(task, {
@@ -177,7 +169,6 @@ local function propose_here(task, title, place, definition, edit, none)
 end
 
 ---A tool that writes a text where a symbol is.
----@param title string
 ---@param argument string the text's name
 ---@param edit_of fun(buf: integer, definition: claude-ide.language.Definition, text: string): lsp.TextEdit
 local function at_symbol(title, argument, edit_of)
@@ -196,9 +187,6 @@ M.insert_after_symbol = at_symbol("Insert after %s", "text", insertion_after)
 ---So many uses of what was to be deleted are listed.
 local MAX_LISTED = 60
 
----@param place claude-ide.language.Place
----@param range lsp.Range
----@param client vim.lsp.Client
 ---@return boolean whether a use lies within the definition itself
 local function is_within(location, place, range, client)
   local line = require("claude-ide.language.breaks").range(client, place.buf, location.range).start.line
@@ -221,7 +209,6 @@ local function use_line(location)
   return ("  %s:%d: %s"):format(shown, row + 1, position.truncate(position.valid(vim.trim(text)), 120))
 end
 
----@param place claude-ide.language.Place
 ---@return string why nothing is deleted
 local function still_used(task, place, uses)
   local answer, lines = require("claude-ide.language.answer"), {}

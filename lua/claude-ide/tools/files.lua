@@ -98,7 +98,6 @@ M.write_file = {
 
 ---Writes a loaded buffer, if it is modified, as the user's own `:write` would (their autocommands run).
 ---Invariant: nothing asks a question. Where `:write` would ask, or needs a `!`, it fails and says why.
----@param buf integer
 ---@return boolean ok
 ---@return string? err
 local function save(buf)

@@ -16,7 +16,6 @@ local tool = require("claude-ide.language.task").tool
 
 ---Asks every server of the file, once more where one that found nothing was still reading the project.
 ---Ends the task where all that came is errors.
----@param clients vim.lsp.Client[]
 ---@param found any[] what `ask` adds to
 ---@param ask fun(client: vim.lsp.Client): string? err
 local function each(task, clients, found, ask)
@@ -40,7 +39,6 @@ local function send(task, client, method, params, buf)
 end
 
 ---@param what claude-ide.tools.Question
----@param place claude-ide.language.Place
 ---@return { text: string }
 local function answer(task, args, what, place, names, hits, notes, none)
   local number, shown =
@@ -180,7 +178,6 @@ local QUESTIONS = {
 
 ---A tool that asks one of these.
 ---@param by? string the argument that names which; without one it has this name
----@param default string
 local function question(default, by)
   return tool(function(task, args)
     local what = QUESTIONS[by and args[by] or default]
@@ -196,7 +193,6 @@ M.type_hierarchy = question("subtypes", "direction")
 
 ---What a server answers, as one text.
 ---LSP 3.17, "Hover.contents": MarkupContent | MarkedString | MarkedString[].
----@return string
 local function text_of(contents)
   if type(contents) == "string" then
     return contents
@@ -250,7 +246,6 @@ end)
 ---Of what stands behind a name in an outline.
 local MAX_DETAIL = 60
 
----@param symbol claude-ide.language.Symbol
 local function outline_line(symbol)
   local position = require("claude-ide.position")
   local lines = symbol.first == symbol.last and tostring(symbol.first)

@@ -7,7 +7,6 @@ local tool = require("claude-ide.language.task").tool
 local CELL_BYTES = 1200
 
 ---Runs code and waits for what it puts out.
----@param task claude-ide.language.Task
 ---@param path? string of the notebook
 ---@param run { code: string, who: string, keep?: boolean, restart?: boolean, left?: fun(answer: claude-ide.notebook.Answer) }
 ---@return claude-ide.notebook.Answer
@@ -41,7 +40,6 @@ M.execute_code = tool(function(task, args)
 end)
 
 ---The cells of a notebook: of its buffer where it is open, with the user's unsaved changes, else of its file.
----@param task claude-ide.language.Task
 ---@param path string absolute
 ---@return claude-ide.notebook.Cell[]
 ---@return boolean unsaved
@@ -64,7 +62,6 @@ local function cells_of(task, path)
   return notebook.cells, unsaved == true
 end
 
----@param cell claude-ide.notebook.Cell
 local function head(cell)
   local words = { ("[%d] %s"):format(cell.index, cell.kind) }
   words[#words + 1] = cell.count and ("run %d"):format(cell.count)

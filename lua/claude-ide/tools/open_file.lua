@@ -45,7 +45,6 @@ local function to_position(text, offset)
   end
 end
 
----@param args claude-ide.tool.OpenFile.Args
 ---@return claude-ide.tool.OpenFile.Range?
 local function wanted_range(buf, args)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
@@ -91,7 +90,6 @@ local function last_character(buf, finish)
   return { row, at }
 end
 
----@param range claude-ide.tool.OpenFile.Range
 ---@param visually boolean the user is in normal mode in this window
 local function select_range(win, buf, range, visually)
   vim.api.nvim_win_set_cursor(win, { range.start[1] + 1, range.start[2] })
@@ -185,7 +183,6 @@ local function show(buf)
 end
 
 ---Puts the cursor where it was asked to be, when the buffer is shown the next time.
----@param range claude-ide.tool.OpenFile.Range
 local function select_later(buf, range)
   vim.api.nvim_create_autocmd("BufWinEnter", {
     group = group,
@@ -202,7 +199,6 @@ local function select_later(buf, range)
 end
 
 ---Opens one file.
----@param args claude-ide.tool.OpenFile.Args
 ---@return { filePath: string, languageId: string, lineCount: integer }? result
 ---@return string? err
 local function open(args)

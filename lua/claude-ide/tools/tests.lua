@@ -61,7 +61,6 @@ end
 
 ---The command as an option has it, where it is set: `make` alone says nothing of tests.
 ---@param buf? integer
----@return string?
 local function program_of(buf)
   local set = buf and vim.bo[buf].makeprg or vim.go.makeprg
   set = set ~= "" and set or vim.go.makeprg
@@ -82,10 +81,8 @@ function M.has_command(nearest)
     end)
 end
 
----@param program string
 ---@param arguments string for the shell
 ---@param path string absolute, for `%:h` and its like in the command
----@param title string
 ---@return claude-ide.tools.TestRun
 local function run_of(buf, program, arguments, path, title)
   local command, names = program:gsub("%%[:%w]*", function(word)
@@ -107,8 +104,6 @@ local HOLDS =
   { class = true, ["function"] = true, method = true, module = true, namespace = true, struct = true }
 
 ---The names of the symbols around a line, the outermost first; none where the line is in no function.
----@param lnum integer
----@return string[]
 local function names_around(task, buf, lnum)
   local names, is_function = {}, false
   local within = 0 ---@type integer the last line of the function that was met: what it holds is no test
@@ -125,7 +120,6 @@ local function names_around(task, buf, lnum)
   return is_function and names or {}
 end
 
----@param task claude-ide.language.Task
 ---@param args claude-ide.tools.TestArgs
 ---@return claude-ide.tools.TestRun
 local function run_for(task, args)
@@ -233,10 +227,8 @@ local function to_quickfix(run, output)
   end, vim.fn.getqflist())
 end
 
----@param head string
 ---@param items table[] of the quickfix list
 ---@param output? string what was printed
----@param is_cut boolean
 ---@return { text: string }
 local function answer(head, items, output, is_cut)
   local position, lines = require("claude-ide.position"), { head }
