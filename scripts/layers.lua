@@ -11,7 +11,6 @@ return {
     "hunk",
     "install",
     "json",
-    "kept_texts",
     "line_breaks",
     "log",
     "option",
@@ -26,7 +25,7 @@ return {
     "window",
   },
   { "width" },
-  { "elf", "hub", "lsp", "retry", "safely", "ui.one_line" },
+  { "hub", "lsp", "retry", "safely", "ui.one_line" },
   { "ui.notice" },
   { "config", "decisions", "event" },
   -- Files, as buffers and on disk; the library.

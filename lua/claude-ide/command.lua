@@ -46,23 +46,59 @@ local function find(word)
   end
 end
 
+local function names()
+  return vim.tbl_map(function(sub)
+    return sub.name
+  end, require("claude-ide.command.registry"))
+end
+
 local function unknown(word)
-  local nearest, least = nil, math.max(2, math.floor(#word / 3)) + 1
-  for _, sub in ipairs(require("claude-ide.command.registry")) do
-    local distance = require("claude-ide.config.distance").between(word:lower(), sub.name)
-    if distance < least then
-      nearest, least = sub.name, distance
-    end
-  end
+  local nearest = require("claude-ide.config.distance").nearest(word, names())
   local hint = nearest and ("Did you mean `:Claude %s`?"):format(nearest) or "See `:help :Claude`."
   return ("`:Claude %s`: no such subcommand. %s"):format(word, hint)
+end
+
+---A command line into words, as a shell would: spaces part, quotes and backslashes keep together. Nothing is expanded.
+---@return string[] words
+---@return boolean open whether the last word is still being typed
+local function split(line)
+  local words, word, quote = {}, nil, nil
+  local i = 1
+  while i <= #line do
+    local char = line:sub(i, i)
+    if quote then
+      if char == quote then
+        quote = nil
+      else
+        word = word .. char
+      end
+    elseif char == "\\" and line:sub(i + 1, i + 1):match("[%s\"'\\]") then
+      word = (word or "") .. line:sub(i + 1, i + 1)
+      i = i + 1
+    elseif char == '"' or char == "'" then
+      word, quote = word or "", char
+    elseif char:match("%s") then
+      words[#words + 1] = word
+      word = nil
+    else
+      word = (word or "") .. char
+    end
+    i = i + 1
+  end
+  words[#words + 1] = word
+  return words, word ~= nil
+end
+
+---Writes a word so that `split` reads it back.
+local function escape(word)
+  return (word:gsub("[%s\"'\\]", "\\%0"))
 end
 
 ---`:Claude …`
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.run(args)
   guarded(function()
-    local words = require("claude-ide.command.shell_words").split(args.args)
+    local words = split(args.args)
     local word = words[1]
     if not word then
       return require("claude-ide.terminal").toggle()
@@ -105,16 +141,13 @@ end
 ---@param cursor integer byte
 ---@return string[]
 function M.complete(lead, line, cursor)
-  local words_of = require("claude-ide.command.shell_words")
   -- A range and modifiers may stand before the command's name.
   local typed = line:sub(1, cursor):gsub("^.-Claude!?%s*", "", 1)
-  local words, is_open = words_of.split(typed)
+  local words, is_open = split(typed)
   local word = is_open and table.remove(words) or ""
   local candidates
   if #words == 0 and not vim.startswith(word, "-") then
-    candidates = vim.tbl_map(function(sub)
-      return sub.name
-    end, require("claude-ide.command.registry"))
+    candidates = names()
   elseif vim.startswith(word, "-") and (#words == 0 or vim.startswith(words[1], "-")) then
     words = { "open" } -- flags alone are those of the CLI
   end
@@ -125,14 +158,14 @@ function M.complete(lead, line, cursor)
     candidates = sub.choices
   end
   -- Neovim puts the chosen text in the place of `lead`, which begins after the last blank, escaped or not.
-  local kept = words_of.escape(word):sub(1, -#lead - 1)
+  local kept = escape(word):sub(1, -#lead - 1)
   return vim
     .iter(candidates or {})
     :filter(function(candidate)
       return vim.startswith(candidate, word)
     end)
     :map(function(candidate)
-      return words_of.escape(candidate):sub(#kept + 1)
+      return escape(candidate):sub(#kept + 1)
     end)
     :totable()
 end

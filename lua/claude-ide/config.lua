@@ -16,18 +16,8 @@ local problems = {}
 ---@type claude-ide.Opts
 local setup_opts = {}
 
----Where two names differ by few letters, one was meant for the other.
----@param entries claude-ide.config.Entry[]
----@return string? nearest
-local function did_you_mean(name, entries)
-  local best, best_distance = nil, math.max(2, math.floor(#name / 3)) + 1
-  for _, entry in ipairs(entries) do
-    local distance = require("claude-ide.config.distance").between(name:lower(), entry[1])
-    if distance < best_distance then
-      best, best_distance = entry[1], distance
-    end
-  end
-  return best
+local function name_of(entry)
+  return entry[1]
 end
 
 local function describe(value)
@@ -65,7 +55,7 @@ local function merge(entries, path, opts, config, report)
   end
   table.sort(unknown)
   for _, name in ipairs(unknown) do
-    local nearest = did_you_mean(name, entries)
+    local nearest = require("claude-ide.config.distance").nearest(name, vim.tbl_map(name_of, entries))
     local hint = nearest and (", did you mean %s%s?"):format(path, nearest) or ""
     report(path .. name, "no such option" .. hint)
   end
@@ -124,6 +114,32 @@ local function resolve()
   return config, found
 end
 
+local function sentence(problem)
+  local used = problem.used and "; " .. problem.used or ""
+  return ("%s: %s%s"):format(problem.option, problem.text, used)
+end
+
+---As much as fits on one line of the screen. The health check has the rest.
+---@param found claude-ide.config.Problem[] at least one
+local function line_of(found)
+  local names = vim.tbl_map(function(problem)
+    return problem.option
+  end, found)
+  local texts = {
+    ("Options that do not work: %s (`:checkhealth claude-ide`)"):format(table.concat(names, ", ")),
+    ("%d options do not work: `:checkhealth claude-ide`"):format(#found),
+  }
+  if #found == 1 then
+    local problem = found[1]
+    texts = {
+      ("Option %s"):format(sentence(problem)),
+      ("Option %s: %s"):format(problem.option, problem.text),
+      ("Option %s does not work: `:checkhealth claude-ide`"):format(problem.option),
+    }
+  end
+  return require("claude-ide.ui.one_line").fitting(texts)
+end
+
 ---Tells the problems that are new, in one line: a second one would make Neovim wait for a key before it has begun.
 ---@param found claude-ide.config.Problem[]
 local function tell(found)
@@ -135,7 +151,7 @@ local function tell(found)
   end, found)
   problems = found
   if #news > 0 then
-    require("claude-ide.ui.notice").warn(require("claude-ide.config.report").line(news))
+    require("claude-ide.ui.notice").warn(line_of(news))
   end
 end
 
@@ -167,7 +183,7 @@ end
 ---@return string[]
 function M.problems()
   M.get()
-  return vim.tbl_map(require("claude-ide.config.report").sentence, problems)
+  return vim.tbl_map(sentence, problems)
 end
 
 return M

@@ -29,6 +29,14 @@ local function check_options()
   end
 end
 
+---@return string? said in one line
+local function version_of(path)
+  local ok, result = pcall(function()
+    return vim.system({ path, "--version" }, { text = true, timeout = M.version_timeout_ms }):wait()
+  end)
+  return ok and result.code == 0 and vim.trim(result.stdout or ""):match("^[^\n]+") or nil
+end
+
 ---What builds the library, and its version.
 local function check_cargo()
   local path = vim.fn.exepath("cargo")
@@ -42,10 +50,7 @@ local function check_cargo()
     )
     return
   end
-  local ok, result = pcall(function()
-    return vim.system({ path, "--version" }, { text = true, timeout = M.version_timeout_ms }):wait()
-  end)
-  local said = ok and result.code == 0 and vim.trim(result.stdout or "")
+  local said = version_of(path)
   vim.health.info(("%s: %s"):format(path, said or "did not say its version"))
 end
 
@@ -86,11 +91,8 @@ local function check_cli()
     })
     return
   end
-  local ok, result = pcall(function()
-    return vim.system({ path, "--version" }, { text = true, timeout = M.version_timeout_ms }):wait()
-  end)
-  local said = ok and vim.trim(result.stdout or ""):match("^[^\n]+")
-  if said and result.code == 0 then
+  local said = version_of(path)
+  if said then
     local version = said:match("%d+%.%d+%.%d+")
     if version and vim.version.lt(version, OLDEST_CLI) then
       vim.health.warn(("%s: %s. The oldest that is known to work is %s"):format(path, said, OLDEST_CLI), {
@@ -158,6 +160,59 @@ local function check_plugins()
   vim.health.info("Log file: " .. require("claude-ide.log").path())
 end
 
+---Which agents a chat may be with, and how they are run.
+local function check_agents()
+  vim.health.start("Agents (Agent Client Protocol)")
+  local agents = require("claude-ide.chat.acp.agents")
+  local own = require("claude-ide.config").get().agents
+  for _, name in ipairs(agents.names()) do
+    local agent, err = agents.get(name)
+    local path = agent and vim.fn.exepath(agent.cmd[1] --[[@as string]]) or ""
+    if agent and path ~= "" then
+      vim.health.ok(("%s: %s"):format(name, table.concat(vim.list_extend({ path }, agent.cmd, 2), " ")))
+    elseif own[name] then
+      vim.health.warn(agent and ("%s: `%s` was not found"):format(name, agent.cmd[1]) or err or name)
+    else
+      vim.health.info(("%s: not installed (%s)"):format(name, agent and agent.hint or "?"))
+    end
+  end
+end
+
+---How long a Python may take to say what it has.
+local PYTHON_MS = 20000
+
+---The Python that runs Claude's code.
+local function check_notebooks()
+  vim.health.start("Notebooks")
+  if vim.list_contains(require("claude-ide.config").get().tools.hidden, "executeCode") then
+    return vim.health.info("executeCode is not offered: tools.hidden names it")
+  end
+  local notebook = require("claude-ide.notebook")
+  local found, missing
+  require("claude-ide.notebook.workspace_python").look(function(interpreter, problem)
+    found, missing = interpreter, problem
+  end)
+  vim.wait(PYTHON_MS, function()
+    return found ~= nil or missing ~= nil
+  end, 10)
+  if found then
+    local kernel = found.kernel and (", for the kernel %s"):format(found.kernel) or ""
+    vim.health.ok(("executeCode: %s (%s, Python %s)%s"):format(found.path, found.from, found.version, kernel))
+  else
+    local what = "executeCode is not offered: " .. (missing and missing.what or "No Python said what it has.")
+    local advice = missing and missing.mend and ("Run `%s`"):format(missing.mend)
+      or "Install Python and ipykernel, or say where they are: notebook.kernel"
+    if require("claude-ide.config").get().notebook.kernel then
+      vim.health.warn(what, { advice })
+    else
+      vim.health.info(("%s %s"):format(what, advice)) -- not everybody wants it
+    end
+  end
+  for _, kernel in ipairs(notebook.list()) do
+    vim.health.info(("Kernel of %s: %s %s"):format(kernel.name, kernel.state, kernel.about or ""))
+  end
+end
+
 function M.check()
   check_neovim()
   check_options()
@@ -167,8 +222,8 @@ function M.check()
   check_clients()
   require("claude-ide.health.sessions").check()
   require("claude-ide.health.journal").check()
-  require("claude-ide.health.notebook").check()
-  require("claude-ide.health.agents").check()
+  check_notebooks()
+  check_agents()
   require("claude-ide.health.surroundings").check()
   check_plugins()
 end

@@ -173,6 +173,41 @@ local function misfit(what, detail)
   return problem_of(what, detail, true)
 end
 
+local ELF, HEADER = "\127ELF", 64
+
+---@param at integer 0-based
+---@param big boolean most significant byte first
+local function number(bytes, at, size, big)
+  local value = 0
+  for index = 0, size - 1 do
+    value = value * 256 + bytes:byte(at + (big and index or size - 1 - index) + 1)
+  end
+  return value
+end
+
+---Where the table of sections ends, which linkers write last.
+local function promised(header)
+  local wide, big = header:byte(5) == 2, header:byte(6) == 2
+  if wide then
+    return number(header, 0x28, 8, big) + number(header, 0x3A, 2, big) * number(header, 0x3C, 2, big)
+  end
+  return number(header, 0x20, 4, big) + number(header, 0x2E, 2, big) * number(header, 0x30, 2, big)
+end
+
+---Whether a library was written to its end. To load one that was not ends Neovim with SIGBUS: the loader maps what the header
+---promises. Only ELF: macOS looks itself, and another file is the loader's to refuse.
+---@return boolean
+local function is_whole(path)
+  local header, stat = require("claude-ide.file").read_start(path, HEADER), vim.uv.fs_stat(path)
+  if not header or not stat then
+    return true
+  end
+  if #header < HEADER then
+    return false
+  end
+  return header:sub(1, 4) ~= ELF or stat.size >= promised(header)
+end
+
 ---@return claude-ide.native.Library?
 ---@return claude-ide.native.Problem?
 local function open()
@@ -183,7 +218,7 @@ local function open()
       NAMES[1]
     )
     return nil, problem_of("The library is not built yet", detail, false)
-  elseif not require("claude-ide.elf").is_whole(path) then
+  elseif not is_whole(path) then
     return nil, problem_of("The library is broken", path .. " ends too early.", false)
   end
   local entry, reason = package.loadlib(path, ENTRY_POINT)

@@ -1,5 +1,5 @@
 -- An update while Neovim runs. Modules are loaded when they are first used, so files of another version would mix with those
--- that run. Therefore all modules are read once the plugin is in use and their texts kept (`kept_texts.lua`), a few at a time
+-- that run. Therefore all modules are read once the plugin is in use and their texts kept, a few at a time
 -- while Neovim is idle; and a user whose files are no longer those is told, once, that Neovim has to be restarted.
 
 local M = {}
@@ -82,6 +82,40 @@ local function read(file)
   return text
 end
 
+---The file of texts that are kept, which has no name: it goes with this Neovim, nobody else can open or change it, and it takes none
+---of this Neovim's own memory. false: there can be none, and they are kept in memory.
+---@type integer|false|nil
+local fd
+local size = 0
+
+---@return integer|false
+local function open()
+  if fd == nil then
+    local path = vim.fn.tempname()
+    fd = vim.uv.fs_open(path, "wx+", 384) or false -- 0600
+    if fd then
+      vim.uv.fs_unlink(path)
+    end
+  end
+  return fd
+end
+
+---@return fun(): string? read
+local function keep_text(text)
+  local file, at = open(), size
+  if not file or vim.uv.fs_write(file, text, at) ~= #text then
+    return function()
+      return text
+    end
+  end
+  local length = #text
+  size = size + length
+  return function()
+    local kept = vim.uv.fs_read(file, length, at)
+    return kept and #kept == length and kept or nil
+  end
+end
+
 ---Keeps a module as it is on disk now, for the `require` to come.
 local function keep(file)
   local module = file.module
@@ -94,7 +128,7 @@ local function keep(file)
   end
   -- Compiled now, while Neovim is idle: that is most of what loading takes.
   local chunk = loadstring(text, "@" .. file.path)
-  local kept = require("claude-ide.kept_texts").keep(chunk and string.dump(chunk) or text)
+  local kept = keep_text(chunk and string.dump(chunk) or text)
   collectgarbage("step", 200) -- what was read of hundreds of modules else stays for long: 1.4 MiB
   package.preload[module] = function(...)
     package.preload[module] = nil

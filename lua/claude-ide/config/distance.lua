@@ -1,11 +1,9 @@
--- How many letters two names differ by: the edit distance of Levenshtein, for "did you mean".
+-- Which name was meant by one that there is not: "did you mean".
 
 local M = {}
 
----@param a string
----@param b string
----@return integer
-function M.between(a, b)
+---How many letters two names differ by: the edit distance of Levenshtein.
+local function between(a, b)
   local row = {}
   for column = 0, #b do
     row[column] = column
@@ -21,6 +19,21 @@ function M.between(a, b)
     end
   end
   return row[#b] --[[@as integer]]
+end
+
+---The name that differs by few letters.
+---@param word string
+---@param names string[]
+---@return string?
+function M.nearest(word, names)
+  local nearest, least = nil, math.max(2, math.floor(#word / 3)) + 1
+  for _, name in ipairs(names) do
+    local distance = between(word:lower(), name)
+    if distance < least then
+      nearest, least = name, distance
+    end
+  end
+  return nearest
 end
 
 return M

@@ -1,9 +1,91 @@
--- Mentions on their way: in order, each to one client, each once.
+-- Mentions on their way: in order, each to one client, each once. That is the client that works in the innermost folder that holds
+-- the file, else the one that was used last; what stays open is for the user to say.
 -- Invariant: an entry leaves the queue when the server has taken it or the user has given it up, never otherwise.
 local M = {}
 
 ---How long to wait before a client that could not take a mention is tried again.
 local RETRY_MS = 250
+
+---The clients that take mentions, now or in a moment, in the order they came.
+---@return claude-ide.Client[]
+local function ready()
+  return vim.tbl_filter(function(client)
+    return client.state == "ready"
+  end, require("claude-ide.server").clients())
+end
+
+---How deep the client's folder that holds a path lies; 0 where none does.
+---@param path string absolute
+local function nearness(client, path)
+  local paths = require("claude-ide.path")
+  local real, longest = paths.real(path), 0
+  for _, root in ipairs(client.roots or {}) do
+    if paths.within(path, root) or paths.within(real, paths.real(root)) then
+      longest = math.max(longest, #paths.real(root))
+    end
+  end
+  return longest
+end
+
+---@return claude-ide.Client[] nearest
+---@return integer nearness
+local function nearest(clients, path)
+  local found, longest = {}, 0
+  for _, client in ipairs(clients) do
+    local near = nearness(client, path)
+    if near > longest then
+      found, longest = { client }, near
+    elseif near == longest then
+      found[#found + 1] = client
+    end
+  end
+  return found, longest
+end
+
+---@param id? integer
+---@return claude-ide.Client?
+local function with_id(clients, id)
+  return id and vim.iter(clients):find(function(client)
+    return client.id == id
+  end)
+end
+
+---The clients that a mention may go to: none, the one, or several that are equally right.
+---@param path string absolute
+---@param chosen table<string, integer> what the user has chosen before, by key
+---@return claude-ide.Client[]
+---@return string key says between whom the choice is
+local function candidates(path, chosen)
+  local clients, near = nearest(ready(), path)
+  local ids = vim.tbl_map(function(client)
+    return client.id
+  end, clients)
+  local key = table.concat(ids, ",")
+  local choice = with_id(clients, chosen[key])
+  if #clients > 1 and near == 0 and not choice then
+    local last = require("claude-ide.server").last_client()
+    choice = with_id(clients, last and last.id)
+  end
+  return choice and { choice } or clients, key
+end
+
+---A path as the client names it: below its own folder where that is a matter of symbolic links.
+local function path_for(path, client)
+  local paths = require("claude-ide.path")
+  local real = paths.real(path)
+  for _, root in ipairs(client.roots or {}) do
+    if not paths.within(path, root) and paths.within(real, root) then
+      return real
+    end
+  end
+  return path
+end
+
+local function label(client)
+  local folder = client.roots and client.roots[1] and vim.fn.fnamemodify(client.roots[1], ":~")
+  local pid = client.pid and ("pid %d"):format(client.pid) or ("connection %d"):format(client.id)
+  return ("%s in %s (%s)"):format(client.name or "Claude", folder or "an unknown folder", pid)
+end
 
 ---@class claude-ide.mention.Waiting
 ---@field entry claude-ide.mention.Entry
@@ -25,7 +107,7 @@ local on_sent
 local function deliver(entry, client)
   -- Lines from 0, the last one included. Without lines the fields must be missing: the CLI drops a null.
   local params = {
-    filePath = require("claude-ide.mention.routing").path_for(entry.path, client),
+    filePath = path_for(entry.path, client),
     lineStart = entry.first and entry.first - 1,
     lineEnd = entry.last and entry.last - 1,
   }
@@ -52,7 +134,7 @@ local function ask(clients, key)
   require("claude-ide.ui.choose").select(clients, {
     prompt = "Mention to which Claude?",
     kind = "claude-ide.client",
-    format_item = require("claude-ide.mention.routing").label,
+    format_item = label,
   }, function(client)
     if question ~= asked then
       return
@@ -84,10 +166,10 @@ end
 
 ---Sends what can be sent.
 function M.flush()
-  local routing, listening = require("claude-ide.mention.routing"), require("claude-ide.listening")
+  local listening = require("claude-ide.listening")
   while waiting[1] and not question do
     local first = waiting[1]
-    local clients, key = routing.candidates(first.entry.path, first.batch.chosen)
+    local clients, key = candidates(first.entry.path, first.batch.chosen)
     if #clients > 1 then
       ask(clients, key)
     elseif #clients == 0 or not listening.is_listening(clients[1]) then
@@ -109,7 +191,7 @@ end
 function M.push(entries)
   local most = require("claude-ide.config").get().mention.max_pending
   local batch = { chosen = {} }
-  local must_wait = #waiting > 0 or #require("claude-ide.mention.routing").ready() == 0
+  local must_wait = #waiting > 0 or #ready() == 0
   if must_wait and #waiting + #entries > most then
     return nil,
       ("%d mentions already wait for Claude, which is the most (`mention.max_pending`)."):format(#waiting)
@@ -130,7 +212,7 @@ end
 ---Whether mentions wait because nobody is there to take them. A client that has just come does not count as nobody.
 ---@return boolean
 function M.is_waiting_for_client()
-  return #waiting > 0 and #require("claude-ide.mention.routing").ready() == 0
+  return #waiting > 0 and #ready() == 0
 end
 
 ---Delivers to each client that comes, from now on.
