@@ -125,7 +125,7 @@ def test_a_panic_is_caught_and_logged(nvim):
 
 
 @pytest.mark.every_nvim
-def test_works_when_loaded_in_a_coroutine_that_is_gone(nvim):
+def test_works_deep_in_the_stack_and_when_loaded_in_a_coroutine_that_is_gone(nvim):
     """Plugin managers run builds and configurations in coroutines; Lua's state there dies with them."""
     nvim.lua(
         OPEN
@@ -136,6 +136,15 @@ def test_works_when_loaded_in_a_coroutine_that_is_gone(nvim):
         local again = package.loadlib(path, "luaopen_claude_ide_native")()
         assert(again.version() == library.version())
         coroutine.wrap(function() for _ = 1, 1000 do library.poll(); library.status(vim.NIL) end end)()
+        local function deep(n)
+          if n == 0 then return library.respond(vim.NIL) end
+          local a, b = deep(n - 1)
+          return a, b
+        end
+        for n = 1, 3000, 250 do
+          local value, err = deep(n)
+          assert(value == nil and err:find("expected id"), err)
+        end
         """,
         str(LIBRARY),
     )
@@ -185,33 +194,10 @@ def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
 
 
 @pytest.mark.every_nvim
-def test_runs_deep_in_the_lua_stack(nvim):
-    nvim.lua(
-        OPEN
-        + """
-        local function deep(n)
-          if n == 0 then return library.respond(vim.NIL) end
-          local a, b = deep(n - 1)
-          return a, b
-        end
-        for n = 1, 3000, 250 do
-          local value, err = deep(n)
-          assert(value == nil and err:find("expected id"), err)
-        end
-        """,
-        str(LIBRARY),
-    )
-
-
-@pytest.mark.every_nvim
 def test_survives_that_somebody_closes_every_handle(nvim, connect):
     """A plugin that closes all libuv handles takes ours too: events wait, Neovim lives."""
     client = connect(nvim)
-    nvim.lua(
-        """
-        require("claude-ide.wake").handle():close()
-        """
-    )
+    nvim.lua('require("claude-ide.wake").handle():close()')
     assert client.request("ping") == {}
     client.start_call("getWorkspaceFolders")
     assert client.request("ping") == {}
@@ -246,78 +232,69 @@ def load_copy(nvim, copy: Path):
     return err, problem["detail"]
 
 
-@pytest.fixture
-def copied_library(plugin_copy):
-    (plugin_copy / "build").mkdir()
-    library = plugin_copy / "build" / LIBRARY.name
-    shutil.copy(LIBRARY, library)
-    return library
-
-
 @pytest.mark.every_nvim
 def test_explains_a_missing_library(nvim, plugin_copy):
     err, detail = load_copy(nvim, plugin_copy)
     root = str(plugin_copy).replace("'", "'\\''")
     assert err == f"The library is not built yet: `make -C '{root}' build`."
     assert "https://rustup.rs" in detail
+    put_library(plugin_copy)
+    assert nvim.lua(LOADS) is True, "a library that was built meanwhile"
 
 
-def test_finds_a_library_that_was_built_meanwhile(nvim, plugin_copy):
-    load_copy(nvim, plugin_copy)
-    (plugin_copy / "build").mkdir()
-    shutil.copy(LIBRARY, plugin_copy / "build" / LIBRARY.name)
-    assert nvim.lua('return require("claude-ide.native").load() ~= nil')
-    assert nvim.lua('return require("claude-ide.native").problem()') is None
+def put_library(copy, content=None):
+    library = copy / "build" / LIBRARY.name
+    library.parent.mkdir(exist_ok=True)
+    library.write_bytes(LIBRARY.read_bytes() if content is None else content)
+    return library
 
 
-def test_explains_a_broken_library(nvim, plugin_copy, copied_library):
-    copied_library.write_bytes(b"no library" * 100)
-    err, detail = load_copy(nvim, plugin_copy)
-    assert err.startswith("The library is broken: `make -C ")
-    assert f"{copied_library} cannot be loaded" in detail
+LOADS = 'local native = require("claude-ide.native") return native.load() ~= nil and native.problem() == nil'
 
 
-@pytest.mark.skipif(sys.platform == "darwin", reason="the loader of macOS looks itself")
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
-@pytest.mark.one_nvim
-def test_a_library_that_was_written_in_part_does_not_end_neovim(nvim, plugin_copy, copied_library, share):
-    """The system's loader would map what is not there: SIGBUS."""
-    whole = LIBRARY.read_bytes()
-    copied_library.write_bytes(whole[: int(len(whole) * share)])
-    err, detail = load_copy(nvim, plugin_copy)
-    assert err.startswith("The library is broken: `make -C ")
-    assert "ends too early" in detail
-    shutil.copy(LIBRARY, copied_library)
-    assert nvim.lua('return require("claude-ide.native").load() ~= nil')
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "darwin", reason="writes an ELF header")
-@pytest.mark.one_nvim
-def test_explains_a_library_for_another_processor(nvim, plugin_copy, copied_library):
-    binary = bytearray(LIBRARY.read_bytes())
+def of_another_processor(whole):
+    binary = bytearray(whole)
     binary[18:20] = (0xB7 if binary[18] != 0xB7 else 0x3E).to_bytes(2, "little")
-    copied_library.write_bytes(binary)
+    return bytes(binary)
+
+
+BROKEN = {
+    "no library": (lambda whole: b"no library" * 100, "cannot be loaded"),
+    "of another processor": (of_another_processor, "cannot be loaded"),
+    # The system's loader would map what is not there: SIGBUS.
+    **{
+        f"{share} of it": (lambda whole, share=share: whole[: int(len(whole) * share)], "ends too early")
+        for share in (0.01, 0.5, 0.99)
+    },
+}
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="an ELF header, and the loader of macOS looks itself")
+@pytest.mark.parametrize(("damage", "why"), BROKEN.values(), ids=BROKEN.keys())
+def test_explains_a_broken_library_and_lives(nvim, plugin_copy, damage, why):
+    library = put_library(plugin_copy, damage(LIBRARY.read_bytes()))
     err, detail = load_copy(nvim, plugin_copy)
     assert err.startswith("The library is broken: `make -C ")
-    assert f"{copied_library} cannot be loaded" in detail
+    assert f"{library} cannot be loaded" in detail if why == "cannot be loaded" else why in detail
+    put_library(plugin_copy)
+    assert nvim.lua(LOADS) is True
 
 
-def test_explains_a_library_of_another_version(nvim, plugin_copy, copied_library):
+@pytest.mark.parametrize(
+    ("old", "new", "said", "detailed"),
+    [
+        ('M.VERSION = "', 'M.VERSION = "9.', "The library is of version ", "the plugin of 9."),
+        ('  "start",', '  "start", "begin",', "The library does not fit the plugin: `make -C ", "has no begin()"),
+    ],
+    ids=["of another version", "that lacks a function"],
+)
+def test_explains_a_library(nvim, plugin_copy, old, new, said, detailed):
+    put_library(plugin_copy)
     native = plugin_copy / "lua" / "claude-ide" / "native.lua"
-    native.write_text(native.read_text().replace('M.VERSION = "', 'M.VERSION = "9.'))
+    native.write_text(native.read_text().replace(old, new))
     err, detail = load_copy(nvim, plugin_copy)
-    assert err.startswith("The library is of version ") and err.endswith("build`, then restart Neovim.")
-    assert "the plugin of 9." in detail
-
-
-@pytest.mark.one_nvim
-def test_explains_a_library_that_lacks_a_function(nvim, plugin_copy, copied_library):
-    native = plugin_copy / "lua" / "claude-ide" / "native.lua"
-    native.write_text(native.read_text().replace('  "start",', '  "start", "begin",'))
-    err, detail = load_copy(nvim, plugin_copy)
-    assert err.startswith("The library does not fit the plugin: `make -C ")
-    assert "has no begin()" in detail
+    assert err.startswith(said) and err.endswith("build`, then restart Neovim.")
+    assert detailed in detail
 
 
 @pytest.fixture
@@ -336,10 +313,8 @@ def test_the_library_knows_the_sources_beside_it(nvim, tmp_path):
     assert nvim.lua('return require("claude-ide.native").sources_beside(...) == nil', str(tmp_path))
 
 
-def test_refuses_a_library_of_other_sources_with_the_same_version(
-    start_nvim, plugin_copy, copied_library, copied_sources
-):
-    nvim = start_nvim()
+def test_refuses_a_library_of_other_sources_with_the_same_version(nvim, plugin_copy, copied_sources):
+    put_library(plugin_copy)
     hint = 'return require("claude-ide.native").sources_beside(...) == require("claude-ide.native").sources()'
     assert nvim.lua(hint, str(plugin_copy))
     source = copied_sources / "nvim" / "src" / "lib.rs"
@@ -383,4 +358,4 @@ def test_only_one_module_touches_the_library():
         for path in (ROOT / "lua").rglob("*.lua")
         if "loadlib" in path.read_text() or "claude_ide_native" in path.read_text()
     ]
-    assert touching == ["native.lua"]
+    assert sorted(touching) == ["install.lua", "native.lua"]  # the one looks at what it brought, in a Neovim of its own

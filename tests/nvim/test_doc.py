@@ -27,8 +27,17 @@ def prose():
     return "\n".join(lines)
 
 
-def test_what_is_generated_is_current(start_nvim):
-    nvim = start_nvim()
+@pytest.fixture
+def doc(nvim, tmp_path):
+    """The help where Neovim finds it, with its tags."""
+    doc = tmp_path / "help" / "doc"
+    doc.mkdir(parents=True)
+    (doc / HELP.name).write_text(HELP.read_text())
+    nvim.cmd(f"helptags {doc} | set runtimepath^={doc.parent}")
+    return doc
+
+
+def test_what_is_generated_is_current(nvim):
     checked = subprocess.run(
         [nvim.lua("return vim.v.progpath"), "-l", "scripts/doc.lua", "--check"],
         cwd=ROOT,
@@ -39,25 +48,14 @@ def test_what_is_generated_is_current(start_nvim):
     assert checked.returncode == 0, checked.stderr
 
 
-def test_its_tags_are_taken_by_neovim_and_each_stands_once(start_nvim, tmp_path):
-    doc = tmp_path / "help" / "doc"
-    doc.mkdir(parents=True)
-    (doc / HELP.name).write_text(HELP.read_text())
-    nvim = start_nvim()
-    nvim.cmd(f"helptags {doc}")
+def test_its_tags_are_taken_by_neovim_and_each_stands_once(nvim, doc):
     written = [line.split("\t")[0] for line in (doc / "tags").read_text().splitlines()]
     tags = TAG.findall(prose())
     assert len(tags) == len(set(tags))
     assert sorted(tags) == sorted(written)
 
 
-def test_every_link_leads_somewhere(start_nvim, tmp_path):
-    doc = tmp_path / "help" / "doc"
-    doc.mkdir(parents=True)
-    (doc / HELP.name).write_text(HELP.read_text())
-    nvim = start_nvim()
-    nvim.cmd(f"helptags {doc}")
-    nvim.cmd(f"set runtimepath^={doc.parent}")
+def test_every_link_leads_somewhere(nvim, doc):
     links = sorted(set(LINK.findall(prose())))
     missing = nvim.lua(
         """
@@ -73,21 +71,14 @@ def test_every_link_leads_somewhere(start_nvim, tmp_path):
 
 
 @pytest.mark.every_nvim
-def test_help_opens_and_fits_its_width(start_nvim, tmp_path):
-    doc = tmp_path / "help" / "doc"
-    doc.mkdir(parents=True)
-    (doc / HELP.name).write_text(HELP.read_text())
-    nvim = start_nvim()
-    nvim.cmd(f"helptags {doc}")
-    nvim.cmd(f"set runtimepath^={doc.parent}")
+def test_help_opens_and_fits_its_width(nvim, doc):
     nvim.keys(":help claude-ide<CR>")
     nvim.wait_screen("Claude Code inside Neovim")
     too_wide = [line for line in HELP.read_text().splitlines() if len(line) > 79]
     assert too_wide == []
 
 
-def test_every_subcommand_option_and_function_is_in_the_help(start_nvim):
-    nvim = start_nvim()
+def test_every_subcommand_option_and_function_is_in_the_help(nvim):
     names = nvim.lua(
         """
         local names = {}

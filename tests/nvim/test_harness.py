@@ -12,9 +12,10 @@ from harness.terminal import Terminal, marked_processes
 pytestmark = pytest.mark.one_nvim
 
 
-def test_runs_the_version_it_names(nvim):
+def test_runs_the_version_it_names_in_a_home_of_its_own(nvim):
     assert nvim.lua("local v = vim.version() return v.major .. '.' .. v.minor") == nvim.version
-    assert nvim.lua("return vim.uv.cwd()") == str(nvim.project)
+    assert nvim.lua("return { vim.uv.cwd(), vim.fn.expand('~') }") == [str(nvim.project), str(nvim.home)]
+    assert nvim.lua("return vim.env.CLAUDE_CONFIG_DIR") is None
 
 
 def test_types_keys_and_sees_the_screen(nvim):
@@ -27,22 +28,7 @@ def test_types_keys_and_sees_the_screen(nvim):
 @pytest.mark.slow
 def test_the_screen_is_the_one_that_pyte_draws():
     rng = random.Random("screen")
-    pieces = [
-        "a",
-        "one two",
-        "x" * 30,
-        "│─ …",
-        "日本",
-        "e\u0301",
-        "\u0301",
-        "\r",
-        "\n",
-        "\b",
-        "\t",
-        "\x1b7",
-        "\x1b8",
-        "\x1bM",
-    ]
+    pieces = ["a", "one two", "x" * 30, "│─ …", "日本", "e\u0301", "\u0301", *"\r\n\b\t", "\x1b7", "\x1b8", "\x1bM"]
     finals = [(final, 2) for final in "ABCDGHJKLMPX@dfr"] + [("m", 4)]
     for _ in range(300):
         plain, ours = pyte.Screen(20, 6), Screen(20, 6)
@@ -70,21 +56,13 @@ def test_the_screen_is_the_one_that_pyte_draws():
         assert (ours.cursor.x, ours.cursor.y) == (plain.cursor.x, plain.cursor.y)
 
 
-@pytest.mark.one_nvim
 def test_a_terminal_of_another_size_is_drawn_anew(nvim):
     for rows, columns in ((12, 50), (40, 100)):
         nvim.terminal.resize(rows, columns)
-        nvim.wait(
-            lambda rows=rows, columns=columns: nvim.lua("return { vim.o.lines, vim.o.columns }") == [rows, columns]
-        )
+        nvim.wait(f"vim.o.lines == {rows} and vim.o.columns == {columns}")
         nvim.cmd(f"file a{rows}" + "| set laststatus=2 statusline=%f%=end")
         nvim.wait(lambda rows=rows, columns=columns: nvim.screen()[-2] == f"a{rows}{'end':>{columns - 3}}")
         assert len(nvim.screen()) == rows
-
-
-def test_has_a_home_of_its_own(nvim):
-    assert nvim.lua("return vim.fn.expand('~')") == str(nvim.home)
-    assert nvim.lua("return vim.env.CLAUDE_CONFIG_DIR") is None
 
 
 def test_passes_files_environment_and_arguments(start_nvim):
@@ -103,12 +81,9 @@ def test_a_terminal_that_has_no_time_to_answer_is_told_of_in_no_test(start_nvim,
     assert nvim.lua("return vim.o.background") == "dark"
 
 
-def test_raises_what_neovim_answers(nvim):
+def test_an_error_and_a_wait_that_fails_are_shown_with_the_screen(nvim):
     with pytest.raises(NvimError, match="boom"):
         nvim.lua("error('boom')")
-
-
-def test_a_wait_that_fails_shows_the_screen(nvim):
     nvim.keys("ivisible text")
     nvim.wait_screen("visible text")
     with pytest.raises(AssertionError, match="visible text"):

@@ -127,15 +127,10 @@ def test_a_quiet_peer_is_asked_in_both_ways_unless_the_user_says_otherwise(start
     assert (b'"ping"' in received) is mcp_ping
 
 
-def test_the_port_can_be_chosen(start_nvim):
+@pytest.mark.parametrize("by", ["port", "port_range"])
+def test_the_port_can_be_chosen_and_stays_over_a_restart(start_nvim, by):
     port = free_port()
-    nvim = start_nvim(opts={"server": {"port": port}})
-    assert start(nvim)["port"] == port
-
-
-def test_the_port_can_come_from_a_range_and_stays_over_a_restart(start_nvim):
-    port = free_port()
-    nvim = start_nvim(opts={"server": {"port_range": [port, port]}})
+    nvim = start_nvim(opts={"server": {by: port if by == "port" else [port, port]}})
     assert start(nvim)["port"] == port
     assert nvim.lua('return require("claude-ide.server").restart().port') == port
 

@@ -2,7 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
-from review_steps import A, B, review, turn
+from review_steps import A, B, review, turn, windows
 
 pytestmark = pytest.mark.dealt
 
@@ -29,6 +29,11 @@ def test_a_proposal_is_called_after_its_file(diffs):
     nvim = diffs.nvim
     diffs.open(1, "a.txt", NEW)
     nvim.wait_screen(" b.txt  2+ a.txt (Claude) ")
+    nvim.keys("g?")
+    nvim.wait_screen("Keys of a diff")
+    nvim.wait_screen(" a.txt (keys) ")
+    nvim.keys("q")
+    nvim.wait_screen(" b.txt  2+ a.txt (Claude) ")
     assert shown_file(nvim) == ["a.txt (Claude)", "a.txt (Claude)"]
     nvim.keys("<C-w>h")
     nvim.wait_screen(" b.txt  2+ a.txt (now) ")
@@ -40,27 +45,18 @@ def test_a_proposal_is_called_after_its_file(diffs):
     assert nvim.lua("return { vim.b.claude_ide.kind, vim.b.claude_ide.id }") == ["proposal", 2]
 
 
-def test_the_list_of_keys_leaves_the_tab_its_file(diffs):
-    nvim = diffs.nvim
-    diffs.open(1, "a.txt", NEW)
-    nvim.keys("g?")
-    nvim.wait_screen("Keys of a diff")
-    nvim.wait_screen(" a.txt (keys) ")
-    nvim.keys("q")
-    nvim.wait_screen(" a.txt (Claude) ")
-
-
 def test_a_review_is_called_after_its_files(start_nvim, connect):
     nvim = start_nvim(files={"a.txt": A, "b.txt": B}, args=["b.txt"])
     turn(nvim, connect(nvim), a_txt=None, b_txt=B.upper())
     review(nvim)
     nvim.wait_screen(" a.txt (deleted) ")
     nvim.keys("<C-w>h")
-    nvim.wait_screen(" a.txt (before Claude) ")
-    nvim.keys("<C-w>h")
     nvim.wait_screen(" changes (Claude) ")
     nvim.keys("]f")
-    nvim.keys("<C-w>l<C-w>lg?")
+    nvim.wait(lambda: len(windows(nvim)) == 3, what="both texts of the second file")
+    nvim.keys("<C-w>l")
+    nvim.wait_screen(" b.txt (before Claude) ")
+    nvim.keys("<C-w>lg?")
     nvim.wait_screen(" b.txt (keys) ")
 
 
@@ -84,19 +80,23 @@ def test_two_sessions_and_a_file_of_such_a_name(start_nvim):
     assert junk(nvim) == [str(nvim.project / "a.txt (Claude)")]
 
 
-WRITES = {
-    ":w<CR>": "",
-    ":cd lua<CR>:w<CR>": "another folder",
-    ":lcd lua/config<CR>:w!<CR>": "another folder of the window's",
-    ":tcd ..<CR>:update<CR>": "the folder above",
-    ":cd lua<CR>:e!<CR>:x<CR>": "read again first",
-    ":w ++p<CR>": "with folders",
-    ":setlocal buftype=acwrite<CR>:wq<CR>": "and leave",
-}
+WRITES = [
+    ":w<CR>",
+    ":cd lua<CR>:w<CR>",
+    ":lcd lua/config<CR>:w!<CR>",
+    ":tcd ..<CR>:update<CR>",
+    ":cd lua<CR>:e!<CR>:x<CR>",
+    ":w ++p<CR>",
+    ":setlocal buftype=acwrite<CR>:wq<CR>",
+]
 
 
-@pytest.mark.parametrize("keys", WRITES, ids=WRITES.values())
-@pytest.mark.parametrize("path", ["a.txt", KEYS, "new/deep/file.lua"])
+PATHS = ["a.txt", KEYS, "new/deep/file.lua"]
+WRITTEN = [(keys, PATHS[(at + more) % 3]) for more in (0, 1) for at, keys in enumerate(WRITES)][:-4]
+"""Each way, each path, and most pairs of them."""
+
+
+@pytest.mark.parametrize(("keys", "path"), WRITTEN)
 def test_writing_accepts_in_whatever_folder(diffs, keys, path):
     nvim = diffs.nvim
     diffs.open(1, path, NEW)
@@ -176,15 +176,20 @@ def test_no_language_server_and_no_autocommand_of_files_sees_it(start_nvim, conn
     assert nvim.lua("return { opened, events_of_files }") == [[]]
 
 
+def keep_what_is_typed(nvim):
+    """The user types into the proposal, and the CLI withdraws it."""
+    nvim.keys("omine<Esc>")
+    nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
+    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
+    nvim.wait("vim.fn.bufexists('lua/config/keys.lua (kept)') == 1")
+
+
 def test_what_a_session_of_another_day_makes_of_one_goes(start_nvim):
     nvim = start_nvim(files={KEYS: OLD, "b.txt": OLD, "c (now)": "mine\n"}, args=["b.txt"])
     diffs = Diffs(nvim)
     diffs.open(1, KEYS, NEW)
     nvim.cmd("mksession saved.vim")
-    nvim.keys("omine<Esc>")
-    nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
-    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
-    nvim.wait("vim.fn.bufexists('lua/config/keys.lua (kept)') == 1")
+    keep_what_is_typed(nvim)
     nvim.cmd("mksession kept.vim")
     nvim.quit()
     for session in ("saved.vim", "kept.vim"):
@@ -208,10 +213,7 @@ def test_oldfiles_have_files_alone(start_nvim):
     diffs.accepted(1, KEYS)
     diffs.wait_clean()
     diffs.open(2, KEYS, "TWO\n")
-    nvim.keys("omine<Esc>")
-    nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
-    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
-    nvim.wait("vim.fn.bufexists('lua/config/keys.lua (kept)') == 1")
+    keep_what_is_typed(nvim)
     nvim.cmd("tabnew | sbuffer lua/config/keys.lua\\ (kept)")
     nvim.keys("G")
     nvim.quit()

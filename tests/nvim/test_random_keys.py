@@ -22,126 +22,24 @@ FILES = {
     "deep/er/d.md": "# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
 }
 
+words = str.split
 KEYS = [
-    *"jkhlwbGguUpPxDJyaoOIAvV:/?n*q~.",
-    *("gg", "zz", "zo", "zc", "za", "zR", "zM", "dd", "yy", "gv", "gf", "gF", "g?", "K", "ZZ", "ZQ", "ZW", "ZR"),
-    *(
-        "]c",
-        "[c",
-        "]f",
-        "[f",
-        "dx",
-        "dX",
-        "gl",
-        "ga",
-        "gr",
-        "gR",
-        "gi",
-        "gX",
-        "gA",
-        "gu",
-        "<Tab>",
-        "<S-Tab>",
-        "<CR>",
-        "<Space>",
-    ),
-    *("<Esc>", "<Esc>", "<Esc>", "<C-c>", "<C-s>", "<C-d>", "<C-u>", "<C-r>", "<C-v>", "<C-o>", "<C-n>", "<C-\\><C-n>"),
-    *(
-        "<C-w>w",
-        "<C-w>p",
-        "<C-w>c",
-        "<C-w>o",
-        "<C-w>T",
-        "<C-w>=",
-        "<C-w>_",
-        "<C-w>H",
-        "<C-w>s",
-        "<C-w>v",
-        "<C-w>x",
-        "gt",
-        "gT",
-    ),
-    *("ix", "hello ", "@a", "#b", "/co", "y", "1", "2", "3"),
-    *(
-        f":{command}<CR>"
-        for command in (
-            *(
-                "q",
-                "q!",
-                "w",
-                "w!",
-                "1,2w!",
-                "wa",
-                "wq",
-                "x",
-                "e",
-                "e!",
-                "bd",
-                "bd!",
-                "bw!",
-                "bunload!",
-                "close",
-                "only",
-                "tabclose",
-            ),
-            *(
-                "sp",
-                "vs",
-                "tabnew",
-                "tab split",
-                "new",
-                "enew",
-                "hide",
-                "undo",
-                "redo",
-                "silent! earlier 3",
-                "f other",
-                "saveas! z.txt",
-            ),
-            *(
-                "norm ZZ",
-                "windo close",
-                "tabonly",
-                "set wrap!",
-                "set nu!",
-                "set hidden!",
-                "diffoff!",
-                "diffthis",
-                "noh",
-                "mksession! s.vim",
-            ),
-        )
-    ),
+    *"jkhlwbGguUpPxDJyaoOIAvV:/?n*q~.123y",
+    *words("gg zz zo zc za zR zM dd yy gv gf gF g? K ZZ ZQ ZW ZR ix @a #b /co gt gT"),
+    *words("]c [c ]f [f dx dX gl ga gr gR gi gX gA gu <Tab> <S-Tab> <CR> <Space> <Esc> <Esc> <Esc>"),
+    *words("<C-c> <C-s> <C-d> <C-u> <C-r> <C-v> <C-o> <C-n> <C-\\><C-n>"),
+    *(f"<C-w>{key}" for key in "wpcoT=_Hsvx"),
+    "hello ",
 ]
-CLAUDE = [
-    *(
-        "",
-        "review",
-        "undo",
-        "sessions",
-        "transcript",
-        "grep line",
-        "chat",
-        "chat close",
-        "accept",
-        "reject",
-        "reject no",
-        "diffs next",
-    ),
-    *(
-        "diffs quickfix",
-        "status",
-        "close",
-        "log",
-        "mcp",
-        "kernel log",
-        "selection off",
-        "selection on",
-        "add a.txt",
-        "prompt",
-        "decide",
-    ),
-]
+COMMANDS = words(
+    "q q! w w! 1,2w! wa wq x e e! bd bd! bw! bunload! close only tabclose sp vs tabnew new enew hide undo redo"
+)
+COMMANDS += words("tabonly diffoff! diffthis noh") + ["set wrap!", "set nu!", "set hidden!", "tab split", "norm ZZ"]
+COMMANDS += ["windo close", "f other", "silent! earlier 3", "saveas! z.txt", "mksession! s.vim"]
+KEYS += [f":{command}<CR>" for command in COMMANDS]
+CLAUDE = ["", *words("review undo sessions transcript chat accept reject status close log mcp prompt decide")]
+CLAUDE += ["grep line", "chat close", "reject no", "diffs next", "diffs quickfix", "kernel log"]
+CLAUDE += ["selection off", "selection on", "add a.txt"]
 TRACE = """
 local found = {}
 for line in vim.api.nvim_exec2("messages", { output = true }).output:gmatch("[^\\n]+") do
@@ -168,11 +66,8 @@ class Story:
     def __init__(self, start_nvim, tmp_path, sessions, connect, seed):
         self.random = random.Random(seed)
         self.typed: list[str] = []
-        agent = {
-            "cmd": [sys.executable, str(acp_steps.AGENT)],
-            "env": {"ACP_LOG": str(tmp_path / "acp.log")},
-            "name": "Robot",
-        }
+        environment = {"ACP_LOG": str(tmp_path / "acp.log")}
+        agent = {"cmd": [sys.executable, str(acp_steps.AGENT)], "env": environment, "name": "Robot"}
         opts = {
             "agents": {"robot": agent},
             "terminal": {"command": ["cat"]},
@@ -214,12 +109,8 @@ class Story:
         self.client.call("getDiagnostics")
 
     def chat(self):
-        say = {
-            "toolCallId": "t",
-            "title": "Run",
-            "kind": "execute",
-            "rawInput": {"command": "make it" + " " * 99 + "; rm x"},
-        }
+        command = {"command": "make it" + " " * 99 + "; rm x"}
+        say = {"toolCallId": "t", "title": "Run", "kind": "execute", "rawInput": command}
         options = [
             {"optionId": "y", "name": "Yes", "kind": "allow_once"},
             {"optionId": "n", "name": "No", "kind": "reject_once"},

@@ -40,40 +40,25 @@ def test_setup_loads_nothing_but_the_options_reader(start_nvim):
 
 
 @pytest.mark.every_nvim
-def test_commands_and_maps_are_there_without_setup(start_nvim):
+def test_without_setup_commands_and_maps_are_there_and_no_key_and_no_server_where_it_is_not_to_start(start_nvim):
     nvim = start_nvim(opts=None, init_lua="vim.g.claude_ide = { auto_start = false }")
     commands = nvim.lua("return vim.tbl_keys(vim.api.nvim_get_commands({}))")
     assert {"Claude", "ClaudeConnect", "ClaudeSend"} <= set(commands)
-    for mode, name in [
-        ("n", "toggle"),
-        ("n", "focus"),
-        ("n", "connect"),
-        ("n", "send"),
-        ("x", "send"),
-        ("n", "diff-accept"),
-        ("n", "diff-reject"),
-        ("n", "diffs"),
-        ("n", "selection-toggle"),
-    ]:
-        assert nvim.lua("return vim.fn.maparg(...)", f"<Plug>(claude-{name})", mode), name
-
-
-def test_no_key_of_the_user_is_taken(start_nvim):
-    nvim = start_nvim(opts=None, init_lua="vim.g.claude_ide = { auto_start = false }")
+    for name in ["toggle", "focus", "connect", "send", "diff-accept", "diff-reject", "diffs", "selection-toggle"]:
+        assert nvim.lua("return vim.fn.maparg(...)", f"<Plug>(claude-{name})", "n"), name
+    assert nvim.lua("return vim.fn.maparg('<Plug>(claude-send)', 'x')")
     taken = nvim.lua(
         """
-        local taken = {}
-        for _, mode in ipairs({ "n", "x", "s", "o", "i", "c", "t" }) do
-          for _, map in ipairs(vim.api.nvim_get_keymap(mode)) do
-            if (map.desc or ""):find("^Claude") and not vim.startswith(map.lhs, "<Plug>") then
-              taken[#taken + 1] = map.lhs
-            end
-          end
-        end
-        return taken
+        return vim.iter({ "n", "x", "s", "o", "i", "c", "t" }):map(vim.api.nvim_get_keymap):flatten():filter(function(map)
+          return (map.desc or ""):find("^Claude") and not vim.startswith(map.lhs, "<Plug>")
+        end):totable()
         """
     )
-    assert taken == []
+    assert taken == [], "keys of the user"
+    nvim.wait("package.loaded['claude-ide.autostart'] ~= nil", what="the autostart to be considered")
+    nvim.lua("vim.wait(0)")
+    assert nvim.lua("return package.loaded['claude-ide.server']") is None
+    assert nvim.locks() == []
 
 
 @pytest.mark.every_nvim
@@ -89,14 +74,6 @@ def test_it_starts_by_itself_when_a_plugin_manager_loads_it_late(start_nvim):
     assert nvim.lua(f"return {LOADED}") == []
     nvim.cmd("unlet g:loaded_claude_ide | runtime plugin/claude-ide.lua")
     nvim.wait("require('claude-ide.server').is_running()", what="the server")
-
-
-def test_it_does_not_start_by_itself_when_told_not_to(start_nvim):
-    nvim = start_nvim(opts={"auto_start": False})
-    nvim.wait("package.loaded['claude-ide.autostart'] ~= nil", what="the autostart to be considered")
-    nvim.lua("vim.wait(0)")
-    assert nvim.lua("return package.loaded['claude-ide.server']") is None
-    assert nvim.locks() == []
 
 
 @pytest.mark.every_nvim
@@ -127,13 +104,9 @@ def test_a_missing_library_is_told_on_one_line_that_says_what_mends_it(bare, ins
     for library in (installed / "build").iterdir():
         library.unlink()
     nvim = bare(
-        lua=f"""
-        vim.o.columns = {columns}
-        _G.notices = {{}}
-        vim.notify = function(message) table.insert(_G.notices, message) end
-        """
+        lua=f"vim.o.columns, notices = {columns}, {{}} vim.notify = function(text) table.insert(notices, text) end"
     )
-    nvim.wait("#_G.notices > 0", what="the notice")
+    nvim.wait_notice()
     nvim.cmd(f"set columns={columns}")  # the terminal has said otherwise
     nvim.cmd("ClaudeConnect")
     assert nvim.notices()[1] == notice

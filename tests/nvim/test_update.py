@@ -66,10 +66,8 @@ def test_what_runs_goes_on_when_the_plugin_is_updated_beneath_it(running, instal
     assert client.call_result(second)[0] == "DIFF_REJECTED"
     for command in ("edit a.txt", "Claude status", "ClaudeSend", "Claude review", "Claude sessions", "ClaudeConnect"):
         nvim.cmd(command)
-    nvim.wait(
-        "#notices >= 3 and table.concat(notices):find('restart Neovim', 1, true) ~= nil",
-        what="what the commands say",
-    )
+    nvim.wait_notice("restart Neovim")
+    nvim.wait("#notices >= 3", what="what the commands say")
     notices = nvim.notices()
     assert "new internals" not in "".join([*notices, *nvim.screen(), nvim.log()])
     assert [text for text in notices if "restart Neovim" in text] == [
@@ -101,8 +99,7 @@ def test_what_is_kept_takes_no_part_in_a_plugin_that_is_loaded_anew(running, ins
     assert nvim.lua('return require("claude-ide.file").anew') is True
 
 
-def test_what_is_kept_takes_no_memory_of_this_neovim(start_nvim):
-    nvim = start_nvim()
+def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_lines(nvim):
     memory = "collectgarbage() collectgarbage() return collectgarbage('count')"
     nvim.lua("require('claude-ide.native')")
     before = nvim.lua(memory)
@@ -110,12 +107,6 @@ def test_what_is_kept_takes_no_memory_of_this_neovim(start_nvim):
     nvim.wait(KEPT, what="all modules to be kept")
     texts = sum(path.stat().st_size for path in (ROOT / "lua").rglob("*.lua")) / 1024
     assert nvim.lua(memory) - before < texts / 2
-
-
-def test_what_is_kept_is_compiled_and_knows_its_lines(start_nvim):
-    nvim = start_nvim()
-    nvim.lua("require('claude-ide.update').keep()")
-    nvim.wait(KEPT, what="all modules to be kept")
     source, line, texts = nvim.lua("""
       local compile, texts = loadstring, 0
       loadstring = function(text, ...)

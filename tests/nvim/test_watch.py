@@ -65,10 +65,19 @@ def write_by_git(path, text):
     git("checkout", "-q", "-")
 
 
+COUNTS = """
+local counts = require("claude-ide.watch.files").counts()
+return { counts.watched, counts.polled, counts.folders, counts.looks }
+"""
+
+
 @pytest.mark.parametrize("write", [write_in_place, write_by_rename, write_in_pieces, write_by_sed, write_by_git])
 def test_an_unmodified_buffer_shows_what_was_written(opened, write):
     write(opened.project / "a.txt", "new\n" + TEXT)
     opened.wait(lambda: opened.lines() == ["new", *OLD])
+    for i in range(4):
+        write_by_rename(opened.project / "a.txt", f"version {i}\n")
+        opened.wait(lambda i=i: opened.lines() == [f"version {i}"])
     assert opened.lua("return { vim.bo.modified, #notices }") == [False, 0]
 
 
@@ -94,12 +103,6 @@ def test_a_write_shows_within_200_ms(opened):
         if took[-1] < 200:
             break
     assert min(took) < 200
-
-
-def test_every_write_of_several_shows(opened):
-    for i in range(5):
-        write_by_rename(opened.project / "a.txt", f"version {i}\n")
-        opened.wait(lambda i=i: opened.lines() == [f"version {i}"])
 
 
 @pytest.mark.every_nvim
@@ -217,12 +220,7 @@ def test_where_the_system_sends_no_events_the_disk_is_looked_at(start_nvim):
         init_lua="vim.uv.new_fs_event = function() return nil, 'EMFILE: too many open files' end",
     )
     nvim.start_server()
-    assert nvim.lua("return require('claude-ide.watch.files').counts()") == {
-        "watched": 0,
-        "polled": 1,
-        "folders": 1,
-        "looks": True,
-    }
+    assert nvim.lua(COUNTS) == [0, 1, 1, True]
     nvim.lua("require('claude-ide.watch.files').look()")
     write_by_rename(nvim.project / "a.txt", "new\n")
     nvim.wait(lambda: nvim.lines() == ["new"])
@@ -244,8 +242,7 @@ def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
     nvim = start_nvim(files={name: f"{name}\n" for name in names})
     nvim.start_server()
     nvim.lua("for i = 0, 199 do vim.fn.bufload(vim.fn.bufadd('f' .. i .. '.txt')) end")
-    counts = "return require('claude-ide.watch.files').counts()"
-    assert nvim.lua(counts) == {"watched": 1, "polled": 0, "folders": 1, "looks": False}, "nobody is woken for nothing"
+    assert nvim.lua(COUNTS) == [1, 0, 1, False], "nobody is woken for nothing"
     for name in names:
         write_by_rename(nvim.project / name, "new\n")
     nvim.wait("""
@@ -255,7 +252,7 @@ def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
       return true
     """)
     nvim.cmd("silent %bwipeout")
-    assert nvim.lua(counts) == {"watched": 0, "polled": 0, "folders": 0, "looks": False}
+    assert nvim.lua(COUNTS) == [0, 0, 0, False]
 
 
 # `judged` is what a file held when a change of it was last judged.
@@ -293,8 +290,21 @@ def conflict(nvim):
     nvim.wait("#require('claude-ide.watch.conflict').list() == 1")
 
 
-def test_mine_is_kept_and_written_without_a_question(opened):
+def compare(nvim):
+    conflict(nvim)
+    nvim.keys(":Claude resolve compare<CR>")
+    nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 3", what="the three texts")
+
+
+def test_theirs_is_taken_u_brings_mine_back_and_mine_is_written_without_a_question(opened):
     conflict(opened)
+    opened.keys(":Claude resolve theirs<CR>")
+    opened.wait(lambda: opened.lines() == ["theirs"])
+    assert opened.lua("return vim.bo.modified") is False
+    opened.keys("u")
+    opened.wait(lambda: opened.lines() == ["mine line 1", *OLD[1:]])
+    write_by_rename(opened.project / "a.txt", "theirs again\n")
+    opened.wait("#require('claude-ide.watch.conflict').list() == 1")
     opened.keys(":Claude resolve mine<CR>")
     opened.wait("#require('claude-ide.watch.conflict').list() == 0")
     assert opened.lua("return vim.bo.modified") is True
@@ -303,20 +313,9 @@ def test_mine_is_kept_and_written_without_a_question(opened):
     assert (opened.project / "a.txt").read_text() == "mine " + TEXT
 
 
-def test_theirs_is_taken_and_u_brings_mine_back(opened):
-    conflict(opened)
-    opened.keys(":Claude resolve theirs<CR>")
-    opened.wait(lambda: opened.lines() == ["theirs"])
-    assert opened.lua("return vim.bo.modified") is False
-    opened.keys("u")
-    opened.wait(lambda: opened.lines() == ["mine line 1", *OLD[1:]])
-
-
 def test_all_three_are_shown_and_leave_nothing_behind(opened):
     opened.lua("before = { vim.wo.foldmethod, vim.wo.diff, vim.wo.wrap }")
-    conflict(opened)
-    opened.keys(":Claude resolve compare<CR>")
-    opened.wait("#vim.api.nvim_tabpage_list_wins(0) == 3")
+    compare(opened)
     firsts = """return vim.tbl_map(function(win)
       return { vim.fn.getbufline(vim.api.nvim_win_get_buf(win), 1)[1], vim.wo[win].diff }
     end, vim.api.nvim_tabpage_list_wins(0))"""
@@ -327,9 +326,7 @@ def test_all_three_are_shown_and_leave_nothing_behind(opened):
 
 
 def test_in_the_comparison_do_takes_a_change_and_w_ends_it(opened):
-    conflict(opened)
-    opened.keys(":Claude resolve compare<CR>")
-    opened.wait("#vim.api.nvim_tabpage_list_wins(0) == 3")
+    compare(opened)
     opened.keys("ggdo")
     opened.wait(lambda: opened.lines() == ["theirs"])
     opened.keys("Gomine<Esc>:w<CR>")
@@ -436,12 +433,7 @@ def test_it_can_be_off(start_nvim, off):
     if off == "stopped":
         nvim.lua("require('claude-ide.server').stop()")
     assert nvim.lua("return require('claude-ide.watch').is_following(vim.api.nvim_get_current_buf())") is False
-    assert nvim.lua("return require('claude-ide.watch.files').counts()") == {
-        "watched": 0,
-        "polled": 0,
-        "folders": 0,
-        "looks": False,
-    }
+    assert nvim.lua(COUNTS) == [0, 0, 0, False]
 
 
 @pytest.mark.every_nvim
@@ -458,20 +450,10 @@ def test_a_buffer_in_two_windows_keeps_both_views(opened):
     assert views == ["line 1", "line 50"]
 
 
-def test_it_does_not_matter_that_autoread_is_off(start_nvim):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, notices=True, init_lua="vim.o.autoread = false")
-    nvim.start_server()
-    write_by_rename(nvim.project / "a.txt", "new\n" + TEXT)
-    nvim.wait(lambda: nvim.lines() == ["new", *OLD])
-    # Nor is there a question when Neovim looks itself.
-    nvim.cmd("checktime")
-    assert nvim.mode() == "n"
-    assert nvim.lua("return { vim.bo.modified, #notices }") == [False, 0]
-
-
 @pytest.mark.every_nvim
-def test_a_swap_file_stays_and_is_of_the_new_text(start_nvim):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, notices=True, init_lua="vim.o.swapfile = true")
+def test_a_swap_file_stays_and_is_of_the_new_text_and_it_does_not_matter_that_autoread_is_off(start_nvim):
+    options = "vim.o.swapfile, vim.o.autoread = true, false"
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, notices=True, init_lua=options)
     nvim.start_server()
     swap = nvim.lua("return vim.fn.swapname('')")
     assert swap
@@ -480,7 +462,9 @@ def test_a_swap_file_stays_and_is_of_the_new_text(start_nvim):
     nvim.cmd("preserve")
     assert nvim.lua("return { vim.fn.swapname(''), vim.bo.swapfile }") == [swap, True]
     assert b"line 1\0new\0" in Path(swap).read_bytes()  # in a block of text the last line comes first
-    assert nvim.lua("return #notices") == 0
+    nvim.cmd("checktime")  # nor is there a question when Neovim looks itself
+    assert nvim.mode() == "n"
+    assert nvim.lua("return { vim.bo.modified, #notices }") == [False, 0]
 
 
 def test_a_change_of_permissions_alone_is_no_news(opened):
@@ -556,7 +540,12 @@ def test_a_selection_in_another_encoding_waits_with_the_reload(start_nvim):
     nvim.wait(lambda: nvim.lines()[:6] == [*TOP.split("\n")[:5], "é"])
 
 
-@pytest.mark.parametrize(("begun", "rest", "left"), [("d", "j", OLD[:9] + OLD[11:]), ("gh", "x", None)])
+XINE = [*OLD[:9], "xine 10", *OLD[10:]]
+
+
+@pytest.mark.parametrize(
+    ("begun", "rest", "left"), [("d", "j", OLD[:9] + OLD[11:]), ("gh", "x", XINE), ("d", "<Esc>", None)]
+)
 def test_a_reload_waits_for_the_end_of_what_was_begun(opened, begun, rest, left):
     opened.keys("10G" + begun)
     opened.wait(f"vim.fn.mode(1) == '{'no' if begun == 'd' else 's'}'")
@@ -564,19 +553,13 @@ def test_a_reload_waits_for_the_end_of_what_was_begun(opened, begun, rest, left)
     opened.wait("require('claude-ide.buffer.hands').is_waited_for()")
     assert opened.lines() == OLD
     opened.keys(rest)
+    if left is None:
+        opened.wait(lambda: opened.lines()[:5] == TOP.split("\n")[:5], what="the reload, of what was given up")
+        assert opened.cursor() == (15, 0)
+        return
     opened.wait("vim.bo.modified")
-    assert opened.lines() == (left or [*OLD[:9], "xine 10", *OLD[10:]])
+    assert opened.lines() == left
     opened.wait("#notices == 1")  # now there are two texts, and the user decides
-
-
-def test_a_reload_comes_after_a_command_that_was_given_up(opened):
-    opened.keys("10Gd")
-    opened.wait("vim.fn.mode(1) == 'no'")
-    write_by_rename(opened.project / "a.txt", TOP + TEXT)
-    opened.wait("require('claude-ide.buffer.hands').is_waited_for()")
-    opened.keys("<Esc>")
-    opened.wait(lambda: opened.lines()[:5] == TOP.split("\n")[:5])
-    assert opened.cursor() == (15, 0)
 
 
 @pytest.mark.parametrize("begun", ["d/line 20", "d?line 5", "V/line 20", "<C-v>/line 20", "gU/line 20", "c/line 20"])
@@ -591,20 +574,11 @@ def test_a_search_that_an_operator_or_a_selection_waits_for_is_of_the_text_it_wa
     opened.keys("<CR>" + ("d" if begun[0] in "V<" else "x<Esc>" if begun[0] == "c" else ""))
     opened.wait("vim.bo.modified and vim.fn.mode(1) == 'n'")
     kept = [line for line in opened.lines() if line in OLD]
-    if begun.startswith("d?"):
-        assert kept == [*OLD[:4], *OLD[9:]]
-    elif begun.startswith("V"):
-        assert kept == [*OLD[:9], *OLD[20:]]
-    elif begun.startswith("<"):
+    gone = {"d?": (4, 9), "V/": (9, 20)}.get(begun[:2], (9, 19))
+    if begun.startswith("<"):
         assert [line for line in opened.lines() if line[:1] == "i"] == [f"line {n}"[1:] for n in range(10, 21)]
     else:
-        assert kept == [*OLD[:9], *OLD[19:]]
-
-
-def compare(opened):
-    conflict(opened)
-    opened.keys(":Claude resolve compare<CR>")
-    opened.wait("#vim.api.nvim_tabpage_list_wins(0) == 3", what="the three texts")
+        assert kept == [*OLD[: gone[0]], *OLD[gone[1] :]]
 
 
 def say_no(opened):
@@ -616,27 +590,22 @@ def say_no(opened):
     opened.wait(lambda: opened.mode() == "n", what="the question to be answered")
 
 
-def test_a_comparison_that_is_left_without_a_word_decides_nothing(opened):
-    path = opened.project / "a.txt"
-    compare(opened)
-    opened.keys(":tabclose<CR>")
-    opened.wait("#vim.api.nvim_list_tabpages() == 1", what="the comparison to go")
-    assert opened.lua("return #require('claude-ide.watch.conflict').list()") == 1
-    opened.keys(":w<CR>")
-    say_no(opened)
-    assert path.read_text() == "theirs\n"
-    opened.keys(":Claude resolve mine<CR>:w<CR>")
-    opened.wait(lambda: path.read_text().startswith("mine line 1\n"), what="the user's text on disk")
-    opened.wait("#require('claude-ide.watch.conflict').list() == 0")
-
-
-def test_in_a_comparison_a_text_that_nobody_has_seen_is_not_written_over(opened):
+def test_a_comparison_writes_over_nothing_unseen_and_decides_nothing_where_it_is_left_without_a_word(opened):
     path = opened.project / "a.txt"
     compare(opened)
     write_by_rename(path, "theirs, and more\n")
     opened.keys(":w<CR>")
     say_no(opened)
+    assert path.read_text() == "theirs, and more\n", "which nobody has seen"
+    opened.keys(":tabclose<CR>")
+    opened.wait("#vim.api.nvim_list_tabpages() == 1", what="the comparison to go")
+    assert opened.lua("return #require('claude-ide.watch.conflict').list()") == 1
+    opened.keys(":w<CR>")
+    say_no(opened)
     assert path.read_text() == "theirs, and more\n"
+    opened.keys(":Claude resolve mine<CR>:w<CR>")
+    opened.wait(lambda: path.read_text().startswith("mine line 1\n"), what="the user's text on disk")
+    opened.wait("#require('claude-ide.watch.conflict').list() == 0")
 
 
 @pytest.mark.parametrize("keys", [":w<CR>", ":x<CR>", ":wall<CR>", ":update<CR>"])

@@ -4,7 +4,7 @@ ending them."""
 import pytest
 from chat_steps import start_with_stand_in
 from diff_steps import Diffs
-from review_steps import turn, windows
+from review_steps import turn
 from transcript_files import Transcript
 
 from harness.fake_cli import FakeCli
@@ -92,25 +92,16 @@ def test_what_is_typed_after_a_chat_opened_goes_to_its_prompt(start_nvim, model,
 
 
 @pytest.mark.parametrize("zen", [ZEN, ZEN_MODE_NVIM], ids=["Snacks", "zen-mode.nvim"])
-def test_a_review_that_was_asked_for_keeps_the_focus(start_nvim, connect, zen):
+@pytest.mark.parametrize("what", ["review", "transcript"])
+def test_what_was_asked_for_keeps_the_focus(start_nvim, connect, tmp_path, zen, what):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("one")
     nvim = start_nvim(["b.txt"], files={"a.txt": "one\n", "b.txt": "two\n"})
     turn(nvim, connect(nvim), a_txt="ONE\n")
     nvim.lua(zen)
-    nvim.keys(":Claude review<CR>")
-    nvim.wait(lambda: len(windows(nvim)) == 3, what="the review")
+    nvim.keys(":Claude review<CR>" if what == "review" else f":Claude transcript {script.id}<CR>")
+    there = "vim.fn.tabpagenr() == 2" if what == "review" else "vim.bo.filetype == 'claude-transcript'"
+    nvim.wait(there, what=f"the {what}")
     nvim.lua("vim.defer_fn(function() later = true end, 50)")
     nvim.wait("later")
-    assert nvim.lua("return vim.fn.tabpagenr()") == 2
-
-
-@pytest.mark.parametrize("zen", [ZEN, ZEN_MODE_NVIM], ids=["Snacks", "zen-mode.nvim"])
-def test_a_transcript_that_was_asked_for_keeps_the_focus(start_nvim, tmp_path, zen):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("one")
-    nvim = start_nvim(["b.txt"], files={"b.txt": "two\n"})
-    nvim.lua(zen)
-    nvim.lua("require('claude-ide.transcript').open({ file = ... })", str(script.file))
-    nvim.wait("vim.bo.filetype == 'claude-transcript'", what="the transcript")
-    nvim.lua("vim.defer_fn(function() later = true end, 50)")
-    nvim.wait("later")
-    assert nvim.lua("return vim.bo.filetype") == "claude-transcript"
+    assert nvim.lua(f"return {there}")
