@@ -1,29 +1,66 @@
-// What a tool call is called, what it is about and how it stands: in the words of `lua/claude-ide/transcript/tool_line.lua`.
+// What a tool call is called, what it is about and how it stands. The names are those of a transcript in Neovim
+// (`crates/session/src/render/tool.rs`): lines come as the CLI wrote them, so the page has this table too. `titles.json` there holds both
+// to the same cases.
 import { oneLine } from "./exact.js";
 import { local } from "./place.js";
 import { short } from "./text.js";
 
-/** Arguments that name what a call is about, the most telling first. */
+/** Arguments that name what a call is about, the most telling first: of tools that `ARGUMENTS` does not know. */
 const TELLING = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "skill", "name", "prompt"];
 
-const PATHS = new Set(["file_path", "notebook_path", "path"]);
+/** Those that are shown from the session's folder. */
+const PATHS = ["file_path", "notebook_path"];
 
 /** @type {Record<string, [string, string]>} */
 const STATES = { running: ["…", "running"], done: ["✓", "ok"], failed: ["✗", "failed"], rejected: ["✗", "rejected"], changed: ["✓", "changed by you"] };
 
+/** An argument that is a text, on one line. @param {any} input @param {...string} names the first of them that is */
+function textOf(input, ...names) {
+  const text = names.map((name) => input?.[name]).find((text) => typeof text === "string" && text.trim());
+  return text?.replace(/\s+/g, " ").trim();
+}
+
+/** @param {any} todos */
+function progress(todos) {
+  if (!Array.isArray(todos)) return undefined;
+  const now = todos.find((todo) => todo?.status === "in_progress");
+  const done = todos.filter((todo) => todo?.status === "completed").length;
+  return `${done} of ${todos.length} done${now ? `, now: ${textOf(now, "activeForm", "content")}` : ""}`;
+}
+
+/** @param {any} questions */
+function asked(questions) {
+  const [first, ...others] = Array.isArray(questions) ? questions : [];
+  return first && textOf(first, "question") + (others.length ? ` (and ${others.length} more)` : "");
+}
+
+/** @type {Record<string, (input: any) => string|undefined>} */
+const ARGUMENTS = {
+  Agent: (input) => textOf(input, "description", "prompt"),
+  AskUserQuestion: (input) => asked(input?.questions),
+  ExitPlanMode: () => "the plan",
+  Grep: (input) => [textOf(input, "pattern"), textOf(input, "path", "glob")].filter((text) => text).join(" in "),
+  Skill: (input) => textOf(input, "skill", "command"),
+  TodoWrite: (input) => progress(input?.todos),
+};
+ARGUMENTS.Task = ARGUMENTS.Agent;
+
 /** "mcp__nvim__rename" is "nvim: rename". @param {any} tool @returns {string} */
 export function nameOf(tool) {
-  const name = String(tool?.name ?? "?");
+  const name = String(tool?.name || "?");
   return short(name.replace(/^mcp__(.+?)__(.+)$/, "$1: $2"), 60);
 }
 
 /** @param {any} tool @returns {string} */
 export function aboutOf(tool) {
-  const input = tool?.input;
-  const where = local(input?.path ?? input?.glob ?? "");
-  if (tool?.name === "Grep" && input?.pattern) return oneLine(where ? `${input.pattern} in ${where}` : input.pattern);
-  const name = TELLING.find((name) => typeof input?.[name] === "string" && input[name].trim());
-  return name ? oneLine(PATHS.has(name) ? local(input[name]) : input[name]) : "";
+  const { name, input } = tool ?? {};
+  const path = textOf(input, ...PATHS);
+  if (path) return oneLine(local(path));
+  const others = Object.keys(input ?? {}).sort();
+  const about = (Object.hasOwn(ARGUMENTS, name) && ARGUMENTS[name]?.(input)) || textOf(input, ...TELLING, ...others) || "";
+  // "Search for callers" of a tool that is called so.
+  const isTwice = about === textOf(input, "description") && about.toLowerCase().startsWith(`${String(name).toLowerCase()} `);
+  return oneLine(isTwice ? about.slice(String(name).length + 1) : about);
 }
 
 /** @param {import("./conversation.js").Item} item @returns {{ sign: string, words: string, failed: boolean }} */

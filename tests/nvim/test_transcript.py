@@ -349,79 +349,6 @@ def test_branches_that_take_long_to_read_do_not_come_into_what_is_typed(start_nv
     nvim.wait("asked and vim.g.typed == 1", what="the question")
 
 
-def test_everything_has_its_place(start_nvim, empty):
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 4000}}
-    empty.prompt([image, {"type": "text", "text": "See this"}])
-    empty.reply({"type": "from_the_future"}, "Seen.")
-    empty.line("user", isMeta=True, message={"role": "user", "content": "<system-reminder>hidden</system-reminder>"})
-    call = empty.call("Write", file_path=str(empty.cwd / "new.txt"), content="one\ntwo\n")
-    empty.reply(call)
-    empty.result(
-        call,
-        "ok",
-        outcome={
-            "type": "create",
-            "filePath": str(empty.cwd / "new.txt"),
-            "content": "one\ntwo\n",
-            "structuredPatch": [],
-            "originalFile": None,
-        },
-    )
-    call = empty.call("Bash", command="rm -rf /")
-    empty.reply(call)
-    empty.result(call, "The user doesn't want to proceed with this tool use.", is_error=True, denied=True)
-    empty.prompt("[Request interrupted by user for tool use]")
-    call = empty.call("mcp__ide__getDiagnostics", uri="file:///a")
-    empty.reply(call)
-    empty.line("system", subtype="compact_boundary", content="Conversation compacted")
-    empty.line("user", isCompactSummary=True, message={"role": "user", "content": "We wrote new.txt."})
-    empty.line(
-        "user",
-        message={"role": "user", "content": "<command-name>/model</command-name>\n<command-args>opus</command-args>"},
-    )
-    empty.line("user", message={"role": "user", "content": "<local-command-stdout>Set model</local-command-stdout>"})
-    empty.line("user", message={"role": "user", "content": "<command-name>/clear</command-name>"})
-    nvim = show(start_nvim, empty)
-    wait_named(nvim)
-    assert (
-        "\n".join(nvim.lines())
-        == """\
-You
-  [image, png, 3.0 kB]
-
-See this
-
-Claude
-  Unknown: from_the_future
-    {"type":"from_the_future"}
-
-Seen.
-
-  Write new.txt  new, +2 · ok · 0.3 s
-    +one
-    +two
-  Bash rm -rf / · rejected · 0.3 s
-    The user doesn't want to proceed with this tool use.
-
-  Interrupted by you
-
-Claude
-  ide: getDiagnostics file:///a · no result
-
-── Conversation compacted · 2026-01-05 09:02
-
-  Summary of what came before
-    We wrote new.txt.
-
-You
-/model opus
-  Set model
-
-── /clear · 2026-01-05 09:02
-"""
-    )
-
-
 def test_a_rule_goes_across_the_window(start_nvim, empty):
     empty.prompt("one")
     empty.line("system", subtype="compact_boundary", content="Conversation compacted")
@@ -607,42 +534,6 @@ def test_code_is_yanked_without_what_is_around_it(start_nvim, script):
         press(nvim, "gy", lambda code=code: nvim.lua("return vim.fn.getreg('\"')") == code)
     go_to(nvim, "Done: the loop")
     press(nvim, "gy", "notices[#notices] == 'There is no code here.'")
-
-
-def test_what_claude_asked_stands_with_its_answer(start_nvim, empty):
-    empty.prompt("Ask me")
-    options = [{"label": "Red", "description": "as fire"}, {"label": "Blue"}]
-    question = {"question": "Which colour?", "header": "Colour", "multiSelect": False, "options": options}
-    empty.run(
-        "AskUserQuestion",
-        'Your questions have been answered: "Which colour?"="Blue".',
-        outcome={"questions": [question], "answers": {"Which colour?": "Blue"}},
-        questions=[question],
-    )
-    nvim = show(start_nvim, empty)
-    at = nvim.lines().index("  AskUserQuestion Which colour? → Blue · ok · 0.3 s")
-    assert nvim.lines()[at + 1 :] == ["    Which colour?", "      - Red: as fire", "      - Blue", "    → Blue", ""]
-
-
-@pytest.mark.one_nvim
-def test_an_answer_is_shown_whatever_the_questions_are_made_of(start_nvim, tmp_path):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Ask me")
-    quoted, plain = 'What is meant by "all tasks"?', "Which loop?"
-    questions = [{"question": text, "options": [{"label": "A"}]} for text in (quoted, plain)]
-    said = (
-        f'User has answered your questions: "{quoted}"="complete "all" of them", "{plain}"="the first, "5m"". '
-        "You can now continue with the user's answers in mind."
-    )
-    script.run("AskUserQuestion", said, questions=questions)
-    script.run("AskUserQuestion", 'User has answered your questions: "Deeper?"="Yes".', questions=[])
-    script.run("AskUserQuestion", "Answered: no", questions=[{"header": "Older", "options": []}])
-    nvim = show(start_nvim, script)
-    nvim.keys("zR")
-    text = "\n".join(nvim.lines())
-    assert f'{quoted}\n      - A\n    → complete "all" of them' in text
-    assert f'{plain}\n      - A\n    → the first, "5m"\n' in text
-    assert '"Deeper?"="Yes"' in text and "Answered: no" in text
 
 
 def test_keys_act_on_the_session(start_nvim, script):

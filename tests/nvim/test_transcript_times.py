@@ -68,28 +68,6 @@ def test_so_is_the_time_a_question_took(nvim, script):
     assert line(nvim, "AskUserQuestion").endswith("· ok · 0.1 s (+5.0 s asked)")
 
 
-def test_calls_that_wait_behind_the_one_asked_for_do_not_count_it_either(nvim, script):
-    first, second = script.call("Bash", command="make one"), script.call("Bash", command="make two")
-    script.reply(first, second)
-    waits(nvim, 0.2, 3.2)
-    script.result(first, "ok", seconds=4)
-    waits(nvim, 0.1, 2.1)
-    script.result(second, "ok", seconds=3)
-    assert line(nvim, "make one").endswith("ok · 1.0 s (+3.0 s asked)")
-    assert line(nvim, "make two").endswith("ok · 2.0 s (+5.0 s asked)")
-
-
-def test_what_goes_on_meanwhile_took_its_time(nvim, script):
-    fetch, asked = script.call("WebFetch", url="http://x"), script.call("Bash", command="make slow")
-    script.reply(fetch, asked)
-    nvim.does("waiting", 0.2, waitingFor="permission prompt")
-    script.result(fetch, "ok", seconds=5)
-    nvim.does("busy", 25)
-    script.result(asked, "ok", seconds=26)
-    line(nvim, "make slow")
-    assert line(nvim, "http://x").endswith("ok · 5.0 s")
-
-
 def test_a_call_drawn_before_the_end_of_its_wait_was_known_is_drawn_again(nvim, script):
     call = script.call("Bash", command="make slow")
     script.reply(call)
@@ -116,10 +94,3 @@ def test_a_wait_whose_end_was_missed_is_not_guessed(nvim, script):
     nvim.does("busy", 21)
     script.result(call, "ok", seconds=30)
     assert line(nvim, "make slow").endswith("ok · 29 s (+1.0 s asked)")
-
-
-def test_what_nobody_watched_stays_as_it_is(nvim, script):
-    call = script.call("Bash", command="make slow")
-    script.reply(call)
-    script.result(call, "ok", seconds=16)
-    assert line(nvim, "make slow").endswith("ok · 16 s")

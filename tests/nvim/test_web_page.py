@@ -1,12 +1,15 @@
 """The page in a browser: what a user sees of a session, and what a session's text cannot do."""
 
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 
 pytestmark = [pytest.mark.one_nvim, pytest.mark.slow]
 
 OPTS = {"web": {"port": 0}}
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -290,6 +293,23 @@ def test_a_subagent_in_the_background_is_under_way_until_its_end_is_told(page, b
     browser.wait(f"{sign}.textContent + {sign}.title == '✗failed'", "its second end")
     browser.js("location.reload()")
     browser.wait(f"{sign}?.textContent == '✗'", "the same where all of it is read")
+
+
+TITLES = """
+import { readFileSync } from "node:fs";
+const [root] = process.argv.slice(-1);
+const { aboutOf, nameOf } = await import(`${root}/web/calls.js`);
+const { workIn } = await import(`${root}/web/place.js`);
+workIn("/p");
+const cases = JSON.parse(readFileSync(`${root}/crates/session/src/render/titles.json`));
+const wrong = cases.filter(({ tool, name, about }) => nameOf(tool) !== name || aboutOf(tool) !== about);
+console.log(JSON.stringify(wrong));
+"""
+
+
+def test_a_call_has_the_title_that_a_transcript_has():
+    node = ["node", "--input-type=module", "-", ROOT]
+    assert json.loads(subprocess.run(node, input=TITLES, capture_output=True, text=True, check=True).stdout) == []
 
 
 def test_a_call_is_named_as_in_a_transcript(page, browser, sessions, project):

@@ -23,7 +23,6 @@ use crate::time::Millis;
 pub use clock::look_up_time_zone;
 pub use growth::{Growth as TextGrowth, grow};
 pub use item::{Chunk, Fence, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, Target, To};
-pub use tool::Title;
 
 pub(crate) use markdown::Export;
 use text::Origin;
@@ -191,3 +190,6 @@ pub fn plain_text(text: &str) -> String {
 pub fn plain_lines(text: &str) -> Vec<String> {
     text::lines(text, Origin::Said)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,5 @@
 //! What a tool call is called, what it is about, and how it stands: the one table of it, for a transcript, an export and a page.
 
-use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::item::Look;
@@ -131,35 +130,6 @@ fn standing(status: ToolStatus, is_ended: bool) -> Standing {
         ToolStatus::Void => ("no result", Look::Dim),
     };
     Standing { words, look }
-}
-
-/// What a user would call a call: its name and what it is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Title {
-    /// "Bash", "ide: getDiagnostics".
-    pub name: String,
-    /// The argument that says most, on one line; may be empty.
-    pub about: String,
-}
-
-impl Title {
-    /// The title of a call that is known by its name and its arguments alone.
-    #[must_use]
-    pub fn of(name: &str, input: &Json, cwd: Option<&str>) -> Self {
-        let call = Call {
-            id: "",
-            name,
-            input: input.clone(),
-            status: ToolStatus::Running,
-            start: None,
-            end: None,
-            background: false,
-            result: None,
-            sizes: None,
-        };
-        let line = ToolLine::of(&call, &Around { cwd, ..Around::default() });
-        Self { about: line.fitted(), name: line.name }
-    }
 }
 
 /// A call in one line.
@@ -437,6 +407,17 @@ mod tests {
         ] {
             let line = line(name, input, status, took);
             assert_eq!([&line.name, &line.argument, line.standing.words, &line.duration].join("|"), expected);
+        }
+    }
+
+    /// The page draws lines as they come, and has a table of its own: a test of the page reads the same cases.
+    #[test]
+    fn a_call_has_the_same_title_here_and_on_the_page() {
+        let cases: Vec<Json> = serde_json::from_str(include_str!("titles.json")).unwrap();
+        for case in cases {
+            let line =
+                line(case["tool"]["name"].as_str().unwrap(), case["tool"]["input"].clone(), ToolStatus::Done, None);
+            assert_eq!(json!([line.name, line.argument]), json!([case["name"], case["about"]]), "{case}");
         }
     }
 
