@@ -161,8 +161,8 @@ def test_much_that_waited_comes_a_little_at_a_time(nvim):
     nvim.keys("ggd")
     nvim.wait("vim.api.nvim_get_mode().mode == 'no'")
     nvim.lua("""
-      local slices, growth = require("claude-ide.transcript.slices"), require("claude-ide.transcript.growth")
-      local later, show, now = slices.later, growth.show, 0
+      local slices, canvas = require("claude-ide.transcript.slices"), require("claude-ide.transcript.canvas")
+      local later, extend, now = slices.later, canvas.extend, 0
       most = 0
       slices.deadline = function() return 0 end
       slices.later = function(view, fn)
@@ -171,10 +171,10 @@ def test_much_that_waited_comes_a_little_at_a_time(nvim):
           fn()
         end)
       end
-      growth.show = function(...)
+      canvas.extend = function(...)
         now = now + 1
         most = math.max(most, now)
-        return show(...)
+        extend(...)
       end
       for number = 1, 300 do live.append("\\nmore " .. number) end
     """)
@@ -233,10 +233,10 @@ def test_5000_messages_cost_as_much_each_as_the_first_ones(nvim):
 
 def test_what_is_made_while_the_collector_waits_is_freed(nvim):
     most = nvim.lua("""
-      local garbage = require("claude-ide.transcript.garbage")
+      local colour = require("claude-ide.transcript.colour")
       local most, before = 0, collectgarbage("count")
       for number = 1, 200 do
-        local ok, err = garbage.paced(function()
+        local ok, err = colour.paced(function()
           local made = {}
           for at = 1, 2000 do
             made[at] = { number, at }

@@ -344,7 +344,7 @@ function M.refresh(shown)
   if not view then
     return
   elseif shown.is_idle and not was_idle and shown.chat.has_spoken then
-    require("claude-ide.transcript.title").learn(view) -- the CLI has written it by now
+    require("claude-ide.transcript.buffer").learn_title(view) -- the CLI has written it by now
   end
   require("claude-ide.transcript.winbar").refresh(view)
 end

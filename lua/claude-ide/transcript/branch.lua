@@ -31,7 +31,7 @@ local function show(view, id)
       return
     end
     require("claude-ide.transcript.follow").apply(view, delta)
-    require("claude-ide.transcript.go_to").message(view, id, win)
+    require("claude-ide.transcript.motions").go_to_message(view, id, win)
   end)
 end
 

@@ -1,4 +1,4 @@
--- The buffer and the windows of a transcript: what they are set to.
+-- The buffer and the windows of a transcript: what they are called and set to.
 
 local M = {}
 
@@ -38,6 +38,43 @@ function M.dress(win)
   wo.fillchars = "fold: ,eob: "
   wo.winhighlight = "Folded:ClaudeTranscriptFold"
   require("claude-ide.ui.winbar").hold(win, "%{%v:lua.require'claude-ide.transcript.winbar'.text()%}")
+end
+
+---Asks for the title, until it is known.
+---@param view claude-ide.transcript.View
+function M.learn_title(view)
+  local id = view.source.id
+  if view.named == id or view.closed then
+    return
+  elseif view.named then
+    -- The chat has begun anew, in another session.
+    view.title, view.name = view.source.title, nil
+    M.name(view)
+  end
+  view.named = id
+  view.source:describe(function(about)
+    if view.named ~= id or view.closed then
+      return
+    elseif not about then
+      view.named = nil
+      return
+    end
+    view.title, view.name = about.title, about.name or about.title
+    M.name(view)
+    if about.cwd and view.cwd ~= about.cwd then
+      view.cwd = about.cwd
+      view.canvas:mark_all_stale() -- paths are shown from there
+      require("claude-ide.transcript.loader").update(view)
+    end
+    require("claude-ide.transcript.winbar").refresh(view)
+  end)
+end
+
+---Its session may have another title now.
+---@param view claude-ide.transcript.View
+function M.learn_title_again(view)
+  view.named = nil
+  M.learn_title(view)
 end
 
 return M

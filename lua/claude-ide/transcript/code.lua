@@ -176,7 +176,7 @@ function M.yank(view)
   if not is_part then
     return into_register(lines, register)
   end
-  local is_newest = require("claude-ide.transcript.take").watch(view, register)
+  local is_newest = require("claude-ide.transcript.offscreen").watch_register(view, register)
   of_rows(view, spot.row, spot.offset, function(all)
     if is_newest() then
       into_register(all, register)

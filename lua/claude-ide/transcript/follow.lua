@@ -115,7 +115,7 @@ local function apply_now(view, delta)
     view.when_complete = nil
     waiting()
   end
-  require("claude-ide.transcript.title").learn(view)
+  require("claude-ide.transcript.buffer").learn_title(view)
   require("claude-ide.transcript.loader").update(view)
   require("claude-ide.transcript.winbar").refresh(view)
 end
@@ -132,13 +132,49 @@ function M.apply(view, delta)
   end)
 end
 
+---Shows what was added to the last text of the last message: that costs the lines that it changes, however long the message is.
+---@param view claude-ide.transcript.View
+---@param added string
+---@param bytes integer of the text with it
+---@return boolean shown false: the message is to be rendered again
+local function grow(view, added, bytes)
+  local canvas, source = view.canvas, view.source
+  local row = canvas.heights:len() - 1
+  local rendered = canvas.rows[row]
+  local item = rendered and rendered.items[#rendered.items]
+  local before = item and item.open_end
+  if
+    not item
+    or not before
+    or rendered.stale
+    or bytes > source.max_text
+    or before.bytes + #added ~= bytes
+  then
+    return false
+  end
+  local grown = require("claude-ide.native").render_growth(before.tail, added)
+  local lines, replaced = grown and grown.lines or {}, #item.lines - before.first
+  if not grown or #lines < replaced or before.first + #lines > source.max_lines then
+    return false
+  end
+  canvas:edit(function()
+    canvas:extend(row, before.first, lines)
+  end)
+  local prose = item.prose[1]
+  item.open_end = { first = before.first + grown.first, tail = grown.tail, bytes = bytes }
+  prose.count = #item.lines
+  painter.went_on(view, row, item, prose)
+  require("claude-ide.transcript.loader").colour(view)
+  return true
+end
+
 ---The last text of the last message went on.
 ---@param view claude-ide.transcript.View
 ---@param text string what was added
 ---@param bytes integer of the whole text now
 function M.append(view, text, bytes)
   when_free(view, function()
-    if not require("claude-ide.transcript.growth").show(view, text, bytes) then
+    if not grow(view, text, bytes) then
       local row = view.canvas.heights:len() - 1
       view.known[row] = nil -- an answer of before is on its way, perhaps
       view.canvas:mark_stale(row)
@@ -150,7 +186,7 @@ end
 ---The session began to run, or ended: what is drawn as running is drawn again.
 ---@param view claude-ide.transcript.View
 local function run_or_end(view)
-  local is_ended = require("claude-ide.transcript.state").is_ended(view)
+  local is_ended = require("claude-ide.transcript.render").is_ended(view)
   if view.ended == is_ended then
     return
   end
@@ -195,7 +231,7 @@ function M.session_changed(view, change_of)
     local is_renamed = view.live ~= nil and view.live.name ~= session.name
     view.live, view.ran, view.went_on = session, true, nil
     if is_renamed then
-      require("claude-ide.transcript.title").learn_again(view)
+      require("claude-ide.transcript.buffer").learn_title_again(view)
     end
   elseif change_of.previous == source.id then
     view.live, view.went_on = nil, session.id

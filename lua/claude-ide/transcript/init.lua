@@ -82,7 +82,7 @@ local function show(source, opts)
   local win = put_into_window(view, opts.win)
   local function go()
     if opts.line and win then
-      require("claude-ide.transcript.go_to").line(view, opts.line, win, opts.match)
+      require("claude-ide.transcript.motions").go_to_line(view, opts.line, win, opts.match)
     end
   end
   if known then

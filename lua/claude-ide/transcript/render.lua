@@ -92,6 +92,16 @@ local function previous(known, row)
   return nil
 end
 
+---Whether the session does not run any more: a call without a result runs only where Claude does.
+---@param view claude-ide.transcript.View
+---@return boolean
+function M.is_ended(view)
+  if view.source.runs then
+    return not view.source:runs()
+  end
+  return require("claude-ide.sessions.catalogue").running(view.session) == nil
+end
+
 ---Whether a message is something that a user said: what `]]` goes to.
 ---@param kind claude-ide.sessions.RowKind
 ---@return boolean
@@ -205,7 +215,7 @@ function M.message(view, known, row, message)
     max_lines = source.max_lines,
     speaker = source.speaker,
     of_agent = source.is_agent,
-    ended = require("claude-ide.transcript.state").is_ended(view),
+    ended = M.is_ended(view),
     waits = waits,
     agents = next(agents) and vim.tbl_map(function(agent)
       return agent_of(view, agent)

@@ -104,7 +104,7 @@ local function listen(view)
   end)
   local leave_titles = hub.on("session_renamed", function(id)
     if id == view.source.id then
-      require("claude-ide.transcript.title").learn_again(view)
+      require("claude-ide.transcript.buffer").learn_title_again(view)
     end
   end)
   view.unsubscribe = function()
@@ -133,7 +133,7 @@ function M.read(view, opened)
     end,
   })
   listen(view)
-  require("claude-ide.transcript.title").learn(view)
+  require("claude-ide.transcript.buffer").learn_title(view)
 end
 
 return M
