@@ -6,7 +6,7 @@ import { local } from "./place.js";
 import { short } from "./text.js";
 
 /** Arguments that name what a call is about, the most telling first: of tools that `ARGUMENTS` does not know. */
-const TELLING = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "skill", "name", "prompt"];
+export const TELLING = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "skill", "name", "prompt"];
 
 /** Those that are shown from the session's folder. */
 const PATHS = ["file_path", "notebook_path"];

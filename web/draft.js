@@ -1,9 +1,11 @@
 // What Claude says while it says it: blocks of a message as stream events bring them. Each is an item of the conversation like any
 // other, until the line of the transcript takes its place: see `conversation.js`.
 
+import { TELLING } from "./calls.js";
+
 /** @typedef {import("./conversation.js").Item} Item */
 
-const ARGUMENT = /"(?:description|command|file_path|notebook_path|pattern|path|query|url|prompt|skill)"\s*:\s*"((?:[^"\\]|\\.)*)/;
+const ARGUMENT = new RegExp(`"(?:${TELLING.join("|")})"\\s*:\\s*"((?:[^"\\\\]|\\\\.)*)`);
 const MAX_BLOCKS = 1000;
 
 let number = 0;

@@ -1,10 +1,5 @@
 """A session as a Markdown document: what is in it, what it is called, and that it holds nothing up."""
 
-import json
-import os
-import time
-from datetime import datetime
-
 import pytest
 
 pytestmark = [pytest.mark.one_nvim, pytest.mark.slow]
@@ -47,22 +42,6 @@ def test_the_document_holds_what_was_said_and_done(start_nvim, sessions, project
         at = text.index(part, at) + len(part)
     assert text.endswith("You are welcome.")
     assert "Async agent launched" not in text, "that is for the model"
-
-
-def test_its_times_are_the_messages_not_the_files(start_nvim, sessions, project):
-    session = sessions.write(project, ("one", "ok"), *[(f"prompt {n}", "ok") for n in range(90)])
-    file = sessions.path(project, session)
-    times = [json.loads(line)["timestamp"] for line in file.read_text().splitlines()]
-    copied_later = time.time() + 86_400
-    os.utime(file, (copied_later, copied_later))
-    nvim = start_nvim(notices=True)
-    first, last = (
-        nvim.lua("return os.date('%Y-%m-%d %H:%M', ...)", int(datetime.fromisoformat(at).timestamp()))
-        for at in (times[0], times[-1])
-    )
-    text = export(nvim, session)
-    assert f"\n- From: {first} to {last}\n\n## You · {first}\n" in text
-    assert first != last
 
 
 def test_it_is_a_new_buffer_that_only_the_user_writes(start_nvim, sessions, project):

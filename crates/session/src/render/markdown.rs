@@ -395,6 +395,38 @@ mod tests {
     }
 
     #[test]
+    fn a_session_is_written_in_pieces_from_its_first_message_to_its_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("s.jsonl");
+        let long = "word ".repeat(10_000);
+        let line = |number: usize| {
+            let (kind, text) = if number.is_multiple_of(2) { ("user", "What?") } else { ("assistant", long.as_str()) };
+            let time = format!("2026-01-05T09:{number:02}:00.000Z");
+            json!({"type": kind, "uuid": format!("u{number}"), "timestamp": time, "message": {"content": text}})
+                .to_string()
+        };
+        std::fs::write(&file, (0..12).map(line).collect::<Vec<_>>().join("\n") + "\n").unwrap();
+        let mut transcript = Transcript::open(file, &crate::Cancel::new()).unwrap();
+        let (mut export, mut lines, mut pieces) = (export(), Vec::new(), 0);
+        loop {
+            let piece = export.piece_of(&mut transcript).unwrap();
+            if piece.cursor == export.cursor {
+                break;
+            }
+            pieces += 1;
+            export.cursor = piece.cursor;
+            lines.extend(piece.lines);
+        }
+        assert!(pieces > 1, "300 kB make several");
+        let count = |text: &str| lines.iter().filter(|line| line.starts_with(text)).count();
+        assert_eq!([count("## You"), count("## Claude"), count("What?"), count("word word")], [6, 6, 6, 6]);
+        let (from, to) = (Millis::parse("2026-01-05T09:00:00.000Z"), Millis::parse("2026-01-05T09:11:00.000Z"));
+        assert_eq!((export.cursor.from, export.cursor.to), (from, to));
+        let span = format!("- From: {} to {}", day_and_time(from.unwrap()), day_and_time(to.unwrap()));
+        assert!(export.head(&export.cursor).contains(&span));
+    }
+
+    #[test]
     fn the_head_says_what_is_known() {
         let expected = ["# Fix it", "", "- Session: `abc`", "- Folder: `/p`", "- Branch: `main`", ""];
         assert_eq!(export().head(&Cursor::default()), expected);
