@@ -69,44 +69,27 @@ install_venv() {
 
 # ---- Node: the CLI under test, the official MCP SDK, language servers, StyLua
 
-node_package() { # NAME VERSION PACKAGE...
+node_package() { # FOLDER NAME VERSION PACKAGE...
   need npm "comes with Node.js"
-  once "$1" "$2" npm_install "${@:3}"
+  once "$2" "$3" npm_install "$1" "${@:4}"
 }
-npm_install() {
-  mkdir -p "$deps/node"
-  [[ -f $deps/node/package.json ]] || echo '{ "private": true }' >"$deps/node/package.json"
-  npm install --prefix "$deps/node" --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error "$@" >/dev/null
+npm_install() { # FOLDER PACKAGE OPTION...
+  mkdir -p "$deps/$1"
+  [[ -f $deps/$1/package.json ]] || echo '{ "private": true }' >"$deps/$1/package.json"
+  npm install --prefix "$deps/$1" --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error "${@:2}" >/dev/null
 }
 
 # Agents that speak the Agent Client Protocol, and the Agent SDK. Each in a folder of its own and without what is optional: of
-# Claude's, that is the CLI once more.
+# Claude's, that is the CLI once more. Codex itself is one of the optional packages: the one for this machine.
 agent() {
-  need npm "comes with Node.js"
-  once claude-agent-acp "$claude_agent_acp" install_agent acp "@agentclientprotocol/claude-agent-acp@$claude_agent_acp"
-  once claude-agent-sdk "$claude_agent_sdk" install_agent agent-sdk "@anthropic-ai/claude-agent-sdk@$claude_agent_sdk"
-  once gemini-cli "$gemini_cli" install_agent gemini "@google/gemini-cli@$gemini_cli"
-  # Codex itself is one of the optional packages: the one for this machine.
-  once codex-acp "$codex_acp with $codex" install_agent codex "@agentclientprotocol/codex-acp@$codex_acp" "@openai/codex@$codex" \
-    --include=optional
-}
-install_agent() { # FOLDER PACKAGE OPTION...
-  mkdir -p "$deps/$1"
-  npm install --prefix "$deps/$1" --save-exact --omit=optional --no-audit --no-fund --no-update-notifier --loglevel=error \
-    "${@:2}" >/dev/null
+  node_package acp claude-agent-acp "$claude_agent_acp" "@agentclientprotocol/claude-agent-acp@$claude_agent_acp" --omit=optional
+  node_package agent-sdk claude-agent-sdk "$claude_agent_sdk" "@anthropic-ai/claude-agent-sdk@$claude_agent_sdk" --omit=optional
+  node_package gemini gemini-cli "$gemini_cli" "@google/gemini-cli@$gemini_cli" --omit=optional
+  node_package codex codex-acp "$codex_acp with $codex" "@agentclientprotocol/codex-acp@$codex_acp" "@openai/codex@$codex"
 }
 
-cli() { node_package claude-code "$claude_code" "@anthropic-ai/claude-code@$claude_code"; }
-newest() {
-  need npm "comes with Node.js"
-  once newest-claude-code "$newest_claude_code" newest_install
-}
-newest_install() {
-  mkdir -p "$deps/newest"
-  echo '{ "private": true }' >"$deps/newest/package.json"
-  npm install --prefix "$deps/newest" --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error \
-    "@anthropic-ai/claude-code@$newest_claude_code" >/dev/null
-}
+cli() { node_package node claude-code "$claude_code" "@anthropic-ai/claude-code@$claude_code"; }
+newest() { node_package newest newest-claude-code "$newest_claude_code" "@anthropic-ai/claude-code@$newest_claude_code"; }
 serena() { once serena "$serena" serena_install; }
 serena_install() {
   need python3 "3.11 or newer"
@@ -115,8 +98,8 @@ serena_install() {
   "$deps/serena/bin/python" -m pip install --quiet --disable-pip-version-check "serena-agent==$serena"
 }
 node() {
-  node_package mcp-sdk "$mcp_sdk, ws $ws" "@modelcontextprotocol/sdk@$mcp_sdk" "ws@$ws"
-  node_package language-servers "$pyright, $typescript_language_server with $typescript, $vscode_language_servers" \
+  node_package node mcp-sdk "$mcp_sdk, ws $ws" "@modelcontextprotocol/sdk@$mcp_sdk" "ws@$ws"
+  node_package node language-servers "$pyright, $typescript_language_server with $typescript, $vscode_language_servers" \
     "pyright@$pyright" "typescript-language-server@$typescript_language_server" "typescript@$typescript" \
     "vscode-langservers-extracted@$vscode_language_servers"
 }
@@ -224,8 +207,8 @@ check_nvim() { # VERSION
 
 lint() {
   venv
-  node_package stylua "$stylua" "@johnnymorganz/stylua-bin@$stylua"
-  node_package typescript "$typescript" "typescript@$typescript" # checks the page
+  node_package node stylua "$stylua" "@johnnymorganz/stylua-bin@$stylua"
+  node_package node typescript "$typescript" "typescript@$typescript" # checks the page
   cargo_tool selene "$selene" --no-default-features
   cargo_tool emmylua_check "$emmylua_check"
   cargo_tool cargo-deny "$cargo_deny"

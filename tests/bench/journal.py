@@ -71,7 +71,6 @@ def before_edit_ms(directory: Path, version: str) -> tuple[float, float]:
 
 def many_edits_ms(directory: Path, version: str, files: int) -> tuple[float, float]:
     """What the first and the last hundred of a turn's 400 edits take, in so many files."""
-    directory.mkdir()
     names = [f"{number}.txt" for number in range(files)]
     with Editor(directory, version, files=dict.fromkeys(names, LINES[:1000])) as nvim, nvim.connected():
         nvim.settle()
@@ -94,7 +93,6 @@ def large_repository(folder: Path) -> None:
 def checkpoint_freezes_ms(directory: Path, version: str) -> tuple[float, float, float]:
     """The longest freeze while nothing happens, during the checkpoint of a first turn, and during a turn that changes
     files by a shell command."""
-    directory.mkdir(exist_ok=True)
     large_repository(directory / "project")
     with Editor(directory, version) as nvim, nvim.connected() as client:
         nvim.lua(COUNT_CHECKPOINTS)

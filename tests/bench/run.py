@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,27 +50,9 @@ def main() -> int:
     print(f"but where it says `{WORST}`.")
     if load > 0.5:
         print("Other programs are running: what they take is missing here.")
-    parts = [
-        round_trips,
-        busy,
-        pipeline,
-        large_diff,
-        long_diffs,
-        handlers,
-        tools_of_agents,
-        tools_that_write,
-        tokens_of_tools,
-        tools_beside_others,
-        journal_of_turns,
-        reading,
-        served,
-        transcripts,
-        growing,
-        chats,
-        kernels,
-        costs,
-        idle,
-    ]
+    parts = [round_trips, busy, pipeline, large_diff, long_diffs, handlers, tools_of_agents, tools_that_write]
+    parts += [tokens_of_tools, tools_beside_others, journal_of_turns, reading, served, transcripts, growing, chats]
+    parts += [kernels, costs, idle]
     rows = []
     for part in parts:
         if arguments.only and arguments.only not in part.__name__:
@@ -105,6 +88,26 @@ def print_row(row: Row) -> None:
 
 def at_most(name: str, value: float, limit: float, unit: str, target: str = "", note: str = "") -> Row:
     return Row(name, f"{value:.3g} {unit}{note}", target or f"≤ {limit:g} {unit}", value <= limit)
+
+
+def at_most_or_least(name: str, value: float, limit: float, unit: str, note: str = "") -> Row:
+    """A limit below zero is a least."""
+    if limit < 0:
+        return Row(name, f"{value:.0f} {unit}", f"≥ {-limit:.0f} {unit}", value >= -limit)
+    return at_most(name, value, limit, unit, note=note)
+
+
+def places(directory: Path, name: str = "") -> Iterator[Path]:
+    """A folder for each run."""
+    for run in range(RUNS):
+        place = directory / f"{name}{run}"
+        place.mkdir()
+        yield place
+
+
+def huge(home: Path, cwd: Path) -> Path:
+    """A transcript of 100 MB."""
+    return transcript.write_large(home, cwd, 100_000_000)
 
 
 def beside_tcp(*measure: str) -> tuple[float, float, float]:
@@ -160,11 +163,7 @@ def busy(directory: Path, version: str):
 
 def tools_of_agents(directory: Path, version: str):
     """What is added to the answers of a language server."""
-    runs = []
-    for number in range(RUNS):
-        folder = directory / str(number)
-        folder.mkdir()
-        runs.append(tools.through_the_endpoint(folder, version))
+    runs = [tools.through_the_endpoint(place, version) for place in places(directory)]
     best = {name: min(run[name] for run in runs) for name in runs[0]}
     for tool in ("definition", "hover"):
         yield at_most(f"{tool}, beyond what the server takes, p50", best[tool], 2, "ms")
@@ -174,11 +173,7 @@ def tools_of_agents(directory: Path, version: str):
 
 def tools_that_write(directory: Path, version: str):
     """How long Neovim stands still for tools that change files. What opens windows and draws them is Neovim's own, too."""
-    runs = []
-    for number in range(RUNS):
-        folder = directory / str(number)
-        folder.mkdir()
-        runs.append(tools.stops_of_writes(folder, version))
+    runs = [tools.stops_of_writes(place, version) for place in places(directory)]
     for name in runs[0]:
         yield at_most(f"{name}: longest stop", min(run[name] for run in runs), 16, "ms")
 
@@ -222,9 +217,7 @@ def pipeline(directory: Path, version: str):
 def large_diff(directory: Path, version: str):
     """openDiff of 10 MB: what comes after it, and how long Neovim stands still."""
     ping, tool, freeze = [], [], []
-    for run in range(RUNS):
-        place = directory / str(run)
-        place.mkdir()
+    for place in places(directory):
         with editor.Editor(place, version, files={"a.txt": "let answer = 41;\n" * 1000}) as nvim:
             nvim.start_heartbeat()
             with wire.large_diff(nvim.port, nvim.token, nvim.path("a.txt"), str(10_000_000)) as figures:
@@ -246,20 +239,14 @@ def long_diffs(directory: Path, version: str):
 
 def reading(directory: Path, version: str):
     """Lists of sessions, and transcripts, through the facade."""
-    for name, measured, limit, unit in sessions.measure(directory, version, RUNS):
-        if limit < 0:
-            yield Row(name, f"{measured:.0f} {unit}", f"≥ {-limit:.0f} {unit}", measured >= -limit)
-        else:
-            yield at_most(name, measured, limit, unit)
+    for row in sessions.measure(directory, version, RUNS):
+        yield at_most_or_least(*row)
 
 
 def served(directory: Path, version: str):
     """Sessions on a page: to those who read, and for Neovim meanwhile."""
-    for name, measured, limit, unit, note in web.measure(directory, version, RUNS):
-        if limit < 0:
-            yield Row(name, f"{measured:.0f} {unit}", f"≥ {-limit:.0f} {unit}", measured >= -limit)
-        else:
-            yield at_most(name, measured, limit, unit, note=note)
+    for row in web.measure(directory, version, RUNS):
+        yield at_most_or_least(*row)
 
 
 def handlers(directory: Path, version: str):
@@ -274,18 +261,15 @@ def handlers(directory: Path, version: str):
 
 def journal_of_turns(directory: Path, version: str):
     """What it costs to know what Claude changed."""
-    places = [directory / str(run) for run in range(RUNS)]
-    for place in places:
-        place.mkdir()
-    first, later = zip(*(journal.before_edit_ms(place, version) for place in places), strict=True)
+    first, later = zip(*(journal.before_edit_ms(place, version) for place in places(directory)), strict=True)
     yield at_most("journal, before a session's first edit (5,000 lines)", min(first), 2, "ms")
     yield at_most("journal, before an edit of a 50,000-line file", min(later), 2, "ms")
     for files in (1, 400):
-        figures = [journal.many_edits_ms(place / f"edits-{files}", version, files) for place in places]
+        figures = [journal.many_edits_ms(place, version, files) for place in places(directory, f"edits-{files}-")]
         first, last = (min(times) for times in zip(*figures, strict=True))
         name = f"400 edits of a turn, in {files} file{'s' if files > 1 else ''}: last 100 beside first"
         yield at_most(name, last / first, 2, "×", note=f" ({last:.1f} ms)")
-    freezes = [journal.checkpoint_freezes_ms(place / "large", version) for place in places]
+    freezes = [journal.checkpoint_freezes_ms(place, version) for place in places(directory, "large-")]
     idle, begun, ended = (min(figures) for figures in zip(*freezes, strict=True))
     note = f" (idle {idle:.1f})"
     yield at_most("50,000-file checkpoint: longest freeze of Neovim", begun, 16, "ms", note=note)
@@ -295,12 +279,8 @@ def journal_of_turns(directory: Path, version: str):
 def transcripts(directory: Path, version: str):
     """A transcript of 100 MB: until its end can be read, and how long Neovim stands still for one who goes through it."""
     opened, scrolled, jumped = [], [], []
-    for run in range(RUNS):
-        place = directory / str(run)
-        place.mkdir()
-        with transcript.Reader(
-            place, version, lambda home, cwd: transcript.write_large(home, cwd, 100_000_000)
-        ) as nvim:
+    for place in places(directory):
+        with transcript.Reader(place, version, huge) as nvim:
             opened.append(nvim.open_ms())
             nvim.wait_complete()
             nvim.start_heartbeat()
@@ -315,12 +295,7 @@ def growing(directory: Path, version: str):
     """A message that comes word by word: a word costs the same, however long the message is."""
     figures = {}
     for lines in (200, 2000, 20000):
-        times = []
-        for run in range(RUNS):
-            place = directory / f"{lines}-{run}"
-            place.mkdir()
-            times.append(transcript.word_us(place, version, lines))
-        figures[lines] = min(times)
+        figures[lines] = min(transcript.word_us(place, version, lines) for place in places(directory, f"{lines}-"))
         yield at_most(f"a word at the end of {lines:,} lines, p50", figures[lines], 1000, "µs")
     yield at_most("the same at 20,000 lines, beside 200", figures[20000] / figures[200], 2, "×")
 
@@ -328,69 +303,54 @@ def growing(directory: Path, version: str):
 def chats(directory: Path, version: str):
     """A chat: how long it holds Neovim up, in time of the main thread, and how soon a word is on the screen."""
 
-    def begun(name: str, run: int, path_of=None) -> chat.Chat:
-        place = directory / f"{name}-{run}"
-        place.mkdir()
-        return chat.Chat(place, version, path_of)
+    def begun(name: str, path_of=None) -> Iterator[chat.Chat]:
+        for place in places(directory, f"{name}-"):
+            with chat.Chat(place, version, path_of) as nvim:
+                yield nvim
 
     opens, words, spawns = [], [], []
-    for run in range(RUNS):
-        with begun("words", run) as nvim:
-            opens.append(nvim.open_ms())
-            words.append(nvim.token_ms(30))
-            spawns.append(nvim.spawn_ms())
+    for nvim in begun("words"):
+        opens.append(nvim.open_ms())
+        words.append(nvim.token_ms(30))
+        spawns.append(nvim.spawn_ms())
     yield at_most("`:Claude chat`, the first one", min(opens), 5, "ms")
     yield at_most("starting its agent", min(spawns), 5, "ms")
     yield at_most("a word of the agent's to the screen, p50", min(words), 20, "ms")
     for what, count in (("much", 100_000), ("code", 40_000), ("block", 40_000)):
         answers = []
-        for run in range(RUNS):
-            with begun(what, run) as nvim:
-                nvim.open_ms()
-                nvim.answer(f"{what} 100")
-                answers.append(nvim.answer(f"{what} {count}"))
+        for nvim in begun(what):
+            nvim.open_ms()
+            nvim.answer(f"{what} 100")
+            answers.append(nvim.answer(f"{what} {count}"))
         yield at_most(f"{count:,} pieces of an answer ({what}), all", min(answers)[0], 3000, "ms")
         yield at_most(f"the longest of it at once, {WORST}", max(longest for _, longest in answers), 16, "ms")
     for what in ("words", "lines"):
         answers = []
-        for run in range(RUNS):
-            with begun(f"huge-{what}", run) as nvim:
-                nvim.open_acp()
-                answers.append(nvim.answer(f"BIG 10000000 {what}"))
+        for nvim in begun(f"huge-{what}"):
+            nvim.open_acp()
+            answers.append(nvim.answer(f"BIG 10000000 {what}"))
         yield at_most(f"10 MB in one message of another agent ({what}), all", min(answers)[0], 3000, "ms")
         yield at_most(f"the longest of it at once, {WORST}", max(longest for _, longest in answers), 16, "ms")
     for what in ("command", "content"):
         call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "", "rawInput": {what: "BIG 10000000 lines"}}
         answers = []
-        for run in range(RUNS):
-            with begun(f"call-{what}", run) as nvim:
-                nvim.open_acp()
-                answers.append(nvim.answer(f"UPDATE {json.dumps({**call, 'status': 'completed'})}\nSAY done"))
+        for nvim in begun(f"call-{what}"):
+            nvim.open_acp()
+            answers.append(nvim.answer(f"UPDATE {json.dumps({**call, 'status': 'completed'})}\nSAY done"))
         name = f"10 MB in an argument ({what}), at once, {WORST}"
         yield at_most(name, max(longest for _, longest in answers), 16, "ms")
-    times = []
-    for run in range(RUNS):
-        with begun("resume", run, lambda home, cwd: transcript.write_large(home, cwd, 100_000_000)) as nvim:
-            times.append(nvim.resume_ms())
+    times = [nvim.resume_ms() for nvim in begun("resume", huge)]
     yield at_most("a chat of 100 MB goes on", min(times), 300, "ms")
     alone = []
-    for run in range(RUNS):
-        place = directory / f"alone-{run}"
-        place.mkdir()
-        with transcript.Reader(
-            place, version, lambda home, cwd: transcript.write_large(home, cwd, 100_000_000)
-        ) as reader:
+    for place in places(directory, "alone-"):
+        with transcript.Reader(place, version, huge) as reader:
             alone.append(reader.open_ms())
     yield at_most("the same, beside its transcript alone", min(times) / min(alone), 1.25, "×")
 
 
 def kernels(directory: Path, version: str):
     """Code in a kernel, beside what jupyter_client takes for it by itself."""
-    figures = []
-    for run in range(RUNS):
-        place = directory / str(run)
-        place.mkdir()
-        figures.append((notebook.round_trip_ms(place, version), notebook.own_ms()))
+    figures = [(notebook.round_trip_ms(place, version), notebook.own_ms()) for place in places(directory)]
     ours, own = min(figures)
     limit = max(10, own)
     yield Row(
@@ -406,9 +366,7 @@ def costs(directory: Path, version: str):
     startup = min(editor.plugin_startup_ms(directory, version) for _ in range(5 * RUNS))
     yield at_most("what plugin/ adds to startup", startup, 0.3, "ms")
     connect, idle, served = [], [], []
-    for run in range(RUNS):
-        place = directory / str(run)
-        place.mkdir()
+    for place in places(directory):
         with editor.Editor(place, version, files={"a.txt": "one\n"}, start=False) as nvim:
             nvim.edit("a.txt")
             before = nvim.private_kib()

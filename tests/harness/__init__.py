@@ -1,3 +1,4 @@
+import itertools
 import os
 import time
 
@@ -14,3 +15,18 @@ def left(began: float, timeout: float = PATIENCE) -> float:
     """Seconds until a wait that `began` (of time.monotonic) has failed: more while programs wait for a processor."""
     stretch = min(max(os.getloadavg()[0] / (os.cpu_count() or 1), 1), _MOST)
     return began + timeout * stretch - time.monotonic()
+
+
+def pairs(*options: list) -> list[tuple]:
+    """Few of the products of options: each pair of any two of them is in one."""
+
+    def of(product: tuple[int, ...]) -> set:
+        return set(itertools.combinations(enumerate(product), 2))
+
+    products = list(itertools.product(*(range(len(values)) for values in options)))
+    missing, chosen = set().union(*map(of, products)), []
+    while missing:
+        best = max(products, key=lambda product: len(of(product) & missing))
+        missing -= of(best)
+        chosen.append(tuple(values[at] for values, at in zip(options, best, strict=True)))
+    return chosen

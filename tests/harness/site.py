@@ -74,8 +74,9 @@ class Site:
         self.at = f"127.0.0.1:{self.info['port']}"
         self.headers = {"Authorization": f"Bearer {self.info['token']}"}
 
-    def get(self, path):
-        request = urllib.request.Request(f"http://{self.at}{path}", headers=self.headers)
+    def get(self, path, headers=None):
+        headers = self.headers if headers is None else headers
+        request = urllib.request.Request(f"http://{self.at}{path}", headers=headers)
         with urllib.request.urlopen(request, timeout=LONGEST) as answer:
             return json.load(answer)
 

@@ -1,7 +1,6 @@
 """The native library as Lua sees it: whatever is passed, nothing fails across and Neovim lives."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -338,24 +337,3 @@ def test_the_library_and_lua_have_one_version():
     manifest = (ROOT / "Cargo.toml").read_text()
     version = manifest.split('[workspace.package]\nversion = "')[1].split('"')[0]
     assert f'M.VERSION = "{version}"' in (ROOT / "lua" / "claude-ide" / "native.lua").read_text()
-
-
-@pytest.mark.skipif(sys.platform == "darwin", reason="reads an ELF symbol table")
-def test_the_library_takes_nothing_of_neovims_own_interface():
-    """The layouts behind `nvim_*` differ between versions; Lua, luv, libuv and libc do not."""
-    table = subprocess.run(["nm", "-D", "--undefined-only", LIBRARY], capture_output=True, text=True, check=True)
-    # What is weak may be missing: the library does without it.
-    names = {line.split()[-1] for line in table.stdout.splitlines() if line.split()[-2] != "w"}
-    from_libraries = {name for name in names if "@" in name}
-    assert {library.split("@")[1].split("_")[0].strip("@") for library in from_libraries} <= {"GLIBC", "GCC"}
-    others = names - from_libraries
-    assert others and not {name for name in others if not name.startswith(("lua_", "luaL_", "luv_", "uv_"))}
-
-
-def test_only_one_module_touches_the_library():
-    touching = [
-        path.name
-        for path in (ROOT / "lua").rglob("*.lua")
-        if "loadlib" in path.read_text() or "claude_ide_native" in path.read_text()
-    ]
-    assert sorted(touching) == ["install.lua", "native.lua"]  # the one looks at what it brought, in a Neovim of its own

@@ -98,14 +98,14 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("content", FILES.values(), ids=FILES.keys())
-def test_text_is_what_a_write_would_give(start_nvim, content):
-    nvim = start_nvim(files={"a.txt": content}, init_lua="vim.o.fixendofline = false")
-    edit(nvim, nvim.project / "a.txt")
-    assert nvim.lua(TEXT).encode() == content
-    nvim.cmd("write")
-    assert (nvim.project / "a.txt").read_bytes() == content
-    assert nvim.lua(TEXT).encode() == content
+def test_text_is_what_a_write_would_give(start_nvim):
+    nvim = start_nvim(files=FILES, init_lua="vim.o.fixendofline = false")
+    for name, content in FILES.items():
+        edit(nvim, nvim.project / name)
+        assert nvim.lua(TEXT).encode() == content, name
+        nvim.cmd("write")
+        assert (nvim.project / name).read_bytes() == content, name
+        assert nvim.lua(TEXT).encode() == content, name
 
 
 def test_text_of_mac_and_binary_buffers_and_with_the_newline_that_a_write_would_add(start_nvim):
@@ -249,16 +249,16 @@ def test_only_the_part_of_a_line_that_differs_changes(opened):
     assert opened.lua(at) == [[4, 2], [4, 10]]
 
 
-@pytest.mark.parametrize("content", FILES.values(), ids=FILES.keys())
-def test_reload_takes_over_the_format(opened, content):
+def test_reload_takes_over_the_format(opened):
     opened.cmd("set nofixendofline")
-    change(opened, content)
-    assert opened.lua(RELOAD) == [True]
-    assert opened.lua(TEXT).encode() == content
-    assert opened.lua("return vim.bo.modified") is False
-    change(opened, LINES)
-    assert opened.lua(RELOAD) == [True]
-    assert opened.lines() == LINES
+    for name, content in FILES.items():
+        change(opened, content)
+        assert opened.lua(RELOAD) == [True], name
+        assert opened.lua(TEXT).encode() == content, name
+        assert opened.lua("return vim.bo.modified") is False, name
+        change(opened, LINES)
+        assert opened.lua(RELOAD) == [True], name
+        assert opened.lines() == LINES, name
 
 
 def test_reload_of_another_encoding_is_left_to_neovim(start_nvim):

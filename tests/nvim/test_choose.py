@@ -29,16 +29,18 @@ def offer(nvim):
     return offer
 
 
-@pytest.mark.parametrize(
-    ("keys", "chosen"),
-    [("<CR>", 1), ("2<CR>", 2), ("jj<CR>", 3), ("G<CR>", 40), ("17<CR>", 17), ("99k<CR>", 8), ("3q", 0), ("<Esc>", 0)],
-)
-def test_an_item_is_chosen_by_its_number_or_by_going_there(nvim, offer, keys, chosen):
-    offer(40)
-    nvim.keys(keys)
-    nvim.wait("chosen ~= nil")
-    assert nvim.lua("return chosen") == [chosen > 0, chosen]
-    assert nvim.lua("return { #vim.api.nvim_list_wins(), vim.fn.bufname(), vim.fn.mode() }") == [1, "a.txt", "n"]
+CHOICES = {"<CR>": 1, "2<CR>": 2, "jj<CR>": 3, "G<CR>": 40, "17<CR>": 17, "99k<CR>": 8, "3q": 0, "<Esc>": 0}
+
+
+def test_an_item_is_chosen_by_its_number_or_by_going_there(nvim, offer):
+    for keys, chosen in CHOICES.items():
+        offer(40)
+        nvim.keys(keys)
+        nvim.wait("chosen ~= nil")
+        assert nvim.lua("return chosen") == [chosen > 0, chosen], keys
+        state = nvim.lua("return { #vim.api.nvim_list_wins(), vim.fn.bufname(), vim.fn.mode() }")
+        assert state == [1, "a.txt", "n"], keys
+        nvim.terminal.wait(lambda: "<CR> choose" not in nvim.terminal.text(), what="the list to go")
 
 
 def test_all_of_an_item_is_shown(nvim, offer):

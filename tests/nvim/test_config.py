@@ -15,16 +15,12 @@ def problems(nvim):
     return nvim.lua("return require('claude-ide.config').problems()")
 
 
-def test_without_setup_the_defaults_hold(start_nvim):
+def test_without_setup_the_defaults_hold_and_each_passes_its_own_check(start_nvim):
     nvim = start_nvim(opts=None)
     assert config(nvim, "server.host") == "127.0.0.1"
     assert config(nvim, "terminal.command") == ["claude"]
     assert config(nvim, "auto_start") is True
     assert problems(nvim) == []
-
-
-def test_every_default_passes_its_own_check(start_nvim):
-    nvim = start_nvim()
     nvim.lua("local config = require('claude-ide.config') config.setup(config.defaults())")
     assert problems(nvim) == []
 
@@ -40,72 +36,57 @@ def test_setup_wins_over_the_global_variable_which_wins_over_the_defaults(start_
     assert config(nvim, "server.port") == 42000
     assert config(nvim, "server.max_connections") == 3
     assert config(nvim, "server.handshake_timeout_ms") == 5000
+    nvim.lua("require('claude-ide').setup({ terminal = { side = 'left' } })")
+    assert (config(nvim, "server.port"), config(nvim, "terminal.side")) == (41000, "left"), "a second one replaces it"
 
 
-@pytest.mark.slow
-def test_the_global_variable_may_be_a_function(start_nvim):
-    nvim = start_nvim(opts=None, init_lua="vim.g.claude_ide = function() return { terminal = { side = 'left' } } end")
+def test_the_global_variable_may_be_a_function_and_a_list_replaces_the_default_list(start_nvim):
+    given = "{ terminal = { side = 'left' }, selection = { deny = {} }, workspace = { root_markers = { 'x' } } }"
+    nvim = start_nvim(opts=None, init_lua=f"vim.g.claude_ide = function() return {given} end")
     assert config(nvim, "terminal.side") == "left"
-
-
-def test_a_list_replaces_the_default_list_also_an_empty_one_through_the_global_variable(start_nvim):
-    nvim = start_nvim(
-        opts=None, init_lua="vim.g.claude_ide = { selection = { deny = {} }, workspace = { root_markers = { 'x' } } }"
-    )
     assert config(nvim, "selection.deny") == []
     assert config(nvim, "workspace.root_markers") == ["x"]
     assert problems(nvim) == []
 
 
-def test_a_second_setup_replaces_the_first(start_nvim):
-    nvim = start_nvim(opts={"server": {"port": 41000}, "terminal": {"side": "left"}})
-    nvim.lua("require('claude-ide').setup({ server = { port = 42000 } })")
-    assert config(nvim, "server.port") == 42000
-    assert config(nvim, "terminal.side") == "right"
+PORT = "server.port: expected a whole number from 0 to 65535, got"
+WRONG = [
+    ({"server": {"prot": 1}}, "server.prot: no such option, did you mean server.port?"),
+    ({"sever": {}}, "sever: no such option, did you mean server?"),
+    ({"wholly_new": 1}, "wholly_new: no such option"),
+    ({"server": {"port": "x", "max_connections": 2}}, f'{PORT} "x"; using 0'),
+    ({"server": {"port": 70000, "max_connections": 2}}, f"{PORT} 70000; using 0"),
+    ({"server": {"port": 1.5, "max_connections": 2}}, f"{PORT} 1.5; using 0"),
+    ({"server": 3}, "server: expected a table of options, got 3"),
+    (
+        {"server": {"port_range": [5, 4]}},
+        "server.port_range: expected two ports such as { 40000, 40100 }, the lower one first, got { 5, 4 }; ignored",
+    ),
+    (
+        {"terminal": {"command": "claude --verbose"}},
+        'terminal.command: expected a list such as { "claude", "--verbose" }, got "claude --verbose"; using { "claude" }',
+    ),
+    (
+        {"terminal": {"side": "middle"}},
+        'terminal.side: expected one of "left", "right", "top", "bottom", got "middle"; using "right"',
+    ),
+    (
+        {"diff": {"keymaps": {"accept": True}}},
+        'diff.keymaps.accept: expected keys such as "<leader>a", a list of them, or false, got true; using { "ZZ", "gA" }',
+    ),
+    (
+        {"terminal": {"env": {"A": 1}}},
+        "terminal.env: expected a table of names, each value a string, got { A = 1 }; using {}",
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("opts", "problem"),
-    [
-        ({"server": {"prot": 1}}, "server.prot: no such option, did you mean server.port?"),
-        ({"sever": {}}, "sever: no such option, did you mean server?"),
-        ({"wholly_new": 1}, "wholly_new: no such option"),
-        ({"server": {"port": "x"}}, 'server.port: expected a whole number from 0 to 65535, got "x"; using 0'),
-        ({"server": {"port": 70000}}, "server.port: expected a whole number from 0 to 65535, got 70000; using 0"),
-        ({"server": {"port": 1.5}}, "server.port: expected a whole number from 0 to 65535, got 1.5; using 0"),
-        ({"server": 3}, "server: expected a table of options, got 3"),
-        (
-            {"server": {"port_range": [5, 4]}},
-            "server.port_range: expected two ports such as { 40000, 40100 }, the lower one first, got { 5, 4 }; ignored",
-        ),
-        (
-            {"terminal": {"command": "claude --verbose"}},
-            'terminal.command: expected a list such as { "claude", "--verbose" }, got "claude --verbose"; '
-            'using { "claude" }',
-        ),
-        (
-            {"terminal": {"side": "middle"}},
-            'terminal.side: expected one of "left", "right", "top", "bottom", got "middle"; using "right"',
-        ),
-        (
-            {"diff": {"keymaps": {"accept": True}}},
-            'diff.keymaps.accept: expected keys such as "<leader>a", a list of them, or false, got true; using { "ZZ", "gA" }',
-        ),
-        (
-            {"terminal": {"env": {"A": 1}}},
-            "terminal.env: expected a table of names, each value a string, got { A = 1 }; using {}",
-        ),
-    ],
-)
-def test_a_wrong_option_is_named_with_what_was_expected(start_nvim, opts, problem):
-    nvim = start_nvim(opts=opts)
-    assert problems(nvim) == [problem]
-
-
-def test_the_good_options_beside_a_wrong_one_count(start_nvim):
-    nvim = start_nvim(opts={"server": {"port": "x", "max_connections": 2}})
-    assert config(nvim, "server.port") == 0
-    assert config(nvim, "server.max_connections") == 2
+def test_a_wrong_option_is_named_with_what_was_expected_and_those_beside_it_count(nvim):
+    for opts, problem in WRONG:
+        nvim.lua("require('claude-ide').setup(...)", {"auto_start": False, **opts})
+        assert problems(nvim) == [problem]
+        if problem.startswith(PORT):
+            assert (config(nvim, "server.port"), config(nvim, "server.max_connections")) == (0, 2)
 
 
 def test_a_problem_is_told_once_in_one_line_and_stops_nothing(start_nvim):
@@ -119,16 +100,17 @@ def test_a_problem_is_told_once_in_one_line_and_stops_nothing(start_nvim):
     assert nvim.lua("return _G.after") is True
 
 
-def test_several_problems_are_one_line_too(start_nvim):
-    nvim = start_nvim(opts={"sever": 1, "log": 2}, notices=True)
-    nvim.wait("#notices == 1")
-    assert nvim.notices() == ["Options that do not work: log, sever (`:checkhealth claude-ide`)"]
-
-
-def test_a_long_problem_is_cut_rather_than_making_neovim_wait_for_a_key(start_nvim):
-    nvim = start_nvim(opts={"server": {"port_range": [5, 4]}}, notices=True, init_lua="vim.o.columns = 80")
-    nvim.wait("#notices == 1")
-    assert nvim.notices() == ["Option server.port_range does not work: `:checkhealth claude-ide`"]
+@pytest.mark.parametrize(
+    ("opts", "told"),
+    [
+        ({"sever": 1, "log": 2}, "Options that do not work: log, sever (`:checkhealth claude-ide`)"),
+        ({"server": {"port_range": [5, 4]}}, "Option server.port_range does not work: `:checkhealth claude-ide`"),
+    ],
+    ids=["several", "a long one, which would make Neovim wait for a key"],
+)
+def test_problems_are_one_line(start_nvim, opts, told):
+    nvim = start_nvim(opts=opts, notices=True, init_lua="vim.o.columns = 80")
+    assert nvim.wait_notice() == told
 
 
 @pytest.mark.parametrize("argument", ["3", "'x'", "{ 1, 2, x = 3 }", "{ server = { { } } }", "{ [true] = 1 }"])

@@ -36,46 +36,33 @@ def test_shows_both_sides_in_a_tab_of_its_own(diffs):
     assert "a.txt · now" in screen and "a.txt +1 −1  " in screen
 
 
-@pytest.mark.parametrize("keys", ["ZZ", ":w<CR>", ":wq<CR>", ":x<CR>", ":update<CR>", ":Claude accept<CR>", "<C-w>hZZ"])
-def test_accepts(diffs, keys):
-    before = diffs.screen_state()
-    diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys(keys)
-    assert diffs.accepted(1, "a.txt") == NEW
-    diffs.wait_current(None)
-    diffs.wait_clean()
-    assert diffs.screen_state() == before
-    assert diffs.events() == [["ClaudeDiffOpened", 1, ""], ["ClaudeDiffClosed", 1, "accepted"]]
+ACCEPT = ["ZZ", ":w<CR>", ":wq<CR>", ":x<CR>", ":update<CR>", ":Claude accept<CR>", "<C-w>hZZ"]
+REJECT = ["ZQ", ":q<CR>", ":q!<CR>", ":close<CR>", ":tabclose<CR>", ":bwipeout<CR>", ":bwipeout!<CR>", ":bdelete<CR>"]
+REJECT += [":Claude reject<CR>", ":hide<CR>", "<C-w>c", "<C-w>q", "<C-w>hZQ", ":1tabnext<CR>:tabonly<CR>"]
+REJECT += [":1tabnext<CR>:2tabclose<CR>"]
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        "ZQ",
-        ":q<CR>",
-        ":q!<CR>",
-        ":close<CR>",
-        ":tabclose<CR>",
-        ":bwipeout<CR>",
-        ":bwipeout!<CR>",
-        ":bdelete<CR>",
-        ":Claude reject<CR>",
-        "<C-w>c",
-        "<C-w>hZQ",
-        ":1tabnext<CR>:tabonly<CR>",
-        ":1tabnext<CR>:2tabclose<CR>",
-        ":hide<CR>",
-        "<C-w>q",
-    ],
-)
-def test_rejects(diffs, keys):
+def test_accepts(diffs):
     before = diffs.screen_state()
-    diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys(keys)
-    assert diffs.answer(1) == {"outcome": "rejected"}
-    diffs.wait_current(None)
-    diffs.wait_clean()
-    assert diffs.screen_state() == before
+    for id, keys in enumerate(ACCEPT, 1):
+        diffs.open(id, "a.txt", new := f"{NEW}{id}\n")
+        diffs.nvim.keys(keys)
+        assert diffs.accepted(id, "a.txt") == new, keys
+        diffs.wait_current(None)
+        diffs.wait_clean()
+        assert diffs.screen_state() == before, keys
+        assert diffs.events()[-2:] == [["ClaudeDiffOpened", id, ""], ["ClaudeDiffClosed", id, "accepted"]]
+
+
+def test_rejects(diffs):
+    before = diffs.screen_state()
+    for id, keys in enumerate(REJECT, 1):
+        diffs.open(id, "a.txt", NEW)
+        diffs.nvim.keys(keys)
+        assert diffs.answer(id) == {"outcome": "rejected"}, keys
+        diffs.wait_current(None)
+        diffs.wait_clean()
+        assert diffs.screen_state() == before, keys
 
 
 @pytest.mark.every_nvim

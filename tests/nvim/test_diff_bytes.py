@@ -39,23 +39,17 @@ TEXTS = {
 
 @pytest.fixture
 def diffs(start_nvim):
-    return Diffs(start_nvim(files={"a.txt": "old\r\n"}))
+    return Diffs(start_nvim(files={"a.txt": "old\r\n", "b.txt": "old\r\n"}))
 
 
 @pytest.mark.dealt
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_untouched_is_answered_byte_for_byte(diffs, text):
-    diffs.open(1, "a.txt", text)
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == text
-
-
-@pytest.mark.dealt
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_edited_and_undone_is_answered_byte_for_byte(diffs, text):
-    diffs.open(1, "a.txt", text)
-    diffs.nvim.keys("ggOmore<Esc>u:w<CR>")
-    assert diffs.accepted(1, "a.txt") == text
+def test_untouched_and_edited_and_undone_it_is_answered_byte_for_byte(diffs, text):
+    for id, (name, keys) in enumerate([("a.txt", "ZZ"), ("b.txt", "ggOmore<Esc>u:w<CR>")], 1):
+        diffs.open(id, name, text)
+        diffs.nvim.keys(keys)
+        assert diffs.accepted(id, name) == text
+        diffs.wait_clean()
 
 
 EDITS = [

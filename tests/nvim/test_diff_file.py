@@ -305,25 +305,11 @@ def test_a_name_of_odd_characters_is_fine(diffs):
         diffs.wait_clean()
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        ":qa<CR>",
-        ":wqa<CR>",
-        ":xa<CR>",
-        ":1tabnext<CR>:qa<CR>",
-        ":confirm qa<CR>",
-        ":wa<CR>:qa<CR>",
-        "ZZ:qa<CR>",
-        ":cq<CR>",
-        ":qa!<CR>",
-        ":wqa!<CR>",
-        "<C-w>h:quitall<CR>",
-        "i<C-o>:qa<CR>",
-        "qa:qa<CR>",
-        "v:<C-u>qa<CR>",
-    ],
-)
+QUIT = [":qa<CR>", ":wqa<CR>", ":xa<CR>", ":1tabnext<CR>:qa<CR>", ":confirm qa<CR>", ":wa<CR>:qa<CR>", "ZZ:qa<CR>"]
+QUIT += [":cq<CR>", ":qa!<CR>", ":wqa!<CR>", "<C-w>h:quitall<CR>", "i<C-o>:qa<CR>", "qa:qa<CR>", "v:<C-u>qa<CR>"]
+
+
+@pytest.mark.parametrize("keys", QUIT)
 def test_quitting_just_quits(diffs, keys):
     diffs.open(1, "a.txt", NEW)
     diffs.propose(2, "b.txt", "B\n")

@@ -34,27 +34,23 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@pytest.mark.parametrize("keys", ["ZZ", ":q<CR>", ":tabclose<CR>"])
-def test_the_screen_is_as_it_was(diffs, layout, keys):
+def test_the_screen_is_as_it_was(diffs, layout):
     nvim = diffs.nvim
     nvim.cmd("let g:_ts_force_sync_parsing = v:true")
     nvim.cmd(layout)
     lines = diffs.drawn()
     before = diffs.screen_state()
-    diffs.open(1, "b.txt", "B\n")
-    assert len(nvim.lua("return vim.api.nvim_tabpage_list_wins(0)")) == 2
-    assert nvim.lua("return { vim.wo.number, vim.wo.statuscolumn, vim.wo.winfixwidth, vim.wo.diff }") == [
-        False,
-        "",
-        False,
-        True,
-    ]
-    nvim.keys(keys)
-    diffs.answer(1)
-    diffs.wait_current(None)
-    nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to be gone")
-    assert diffs.screen_state() == before
-    assert diffs.drawn() == lines
+    for id, keys in enumerate(["ZZ", ":q<CR>", ":tabclose<CR>"], 1):
+        diffs.open(id, "b.txt", "B\n")
+        assert len(nvim.lua("return vim.api.nvim_tabpage_list_wins(0)")) == 2
+        options = nvim.lua("return { vim.wo.number, vim.wo.statuscolumn, vim.wo.winfixwidth, vim.wo.diff }")
+        assert options == [False, "", False, True]
+        nvim.keys(keys)
+        diffs.answer(id)
+        diffs.wait_current(None)
+        nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to be gone")
+        assert diffs.screen_state() == before, keys
+        assert diffs.drawn() == lines, keys
 
 
 @pytest.mark.every_nvim

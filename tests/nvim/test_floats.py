@@ -7,6 +7,7 @@ from diff_steps import Diffs
 from review_steps import A, B, review, turn
 from test_terminal import FAKE_SNACKS
 
+from harness import pairs
 from harness.fake_cli import FakeCli
 
 pytestmark = pytest.mark.dealt
@@ -42,11 +43,10 @@ def test_over_a_review(start_nvim, connect, over, how):
     assert nvim.quit() == 0
 
 
-@pytest.mark.parametrize("over", OVER, ids=IDS)
-@pytest.mark.parametrize("place", ["tab", "current", "float"])
-@pytest.mark.parametrize(
-    "how", ["hub').tell('client_disconnected', { id = 1 })", "diff').reject(1)", ""], ids=["gone", "rejected", "quit"]
-)
+WAYS = ["hub').tell('client_disconnected', { id = 1 })", "diff').reject(1)", ""]
+
+
+@pytest.mark.parametrize(("over", "place", "how"), pairs(OVER, ["tab", "current", "float"], WAYS))
 def test_over_a_diff(start_nvim, over, place, how):
     diffs = Diffs(start_nvim(files={"a.txt": A, "b.txt": B}, args=["b.txt"], opts={"diff": {"open_in": place}}))
     nvim = diffs.nvim

@@ -17,20 +17,16 @@ def check(nvim_version, tmp_path):
     """Draws the graph of these modules, and returns what is wrong with it."""
 
     def check(modules):
-        (tmp_path / "scripts").mkdir()
+        shutil.rmtree(tmp_path / "lua", ignore_errors=True)
+        (tmp_path / "scripts").mkdir(exist_ok=True)
         shutil.copy(ROOT / "scripts/require-graph.lua", tmp_path / "scripts")
         (tmp_path / "scripts/layers.lua").write_text(LAYERS)
         for name, text in modules.items():
             path = tmp_path / "lua/claude-ide" / f"{name}.lua"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        done = subprocess.run(
-            [binary(nvim_version), "-l", "scripts/require-graph.lua"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        command = [binary(nvim_version), "-l", "scripts/require-graph.lua"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
         assert (done.returncode == 0) == (done.stderr == "")
         return [line.removeprefix("require graph: ") for line in done.stderr.splitlines()]
 

@@ -14,11 +14,11 @@ pytestmark = pytest.mark.dealt
 START = 'return assert(require("claude-ide.server").start())'
 
 RECORD = """
-events = {}
+heard = {}
 for _, name in ipairs({ "server_started", "server_stopping", "server_stopped", "client_connected", "client_ready", "client_changed",
                         "client_disconnected" }) do
   require("claude-ide.hub").on(name, function(client)
-    events[#events + 1] = name .. ((client and client.id) and (" " .. client.id) or "")
+    heard[#heard + 1] = name .. ((client and client.id) and (" " .. client.id) or "")
   end)
 end
 """
@@ -49,6 +49,7 @@ def clients(nvim):
 
 def test_start_writes_a_lock_file_that_only_its_owner_reads(nvim):
     info = nvim.lua(START)
+    assert nvim.lua(START) == info, "to start twice is to start once"
     [path] = lock_paths(nvim)
     assert info["lock_files"] == [str(path)]
     assert path.name == f"{info['port']}.lock"
@@ -62,9 +63,18 @@ def test_start_writes_a_lock_file_that_only_its_owner_reads(nvim):
     assert len(lock["authToken"]) == 86
 
 
-def test_start_twice_is_start_once(nvim):
-    assert nvim.lua(START) == nvim.lua(START)
-    assert len(lock_paths(nvim)) == 1
+def test_writes_to_the_xdg_folder_too_where_a_cli_has_made_it_and_leaves_locks_of_others_alone(nvim):
+    folders = [nvim.home / ".claude" / "ide", nvim.home / ".config" / "claude" / "ide"]
+    folders[0].mkdir(parents=True)
+    folders[1].parent.mkdir(parents=True)
+    foreign = '{"pid": 999999999, "workspaceFolders": [], "ideName": "Other IDE", "transport": "ws"}'
+    (folders[0] / "4711.lock").write_text(foreign)
+    (folders[0] / "4712.lock").write_text("no JSON")
+    info = nvim.lua(START)
+    assert [Path(path).parent for path in info["lock_files"]] == folders
+    nvim.lua('require("claude-ide.server").stop()')
+    assert not [path for path in info["lock_files"] if Path(path).exists()]
+    assert [path.name for path in lock_paths(nvim)] == ["4711.lock", "4712.lock"]
 
 
 def test_follows_claude_config_dir(start_nvim, tmp_path):
@@ -74,26 +84,7 @@ def test_follows_claude_config_dir(start_nvim, tmp_path):
     assert lock_paths(nvim) == []
 
 
-def test_writes_to_the_xdg_folder_too_where_a_cli_has_made_it(nvim):
-    (nvim.home / ".config" / "claude").mkdir(parents=True)
-    info = nvim.lua(START)
-    assert [Path(path).parent for path in info["lock_files"]] == [
-        nvim.home / ".claude" / "ide",
-        nvim.home / ".config" / "claude" / "ide",
-    ]
-    nvim.lua('require("claude-ide.server").stop()')
-    assert not [path for path in info["lock_files"] if Path(path).exists()]
-
-
-def test_restart_keeps_port_and_token(nvim):
-    nvim.lua(START)
-    [before] = nvim.locks()
-    nvim.lua('assert(require("claude-ide.server").restart())')
-    [after] = nvim.locks()
-    assert (after["port"], after["authToken"]) == (before["port"], before["authToken"])
-
-
-def test_restart_keeps_them_while_a_client_is_connected(nvim, connect):
+def test_restart_keeps_port_and_token_also_while_a_client_is_connected(nvim, connect):
     client = connect(nvim)
     [before] = nvim.locks()
     nvim.lua('assert(require("claude-ide.server").restart())')
@@ -138,19 +129,6 @@ def test_the_lock_of_a_killed_neovim_is_cleaned_by_the_next_start(start_nvim):
     second.lua(START)
     second.wait(lambda: stale not in lock_paths(second), what="the stale lock to go")
     assert len(lock_paths(second)) == 1
-
-
-def test_locks_that_are_not_ours_are_left_alone(start_nvim):
-    nvim = start_nvim()
-    folder = nvim.home / ".claude" / "ide"
-    folder.mkdir(parents=True)
-    foreign = folder / "4711.lock"
-    foreign.write_text('{"pid": 999999999, "workspaceFolders": [], "ideName": "Other IDE", "transport": "ws"}')
-    nonsense = folder / "4712.lock"
-    nonsense.write_text("no JSON")
-    nvim.lua(START)
-    nvim.lua('require("claude-ide.server").stop()')
-    assert sorted(path.name for path in lock_paths(nvim)) == ["4711.lock", "4712.lock"]
 
 
 @pytest.mark.slow
@@ -218,47 +196,20 @@ def test_clients_are_known_in_the_order_in_which_they_came(nvim, connect):
 
 def test_events_come_in_the_order_in_which_they_happened(nvim, connect):
     nvim.lua(RECORD)
+    nvim.keep_events("ClaudeConnected", "ClaudeDisconnected")
     client = connect(nvim)
     client.close()
-    nvim.wait(lambda: nvim.lua("return events")[-1].startswith("client_disconnected"))
+    nvim.wait("vim.startswith(heard[#heard], 'client_disconnected')")
     nvim.lua('require("claude-ide.server").stop()')
-    events = [event.split()[0] for event in nvim.lua("return events")]
-    assert [event for event in events if event != "client_changed"] == [
-        "server_started",
-        "client_connected",
-        "client_ready",
-        "client_disconnected",
-        "server_stopping",
-        "server_stopped",
-    ]
-
-
-def test_user_events_carry_the_client(nvim, connect):
-    nvim.lua(
-        """
-        seen = {}
-        vim.api.nvim_create_autocmd("User", {
-          pattern = { "ClaudeConnected", "ClaudeDisconnected" },
-          callback = function(args) seen[#seen + 1] = { args.match, args.data } end,
-        })
-        """
-    )
-    client = connect(nvim)
-    client.close()
-    nvim.wait("#seen == 2")
-    (connected, with_client), (disconnected, with_reason) = nvim.lua("return seen")
+    heard = [event.split()[0] for event in nvim.lua("return heard")]
+    order = "server_started client_connected client_ready client_disconnected server_stopping server_stopped"
+    assert [event for event in heard if event != "client_changed"] == order.split(" ")
+    # The user's own, who gets the client with them.
+    (connected, with_client), (disconnected, with_reason) = nvim.events()
     assert (connected, disconnected) == ("ClaudeConnected", "ClaudeDisconnected")
     assert with_client["client"]["name"] == "claude-code"
     assert with_reason["client"]["id"] == with_client["client"]["id"]
     assert with_reason["reason"]
-
-
-def test_a_users_failing_handler_is_theirs_and_does_no_harm(nvim, connect):
-    nvim.cmd("autocmd User ClaudeConnected throw 'of my own making'")
-    client = connect(nvim, wait_ready=False)
-    nvim.wait_screen("of my own making")
-    nvim.keys("<CR>")
-    assert client.call("getWorkspaceFolders")
 
 
 def test_a_failing_subscriber_does_not_keep_others_from_being_told(nvim, connect):
@@ -275,6 +226,11 @@ def test_a_failing_subscriber_does_not_keep_others_from_being_told(nvim, connect
     connect(nvim)
     assert nvim.lua("return { told_once, told }") == [1, 2]
     assert "a subscriber to client_ready failed" in nvim.log()
+    nvim.cmd("autocmd User ClaudeConnected throw 'of my own making'")
+    client = connect(nvim, wait_ready=False)
+    nvim.wait_screen("of my own making")  # it is the user's
+    nvim.keys("<CR>")
+    assert client.call("getWorkspaceFolders")
 
 
 def test_the_client_that_called_last_is_known(nvim, connect):
@@ -338,7 +294,7 @@ def test_answers_while_the_main_loop_stands_still(nvim, connect):
 
 
 @pytest.mark.every_nvim
-def test_answers_while_neovim_waits_for_enter(nvim, connect):
+def test_answers_while_neovim_waits_for_enter_and_while_a_shell_command_runs(nvim, connect):
     client = connect(nvim)
     nvim.keys(":echo 'one' | echo 'two' | echo 'three'<CR>")
     nvim.wait_screen("Press ENTER")
@@ -347,11 +303,6 @@ def test_answers_while_neovim_waits_for_enter(nvim, connect):
     waiting = client.start_call("getWorkspaceFolders")
     nvim.keys("<CR>")
     assert client.call_result(waiting)
-
-
-@pytest.mark.every_nvim
-def test_answers_while_a_shell_command_runs(nvim, connect):
-    client = connect(nvim)
     fifo = nvim.project / "fifo"
     os.mkfifo(fifo)
     nvim.keys(":!cat fifo<CR>")
@@ -417,14 +368,6 @@ def test_a_tool_may_answer_later(nvim, connect):
     assert nvim.lua('return require("claude-ide.tools").pending()') == 0
 
 
-def test_only_the_first_answer_counts(nvim, connect):
-    client = connect(nvim)
-    nvim.lua(TOOL + "function on_call(_, respond) respond({ closed = true }) respond({ closed = false }) respond() end")
-    assert client.call("close_tab", tab_name="x") == ["TAB_CLOSED"]
-    nvim.lua("calls[1].respond(nil, { code = 'failed', message = 'late' })")
-    assert client.call("close_tab", tab_name="x") == ["TAB_CLOSED"]
-
-
 def test_a_tool_that_fails_answers_with_the_reason_alone(nvim, connect):
     client = connect(nvim)
     nvim.lua(TOOL + "function on_call() local nothing = nil; return nothing.field end")
@@ -435,37 +378,35 @@ def test_a_tool_that_fails_answers_with_the_reason_alone(nvim, connect):
     assert client.request("ping") == {}
 
 
-def test_a_tool_that_fails_after_its_answer_has_answered(nvim, connect):
+ANSWERS = {
+    "respond({ closed = true }) respond({ closed = false }) respond()": None,
+    "respond({ closed = true }) error('afterwards')": None,
+    "respond(nil, { code = 'failed', message = 'no such luck' })": "^no such luck$",
+    "respond({ closed = print })": "cannot be sent",
+    "respond({ 'odd' })": ".",
+}
+"""What a tool does, and the failure that it is."""
+
+
+def test_a_call_is_answered_by_the_first_answer_whatever_a_tool_does(nvim, connect):
     client = connect(nvim)
-    nvim.lua(TOOL + "function on_call(_, respond) respond({ closed = true }) error('afterwards') end")
-    assert client.call("close_tab", tab_name="x") == ["TAB_CLOSED"]
-    nvim.wait(lambda: "afterwards" in nvim.log(), what="the failure in the log")
-
-
-def test_a_tool_that_says_what_is_wrong_is_heard(nvim, connect):
-    client = connect(nvim)
-    nvim.lua(TOOL + "function on_call(_, respond) respond(nil, { code = 'failed', message = 'no such luck' }) end")
-    with pytest.raises(ToolError, match="^no such luck$"):
-        client.call("close_tab", tab_name="x")
-
-
-def test_an_answer_that_cannot_be_encoded_is_a_failure(nvim, connect):
-    client = connect(nvim)
-    nvim.lua(TOOL + "function on_call(_, respond) respond({ closed = print }) end")
-    with pytest.raises(ToolError, match="cannot be sent"):
-        client.call("close_tab", tab_name="x")
-
-
-def test_an_answer_of_another_shape_is_a_failure(nvim, connect):
-    client = connect(nvim)
-    nvim.lua(TOOL + "function on_call(_, respond) respond({ 'odd' }) end")
-    with pytest.raises(ToolError):
-        client.call("close_tab", tab_name="x")
-    assert client.request("ping") == {}
-
-
-def test_a_tool_that_is_missing_in_lua_is_a_failure(nvim, connect):
-    client = connect(nvim)
+    nvim.lua(TOOL)
+    for does, failure in ANSWERS.items():
+        nvim.lua(f"function on_call(_, respond) {does} end")
+        if failure is None:
+            assert client.call("close_tab", tab_name="x") == ["TAB_CLOSED"], does
+        else:
+            with pytest.raises(ToolError, match=failure):
+                client.call("close_tab", tab_name="x")
+        nvim.lua("calls[#calls].respond(nil, { code = 'failed', message = 'late' })")
+    nvim.wait(lambda: "afterwards" in nvim.log(), what="the failure after an answer in the log")
+    nvim.lua(
+        'on_call = nil require("claude-ide.tools.client_source").close_tab.cancel = function() error("in cancel") end'
+    )
+    for name in ("x", "y"):
+        client.cancel(client.start_call("close_tab", tab_name=name))
+    nvim.lua("function on_call(_, respond) respond({ closed = true }) end")
+    assert client.call("close_tab", tab_name="z") == ["TAB_CLOSED"]
     nvim.lua('require("claude-ide.tools.client_source").close_tab = { walk = true }')
     with pytest.raises(ToolError, match="cannot run close_tab"):
         client.call("close_tab", tab_name="x")
@@ -500,15 +441,6 @@ def test_a_client_that_leaves_cancels_its_calls_and_no_others(nvim, connect):
     assert nvim.lua("return #cancelled") == 2
 
 
-def test_a_tool_whose_cancel_fails_does_no_harm(nvim, connect):
-    client = connect(nvim)
-    nvim.lua(TOOL + 'require("claude-ide.tools.client_source").close_tab.cancel = function() error("in cancel") end')
-    client.cancel(client.start_call("close_tab", tab_name="x"))
-    client.cancel(client.start_call("close_tab", tab_name="y"))
-    nvim.lua("function on_call(_, respond) respond({ closed = true }) end")
-    assert client.call("close_tab", tab_name="z") == ["TAB_CLOSED"]
-
-
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("end", ['require("claude-ide.server").stop()', 'vim.cmd("qa!")'])
 def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connect, end):
@@ -527,16 +459,12 @@ def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connec
 # Notifications
 
 
-def test_notifications_reach_the_clients_in_order(nvim, connect):
-    client = connect(nvim)
+def test_notifications_reach_all_clients_in_order_or_one(nvim, connect):
+    one, two = connect(nvim), connect(nvim)
     for number in range(50):
         nvim.lua('assert(require("claude-ide.server").notify("at_mentioned", { filePath = ... }))', f"/{number}")
-    seen = [client.wait_notification("at_mentioned")["filePath"] for _ in range(50)]
-    assert seen == [f"/{number}" for number in range(50)]
-
-
-def test_a_notification_can_go_to_one_client(nvim, connect):
-    one, two = connect(nvim), connect(nvim)
+    seen = [client.wait_notification("at_mentioned")["filePath"] for client in (one, two) for _ in range(50)]
+    assert seen == [f"/{number}" for number in range(50)] * 2
     second = clients(nvim)[1]["id"]
     nvim.lua('assert(require("claude-ide.server").notify("at_mentioned", { filePath = "/two" }, ...))', second)
     nvim.lua('assert(require("claude-ide.server").notify("at_mentioned", { filePath = "/both" }))')

@@ -9,45 +9,14 @@ from pathlib import Path
 
 import pytest
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect as open_socket
+
+from harness import LONGEST
+from harness.site import Site
 
 pytestmark = pytest.mark.dealt
 
 OPTS = {"web": {"port": 0}}
-LONG = 30
 ROOT = Path(__file__).resolve().parents[2]
-
-
-class Site:
-    """What is served by a Neovim, for one who has its token."""
-
-    def __init__(self, nvim):
-        self.info = nvim.lua("return require('claude-ide.web').info()")
-        self.at = f"127.0.0.1:{self.info['port']}"
-        self.headers = {"Authorization": f"Bearer {self.info['token']}"}
-
-    def get(self, path, headers=None):
-        headers = self.headers if headers is None else headers
-        request = urllib.request.Request(f"http://{self.at}{path}", headers=headers)
-        with urllib.request.urlopen(request, timeout=LONG) as answer:
-            return json.load(answer)
-
-    def subscribe(self, id, query=""):
-        return open_socket(
-            f"ws://{self.at}/api/claude/sessions/{id}/subscribe{query}",
-            additional_headers=self.headers,
-            open_timeout=LONG,
-            ping_interval=None,
-            max_size=None,
-            compression=None,
-        )
-
-
-def history(socket):
-    frames = []
-    while not frames or frames[-1]["type"] != "caught_up":
-        frames.append(json.loads(socket.recv(timeout=LONG)))
-    return frames
 
 
 @pytest.fixture
@@ -81,15 +50,15 @@ def test_a_foreign_client_lists_reads_and_follows(serve, sessions, project):
     (listed,) = site.get("/api/claude/sessions")["sessions"]
     assert (listed["id"], listed["title"], listed["cwd"]) == (id, "The build", str(project))
     assert site.get(f"/api/claude/sessions/{id}")["title"] == "The build"
-    with site.subscribe(id) as socket:
-        frames = history(socket)
-        texts = [frame["message"]["content"] for frame in frames if frame["type"] in ("user", "assistant")]
+    with site.read(id) as reader:
+        reader.until({"type": "caught_up"})
+        texts = [frame["message"]["content"] for frame in reader.frames if frame["type"] in ("user", "assistant")]
         assert texts == ["Explain the build", [{"type": "text", "text": "It is cargo."}]]
         (file,) = sessions.folder(project).glob(f"{id}.jsonl")
         with file.open("a") as transcript:
             line = {"type": "user", "uuid": "new", "message": {"content": "And the tests?"}}
             transcript.write(json.dumps(line) + "\n")
-        assert json.loads(socket.recv(timeout=LONG))["uuid"] == "new"
+        reader.until({"uuid": "new"})
     page = site.get(f"/api/claude/sessions/{id}/messages?limit=1")
     assert [line["uuid"] for line in page["messages"]] == ["new"] and page["hasMore"]
 
@@ -101,7 +70,7 @@ def test_without_the_token_a_foreign_client_is_refused(serve, sessions, project)
         site.get("/api/claude/sessions", headers={})
     site.headers = {"Authorization": "Bearer wrong"}
     with pytest.raises(InvalidStatus, match="401"):
-        site.subscribe(id)
+        site.read(id)
 
 
 def test_the_address_lets_one_browser_in_once_and_is_shown_with_a_picture(start_nvim):
@@ -116,7 +85,7 @@ def test_the_address_lets_one_browser_in_once_and_is_shown_with_a_picture(start_
     body = json.dumps({"code": match[2]}).encode()
 
     def log_in():
-        return urllib.request.urlopen(f"http://127.0.0.1:{match[1]}/api/login", data=body, timeout=LONG)
+        return urllib.request.urlopen(f"http://127.0.0.1:{match[1]}/api/login", data=body, timeout=LONGEST)
 
     key = json.load(log_in())["key"]
     assert Site(nvim).get("/api/claude/sessions", headers={"X-Claude-Ide-Key": key})["sessions"] == []
@@ -141,12 +110,11 @@ def test_a_small_screen_shows_the_address_alone(start_nvim):
 def test_stopping_ends_the_sockets_and_frees_the_port(serve, sessions, project):
     id = sessions.write(project, ("one", "two"))
     nvim, site = serve()
-    with site.subscribe(id) as socket:
-        history(socket)
+    with site.read(id) as reader:
+        reader.until({"type": "caught_up"})
         nvim.cmd("Claude serve stop")
         with pytest.raises(Exception, match="1001|going away"):
-            while True:
-                socket.recv(timeout=LONG)
+            reader.until({"type": "none"})
     with pytest.raises(urllib.error.URLError):
         site.get("/api/claude/sessions")
     assert nvim.lua("return (require('claude-ide.native').web_info())") is None
@@ -181,12 +149,11 @@ def test_another_word_is_an_error(nvim):
 def test_leaving_neovim_is_quick_while_somebody_reads(serve, sessions, project):
     id = sessions.write(project, ("one", "two"))
     nvim, site = serve()
-    with site.subscribe(id) as socket:
-        history(socket)
+    with site.read(id) as reader:
+        reader.until({"type": "caught_up"})
         nvim.keys(":qa!<CR>")
         with pytest.raises(Exception, match="1001|going away"):
-            while True:
-                socket.recv(timeout=LONG)
+            reader.until({"type": "none"})
 
 
 @pytest.mark.slow
@@ -215,4 +182,4 @@ def test_the_client_of_the_seed_reads_one_tree_and_knows_who_works(serve, sessio
         assert [message["content"] for message in known["messages"]] == ["List it", "", "", "And?", "Done.", "More?"]
         assert (known["roots"], known["depth"], known["isWorking"]) == (1, known["lines"], True)
         client.stdin.close()
-        client.wait(timeout=LONG)
+        client.wait(timeout=LONGEST)

@@ -25,39 +25,23 @@ def announced(nvim):
 
 
 def test_a_project_is_found_by_its_markers(start_nvim):
-    nvim = start_nvim(files={"top/.git/HEAD": "", "top/sub/deep/a.txt": ""})
-    top = nvim.project / "top"
-    assert root(nvim, top) == str(top)
-    assert root(nvim, top / "sub" / "deep") == str(top)
-    assert root(nvim, top / "sub" / "deep" / "a.txt") == str(top)
-    assert root(nvim, top / "sub" / "not" / "there.txt") == str(top)
-
-
-def test_the_first_marker_in_the_list_wins_over_a_nearer_one(start_nvim):
-    """A CLI at the top of a monorepo must find the Neovim that works in one of its packages."""
-    nvim = start_nvim(files={"top/.git/HEAD": "", "top/package/package.json": "{}", "top/package/src/a.js": ""})
-    assert root(nvim, nvim.project / "top" / "package" / "src") == str(nvim.project / "top")
-
-
-def test_a_git_worktrees_file_is_a_marker_too(start_nvim):
-    nvim = start_nvim(files={"tree/.git": "gitdir: /elsewhere\n", "tree/src/a.txt": ""})
-    assert root(nvim, nvim.project / "tree" / "src") == str(nvim.project / "tree")
-
-
-def test_without_a_marker_the_folder_itself_is_the_project(start_nvim):
-    nvim = start_nvim(files={"plain/a.txt": ""})
-    assert root(nvim, nvim.project / "plain") == str(nvim.project / "plain")
-    assert root(nvim, nvim.project / "plain" / "a.txt") == str(nvim.project / "plain")
-
-
-def test_the_home_folder_is_no_project(start_nvim):
-    """Dotfiles under version control make `~/.git`, and everything lies below it."""
-    nvim = start_nvim()
-    (nvim.home / ".git").mkdir()
-    (nvim.home / "notes").mkdir()
-    assert root(nvim, nvim.home / "notes") == str(nvim.home / "notes")
-    (nvim.home.parent / ".git").mkdir()
-    assert root(nvim, nvim.home / "notes") == str(nvim.home / "notes")
+    """The first marker in the list wins over a nearer one: a CLI at the top of a monorepo must find the Neovim that works in one
+    of its packages. A work tree of git has a file. Without a marker the folder itself is the project."""
+    files = ["top/.git/HEAD", "top/sub/deep/a.txt", "top/package/package.json", "top/package/src/a.js", "plain/a.txt"]
+    nvim = start_nvim(files={**dict.fromkeys(files, ""), "tree/.git": "gitdir: /elsewhere\n", "tree/src/a.txt": ""})
+    for project, paths in {
+        "top": [".", "sub/deep", "sub/deep/a.txt", "sub/not/there.txt", "package/src"],
+        "tree": ["src"],
+        "plain": [".", "a.txt"],
+    }.items():
+        for path in paths:
+            assert root(nvim, nvim.project / project / path) == str(nvim.project / project), path
+    # Dotfiles under version control make `~/.git`, and everything lies below it.
+    notes = nvim.home / "notes"
+    notes.mkdir()
+    for above in (nvim.home, nvim.home.parent):
+        (above / ".git").mkdir()
+        assert root(nvim, notes) == str(notes)
 
 
 def test_markers_are_configurable(start_nvim):
@@ -87,26 +71,11 @@ def test_folders_can_come_from_a_function_and_its_failure_does_no_harm(start_nvi
     assert folders(nvim) == [str(nvim.project)]
 
 
-def test_names_the_project_in_the_list_of_editors(start_nvim):
-    nvim = start_nvim(files={"my project/.git/HEAD": "", "my project/src/a": ""})
-    nvim.cmd("cd my\\ project/src")
-    assert nvim.lua('return require("claude-ide.workspace").announcement().ideName') == "Neovim: my project"
-    nvim.cmd("cd /")
-    assert nvim.lua('return require("claude-ide.workspace").announcement().ideName') == "Neovim: my project"
-
-
-def test_odd_names_reach_the_lock_file_unharmed(start_nvim):
-    nvim = start_nvim(files={"a \"b\" 'c' \\d ünï 漢\t%$/.git/HEAD": ""})
-    folder = next(nvim.project.iterdir())
-    nvim.lua("vim.api.nvim_set_current_dir(...)", str(folder))
-    nvim.lua('require("claude-ide.server").start()')
-    assert announced(nvim) == [str(folder)]
-
-
-def test_the_lock_file_follows_cd(start_nvim):
-    nvim = start_nvim(files={"one/.git/HEAD": "", "two/.git/HEAD": "", "two/src/a": ""})
+def test_the_lock_file_follows_cd_whatever_the_names(start_nvim):
+    odd = "a \"b\" 'c' \\d ünï 漢\t%$"
+    nvim = start_nvim(files={"one/.git/HEAD": "", "two/.git/HEAD": "", "two/src/a": "", f"{odd}/.git/HEAD": ""})
     nvim.cmd("cd one")
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.start_server()
     assert announced(nvim) == [str(nvim.project / "one")]
     before = lock(nvim)
     nvim.cmd("cd ../two/src")
@@ -115,6 +84,10 @@ def test_the_lock_file_follows_cd(start_nvim):
     assert after["ideName"] == "Neovim: two"
     unchanged = ("port", "pid", "authToken", "transport", "runningInWindows")
     assert {key: after[key] for key in unchanged} == {key: before[key] for key in unchanged}
+    nvim.cmd("cd /")
+    assert nvim.lua('return require("claude-ide.workspace").announcement().ideName') == "Neovim: two"
+    nvim.lua("vim.api.nvim_set_current_dir(...)", str(nvim.project / odd))
+    nvim.wait(lambda: announced(nvim) == [str(nvim.project / odd)], what="the odd name")
 
 
 @pytest.mark.parametrize("when", ["before the server starts", "while it runs"])
@@ -143,7 +116,7 @@ def test_a_folder_that_is_removed_while_neovim_is_in_it_stays_the_project(start_
 def test_the_folders_of_tab_pages_and_windows_belong_to_it(start_nvim):
     nvim = start_nvim(files={f"{name}/.git/HEAD": "" for name in ("one", "two", "three")})
     one, two, three = (str(nvim.project / name) for name in ("one", "two", "three"))
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.start_server()
     nvim.cmd("cd one | tabnew | tcd ../two")
     nvim.wait(lambda: announced(nvim) == [two, one], what="both tab pages' folders")
     nvim.cmd("split | lcd ../three")
@@ -160,7 +133,7 @@ def test_autochdir_does_not_move_the_project(start_nvim):
         init_lua="vim.o.autochdir = true",
         files={"top/.git/HEAD": "", "top/a/x.txt": "", "plain/b/y.txt": ""},
     )
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.start_server()
     before = announced(nvim)
     nvim.cmd("edit top/a/x.txt")
     assert nvim.lua("return vim.fn.getcwd()") == str(nvim.project / "top" / "a")
@@ -169,6 +142,9 @@ def test_autochdir_does_not_move_the_project(start_nvim):
     assert folders(nvim) == before
     nvim.cmd("cd " + str(nvim.project / "top"))
     nvim.wait(lambda: announced(nvim) == [str(nvim.project / "top")], what="the lock file to follow :cd")
+    nvim.cmd("set noautochdir | cd " + str(nvim.project / "top"))
+    nvim.cmd("set autochdir | edit " + str(nvim.project / "plain" / "b" / "y.txt"))
+    assert folders(nvim) == [str(nvim.project / "top")], "where it is switched on later"
 
 
 def test_autochdir_with_a_file_on_the_command_line(start_nvim, tmp_path):
@@ -183,19 +159,10 @@ def test_autochdir_with_a_file_on_the_command_line(start_nvim, tmp_path):
     assert folders(nvim) == [str(tmp_path)]
 
 
-def test_autochdir_that_is_switched_on_later_keeps_the_project(start_nvim):
-    nvim = start_nvim(files={"top/.git/HEAD": "", "plain/y.txt": ""})
-    nvim.cmd("cd top")
-    nvim.lua('require("claude-ide.server").start()')
-    nvim.cmd("set autochdir")
-    nvim.cmd("edit " + str(nvim.project / "plain" / "y.txt"))
-    assert folders(nvim) == [str(nvim.project / "top")]
-
-
 def test_nothing_is_rewritten_when_nothing_changed(start_nvim):
     nvim = start_nvim(files={"top/.git/HEAD": "", "top/a/x": "", "top/b/x": ""})
     nvim.cmd("cd top")
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.start_server()
     nvim.lua('calls = 0 require("claude-ide.native").set_workspace = function() calls = calls + 1 return true end')
     nvim.cmd("cd a")
     nvim.cmd("cd ../b | tabnew | tabclose")
@@ -211,7 +178,7 @@ def test_the_project_of_an_open_file_belongs_to_it(start_nvim):
     nvim = start_nvim(files={"here/a.txt": "", "there/.git/HEAD": "", "there/src/a.txt": "", "plain/a.txt": ""})
     here, there = str(nvim.project / "here"), str(nvim.project / "there")
     nvim.cmd("cd here")
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.start_server()
     assert announced(nvim) == [here]
     nvim.cmd("edit ../plain/a.txt")
     nvim.cmd("edit ../there/src/a.txt")
@@ -228,7 +195,7 @@ def test_the_project_that_the_user_is_in_comes_before_those_of_files(start_nvim)
     nvim = start_nvim(files=files)
     one, two, three = (str(nvim.project / name) for name in ("one", "two", "three"))
     nvim.cmd("cd one")
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.start_server()
     nvim.cmd("edit ../two/a.txt")
     nvim.wait(lambda: announced(nvim) == [one, two])
     nvim.cmd("edit ../three/a.txt")
@@ -242,7 +209,7 @@ def test_the_project_that_the_user_is_in_comes_before_those_of_files(start_nvim)
 def test_the_whole_disk_is_no_folder(start_nvim):
     nvim = start_nvim(files={"one/.git/HEAD": "", "one/a.txt": "", "plain/a.txt": ""})
     project = str(nvim.project)
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.start_server()
     nvim.cmd("cd /")
     nvim.wait(lambda: folders(nvim) == [project], what="what was there before")
     assert announced(nvim) == [project]
@@ -254,7 +221,7 @@ def test_the_whole_disk_is_no_folder(start_nvim):
 
 def test_neovim_that_starts_at_the_top_of_the_disk_has_the_home_folder(start_nvim):
     nvim = start_nvim(cwd="/", env={"PWD": "/"})
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.start_server()
     assert announced(nvim) == [str(nvim.home)]
 
 
