@@ -21,11 +21,13 @@ return {
     "tty",
     "types",
     "sessions.types",
+    "ui.guard.times",
     "unseen",
     "window",
   },
   { "width" },
   { "hub", "lsp", "retry", "safely", "ui.one_line" },
+  { "ui.guard.waits" },
   { "ui.notice" },
   { "config", "decisions", "event" },
   -- Files, as buffers and on disk; the library.

@@ -43,8 +43,8 @@ local changed ---@type fun(buf: integer)
 local function reload(buf)
   if not vim.api.nvim_buf_is_loaded(buf) or not followed[buf] then
     return
-  elseif require("claude-ide.buffer.hands").are_in_the_way() then
-    require("claude-ide.buffer.hands").when_free("watch " .. buf, function()
+  elseif require("claude-ide.ui.guard.waits").is_command_pending() then
+    require("claude-ide.ui.guard.waits").when_text_may_change("watch " .. buf, function()
       changed(buf)
     end)
   elseif vim.bo[buf].modified then

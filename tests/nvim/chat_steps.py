@@ -52,7 +52,7 @@ def wait_idle(nvim):
 
 def keys_count(nvim):
     """What has come has been there for long, and nobody goes on typing: the next key is meant for it."""
-    nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
+    nvim.lua("local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0")
 
 
 def wait_asked(nvim, words):

@@ -49,8 +49,8 @@ local id = ...
 return vim.iter(require("claude-ide.diff").list()):any(function(diff) return diff.id == id and diff.seen end)
 """
 
-LOOK_MS = 250
-"""As `diff/seen.lua` has it."""
+LOOK_MS = 1000
+"""Longer than a user must have looked at a proposal that comes while they type, or after a decision (`ui/guard/times.lua`)."""
 
 CLEAN = {"buffers": [], "autocmds": [], "tabs": 1, "wins": 1, "pending": 0}
 
@@ -95,8 +95,8 @@ class Diffs:
     def __init__(self, nvim: Nvim) -> None:
         self.nvim = nvim
         nvim.lua(_PREPARE)
-        know_timers(nvim, "diff/linger.lua", "diff/landing.lua")
-        know_clock(nvim, "diff/seen.lua")
+        know_timers(nvim, "ui/guard/closing.lua")
+        know_clock(nvim)
 
     def propose(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:
         """Sends an edit as request `id`; `path` is relative to the project. Does not wait.
@@ -128,7 +128,6 @@ class Diffs:
         self.nvim.wait(lambda: self.current() == id, what=f"the cursor in diff {id}")
         if id is not None:
             self.nvim.wait(is_seen, what=f"diff {id} to have been seen")
-            self.nvim.lua("require('claude-ide.ui.came').forget(vim.api.nvim_get_current_buf())")
 
     def outcomes(self, id: int) -> list[str]:
         """The answers that a request got."""

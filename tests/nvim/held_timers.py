@@ -104,22 +104,18 @@ def pass_time(nvim: Nvim) -> None:
 
 
 _KNOW_CLOCK = """
-local sources, now = ..., vim.uv.now
-local passed = 0
+local window = require("claude-ide.ui.guard.window")
+local now, passed = window.now, 0
 function _G.pass_clock(ms) passed = passed + ms end
-vim.uv.now = function()
-  local caller = debug.getinfo(2, "S").source
-  local is_known = vim.iter(sources):any(function(source) return vim.endswith(caller, source) end)
-  return is_known and now() + passed or now()
-end
+window.now = function() return now() + passed end
 """
 
 
-def know_clock(nvim: Nvim, *sources: str) -> None:
-    """From now on time can be let pass for these files of the plugin, which look at the clock."""
-    nvim.lua(_KNOW_CLOCK, [f"claude-ide/{source}" for source in sources])
+def know_clock(nvim: Nvim) -> None:
+    """From now on time can be let pass for the guard of windows (`ui/guard/window.lua`)."""
+    nvim.lua(_KNOW_CLOCK)
 
 
 def pass_clock(nvim: Nvim, milliseconds: int) -> None:
-    """Lets time pass for the files that know of it."""
+    """Lets time pass for the guard of windows."""
     nvim.lua("pass_clock(...)", milliseconds)

@@ -508,7 +508,7 @@ def test_a_new_file_of_which_nothing_is_taken_is_not_made(begin):
     nvim = begin()
     ask(nvim)
     wait_shown(nvim)
-    nvim.lua("vim.ui.input = function(_, done) done('') end require('claude-ide.ui.came').GRACE_MS = 0")
+    nvim.lua("vim.ui.input = function(_, done) done('') end require('claude-ide.ui.guard.times').unread = 0")
     nvim.keys("]f]f")
     nvim.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1] == 'c'", what="the new file")
     nvim.keys("dx")

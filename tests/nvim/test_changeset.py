@@ -54,7 +54,7 @@ def test_what_is_accepted_is_written_and_undone_byte_for_byte(sets):
 def test_what_somebody_goes_on_typing_decides_nothing_that_came_meanwhile(sets, keys):
     sets = sets()
     nvim = sets.nvim
-    nvim.lua("require('claude-ide.ui.came').GRACE_MS = 1e9")
+    nvim.lua("require('claude-ide.ui.guard.times').unread = 1e9")
     nvim.keys("i")
     nvim.wait("vim.fn.mode() == 'i'")
     sets.propose(RENAME)

@@ -36,7 +36,7 @@ def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
 
 
 def a_key_that_was_on_its_way_decides_nothing(nvim):
-    nvim.lua("require('claude-ide.ui.came').GRACE_MS = 1e9")
+    nvim.lua("require('claude-ide.ui.guard.times').unread = 1e9")
     say(nvim, call("Bash", command="echo made > way.txt", description="Makes a file"))
     nvim.wait_screen("echo made > way.txt")
     nvim.wait_kind("question")

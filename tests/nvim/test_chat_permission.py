@@ -345,12 +345,11 @@ def test_a_question_takes_nothing_from_who_types_elsewhere(background):
 
 
 TYPE = """
-local came = require("claude-ide.ui.came")
-came.GRACE_MS, came.GAP_MS = 600, 300
+local times, window = require("claude-ide.ui.guard.times"), require("claude-ide.ui.guard.window")
+times.unread, times.gap, times.stall = 600, 300, 1e9
 local now = 0
-came.now = function() return now end
-require("claude-ide.ui.standstill").STILL_MS = 1e9
-came.note(vim.api.nvim_get_current_buf())
+window.now = function() return now end
+window.opened(vim.api.nvim_get_current_buf())
 function _G.at(ms) now = ms end
 """
 
@@ -383,9 +382,9 @@ def test_what_somebody_goes_on_typing_decides_nothing(asked, kind, key, ask):
 
 
 STAND_STILL = """
-local came = require("claude-ide.ui.came")
-came.GRACE_MS, came.GAP_MS = 600, 300
-came.note(vim.api.nvim_get_current_buf())
+local times = require("claude-ide.ui.guard.times")
+times.unread, times.gap = 600, 300
+require("claude-ide.ui.guard.window").opened(vim.api.nvim_get_current_buf())
 vim.fn.writefile({}, "still")
 local since = vim.uv.hrtime()
 repeat vim.uv.sleep(5) until vim.uv.fs_stat("typed") and vim.uv.hrtime() - since > 700e6
@@ -442,10 +441,13 @@ def test_a_plan_goes_back_with_words_and_as_the_user_would_have_it(asked):
 def test_a_plan_whose_buffer_is_gone_hears_no_more_keys(asked):
     nvim = asked(**PLAN)
     buf = nvim.lua("return vim.api.nvim_get_current_buf()")
-    nvim.lua("require('claude-ide.ui.came').note(...)", buf)
+    nvim.lua("require('claude-ide.ui.guard.window').opened(...)", buf)
     heard = nvim.lua("return vim.on_key()")
     nvim.cmd("bwipeout!")
-    assert nvim.lua("return { require('claude-ide.ui.came').takes_key(...), vim.on_key() }", buf) == [True, heard - 1]
+    assert nvim.lua("return { require('claude-ide.ui.guard.window').accepts_key(...), vim.on_key() }", buf) == [
+        True,
+        heard - 1,
+    ]
 
 
 def choices(several):
@@ -547,14 +549,14 @@ def test_a_question_comes_to_who_has_stopped_writing_a_prompt(background, words)
 
 def test_a_question_waits_while_a_prompt_is_written(background):
     nvim = background
-    nvim.lua("require('claude-ide.ui.typing').quiet_for = function() return 900 end")
+    nvim.lua("require('claude-ide.ui.guard.keys').quiet_for = function() return 900 end")
     nvim.keys("iabc")
     nvim.wait("vim.api.nvim_get_current_line() == 'abc'")
     chat(nvim, "require('claude-ide.chat').say(chat, 'commands')")
     wait_pending(nvim, 2)
     nvim.wait_screen("opens when you pause or leave insert mode")
     assert nvim.lua("return vim.fn.mode()") == "i"
-    nvim.lua("require('claude-ide.ui.typing').quiet_for = function() return 1100 end")
+    nvim.lua("require('claude-ide.ui.guard.keys').quiet_for = function() return 1100 end")
     wait_asked(nvim, "make the early one")
 
 

@@ -205,7 +205,7 @@ def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_ove
     client = connect(nvim)
     request = ask(client, nvim)
     wait_open(nvim)
-    hold_timers(nvim, "diff/linger.lua")
+    hold_timers(nvim, "ui/guard/closing.lua")
     nvim.keys("ZZ")
     _, text = client.call_result(request)
     (nvim.project / "a.txt").write_text(text)

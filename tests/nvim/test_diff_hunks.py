@@ -211,7 +211,7 @@ def test_the_answer_is_exactly_what_is_kept(start_nvim, style):
             assert answer == {"outcome": "rejected"}, (old, new, hunks, dropped)
         else:
             assert answer == {"outcome": "saved", "contents": expected}, (old, new, hunks, dropped)
-        diffs.nvim.lua("require('claude-ide.diff.linger').finish()")
+        diffs.nvim.lua("require('claude-ide.ui.guard.closing').finish()")
         diffs.wait_clean()
         tried += 1
 

@@ -44,7 +44,7 @@ def test_a_key_for_a_diff_that_was_just_decided_is_no_error(start_nvim):
     nvim = diffs.nvim
     for id, keys in enumerate(["]c", "[c", "dx", "gl", "ZW", "ZQ", "ZZ"], 1):
         diffs.open(id, "b.txt", f"{keys}\n")
-        hold_timers(nvim, "diff/linger.lua", "diff/landing.lua")  # the hands are in time
+        hold_timers(nvim, "ui/guard/closing.lua")  # the hands are in time
         nvim.keys("ZZ")
         assert diffs.answer(id)["outcome"] == "saved"
         nvim.keys(keys + ":let g:done = " + str(id) + "<CR>")
@@ -61,7 +61,7 @@ def test_a_key_for_a_diff_that_was_just_decided_is_no_error(start_nvim):
 def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_meanwhile(diffs, keys):
     """`<Esc>`, and then `:w`: the diff comes between, and was not meant."""
     nvim = diffs.nvim
-    nvim.lua("require('claude-ide.ui.came').GRACE_MS = 1e9")
+    nvim.lua("require('claude-ide.ui.guard.times').unread = 1e9")
     nvim.keys("i")
     nvim.wait("vim.fn.mode() == 'i'")
     diffs.propose(1, "b.txt", "B\n")
@@ -82,7 +82,7 @@ def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_forward_meanwhil
     diffs.propose(2, "c.txt", "C\n", client=2)
     nvim.wait("(require('claude-ide.diff').list()[2] or {}).against", what="the second one to be ready")
     nvim.cmd("tabnew")
-    nvim.lua("require('claude-ide.ui.came').GRACE_MS = 1e9")
+    nvim.lua("require('claude-ide.ui.guard.times').unread = 1e9")
     nvim.keys("i")
     nvim.wait("vim.fn.mode() == 'i'")
     nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
@@ -126,7 +126,7 @@ end
 )
 def test_keys_too_many_neither_close_a_window_of_the_user_nor_write_their_file(diffs, keys, pause):
     nvim = diffs.nvim
-    hold_timers(nvim, "diff/landing.lua")  # however busy the machine is, no pause between two keys is a long one
+    hold_timers(nvim, "ui/guard/closing.lua")  # however busy the machine is, no pause between two keys is a long one
     nvim.lua(TURN)
     nvim.lua("vim.o.timeout = false vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' }) turn(3)")
     diffs.wait_current(1)
@@ -172,7 +172,7 @@ def test_a_terminal_gets_no_key_too_many(diffs):
     nvim.keys("i")
     nvim.wait(lambda: nvim.mode() == "t")
     diffs.open(1, "b.txt", "B\n")
-    hold_timers(nvim, "diff/landing.lua")
+    hold_timers(nvim, "ui/guard/closing.lua")
     nvim.keys("ZQ")
     nvim.wait(lambda: nvim.mode() == "t")
     nvim.keys("ZZZQgo<CR>")
@@ -259,7 +259,14 @@ def test_a_diff_takes_no_key_that_was_on_its_way_when_it_came(diffs):
     diffs.propose(2, "b.txt", "B\n")
     nvim.wait(lambda: diffs.traces()["tabs"] == 3)
     # The clock stands still: however slow the machine is, no time passes before the keys are read.
-    nvim.lua("now = vim.uv.now vim.uv.now = function() return stopped or now() end stopped = now()")
+    nvim.lua(
+        """
+        local window = require("claude-ide.ui.guard.window")
+        local now = window.now
+        stopped = now()
+        window.now = function() return stopped or now() end
+        """
+    )
     nvim.keys("ZZ")
     nvim.wait("pressed")
     nvim.keys(":let g:done = 1<CR>")
@@ -332,7 +339,7 @@ def test_no_hands_are_too_fast(start_nvim, seed):
         nvim.lua(
             "require('claude-ide.decisions').close_those() order, turns, answers = 0, turns + 1, {} _G.seen_at, _G.decided_at = {}, {}"
         )
-        nvim.wait("require('claude-ide.diff.linger').entry() == nil")
+        nvim.wait("require('claude-ide.ui.guard.closing').staying() == nil")
         count = rng.choice([2, 3])
         nvim.lua("turn(...)", count)
         nvim.wait("next(seen_at) ~= nil", what="the first diff on the screen")

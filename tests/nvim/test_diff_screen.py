@@ -164,11 +164,11 @@ def test_what_cannot_be_shown_keeps_nothing_else_off_the_screen(diffs):
     nvim.wait("vim.fn.mode() == 'i'")
     nvim.lua(
         """
-        require("claude-ide.ui.attention").when_free("broken", "a plan", function() error("no room") end, "a plan waits")
+        require("claude-ide.ui.guard").when_free("broken", "a plan", function() error("no room") end, "a plan waits")
         """
     )
     diffs.propose(1, "b.txt", "B\n")
-    nvim.wait("require('claude-ide.ui.attention').is_waiting(1)")
+    nvim.wait("require('claude-ide.ui.guard').is_waiting(1)")
     nvim.keys("<Esc>")
     diffs.wait_current(1)
     assert "stack traceback" not in "\n".join(nvim.screen())
@@ -188,7 +188,7 @@ def test_a_question_on_the_screen_stays_there(diffs, keys, question, answer):
     nvim.wait_screen(question)
     nvim.notify("propose(...)", 1, 1, str(nvim.project / "b.txt"), "B\n", "tab 1")
     if nvim.version != "0.10":  # which runs nothing until there is an answer
-        nvim.wait("require('claude-ide.ui.attention').is_waiting(1)")
+        nvim.wait("require('claude-ide.ui.guard').is_waiting(1)")
     assert question in "\n".join(nvim.screen())
     nvim.keys(answer)
     diffs.wait_current(1)
@@ -208,17 +208,17 @@ WAITS_FOR_A_KEY = {
 @pytest.mark.parametrize("mapping", WAITS_FOR_A_KEY.values(), ids=WAITS_FOR_A_KEY)
 def test_waits_while_something_waits_for_the_users_next_key(diffs, mapping):
     nvim = diffs.nvim
-    nvim.lua("require('claude-ide.ui.typing').attach('test')")
+    nvim.lua("require('claude-ide.ui.guard.keys').attach('test')")
     nvim.lua(mapping)
     nvim.keys("gz")
     # Before the key has come, the time without one is endless too.
-    nvim.wait("_G.asks == 1 and require('claude-ide.ui.typing').quiet_for() > 200")
+    nvim.wait("_G.asks == 1 and require('claude-ide.ui.guard.keys').quiet_for() > 200")
     diffs.propose(1, "b.txt", "B\n")
     if "expr" in mapping:  # There, not even a buffer may be made.
         nvim.lua("vim.defer_fn(function() _G.later = true end, 150)")
         nvim.wait("_G.later")
     else:
-        nvim.wait("require('claude-ide.ui.attention').is_waiting(1)")
+        nvim.wait("require('claude-ide.ui.guard').is_waiting(1)")
     assert diffs.traces()["tabs"] == 1
     if "getchar" in mapping:
         nvim.keys("x")
@@ -295,13 +295,13 @@ def test_waits_for_a_pause_in_typing(diffs):
     diffs.wait_current(1)
     nvim.keys("ZZ")
     diffs.accepted(1, "b.txt")
-    nvim.lua("keys = require('claude-ide.ui.typing') keys.attach('test')")
+    nvim.lua("keys = require('claude-ide.ui.guard.keys') keys.attach('test')")
     nvim.keys("j")
     nvim.wait(lambda: nvim.cursor() == (2, 0))
     assert nvim.lua("return keys.quiet_for() < math.huge")
     nvim.lua("quiet_for, keys.quiet_for = keys.quiet_for, function() return 0 end")  # as if it were just pressed
     diffs.propose(2, "c.txt", "C\n")
-    nvim.wait("require('claude-ide.ui.attention').is_waiting(2)")
+    nvim.wait("require('claude-ide.ui.guard').is_waiting(2)")
     assert diffs.current() is None
     nvim.lua("keys.quiet_for = quiet_for")
     diffs.wait_current(2)
@@ -434,7 +434,7 @@ def test_the_cli_is_told_of_no_other_size_than_it_has(start_nvim, tmp_path, keys
 @pytest.mark.every_nvim
 def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(diffs):
     nvim = diffs.nvim
-    nvim.lua("require('claude-ide.ui.typing').attach('test')")
+    nvim.lua("require('claude-ide.ui.guard.keys').attach('test')")
     nvim.cmd(TERMINAL)
     nvim.keys("ihalf a li")
     nvim.wait_screen("half a li")
@@ -450,7 +450,7 @@ def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(diffs):
 @pytest.mark.every_nvim
 def test_a_digit_that_answered_a_question_in_a_terminal_is_no_begun_line(diffs):
     nvim = diffs.nvim
-    nvim.lua("require('claude-ide.ui.typing').attach('test')")
+    nvim.lua("require('claude-ide.ui.guard.keys').attach('test')")
     nvim.cmd(TERMINAL)
     nvim.keys("i1")
     nvim.wait_screen("1")

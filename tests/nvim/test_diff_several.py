@@ -176,7 +176,7 @@ vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("watch"), {
 def test_a_turn_of_five_edits_changes_one_screen(diffs):
     before = diffs.screen_state()
     text = OLD
-    hold_timers(diffs.nvim, "diff/linger.lua")  # as if the next one always came in time
+    hold_timers(diffs.nvim, "ui/guard/closing.lua")  # as if the next one always came in time
     diffs.nvim.lua(WATCH_THE_SCREEN)
     for id in range(1, 6):
         proposal = text + f"edit {id}\n"

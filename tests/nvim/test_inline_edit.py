@@ -155,10 +155,10 @@ def test_what_is_typed_meanwhile_is_merged(edit, model):
 
 
 A_MOMENT_AGO = """
-local typing = require("claude-ide.ui.typing")
+local typing = require("claude-ide.ui.guard.keys")
 local quiet_for = typing.quiet_for
 typing.quiet_for = function() return quiet_for() == math.huge and math.huge or 500 end
-require("claude-ide.ui.came").GRACE_MS = 1e9
+require("claude-ide.ui.guard.times").unread = 1e9
 """
 """The last key that is known of was pressed half a second ago, whenever that was."""
 

@@ -208,7 +208,7 @@ def test_the_question_before_a_cell_is_in_the_language_of_the_notebook(start):
 
 ASK_WHILE_IT_IS_READ = """
 require("claude-ide.notebook.document").wanted = function(_, done) go_on = function() done({ language = "r" }) end end
-require("claude-ide.ui.came").GRACE_MS = 1e9
+require("claude-ide.ui.guard.times").unread = 1e9
 local kernel, run = { name = "R", notebook = "/a.ipynb" }, { code = "one" }
 require("claude-ide.notebook.confirm").ask(kernel, run, function(may) may_run = may end)
 """

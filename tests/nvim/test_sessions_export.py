@@ -155,7 +155,7 @@ def test_a_document_that_is_done_while_they_edit_takes_no_key_of_theirs(start_nv
     nvim.lua("deliver()")
     nvim.wait("""
       return #notices == 1 or vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
-        return require('claude-ide.ui.attention').is_waiting('export ' .. buf)
+        return require('claude-ide.ui.guard').is_waiting('export ' .. buf)
       end)
     """)
     nvim.keys("d")

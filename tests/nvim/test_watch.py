@@ -534,7 +534,7 @@ def test_a_selection_in_another_encoding_waits_with_the_reload(start_nvim):
     nvim.keys("10GV3j")
     nvim.wait("vim.fn.line('.') == 13")
     (nvim.project / "a.txt").write_bytes((TOP + "é\n" + TEXT).encode("latin-1"))
-    nvim.wait("require('claude-ide.buffer.hands').is_waited_for()")
+    nvim.wait("require('claude-ide.ui.guard.waits').is_waiting()")
     assert nvim.lines()[:2] == ["é", "line 1"]
     nvim.keys("<Esc>")
     nvim.wait(lambda: nvim.lines()[:6] == [*TOP.split("\n")[:5], "é"])
@@ -550,7 +550,7 @@ def test_a_reload_waits_for_the_end_of_what_was_begun(opened, begun, rest, left)
     opened.keys("10G" + begun)
     opened.wait(f"vim.fn.mode(1) == '{'no' if begun == 'd' else 's'}'")
     write_by_rename(opened.project / "a.txt", TOP + TEXT)
-    opened.wait("require('claude-ide.buffer.hands').is_waited_for()")
+    opened.wait("require('claude-ide.ui.guard.waits').is_waiting()")
     assert opened.lines() == OLD
     opened.keys(rest)
     if left is None:
@@ -568,7 +568,7 @@ def test_a_search_that_an_operator_or_a_selection_waits_for_is_of_the_text_it_wa
     opened.wait(f"vim.fn.getcmdline() == '{begun[begun.find('line') :]}'")
     write_by_rename(opened.project / "a.txt", TOP + TEXT)
     opened.wait(
-        "require('claude-ide.buffer.hands').is_waited_for() or vim.fn.getline(1) == 'new 1'",
+        "require('claude-ide.ui.guard.waits').is_waiting() or vim.fn.getline(1) == 'new 1'",
         what="the change to be seen",
     )
     opened.keys("<CR>" + ("d" if begun[0] in "V<" else "x<Esc>" if begun[0] == "c" else ""))

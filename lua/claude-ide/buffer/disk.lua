@@ -70,14 +70,14 @@ local function absorb(buf, bytes, stat)
     lines, format = formats.decode(bytes, M.decoding(buf))
   end
   local patch = lines ~= nil and not stamp.others_listen("BufWriteCmd", buf)
-  local hands = require("claude-ide.buffer.hands")
+  local waits = require("claude-ide.ui.guard.waits")
   local function in_the_way()
     -- Neovim's own reload does not know of a selection.
     local selected = not patch and require("claude-ide.buffer.anchor").get(buf) ~= nil
-    return selected or hands.are_in_the_way()
+    return selected or waits.is_command_pending()
   end
   if in_the_way() then
-    hands.when_free("reload " .. buf, function()
+    waits.when_text_may_change("reload " .. buf, function()
       M.reload_all({ buf }, function() end)
     end, in_the_way)
     return false, "the user is in the middle of something"

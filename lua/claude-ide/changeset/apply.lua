@@ -227,9 +227,9 @@ function M.run(jobs, opts, done)
     run(true)
   end
   going_on[applying] = true
-  local hands = require("claude-ide.buffer.hands")
-  if hands.are_in_the_way() then
-    hands.when_free("changeset " .. tostring(applying), function()
+  local waits = require("claude-ide.ui.guard.waits")
+  if waits.is_command_pending() then
+    waits.when_text_may_change("changeset " .. tostring(applying), function()
       run()
     end)
   else

@@ -55,7 +55,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.focus(changeset, path)
-  local locked = require("claude-ide.ui.quietly").why_locked()
+  local locked = require("claude-ide.ui.guard.waits").why_locked()
   if locked then
     return nil, locked
   end

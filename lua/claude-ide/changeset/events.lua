@@ -13,7 +13,7 @@ local function lost(view, win, verbs)
   require("claude-ide.ui.quietly").pass_through(win)
   local is_now = win == view.wins.now
   vim.schedule(function()
-    require("claude-ide.ui.quietly").when_windows_may_change(function()
+    require("claude-ide.ui.guard.waits").when_windows_may_change(function()
       if view.closing then
         return
       elseif is_now and vim.api.nvim_win_is_valid(view.wins.proposal) then

@@ -16,13 +16,13 @@ end
 ---Takes a changeset off the screen.
 ---@param changeset claude-ide.Changeset
 local function take_down(changeset)
-  require("claude-ide.ui.attention").forget(changeset.id)
+  require("claude-ide.ui.guard").forget(changeset.id)
   local view = views[changeset.id]
   views[changeset.id] = nil
   if view and vim.v.exiting == vim.NIL then
     view.closing = true
-    require("claude-ide.ui.typing").soon(function()
-      require("claude-ide.ui.quietly").when_windows_may_change(function()
+    require("claude-ide.ui.guard.keys").soon(function()
+      require("claude-ide.ui.guard.waits").when_windows_may_change(function()
         require("claude-ide.changeset.view").close(view)
       end)
     end)
@@ -57,7 +57,7 @@ function M.reject(changeset, words)
   words = words and vim.trim(words) ~= "" and vim.trim(words) or nil
   local settled = require("claude-ide.decisions").settle(changeset, { outcome = "rejected", words = words })
   if settled then
-    require("claude-ide.diff.seen").note_decision()
+    require("claude-ide.ui.guard.window").decided()
     take_down(changeset)
   end
   return settled
@@ -132,7 +132,7 @@ local function apply(changeset, words, failed)
       })
       give_back(changeset, words)
     end
-    require("claude-ide.diff.seen").note_decision()
+    require("claude-ide.ui.guard.window").decided()
     take_down(changeset)
   end
   local applying = require("claude-ide.changeset.apply")
@@ -289,7 +289,7 @@ function M.show(changeset, focus, path)
     view.show_file(shown, path)
     return focus and view.focus(shown) or nil
   end
-  require("claude-ide.ui.attention").forget(changeset.id)
+  require("claude-ide.ui.guard").forget(changeset.id)
   views[changeset.id] = view.open(changeset, verbs_of(changeset), function()
     if changeset.state == "pending" and not changeset.applying then
       say_gone(changeset)
@@ -320,7 +320,7 @@ end
 ---@return boolean
 function M.is_seen(changeset)
   local view = views[changeset.id]
-  return view ~= nil and view.pair ~= nil and require("claude-ide.diff.seen").is_seen(view.list)
+  return view ~= nil and view.pair ~= nil and require("claude-ide.ui.guard.window").is_seen(view.list)
 end
 
 ---@param changeset claude-ide.Changeset
@@ -343,16 +343,16 @@ function M.present(changeset)
       require("claude-ide.decisions").fail(changeset, ("nothing was written: %s"):format(err))
     end)
   end
-  require("claude-ide.ui.typing").attach("clients")
-  require("claude-ide.ui.attention").when_free(changeset.id, summary(changeset), function(typed)
+  require("claude-ide.ui.guard.keys").attach("clients")
+  require("claude-ide.ui.guard").when_free(changeset.id, summary(changeset), function(typed)
     local focus = require("claude-ide.config").get().diff.focus
     local show = require("claude-ide.safely").catch(M.show, failing(changeset))
     -- In a turn of its own: what worked it out has taken its time.
     vim.schedule(function()
-      require("claude-ide.ui.quietly").when_windows_may_change(function()
+      require("claude-ide.ui.guard.waits").when_windows_may_change(function()
         show(changeset, focus)
         if typed and views[changeset.id] then
-          require("claude-ide.diff.seen").came_under_hands({ views[changeset.id].list })
+          require("claude-ide.ui.guard.window").proposal_opened_while_typing({ views[changeset.id].list })
         end
       end)
     end)

@@ -136,7 +136,7 @@ end
 ---@param view claude-ide.changeset.View
 ---@return boolean
 local function may_decide(view)
-  return view.pair ~= nil and require("claude-ide.diff.seen").takes_key(view.list)
+  return view.pair ~= nil and require("claude-ide.ui.guard.window").proposal_accepts_key(view.list)
 end
 
 ---Shows another file of the list.
@@ -157,7 +157,7 @@ function M.show(view, index)
     if is_new then
       local bufs = entry.bufs --[[@as table<claude-ide.diffview.Side, integer>]]
       for _, buf in pairs(bufs) do
-        require("claude-ide.ui.came").join(buf, view.list)
+        require("claude-ide.ui.guard.window").join(buf, view.list)
         require("claude-ide.changeset.keys").map(buf, view.verbs, function()
           return may_decide(view)
         end)
@@ -251,7 +251,7 @@ function M.open(changeset, verbs, gone, focus)
     gone = gone,
     closing = false,
   })
-  require("claude-ide.diff.seen").watch(list)
+  require("claude-ide.ui.guard.window").proposal_opens(list)
   require("claude-ide.diff.write_intent").start("changeset " .. changeset.id)
   silently(function()
     render_list(view)
@@ -303,7 +303,7 @@ end
 function M.close(view)
   view.closing = true
   pcall(vim.api.nvim_del_augroup_by_id, view.group)
-  require("claude-ide.diff.seen").forget(view.list)
+  require("claude-ide.ui.guard.window").forget(view.list)
   require("claude-ide.diff.write_intent").stop("changeset " .. view.changeset.id)
   silently(function()
     stop_comparing(view)

@@ -1,5 +1,5 @@
 -- A question of a chat in a window over the screen: its text, and the keys that answer it. One at a time, the others wait behind it.
--- Invariants: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/came.lua). Nothing is
+-- Invariants: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/guard). Nothing is
 -- allowed before all of it was in sight (ui/read_through.lua).
 
 local M = {}
@@ -54,7 +54,7 @@ local function take_down(panel)
     require("claude-ide.window").close_all({ win })
   end
   if buf then
-    require("claude-ide.ui.came").forget(buf)
+    require("claude-ide.ui.guard.window").forget(buf)
     require("claude-ide.ui.interrupt_key").off(buf)
     require("claude-ide.ui.own_buffer").delete(buf)
   end
@@ -198,7 +198,7 @@ local draw ---@type fun(panel: claude-ide.chat.Panel)
 local function unfold(panel)
   panel.is_whole = true
   draw(panel)
-  require("claude-ide.ui.came").note(panel.buf --[[@as integer]])
+  require("claude-ide.ui.guard.window").opened(panel.buf --[[@as integer]])
   require("claude-ide.ui.notice").info("Here is all of it. It is allowed from its end on.")
 end
 
@@ -226,7 +226,7 @@ local function map(panel, text)
   for _, action in ipairs(text.actions) do
     for _, lhs in ipairs(action.keys) do
       vim.keymap.set("n", lhs, function()
-        local is_meant = panel.buf and require("claude-ide.ui.came").takes_key(panel.buf)
+        local is_meant = panel.buf and require("claude-ide.ui.guard.window").accepts_key(panel.buf)
         if not is_meant or panel.decision.state ~= "pending" then
           return
         elseif action.allows and panel.is_cut and not panel.is_whole then
@@ -290,7 +290,7 @@ function draw(panel)
   else
     panel.from = vim.api.nvim_get_current_win()
     panel.win = vim.api.nvim_open_win(panel.buf --[[@as integer]], true, config)
-    require("claude-ide.ui.came").note(panel.buf --[[@as integer]])
+    require("claude-ide.ui.guard.window").opened(panel.buf --[[@as integer]])
     local wo = vim.wo[panel.win][0]
     wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
     map(panel, text)
@@ -352,8 +352,8 @@ local function show_first()
   end
   local first = panels[1]
   if first then
-    require("claude-ide.ui.typing").attach("chats")
-    require("claude-ide.ui.attention").when_free(first.decision.id, "a question", function()
+    require("claude-ide.ui.guard.keys").attach("chats")
+    require("claude-ide.ui.guard").when_free(first.decision.id, "a question", function()
       show(first)
     end, "Claude asks you something")
   end
@@ -373,7 +373,7 @@ end
 function M.close(decision)
   for at, panel in ipairs(panels) do
     if panel.decision == decision then
-      require("claude-ide.ui.attention").forget(decision.id)
+      require("claude-ide.ui.guard").forget(decision.id)
       table.remove(panels, at)
       take_down(panel)
       break
@@ -391,7 +391,7 @@ function M.redraw(decision, is_another)
       panel.choice = not is_another and panel.choice or nil
       draw(panel)
       if is_another then
-        require("claude-ide.ui.came").note(panel.buf)
+        require("claude-ide.ui.guard.window").opened(panel.buf)
       end
     end
   end

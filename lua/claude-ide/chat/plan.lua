@@ -1,6 +1,6 @@
 -- A plan that the agent wants approved (ExitPlanMode): Markdown in a tab page, to be changed, approved or sent back with words.
 -- What was changed in it is the plan that is carried out.
--- Invariants: a change outlives its buffer (`:edit`, `:bdelete`), and no key decides that was not meant for the plan (ui/came.lua).
+-- Invariants: a change outlives its buffer (`:edit`, `:bdelete`), and no key decides that was not meant for the plan (ui/guard).
 local M = {}
 
 local KIND = "plan"
@@ -23,12 +23,12 @@ end
 
 ---@param plan claude-ide.chat.Plan
 local function take_down(plan)
-  require("claude-ide.ui.attention").forget(plan.id)
+  require("claude-ide.ui.guard").forget(plan.id)
   local buf, win = plan.buf, plan.win
   plan.buf, plan.win = nil, nil
   require("claude-ide.window").close(win)
   if buf then
-    require("claude-ide.ui.came").forget(buf)
+    require("claude-ide.ui.guard.window").forget(buf)
     require("claude-ide.ui.own_buffer").delete(buf)
   end
 end
@@ -83,7 +83,7 @@ local function map(plan)
   local function on(lhs, desc, run)
     local guarded = require("claude-ide.safely").wrap(desc, run)
     vim.keymap.set("n", lhs, function()
-      if plan.buf and require("claude-ide.ui.came").takes_key(plan.buf) then
+      if plan.buf and require("claude-ide.ui.guard.window").accepts_key(plan.buf) then
         guarded()
       end
     end, {
@@ -147,7 +147,7 @@ local function create(plan)
     map(plan)
   end)
   on("BufWipeout", "a plan has no buffer", function()
-    require("claude-ide.ui.came").forget(buf)
+    require("claude-ide.ui.guard.window").forget(buf)
     plan.buf = nil
   end)
   return buf
@@ -165,7 +165,7 @@ local function show(plan)
   end
   vim.cmd("tab sbuffer " .. buf)
   plan.win = vim.api.nvim_get_current_win()
-  require("claude-ide.ui.came").note(buf)
+  require("claude-ide.ui.guard.window").opened(buf)
   require("claude-ide.ui.window_look").window(plan.win, "%{%v:lua.require'claude-ide.chat.plan'.bar()%}")
   local wo = vim.wo[plan.win][0]
   wo.wrap, wo.linebreak = true, true
@@ -189,7 +189,7 @@ local presenter = {
   many = "plans",
   present = function(decision)
     ---@cast decision claude-ide.chat.Plan
-    require("claude-ide.ui.attention").when_free(decision.id, "a plan", function()
+    require("claude-ide.ui.guard").when_free(decision.id, "a plan", function()
       show(decision)
     end, "Claude has a plan")
   end,

@@ -106,15 +106,15 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param message claude-ide.chat.Message
 function M.to(chat, message)
-  local attention = require("claude-ide.ui.attention")
-  local request = attention.ask()
+  local guard = require("claude-ide.ui.guard")
+  local request = guard.ask()
   ask(chat, message, true, function(result)
     local paths = changed(result, chat) or {}
     if #paths == 0 then
       return require("claude-ide.ui.notice").info("No file has changed since that prompt.")
     end
     -- The answer may take its time: what is typed by then is meant for something else.
-    attention.when_asked("rewind", "A question about going back", function()
+    guard.when_asked("rewind", "A question about going back", function()
       confirm(chat, message, paths, result)
     end, request)
   end)

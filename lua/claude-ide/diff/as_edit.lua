@@ -20,7 +20,7 @@ function M.is_seen(diff)
   local entry = entry_of(diff)
   return entry ~= nil
     and entry.text ~= nil
-    and require("claude-ide.diff.seen").is_seen(entry.text.bufs.proposal)
+    and require("claude-ide.ui.guard.window").is_seen(entry.text.bufs.proposal)
 end
 
 ---@param diff claude-ide.Diff
@@ -53,11 +53,11 @@ function M.focus(diff)
   if not entry or not entry.text then
     return nil, "The diff is still being made."
   end
-  local locked = require("claude-ide.ui.quietly").why_locked()
+  local locked = require("claude-ide.ui.guard.waits").why_locked()
   if locked then
     return nil, locked
   end
-  require("claude-ide.ui.attention").forget(diff.id)
+  require("claude-ide.ui.guard").forget(diff.id)
   if not require("claude-ide.diff.presenter").show(entry, { asked = true }) then
     return nil, "The diff cannot be shown."
   end

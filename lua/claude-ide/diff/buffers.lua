@@ -87,7 +87,7 @@ function M.fill(buf, lines, done, guarded)
       done()
     else
       vim.schedule(function()
-        require("claude-ide.ui.quietly").when_buffers_may_change(guarded(piece))
+        require("claude-ide.ui.guard.waits").when_buffers_may_change(guarded(piece))
       end)
     end
   end

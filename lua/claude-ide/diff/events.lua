@@ -135,11 +135,11 @@ local function pressed(diff, bufs, verb, run)
         -- Neovim, which refused to quit, has put its text into some window, and the key was there before that was put right.
         require("claude-ide.diff.waiting_line").gather_strays()
       end
-      if not decides or require("claude-ide.diff.seen").takes_key(bufs.proposal) then
+      if not decides or require("claude-ide.ui.guard.window").proposal_accepts_key(bufs.proposal) then
         run()
       end
     elseif not here and not decides then
-      require("claude-ide.ui.typing").pass_on()
+      require("claude-ide.ui.guard.keys").pass_on()
     end
   end
 end

@@ -222,7 +222,7 @@ function M.attach()
       return require("claude-ide.diff.as_edit") --[[@as claude-ide.decisions.Edits]]
     end,
   })
-  local hub, keys = require("claude-ide.hub"), require("claude-ide.ui.typing")
+  local hub, keys = require("claude-ide.hub"), require("claude-ide.ui.guard.keys")
   hub.on("decisions_changed", function()
     require("claude-ide.diff.upkeep").recount()
   end)

@@ -12,7 +12,7 @@ local M = {}
 ---@param loss claude-ide.diff.Loss
 local function mend_soon(loss)
   vim.schedule(function()
-    require("claude-ide.ui.quietly").when_windows_may_change(function()
+    require("claude-ide.ui.guard.waits").when_windows_may_change(function()
       if not loss.waits() then
         return
       elseif require("claude-ide.diff.arrange").window_of_proposal(loss.view) then

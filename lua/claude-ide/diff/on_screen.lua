@@ -23,13 +23,13 @@ end
 ---@return claude-ide.diff.Entry
 function M.add(diff)
   if not next(entries) then
-    require("claude-ide.ui.typing").attach("diff")
+    require("claude-ide.ui.guard.keys").attach("diff")
     require("claude-ide.diff.write_intent").start("diff")
     require("claude-ide.diff.quit_and_delete").start(modified_bufs)
   end
   local entry = { diff = diff }
   entries[diff.id] = entry
-  require("claude-ide.diff.linger").await_next()
+  require("claude-ide.ui.guard.closing").await_next()
   return entry
 end
 
@@ -54,13 +54,12 @@ end
 ---Takes the view of a diff off the screen, and sees to it that a key too many does no harm where the user lands.
 ---@param entry claude-ide.diff.Entry
 local function close_view(entry)
-  local view, turns, seen =
-    require("claude-ide.diff.view"), require("claude-ide.diff.waiting_line"), require("claude-ide.diff.seen")
+  local view, turns = require("claude-ide.diff.view"), require("claude-ide.diff.waiting_line")
   local closed = entry.view --[[@as claude-ide.diff.View]]
   local was_within = closed.lost_here or view.is_within(closed)
   local follower, after = next_shown(entry), turns.next()
   if follower and was_within then
-    seen.watch(follower.text.bufs.proposal)
+    require("claude-ide.ui.guard.window").proposal_opens(follower.text.bufs.proposal)
   end
   local went_back = view.close(closed, { next_view = follower and follower.view, another = after ~= nil })
   if after then
@@ -70,7 +69,7 @@ local function close_view(entry)
     return other.view ~= nil and view.is_within(other.view)
   end)
   if was_within and not in_another then
-    require("claude-ide.diff.landing").guard(require("claude-ide.diff.events").deciding_keys())
+    require("claude-ide.ui.guard.closing").mute_keys(require("claude-ide.diff.events").deciding_keys())
   end
 end
 
@@ -80,9 +79,9 @@ function M.remove(entry)
     return
   end
   entries[entry.diff.id] = nil
-  require("claude-ide.ui.attention").forget(entry.diff.id)
+  require("claude-ide.ui.guard").forget(entry.diff.id)
   if entry.text then
-    require("claude-ide.diff.seen").forget(entry.text.bufs.proposal)
+    require("claude-ide.ui.guard.window").forget(entry.text.bufs.proposal)
   end
   if entry.group then
     vim.api.nvim_del_augroup_by_id(entry.group)
@@ -97,7 +96,7 @@ function M.remove(entry)
   if not next(entries) then
     require("claude-ide.diff.quit_and_delete").stop()
     require("claude-ide.diff.write_intent").stop("diff")
-    require("claude-ide.ui.typing").detach("diff")
+    require("claude-ide.ui.guard.keys").detach("diff")
     require("claude-ide.ui.restore").forget()
   end
 end
@@ -105,18 +104,53 @@ end
 ---Takes everything of a diff away.
 ---@param entry claude-ide.diff.Entry
 local function clear(entry)
-  require("claude-ide.ui.quietly").when_windows_may_change(function()
+  require("claude-ide.ui.guard.waits").when_windows_may_change(function()
     M.remove(entry)
+  end)
+end
+
+---Leaves the names of its buffers to the next one, which may be of the same file.
+---@param entry claude-ide.diff.Entry
+local function give_up_names(entry)
+  local bufs = entry.text.bufs
+  if require("claude-ide.ui.guard.waits").windows_are_locked() then
+    return
+  end
+  require("claude-ide.ui.quietly").run(function()
+    for side, words in pairs({ proposal = "accepted", now = "before" }) do
+      if vim.api.nvim_buf_is_valid(bufs[side]) then
+        require("claude-ide.ui.ours").rename(bufs[side], words)
+      end
+    end
+    return true
+  end)
+end
+
+---Keeps an accepted diff on the screen for a moment, for the next one of the same turn to take its place.
+---@param entry claude-ide.diff.Entry on the screen
+local function stay(entry)
+  local closing = require("claude-ide.ui.guard.closing")
+  closing.stay(entry, require("claude-ide.diff.events").is_deciding, function()
+    clear(entry)
+  end)
+  local winbar = require("claude-ide.diff.winbar").of_decided(entry.diff)
+  require("claude-ide.diff.view").set_winbar(entry.view --[[@as claude-ide.diff.View]], winbar)
+  vim.bo[entry.text.bufs.proposal].modifiable = false
+  -- Not in the middle of the write that has accepted it.
+  vim.schedule(function()
+    if closing.staying() == entry then
+      give_up_names(entry)
+    end
   end)
 end
 
 ---Who proposed says that no more edits come.
 ---@param source claude-ide.decisions.Source
 function M.end_of_turn(source)
-  local linger = require("claude-ide.diff.linger")
-  local lingering = linger.entry()
-  if lingering and lingering.diff.source == source then
-    linger.finish()
+  local closing = require("claude-ide.ui.guard.closing")
+  local staying = closing.staying() --[[@as claude-ide.diff.Entry?]]
+  if staying and staying.diff.source == source then
+    closing.finish()
   end
 end
 
@@ -133,10 +167,10 @@ function M.take_down(entry)
     and view.is_shown(entry.view, "proposal")
     and vim.api.nvim_get_mode().mode == "n"
   if stays then
-    return require("claude-ide.diff.linger").start(entry, clear)
+    return stay(entry)
   end
   -- Never within the autocommand that decided it: there windows cannot be closed.
-  require("claude-ide.ui.typing").soon(function()
+  require("claude-ide.ui.guard.keys").soon(function()
     clear(entry)
   end)
 end
@@ -174,7 +208,7 @@ local function has_to_wait(entry, opts)
     return false
   end
   -- One that is decided makes room first; what comes next then may be another one.
-  require("claude-ide.diff.linger").finish()
+  require("claude-ide.ui.guard.closing").finish()
   local before = current()
   if before and opts.asked then
     put_aside(before)
@@ -187,7 +221,7 @@ end
 
 ---Takes everything away at once: Neovim is about to leave.
 function M.clear_all()
-  require("claude-ide.diff.linger").finish()
+  require("claude-ide.ui.guard.closing").finish()
   for _, entry in pairs(vim.tbl_extend("force", {}, entries)) do
     local ok, err = pcall(M.remove, entry)
     if not ok then
@@ -212,7 +246,7 @@ function M.show(entry, verbs, how)
   end
   local view = require("claude-ide.diff.view")
   local opts = require("claude-ide.diff.upkeep").view_opts(entry)
-  local before = require("claude-ide.diff.linger").entry()
+  local before = require("claude-ide.ui.guard.closing").staying() --[[@as claude-ide.diff.Entry?]]
   local takes_over = before and before.view and view.is_current(before.view)
   local here = current(before)
   if here then
@@ -225,10 +259,10 @@ function M.show(entry, verbs, how)
   opts.focus = how.asked or not here and follows
   local was_shown = entry.verbs ~= nil
   entry.behind, entry.verbs = nil, verbs
-  require("claude-ide.diff.seen").watch(entry.text.bufs.proposal)
+  require("claude-ide.ui.guard.window").proposal_opens(entry.text.bufs.proposal)
   entry.view = view.open(entry.diff, entry.text.bufs, opts)
   require("claude-ide.diff.upkeep").begin(entry, verbs)
-  require("claude-ide.diff.linger").finish()
+  require("claude-ide.ui.guard.closing").finish()
   if was_shown then
     return
   end

@@ -51,12 +51,12 @@ function M.run(diff, is_wanted, done, failed)
         done(prepared)
       elseif large then
         vim.schedule(function()
-          require("claude-ide.ui.quietly").when_buffers_may_change(guarded(function()
+          require("claude-ide.ui.guard.waits").when_buffers_may_change(guarded(function()
             steps[i](next_step)
           end))
         end)
       else
-        require("claude-ide.ui.quietly").when_buffers_may_change(guarded(function()
+        require("claude-ide.ui.guard.waits").when_buffers_may_change(guarded(function()
           steps[i](next_step)
         end))
       end

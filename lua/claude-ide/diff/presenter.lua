@@ -5,7 +5,7 @@ local M = {}
 ---What is to be said and done once a diff is settled.
 ---@param diff claude-ide.Diff
 local function after(diff)
-  require("claude-ide.diff.seen").note_decision()
+  require("claude-ide.ui.guard.window").decided()
   local stage = require("claude-ide.diff.on_screen")
   local entry = stage.get(diff.id)
   if entry then
@@ -50,10 +50,10 @@ local function renew(entry, contents)
   diff.proposed = require("claude-ide.diff.acceptance").on_top(text.now.disk, contents, diff.old_path)
   diff.on_top = diff.on_top or diff.proposed ~= contents
   local is_before_them = entry.view ~= nil and require("claude-ide.diff.view").is_within(entry.view)
-  require("claude-ide.diff.seen").note_decision() -- the next key may still be for what was shown
+  require("claude-ide.ui.guard.window").decided() -- the next key may still be for what was shown
   entry.outdated = true
-  require("claude-ide.ui.typing").soon(function()
-    require("claude-ide.ui.quietly").when_windows_may_change(function()
+  require("claude-ide.ui.guard.keys").soon(function()
+    require("claude-ide.ui.guard.waits").when_windows_may_change(function()
       require("claude-ide.diff.on_screen").remove(entry)
       if diff.state == "pending" then
         M.present(diff, is_before_them)
@@ -207,10 +207,10 @@ function M.present(diff, at_once)
       M.show(entry, { asked = true })
       return
     end
-    require("claude-ide.ui.attention").when_free(diff.id, vim.fs.basename(diff.path), function(typed)
+    require("claude-ide.ui.guard").when_free(diff.id, vim.fs.basename(diff.path), function(typed)
       M.show(entry)
       if typed and diff.state == "pending" then
-        require("claude-ide.diff.seen").came_under_hands(text.bufs)
+        require("claude-ide.ui.guard.window").proposal_opened_while_typing(vim.tbl_values(text.bufs))
       end
     end)
   end, failing(diff))

@@ -35,7 +35,7 @@ function M.start(modified)
     -- After a command that deletes, more may follow at once: one that quits is to see what the user has typed.
     set_modified(modified("pending"), true)
     set_modified(modified(which), false)
-    require("claude-ide.ui.typing").soon(function()
+    require("claude-ide.ui.guard.keys").soon(function()
       set_modified(modified("pending"), true)
     end, true)
     vim.schedule(function()

@@ -94,7 +94,7 @@ end
 local function judge(entry, disk)
   if awaited[entry.path] ~= entry then
     return
-  elseif require("claude-ide.buffer.hands").are_in_the_way() then
+  elseif require("claude-ide.ui.guard.waits").is_command_pending() then
     entry.pause = LONGEST_PAUSE_MS
     return M.look(entry)
   elseif disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, entry.contents) then

@@ -31,10 +31,10 @@ function M.come_forward(entry, instead_of)
   if instead_of then
     return show()
   end
-  require("claude-ide.ui.attention").when_free(entry.diff.id, name_of(entry), function(typed)
+  require("claude-ide.ui.guard").when_free(entry.diff.id, name_of(entry), function(typed)
     show()
     if typed and entry.diff.state == "pending" then
-      require("claude-ide.diff.seen").came_under_hands(entry.text.bufs)
+      require("claude-ide.ui.guard.window").proposal_opened_while_typing(vim.tbl_values(entry.text.bufs))
     end
   end)
 end

@@ -26,7 +26,7 @@ local function make_guard()
     desc = "Claude Code: all buffers are being written",
     callback = function()
       all_are_written = true
-      require("claude-ide.ui.typing").soon(function()
+      require("claude-ide.ui.guard.keys").soon(function()
         all_are_written = false
       end, true)
     end,
@@ -44,7 +44,7 @@ function M.start(user)
   if guard then
     return
   end
-  require("claude-ide.ui.typing").attach("intent")
+  require("claude-ide.ui.guard.keys").attach("intent")
   guard = make_guard()
   vim.api.nvim_create_autocmd("QuitPre", {
     group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
@@ -56,7 +56,7 @@ function M.start(user)
       vim.schedule(function()
         quitting = false
       end)
-      require("claude-ide.ui.typing").soon(function()
+      require("claude-ide.ui.guard.keys").soon(function()
         if guard and vim.api.nvim_buf_is_valid(guard) then
           vim.bo[guard].modified = true
         end
@@ -69,7 +69,7 @@ end
 function M.stop(user)
   users[user] = nil
   if guard and not next(users) then
-    require("claude-ide.ui.typing").detach("intent")
+    require("claude-ide.ui.guard.keys").detach("intent")
     vim.api.nvim_del_augroup_by_name(GROUP)
     pcall(vim.api.nvim_buf_delete, guard, { force = true })
     guard = nil
@@ -93,7 +93,7 @@ function M.of_user(buf)
   elseif vim.api.nvim_get_current_buf() ~= buf then
     return false, "another buffer is the current one"
   end
-  local keys = require("claude-ide.ui.typing")
+  local keys = require("claude-ide.ui.guard.keys")
   if not keys.caused_this("diff/writes.lua") then
     return false, "no key was pressed", true
   elseif vim.fn.state("c") ~= "" then

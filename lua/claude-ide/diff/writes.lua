@@ -45,8 +45,8 @@ local function on_write(buf, writes, event)
     note_unasked(buf, writes)
   elseif not require("claude-ide.config").get().diff.accept_on_write then
     notice.info("Writing does not accept here. `:Claude accept` does.")
-  elseif not require("claude-ide.diff.seen").takes_key(writes.seen_by) then
-    if not require("claude-ide.ui.came").takes_key(writes.seen_by) then
+  elseif not require("claude-ide.ui.guard.window").proposal_accepts_key(writes.seen_by) then
+    if require("claude-ide.ui.guard.window").is_typed_ahead(writes.seen_by) then
       notice.info("Not accepted: this proposal has only just come. `:w` again accepts it.")
     end
   else

@@ -69,7 +69,7 @@ function M.map(pair)
         run()
       else
         -- The diff was decided, and another screen came between the key and this.
-        require("claude-ide.ui.typing").pass_on()
+        require("claude-ide.ui.guard.keys").pass_on()
       end
     end
     vim.keymap.set("n", lhs, pressed, { buffer = buf, desc = "Claude Code: " .. desc })
@@ -104,7 +104,7 @@ function M.unmap(pair)
     return
   end
   pair.unmap_keys = nil
-  if require("claude-ide.ui.typing").is_function_chosen() then
+  if require("claude-ide.ui.guard.keys").is_function_chosen() then
     vim.schedule(unmap)
   else
     unmap()

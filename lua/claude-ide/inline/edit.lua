@@ -117,7 +117,7 @@ local function answered(edit, answer, err)
     local decoded, format = require("claude-ide.buffer.bytes").decode(answer.contents or "", edit.eol)
     -- Not within the key that accepted it: the proposal's windows go first.
     vim.schedule(function()
-      require("claude-ide.ui.quietly").when_buffers_may_change(function()
+      require("claude-ide.ui.guard.waits").when_buffers_may_change(function()
         if not edit.is_over then
           apply(edit, format.empty and {} or decoded, format.empty)
         end
@@ -317,7 +317,7 @@ function M.start(buf, first, last, what)
     return nil, missing
   end
   last_group = last_group + 1
-  require("claude-ide.ui.typing").attach("edits") -- what is typed until the answer comes is to be known by then
+  require("claude-ide.ui.guard.keys").attach("edits") -- what is typed until the answer comes is to be known by then
   ---@type claude-ide.inline.Edit
   ---@diagnostic disable-next-line: missing-fields -- its source needs it
   local edit = {

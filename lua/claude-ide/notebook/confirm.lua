@@ -1,6 +1,6 @@
 -- Asks the user before code runs in a kernel, where `notebook.confirm` says so: the presenter of this kind of decision, and
 -- its source. The code stands in a window over the screen; what is pressed there is the answer, closing it a no.
--- Invariants: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/came.lua). Nothing hides
+-- Invariants: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/guard). Nothing hides
 -- in the code (unseen.lua), and it runs once all of it was in sight (ui/read_through.lua).
 local M = {}
 
@@ -23,11 +23,11 @@ local function attention_id(question)
 end
 
 local function take_away(question)
-  require("claude-ide.ui.attention").forget(attention_id(question))
+  require("claude-ide.ui.guard").forget(attention_id(question))
   local win = question.win
   question.win = nil
   if question.buf then
-    require("claude-ide.ui.came").forget(question.buf)
+    require("claude-ide.ui.guard.window").forget(question.buf)
   end
   require("claude-ide.window").close(win)
 end
@@ -73,7 +73,7 @@ local function new_buffer(question, width)
   for outcome, option in pairs({ accepted = keymaps.accept, rejected = keymaps.reject }) do
     for _, key in ipairs(key_list.keys(option)) do
       vim.keymap.set("n", key, function()
-        local is_meant = require("claude-ide.ui.came").takes_key(buf)
+        local is_meant = require("claude-ide.ui.guard.window").accepts_key(buf)
         if is_meant and (outcome == "rejected" or require("claude-ide.ui.read_through").may_allow()) then
           settle(question, outcome)
         end
@@ -110,7 +110,7 @@ local function open(question)
   })
   question.buf = buf
   vim.wo[question.win][0].wrap = true
-  require("claude-ide.ui.came").note(buf)
+  require("claude-ide.ui.guard.window").opened(buf)
   require("claude-ide.ui.read_through").note(question.win, vim.api.nvim_buf_line_count(buf))
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(question.win),
@@ -160,7 +160,7 @@ local presenter = {
     ---@cast question claude-ide.notebook.Question
     know_language(question, function()
       if question.state == "pending" then
-        require("claude-ide.ui.attention").when_free(attention_id(question), question.name, function()
+        require("claude-ide.ui.guard").when_free(attention_id(question), question.name, function()
           open(question)
         end, "Claude wants to run code")
       end

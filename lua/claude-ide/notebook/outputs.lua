@@ -117,7 +117,7 @@ function M.put(path, cell, answer)
   elseif not is_json then
     return "[A plugin shows the notebook as something else than its JSON in the user's editor: the outputs were not put there.]"
   end
-  local hands = require("claude-ide.buffer.hands")
+  local waits = require("claude-ide.ui.guard.waits")
   local failure ---@type string?
   local function put()
     failure = vim.api.nvim_buf_is_loaded(buf) and put_into(buf, cell, answer.count, answer.outputs) or nil
@@ -125,8 +125,8 @@ function M.put(path, cell, answer)
       require("claude-ide.log").warn("outputs were not put into %s: %s", path, failure)
     end
   end
-  if hands.are_in_the_way() then
-    hands.when_free(("outputs %d %s"):format(buf, cell.id or cell.index), put)
+  if waits.is_command_pending() then
+    waits.when_text_may_change(("outputs %d %s"):format(buf, cell.id or cell.index), put)
   else
     put()
   end

@@ -214,10 +214,10 @@ function M.open(scope)
     journal().look_again()
     return true
   end
-  local attention = require("claude-ide.ui.attention")
-  local request = attention.ask()
+  local guard = require("claude-ide.ui.guard")
+  local request = guard.ask()
   journal().when_known(function()
-    attention.when_asked("review", "The review of what Claude changed", function()
+    guard.when_asked("review", "The review of what Claude changed", function()
       if not open_now(scope) then
         require("claude-ide.review.nothing").say(
           "Nothing to review",

@@ -269,11 +269,11 @@ function M.ask(id, review_it)
     return true
   end
   is_waiting = true
-  local attention = require("claude-ide.ui.attention")
-  local request = attention.ask()
+  local guard = require("claude-ide.ui.guard")
+  local request = guard.ask()
   require("claude-ide.journal").when_known(function()
     -- What is typed by now is meant for something else.
-    attention.when_asked("undo", READY, function()
+    guard.when_asked("undo", READY, function()
       is_waiting = false
       ask_now(id, review_it)
     end, request)

@@ -121,12 +121,12 @@ function M.run(name, item, text)
 end
 
 ---The same once it was found which session is meant: at once, unless the user has gone on to type something else meanwhile.
----@param request claude-ide.ui.attention.Asked
+---@param request claude-ide.ui.guard.Request
 ---@param name claude-ide.sessions.ActionName
 ---@param item claude-ide.sessions.Item
 ---@param text? string as with `run`
 function M.run_in_time(request, name, item, text)
-  require("claude-ide.ui.attention").when_asked("session " .. item.summary.id, "The session", function()
+  require("claude-ide.ui.guard").when_asked("session " .. item.summary.id, "The session", function()
     M.run(name, item, text)
   end, request)
 end
@@ -136,7 +136,7 @@ end
 ---@param id string
 ---@param text? string as with `run`
 function M.run_by_id(name, id, text)
-  local request = require("claude-ide.ui.attention").ask()
+  local request = require("claude-ide.ui.guard").ask()
   require("claude-ide.sessions.catalogue").find(id, function(item, err)
     if item then
       M.run_in_time(request, name, item, text)

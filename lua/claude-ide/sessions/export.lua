@@ -17,7 +17,7 @@ local PATIENCE_MS = 1000
 ---@field head string[] what stands above the first message
 ---@field bytes integer written so far
 ---@field told? number when the user was last told how far it is
----@field request claude-ide.ui.attention.Asked
+---@field request claude-ide.ui.guard.Request
 
 ---A name for the file, of what any file system takes.
 ---@param summary claude-ide.sessions.Summary
@@ -86,7 +86,7 @@ end
 ---@param export claude-ide.sessions.Export
 local function finish(export)
   export.transcript:close()
-  require("claude-ide.ui.attention").when_still("export " .. export.buf, function()
+  require("claude-ide.ui.guard").when_still("export " .. export.buf, function()
     show(export)
   end, export.request)
 end
@@ -135,7 +135,7 @@ end
 ---Makes the document and shows it.
 ---@param summary claude-ide.sessions.Summary
 function M.open(summary)
-  local started, request = false, require("claude-ide.ui.attention").ask()
+  local started, request = false, require("claude-ide.ui.guard").ask()
   local export ---@type claude-ide.sessions.Export?
   ---Begins once all of the file is known: of a huge one the end is known first.
   local function begin()

@@ -168,13 +168,13 @@ end
 
 ---Lets the user choose a session, then what to do with it.
 ---@param options? claude-ide.sessions.CatalogueOptions
----@param request? claude-ide.ui.attention.Asked of the user, who asked a while ago; default: now
+---@param request? claude-ide.ui.guard.Request of the user, who asked a while ago; default: now
 function M.open(options, request)
-  local chosen, attention = options or {}, require("claude-ide.ui.attention")
-  local asked = request or attention.ask()
+  local chosen, guard = options or {}, require("claude-ide.ui.guard")
+  local asked = request or guard.ask()
   require("claude-ide.sessions.catalogue").load(chosen, function(items, err)
     -- What is typed by now is meant for something else.
-    attention.when_asked("sessions", "The list of sessions", function()
+    guard.when_asked("sessions", "The list of sessions", function()
       show_or_say(items, err, chosen)
     end, asked)
   end)
@@ -186,7 +186,7 @@ end
 function M.run_by_name(name, words)
   local text = table.concat(words, " ")
   local catalogue, actions = require("claude-ide.sessions.catalogue"), require("claude-ide.sessions.actions")
-  local request = require("claude-ide.ui.attention").ask()
+  local request = require("claude-ide.ui.guard").ask()
   catalogue.find(text, function(item, err)
     if item then
       return actions.run_in_time(request, name, item)

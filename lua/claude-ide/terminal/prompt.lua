@@ -127,7 +127,7 @@ end
 ---@param buf integer
 ---@return boolean
 function M.is_ready(buf)
-  local typing = require("claude-ide.ui.typing")
+  local typing = require("claude-ide.ui.guard.keys")
   local is_quiet = vim.api.nvim_get_current_buf() ~= buf or typing.quiet_for() > QUIET_MS
   return is_quiet and not is_taking(buf) and looks_empty(buf) == true
 end
@@ -141,7 +141,7 @@ function M.has_draft(buf)
   if empty ~= nil then
     return not empty
   end
-  return require("claude-ide.ui.typing").has_unsent(buf)
+  return require("claude-ide.ui.guard.keys").has_unsent(buf)
 end
 
 ---Whether the CLI's empty or filled prompt is what its screen shows, and no question.
@@ -161,7 +161,7 @@ function M.paste(buf, text)
   if words == "" or channel == 0 then
     return false
   end
-  require("claude-ide.ui.typing").note_paste(buf)
+  require("claude-ide.ui.guard.keys").note_paste(buf)
   note_written(buf)
   return (pcall(vim.api.nvim_chan_send, channel, "\27[200~" .. words .. "\27[201~"))
 end

@@ -116,7 +116,7 @@ end
 ---@param respond claude-ide.Respond
 ---@param show fun()
 function M.when_still(call, respond, show)
-  require("claude-ide.ui.attention").when_still(waiting_id(call.id), function()
+  require("claude-ide.ui.guard").when_still(waiting_id(call.id), function()
     local ok, trace = xpcall(show, traceback)
     if not ok then
       fail(call, respond, trace)
@@ -146,7 +146,7 @@ local function cancel(id)
     return
   end
   running[id] = nil
-  require("claude-ide.ui.attention").forget(waiting_id(id))
+  require("claude-ide.ui.guard").forget(waiting_id(id))
   if entry.tool.cancel then
     local ok, trace = xpcall(entry.tool.cancel, traceback, entry.call)
     if not ok then

@@ -93,15 +93,15 @@ function M.choose(view)
     require("claude-ide.ui.notice").info("No fork of the conversation above the cursor.")
     return
   end
-  local attention = require("claude-ide.ui.attention")
-  local request = attention.ask()
+  local guard = require("claude-ide.ui.guard")
+  local request = guard.ask()
   view.source:messages(branch.siblings, 400, function(messages, err)
     if not messages then
       require("claude-ide.ui.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
       return
     end
     -- What is typed by now is meant for something else.
-    attention.when_asked("branches " .. view.buf, "The branches of a conversation", function()
+    guard.when_asked("branches " .. view.buf, "The branches of a conversation", function()
       ask(view, branch, messages)
     end, request)
   end)

@@ -132,13 +132,13 @@ end
 ---@param source claude-ide.transcript.Source the one it is in
 ---@param tool_id string
 function M.open(source, tool_id)
-  local attention = require("claude-ide.ui.attention")
-  local request = attention.ask()
+  local guard = require("claude-ide.ui.guard")
+  local request = guard.ask()
   local function show(texts, err)
     local notice = require("claude-ide.ui.notice")
     if texts then
       -- What is typed by now is meant for something else.
-      attention.when_asked("edit " .. tool_id, "An edit of a conversation", function()
+      guard.when_asked("edit " .. tool_id, "An edit of a conversation", function()
         M.show(texts)
       end, request)
     elseif err then

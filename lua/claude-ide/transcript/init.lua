@@ -116,10 +116,10 @@ end
 ---@param wanted? claude-ide.transcript.Wanted default: the current session
 ---@param opts? claude-ide.transcript.OpenOpts
 function M.open(wanted, opts)
-  local attention = require("claude-ide.ui.attention")
-  local request = attention.ask()
+  local guard = require("claude-ide.ui.guard")
+  local request = guard.ask()
   require("claude-ide.transcript.source.find").find(wanted or {}, function(source)
-    attention.when_still("transcript " .. source.key, function()
+    guard.when_still("transcript " .. source.key, function()
       show(source, opts or {})
     end, request)
   end)

@@ -22,12 +22,15 @@ M.KEPT_LINES, M.FILLED_LINES = 30000, 20000
 ---@param again fun() runs when they may, if they may not now
 ---@return boolean
 function M.may_change(view, key, again)
-  local mode = require("claude-ide.ui.held")
-  local held = mode.held(view.buf)
-  if view.moving or not held or held == "visual" then
+  local waits = require("claude-ide.ui.guard.waits")
+  local function is_blocked()
+    local range = waits.pending_range(view.buf)
+    return range ~= nil and range ~= "visual"
+  end
+  if view.moving or not is_blocked() then
     return true
   end
-  mode.when_let_go(view.buf, key, again)
+  waits.when_text_may_change(("transcript %d %s"):format(view.buf, key), again, is_blocked)
   return false
 end
 

@@ -248,7 +248,7 @@ function M.jump(view, stop, step, count)
   end
   local from = vim.api.nvim_win_get_cursor(0)
   local spot = view.canvas:spot(from[1])
-  local is_operator = require("claude-ide.ui.held").held(view.buf) == "operator"
+  local is_operator = require("claude-ide.ui.guard.waits").pending_range(view.buf) == "operator"
   vim.cmd("normal! m'")
   view.moving = true
   local ok, err = xpcall(go_by, debug.traceback, view, stop, step, count)

@@ -225,7 +225,7 @@ function M.listen(view, group)
       return
     end
     vim.schedule(function()
-      if not view.closed and not require("claude-ide.ui.held").held(view.buf) then
+      if not view.closed and not require("claude-ide.ui.guard.waits").pending_range(view.buf) then
         after(view, from, forward)
       end
     end)

@@ -156,20 +156,15 @@ KINDS.more = {
     if not id or not at then
       return
     end
-    local attention = require("claude-ide.ui.attention")
-    local request = attention.ask()
+    local guard = require("claude-ide.ui.guard")
+    local request = guard.ask()
     source:messages({ id }, MOST, function(messages, err)
       local block = messages and messages[1] and messages[1].blocks[at]
       if block then
         -- What is typed by now is meant for something else.
-        attention.when_asked(
-          ("text %s %d %d"):format(source.key, id, at),
-          "A text of a conversation",
-          function()
-            show_text(block, target.argument)
-          end,
-          request
-        )
+        guard.when_asked(("text %s %d %d"):format(source.key, id, at), "A text of a conversation", function()
+          show_text(block, target.argument)
+        end, request)
       else
         require("claude-ide.ui.notice").error("This text cannot be read: " .. (err or "it is gone"))
       end

@@ -45,7 +45,7 @@ end
 ---@param canvas claude-ide.transcript.Canvas
 ---@return claude-ide.transcript.SavedAnchor?
 function M.save_anchor(canvas)
-  if require("claude-ide.ui.held").held(canvas.buf) ~= "visual" then
+  if require("claude-ide.ui.guard.waits").pending_range(canvas.buf) ~= "visual" then
     return nil
   end
   local place = vim.fn.getpos("v")

@@ -1,7 +1,7 @@
 -- `vim.ui.select`, but for Neovim's own list, which prints numbered lines and asks for a number: instead of that one a window over
 -- the lower part of the screen, in which all of an item can be read.
 -- Invariants: an answer comes once; whatever takes the focus away answers with none. A list that comes unasked takes no key that was
--- on its way (ui/came.lua).
+-- on its way (ui/guard).
 local M = {}
 
 ---Above what it may be asked for in: diffs, questions, texts.
@@ -44,7 +44,7 @@ local function finish(list, index)
   end
   shown = nil
   local had_focus = vim.api.nvim_get_current_win() == list.win
-  require("claude-ide.ui.came").forget(list.buf)
+  require("claude-ide.ui.guard.window").forget(list.buf)
   require("claude-ide.window").close(list.win)
   if had_focus and vim.api.nvim_win_is_valid(list.from) then
     vim.api.nvim_set_current_win(list.from)
@@ -61,7 +61,7 @@ local function map(list)
   local function on(keys, desc, run)
     for _, lhs in ipairs(keys) do
       vim.keymap.set("n", lhs, function()
-        if require("claude-ide.ui.came").takes_key(list.buf) then
+        if require("claude-ide.ui.guard.window").accepts_key(list.buf) then
           run(lhs)
         end
       end, { buffer = list.buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
@@ -163,7 +163,7 @@ local function open(items, options, on_choice)
   shown = list
   require("claude-ide.ui.menu").set(list.buf, choices)
   if options.is_unasked then
-    require("claude-ide.ui.came").note(list.buf)
+    require("claude-ide.ui.guard.window").opened(list.buf)
   end
   map(list)
 end

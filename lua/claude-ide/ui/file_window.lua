@@ -19,7 +19,7 @@ local IN_PLACE = { oil = true }
 ---for the user's hands before (attention.lua).
 ---@return boolean
 function M.may_focus()
-  return require("claude-ide.ui.attention").may_focus()
+  return require("claude-ide.ui.guard").may_focus()
 end
 
 ---Whether a window can let go of its buffer without a question (E37).

@@ -23,7 +23,7 @@ function M.keep(name, focus)
     return
   end
   kept[name] = focus
-  local typing, user = require("claude-ide.ui.typing"), "focus " .. name
+  local typing, user = require("claude-ide.ui.guard.keys"), "focus " .. name
   local came_from, has_left = vim.api.nvim_get_current_win(), false
   local group = vim.api.nvim_create_augroup("claude-ide.ui." .. user, { clear = true })
   local function enter_again()

@@ -116,7 +116,7 @@ end
 
 ---@param buf integer
 function M.delete(buf)
-  if require("claude-ide.ui.typing").is_function_chosen() then
+  if require("claude-ide.ui.guard.keys").is_function_chosen() then
     -- It may be one that this buffer maps.
     pcall(vim.api.nvim_set_option_value, "modified", false, { buf = buf })
     return vim.schedule(function()

@@ -50,7 +50,7 @@ function M.may_allow()
     return true
   end
   vim.cmd("normal! \6")
-  require("claude-ide.ui.came").note(vim.api.nvim_win_get_buf(win))
+  require("claude-ide.ui.guard.window").opened(vim.api.nvim_win_get_buf(win))
   require("claude-ide.ui.notice").info("There was more to read. It is allowed from its end on.")
   return false
 end

@@ -53,7 +53,7 @@ function M.show(text, title)
   local win = M.open(buf, title, #lines)
   for _, lhs in ipairs({ "q", "<Esc>" }) do
     vim.keymap.set("n", lhs, function()
-      if vim.api.nvim_win_is_valid(win) and require("claude-ide.ui.came").takes_key(buf) then
+      if vim.api.nvim_win_is_valid(win) and require("claude-ide.ui.guard.window").accepts_key(buf) then
         require("claude-ide.window").close(win)
       end
     end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: close this" })
@@ -67,16 +67,16 @@ end
 ---@param words string what waits: "Claude answers"
 function M.show_in_time(text, title, words)
   local id = {}
-  require("claude-ide.ui.attention").when_free(id, title, function(typed)
+  require("claude-ide.ui.guard").when_free(id, title, function(typed)
     local buf = vim.api.nvim_win_get_buf(M.show(text, title))
-    local came = require("claude-ide.ui.came")
+    local window = require("claude-ide.ui.guard.window")
     if typed then
-      came.note(buf)
+      window.opened(buf)
       vim.api.nvim_create_autocmd("BufWipeout", {
         buffer = buf,
         desc = "Claude Code: a text that is closed waits for no key",
         callback = function()
-          came.forget(buf)
+          window.forget(buf)
         end,
       })
     end

@@ -107,7 +107,7 @@ function M.ask(chat, about)
   if #methods == 0 then
     return
   end
-  require("claude-ide.ui.attention").when_free("sign in " .. chat.number, "a question", function()
+  require("claude-ide.ui.guard").when_free("sign in " .. chat.number, "a question", function()
     if chat.closing then
       return -- while somebody typed elsewhere
     end

@@ -2,7 +2,7 @@
 -- Only listens while somebody needs it.
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.ui.typing")
+local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.keys")
 
 ---@type table<string, true> who needs the keys
 local users = {}
@@ -15,14 +15,14 @@ local in_key = false
 local clearing = false
 
 ---What is to happen before Neovim acts on the next key.
----@type claude-ide.ui.BeforeKey[]
+---@type claude-ide.ui.guard.BeforeKey[]
 local before_next = {}
 local chosen = false
 
 ---What Neovim makes of a key that is mapped to a function.
 local CALLS_LUA = "\128\253g"
 
----@alias claude-ide.ui.BeforeKey fun(typed?: string): boolean? true: not this key, the one after it
+---@alias claude-ide.ui.guard.BeforeKey fun(typed?: string): boolean? true: not this key, the one after it
 
 ---Terminals with text that was typed and not yet sent off, by buffer. "left": the user may have turned away from it.
 ---@type table<integer, "typing"|"left">
@@ -209,7 +209,7 @@ function M.pass_on()
 end
 
 ---Calls `callback` at the next key in normal mode, before Neovim acts on it: the key is for the screen as it is then.
----@param callback claude-ide.ui.BeforeKey
+---@param callback claude-ide.ui.guard.BeforeKey
 function M.before_next(callback)
   before_next[#before_next + 1] = callback
 end

@@ -1,59 +1,46 @@
--- When the screen may change under the user's hands: nothing that is typed may go to what opens then.
--- A diff waits until it can be answered (`when_free`). A file or a document waits only for what is over in a moment
--- (`when_still`): in insert mode it opens beside, and leaves the focus where it is.
+-- The input guard: no key acts on what the user has not seen. Windows of ours open by themselves, while they type.
+--
+-- 1. Nothing changes under a command that has begun (`waits`): text not while an operator, a selection or a search waits for it,
+--    buffers and windows not while Neovim locks them.
+-- 2. Something opens (here) when no key was just pressed and no command is begun. What takes the focus waits for normal mode too, or
+--    for a terminal without a line that is typed. A prompt that is written in insert mode counts as free in a pause.
+-- 3. In a window that opened by itself, a key decides (`window`) once the window is drawn, and, if the user may have been typing
+--    when it opened, when the keys have paused. Keys that were queued while the event loop stalled are never meant for it.
+-- 4. After a proposal has closed, keys that decide do nothing for a moment where the user lands (`closing`).
+--
+-- What the user asked for with their last key opens at once. How long "just" and "a moment" are: `times`. What is typed: `keys`.
 local M = {}
 
----So long after a key the hands count as still.
-local QUIET_MS = 150
+local times = require("claude-ide.ui.guard.times")
 
----After a line was sent to a program in a terminal: its answer may be a question that is typed at next.
-local TERMINAL_QUIET_MS = 300
-
----So long without a key in a prompt that is being written is a pause there; an empty one is one anyway.
-local PROMPT_QUIET_MS = 1000
-
----How soon to look again where no event tells that it is over.
-local LOOK_AGAIN_MS = 50
-
----@class claude-ide.ui.attention.Entry
----@field id any
+---@class claude-ide.ui.guard.Opening
 ---@field show fun(typed: boolean) typed: the user was at the keys a moment ago, and may go on
 ---@field name? string of the file that a diff waits for; nil: no diff, it waits only for what is over in a moment
 ---@field words? string what waits, where it is no diff: "Claude wants to run code"
 
----So long after a key the hands may go on with what they do, whatever comes on the screen.
-local AT_KEYS_MS = 1000
-
----@type claude-ide.ui.attention.Entry[]
-local waiting = {}
+---What waits to be opened, and in which order.
+---@type table<any, claude-ide.ui.guard.Opening>
+local openings = {}
+local order = {} ---@type any[]
 
 ---What the user asked for and what is not there yet. Weak: what came to nothing is not to be told.
----@type table<claude-ide.ui.attention.Asked, true>
+---@type table<claude-ide.ui.guard.Request, true>
 local asked = setmetatable({}, { __mode = "k" })
-
-local group ---@type integer?
-local timer ---@type table? uv_timer_t
-
----@class claude-ide.ui.attention.Busy why the screen may not change now
----@field reason string for the log
----@field again_in? number milliseconds after which to look again; nil: an event will tell
----@field till? string what the user waits for, for the user; nil: it is over in a moment
----@field passing? boolean over in a moment, whatever `till` says
 
 ---What the user is in the middle of, as far as Neovim's state tells; what is typed in a terminal apart.
 ---@param mode { mode: string, blocking: boolean }
----@return claude-ide.ui.attention.Busy?
+---@return claude-ide.ui.guard.Busy?
 local function begun(mode)
   if mode.blocking then
-    return { reason = "Neovim waits for a key", again_in = LOOK_AGAIN_MS }
+    return { reason = "Neovim waits for a key", again_in = times.again }
   elseif require("claude-ide.ui.choose").is_open() then
-    return { reason = "a list is open", again_in = LOOK_AGAIN_MS, till = "when you have chosen" }
+    return { reason = "a list is open", again_in = times.again, till = "when you have chosen" }
   elseif vim.fn.getcmdwintype() ~= "" then
     return { reason = "the command-line window is open", till = "when this window is closed" }
   elseif vim.fn.reg_recording() ~= "" then
     return { reason = "a macro is recorded", till = "when the macro is recorded" }
   elseif vim.fn.reg_executing() ~= "" then
-    return { reason = "a macro runs", again_in = LOOK_AGAIN_MS }
+    return { reason = "a macro runs", again_in = times.again }
   elseif mode.mode:find("^[iR]") then
     return { reason = "mode " .. mode.mode, till = "when you leave insert mode" }
   elseif mode.mode:find("^no") then
@@ -73,13 +60,13 @@ local function until_pause(mode)
     return nil
   end
   local is_empty = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= 1
-  return (is_empty and QUIET_MS or PROMPT_QUIET_MS) - require("claude-ide.ui.typing").quiet_for()
+  return (is_empty and times.quiet or times.prompt_quiet) - require("claude-ide.ui.guard.keys").quiet_for()
 end
 
----@return claude-ide.ui.attention.Busy? nil: the screen may change now, in insert mode once that is left (`leave_prompt`)
+---@return claude-ide.ui.guard.Busy? nil: the screen may change now, in insert mode once that is left (`leave_prompt`)
 function M.busy()
   local mode = vim.api.nvim_get_mode()
-  local keys = require("claude-ide.ui.typing")
+  local keys = require("claude-ide.ui.guard.keys")
   local left_there = until_pause(mode.mode)
   local busy = (not left_there or mode.blocking or vim.fn.reg_recording() ~= "") and begun(mode) or nil
   if busy then
@@ -94,18 +81,18 @@ function M.busy()
     if keys.has_draft(vim.api.nvim_get_current_buf()) then
       return {
         reason = "a line is typed in a terminal",
-        again_in = TERMINAL_QUIET_MS,
+        again_in = times.terminal_quiet,
         till = "when you have sent this line",
       }
     end
-    local left = TERMINAL_QUIET_MS - keys.quiet_for()
+    local left = times.terminal_quiet - keys.quiet_for()
     return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
   end
   -- Neovim is not at its top level, or what a key set off is not over: a plugin may ask for the next key, a script may sleep.
   if vim.fn.state("S") ~= "" or keys.is_within_key() then
-    return { reason = "something runs", again_in = LOOK_AGAIN_MS }
+    return { reason = "something runs", again_in = times.again }
   end
-  local left = QUIET_MS - keys.quiet_for()
+  local left = times.quiet - keys.quiet_for()
   return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
 end
 
@@ -120,24 +107,26 @@ end
 ---Whether the hands may go on with what they did a moment ago. What comes after a line was sent in a terminal is its answer.
 ---@return boolean
 local function is_at_keys()
-  return vim.api.nvim_get_mode().mode ~= "t" and require("claude-ide.ui.typing").quiet_for() < AT_KEYS_MS
+  return vim.api.nvim_get_mode().mode ~= "t"
+    and require("claude-ide.ui.guard.keys").quiet_for() < times.typing
 end
 
 ---Whether this is enough to keep something waiting.
----@param entry claude-ide.ui.attention.Entry
----@param busy? claude-ide.ui.attention.Busy
+---@param entry claude-ide.ui.guard.Opening
+---@param busy? claude-ide.ui.guard.Busy
 ---@return boolean
 local function holds_up(entry, busy)
   return busy ~= nil and (entry.name ~= nil or busy.passing == true or not busy.till)
 end
 
 ---Says which diffs wait, or takes the line away.
----@param busy? claude-ide.ui.attention.Busy
+---@param busy? claude-ide.ui.guard.Busy
 local function hint(busy)
   local names, other = {}, nil ---@type string[], string?
-  for _, entry in ipairs(waiting) do
-    other = other or entry.words
-    names[#names + 1] = not entry.words and entry.name or nil
+  for _, id in ipairs(order) do
+    local opening = openings[id]
+    other = other or opening.words
+    names[#names + 1] = not opening.words and opening.name or nil
   end
   if not busy or not busy.till or (#names == 0 and not other) then
     require("claude-ide.ui.hint").hide()
@@ -150,32 +139,6 @@ local function hint(busy)
   require("claude-ide.ui.hint").show(("Claude proposes %s · opens %s"):format(what, busy.till))
 end
 
-local function stop()
-  if timer then
-    timer:stop()
-    timer:close()
-    timer = nil
-  end
-  if group then
-    vim.api.nvim_del_augroup_by_id(group)
-    group = nil
-  end
-  require("claude-ide.ui.typing").detach("attention")
-  hint(nil)
-end
-
----@param delay number milliseconds
-local function look_in(delay)
-  timer = timer or assert(vim.uv.new_timer())
-  timer:start(
-    math.ceil(delay),
-    0,
-    vim.schedule_wrap(function()
-      M.look()
-    end)
-  )
-end
-
 ---Takes somebody who writes to Claude out of insert mode, for a question to be answered; they go on writing when they come back.
 local function leave_prompt()
   local buf, at_end = vim.api.nvim_get_current_buf(), vim.fn.col(".") >= vim.fn.col("$")
@@ -183,7 +146,7 @@ local function leave_prompt()
   local was_away = false
   -- Not when the buffer is entered: a diff that ends goes back without a word.
   vim.api.nvim_create_autocmd("SafeState", {
-    group = vim.api.nvim_create_augroup("claude-ide.ui.attention.prompt", { clear = true }),
+    group = vim.api.nvim_create_augroup("claude-ide.ui.guard.prompt", { clear = true }),
     desc = "Claude Code: who wrote a prompt goes on writing",
     callback = function()
       if vim.api.nvim_get_current_buf() ~= buf then
@@ -201,77 +164,59 @@ local function leave_prompt()
   })
 end
 
----Whether something that takes the keys comes where a prompt is being written: insert mode is left before.
----@param entries claude-ide.ui.attention.Entry[] that may be shown
----@return boolean
-local function must_leave(entries)
-  return until_pause(vim.api.nvim_get_mode().mode) ~= nil
-    and vim.iter(entries):any(function(entry)
-      return entry.name ~= nil
-    end)
+---@param opening claude-ide.ui.guard.Opening
+---@return boolean insert mode in a prompt is to be left before
+local function must_leave(opening)
+  return opening.name ~= nil and until_pause(vim.api.nvim_get_mode().mode) ~= nil
 end
 
----Shows what waits, if it may be shown now.
-function M.look()
-  if #waiting == 0 then
-    return
-  end
+---@param opening claude-ide.ui.guard.Opening that waits
+---@return claude-ide.ui.guard.Busy?
+local function why_not_now(opening)
   local busy = M.busy()
-  local typed = is_at_keys() -- before `stop` forgets it
-  local ready, rest = {}, {} ---@type claude-ide.ui.attention.Entry[], claude-ide.ui.attention.Entry[]
-  for _, entry in ipairs(waiting) do
-    local list = holds_up(entry, busy) and rest or ready
-    list[#list + 1] = entry
-  end
-  if must_leave(ready) then
-    leave_prompt()
-    return look_in(0)
-  end
-  waiting = rest
-  if #rest == 0 then
-    stop()
-  else
-    hint(busy)
-    if busy and busy.again_in then
-      look_in(math.max(busy.again_in, 10))
-    end
-  end
-  for _, entry in ipairs(ready) do
-    require("claude-ide.safely").wrap("show what waited", entry.show)(typed)
-  end
-end
-
-local function listen()
-  if group then
-    return
-  end
-  require("claude-ide.ui.typing").attach("attention")
-  group = vim.api.nvim_create_augroup("claude-ide.ui.attention", { clear = true })
-  vim.api.nvim_create_autocmd({ "ModeChanged", "CmdwinLeave", "RecordingLeave" }, {
-    group = group,
-    desc = "Claude Code: what opens waits until nobody is typing",
-    callback = function()
-      if not (timer and timer:is_active()) then
-        look_in(0)
-      end
-    end,
-  })
-end
-
----@param entry claude-ide.ui.attention.Entry
-local function show_in_time(entry)
-  local busy = M.busy()
-  if #waiting == 0 and not holds_up(entry, busy) and not must_leave({ entry }) then
-    return entry.show(is_at_keys())
-  end
-  require("claude-ide.log").debug("%s waits: %s", entry.id, busy and busy.reason or "others do")
-  waiting[#waiting + 1] = entry
-  listen()
   hint(busy)
-  local again_in = not holds_up(entry, busy) and 0 or busy and busy.again_in
-  if again_in then
-    look_in(again_in)
+  if holds_up(opening, busy) then
+    return busy
+  elseif must_leave(opening) then
+    leave_prompt()
+    return { reason = "a prompt is left", again_in = 0 }
   end
+end
+
+---@param id any
+local function remove(id)
+  openings[id] = nil
+  order = vim.tbl_filter(function(other)
+    return other ~= id
+  end, order)
+  require("claude-ide.ui.guard.waits").forget(id)
+  if #order == 0 then
+    require("claude-ide.ui.guard.keys").detach("guard")
+    hint(nil)
+  else
+    hint(M.busy())
+  end
+end
+
+---@param id any
+---@param opening claude-ide.ui.guard.Opening
+local function open_in_time(id, opening)
+  local busy = M.busy()
+  if #order == 0 and not holds_up(opening, busy) and not must_leave(opening) then
+    return opening.show(is_at_keys())
+  end
+  require("claude-ide.log").debug("%s waits: %s", id, busy and busy.reason or "others do")
+  M.forget(id)
+  require("claude-ide.ui.guard.keys").attach("guard")
+  openings[id], order[#order + 1] = opening, id
+  hint(busy)
+  require("claude-ide.ui.guard.waits").add(id, function()
+    return why_not_now(opening)
+  end, function()
+    local typed = is_at_keys() -- before `remove` forgets it
+    remove(id)
+    opening.show(typed)
+  end)
 end
 
 ---Calls `show` as soon as the screen may change: at once, or when the user is back in normal mode and still.
@@ -280,16 +225,16 @@ end
 ---@param show fun(typed: boolean) typed: they were at the keys a moment ago, and may go on
 ---@param words? string what waits, where it is no diff
 function M.when_free(id, name, show, words)
-  show_in_time({ id = id, name = name, show = show, words = words })
+  open_in_time(id, { name = name, show = show, words = words })
 end
 
----@class claude-ide.ui.attention.Asked
+---@class claude-ide.ui.guard.Request
 ---@field keys integer how many were pressed when it was asked for
 
 ---To be called when the user asks for something that opens later.
----@return claude-ide.ui.attention.Asked
+---@return claude-ide.ui.guard.Request
 function M.ask()
-  local keys = require("claude-ide.ui.typing")
+  local keys = require("claude-ide.ui.guard.keys")
   keys.attach("asked")
   local request = { keys = keys.count() }
   asked[request] = true
@@ -297,10 +242,10 @@ function M.ask()
 end
 
 ---Whether the user has pressed no key since they asked.
----@param request claude-ide.ui.attention.Asked that is answered by this
+---@param request claude-ide.ui.guard.Request that is answered by this
 ---@return boolean
 local function still_waits(request)
-  local keys = require("claude-ide.ui.typing")
+  local keys = require("claude-ide.ui.guard.keys")
   local pressed = keys.count() ~= request.keys
   asked[request] = nil
   if not next(asked) then
@@ -314,7 +259,7 @@ end
 ---@param id any names the entry for `forget`
 ---@param words string what waits
 ---@param show fun()
----@param request claude-ide.ui.attention.Asked
+---@param request claude-ide.ui.guard.Request
 function M.when_asked(id, words, show, request)
   if still_waits(request) then
     show()
@@ -327,36 +272,26 @@ end
 ---they have gone on to something else meanwhile.
 ---@param id any names the entry for `forget`
 ---@param show fun()
----@param request? claude-ide.ui.attention.Asked
+---@param request? claude-ide.ui.guard.Request
 function M.when_still(id, show, request)
   if request and still_waits(request) then
     show()
   else
-    show_in_time({ id = id, show = show })
+    open_in_time(id, { show = show })
   end
 end
 
 ---@param id any
 ---@return boolean
 function M.is_waiting(id)
-  return vim.iter(waiting):any(function(entry)
-    return entry.id == id
-  end)
+  return openings[id] ~= nil
 end
 
----Takes an entry out again.
+---Takes back what waits.
 ---@param id any
 function M.forget(id)
-  for i, entry in ipairs(waiting) do
-    if entry.id == id then
-      table.remove(waiting, i)
-      break
-    end
-  end
-  if #waiting == 0 then
-    stop()
-  else
-    hint(M.busy())
+  if openings[id] then
+    remove(id)
   end
 end
 

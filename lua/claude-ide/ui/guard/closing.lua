@@ -1,0 +1,156 @@
+-- What keys do when a proposal closes. One that is accepted stays on the screen for a moment, so that the next one of the turn
+-- takes its place: a turn of several edits changes one screen instead of building five. Then, where the user lands, keys that
+-- decide do nothing for a moment: a second `ZQ` would close their file, and Neovim with it.
+-- Invariants: one proposal stays at a time; what the keys were mapped to in the user's buffer is as it was afterwards.
+local M = {}
+
+local times = require("claude-ide.ui.guard.times")
+
+---@type { id: any, timer: uv.uv_timer_t, clear: fun() }?
+local staying
+
+---@return any? id of the proposal that stays
+function M.staying()
+  return staying and staying.id
+end
+
+---Closes the one that stays.
+function M.finish()
+  local ended = staying
+  if ended then
+    staying = nil
+    ended.timer:stop()
+    ended.timer:close()
+    ended.clear()
+  end
+end
+
+---The next one is being made.
+function M.await_next()
+  if staying then
+    staying.timer:start(times.closed_for_next, 0, vim.schedule_wrap(M.finish))
+  end
+end
+
+---Keeps a proposal on the screen until its time is over, or a key is pressed that does not decide.
+---@param id any
+---@param is_deciding fun(typed: string): boolean
+---@param clear fun() takes it off
+function M.stay(id, is_deciding, clear)
+  M.finish()
+  staying = { id = id, timer = assert(vim.uv.new_timer()), clear = clear }
+  staying.timer:start(times.closed, 0, vim.schedule_wrap(M.finish))
+  -- The next key is for the screen that comes after this one, but for one that decides: that is one too many.
+  require("claude-ide.ui.guard.keys").before_next(function(typed)
+    if M.staying() ~= id then
+      return false
+    elseif typed and is_deciding(typed) then
+      return true
+    end
+    M.finish()
+    return false
+  end)
+end
+
+local GROUP = "claude-ide.ui.guard.closing"
+local DESCRIPTION = "Claude Code: a key for a proposal that has closed"
+
+---@class claude-ide.ui.guard.Muted
+---@field buf integer
+---@field timer uv.uv_timer_t
+---@field presses integer how often the time has begun anew
+---@field maps { mode: string, lhs: string, before?: table<string, any> }[]
+
+---@type claude-ide.ui.guard.Muted?
+local muted
+
+---@param mode string
+---@param lhs string
+---@return table<string, any>? mapping of the current buffer, as maparg() gives it
+local function own_mapping(mode, lhs)
+  local found = vim.fn.maparg(lhs, mode, false, true)
+  return found.buffer == 1 and found or nil
+end
+
+---@param map { mode: string, lhs: string, before?: table<string, any> }
+local function put_back(map)
+  local present = own_mapping(map.mode, map.lhs)
+  if not present or present.desc ~= DESCRIPTION then
+    return -- Somebody has mapped it anew.
+  end
+  vim.keymap.del(map.mode, map.lhs, { buffer = true })
+  if map.before then
+    vim.fn.mapset(map.before)
+  end
+end
+
+---Gives the keys their meaning again.
+local function unmute()
+  local left = muted
+  if not left then
+    return
+  end
+  muted = nil
+  left.timer:stop()
+  left.timer:close()
+  pcall(vim.api.nvim_del_augroup_by_name, GROUP)
+  local function put_all_back()
+    if vim.api.nvim_buf_is_valid(left.buf) then
+      vim.api.nvim_buf_call(left.buf, function()
+        vim.iter(left.maps):each(put_back)
+      end)
+    end
+  end
+  if require("claude-ide.ui.guard.keys").is_function_chosen() then
+    vim.schedule(put_all_back)
+  else
+    put_all_back()
+  end
+end
+
+local function wait()
+  if not muted then
+    return
+  end
+  muted.presses = muted.presses + 1
+  local present, presses = muted, muted.presses
+  muted.timer:start(
+    times.closed,
+    0,
+    vim.schedule_wrap(function()
+      -- A key may have come between the timer and this.
+      if muted == present and muted.presses == presses then
+        unmute()
+      end
+    end)
+  )
+end
+
+---Keys do nothing in the current buffer, in which the user has just landed.
+---@param keys string[] that decide
+function M.mute_keys(keys)
+  local buf = vim.api.nvim_get_current_buf()
+  if muted and muted.buf == buf then
+    return wait()
+  end
+  unmute()
+  muted = { buf = buf, timer = assert(vim.uv.new_timer()), presses = 0, maps = {} }
+  for _, mode in ipairs(vim.bo[buf].buftype == "terminal" and { "n", "t" } or { "n" }) do
+    for _, lhs in ipairs(keys) do
+      muted.maps[#muted.maps + 1] = { mode = mode, lhs = lhs, before = own_mapping(mode, lhs) }
+      vim.keymap.set(mode, lhs, wait, { buffer = buf, nowait = true, silent = true, desc = DESCRIPTION })
+    end
+  end
+  vim.api.nvim_create_autocmd({ "WinLeave", "BufLeave" }, {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
+    desc = "Claude Code: elsewhere the keys mean what they mean",
+    callback = function()
+      if muted and vim.api.nvim_get_current_buf() == muted.buf then
+        unmute()
+      end
+    end,
+  })
+  wait()
+end
+
+return M

@@ -1,0 +1,184 @@
+-- Runs what has to wait until the state of the editor allows it: while a command is begun, the text it is for must not change
+-- under it; while Neovim locks buffers or windows, they cannot.
+local M = {}
+
+local times = require("claude-ide.ui.guard.times")
+
+local GROUP = "claude-ide.ui.guard.waits"
+
+---@class claude-ide.ui.guard.Busy why something may not happen now
+---@field reason string for the log
+---@field again_in? number milliseconds after which to look again; nil: an event will tell
+---@field till? string what the user waits for, for the user; nil: it is over in a moment
+---@field passing? boolean over in a moment, whatever `till` says
+
+---@class claude-ide.ui.guard.Waiting
+---@field id any
+---@field run fun()
+---@field blocked fun(): claude-ide.ui.guard.Busy?
+
+local waiting = {} ---@type claude-ide.ui.guard.Waiting[]
+local timer ---@type uv.uv_timer_t?
+local look ---@type fun()
+
+---@param milliseconds number
+local function look_in(milliseconds)
+  timer = timer or assert(vim.uv.new_timer())
+  timer:start(math.ceil(milliseconds), 0, vim.schedule_wrap(look))
+end
+
+local function listen()
+  vim.api.nvim_create_autocmd({ "ModeChanged", "CmdwinLeave", "RecordingLeave", "BufEnter" }, {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
+    desc = "Claude Code: what waits for the end of a command",
+    callback = function()
+      look_in(0)
+    end,
+  })
+end
+
+local function stop()
+  if #waiting == 0 and timer then
+    timer:stop()
+    pcall(vim.api.nvim_del_augroup_by_name, GROUP)
+  end
+end
+
+---Runs what may run now.
+function look()
+  local ready, rest, again_in = {}, {}, math.huge
+  for _, one in ipairs(waiting) do
+    local busy = one.blocked()
+    local list = busy and rest or ready
+    list[#list + 1] = one
+    again_in = math.min(again_in, busy and busy.again_in or math.huge)
+  end
+  waiting = rest
+  if again_in < math.huge then
+    look_in(again_in)
+  end
+  for _, one in ipairs(ready) do
+    require("claude-ide.safely").wrap("do what waited", one.run)()
+  end
+  stop()
+end
+
+---Runs `run` in a later turn of the event loop, as soon as `blocked` returns nil.
+---@param id any the same again takes the place of the first
+---@param blocked fun(): claude-ide.ui.guard.Busy?
+---@param run fun()
+function M.add(id, blocked, run)
+  M.forget(id)
+  waiting[#waiting + 1] = { id = id, blocked = blocked, run = run }
+  if #waiting == 1 then
+    listen()
+  end
+  look_in(0)
+end
+
+---@param id? any nil: any
+---@return boolean
+function M.is_waiting(id)
+  return vim.iter(waiting):any(function(one)
+    return id == nil or one.id == id
+  end)
+end
+
+---@param id any
+function M.forget(id)
+  waiting = vim.tbl_filter(function(one)
+    return one.id ~= id
+  end, waiting)
+  stop()
+end
+
+---Whether the next key acts on a range of a buffer: lines of it must not come or go, since Neovim does not move the beginning
+---of the range along.
+---@param buf integer
+---@return "visual"|"select"|"operator"?
+function M.pending_range(buf)
+  if vim.api.nvim_get_current_buf() ~= buf then
+    return nil
+  end
+  local mode = vim.api.nvim_get_mode().mode
+  if vim.fn.getcmdtype():find("^[/?]") then
+    -- What is typed may be where an operator or a selection goes to. The count of a selection's words is what tells of one.
+    return (vim.fn.state("o") ~= "" or vim.fn.wordcount().visual_words ~= nil) and "operator" or nil
+  end
+  return mode:find("^no") and "operator"
+    or mode:find("^[vV\22]") and "visual"
+    or mode:find("^[sS\19]") and "select"
+    or nil
+end
+
+---Whether text that changes now would change under a command: an operator waits for its motion, the next key replaces a
+---selection, a search is typed that an operator or a selection goes to (`d/…`), or the command-line window is open.
+---@return boolean
+function M.is_command_pending()
+  local mode = vim.api.nvim_get_mode().mode
+  if mode:find("^no") or mode:find("^[sS\19]") or vim.fn.getcmdwintype() ~= "" then
+    return true
+  end
+  -- Whether a search is for a selection cannot be told from the mode since 0.11.
+  return vim.fn.getcmdtype():find("^[/?]") ~= nil or mode:find("^c") ~= nil and vim.fn.state("o") ~= ""
+end
+
+---Runs `run` as soon as no command is pending, in a later turn of the event loop.
+---@param id any
+---@param run fun()
+---@param is_blocked? fun(): boolean default: `is_command_pending`
+function M.when_text_may_change(id, run, is_blocked)
+  local blocked = is_blocked or M.is_command_pending
+  M.add(id, function()
+    return blocked() and { reason = "a command is pending" } or nil
+  end, run)
+end
+
+---A buffer that does not exist.
+local NO_BUFFER = 2147483647
+
+---Whether buffers may not change now: an expression of a mapping waits for a key.
+---@return boolean
+local function buffers_are_locked()
+  local _, err = pcall(vim.api.nvim_buf_delete, NO_BUFFER, {})
+  return tostring(err):find("E565") ~= nil
+end
+
+---Whether windows have to stay as they are: beside the command-line window, or where not even buffers may change.
+---@return boolean
+function M.windows_are_locked()
+  return vim.fn.getcmdwintype() ~= "" or buffers_are_locked()
+end
+
+---@return string? why no window can be opened now, for the user; nil: one can
+function M.why_locked()
+  if vim.fn.getcmdwintype() ~= "" then
+    return "Close the command-line window first."
+  end
+  return buffers_are_locked() and "No window can be opened now." or nil
+end
+
+---@param is_locked fun(): boolean
+---@param run fun()
+local function when_unlocked(is_locked, run)
+  if not is_locked() then
+    return run()
+  end
+  M.add({}, function()
+    return is_locked() and { reason = "Neovim locks windows", again_in = times.again } or nil
+  end, run)
+end
+
+---Runs `run` as soon as buffers may change: at once, but for where an expression of a mapping waits for a key.
+---@param run fun()
+function M.when_buffers_may_change(run)
+  when_unlocked(buffers_are_locked, run)
+end
+
+---Runs `run` as soon as windows may change.
+---@param run fun()
+function M.when_windows_may_change(run)
+  when_unlocked(M.windows_are_locked, run)
+end
+
+return M
