@@ -2,7 +2,6 @@
 
 import pytest
 from changeset_steps import Changesets
-from chat_steps import keys_count
 
 from harness.fake_cli import FakeCli
 
@@ -47,28 +46,6 @@ def test_what_is_accepted_is_written_and_undone_byte_for_byte(sets):
     sets.wait_clean()
     assert all(result["ok"] for result in sets.undo())
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
-
-
-@pytest.mark.every_nvim
-@pytest.mark.parametrize("keys", ["ZZ", "ZQ", "gA"])
-def test_what_somebody_goes_on_typing_decides_nothing_that_came_meanwhile(sets, keys):
-    sets = sets()
-    nvim = sets.nvim
-    nvim.lua("require('claude-ide.ui.guard.times').unread = 1e9")
-    nvim.keys("i")
-    nvim.wait("vim.fn.mode() == 'i'")
-    sets.propose(RENAME)
-    nvim.wait_screen("opens when you leave insert mode")
-    nvim.keys("<Esc>")
-    nvim.wait_kind("proposal")
-    nvim.keys(keys)
-    nvim.keys(":let g:typed = 1<CR>")
-    nvim.wait("vim.g.typed == 1")
-    assert nvim.lua("return #require('claude-ide.changeset').pending()") == 1
-    keys_count(nvim)
-    nvim.keys(keys)
-    assert sets.answer()["outcome"] == ("rejected" if keys == "ZQ" else "accepted")
-    sets.wait_clean()
 
 
 @pytest.mark.every_nvim

@@ -35,21 +35,6 @@ def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
     assert chat(nvim, "return chat.mode") == "default"
 
 
-def a_key_that_was_on_its_way_decides_nothing(nvim):
-    nvim.lua("require('claude-ide.ui.guard.times').unread = 1e9")
-    say(nvim, call("Bash", command="echo made > way.txt", description="Makes a file"))
-    nvim.wait_screen("echo made > way.txt")
-    nvim.wait_kind("question")
-    nvim.keys("y")
-    nvim.keys(":let g:typed = 1<CR>")
-    nvim.wait("vim.g.typed == 1", what="the keys to be read")
-    assert nvim.lua("return require('claude-ide.decisions').count('permission')") == 1
-    wait_asked(nvim, "echo made > way.txt")
-    nvim.keys("y")
-    all_is_over(nvim)
-    assert nvim.lua("return vim.fn.filereadable('way.txt')") == 1
-
-
 def a_command_is_allowed_once(nvim):
     say(nvim, call("Bash", command="echo made > once.txt", description="Makes a file once"))
     wait_asked(nvim, "echo made > once.txt")
@@ -166,7 +151,6 @@ def test_what_an_agent_asks_is_answered_in_every_way(begin_chat, mock_api):
     wait_idle(nvim)
     a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api)
     wait_idle(nvim)
-    a_key_that_was_on_its_way_decides_nothing(nvim)
     a_command_is_allowed_once(nvim)
     a_command_is_denied_with_a_word_that_the_model_hears(nvim, mock_api)
     a_plain_no_ends_the_turn(nvim, mock_api)

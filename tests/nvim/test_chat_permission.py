@@ -344,67 +344,11 @@ def test_a_question_takes_nothing_from_who_types_elsewhere(background):
     wait_asked(nvim, "make the early one")
 
 
-TYPE = """
-local times, window = require("claude-ide.ui.guard.times"), require("claude-ide.ui.guard.window")
-times.unread, times.gap, times.stall = 600, 300, 1e9
-local now = 0
-window.now = function() return now end
-window.opened(vim.api.nvim_get_current_buf())
-function _G.at(ms) now = ms end
-"""
-
-
-def type_at(nvim, ms, keys):
-    nvim.lua("at(...)", ms)
-    nvim.keys(f"{keys}:let g:read = {ms}<CR>")
-    nvim.wait(f"vim.g.read == {ms}", what="the keys to be read")
-
-
 def waits(nvim, kind):
     return nvim.lua("return require('claude-ide.decisions').count(...)", kind) == 1
 
 
 PLAN = {"tool_name": "ExitPlanMode", "input": {"plan": "make it\nwell"}}
-
-
-@pytest.mark.every_nvim
-@pytest.mark.parametrize(("kind", "key", "ask"), [("permission", "y", {}), ("plan", "<CR>", PLAN)])
-def test_what_somebody_goes_on_typing_decides_nothing(asked, kind, key, ask):
-    """The window comes in a pause of the hands; the eyes are not there yet."""
-    nvim = asked(**ask)
-    nvim.lua(TYPE)
-    for ms in (100, 350, 590, 700, 900):
-        type_at(nvim, ms, key)
-        assert waits(nvim, kind), f"after {ms} ms, {key} was typed without looking"
-    nvim.lua("at(1300)")
-    nvim.keys(key)
-    assert answer(nvim)["behavior"] == "allow"
-
-
-STAND_STILL = """
-local times = require("claude-ide.ui.guard.times")
-times.unread, times.gap = 600, 300
-require("claude-ide.ui.guard.window").opened(vim.api.nvim_get_current_buf())
-vim.fn.writefile({}, "still")
-local since = vim.uv.hrtime()
-repeat vim.uv.sleep(5) until vim.uv.fs_stat("typed") and vim.uv.hrtime() - since > 700e6
-"""
-
-
-@pytest.mark.every_nvim
-@pytest.mark.parametrize(("kind", "key", "ask"), [("permission", "y", {}), ("plan", "<CR>", PLAN)])
-def test_what_is_typed_while_neovim_stands_still_decides_nothing(asked, kind, key, ask):
-    """Nobody has seen what came before that, however long ago it was."""
-    nvim = asked(**ask)
-    nvim.notify(STAND_STILL)
-    nvim.terminal.wait(lambda: (nvim.project / "still").exists(), what="Neovim to stand still")
-    nvim.keys(f"{key}:let g:read = 1<CR>")
-    (nvim.project / "typed").touch()
-    nvim.wait("vim.g.read == 1", what="the keys to be read")
-    assert waits(nvim, kind)
-    keys_count(nvim)
-    nvim.keys(key)
-    assert answer(nvim)["behavior"] == "allow"
 
 
 @pytest.mark.parametrize("end", ["edit", "edit!", "bdelete", "bwipeout!", "quit"])

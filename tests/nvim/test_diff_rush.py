@@ -4,9 +4,8 @@ import random
 import time
 
 import pytest
-from chat_steps import keys_count
 from diff_steps import Diffs
-from held_timers import hold_timers, let_timers_go, pass_clock
+from held_timers import hold_timers, let_timers_go
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -17,18 +16,6 @@ FILES = {"a.txt": OLD, "b.txt": OLD, "c.txt": OLD}
 @pytest.fixture
 def diffs(start_nvim):
     return Diffs(start_nvim(files=FILES, args=["a.txt"]))
-
-
-def accepts_once_keys_count(diffs, number, keys):
-    """Typed as long as nobody can have seen the diff they decide nothing, and then they do."""
-    nvim = diffs.nvim
-    nvim.keys(keys)
-    nvim.keys(":let g:typed = 1<CR>")
-    nvim.wait("vim.g.typed == 1")
-    assert nvim.lua("return require('claude-ide.diff').count()") == 1
-    keys_count(nvim)
-    nvim.keys(keys)
-    assert diffs.answer(number)["outcome"] == "saved"
 
 
 def press(nvim, keys, pause):
@@ -54,43 +41,6 @@ def test_a_key_for_a_diff_that_was_just_decided_is_no_error(start_nvim):
         assert nvim.lua("return vim.v.errmsg") == "" and nvim.mode() == "n"
         assert nvim.lines() == ["one", "two"]
         nvim.wait("vim.fn.maparg('ZZ', 'n') == ''", what="the keys to be the user's again")
-
-
-@pytest.mark.every_nvim
-@pytest.mark.parametrize("keys", [":w<CR>", "ZZ", "gA"])
-def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_meanwhile(diffs, keys):
-    """`<Esc>`, and then `:w`: the diff comes between, and was not meant."""
-    nvim = diffs.nvim
-    nvim.lua("require('claude-ide.ui.guard.times').unread = 1e9")
-    nvim.keys("i")
-    nvim.wait("vim.fn.mode() == 'i'")
-    diffs.propose(1, "b.txt", "B\n")
-    nvim.wait_screen("opens when you leave insert mode")
-    nvim.keys("<Esc>")
-    nvim.wait_kind("proposal")
-    accepts_once_keys_count(diffs, 1, keys)
-
-
-@pytest.mark.every_nvim
-@pytest.mark.parametrize("keys", [":w<CR>", "ZZ"])
-@pytest.mark.parametrize("place", ["current", "float"])
-def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_forward_meanwhile(start_nvim, place, keys):
-    """The one before it was ended by others, while the user wrote elsewhere."""
-    diffs = Diffs(start_nvim(files=FILES, args=["a.txt"], opts={"diff": {"open_in": place}}))
-    nvim = diffs.nvim
-    diffs.open(1, "b.txt", "B\n")
-    diffs.propose(2, "c.txt", "C\n", client=2)
-    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against", what="the second one to be ready")
-    nvim.cmd("tabnew")
-    nvim.lua("require('claude-ide.ui.guard.times').unread = 1e9")
-    nvim.keys("i")
-    nvim.wait("vim.fn.mode() == 'i'")
-    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
-    nvim.wait_screen("opens when you leave insert mode")
-    pass_clock(nvim, 5000)  # it was no decision of a moment ago
-    nvim.keys("<Esc>")
-    nvim.wait_kind("proposal")
-    accepts_once_keys_count(diffs, 2, keys)
 
 
 def test_a_key_after_the_decision_is_for_the_screen_below(diffs):
@@ -212,19 +162,6 @@ vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffClosed", callback = f
   decided_at[event.data.id] = vim.uv.now()
 end })
 """
-# Keys that come at the very moment a diff is drawn, as from hands that still are at the one before.
-PRESS_WHEN_DRAWN = """
-vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("press when drawn"), {
-  on_win = function(_, _, buf)
-    local mark = vim.b[buf].claude_ide or {}
-    if mark.kind == "proposal" and mark.id == 2 and not pressed and vim.api.nvim_get_current_buf() == buf then
-      pressed = true
-      vim.api.nvim_input("ZZ")
-    end
-    return false
-  end,
-})
-"""
 # Where `ZZ` and `ZQ` would hit the user's own window: how long after the last one, or after a diff was decided.
 HITS = """
 _G.hits = {}
@@ -249,33 +186,6 @@ for id, at in pairs(decided_at) do
 end
 return found
 """
-
-
-@pytest.mark.every_nvim
-def test_a_diff_takes_no_key_that_was_on_its_way_when_it_came(diffs):
-    nvim = diffs.nvim
-    nvim.lua(PRESS_WHEN_DRAWN)
-    diffs.open(1, "a.txt", "A\n")
-    diffs.propose(2, "b.txt", "B\n")
-    nvim.wait(lambda: diffs.traces()["tabs"] == 3)
-    # The clock stands still: however slow the machine is, no time passes before the keys are read.
-    nvim.lua(
-        """
-        local window = require("claude-ide.ui.guard.window")
-        local now = window.now
-        stopped = now()
-        window.now = function() return stopped or now() end
-        """
-    )
-    nvim.keys("ZZ")
-    nvim.wait("pressed")
-    nvim.keys(":let g:done = 1<CR>")
-    nvim.wait("vim.g.done == 1", what="the keys to be done with")
-    assert diffs.outcomes(1) == ["saved"] and diffs.outcomes(2) == []
-    nvim.lua("stopped = nil")
-    nvim.wait("require('claude-ide.diff').list()[1].seen")
-    nvim.keys("ZZ")
-    assert diffs.answer(2)["outcome"] == "saved"
 
 
 STAND_STILL_WHEN_DRAWN = """

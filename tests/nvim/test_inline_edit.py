@@ -187,18 +187,6 @@ def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(ed
     nvim.wait(lambda: lines(nvim) == ["one", "TWO", "three", "four", "ive"], what="the proposal to be accepted")
 
 
-@pytest.mark.parametrize("keys", ["q", "<Esc>"])
-def test_what_somebody_goes_on_typing_closes_no_answer_that_came_meanwhile(edit, model, keys):
-    nvim = answered_under_the_hands(edit, model, Reply("I would rather **not**."))
-    nvim.wait("#vim.api.nvim_list_wins() == 2", what="the answer")
-    nvim.keys(f"{keys}:let g:typed = 1<CR>")
-    nvim.wait("vim.g.typed == 1")
-    nvim.wait_screen("I would rather")
-    keys_count(nvim)
-    nvim.keys(keys)
-    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the answer to be closed")
-
-
 def test_an_answer_waits_until_the_user_has_written(edit, model):
     held = Held(model, Reply("I would rather **not**."))
     nvim = edit("2Claude edit louder")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from chat_steps import keys_count
 from kernel_steps import ENVIRONMENT, LOOK
 
 from harness import PATIENCE
@@ -204,32 +203,6 @@ def test_the_question_before_a_cell_is_in_the_language_of_the_notebook(start):
     agent.start_call("run_cell", path="a.ipynb", index=5)
     nvim.wait_screen("Claude wants to run this (a.ipynb)")
     assert nvim.lua("return vim.bo.syntax") == "r"
-
-
-ASK_WHILE_IT_IS_READ = """
-require("claude-ide.notebook.document").wanted = function(_, done) go_on = function() done({ language = "r" }) end end
-require("claude-ide.ui.guard.times").unread = 1e9
-local kernel, run = { name = "R", notebook = "/a.ipynb" }, { code = "one" }
-require("claude-ide.notebook.confirm").ask(kernel, run, function(may) may_run = may end)
-"""
-
-
-@pytest.mark.every_nvim
-def test_the_question_before_a_cell_comes_when_nobody_types_and_takes_no_key_that_was_on_its_way(start_nvim):
-    nvim = start_nvim()
-    nvim.lua(ASK_WHILE_IT_IS_READ)
-    nvim.keys("ihello")
-    nvim.wait(lambda: nvim.lines() == ["hello"], what="what is typed")
-    nvim.lua("go_on()")
-    nvim.wait_screen("opens when you leave insert mode")
-    nvim.keys("<Esc>")
-    nvim.wait_kind("code")
-    nvim.keys("ZZ:let g:typed = 1<CR>")
-    nvim.wait("vim.g.typed == 1", what="the keys to be read")
-    assert nvim.lua("return may_run == nil")
-    keys_count(nvim)
-    nvim.keys("ZZ")
-    nvim.wait("may_run == true", what="the answer")
 
 
 BROKEN = '{\n "cells": [,\n "nbformat": 4\n}'

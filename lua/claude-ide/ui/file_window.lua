@@ -16,7 +16,7 @@ local START_SCREENS = {
 local IN_PLACE = { oil = true }
 
 ---Whether the focus may move without a key going where it was not meant to. What comes without having been asked for waits
----for the user's hands before (attention.lua).
+---for the user's hands before (ui/guard).
 ---@return boolean
 function M.may_focus()
   return require("claude-ide.ui.guard").may_focus()

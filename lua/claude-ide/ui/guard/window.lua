@@ -33,8 +33,9 @@ local function settled_at(window)
   return math.max(opened, (window.key_at or -math.huge) + (typing and times.gap or times.look))
 end
 
----Looks whether the event loop has stalled: then what came on the screen just before was seen by nobody.
-local function look()
+---Whether the event loop has stalled since the last look: then what opened just before was seen by nobody. Goes on by itself while
+---that matters, and is called before a key is judged, which may have been queued during a stall.
+function M.check_stall()
   local turned = vim.uv.hrtime() / 1e6
   local stalled = timer and timer:is_active() and turned - turned_at or 0
   turned_at = turned
@@ -57,10 +58,11 @@ local function look()
 end
 
 local function watch_stalls()
+  M.check_stall()
   timer = timer or assert(vim.uv.new_timer())
   if not timer:is_active() then
     turned_at = vim.uv.hrtime() / 1e6
-    timer:start(times.stall_check, times.stall_check, look)
+    timer:start(times.stall_check, times.stall_check, M.check_stall)
   end
 end
 
@@ -68,10 +70,12 @@ end
 local function note_drawn(_, _, buf)
   local window = windows[buf]
   if window and not window.at then
-    look()
+    M.check_stall()
     window.at = M.now()
     if not window.unread and window.at - decided_at < times.next then
       window.unread = "decision"
+    end
+    if window.unread then
       watch_stalls()
     end
   end
@@ -105,7 +109,7 @@ function note_key(_, typed)
   if not window or window.unread ~= "typing" or typed == "" then
     return
   end
-  look()
+  M.check_stall()
   local now = M.now()
   if now >= settled_at(window) then
     window.unread = nil
@@ -173,8 +177,8 @@ end
 
 ---A proposal was decided on: the next keys may still be for that one.
 function M.decided()
-  decided_at = M.now()
   watch_stalls()
+  decided_at = M.now()
 end
 
 ---Whether the user can have seen a proposal, so that it may be decided without being named.
@@ -211,7 +215,7 @@ function M.accepts_key(buf)
   if not window then
     return true
   end
-  look()
+  M.check_stall()
   local accepts = not M.is_typed_ahead(buf) and (not window.is_proposal or M.is_seen(buf))
   if not accepts and window.unread ~= "typing" then
     window.key_at = M.now()

@@ -1,0 +1,252 @@
+"""The input guard (`lua/claude-ide/ui/guard`): nothing opens under a command that is begun, and no key acts on what was not seen."""
+
+import random
+
+import pytest
+from changeset_steps import Changesets
+from chat_steps import keys_count
+from diff_steps import Diffs
+from held_timers import pass_clock
+
+pytestmark = pytest.mark.dealt
+
+FILES = {"a.txt": "".join(f"line {i}\n" for i in range(1, 21)), "b.txt": "b\n", "c.txt": "c\n"}
+
+
+# ── the rule, told at random ──
+
+STORY = """
+local times, window = require("claude-ide.ui.guard.times"), require("claude-ide.ui.guard.window")
+local buf, clock = vim.api.nvim_get_current_buf(), vim.uv.hrtime
+at = at or 0
+vim.uv.hrtime = function() return at * 1e6 end
+local function pass(ms)
+  window.check_stall()
+  for _ = 1, ms / 50 do
+    at = at + 50
+    window.check_stall()
+  end
+end
+local decided
+local takes = { opened = window.accepts_key, proposal = window.proposal_accepts_key }
+local events = {
+  opened = function() window.opened(buf) end,
+  proposal = function() window.proposal_opens(buf) end,
+  typing = function() window.proposal_opened_while_typing({ buf }) end,
+  draw = function() vim.cmd("redraw!") end,
+  decide = window.decided,
+  pass = pass,
+  stall = function(ms) at = at + ms end,
+}
+local kind, story = ...
+local results = {}
+vim.keymap.set("n", "K", function() decided = takes[kind](buf) end, { buffer = buf })
+pass(2000) -- since the story before
+for _, event in ipairs(story) do
+  local name, argument = unpack(event)
+  if name == "key" then
+    decided = false
+    vim.api.nvim_feedkeys(argument, "xt", false)
+    results[#results + 1] = decided
+  else
+    events[name](argument)
+  end
+end
+window.forget(buf)
+vim.uv.hrtime = clock
+return results
+"""
+
+
+class Rule:
+    """The rule as `doc/dev/edits.md` has it, for one window."""
+
+    def __init__(self, kind):
+        self.kind, self.now, self.decided_at = kind, 0, -1e9
+        self.unread, self.at, self.key_at = None, None, -1e9
+
+    def settled_at(self):
+        after, gap = (600, 300) if self.unread == "typing" else (250, 250)
+        return max(self.at + after, self.key_at + gap)
+
+    def opened(self, _):
+        self.unread, self.at, self.key_at = "typing", self.now, -1e9
+
+    def proposal(self, _):
+        is_unread = self.unread == "typing" and (self.at is None or self.now < self.settled_at())
+        self.unread, self.at, self.key_at = "typing" if is_unread else None, None, -1e9
+
+    def typing(self, _):
+        if self.now - self.decided_at >= 1000:
+            self.unread, self.at, self.key_at = "typing", self.at and self.now, -1e9
+
+    def draw(self, _):
+        if self.at is None:
+            self.at = self.now
+            if not self.unread and self.now - self.decided_at < 600:
+                self.unread = "decision"
+
+    def decide(self, _):
+        self.decided_at = self.now
+
+    def stall(self, ms):
+        began = self.now
+        self.now += ms
+        if began - self.decided_at < 600:
+            self.decided_at += ms
+        if self.unread and self.at is not None and began < self.settled_at():
+            self.at = self.now
+
+    def pass_(self, ms):
+        self.now += ms
+
+    def key(self, key):
+        is_drawn = self.at is not None
+        is_settled = is_drawn and self.now >= self.settled_at()
+        if self.unread == "typing" or (self.unread == "decision" and key == "K"):
+            if is_settled:
+                self.unread = None
+            else:
+                self.key_at = self.now
+        return key == "K" and is_drawn and self.unread is None
+
+
+@pytest.mark.parametrize("kind", ["opened", "proposal"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_key_decides_as_the_rule_says_however_keys_stalls_and_windows_follow_one_another(start_nvim, kind, seed):
+    rng = random.Random(seed)
+    nvim = start_nvim(files=FILES, args=["a.txt"])
+    for _ in range(100):
+        story = [[kind, 0]]
+        if kind == "proposal":
+            story = [*rng.choice([[], [["decide", 0], ["pass", rng.choice([50, 700])]]]), *story, ["draw", 0]]
+            story += rng.choice([[], [["typing", 0]]])
+        for _ in range(12):
+            name = rng.choice(["key", "key", "key", "pass", "pass", "stall", "again"])
+            if name == "again":
+                story += [[kind, 0], ["draw", 0]] if rng.random() < 0.3 else [["decide", 0]]
+            else:
+                ms = rng.choice([50, 100, 150, 300, 600])
+                story.append([name, rng.choice("jK") if name == "key" else max(ms, 250) if name == "stall" else ms])
+        rule = Rule(kind)
+        expected = []
+        for name, argument in story:
+            told = getattr(rule, "pass_" if name == "pass" else name)(argument)
+            if name == "key":
+                expected.append(told)
+        assert nvim.lua(STORY, kind, story) == expected, repr(story)
+
+
+# ── every window that opens unprompted holds to it ──
+
+SOURCE = """
+answers = {}
+function source()
+  return require("claude-ide.decisions").source({
+    name = "Claude", writes = "agent", tell = function() end, cannot_hear = function() end,
+    answer = function(_, answer) answers[#answers + 1] = answer and answer.outcome or "none" end,
+  })
+end
+"""
+PANEL = """
+require("claude-ide.chat.panel").open({
+  decision = { id = 1000, state = "pending", request = {}, source = source() },
+  text = function()
+    local run = function() answers[#answers + 1] = "y" end
+    return { title = "Ask", lines = { { "make it" } }, actions = { { keys = { "y" }, desc = "yes", run = run } } }
+  end,
+})
+"""
+PLAN = """
+local asker = source()
+require("claude-ide.chat.plan").ask({ ask = { tool_name = "ExitPlanMode", input = { plan = "make it" } }, chat = { asker = asker } })
+"""
+CODE = """
+require("claude-ide.notebook.document").wanted = function(_, done) done({ language = "r" }) end
+local kernel, run = { name = "R", notebook = "/a.ipynb" }, { code = "one" }
+require("claude-ide.notebook.confirm").ask(kernel, run, function(may) answers[#answers + 1] = tostring(may) end)
+"""
+FLOAT = """
+require("claude-ide.ui.text_float").show_in_time("words", "Claude", "Claude answers")
+vim.api.nvim_create_autocmd("WinClosed", { callback = function() answers[#answers + 1] = "closed" end })
+"""
+LIST = """
+require("claude-ide.ui.guard").when_free("list", "a list", function()
+  local options = { prompt = "Which", is_unasked = true }
+  require("claude-ide.ui.choose").select({ "one", "two" }, options, function(item) answers[#answers + 1] = item end)
+end, "A list")
+"""
+RENAME = """{ changes = { [uri("b.txt")] = { edit(0, 0, 0, 1, "B") }, [uri("c.txt")] = { edit(0, 0, 0, 1, "C") } } }"""
+
+
+def diff(nvim):
+    Diffs(nvim).propose(1, "b.txt", "B\n")
+    return "vim.tbl_map(function(answer) return answer[1].outcome end, answers)"
+
+
+def later_diff(nvim):
+    """One that comes forward, as the one before it is ended by others while the user writes elsewhere."""
+    diffs = Diffs(nvim)
+    nvim.keys("<Esc>")
+    diffs.open(1, "b.txt", "B\n")
+    diffs.propose(2, "c.txt", "C\n", client=2)
+    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against", what="the second one to be ready")
+    nvim.cmd("tabnew")
+    nvim.keys("i")
+    nvim.wait("vim.fn.mode() == 'i'")
+    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
+    pass_clock(nvim, 5000)  # it was no decision of a moment ago
+    return "answers[2] and { answers[2][1].outcome } or {}"
+
+
+def changeset(nvim):
+    Changesets(nvim).propose(RENAME)
+    return "vim.tbl_map(function(answer) return answer.outcome end, answers)"
+
+
+def other(code):
+    def open(nvim):
+        nvim.lua(SOURCE)
+        nvim.lua(code)
+        return "answers"
+
+    return open
+
+
+CURRENT, IN_FLOAT = ({"diff": {"open_in": place}} for place in ("current", "float"))
+WINDOWS = {
+    "a diff, written": (diff, ":w<CR>", "saved", {}),
+    "a diff": (diff, "ZZ", "saved", {}),
+    "a diff, its other key": (diff, "gA", "saved", {}),
+    "the next diff, here": (later_diff, "ZZ", "saved", CURRENT),
+    "the next diff, written": (later_diff, ":w<CR>", "saved", IN_FLOAT),
+    "a changeset": (changeset, "ZZ", "accepted", {}),
+    "a changeset, rejected": (changeset, "ZQ", "rejected", {}),
+    "a question": (other(PANEL), "y", "y", {}),
+    "a plan": (other(PLAN), "<CR>", "accepted", {}),
+    "code to be run": (other(CODE), "ZZ", "true", {}),
+    "an answer": (other(FLOAT), "q", "closed", {}),
+    "an answer, its other key": (other(FLOAT), "<Esc>", "closed", {}),
+    "a list": (other(LIST), "<CR>", "one", {}),
+}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(("show", "keys", "outcome", "opts"), WINDOWS.values(), ids=WINDOWS)
+def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(start_nvim, show, keys, outcome, opts):
+    """`<Esc>`, and then `:w`: the window opens between, and was not meant."""
+    nvim = start_nvim(files=FILES, args=["a.txt"], opts=opts)
+    nvim.lua("require('claude-ide').connect() require('claude-ide.ui.guard.times').unread = 1e9")
+    nvim.keys("ihello")
+    nvim.wait("vim.fn.mode() == 'i'")
+    answers = show(nvim)
+    nvim.wait_screen("opens when you leave insert mode")
+    before = nvim.lua("return vim.fn.bufnr()")
+    nvim.keys("<Esc>")
+    nvim.wait(lambda: nvim.lua("return vim.fn.bufnr()") != before, what="the focus in the window")
+    nvim.keys(f"{keys}:let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert nvim.lua(f"return {answers}") in ([], {})
+    keys_count(nvim)
+    nvim.keys(keys)
+    nvim.wait(lambda: nvim.lua(f"return {answers}") == [outcome], what="the answer")
