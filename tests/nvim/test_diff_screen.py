@@ -121,118 +121,10 @@ def test_other_diff_views_are_left_alone(diffs):
     """) == [True, True]
 
 
-BUSY = {
-    "insert": ("ihello", "vim.api.nvim_get_mode().mode == 'i'", "<Esc>"),
-    "replace": ("Rhello", "vim.api.nvim_get_mode().mode == 'R'", "<Esc>"),
-    "the command line": (":echo 'hello", 'vim.fn.getcmdline() == "echo \'hello"', "<C-c>"),
-    "a search": ("/hello", "vim.fn.getcmdline() == 'hello'", "<C-c>"),
-    "visual": ("v", "vim.api.nvim_get_mode().mode == 'v'", "<Esc>"),
-    "an operator": ("d", "vim.api.nvim_get_mode().mode == 'no'", "<Esc>"),
-    "one command out of insert": ("i<C-o>", "vim.api.nvim_get_mode().mode == 'niI'", "<Esc><Esc>"),
-    "recording a macro": ("qq", "vim.fn.reg_recording() == 'q'", "q"),
-    "select": ("gh", "vim.api.nvim_get_mode().mode == 's'", "<Esc>"),
-    "a block": ("<C-v>j", "vim.api.nvim_get_mode().mode == '\\22'", "<Esc>"),
-    "virtual replace": ("gR", "vim.api.nvim_get_mode().mode == 'Rv'", "<Esc>"),
-    "a menu of completions": ("o<C-x><C-f>", "vim.fn.pumvisible() == 1", "<C-e><Esc>"),
-    "a register for insert mode": ("i<C-r>=1", "vim.fn.getcmdline() == '1'", "<CR><Esc>"),
-    "a question of a script": (":call input('What? ')<CR>", "vim.fn.getcmdtype() == '@'", "x<CR>"),
-    "the menu of the command line": (":b<Tab>", "vim.fn.wildmenumode() == 1", "<C-e><C-c>"),
-    "Ex mode": ("gQ", "vim.api.nvim_get_mode().mode == 'cv'", "visual<CR>"),
-    "the command-line window": ("q:", "vim.fn.getcmdwintype() == ':'", ":q<CR>"),
-}
-
-
-@pytest.mark.parametrize("keys, busy, back", BUSY.values(), ids=BUSY)
-def test_waits_while_the_user_is_busy(diffs, keys, busy, back):
-    nvim = diffs.nvim
-    nvim.keys(keys)
-    nvim.wait(busy)
-    before = diffs.screen_state()
-    diffs.propose(1, "b.txt", "B\n")
-    nvim.wait_screen("Claude proposes a change to b.txt · opens when")
-    after = diffs.screen_state()
-    for key in ("mode", "win", "tab", "tabs"):
-        assert after[key] == before[key]
-    assert after["wins"][: len(before["wins"])] == before["wins"]
-    nvim.keys(back)
-    diffs.wait_current(1)
-
-
-def test_what_cannot_be_shown_keeps_nothing_else_off_the_screen(diffs):
-    nvim = diffs.nvim
-    nvim.keys("i")
-    nvim.wait("vim.fn.mode() == 'i'")
-    nvim.lua(
-        """
-        require("claude-ide.ui.guard").when_free("broken", "a plan", function() error("no room") end, "a plan waits")
-        """
-    )
-    diffs.propose(1, "b.txt", "B\n")
-    nvim.wait("require('claude-ide.ui.guard').is_waiting(1)")
-    nvim.keys("<Esc>")
-    diffs.wait_current(1)
-    assert "stack traceback" not in "\n".join(nvim.screen())
-    assert "no room" in nvim.log()
-
-
-QUESTIONS = {
-    "a dialog": (":let g:sure = confirm('Sure?')<CR>", "[O]k", "<CR>"),
-    "each match": (":%s/line/lime/gc<CR>", "replace with lime", "q"),
-}
-
-
-@pytest.mark.parametrize("keys, question, answer", QUESTIONS.values(), ids=QUESTIONS)
-def test_a_question_on_the_screen_stays_there(diffs, keys, question, answer):
-    nvim = diffs.nvim
-    nvim.keys(keys)
-    nvim.wait_screen(question)
-    nvim.notify("propose(...)", 1, 1, str(nvim.project / "b.txt"), "B\n", "tab 1")
-    if nvim.version != "0.10":  # which runs nothing until there is an answer
-        nvim.wait("require('claude-ide.ui.guard').is_waiting(1)")
-    assert question in "\n".join(nvim.screen())
-    nvim.keys(answer)
-    diffs.wait_current(1)
-    assert nvim.lua("return { vim.g.sure or 1, vim.api.nvim_buf_get_lines(1, 0, 1, false)[1] }") == [1, "line 1"]
-
-
-WAITS_FOR_A_KEY = {
-    "a motion of a plugin": "vim.keymap.set('n', 'gz', function() _G.asks = 1 _G.got = vim.fn.getcharstr() end)",
-    "a function of Vim script": "vim.cmd([[nnoremap gz :call execute(['lua _G.asks = 1', 'let g:got = getchar()'])<CR>]])",
-    "an expression": """
-      vim.keymap.set('n', 'gz', function() _G.asks = 1 _G.got = vim.fn.getcharstr() return '' end, { expr = true })""",
-    "Lua that waits": """
-      vim.keymap.set('n', 'gz', function() _G.asks = 1 vim.wait(60000, function() return _G.got end, 5) end)""",
-}
-
-
-@pytest.mark.parametrize("mapping", WAITS_FOR_A_KEY.values(), ids=WAITS_FOR_A_KEY)
-def test_waits_while_something_waits_for_the_users_next_key(diffs, mapping):
-    nvim = diffs.nvim
-    nvim.lua("require('claude-ide.ui.guard.keys').attach('test')")
-    nvim.lua(mapping)
-    nvim.keys("gz")
-    # Before the key has come, the time without one is endless too.
-    nvim.wait("_G.asks == 1 and require('claude-ide.ui.guard.keys').quiet_for() > 200")
-    diffs.propose(1, "b.txt", "B\n")
-    if "expr" in mapping:  # There, not even a buffer may be made.
-        nvim.lua("vim.defer_fn(function() _G.later = true end, 150)")
-        nvim.wait("_G.later")
-    else:
-        nvim.wait("require('claude-ide.ui.guard').is_waiting(1)")
-    assert diffs.traces()["tabs"] == 1
-    if "getchar" in mapping:
-        nvim.keys("x")
-        nvim.wait("_G.got == 'x' or vim.g.got == 120")
-    else:
-        nvim.lua("_G.got = true")
-    diffs.wait_current(1)
-    assert nvim.lines() == ["B"]
-
-
 @pytest.mark.parametrize("state", ["an expression", "the command-line window"])
 def test_one_that_ends_where_nothing_may_change_goes_when_it_may(diffs, state):
     nvim = diffs.nvim
-    nvim.lua(WAITS_FOR_A_KEY["an expression"])
+    nvim.lua("vim.keymap.set('n', 'gz', function() vim.fn.getcharstr() return '' end, { expr = true })")
     diffs.open(1, "b.txt", "B\n")
     if state == "an expression":
         nvim.keys("gz")
@@ -276,35 +168,6 @@ def test_the_key_that_ends_a_message_is_not_for_the_diff(diffs):
     nvim.keys("<CR>")
     diffs.wait_current(1)
     assert nvim.mode() == "n" and nvim.cursor() == (1, 0)
-
-
-def test_says_that_a_diff_waits(diffs):
-    diffs.nvim.keys("ihello")
-    diffs.nvim.wait(lambda: diffs.nvim.mode() == "i")
-    diffs.propose(1, "b.txt", "B\n")
-    diffs.nvim.wait_screen("Claude proposes a change to b.txt · opens when you leave insert mode")
-    diffs.nvim.keys(" world<Esc>")
-    diffs.wait_current(1)
-    assert diffs.nvim.lines(1)[0] == "hello worldline 1"
-
-
-@pytest.mark.every_nvim
-def test_waits_for_a_pause_in_typing(diffs):
-    nvim = diffs.nvim
-    diffs.propose(1, "b.txt", "B\n")
-    diffs.wait_current(1)
-    nvim.keys("ZZ")
-    diffs.accepted(1, "b.txt")
-    nvim.lua("keys = require('claude-ide.ui.guard.keys') keys.attach('test')")
-    nvim.keys("j")
-    nvim.wait(lambda: nvim.cursor() == (2, 0))
-    assert nvim.lua("return keys.quiet_for() < math.huge")
-    nvim.lua("quiet_for, keys.quiet_for = keys.quiet_for, function() return 0 end")  # as if it were just pressed
-    diffs.propose(2, "c.txt", "C\n")
-    nvim.wait("require('claude-ide.ui.guard').is_waiting(2)")
-    assert diffs.current() is None
-    nvim.lua("keys.quiet_for = quiet_for")
-    diffs.wait_current(2)
 
 
 def test_can_be_decided_by_its_id_while_it_waits(diffs):
@@ -429,40 +292,6 @@ def test_the_cli_is_told_of_no_other_size_than_it_has(start_nvim, tmp_path, keys
     nvim.wait(lambda: len(nvim.lua(SIZES)) > 1)
     assert len(nvim.lua(SIZES)) == 2 and len(set(nvim.lua(SIZES))) == 1
     assert nvim.lua("return vim.o.showtabline") == 1
-
-
-@pytest.mark.every_nvim
-def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(diffs):
-    nvim = diffs.nvim
-    nvim.lua("require('claude-ide.ui.guard.keys').attach('test')")
-    nvim.cmd(TERMINAL)
-    nvim.keys("ihalf a li")
-    nvim.wait_screen("half a li")
-    diffs.propose(1, "b.txt", "B\n")
-    nvim.wait_screen("Claude proposes a change to b.txt · opens when you have sent this line")
-    nvim.keys("ne")
-    nvim.wait_screen("half a line")
-    assert nvim.mode() == "t"
-    nvim.keys("<CR>")
-    diffs.wait_current(1)
-
-
-@pytest.mark.every_nvim
-def test_a_digit_that_answered_a_question_in_a_terminal_is_no_begun_line(diffs):
-    nvim = diffs.nvim
-    nvim.lua("require('claude-ide.ui.guard.keys').attach('test')")
-    nvim.cmd(TERMINAL)
-    nvim.keys("i1")
-    nvim.wait_screen("1")
-    diffs.open(1, "b.txt", "B\n")
-    nvim.wait(lambda: nvim.mode() == "n")
-    nvim.keys("ZQ")
-    diffs.answer(1)
-    nvim.wait(lambda: nvim.mode() == "t")
-    nvim.keys("2 words")  # that one begins a line
-    nvim.wait_screen("2 words")
-    diffs.propose(2, "b.txt", "B\n")
-    nvim.wait_screen("opens when you have sent this line")
 
 
 HIDDEN = "ok" + " " * 300 + "; evil()\nx\u2800= 1\u202e\nplain    text\u00e4\n" + "y" * 300 + "\n"

@@ -137,6 +137,141 @@ def test_a_key_decides_as_the_rule_says_however_keys_stalls_and_windows_follow_o
         assert nvim.lua(STORY, kind, story) == expected, repr(story)
 
 
+# ── when something may open ──
+
+OPENS = """
+opened = {}
+function open(id)
+  require("claude-ide.ui.guard").when_free(id, "b.txt", function() opened[#opened + 1] = id end)
+end
+"""
+
+
+@pytest.fixture
+def nvim(start_nvim):
+    nvim = start_nvim(files=FILES, args=["a.txt"])
+    nvim.lua(OPENS + "require('claude-ide.ui.guard.keys').attach('test')")
+    return nvim
+
+
+def opened(nvim):
+    return nvim.lua("return opened") or []
+
+
+BUSY = {
+    "insert": ("ihello", "vim.api.nvim_get_mode().mode == 'i'", "<Esc>"),
+    "replace": ("Rhello", "vim.api.nvim_get_mode().mode == 'R'", "<Esc>"),
+    "the command line": (":echo 'hello", 'vim.fn.getcmdline() == "echo \'hello"', "<C-c>"),
+    "a search": ("/hello", "vim.fn.getcmdline() == 'hello'", "<C-c>"),
+    "visual": ("v", "vim.api.nvim_get_mode().mode == 'v'", "<Esc>"),
+    "an operator": ("d", "vim.api.nvim_get_mode().mode == 'no'", "<Esc>"),
+    "one command out of insert": ("i<C-o>", "vim.api.nvim_get_mode().mode == 'niI'", "<Esc><Esc>"),
+    "recording a macro": ("qq", "vim.fn.reg_recording() == 'q'", "q"),
+    "select": ("gh", "vim.api.nvim_get_mode().mode == 's'", "<Esc>"),
+    "a block": ("<C-v>j", "vim.api.nvim_get_mode().mode == '\\22'", "<Esc>"),
+    "virtual replace": ("gR", "vim.api.nvim_get_mode().mode == 'Rv'", "<Esc>"),
+    "a menu of completions": ("o<C-x><C-f>", "vim.fn.pumvisible() == 1", "<C-e><Esc>"),
+    "a register for insert mode": ("i<C-r>=1", "vim.fn.getcmdline() == '1'", "<CR><Esc>"),
+    "a question of a script": (":call input('What? ')<CR>", "vim.fn.getcmdtype() == '@'", "x<CR>"),
+    "the menu of the command line": (":b<Tab>", "vim.fn.wildmenumode() == 1", "<C-e><C-c>"),
+    "Ex mode": ("gQ", "vim.api.nvim_get_mode().mode == 'cv'", "visual<CR>"),
+    "the command-line window": ("q:", "vim.fn.getcmdwintype() == ':'", ":q<CR>"),
+}
+
+
+@pytest.mark.every_nvim
+def test_waits_while_the_user_is_busy_and_says_so(nvim):
+    for name, (keys, is_busy, back) in BUSY.items():
+        nvim.keys(keys)
+        nvim.wait(is_busy)
+        mode = nvim.mode()
+        nvim.lua("open(...)", name)
+        nvim.wait_screen("Claude proposes a change to b.txt · opens when")
+        assert name not in opened(nvim) and nvim.mode() == mode
+        nvim.keys(back)
+        nvim.wait(
+            lambda name=name: opened(nvim)[-1:] == [name], what=f"what waited while the user was busy with {name}"
+        )
+    assert "opens when" not in "\n".join(nvim.screen())
+
+
+QUESTIONS = {
+    "a dialog": (":let g:sure = confirm('Sure?')<CR>", "[O]k", "<CR>"),
+    "each match": (":%s/line/lime/gc<CR>", "replace with lime", "q"),
+}
+
+
+@pytest.mark.every_nvim
+def test_a_question_on_the_screen_stays_there(nvim):
+    for name, (keys, question, answer) in QUESTIONS.items():
+        nvim.keys(keys)
+        nvim.wait_screen(question)
+        nvim.notify("open(...)", name)
+        if nvim.version != "0.10":  # which runs nothing until there is an answer
+            nvim.wait(f"require('claude-ide.ui.guard').is_waiting('{name}')")
+        assert question in "\n".join(nvim.screen())
+        nvim.keys(answer)
+        nvim.wait(lambda name=name: opened(nvim)[-1:] == [name], what="what waited")
+    assert nvim.lua("return { vim.g.sure, vim.fn.getline(1) }") == [1, "line 1"]
+
+
+WAITS_FOR_A_KEY = {
+    "a motion of a plugin": "vim.keymap.set('n', 'gz', function() _G.asks = 1 _G.got = vim.fn.getcharstr() end)",
+    "a function of Vim script": "vim.cmd([[nnoremap gz :call execute(['lua _G.asks = 1', 'let g:got = getchar()'])<CR>]])",
+    "an expression": """
+      vim.keymap.set('n', 'gz', function() _G.asks = 1 _G.got = vim.fn.getcharstr() return '' end, { expr = true })""",
+    "Lua that waits": """
+      vim.keymap.set('n', 'gz', function() _G.asks = 1 vim.wait(60000, function() return _G.got end, 5) end)""",
+}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("mapping", WAITS_FOR_A_KEY.values(), ids=WAITS_FOR_A_KEY)
+def test_waits_while_something_waits_for_the_users_next_key(nvim, mapping):
+    nvim.lua(mapping)
+    nvim.keys("gz")
+    # Before the key has come, the time without one is endless too.
+    nvim.wait("_G.asks == 1 and require('claude-ide.ui.guard.keys').quiet_for() > 200")
+    nvim.lua("open(1)")
+    assert nvim.lua("return require('claude-ide.ui.guard').is_waiting(1)")
+    if "getchar" in mapping:
+        nvim.keys("x")
+        nvim.wait("_G.got == 'x' or vim.g.got == 120")
+    else:
+        nvim.lua("_G.got = true")
+    nvim.wait(lambda: opened(nvim) == [1], what="what waited")
+
+
+@pytest.mark.every_nvim
+def test_waits_for_a_pause_in_typing(nvim):
+    nvim.keys("j")
+    nvim.wait(lambda: nvim.cursor() == (2, 0))
+    nvim.lua("keys = require('claude-ide.ui.guard.keys') assert(keys.quiet_for() < math.huge)")
+    nvim.lua("quiet_for, keys.quiet_for = keys.quiet_for, function() return 0 end")  # as if it were just pressed
+    nvim.lua("open(1)")
+    assert nvim.lua("return require('claude-ide.ui.guard').is_waiting(1)") and opened(nvim) == []
+    nvim.lua("keys.quiet_for = quiet_for")
+    nvim.wait(lambda: opened(nvim) == [1], what="what waited")
+
+
+@pytest.mark.every_nvim
+def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(nvim):
+    nvim.cmd("vsplit | terminal cat")
+    nvim.keys("i1")  # a digit that answers a question is no begun line
+    nvim.wait_screen("1")
+    nvim.lua("open(1)")
+    nvim.wait(lambda: opened(nvim) == [1], what="what waited for a pause")
+    nvim.keys("2 words")  # that one begins a line
+    nvim.wait_screen("2 words")
+    nvim.lua("open(2)")
+    nvim.wait_screen("opens when you have sent this line")
+    nvim.keys(" more")
+    nvim.wait_screen("2 words more")
+    assert nvim.mode() == "t" and opened(nvim) == [1]
+    nvim.keys("<CR>")
+    nvim.wait(lambda: opened(nvim) == [1, 2], what="what waited for the end of the line")
+
+
 # ── every window that opens unprompted holds to it ──
 
 SOURCE = """

@@ -88,6 +88,9 @@ function M.busy()
     local left = times.terminal_quiet - keys.quiet_for()
     return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
   end
+  if require("claude-ide.ui.guard.waits").windows_are_locked() then
+    return { reason = "Neovim locks windows", again_in = times.again }
+  end
   -- Neovim is not at its top level, or what a key set off is not over: a plugin may ask for the next key, a script may sleep.
   if vim.fn.state("S") ~= "" or keys.is_within_key() then
     return { reason = "something runs", again_in = times.again }
