@@ -39,13 +39,19 @@ REFERENCES = {
 }
 
 
-def opened(start_nvim, connect_agent, init_lua, args=("shapes.py",), files=FILES, **more):
-    nvim = start_nvim(args=list(args), files=files, init_lua=init_lua, **more)
-    return nvim, connect_agent(nvim)
+@pytest.fixture
+def opened(start_nvim, connect_agent):
+    """A Neovim with a file and a language server, and an agent."""
+
+    def opened(init_lua, args=("shapes.py",), files=FILES, **more):
+        nvim = start_nvim(args=list(args), files=files, init_lua=init_lua, **more)
+        return nvim, connect_agent(nvim)
+
+    return opened
 
 
-def test_references_are_sorted_each_with_its_line(start_nvim, connect_agent):
-    _, agent = opened(start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]))
+def test_references_are_sorted_each_with_its_line(opened):
+    _, agent = opened(server(REFERENCES, ["referencesProvider"]))
     (text,) = agent.call("references", path="shapes.py", symbol="area", line=2)
     assert text.splitlines() == [
         "2 references of `area`:",
@@ -55,10 +61,8 @@ def test_references_are_sorted_each_with_its_line(start_nvim, connect_agent):
     ]
 
 
-def test_a_server_that_starts_late_is_waited_for_and_the_wait_is_told(start_nvim, connect_agent):
-    nvim, agent = opened(
-        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], slow_start='"held"'), args=()
-    )
+def test_a_server_that_starts_late_is_waited_for_and_the_wait_is_told(opened):
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], slow_start='"held"'), args=())
     nvim.cmd("edit shapes.py")
     call = agent.send(
         "tools/call",
@@ -74,12 +78,9 @@ def test_a_server_that_starts_late_is_waited_for_and_the_wait_is_told(start_nvim
     assert agent.call_result(call)[0].startswith("2 references of `area`:")
 
 
-def test_a_server_that_never_comes_is_not_waited_for_for_ever(start_nvim, connect_agent):
+def test_a_server_that_never_comes_is_not_waited_for_for_ever(opened):
     _, agent = opened(
-        start_nvim,
-        connect_agent,
-        server(REFERENCES, ["referencesProvider"], slow_start='"held"'),
-        opts={"tools": {"server_wait_ms": 300}},
+        server(REFERENCES, ["referencesProvider"], slow_start='"held"'), opts={"tools": {"server_wait_ms": 300}}
     )
     with pytest.raises(ToolError, match=r"the language server of shapes\.py is still starting"):
         agent.call("references", path="shapes.py", symbol="area")
@@ -92,8 +93,8 @@ GROWING = {
 
 
 @pytest.mark.slow
-def test_references_of_a_server_that_still_reads_the_project_are_all_of_them(start_nvim, connect_agent):
-    nvim, agent = opened(start_nvim, connect_agent, server(GROWING, ["referencesProvider"]))
+def test_references_of_a_server_that_still_reads_the_project_are_all_of_them(opened):
+    nvim, agent = opened(server(GROWING, ["referencesProvider"]))
     (text,) = agent.call("references", path="shapes.py", symbol="area")
     assert text.startswith("4 references of `area`:"), "it is asked until it says the same twice"
     before = nvim.lua("return asked")
@@ -111,13 +112,13 @@ def test_references_of_a_server_that_still_reads_the_project_are_all_of_them(sta
 
 
 @pytest.mark.slow
-def test_a_server_that_publishes_nothing_is_waited_for_once_and_not_for_long(start_nvim, connect_agent):
+def test_a_server_that_publishes_nothing_is_waited_for_once_and_not_for_long(opened):
     answers = REFERENCES | {
         "textDocument/codeAction": "{ { title = 'Fix', kind = 'quickfix' } }",
         "textDocument/rename": "{ changes = { [params.textDocument.uri] = { { range = place('', 1, 8, 12).range, newText = params.newName } } } }",
     }
     capabilities = ["referencesProvider", "codeActionProvider", "renameProvider"]
-    nvim, agent = opened(start_nvim, connect_agent, server(answers, capabilities, silent="true"), files=FILES)
+    nvim, agent = opened(server(answers, capabilities, silent="true"), files=FILES)
     agent.call("references", path="shapes.py", symbol="area", line=2)
     nvim.lua("""
       local fresh = require("claude-ide.diagnostics.fresh")
@@ -133,22 +134,20 @@ def test_a_server_that_publishes_nothing_is_waited_for_once_and_not_for_long(sta
     assert nvim.lua("return waits") == []
 
 
-def test_what_no_server_does_is_said(start_nvim, connect_agent):
-    _, agent = opened(start_nvim, connect_agent, server({}, ["hoverProvider"]))
+def test_what_no_server_does_is_said(opened):
+    _, agent = opened(server({}, ["hoverProvider"]))
     with pytest.raises(ToolError, match="fakels cannot find references"):
         agent.call("references", path="shapes.py", symbol="area")
 
 
-def test_a_file_without_a_server_gets_a_sentence(start_nvim, connect_agent):
-    _, agent = opened(start_nvim, connect_agent, "", files={"notes.txt": "word\n"}, args=())
+def test_a_file_without_a_server_gets_a_sentence(opened):
+    _, agent = opened("", files={"notes.txt": "word\n"}, args=())
     with pytest.raises(ToolError, match=r"no language server of the editor is attached to notes\.txt"):
         agent.call("references", path="notes.txt", symbol="word")
 
 
-def test_a_cancelled_call_cancels_the_request(start_nvim, connect_agent):
-    nvim, agent = opened(
-        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true")
-    )
+def test_a_cancelled_call_cancels_the_request(opened):
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true"))
     call = agent.start_call("references", path="shapes.py", symbol="area")
     nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/references')", what="the server to be asked")
     agent.cancel(call)
@@ -156,10 +155,8 @@ def test_a_cancelled_call_cancels_the_request(start_nvim, connect_agent):
     assert nvim.lua('return require("claude-ide.tools").pending()') == 0
 
 
-def test_a_server_that_takes_too_long_is_given_up(start_nvim, connect_agent):
+def test_a_server_that_takes_too_long_is_given_up(opened):
     nvim, agent = opened(
-        start_nvim,
-        connect_agent,
         server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true"),
         opts={"tools": {"request_timeout_ms": 200}},
     )
@@ -168,10 +165,8 @@ def test_a_server_that_takes_too_long_is_given_up(start_nvim, connect_agent):
     nvim.wait("fake.withdrawn == 1", what="the request to be withdrawn")
 
 
-def test_a_server_that_dies_ends_the_call(start_nvim, connect_agent):
-    nvim, agent = opened(
-        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true")
-    )
+def test_a_server_that_dies_ends_the_call(opened):
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true"))
     call = agent.start_call("references", path="shapes.py", symbol="area")
     nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/references')", what="the server to be asked")
     nvim.lua("for _, client in ipairs(vim.lsp.get_clients()) do vim.lsp.stop_client(client.id, true) end")
@@ -179,10 +174,10 @@ def test_a_server_that_dies_ends_the_call(start_nvim, connect_agent):
         agent.call_result(call)
 
 
-def test_a_long_answer_comes_in_pages_of_two_thousand_tokens(start_nvim, connect_agent):
+def test_a_long_answer_comes_in_pages_of_two_thousand_tokens(opened):
     lines = "".join(f"use({number})  # {'x' * 40}\n" for number in range(1000))
     references = {"textDocument/references": many(1000)}
-    _, agent = opened(start_nvim, connect_agent, server(references, ["referencesProvider"]), files={"shapes.py": lines})
+    _, agent = opened(server(references, ["referencesProvider"]), files={"shapes.py": lines})
     seen, cursor = [], None
     while True:
         args = {"cursor": cursor} if cursor else {}
@@ -198,7 +193,7 @@ def test_a_long_answer_comes_in_pages_of_two_thousand_tokens(start_nvim, connect
         agent.call("references", path="shapes.py", symbol="use", line=1, cursor="nonsense")
 
 
-def test_many_references_are_told_in_few_words(start_nvim, connect_agent):
+def test_many_references_are_told_in_few_words(opened):
     files = {
         f"m{i:02}.py": f"from core import add\n\n\ndef use_{i}() -> int:\n    return add({i}, 1)\n" for i in range(39)
     }
@@ -207,7 +202,7 @@ def test_many_references_are_told_in_few_words(start_nvim, connect_agent):
       vim.list_extend(all, { place(uri, 0, 17, 20), place(uri, 4, 11, 14), place(uri, 4, 11, 15), place(uri, 4, 12, 14) })
     end return all end)()"""
     answers = {"textDocument/references": uses}
-    _, agent = opened(start_nvim, connect_agent, server(answers, ["referencesProvider"]), ("m00.py",), files)
+    _, agent = opened(server(answers, ["referencesProvider"]), ("m00.py",), files)
     (text,) = agent.call("references", path="m00.py", symbol="add", line=5)
     assert text.splitlines()[1:8] == [
         "(lines that say the same are quoted once)",
@@ -221,13 +216,13 @@ def test_many_references_are_told_in_few_words(start_nvim, connect_agent):
     assert len(text) / 4 <= 370, "some 30 tokens more are the call"
 
 
-def test_hits_in_what_is_private_or_outside_show_no_text(start_nvim, connect_agent):
+def test_hits_in_what_is_private_or_outside_show_no_text(opened):
     answers = {
         "textDocument/references": "{ place(vim.uri_from_fname(vim.uv.cwd() .. '/.env'), 0, 0, 3), "
         "place('file:///etc/hostname', 0, 0, 3), place(params.textDocument.uri, 1, 8, 12) }"
     }
     files = {**FILES, ".env": "SECRET=1\n"}
-    _, agent = opened(start_nvim, connect_agent, server(answers, ["referencesProvider"]), files=files)
+    _, agent = opened(server(answers, ["referencesProvider"]), files=files)
     (text,) = agent.call("references", path="shapes.py", symbol="area", line=2)
     assert "SECRET" not in text
     assert ".env" not in text
@@ -235,10 +230,8 @@ def test_hits_in_what_is_private_or_outside_show_no_text(start_nvim, connect_age
     assert text.splitlines()[1:3] == ["/etc/hostname", "  1:1  "]
 
 
-def test_a_hard_link_to_what_is_private_is_not_read(start_nvim, connect_agent):
-    nvim, agent = opened(
-        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]), files={**FILES, "sub/.env": "SECRET=1\n"}
-    )
+def test_a_hard_link_to_what_is_private_is_not_read(opened):
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"]), files={**FILES, "sub/.env": "SECRET=1\n"})
     (nvim.project / "plain.py").hardlink_to(nvim.project / "sub" / ".env")
     (nvim.project / "copy.py").hardlink_to(nvim.project / "main.py")
     with pytest.raises(ToolError, match=r"the user keeps plain\.py private"):
@@ -246,29 +239,27 @@ def test_a_hard_link_to_what_is_private_is_not_read(start_nvim, connect_agent):
     assert agent.call("references", path="copy.py", symbol="use", line=1)
 
 
-def test_a_private_buffer_is_not_read(start_nvim, connect_agent):
-    nvim, agent = opened(start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]))
+def test_a_private_buffer_is_not_read(opened):
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"]))
     nvim.lua("vim.b.claude_private = true")
     with pytest.raises(ToolError, match=r"the user keeps shapes\.py private"):
         agent.call("references", path="shapes.py", symbol="area")
     assert agent.call("open_buffers") == ["The user has no file open."]
 
 
-def test_columns_count_as_the_server_counts(start_nvim, connect_agent):
+def test_columns_count_as_the_server_counts(opened):
     seen = {
         "textDocument/definition": "(function() position = params.position return place(params.textDocument.uri, 0, 8, 9) end)()"
     }
-    nvim, agent = opened(
-        start_nvim, connect_agent, server(seen, ["definitionProvider"]), files={"shapes.py": 's = "😀ü" + name\n'}
-    )
+    nvim, agent = opened(server(seen, ["definitionProvider"]), files={"shapes.py": 's = "😀ü" + name\n'})
     (text,) = agent.call("definition", path="shapes.py", symbol="name", line=1)
     assert nvim.lua("return position") == {"line": 0, "character": 12}
     assert "  1:12  " in text
 
 
-def test_hover_gives_type_and_documentation(start_nvim, connect_agent):
+def test_hover_gives_type_and_documentation(opened):
     answers = {"textDocument/hover": "{ contents = { kind = 'markdown', value = '```python\\n(method) area\\n```' } }"}
-    _, agent = opened(start_nvim, connect_agent, server(answers, ["hoverProvider"]))
+    _, agent = opened(server(answers, ["hoverProvider"]))
     (text,) = agent.call("hover", path="shapes.py", symbol="Shape.area", line=2)
     assert text == "`area` in shapes.py:2:\n```python\n(method) area\n```"
 
@@ -276,14 +267,12 @@ def test_hover_gives_type_and_documentation(start_nvim, connect_agent):
 QUOTES = """{ contents = "(variable) y: Literal['hunter2secret'] of a 'hunter2' or a 'known'" }"""
 
 
-def test_hover_tells_nothing_that_is_defined_in_what_is_private(start_nvim, connect_agent):
+def test_hover_tells_nothing_that_is_defined_in_what_is_private(opened):
     answers = {
         "textDocument/hover": QUOTES,
         "textDocument/definition": "place(vim.uri_from_fname(vim.uv.cwd() .. (params.position.line == 0 and '/keys.secret.py' or '/main.py')), 0, 0, 3)",
     }
     nvim, agent = opened(
-        start_nvim,
-        connect_agent,
         server(answers, ["hoverProvider", "definitionProvider"]),
         args=("main.py",),
         files={"main.py": "KEY\ny = KEY\n", "keys.secret.py": "KEY = 'hunter2secret'\n", "mine.py": "'hunter2'\n"},
@@ -316,10 +305,10 @@ def test_diagnostics_quote_nothing_that_is_private(start_nvim, connect, connect_
     assert said in json.loads(text)[0]["diagnostics"][0]["message"]
 
 
-def test_symbols_of_the_project(start_nvim, connect_agent):
+def test_symbols_of_the_project(opened):
     symbol = "{ name = '%s', kind = %d, location = place(vim.uri_from_fname(vim.uv.cwd() .. '/shapes.py'), %d, 4, 8) }"
     answers = {"workspace/symbol": "{ " + symbol % ("areas", 12, 5) + ", " + symbol % ("area", 6, 1) + " }"}
-    nvim, agent = opened(start_nvim, connect_agent, server(answers, ["workspaceSymbolProvider"]))
+    nvim, agent = opened(server(answers, ["workspaceSymbolProvider"]))
     nvim.wait(lambda: "symbols" in agent.tools(), what="the server to run, which starts in its own time")
     (text,) = agent.call("symbols", query="area")
     assert text.splitlines() == [
@@ -332,14 +321,12 @@ def test_symbols_of_the_project(start_nvim, connect_agent):
     assert agent.call("symbols", query="area", path="main.py")[0] == "fakels knows no symbol like `area` here."
 
 
-def test_outline_of_a_server_and_of_the_syntax_tree(start_nvim, connect_agent):
+def test_outline_of_a_server_and_of_the_syntax_tree(opened):
     answers = {
         "textDocument/documentSymbol": "{ { name = 'Shape', kind = 5, range = { start = { line = 0, character = 0 }, ['end'] = { line = 2, character = 0 } }, "
         "selectionRange = at(0, 6), children = { { name = 'area', kind = 6, range = at(1, 4), selectionRange = at(1, 8) } } } }"
     }
     _, agent = opened(
-        start_nvim,
-        connect_agent,
         server(answers, ["documentSymbolProvider"]),
         files={**FILES, "a.lua": "local M = {}\nfunction M.one()\n  return 1\nend\nreturn M\n"},
     )
@@ -358,8 +345,8 @@ HIERARCHY = {
 }
 
 
-def test_hierarchies_of_calls_and_types(start_nvim, connect_agent):
-    _, agent = opened(start_nvim, connect_agent, server(HIERARCHY, ["callHierarchyProvider", "typeHierarchyProvider"]))
+def test_hierarchies_of_calls_and_types(opened):
+    _, agent = opened(server(HIERARCHY, ["callHierarchyProvider", "typeHierarchyProvider"]))
     (text,) = agent.call("call_hierarchy", path="shapes.py", symbol="area", line=2)
     assert text.splitlines() == ["1 incoming call of `area`:", "shapes.py", "  7:18  in use:  return shape.area()"]
     (text,) = agent.call("call_hierarchy", path="shapes.py", symbol="area", line=2, direction="outgoing")
@@ -368,8 +355,8 @@ def test_hierarchies_of_calls_and_types(start_nvim, connect_agent):
     assert text.splitlines() == ["1 subtype of `Shape`:", "shapes.py", "  6:5  Round:  def use(shape):"]
 
 
-def test_diagnostics_are_those_of_the_present_text(start_nvim, connect_agent):
-    nvim, agent = opened(start_nvim, connect_agent, LSP + 'fake.start("fakels", { delay = 50 })')
+def test_diagnostics_are_those_of_the_present_text(opened):
+    nvim, agent = opened(LSP + 'fake.start("fakels", { delay = 50 })')
     (nvim.project / "shapes.py").write_text("x = ERROR\ny = WARN\n")  # as the CLI edits
     (text,) = agent.call("diagnostics", path="shapes.py")
     assert text.splitlines() == [
@@ -384,8 +371,8 @@ def test_diagnostics_are_those_of_the_present_text(start_nvim, connect_agent):
     assert agent.call("diagnostics", path="shapes.py") == ["Nothing is wrong in shapes.py."]
 
 
-def test_quickfix_and_location_list(start_nvim, connect_agent):
-    nvim, agent = opened(start_nvim, connect_agent, "")
+def test_quickfix_and_location_list(opened):
+    nvim, agent = opened("")
     assert agent.call("quickfix") == ["The quickfix list is empty."]
     nvim.lua("""
       vim.fn.setqflist({}, " ", { title = ":make", idx = 2, items = {
@@ -404,10 +391,8 @@ def test_quickfix_and_location_list(start_nvim, connect_agent):
     assert agent.call("quickfix", list="location") == ["The location list is empty."]
 
 
-def test_prompts_tell_of_the_editor_as_it_is(start_nvim, connect_agent):
-    nvim, agent = opened(
-        start_nvim, connect_agent, LSP + 'fake.start("fakels", {})', files={"a.py": "x = ERROR\n"}, args=["a.py"]
-    )
+def test_prompts_tell_of_the_editor_as_it_is(opened):
+    nvim, agent = opened(LSP + 'fake.start("fakels", {})', files={"a.py": "x = ERROR\n"}, args=["a.py"])
     names = [prompt["name"] for prompt in agent.request("prompts/list")["prompts"]]
     assert names == ["fix_diagnostics", "review_changes", "explain_selection"]
 
@@ -424,14 +409,8 @@ def test_prompts_tell_of_the_editor_as_it_is(start_nvim, connect_agent):
         text("nothing")
 
 
-def test_resources_are_the_open_files_and_what_is_wrong_in_them(start_nvim, connect_agent):
-    nvim, agent = opened(
-        start_nvim,
-        connect_agent,
-        LSP + 'fake.start("fakels", {})',
-        files={"a.py": "x = ERROR\n", ".env": "S\n"},
-        args=["a.py"],
-    )
+def test_resources_are_the_open_files_and_what_is_wrong_in_them(opened):
+    nvim, agent = opened(LSP + 'fake.start("fakels", {})', files={"a.py": "x = ERROR\n", ".env": "S\n"}, args=["a.py"])
     nvim.wait("#vim.diagnostic.get(0) == 1")
     uris = [resource["uri"] for resource in agent.request("resources/list")["resources"]]
     assert uris == ["buffer://a.py", "diagnostics://a.py"]
@@ -448,8 +427,8 @@ def test_resources_are_the_open_files_and_what_is_wrong_in_them(start_nvim, conn
     agent.wait_notification("notifications/resources/list_changed")
 
 
-def test_the_screen_and_the_buffer_list_stay_as_they_are(start_nvim, connect_agent):
-    nvim, agent = opened(start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]), args=["main.py"])
+def test_the_screen_and_the_buffer_list_stay_as_they_are(opened):
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"]), args=["main.py"])
     drawn = Diffs(nvim).drawn  # what the terminal has of it comes later
     before = drawn(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")
     agent.call("references", path="shapes.py", symbol="area")
@@ -457,10 +436,8 @@ def test_the_screen_and_the_buffer_list_stay_as_they_are(start_nvim, connect_age
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
-def test_a_neovim_that_quits_in_the_middle_of_a_call_answers_it_or_closes(start_nvim, connect_agent):
-    nvim, agent = opened(
-        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true")
-    )
+def test_a_neovim_that_quits_in_the_middle_of_a_call_answers_it_or_closes(opened):
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true"))
     nvim.lua(
         "vim.api.nvim_create_autocmd('VimLeave', { callback = function() vim.fn.writefile({ fake.withdrawn }, 'withdrawn') end })"
     )
@@ -471,11 +448,9 @@ def test_a_neovim_that_quits_in_the_middle_of_a_call_answers_it_or_closes(start_
         agent.call_result(call)
 
 
-def test_a_call_that_waits_for_long_goes_on_telling(start_nvim, connect_agent):
+def test_a_call_that_waits_for_long_goes_on_telling(opened):
     """The CLI moves what takes over two minutes to the background; it is told how far the wait is."""
-    nvim, agent = opened(
-        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], slow_start='"held"'), args=()
-    )
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], slow_start='"held"'), args=())
     nvim.cmd("edit shapes.py")
     # The clock of Neovim's loop, not the test's patience: minutes go by at once.
     nvim.lua("""
@@ -499,7 +474,7 @@ def test_a_call_that_waits_for_long_goes_on_telling(start_nvim, connect_agent):
 
 
 @pytest.mark.slow
-def test_no_answer_is_longer_than_the_cli_takes(start_nvim, connect_agent):
+def test_no_answer_is_longer_than_the_cli_takes(opened):
     """Over 25,000 tokens an answer is an error for the model: however much a server says, ours has 2,000 or so."""
     long_word = '("x"):rep(300 * 1000)'
     answers = {
@@ -510,7 +485,7 @@ def test_no_answer_is_longer_than_the_cli_takes(start_nvim, connect_agent):
         "textDocument/codeAction": f"vim.tbl_map(function() return {{ title = {long_word} }} end, vim.fn.range(1, 50))",
     }
     capabilities = ["hoverProvider", "referencesProvider", "documentSymbolProvider", "codeActionProvider"]
-    _, agent = opened(start_nvim, connect_agent, server(answers, capabilities))
+    _, agent = opened(server(answers, capabilities))
     area = {"path": "shapes.py", "symbol": "area"}
     said = {
         "hover": agent.call("hover", **area),

@@ -34,6 +34,13 @@ def wait_open(nvim, name="a.txt"):
     nvim.wait(SEEN, what="the diff to have been seen")
 
 
+def open_diff(client, nvim, name="a.txt", **more):
+    """Asks, and waits until the user has it before them; the request."""
+    request = ask(client, nvim, name, **more)
+    wait_open(nvim, name)
+    return request
+
+
 def wait_gone(nvim):
     nvim.wait("#vim.api.nvim_list_tabpages() == 1 and require('claude-ide.diff').count() == 0", what="no diff")
 
@@ -41,8 +48,7 @@ def wait_gone(nvim):
 @pytest.mark.every_nvim
 def test_accepted(nvim, connect):
     client = connect(nvim)
-    request = ask(client, nvim)
-    wait_open(nvim)
+    request = open_diff(client, nvim)
     assert not client.answered(request)
     nvim.keys("ZZ")
     assert client.call_result(request) == ["FILE_SAVED", NEW]
@@ -53,8 +59,7 @@ def test_accepted(nvim, connect):
 @pytest.mark.parametrize("keys", ["ZQ", ":q<CR>", ":tabclose<CR>", ":bwipeout!<CR>"])
 def test_rejected_and_never_closed(nvim, connect, keys):
     client = connect(nvim)
-    request = ask(client, nvim)
-    wait_open(nvim)
+    request = open_diff(client, nvim)
     nvim.keys(keys)
     assert client.call_result(request) == ["DIFF_REJECTED"]
     wait_gone(nvim)
@@ -72,8 +77,7 @@ def test_every_byte_comes_back(nvim, connect):
 def test_the_terminal_answers_first(nvim, connect):
     client = connect(nvim)
     before = Diffs(nvim).screen_state()
-    request = ask(client, nvim)
-    wait_open(nvim)
+    request = open_diff(client, nvim)
     assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["TAB_CLOSED"]
     assert client.call_result(request) == ["DIFF_REJECTED"]
     wait_gone(nvim)
@@ -93,8 +97,7 @@ def test_a_diff_that_vanishes_says_why(nvim, connect):
         lambda request: client.cancel(request): "Claude has taken it back",
         lambda _: client.drop(): "that Claude is gone",
     }.items():
-        request = ask(client, nvim)
-        wait_open(nvim)
+        request = open_diff(client, nvim)
         ends(request)
         nvim.wait_screen(f"a.txt: {why}.")
         wait_gone(nvim)
@@ -102,8 +105,7 @@ def test_a_diff_that_vanishes_says_why(nvim, connect):
 
 def test_close_tab_after_the_editor_answered_is_no_error(nvim, connect):
     client = connect(nvim)
-    request = ask(client, nvim)
-    wait_open(nvim)
+    request = open_diff(client, nvim)
     nvim.keys("ZZ")
     client.call_result(request)
     for _ in range(2):
@@ -141,8 +143,7 @@ def test_a_client_that_leaves_takes_its_diffs_along(nvim, connect):
 
 def test_a_cancelled_request_takes_its_diff_along(nvim, connect):
     client = connect(nvim)
-    request = ask(client, nvim)
-    wait_open(nvim)
+    request = open_diff(client, nvim)
     client.notify("notifications/cancelled", {"requestId": request})
     wait_gone(nvim)
 
@@ -150,8 +151,7 @@ def test_a_cancelled_request_takes_its_diff_along(nvim, connect):
 @pytest.mark.parametrize("keys", [":qa<CR>", ":qa!<CR>", ":x<CR>:qa<CR>"])
 def test_quitting_answers_before_the_exit(nvim, connect, keys):
     client = connect(nvim)
-    request = ask(client, nvim)
-    wait_open(nvim)
+    request = open_diff(client, nvim)
     waiting = ask(client, nvim, "b.txt")
     nvim.wait("require('claude-ide.diff').count() == 2 and #vim.api.nvim_list_tabpages() == 3")
     nvim.keys(keys)
@@ -164,8 +164,7 @@ def test_quitting_answers_before_the_exit(nvim, connect, keys):
 
 def test_a_restart_of_the_server_answers_and_clears_the_screen(nvim, connect):
     client = connect(nvim)
-    request = ask(client, nvim)
-    wait_open(nvim)
+    request = open_diff(client, nvim)
     nvim.lua("require('claude-ide.server').restart()")
     assert client.call_result(request) == ["DIFF_REJECTED"]
     wait_gone(nvim)
@@ -203,8 +202,7 @@ def test_diffs_can_be_left_to_the_terminal(start_nvim, connect):
 
 def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_over(nvim, connect):
     client = connect(nvim)
-    request = ask(client, nvim)
-    wait_open(nvim)
+    request = open_diff(client, nvim)
     hold_timers(nvim, "ui/guard/closing.lua")
     nvim.keys("ZZ")
     _, text = client.call_result(request)
@@ -220,8 +218,7 @@ def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_ove
 def test_a_client_that_goes_while_the_user_types_takes_nothing_of_it(nvim, connect):
     """What they have typed is kept, and what they type on does not end up in the file below."""
     client = connect(nvim)
-    ask(client, nvim)
-    wait_open(nvim)
+    open_diff(client, nvim)
     nvim.keys("omine")
     nvim.wait(lambda: nvim.mode() == "i" and "mine" in nvim.lines())
     client.drop()
@@ -234,8 +231,7 @@ def test_a_client_that_goes_while_the_user_types_takes_nothing_of_it(nvim, conne
 
 def test_a_client_that_goes_while_the_user_types_elsewhere_disturbs_nobody(nvim, connect):
     client = connect(nvim)
-    ask(client, nvim)
-    wait_open(nvim)
+    open_diff(client, nvim)
     nvim.keys("1gtohere")
     nvim.wait(lambda: nvim.mode() == "i" and "here" in nvim.lines())
     client.drop()
@@ -248,8 +244,7 @@ def test_a_client_that_goes_while_the_user_types_elsewhere_disturbs_nobody(nvim,
 def test_an_empty_new_file_is_left_to_the_prompt_and_said_so(nvim, connect):
     nvim.keep_notices()
     client = connect(nvim)
-    request = ask(client, nvim, "new.txt", contents="")
-    wait_open(nvim, "new.txt")
+    request = open_diff(client, nvim, "new.txt", contents="")
     nvim.keys("ZZ")
     nvim.wait("#notices == 1")
     assert nvim.notices() == ["new.txt: only Claude's own prompt can accept an empty new file."]
@@ -262,8 +257,7 @@ def test_the_text_of_a_crlf_file_typed_back_as_lf_is_a_rejection_and_said_so(nvi
     (nvim.project / "crlf.txt").write_bytes(b"one\r\ntwo\r\n")
     nvim.keep_notices()
     client = connect(nvim)
-    request = ask(client, nvim, "crlf.txt")
-    wait_open(nvim, "crlf.txt")
+    request = open_diff(client, nvim, "crlf.txt")
     assert not nvim.lua(
         "return vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(w) return vim.wo[w].winbar:find('LF') end)"
     ), "the CLI keeps the ends of the lines"
@@ -287,8 +281,7 @@ vim.cmd("runtime! plugin/claude-ide.lua")
 @pytest.mark.every_nvim
 def test_a_plugin_that_is_loaded_anew_leaves_no_diff_that_nobody_can_decide(nvim, connect):
     client = connect(nvim)
-    request = ask(client, nvim)
-    wait_open(nvim)
+    request = open_diff(client, nvim)
     nvim.keys("omine<Esc>")
     nvim.wait(lambda: nvim.lines() == ["ONE", "mine", "two"] and nvim.mode() == "n")
     nvim.lua(RELOAD)
@@ -309,8 +302,7 @@ def test_a_plugin_that_is_loaded_anew_leaves_no_diff_that_nobody_can_decide(nvim
 def test_where_nothing_may_be_changed_what_was_typed_into_a_proposal_is_kept_too(start_nvim, connect):
     nvim = start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["-M", "b.txt"])
     client = connect(nvim)
-    ask(client, nvim)
-    wait_open(nvim)
+    open_diff(client, nvim)
     nvim.keys("omine<Esc>g?")
     nvim.wait_screen("Keys of a diff")
     nvim.keys("q")
@@ -330,8 +322,7 @@ def test_back_in_the_terminal_it_stays_to_be_read_where_the_typed_text_is(start_
     nvim.keys(":Claude<CR>")
     nvim.wait("vim.fn.mode() == 't'")
     job, pid = nvim.lua("return { vim.bo.channel, vim.b.terminal_job_pid }")
-    ask(client, nvim)
-    wait_open(nvim)
+    open_diff(client, nvim)
     nvim.keys(":1s/$/ more<CR>")
     nvim.wait(lambda: nvim.lines() == ["ONE more", "two"])
     if ended:

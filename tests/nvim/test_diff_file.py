@@ -17,6 +17,21 @@ def diffs(start_nvim):
     return Diffs(start_nvim(files={"a.txt": OLD, "b.txt": "b\n"}, args=["a.txt"]))
 
 
+def open_over_unsaved(diffs):
+    """The file has a line that is not saved, and a diff of it is open."""
+    diffs.nvim.keys("ggOunsaved<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+
+
+def accept_and_write(diffs, contents=NEW, then=""):
+    """Accepts, and writes as the CLI does; both and what comes `then` before any timer."""
+    diffs.nvim.keys("ZZ")
+    diffs.answer(1)
+    write = "local path, bytes, more = ... local file = assert(io.open(path, 'wb')) file:write(bytes) file:close() "
+    diffs.nvim.lua(write + then, str(diffs.nvim.project / "a.txt"), contents, NEW + "more\n")
+
+
 def text(diffs, buf=1):
     return "".join(line + "\n" for line in diffs.nvim.lines(buf))
 
@@ -42,19 +57,7 @@ def test_the_buffer_shows_what_the_cli_wrote_with_the_cursor_where_it_was(diffs)
 @pytest.mark.every_nvim
 def test_the_buffer_is_reloaded_after_the_write_by_itself(diffs):
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys("ZZ")
-    diffs.answer(1)
-    diffs.nvim.lua(
-        """
-      local path, bytes = ...
-      local file = assert(io.open(path, "wb"))
-      file:write(bytes)
-      file:close()
-      vim.api.nvim_buf_attach(1, false, { on_lines = function() _G.reloaded = true end })
-    """,
-        str(diffs.nvim.project / "a.txt"),
-        NEW,
-    )
+    accept_and_write(diffs, then="vim.api.nvim_buf_attach(1, false, { on_lines = function() _G.reloaded = true end })")
     diffs.nvim.wait("_G.reloaded")
 
 
@@ -94,9 +97,7 @@ def test_a_hook_that_formats_what_was_accepted_is_no_trouble(diffs):
 
 
 def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
-    diffs.nvim.keys("ggOunsaved<Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
-    diffs.open(1, "a.txt", NEW)
+    open_over_unsaved(diffs)
     diffs.nvim.wait_screen("a.txt · now, with your unsaved changes")
     left = diffs.nvim.lua("return vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(0)[1])")
     assert diffs.nvim.lines(left) == diffs.nvim.lines(1)
@@ -110,9 +111,7 @@ def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
 
 
 def test_unsaved_text_that_claude_did_not_touch_stays_unsaved(diffs):
-    diffs.nvim.keys("ggOunsaved<Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
-    diffs.open(1, "a.txt", NEW)
+    open_over_unsaved(diffs)
     diffs.nvim.wait_screen("+1 −1")  # only what Claude changes
     diffs.nvim.keys("ZZ")
     assert diffs.accepted(1, "a.txt") == NEW
@@ -131,9 +130,7 @@ def test_unsaved_text_that_claude_did_not_touch_stays_unsaved(diffs):
 
 
 def test_what_is_typed_into_the_diff_is_written_and_unsaved_text_is_not(diffs):
-    diffs.nvim.keys("ggOunsaved<Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
-    diffs.open(1, "a.txt", NEW)
+    open_over_unsaved(diffs)
     diffs.nvim.keys("Gotyped<Esc>")
     diffs.nvim.wait_screen("+2 −1")
     diffs.nvim.keys("ZZ")
@@ -167,9 +164,7 @@ def test_unsaved_lines_beside_what_claude_changes_stay(diffs):
 
 
 def test_a_hook_that_formats_leaves_unsaved_text_alone(diffs):
-    diffs.nvim.keys("ggOunsaved<Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
-    diffs.open(1, "a.txt", NEW)
+    open_over_unsaved(diffs)
     diffs.nvim.keys("ZZ")
     diffs.answer(1)
     (diffs.nvim.project / "a.txt").write_text(NEW + "formatted\n")
@@ -177,9 +172,7 @@ def test_a_hook_that_formats_leaves_unsaved_text_alone(diffs):
 
 
 def test_text_that_is_typed_into_the_file_while_its_diff_waits_stays(diffs):
-    diffs.nvim.keys("ggOunsaved<Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
-    diffs.open(1, "a.txt", NEW)
+    open_over_unsaved(diffs)
     diffs.nvim.lua("vim.api.nvim_buf_set_lines(1, -1, -1, true, { 'later' })")
     diffs.nvim.keys("ZZ")
     assert diffs.accepted(1, "a.txt") == NEW
@@ -218,22 +211,8 @@ def test_a_line_that_is_typed_over_while_the_diff_waits_is_told_at_once(diffs):
 
 @pytest.mark.every_nvim
 def test_no_question_comes_up_while_the_file_is_being_written(diffs):
-    diffs.nvim.keys("ggOunsaved<Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
-    diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys("ZZ")
-    diffs.answer(1)
-    diffs.nvim.lua(
-        """
-      local path, bytes = ...
-      local file = assert(io.open(path, "wb"))
-      file:write(bytes)
-      file:close()
-      vim.cmd.checktime()
-    """,
-        str(diffs.nvim.project / "a.txt"),
-        NEW,
-    )
+    open_over_unsaved(diffs)
+    accept_and_write(diffs, then="vim.cmd.checktime()")
     diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW)
     assert "WARNING" not in diffs.nvim.lua("return vim.fn.execute('messages')")
 
@@ -250,24 +229,8 @@ def test_an_unsaved_buffer_of_another_file_is_not_in_the_way(start_nvim):
 
 
 def test_a_second_edit_of_an_unsaved_file_is_against_the_first(diffs):
-    diffs.nvim.keys("ggOunsaved<Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
-    diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys("ZZ")
-    answer = diffs.answer(1)
-    # The write and the next request come in one go, before any timer.
-    diffs.nvim.lua(
-        """
-      local path, bytes, more = ...
-      local file = assert(io.open(path, "wb"))
-      file:write(bytes)
-      file:close()
-      propose(2, 1, path, more, "second")
-    """,
-        str(diffs.nvim.project / "a.txt"),
-        answer["contents"],
-        NEW + "more\n",
-    )
+    open_over_unsaved(diffs)
+    accept_and_write(diffs, then="propose(2, 1, path, more, 'second')")
     diffs.wait_current(2)
     diffs.nvim.wait_screen("+1 −0")
     assert text(diffs) == "unsaved\n" + NEW
@@ -280,20 +243,15 @@ def test_a_buffer_in_another_encoding_is_compared_as_text(start_nvim):
     assert "BOM" not in "\n".join(diffs.nvim.screen())
 
 
-def test_a_folder_or_an_unreadable_file_is_said(diffs):
+def test_a_folder_is_said_and_a_named_pipe_does_not_hang_anything(diffs):
     (diffs.nvim.project / "folder").mkdir()
-    diffs.open(1, "folder", "x\n")
-    diffs.nvim.wait_screen("folder · not a file but a directory")
-    diffs.nvim.keys("ZQ")
-    assert diffs.answer(1) == {"outcome": "rejected"}
-
-
-def test_a_named_pipe_does_not_hang_anything(diffs):
     os.mkfifo(diffs.nvim.project / "pipe")
-    diffs.open(1, "pipe", "x\n")
-    diffs.nvim.wait_screen("pipe · not a file but a fifo")
-    diffs.nvim.keys("ZQ")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    for id, (name, what) in enumerate({"folder": "directory", "pipe": "fifo"}.items(), 1):
+        diffs.open(id, name, "x\n")
+        diffs.nvim.wait_screen(f"{name} · not a file but a {what}")
+        diffs.nvim.keys("ZQ")
+        assert diffs.answer(id) == {"outcome": "rejected"}
+        diffs.wait_clean()
 
 
 def test_a_name_of_odd_characters_is_fine(diffs):

@@ -28,9 +28,26 @@ def start(start_nvim, cli):
     return begin
 
 
-def ready(nvim, number=1):
+def ready(nvim):
     nvim.wait_screen("fake CLI ready")
     nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
+
+
+def reopen(nvim):
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+
+
+@pytest.fixture
+def opened(start):
+    """The same, with the terminal open and typed into."""
+
+    def begin(**more):
+        nvim = start(**more)
+        reopen(nvim)
+        return nvim
+
+    return begin
 
 
 def out_of_it(nvim):
@@ -41,10 +58,8 @@ def out_of_it(nvim):
 # ── what the CLI is started with ──
 
 
-def test_claude_starts_the_cli_in_the_project_with_the_port_of_a_running_server(start, cli):
-    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_claude_starts_the_cli_in_the_project_with_the_port_of_a_running_server(opened, cli):
+    nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     (started,) = cli.starts()
     port = nvim.lua("return require('claude-ide.server').info().port")
     assert started["argv"] == []
@@ -55,10 +70,8 @@ def test_claude_starts_the_cli_in_the_project_with_the_port_of_a_running_server(
     assert started["env"]["no_proxy"] == "localhost,127.0.0.1"
 
 
-def test_the_exceptions_from_a_proxy_that_are_there_stay(start, cli):
-    nvim = start(env={"NO_PROXY": ".corp.example, localhost", "no_proxy": "10.0.0.1"})
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_the_exceptions_from_a_proxy_that_are_there_stay(opened, cli):
+    opened(env={"NO_PROXY": ".corp.example, localhost", "no_proxy": "10.0.0.1"})
     (started,) = cli.starts()
     assert started["env"]["NO_PROXY"] == ".corp.example,localhost,127.0.0.1"
     assert started["env"]["no_proxy"] == "10.0.0.1,localhost,127.0.0.1"
@@ -103,12 +116,10 @@ def test_a_missing_cli_is_one_notice_that_says_what_to_do(start_nvim):
     assert nvim.lua("return #vim.api.nvim_list_bufs()") == 1
 
 
-def test_arguments_for_a_cli_that_runs_are_asked_about(start, cli):
-    nvim = start(
+def test_arguments_for_a_cli_that_runs_are_asked_about(opened, cli):
+    nvim = opened(
         init_lua="vim.ui.select = function(items, opts, on_choice) _G.asked = items; on_choice(items[_G.answer]) end"
     )
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
     nvim.lua("_G.answer = 1; require('claude-ide.terminal').open({ '--resume' })")
     assert nvim.lua("return _G.asked") == ["Keep it", "End it and start anew with --resume"]
     assert len(cli.starts()) == 1
@@ -123,26 +134,21 @@ def test_arguments_for_a_cli_that_runs_are_asked_about(start, cli):
 
 
 @pytest.mark.every_nvim
-def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(start, cli):
-    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(opened, cli):
+    nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.cmd("Claude toggle")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
     assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
     nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     nvim.keys("hello")
     nvim.wait(lambda: cli.typed() == b"hello", what="the CLI to read what is typed")
     assert len(cli.starts()) == 1
 
 
 @pytest.mark.every_nvim
-def test_the_window_is_bare_and_its_buffer_unlisted(start):
-    nvim = start(init_lua="vim.o.number, vim.o.signcolumn, vim.o.list = true, 'yes', true")
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_the_window_is_bare_and_its_buffer_unlisted(opened):
+    nvim = opened(init_lua="vim.o.number, vim.o.signcolumn, vim.o.list = true, 'yes', true")
     found = nvim.lua(
         """
         local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
@@ -163,10 +169,8 @@ def test_the_window_is_bare_and_its_buffer_unlisted(start):
     ("side", "size", "expected"),
     [("right", 0.4, (56, None)), ("left", 50, (50, None)), ("bottom", 0.25, (None, 10)), ("top", 12, (None, 12))],
 )
-def test_it_takes_the_side_and_the_size_that_are_asked_for(start, side, size, expected):
-    nvim = start(opts={"terminal": {"side": side, "size": size}})
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_it_takes_the_side_and_the_size_that_are_asked_for(opened, side, size, expected):
+    nvim = opened(opts={"terminal": {"side": side, "size": size}})
     width, height, row, column = nvim.lua(
         """
         local win = require("claude-ide.terminal").bufnr() and vim.api.nvim_get_current_win()
@@ -180,10 +184,8 @@ def test_it_takes_the_side_and_the_size_that_are_asked_for(start, side, size, ex
 
 
 @pytest.mark.every_nvim
-def test_the_program_sees_the_size_of_its_window_from_the_start_and_after_a_resize(start):
-    nvim = start(opts={"terminal": {"size": 60}})
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_the_program_sees_the_size_of_its_window_from_the_start_and_after_a_resize(opened):
+    nvim = opened(opts={"terminal": {"size": 60}})
     nvim.keys("S")
     nvim.wait_screen("size 60x")
     nvim.cmd("vertical resize 44")
@@ -191,20 +193,16 @@ def test_the_program_sees_the_size_of_its_window_from_the_start_and_after_a_resi
 
 
 @pytest.mark.every_nvim
-def test_a_share_of_the_screen_follows_the_screen(start):
-    nvim = start(opts={"terminal": {"size": 0.5}})
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_a_share_of_the_screen_follows_the_screen(opened):
+    nvim = opened(opts={"terminal": {"size": 0.5}})
     assert nvim.lua("return vim.api.nvim_win_get_width(0)") == 70
     nvim.cmd("set columns=100")
     nvim.wait("vim.api.nvim_win_get_width(0) == 50", what="half of the new width")
 
 
 @pytest.mark.every_nvim
-def test_a_width_given_by_hand_comes_back(start):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_a_width_given_by_hand_comes_back(opened):
+    nvim = opened()
     nvim.cmd("vertical resize 33")
     nvim.cmd("Claude")
     nvim.cmd("Claude")
@@ -217,8 +215,7 @@ def test_the_other_windows_give_way_alike(start):
     nvim.cmd("set columns=120")
     nvim.cmd("wincmd =")
     before = nvim.lua(widths)
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     left, right, terminal = nvim.lua(widths)
     assert abs(left - right) <= 1 and terminal == 48
     nvim.keys("<C-\\><C-\\>:Claude<CR>")
@@ -234,32 +231,26 @@ def test_the_other_windows_get_their_sizes_back(start):
     nvim = start(init_lua="vim.o.equalalways = true")
     nvim.cmd("vsplit | split | wincmd h | vertical resize 30")
     before = nvim.lua("return vim.fn.winlayout()"), nvim.lua("return vim.fn.winrestcmd()")
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     nvim.cmd("Claude")
     nvim.wait("#vim.api.nvim_list_wins() == 3")
     assert (nvim.lua("return vim.fn.winlayout()"), nvim.lua("return vim.fn.winrestcmd()")) == before
 
 
 @pytest.mark.every_nvim
-def test_hiding_the_last_window_leaves_a_file_in_it(start):
-    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_hiding_the_last_window_leaves_a_file_in_it(opened):
+    nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.cmd("only")
     nvim.cmd("Claude")
     assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
     assert nvim.lua("return vim.wo.number") is False
     out_of_it(nvim)
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
 
 
-def test_in_another_tab_page_it_comes_to_where_the_user_is(start):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_in_another_tab_page_it_comes_to_where_the_user_is(opened):
+    nvim = opened()
     nvim.cmd("tabnew")
     assert nvim.lua("return require('claude-ide.terminal').is_visible()") is False
     nvim.cmd("Claude")
@@ -271,8 +262,7 @@ def test_the_status_says_whether_it_is_open_here_elsewhere_or_hidden(start):
     nvim = start()
     line = "return require('claude-ide.command.status').line()"
     nvim.cmd("set columns=200")
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     assert "· terminal open ·" in nvim.lua(line)
     nvim.cmd("tabnew")
     assert "· terminal in another tab page ·" in nvim.lua(line)
@@ -281,10 +271,8 @@ def test_the_status_says_whether_it_is_open_here_elsewhere_or_hidden(start):
     assert "· terminal hidden ·" in nvim.lua(line)
 
 
-def test_in_a_tab_page_of_its_own_it_is_gone_to(start):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_in_a_tab_page_of_its_own_it_is_gone_to(opened):
+    nvim = opened()
     nvim.cmd("wincmd T")
     nvim.cmd("tabprevious")
     nvim.cmd("Claude")
@@ -299,8 +287,7 @@ def test_focus_goes_there_and_back_to_the_exact_window(start):
     nvim = start(files={"a.txt": "one\ntwo\nthree\n"}, args=["a.txt"])
     nvim.cmd("split | vsplit | wincmd w | normal! 2G")
     origin = nvim.lua("return vim.api.nvim_get_current_win()")
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     nvim.keys("<C-bslash><C-bslash>".replace("<C-bslash>", "<C-\\>"))
     nvim.wait(f"vim.api.nvim_get_current_win() == {origin}", what="the window it was left from")
     assert nvim.cursor() == (2, 0)
@@ -318,8 +305,7 @@ def test_focus_goes_there_and_back_to_the_exact_window(start):
 def test_back_after_a_walk_by_window_keys_goes_to_where_the_walk_began(start):
     nvim = start()
     nvim.cmd("split")
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     nvim.keys("<C-\\><C-n><C-w>h<C-w>j")
     nvim.wait("vim.api.nvim_get_mode().mode == 'n' and vim.fn.winnr() == 2", what="the lower window")
     lower = nvim.lua("return vim.api.nvim_get_current_win()")
@@ -340,10 +326,8 @@ KEYS = {
 }
 
 
-def test_the_keys_of_the_cli_reach_it(start, cli):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_the_keys_of_the_cli_reach_it(opened, cli):
+    nvim = opened()
     # One after the other, as a user types: a Ctrl-C that comes while Neovim is busy takes along all that waits beside it.
     typed = b""
     for key, byte in KEYS.items():
@@ -376,10 +360,8 @@ def test_one_key_toggles_from_normal_insert_and_terminal_mode(start, cli):
 
 
 @pytest.mark.every_nvim
-def test_window_keys_work_where_they_are_asked_for(start):
-    nvim = start(opts={"terminal": {"keymaps": {"left": ["<C-h>", "<M-h>"], "hide": "<C-q>", "back": False}}})
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_window_keys_work_where_they_are_asked_for(opened):
+    nvim = opened(opts={"terminal": {"keymaps": {"left": ["<C-h>", "<M-h>"], "hide": "<C-q>", "back": False}}})
     nvim.keys("<M-h>")
     out_of_it(nvim)
     nvim.keys(":Claude focus<CR>")
@@ -390,10 +372,8 @@ def test_window_keys_work_where_they_are_asked_for(start):
 
 
 @pytest.mark.every_nvim
-def test_what_is_printed_while_the_user_is_elsewhere_stays_in_sight(start):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_what_is_printed_while_the_user_is_elsewhere_stays_in_sight(opened):
+    nvim = opened()
     nvim.keys("<C-\\><C-\\>")
     nvim.wait("vim.bo.filetype == ''")
     nvim.lua("vim.api.nvim_chan_send(vim.b[require('claude-ide.terminal').bufnr()].claude_terminal, 'L')")
@@ -401,10 +381,8 @@ def test_what_is_printed_while_the_user_is_elsewhere_stays_in_sight(start):
 
 
 @pytest.mark.every_nvim
-def test_a_place_scrolled_back_to_survives_hiding(start):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_a_place_scrolled_back_to_survives_hiding(opened):
+    nvim = opened()
     nvim.keys("L")
     nvim.wait_screen("line 199")
     nvim.keys("<C-\\><C-n>gg")
@@ -422,10 +400,8 @@ def test_a_place_scrolled_back_to_survives_hiding(start):
 # ── pastes ──
 
 
-def test_a_long_paste_reaches_the_cli_in_one_piece(start, cli):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_a_long_paste_reaches_the_cli_in_one_piece(opened, cli):
+    nvim = opened()
     text = "".join(f"line {i} of a paste that is far longer than one read of a terminal\n" for i in range(2000))
     nvim.paste(text)
     nvim.wait(lambda: cli.typed().endswith(b"\x1b[201~"), what="the end of the paste")
@@ -434,10 +410,8 @@ def test_a_long_paste_reaches_the_cli_in_one_piece(start, cli):
     assert typed.replace(b"\r", b"\n") == b"\x1b[200~" + text.encode() + b"\x1b[201~"
 
 
-def test_a_paste_elsewhere_is_neovims_own_business(start):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_a_paste_elsewhere_is_neovims_own_business(opened):
+    nvim = opened()
     nvim.keys("<C-\\><C-\\>i")
     nvim.wait("vim.api.nvim_get_mode().mode == 'i'")
     nvim.paste("two\nlines")
@@ -449,10 +423,8 @@ def test_a_paste_elsewhere_is_neovims_own_business(start):
 
 
 @pytest.mark.every_nvim
-def test_a_clean_end_takes_the_window_away(start, cli):
-    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_a_clean_end_takes_the_window_away(opened, cli):
+    nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.keys("Q")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
     assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
@@ -463,10 +435,8 @@ def test_a_clean_end_takes_the_window_away(start, cli):
 
 
 @pytest.mark.slow
-def test_after_an_error_the_last_words_stay_until_the_next_start(start, cli):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_after_an_error_the_last_words_stay_until_the_next_start(opened, cli):
+    nvim = opened()
     nvim.keys("E")
     nvim.wait_screen("something is wrong")
     nvim.wait_screen("Process exited 3")
@@ -477,10 +447,8 @@ def test_after_an_error_the_last_words_stay_until_the_next_start(start, cli):
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
 
 
-def test_close_ends_the_cli(start, cli):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_close_ends_the_cli(opened, cli):
+    nvim = opened()
     pid = cli.starts()[0]["pid"]
     nvim.cmd("Claude close")
     nvim.wait("#vim.api.nvim_list_wins() == 1")
@@ -489,15 +457,12 @@ def test_close_ends_the_cli(start, cli):
     nvim.wait_screen("No CLI runs")
 
 
-def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(start, cli):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(opened, cli):
+    nvim = opened()
     nvim.cmd("quit")
     assert nvim.lua("return require('claude-ide.terminal').is_running()") is True
     out_of_it(nvim)
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     nvim.cmd("bwipeout!")
     nvim.wait("not require('claude-ide.terminal').is_running()")
     out_of_it(nvim)
@@ -506,10 +471,8 @@ def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(
 
 
 @pytest.mark.every_nvim
-def test_a_saved_session_starts_no_cli_of_its_own(start, cli):
-    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_a_saved_session_starts_no_cli_of_its_own(opened, start, cli):
+    nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.cmd("mksession! session.vim")
     again = start(args=["-S", "session.vim"])
     again.wait("vim.v.this_session ~= ''")
@@ -524,10 +487,8 @@ def test_a_saved_session_starts_no_cli_of_its_own(start, cli):
 
 
 @pytest.mark.every_nvim
-def test_quitting_neovim_is_not_held_up_by_the_cli(start, cli):
-    nvim = start()
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+def test_quitting_neovim_is_not_held_up_by_the_cli(opened, cli):
+    nvim = opened()
     pid = cli.starts()[0]["pid"]
     nvim.keys("<C-\\><C-n>:qall<CR>")
     nvim.wait(lambda: not nvim.running(), what="Neovim to end")
@@ -552,11 +513,9 @@ end
 """
 
 
-def test_snacks_gives_the_window_and_nothing_else(start, cli):
+def test_snacks_gives_the_window_and_nothing_else(opened, cli):
     opts = {"terminal": {"provider": "snacks", "side": "bottom", "size": 0.3, "snacks": {"backdrop": False}}}
-    nvim = start(opts=opts, init_lua=FAKE_SNACKS)
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    nvim = opened(opts=opts, init_lua=FAKE_SNACKS)
     given = nvim.lua(
         "local opts = _G.windows[1].opts return { opts.position, opts.height, opts.backdrop, opts.buf == vim.fn.bufnr() }"
     )
@@ -564,8 +523,7 @@ def test_snacks_gives_the_window_and_nothing_else(start, cli):
     nvim.cmd("Claude")
     assert nvim.lua("return _G.windows[1].hidden") is True
     out_of_it(nvim)
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     nvim.keys("<Esc><Esc>x")
     nvim.wait(lambda: cli.typed() == b"\x1b\x1bx", what="a double Esc to reach the CLI")
     nvim.keys("Q")
@@ -573,11 +531,9 @@ def test_snacks_gives_the_window_and_nothing_else(start, cli):
     assert len(cli.starts()) == 1
 
 
-def test_a_float_of_snacks_keeps_its_own_size(start):
+def test_a_float_of_snacks_keeps_its_own_size(opened):
     opts = {"terminal": {"provider": "snacks", "snacks": {"position": "float"}}}
-    nvim = start(opts=opts, init_lua=FAKE_SNACKS)
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    nvim = opened(opts=opts, init_lua=FAKE_SNACKS)
     assert nvim.lua("local opts = _G.windows[1].opts return { opts.position, opts.width or 0, opts.height or 0 }") == [
         "float",
         0,
@@ -775,8 +731,7 @@ def test_a_user_who_leaves_at_once_is_not_taken_back(start, keys, looks):
     """However late it is looked whether the focus stayed."""
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.lua(HELD)
-    nvim.keys(":Claude<CR>")
-    ready(nvim)
+    reopen(nvim)
     for _ in range(looks):
         nvim.lua("table.remove(held, 1)()")
     nvim.keys(keys)
