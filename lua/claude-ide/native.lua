@@ -42,6 +42,7 @@
 ---@field group_keep fun(pid: integer): integer?, string? the processes that this one leads end with Neovim
 ---@field group_end fun(number: integer): boolean?, string? SIGTERM, after three seconds SIGKILL
 ---@field notebook_read fun(text: string): table?, string?
+---@field journal fun(operation: string, ...: any): any, string? called by `journal/store.lua` alone
 
 ---@class claude-ide.native : claude-ide.native.Functions
 local M = {}
@@ -94,6 +95,7 @@ local FUNCTIONS = {
   "group_keep",
   "group_end",
   "notebook_read",
+  "journal",
 }
 
 ---@class claude-ide.native.Library : claude-ide.native.Functions

@@ -37,7 +37,7 @@ for i, path in ipairs(paths) do
   file:write(("line of edit %d\\n"):format(i):rep(20))
   file:close()
   began = vim.uv.hrtime()
-  require("claude-ide.journal.observe").look_now(require("claude-ide.journal.history").find(path))
+  require("claude-ide.journal.observe").look_now(require("claude-ide.journal.store").find(path))
   journal.counts()
   sums[at] = (sums[at] or 0) + spent + vim.uv.hrtime() - began
 end

@@ -38,10 +38,10 @@ end, vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
 """
 
 _RECORDED = """
-local history, held = require("claude-ide.journal.history"), ...
+local store, held = require("claude-ide.journal.store"), ...
 return vim.iter(pairs(held)):all(function(path, text)
-  local known = history.find(path)
-  return known ~= nil and (history.bytes(known.steps[#known.steps]) or "gone") == (text or "gone")
+  local known = store.find(path)
+  return known ~= nil and store.is_last(known.id, text or nil)
 end)
 """
 

@@ -200,7 +200,7 @@ def test_what_the_turn_does_later_elsewhere_changes_nothing_about_it(sets):
     sets.nvim.wait(lambda: b"mine = 1" in (sets.bytes("m.py") or b""))
     sets.nvim.lua("""
       local landing = require("claude-ide.journal.landing")
-      landing.finish({ actor = "claude", turn = turn, histories = {}, done = {} })
+      landing.finish({ actor = "claude", turn = turn, files = {}, done = {} })
       landing.move_back(turn)
     """)
     assert b"mine = 1" in (sets.bytes("m.py") or b""), "it is not moved back"

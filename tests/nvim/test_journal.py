@@ -1,7 +1,6 @@
 """The journal of turns: what Claude changed without asking, as a client that behaves like the CLI brings it about."""
 
 import os
-import stat
 
 import pytest
 
@@ -450,29 +449,11 @@ def test_the_journal_adds_little_to_an_answer(claude):
     assert took < 10  # 2 ms and less where nothing else runs
 
 
-@pytest.mark.slow
-def test_old_texts_go_to_a_private_folder_and_with_neovim(claude):
-    nvim = claude.nvim
-    nvim.lua("""
-      local blob = require("claude-ide.journal.blob")
-      ids = {}
-      for i = 1, 5 do ids[i] = blob.put(string.rep(tostring(i), 8 * 1024 * 1024), i == 2) end
-    """)
+def test_what_is_kept_on_disk_goes_with_neovim(start_nvim):
+    nvim = start_nvim()
     folder = nvim.home / ".local/state/nvim/claude-ide/journal"
-    (own,) = nvim.wait(lambda: folder.exists() and list(folder.iterdir()))
-    nvim.wait(lambda: any(file.stat().st_size == 8 * 1024 * 1024 for file in own.iterdir()))
-    assert stat.S_IMODE(own.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(file.stat().st_mode) for file in own.iterdir()} == {0o600}
-    assert (
-        nvim.lua("""
-      local blob = require("claude-ide.journal.blob")
-      for i = 1, 5 do
-        if blob.get(ids[i]) ~= string.rep(tostring(i), 8 * 1024 * 1024) then return i end
-      end
-      return 0
-    """)
-        == 0
-    )
+    own = nvim.lua("return require('claude-ide.journal.store').folder()")
+    assert [str(each) for each in folder.iterdir()] == [own]
     nvim.quit()
     assert list(folder.iterdir()) == []
 
@@ -484,7 +465,7 @@ def test_what_dead_neovims_left_is_removed(start_nvim):
     for name in (f"{host}.4194304", "elsewhere.4194304", f"{host}.1"):
         (folder / name).mkdir(parents=True)
         (folder / name / "1").write_text("old")
-    nvim.lua("require('claude-ide.journal.blob').clean()")
+    nvim.lua("require('claude-ide.journal.store').clean()")
     assert sorted(each.name for each in folder.iterdir()) == sorted([f"{host}.1", "elsewhere.4194304"])
 
 

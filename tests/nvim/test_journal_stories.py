@@ -10,11 +10,10 @@ from test_journal_shell import Session, git
 pytestmark = pytest.mark.slow
 
 KNOWN = """
-local history, file = require("claude-ide.journal.history"), require("claude-ide.file")
+local store, file = require("claude-ide.journal.store"), require("claude-ide.file")
 for _, path in ipairs(...) do
-  local found = history.find(path)
-  local bytes = file.read_now(path, 1e8)
-  if not found or history.bytes(found.steps[#found.steps]) ~= bytes then
+  local found = store.find(path)
+  if not found or not store.is_last(found.id, (file.read_now(path, 1e8))) then
     return false
   end
 end

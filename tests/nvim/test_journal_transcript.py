@@ -297,6 +297,9 @@ def test_edits_of_one_file_that_only_the_transcript_tells_of_are_one_step(claude
             lambda text=text: claude.changes().get("a.txt", {}).get("after") == text, what="the edits to be known"
         )
     claude.wait(a_txt=(1, 1))
-    assert claude.nvim.lua("return #require('claude-ide.journal.history').all()[1].steps") < 10
+    assert (
+        claude.nvim.lua("local store = require('claude-ide.journal.store') return store.steps(store.files()[1].id)")
+        < 10
+    )
     claude.undo()
     assert claude.text("a.txt") == A

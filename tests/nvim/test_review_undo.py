@@ -22,8 +22,8 @@ def waits_for_nothing(nvim):
     """Whether Neovim takes the next key as a command: it answers, and moves the cursor."""
     nvim.terminal.wait(lambda: nvim.mode() == "n", what="no question to be open")
     nvim.keys("gg:let g:taken = get(g:, 'taken') + 1<CR>")
-    nvim.asked = getattr(nvim, "asked", 0) + 1
-    nvim.wait(f"vim.fn.mode() == 'n' and vim.g.taken == {nvim.asked}", what="Neovim to take a command")
+    nvim.undo_asked = getattr(nvim, "undo_asked", 0) + 1
+    nvim.wait(f"vim.fn.mode() == 'n' and vim.g.taken == {nvim.undo_asked}", what="Neovim to take a command")
     return not any("ENTER" in line or "-- More --" in line for line in nvim.screen())
 
 

@@ -17,7 +17,7 @@ use crate::lua::{
 use crate::value::{MAX_SLOTS, Value};
 
 /// No function takes more; what Lua passes beyond is dropped.
-const MAX_ARGUMENTS: c_int = 3;
+const MAX_ARGUMENTS: c_int = 12;
 
 /// One argument as Lua passed it.
 #[derive(Debug, PartialEq)]
@@ -90,6 +90,24 @@ impl Arguments {
         }
     }
 
+    /// The next argument as bytes, or nothing when it is nil or not there.
+    pub(crate) fn optional_bytes(&mut self, name: &'static str) -> Result<Option<Vec<u8>>, Error> {
+        match self.next() {
+            (_, Argument::Bytes(bytes)) => Ok(Some(bytes)),
+            (_, Argument::Nil) => Ok(None),
+            (position, other) => Self::wrong(position, name, "string or nil", &other),
+        }
+    }
+
+    /// The next argument as a boolean; nil is false.
+    pub(crate) fn flag(&mut self, name: &'static str) -> Result<bool, Error> {
+        match self.next() {
+            (_, Argument::Bool(flag)) => Ok(flag),
+            (_, Argument::Nil) => Ok(false),
+            (position, other) => Self::wrong(position, name, "boolean", &other),
+        }
+    }
+
     /// The next argument as text; bytes that are no UTF-8 are replaced.
     pub(crate) fn text(&mut self, name: &'static str) -> Result<String, Error> {
         self.bytes(name).map(into_text)
@@ -102,6 +120,18 @@ impl Arguments {
                 number_to_id(number).ok_or(Error::Argument { position: self.1, name, expected: "id", found: "number" })
             }
             (position, other) => Self::wrong(position, name, "id", &other),
+        }
+    }
+
+    /// The next argument as a whole number.
+    pub(crate) fn integer(&mut self, name: &'static str) -> Result<i64, Error> {
+        match self.next() {
+            (_, Argument::Number(number)) => {
+                let size = number_to_id(number.abs()).and_then(|size| i64::try_from(size).ok());
+                let signed = size.map(|size| if number < 0.0 { -size } else { size });
+                signed.ok_or(Error::Argument { position: self.1, name, expected: "integer", found: "number" })
+            }
+            (position, other) => Self::wrong(position, name, "integer", &other),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Lua's side of this is `lua/claude-ide/native.lua`, the only place that calls these functions. Lua pulls, Rust never
 //! calls Lua: events wait in a queue, the wake tells Neovim's event loop, and Lua takes them one by one with `poll()`.
-//! Four things run behind it: the server (`server.rs`), what reads sessions (`sessions/`), what serves them to pages
+//! Behind it is the journal of Claude's edits (`journal.rs`), which answers at once, and four things run: the server (`server.rs`), what reads sessions (`sessions/`), what serves them to pages
 //! (`web.rs`), which needs the second, and chats with agents (`agents.rs`). Those that speak over sockets share one thread
 //! (`runtime.rs`).
 //! No policy lives here, and nothing of Neovim's own interface is used, so that one library serves every supported
@@ -15,6 +15,7 @@ mod clients;
 mod editor;
 mod error;
 mod groups;
+mod journal;
 mod logging;
 mod lua;
 mod options;
@@ -90,6 +91,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("group_keep", export(group_keep)),
     ("group_end", export(group_end)),
     ("notebook_read", export(notebook_read)),
+    ("journal", export(journal::call)),
     ("panic", export(panic)),
 ];
 

@@ -27,9 +27,11 @@ pub(crate) enum Value {
     Bool(bool),
     Id(u64),
     Text(&'static str),
+    Bytes(Box<[u8]>),
     Json(Json),
     Object(Map<String, Json>),
     Table(Vec<(&'static str, Value)>),
+    List(Vec<Value>),
 }
 
 impl Value {
@@ -40,6 +42,7 @@ impl Value {
             Self::Bool(value) => stack.push_boolean(*value),
             Self::Id(id) => stack.push_number(id_to_number(*id)),
             Self::Text(text) => stack.push_bytes(text.as_bytes()),
+            Self::Bytes(bytes) => stack.push_bytes(bytes),
             Self::Json(json) => push_json(stack, json, MAX_DEPTH),
             Self::Object(fields) => push_object(stack, fields, MAX_DEPTH),
             Self::Table(fields) => {
@@ -48,6 +51,13 @@ impl Value {
                     stack.push_bytes(key.as_bytes());
                     value.push(stack);
                     stack.set_pair();
+                }
+            }
+            Self::List(items) => {
+                stack.push_table(items.len(), 0);
+                for (item, position) in items.iter().zip(1..) {
+                    item.push(stack);
+                    stack.set_item(position);
                 }
             }
         }

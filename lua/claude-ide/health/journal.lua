@@ -64,7 +64,7 @@ local function check_checkpoints()
 end
 
 local function check_kept()
-  local counts, review = require("claude-ide.journal.blob").counts(), require("claude-ide.journal").counts()
+  local counts, review = require("claude-ide.journal.store").stored(), require("claude-ide.journal").counts()
   local spilled = counts.total - counts.memory
   vim.health.info(
     ("To undo with: %s, %s in memory, %s in %s"):format(

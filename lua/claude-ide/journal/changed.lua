@@ -6,12 +6,12 @@ local TELL_MS = 30
 
 local told = true
 
----Which histories changed since `take()`; nil: any may have.
----@type table<claude-ide.journal.History, true>?
+---Which files changed since `take()`; nil: any may have.
+---@type table<integer, true>?
 local stale
 
----Which histories are not what they were when this was asked last.
----@return table<claude-ide.journal.History, true>? stale nil: any may be
+---Which files are not what they were when this was asked last.
+---@return table<integer, true>? stale nil: any may be
 function M.take()
   local taken = stale
   stale = {}
@@ -19,12 +19,12 @@ function M.take()
 end
 
 ---Something may have changed.
----@param history? claude-ide.journal.History nothing but this one
-function M.tell(history)
-  if not history then
+---@param file? integer nothing but this one
+function M.tell(file)
+  if not file then
     stale = nil
   elseif stale then
-    stale[history] = true
+    stale[file] = true
   end
   if not told then
     return

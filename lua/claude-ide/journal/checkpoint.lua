@@ -51,8 +51,8 @@ exec "$@" write-tree --missing-ok]]
 ---@class claude-ide.journal.Checkpoint
 ---@field folder string
 ---@field tree string
----@field began number `vim.uv.hrtime()`
----@field taken number the same, at which it was complete
+---@field began integer when it was begun, in the nanoseconds of `store.now()`
+---@field taken integer the same, at which it was complete
 ---@field skipped table<string, string> files that are not in it, by name: equal strings for equal contents
 
 ---@param repository claude-ide.journal.Repository
@@ -139,10 +139,10 @@ function M.take(folder, done, is_first)
         if is_first and repositories().readers == 0 and is_first() and is_large(repository) then
           repositories().renew(repository)
         end
-        local began = vim.uv.hrtime()
+        local began = require("claude-ide.journal.store").now()
         write_tree(repository, function(tree, skipped)
           finished()
-          local taken = vim.uv.hrtime()
+          local taken = require("claude-ide.journal.store").now()
           done(tree and { folder = folder, tree = tree, began = began, taken = taken, skipped = skipped })
         end)
       end)

@@ -198,8 +198,8 @@ end
 ---@field path string
 ---@field before? string what it held at the first checkpoint; nil: it was made since
 ---@field mode? integer permissions that it had
----@field since number `vim.uv.hrtime()` at which the first checkpoint was begun
----@field taken number the same, at which it was complete
+---@field since integer when the first checkpoint was begun, in the nanoseconds of `store.now()`
+---@field taken integer the same, at which it was complete
 ---@field is_start? boolean it is that of the start of the turn
 
 ---Files that at least one of two checkpoints has not copied, and that differ: what they held is not known.

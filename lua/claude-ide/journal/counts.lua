@@ -10,22 +10,22 @@ local LOOK_AGAIN_NS = 1e9
 ---@field hunks integer
 ---@field conflicts integer
 
----@type table<claude-ide.journal.History, claude-ide.journal.Counts>
-local by_history = {}
+---@type table<integer, claude-ide.journal.Counts>
+local by_file = {}
 ---@type claude-ide.journal.Counts
 local sum = { files = 0, hunks = 0, conflicts = 0 }
 ---Those that had unsaved changes when they were looked at.
----@type table<claude-ide.journal.History, true>
+---@type table<integer, claude-ide.journal.File>
 local were_unsaved = {}
 ---When all were looked at.
 local looked = 0
 
----@param counts claude-ide.journal.Counts
+---@param counts? claude-ide.journal.Counts
 ---@param sign 1|-1
 local function add(counts, sign)
-  sum.files = sum.files + sign * counts.files
-  sum.hunks = sum.hunks + sign * counts.hunks
-  sum.conflicts = sum.conflicts + sign * counts.conflicts
+  for name, number in pairs(counts or {}) do
+    sum[name] = sum[name] + sign * number
+  end
 end
 
 ---@param change claude-ide.journal.Change
@@ -38,50 +38,51 @@ local function count(change)
   return { files = 1, hunks = hunks, conflicts = change.conflicts }
 end
 
----@param history claude-ide.journal.History
+---@param file claude-ide.journal.File
 ---@param unsaved claude-ide.journal.UnsavedBuffers
-local function look(history, unsaved)
-  local before = by_history[history]
-  if before then
-    add(before, -1)
-  end
-  local known = require("claude-ide.journal.history").knows(history)
-  local change = known and require("claude-ide.journal.changes").of(history, "unreviewed", unsaved) or nil
-  local counts = change and count(change) or nil
-  by_history[history] = counts
-  if counts then
-    add(counts, 1)
-  end
+local function look(file, unsaved)
+  add(by_file[file.id], -1)
+  local change = require("claude-ide.journal.changes").of(file, "unreviewed", unsaved)
+  by_file[file.id] = change and count(change) or nil
+  add(by_file[file.id], 1)
 end
 
 ---Worked out anew for what changed alone, and for what has unsaved changes.
 ---@return claude-ide.journal.Counts
 function M.get()
   local stale = require("claude-ide.journal.changed").take()
-  local histories, now = require("claude-ide.journal.history"), vim.uv.hrtime()
+  local store, changes, now =
+    require("claude-ide.journal.store"), require("claude-ide.journal.changes"), vim.uv.hrtime()
   if stale and next(stale) == nil then
     return vim.deepcopy(sum)
   end
-  local unsaved = require("claude-ide.journal.changes").unsaved()
-  local are_unsaved = {} ---@type table<claude-ide.journal.History, true>
+  local unsaved = changes.unsaved()
+  local are_unsaved = {} ---@type table<integer, claude-ide.journal.File>
   for name in pairs(unsaved) do
-    local history = histories.find(name)
-    if history then
-      are_unsaved[history] = true
+    local file = store.find(name)
+    if file then
+      are_unsaved[file.id] = file
     end
   end
   local look_too = vim.tbl_extend("keep", are_unsaved, were_unsaved)
   were_unsaved = are_unsaved
   if not stale or now - looked > LOOK_AGAIN_NS then
-    by_history, sum = {}, { files = 0, hunks = 0, conflicts = 0 }
-    for _, history in ipairs(histories.all()) do
-      look(history, unsaved)
+    by_file, sum = {}, { files = 0, hunks = 0, conflicts = 0 }
+    for _, file in ipairs(store.files()) do
+      look(file, unsaved)
     end
     looked = vim.uv.hrtime()
     return vim.deepcopy(sum)
   end
-  for history in pairs(vim.tbl_extend("keep", stale, look_too)) do
-    look(history, unsaved)
+  for id in pairs(vim.tbl_extend("keep", stale, look_too)) do
+    local file = store.file(id)
+    if file then
+      look(file, unsaved)
+    else
+      add(by_file[id], -1)
+      by_file[id] = nil
+      changes.forget(id)
+    end
   end
   return vim.deepcopy(sum)
 end

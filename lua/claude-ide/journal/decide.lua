@@ -2,9 +2,9 @@
 -- Invariant: what the user changed since is never taken back with them.
 local M = {}
 
----@return table
-local function histories()
-  return require("claude-ide.journal.history")
+---@return claude-ide.journal.Store
+local function store()
+  return require("claude-ide.journal.store")
 end
 
 ---@param action "keep"|"undo"
@@ -15,22 +15,47 @@ local function reviewed(action, path, hunk)
   require("claude-ide.journal.changed").tell()
 end
 
+---A file as it stands in the text of now.
+---@class claude-ide.journal.View
+---@field file claude-ide.journal.File
+---@field scope string
+---@field kind claude-ide.journal.TextKind
+---@field text? string nil: there is no file
+---@field undo? claude-ide.journal.Undo
+
+---@param file? claude-ide.journal.File
+---@param scope? claude-ide.journal.Scope
+---@return claude-ide.journal.View? nil: nothing of Claude's is there
+local function view_of(file, scope)
+  local name = tostring(scope or "unreviewed")
+  if not file or not store().may_have(file.id, name) then
+    return nil
+  end
+  local kind, text = require("claude-ide.journal.changes").text(file)
+  return kind and { file = file, scope = name, kind = kind, text = text } or nil
+end
+
 ---@param path string
 ---@param scope? claude-ide.journal.Scope
 ---@return claude-ide.journal.View?
----@return string? err
-local function view_of(path, scope)
-  local history = histories().find(path)
-  if history and history.turn then
+local function view_of_path(path, scope)
+  local file = store().find(path)
+  if file and store().turn_of(file.id) then
     -- Claude may have written it and nobody looked yet.
-    require("claude-ide.journal.observe").look_now(history)
+    require("claude-ide.journal.observe").look_now(file)
   end
-  local view = history and require("claude-ide.journal.changes").view(history, scope or "unreviewed")
-  if not view then
-    return nil, "Claude has changed nothing there that waits for a review."
-  end
-  return view
+  return view_of(file, scope)
 end
+
+---@param view claude-ide.journal.View
+---@param hunk? claude-ide.journal.Hunk
+---@return integer? index nil: it is not there any more
+local function find(view, hunk)
+  local change = hunk and store().change(view.file.id, view.scope, view.kind, view.text)
+  return change and hunk and require("claude-ide.journal.changes").find(change.hunks, hunk) or nil
+end
+
+local NOTHING = "Claude has changed nothing there that waits for a review."
 
 ---Takes a hunk, or all of a file, as reviewed.
 ---@param path string absolute
@@ -39,114 +64,63 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.keep(path, hunk, scope)
-  local changes = require("claude-ide.journal.changes")
-  local view, err = view_of(path, scope)
+  local view = view_of_path(path, scope)
   if not view then
-    return nil, err
+    return nil, NOTHING
   end
   local buf = require("claude-ide.buffer").find(path)
-  if buf and vim.bo[buf].modified then
+  if buf and vim.bo[buf].modified and store().undo(view.file.id, view.scope, "recorded") then
     -- The history is of what was on disk: unsaved text is not part of it.
-    view = changes.of_disk(view.history, scope or "unreviewed") or view
+    view.kind, view.text = "recorded", nil
   end
-  local chosen = view.regions ---@type claude-ide.journal.Region[]
-  if hunk then
-    local index = changes.find(view, hunk)
-    if not index then
-      return nil, "The text has changed since. Save it first if it has unsaved changes."
-    end
-    chosen = vim.list_slice(view.regions, index, index)
+  local index = find(view, hunk)
+  if hunk and not index then
+    return nil, "The text has changed since. Save it first if it has unsaved changes."
   end
-  local rest = changes.waiting_without(view, chosen)
-  if #rest == #(view.waiting or view.regions) then
-    return nil, "That is reviewed already."
+  local kept = store().keep(view.file.id, view.scope, view.kind, view.text, index)
+  if not kept then
+    return nil, kept == nil and NOTHING or "That is reviewed already."
   end
-  histories().record(view.history, "user", view.current)
-  histories().set_unreviewed(view.history, rest)
-  reviewed("keep", view.history.path, hunk)
+  reviewed("keep", view.file.path, hunk)
   return true
 end
 
 ---@param view claude-ide.journal.View
----@param chosen claude-ide.journal.Region[]
----@return string? bytes nil: the file should go
-local function undone(view, chosen)
-  local merge = require("claude-ide.journal.merge")
-  local lines = merge.revert(view.lines, chosen)
-  local first = view.history.steps[view.first - 1]
-  if #lines == 0 and not first.blob then
-    return nil
-  end
-  return merge.encode(lines)
-end
-
----@param view claude-ide.journal.View
----@return integer seconds since the epoch
-local function began(view)
-  local turns, first = require("claude-ide.journal.turns"), os.time()
-  for id in pairs(view.turns) do
-    local turn = turns.get(id)
-    first = math.min(first, turn and turn.started or first)
-  end
-  return first
-end
-
----@param view claude-ide.journal.View
----@return claude-ide.journal.Region[] chosen that can be taken back
----@return integer conflicts that the user has changed since
-local function sorted(view)
-  local chosen, conflicts = {}, 0
-  if view.behind then
-    return chosen, conflicts -- neither of the two texts may be written before the user has chosen one
-  end
-  for _, region in ipairs(view.regions) do
-    if region.state == "claude" then
-      chosen[#chosen + 1] = region
-    elseif region.state == "conflict" then
-      conflicts = conflicts + 1
-    end
-  end
-  return chosen, conflicts
-end
-
----@param view claude-ide.journal.View
----@param only? integer index of the one region to undo
+---@param only? integer index of the one hunk to undo
 ---@return boolean? ok
 ---@return string? err
 ---@return integer? left hunks that the user has changed since
 local function undo_view(view, only)
-  if view.behind then
+  local file = view.file
+  local undo = store().undo(file.id, view.scope, view.kind, view.text, only)
+  if not undo then
+    return nil, NOTHING
+  elseif view.kind == "behind" then
     return nil, "You have unsaved changes of an older text: `:Claude resolve` decides first.", 0
-  end
-  local chosen, left = sorted(view)
-  if only then
-    local region = view.regions[only]
-    chosen, left = { region }, 0
-    if region.state ~= "claude" then
-      chosen, left = {}, region.state == "conflict" and 1 or 0
-    end
-  end
-  if #chosen == 0 then
+  elseif undo.hunks == 0 then
     return nil,
-      left > 0 and "You have changed the same lines since, so they stay." or "Nothing is left to undo.",
-      left
+      undo.left > 0 and "You have changed the same lines since, so they stay." or "Nothing is left to undo.",
+      undo.left
   end
-  local history, bytes = view.history, undone(view, chosen)
   -- What others wrote since nobody looked is no part of what is taken back.
-  require("claude-ide.journal.observe").look_now(history)
-  history.undoing = view.turns
-  local ok, err =
-    require("claude-ide.journal.write").through_buffer(history.path, bytes, history.mode, began(view))
+  require("claude-ide.journal.observe").look_now(file)
+  store().set_undoing(file.id, true)
+  local ok, err = require("claude-ide.journal.write").through_buffer(
+    file.path,
+    undo.bytes,
+    store().mode(file.id),
+    math.min(undo.since or os.time(), os.time())
+  )
   if ok then
-    require("claude-ide.journal.observe").look_now(history)
+    require("claude-ide.journal.observe").look_now(file)
     -- A turn that goes on did not do that; of a file that was removed no write tells.
-    require("claude-ide.journal.shell").user_wrote(history.path)
+    require("claude-ide.journal.shell").user_wrote(file.path)
   end
-  history.undoing = nil
+  store().set_undoing(file.id, false)
   if not ok then
-    return nil, ("%s could not be written: %s"):format(history.path, err or "unknown"), left
+    return nil, ("%s could not be written: %s"):format(file.path, err or "unknown"), undo.left
   end
-  return true, err, left
+  return true, err, undo.left
 end
 
 ---Takes back a hunk, or all of Claude's hunks in a file. What the user changed since stays.
@@ -157,20 +131,17 @@ end
 ---@return string? err also with `ok`, where something is left to do
 ---@return integer? left hunks that stay because the user has changed them since
 function M.undo(path, hunk, scope)
-  local view, err = view_of(path, scope)
+  local view = view_of_path(path, scope)
   if not view then
-    return nil, err
+    return nil, NOTHING
   end
-  local index
-  if hunk then
-    index = require("claude-ide.journal.changes").find(view, hunk)
-    if not index then
-      return nil, "The text has changed since."
-    end
+  local index = find(view, hunk)
+  if hunk and not index then
+    return nil, "The text has changed since."
   end
   local ok, problem, left = undo_view(view, index)
   if ok then
-    reviewed("undo", view.history.path, hunk)
+    reviewed("undo", view.file.path, hunk)
   end
   return ok, problem, left
 end
@@ -183,15 +154,25 @@ end
 ---@field conflicts integer that stay
 ---@field unsaved boolean the file has unsaved changes, so the undo is not saved
 
----@param id integer
+---@param file claude-ide.journal.File
+---@param turn integer
+---@return claude-ide.journal.View? nil: nothing of the turn's is there
+local function undoable(file, turn)
+  local view = view_of(file, turn)
+  local undo = view and store().undo(file.id, view.scope, view.kind, view.text)
+  if not view or not undo or undo.places == 0 then
+    return nil
+  end
+  view.undo = undo
+  return view
+end
+
+---@param turn integer
 ---@return claude-ide.journal.View[]
-local function views_of_turn(id)
-  local changes, found = require("claude-ide.journal.changes"), {}
-  for _, history in ipairs(histories().all()) do
-    local view = changes.view(history, id)
-    if view and changes.describe(view) then
-      found[#found + 1] = view
-    end
+local function undoables(turn)
+  local found = {}
+  for _, file in ipairs(store().files(turn)) do
+    found[#found + 1] = undoable(file, turn)
   end
   return found
 end
@@ -200,16 +181,16 @@ end
 ---left.
 ---@return integer? id nil: nothing of Claude's is left
 function M.undoable_turn()
-  local turns, fallback = require("claude-ide.journal.turns").list(), nil
+  local turns, fallback = store().turns(), nil
   for i = #turns, 1, -1 do
-    local views = #turns[i].files > 0 and views_of_turn(turns[i].id) or {}
-    local able = vim.iter(views):any(function(view)
-      return #sorted(view) > 0
+    local found = #turns[i].files > 0 and undoables(turns[i].id) or {}
+    local able = vim.iter(found):any(function(one)
+      return one.undo ~= nil and one.undo.hunks > 0
     end)
     if able or require("claude-ide.journal.rest").count(turns[i].id) > 0 then
       return turns[i].id
     end
-    fallback = fallback or (#views > 0 and turns[i].id or nil)
+    fallback = fallback or (#found > 0 and turns[i].id or nil)
   end
   return fallback
 end
@@ -219,46 +200,47 @@ end
 ---@return claude-ide.journal.Preview[]
 function M.preview_undo(id)
   id = id or M.undoable_turn()
-  return vim.tbl_map(function(view)
-    local chosen, conflicts = sorted(view)
-    local buf = require("claude-ide.buffer").find(view.history.path)
-    local action = #chosen == 0 and "leave"
-      or not undone(view, chosen) and "remove"
-      or not view.current and "recreate"
+  return vim.tbl_map(function(one)
+    local undo, buf =
+      one.undo, --[[@as claude-ide.journal.Undo]]
+      require("claude-ide.buffer").find(one.file.path)
+    local action = undo.hunks == 0 and "leave"
+      or not undo.bytes and "remove"
+      or not one.text and "recreate"
       or "restore"
     return {
-      path = view.history.path,
+      path = one.file.path,
       action = action,
-      behind = view.behind,
-      hunks = #chosen,
-      conflicts = conflicts,
+      behind = one.kind == "behind",
+      hunks = undo.hunks,
+      conflicts = undo.left,
       unsaved = buf ~= nil and vim.bo[buf].modified,
     }
-  end, id and views_of_turn(id) or {})
+  end, id and undoables(id) or {})
+end
+
+---@class claude-ide.journal.Undone
+---@field path string
+---@field ok boolean
+---@field err? string
+---@field left integer
+
+---@param view claude-ide.journal.View
+---@return claude-ide.journal.Undone
+local function undo_file(view)
+  local ok, err, left = undo_view(view)
+  if ok then
+    reviewed("undo", view.file.path)
+  end
+  return { path = view.file.path, ok = ok == true, err = err, left = left or 0 }
 end
 
 ---Takes back what a turn changed in files.
 ---@param id? integer default: `undoable_turn()`
----@return { path: string, ok: boolean, err?: string, left: integer }[] one a file
+---@return claude-ide.journal.Undone[] one a file
 function M.undo_turn(id)
   id = id or M.undoable_turn()
-  return vim.tbl_map(function(view)
-    local ok, err, left = undo_view(view)
-    if ok then
-      reviewed("undo", view.history.path)
-    end
-    return { path = view.history.path, ok = ok == true, err = err, left = left or 0 }
-  end, id and views_of_turn(id) or {})
-end
-
----@param id integer
----@return claude-ide.journal.History[]
-local function histories_of_turn(id)
-  return vim.tbl_filter(function(history)
-    return vim.iter(history.steps):any(function(step)
-      return step.turn == id
-    end)
-  end, histories().all())
+  return vim.tbl_map(undo_file, id and undoables(id) or {})
 end
 
 ---How long a step may take; then the user's keys get their turn.
@@ -271,12 +253,12 @@ local STEP_NS = 8 * 1000 * 1000
 
 ---Takes back what a turn changed, also what no review shows, a little at a time. A small turn is taken back before this returns.
 ---@param id integer
----@param done fun(results: { path: string, ok: boolean, err?: string, left: integer }[], stopped: boolean)
+---@param done fun(results: claude-ide.journal.Undone[], stopped: boolean)
 ---@return claude-ide.journal.Undoing
 function M.take_back_turn(id, done)
-  local rest, turn = require("claude-ide.journal.rest"), require("claude-ide.journal.turns").get(id)
+  local rest, turn = require("claude-ide.journal.rest"), store().turn(id)
   require("claude-ide.journal.landing").move_back(id)
-  local list, results, stopped, at = histories_of_turn(id), {}, false, 0
+  local list, results, stopped, at = store().files(id), {}, false, 0
   ---@type claude-ide.journal.Undoing
   local undoing = {
     tried = 0,
@@ -285,13 +267,10 @@ function M.take_back_turn(id, done)
       stopped = true
     end,
   }
-  ---@param path string
-  ---@param ok? boolean
-  ---@param err? string
-  ---@param left? integer
-  local function result(path, ok, err, left)
+  ---@param result claude-ide.journal.Undone
+  local function tried(result)
     undoing.tried = math.min(undoing.tried + 1, undoing.total)
-    results[#results + 1] = { path = path, ok = ok == true, err = err, left = left or 0 }
+    results[#results + 1] = result
   end
   ---@param step fun(): boolean
   local function pace(step)
@@ -313,27 +292,22 @@ function M.take_back_turn(id, done)
   end
   pace(function()
     at = at + 1
-    local history = list[at]
-    if not history then
+    local file = list[at]
+    if not file then
       require("claude-ide.journal.take_back").run(
         id,
         turn and turn.started or os.time(),
         pace,
-        result,
+        tried,
         function()
           done(results, false)
         end
       )
       return false
     end
-    local changes = require("claude-ide.journal.changes")
-    local view = changes.view(history, id) -- as it is by now
-    if view and changes.describe(view) then
-      local ok, err, left = undo_view(view)
-      if ok then
-        reviewed("undo", history.path)
-      end
-      result(history.path, ok, err, left)
+    local view = undoable(file, id) -- as it is by now
+    if view then
+      tried(undo_file(view))
     end
     return true
   end)

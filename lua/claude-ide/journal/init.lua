@@ -29,8 +29,13 @@ local function follow_turn(client, turn, at, unconnected)
   require("claude-ide.journal.transcript_edits").begin(client, turn.id, at, session)
 end
 
+---@return claude-ide.journal.Store
+local function store()
+  return require("claude-ide.journal.store")
+end
+
 ---The turns whose begin nobody announced, by client, where they are the last.
----@type table<integer, claude-ide.journal.Turn>
+---@type table<integer, integer>
 local unannounced = {}
 
 ---A prompt was submitted. Neovim may hear of it late: its turn begins when it came.
@@ -38,14 +43,14 @@ local unannounced = {}
 ---@param at? integer milliseconds since the epoch; default: now
 ---@param unconnected? claude-ide.journal.Unconnected
 function M.turn_started(client, at, unconnected)
-  local begun = unannounced[client]
+  local begun = unannounced[client] and store().turn(unannounced[client])
   unannounced[client] = nil
   if begun and not begun.ended and #begun.files == 0 then
     return -- this is its prompt: the CLI was at work before it said so
   end
   observe().settle(client, true)
   require("claude-ide.journal.refusals").turn_over(client, at)
-  follow_turn(client, require("claude-ide.journal.turns").start(client), at, unconnected)
+  follow_turn(client, store().start_turn(client), at, unconnected)
 end
 
 ---Clients that were looked at when they came, whether they are at work.
@@ -57,8 +62,8 @@ local joined = {}
 ---@param client claude-ide.Client with its process id
 local function look_for_work(client)
   require("claude-ide.journal.shell").await_work(client, function()
-    local turn = require("claude-ide.journal.turns").current(client.id)
-    unannounced[client.id] = turn
+    local turn = store().current_turn(client.id)
+    unannounced[client.id] = turn.id
     follow_turn(client.id, turn)
   end)
 end
@@ -94,7 +99,7 @@ end
 ---@param path string absolute
 ---@param contents string
 function M.accepted(path, contents)
-  observe().accepted(path, contents)
+  store().accepted(path, contents)
 end
 
 ---Waits for what becomes of an edit that a client was allowed, as its transcript tells.
@@ -127,12 +132,12 @@ function M.left(client)
   require("claude-ide.journal.shell").stop(client, observe().found_changed)
   observe().settle(client, true)
   require("claude-ide.journal.transcript_edits").stop(client)
-  require("claude-ide.journal.turns").leave(client)
+  store().leave(client)
 end
 
 ---@return claude-ide.journal.Turn[] list newest last
 function M.turns()
-  return require("claude-ide.journal.turns").list()
+  return store().turns()
 end
 
 ---What Claude changed and is still there, file by file.
@@ -141,10 +146,10 @@ end
 function M.changes(scope)
   local changes, found = require("claude-ide.journal.changes"), {}
   local unsaved = changes.unsaved()
-  for _, history in ipairs(require("claude-ide.journal.history").all()) do
-    found[#found + 1] = changes.of(history, scope or "unreviewed", unsaved)
+  for _, file in ipairs(store().files()) do
+    found[#found + 1] = changes.of(file, scope or "unreviewed", unsaved)
   end
-  require("claude-ide.journal.moves").pair(found)
+  changes.pair_moves(found)
   return found
 end
 
@@ -153,8 +158,8 @@ end
 ---@param scope? claude-ide.journal.Scope default: "unreviewed"
 ---@return claude-ide.journal.Change?
 function M.change(path, scope)
-  local history = require("claude-ide.journal.history").find(path)
-  return history and require("claude-ide.journal.changes").of(history, scope or "unreviewed") or nil
+  local file = store().find(path)
+  return file and require("claude-ide.journal.changes").of(file, scope or "unreviewed") or nil
 end
 
 ---How much of what Claude changed waits for a review.
@@ -212,7 +217,7 @@ end
 
 ---Takes back what a turn changed in files.
 ---@param id? integer default: `undoable_turn()`
----@return { path: string, ok: boolean, err?: string, left: integer }[] one a file
+---@return claude-ide.journal.Undone[] one a file
 function M.undo_turn(id)
   return require("claude-ide.journal.decide").undo_turn(id)
 end
@@ -227,7 +232,7 @@ end
 
 ---Takes back what a turn changed, also what no review shows, a little at a time.
 ---@param id integer
----@param done fun(results: { path: string, ok: boolean, err?: string, left: integer }[], stopped: boolean)
+---@param done fun(results: claude-ide.journal.Undone[], stopped: boolean)
 ---@return claude-ide.journal.Undoing
 function M.take_back_turn(id, done)
   return require("claude-ide.journal.decide").take_back_turn(id, done)
@@ -236,9 +241,7 @@ end
 ---What an announced edit needs is loaded before the first one waits for it.
 local function warm_up()
   require("claude-ide.journal.observe")
-  require("claude-ide.journal.history")
-  require("claude-ide.journal.blob")
-  require("claude-ide.journal.turns")
+  require("claude-ide.journal.store").now()
   require("claude-ide.journal.changed")
   require("claude-ide.file")
   -- The system's events and the threads for files are set up with the first file that is followed.
@@ -263,9 +266,9 @@ function M.attach()
     group = group,
     desc = "Claude: what is left of its changes, where somebody else wrote a file",
     callback = function(event)
-      local history = require("claude-ide.journal.history").find(vim.api.nvim_buf_get_name(event.buf))
-      if history then
-        require("claude-ide.journal.changed").tell(history)
+      local file = store().find(vim.api.nvim_buf_get_name(event.buf))
+      if file then
+        require("claude-ide.journal.changed").tell(file.id)
       end
     end,
   })
@@ -283,7 +286,7 @@ function M.attach()
     end)
   end
   vim.defer_fn(function()
-    pcall(require("claude-ide.journal.blob").clean)
+    store().clean()
   end, CLEAN_AFTER_MS)
 end
 

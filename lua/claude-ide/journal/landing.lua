@@ -8,7 +8,7 @@ local NEVER = 4503599627370496
 ---@class claude-ide.journal.Landing
 ---@field turn integer
 ---@field actor "accepted"|"claude" accepted: the user has looked at it
----@field histories table<claude-ide.journal.History, true>
+---@field files table<integer, true>
 ---@field done { path: string, bytes?: string, text?: claude-ide.journal.Unsaved, moved_to?: string, mode?: integer }[]
 
 ---A file that was moved.
@@ -23,9 +23,17 @@ local NEVER = 4503599627370496
 ---@field lines string[]
 ---@field format claude-ide.buffer.Format
 
----@return table
-local function histories()
-  return require("claude-ide.journal.history")
+---Files that this editor moved, in order, by turn.
+---@type table<integer, claude-ide.journal.Move[]>
+local moved = {}
+
+require("claude-ide.hub").on("turn_forgotten", function(turn)
+  moved[turn] = nil
+end)
+
+---@return claude-ide.journal.Store
+local function store()
+  return require("claude-ide.journal.store")
 end
 
 ---@param path string
@@ -45,26 +53,27 @@ end
 ---@param reviewed boolean the user has accepted it
 ---@return claude-ide.journal.Landing
 function M.begin(client, reviewed)
-  local turn = require("claude-ide.journal.turns").alone(client or 0)
-  return { turn = turn.id, actor = reviewed and "accepted" or "claude", histories = {}, done = {} }
+  local turn = store().turn_alone(client or 0)
+  return { turn = turn.id, actor = reviewed and "accepted" or "claude", files = {}, done = {} }
 end
 
 ---Keeps what a file holds now; what is found in it from here on is this landing's.
 ---@param landing claude-ide.journal.Landing
 ---@param path string
 ---@param bytes? string
----@return claude-ide.journal.History
+---@return claude-ide.journal.File
 local function keep(landing, path, bytes)
-  local history, is_new = histories().open(path, bytes, "announced")
-  if not is_new then
-    require("claude-ide.journal.observe").note(history, bytes, "user")
+  local name, real, secret = store().named(path)
+  local opened = store().open(name, real, secret, bytes)
+  local file, stat = opened.file, vim.uv.fs_stat(path)
+  if not opened.is_new then
+    store().note(file.id, bytes, "user")
   end
-  local stat = vim.uv.fs_stat(path)
-  history.mode = stat and stat.mode % 4096 or history.mode
+  store().set_mode(file.id, stat and stat.mode % 4096)
   require("claude-ide.journal.shell").user_wrote(path) -- no command of the turn's has
-  history.landing = { actor = landing.actor, turn = landing.turn }
-  landing.histories[history] = true
-  return history
+  store().set_landing(file.id, landing.actor, landing.turn)
+  landing.files[file.id] = true
+  return file
 end
 
 ---@param path string
@@ -105,11 +114,11 @@ end
 function M.write(landing, path, bytes)
   local stat = vim.uv.fs_stat(path)
   local before = bytes_of(path)
-  local history = keep(landing, path, before)
+  local file = keep(landing, path, before)
   table.insert(landing.done, { path = path, bytes = before, mode = stat and stat.mode % 4096 })
   local ok, err = write(path, bytes)
   if ok then
-    require("claude-ide.journal.observe").look_now(history)
+    require("claude-ide.journal.observe").look_now(file)
   end
   return ok, err
 end
@@ -126,7 +135,7 @@ end
 function M.write_unsaved(landing, path, text)
   local buffer, format = require("claude-ide.buffer"), require("claude-ide.buffer.format")
   local before = buffer.text(text.buf)
-  local history = keep(landing, path, before)
+  local file = keep(landing, path, before)
   table.insert(landing.done, {
     path = path,
     text = {
@@ -136,7 +145,7 @@ function M.write_unsaved(landing, path, text)
     },
   })
   set_text(text)
-  require("claude-ide.journal.observe").note(history, buffer.text(text.buf))
+  store().note(file.id, buffer.text(text.buf))
 end
 
 ---Gives a file that is not in UTF-8 another text, through its buffer: Neovim makes the bytes.
@@ -147,12 +156,12 @@ end
 ---@return string? err
 function M.write_encoded(landing, path, text)
   local before, stat = bytes_of(path), vim.uv.fs_stat(path)
-  local history = keep(landing, path, before)
+  local file = keep(landing, path, before)
   table.insert(landing.done, { path = path, bytes = before, mode = stat and stat.mode % 4096 })
   set_text(text)
   local ok, err = require("claude-ide.journal.write").save(text.buf, text.format)
   if ok then
-    require("claude-ide.journal.observe").look_now(history)
+    require("claude-ide.journal.observe").look_now(file)
   end
   return ok, err
 end
@@ -215,10 +224,7 @@ function M.move(landing, from, to)
   if ok then
     require("claude-ide.journal.observe").look_now(source)
     require("claude-ide.journal.observe").look_now(target)
-    local turn = require("claude-ide.journal.turns").get(landing.turn)
-    if turn then
-      turn.moves = vim.list_extend(turn.moves or {}, { { from = from, to = to } })
-    end
+    moved[landing.turn] = vim.list_extend(moved[landing.turn] or {}, { { from = from, to = to } })
   end
   return ok, err
 end
@@ -227,13 +233,13 @@ end
 ---somebody has changed since, or whose buffer is not loaded, is left: it is taken back as a file that came and one that went.
 ---@param id integer
 function M.move_back(id)
-  local turn, observe = require("claude-ide.journal.turns").get(id), require("claude-ide.journal.observe")
-  local moves = turn and turn.moves or {}
+  local turn, observe = store().turn(id), require("claude-ide.journal.observe")
+  local moves = moved[id] or {}
   for i = #moves, 1, -1 do
     local one = moves[i]
     local buf, there = loaded(one.to), vim.uv.fs_lstat(one.from) or loaded(one.from)
     if turn and buf and not there and not vim.bo[buf].modified and one.digest == digest(one.to) then
-      local landing = { actor = "claude", turn = id, histories = {}, done = {} }
+      local landing = { actor = "claude", turn = id, files = {}, done = {} }
       local source, target = keep(landing, one.to, bytes_of(one.to)), keep(landing, one.from, nil)
       local ok, err = move(one.to, one.from)
       if not ok then
@@ -241,31 +247,29 @@ function M.move_back(id)
       end
       observe.look_now(source)
       observe.look_now(target)
-      source.landing, target.landing = nil, nil
+      store().set_landing(source.id)
+      store().set_landing(target.id)
       require("claude-ide.journal.write").remove_folders(one.to, turn.started)
     end
   end
-  if turn then
-    turn.moves = nil
-  end
+  moved[id] = nil
 end
 
 ---It is over: what others write from now on is theirs.
 ---@param landing claude-ide.journal.Landing
 function M.finish(landing)
-  local turn = require("claude-ide.journal.turns").get(landing.turn)
   local written = {} ---@type table<string, true>
   for _, done in ipairs(landing.done) do
     written[done.path] = true
   end
   -- Those that an earlier landing of the turn has moved may hold what the user has written since.
-  for _, one in ipairs(turn and turn.moves or {}) do
+  for _, one in ipairs(moved[landing.turn] or {}) do
     if not one.digest or written[one.to] then
       one.digest = digest(one.to)
     end
   end
-  for history in pairs(landing.histories) do
-    history.landing = nil
+  for id in pairs(landing.files) do
+    store().set_landing(id)
   end
   require("claude-ide.journal.changed").tell()
 end
@@ -279,8 +283,10 @@ function M.take_back(landing)
     local step, ok, err = landing.done[i], true, nil ---@type table, boolean?, string?
     if step.text then
       set_text(step.text)
-      local history = histories().find(step.path)
-      require("claude-ide.journal.observe").note(history, require("claude-ide.buffer").text(step.text.buf))
+      local file = store().find(step.path)
+      if file then
+        store().note(file.id, require("claude-ide.buffer").text(step.text.buf))
+      end
     elseif step.moved_to then
       if vim.uv.fs_stat(step.moved_to) and not vim.uv.fs_stat(step.path) then
         ok, err = move(step.moved_to, step.path)
@@ -289,9 +295,9 @@ function M.take_back(landing)
       ok, err = write(step.path, step.bytes, step.mode)
     end
     for _, path in ipairs({ step.path, step.moved_to }) do
-      local history = histories().find(path)
-      if history and not step.text then
-        require("claude-ide.journal.observe").look_now(history)
+      local file = store().find(path)
+      if file and not step.text then
+        require("claude-ide.journal.observe").look_now(file)
       end
     end
     if not ok then

@@ -77,7 +77,7 @@ function M.find(folder, done)
   end
   git().run(DISCOVER, { cwd = folder }, function(out)
     local found = vim.split(out or "", "\n", { plain = true, trimempty = true })
-    local own = #found >= 3 and require("claude-ide.journal.blob").folder()
+    local own = #found >= 3 and require("claude-ide.journal.store").folder()
     -- A repository of the whole home folder (dotfiles) has everything below it as untracked files.
     if not own or require("claude-ide.path").within(vim.uv.os_homedir() or "/", found[1]) then
       repositories[folder] = false
@@ -116,7 +116,7 @@ end
 ---Throws the copies of a repository away.
 ---@param repository claude-ide.journal.Repository
 function M.renew(repository)
-  local own = require("claude-ide.journal.blob").folder()
+  local own = require("claude-ide.journal.store").folder()
   if own then
     remove(repository.folder)
     settle_in(repository, own)

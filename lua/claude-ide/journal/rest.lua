@@ -33,7 +33,7 @@ local function make_room(besides)
       for _, item in pairs(rests[id]) do
         count, paths[#paths + 1] = count - 1, item.path
       end
-      require("claude-ide.journal.turns").leave_out(id, paths)
+      require("claude-ide.journal.store").leave_out(id, paths)
       rests[id] = nil
     end
   end

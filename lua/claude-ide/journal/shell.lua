@@ -159,7 +159,7 @@ local function tell(entry, now, wrote, each, done)
     return done()
   end
   entry.from = now
-  require("claude-ide.journal.history").copied_for(entry.turn, now.began)
+  require("claude-ide.journal.store").copied_for(entry.turn, now.began)
   local open = 1
   local function one_less()
     open = open - 1
@@ -181,7 +181,7 @@ local function tell(entry, now, wrote, each, done)
     each(change, entry.turn, one_less)
   end
   changes.compare(from, now, wanted, tell_one, function(left_out, rest, too_many)
-    require("claude-ide.journal.turns").leave_out(entry.turn, left_out)
+    require("claude-ide.journal.store").leave_out(entry.turn, left_out)
     require("claude-ide.journal.rest").add(entry.turn, rest)
     if too_many then
       require("claude-ide.ui.notice").warn(
@@ -194,7 +194,7 @@ local function tell(entry, now, wrote, each, done)
     -- What a command changed and an edit restored does not differ, and yet is not what the turn began with.
     local met = vim.tbl_filter(function(path)
       return not told[path] and wanted(path)
-    end, require("claude-ide.journal.steps").met_in(entry.turn, from.began))
+    end, require("claude-ide.journal.store").met_in(entry.turn, from.began))
     changes.held(from, met, tell_one, one_less)
   end)
 end
@@ -227,7 +227,7 @@ end
 ---@param entry claude-ide.journal.Watched
 ---@return boolean
 local function goes_on(entry)
-  local turn = require("claude-ide.journal.turns").get(entry.turn)
+  local turn = require("claude-ide.journal.store").turn(entry.turn)
   return entry.was_busy or (entry.tells_end and turn ~= nil and not turn.ended)
 end
 
@@ -262,7 +262,7 @@ function M.begin(client, turn, works_in, each, on_idle)
   require("claude-ide.journal.checkpoint").take(folder, function(checkpoint)
     entry.from, entry.first = checkpoint, checkpoint
     if checkpoint then
-      require("claude-ide.journal.history").copied_for(turn, checkpoint.began)
+      require("claude-ide.journal.store").copied_for(turn, checkpoint.began)
     end
     if known and before then
       tell(before, checkpoint, wrote, each, known)

@@ -111,7 +111,7 @@ end
 ---@param turn integer
 ---@param since integer seconds since the epoch: when the turn began
 ---@param pace fun(step: fun(): boolean) calls it again and again as long as it gives true, and lets keys be read in between
----@param result fun(path: string, ok?: boolean, err?: string)
+---@param result fun(result: claude-ide.journal.Undone)
 ---@param done fun()
 function M.run(turn, since, pace, result, done)
   local items = require("claude-ide.journal.rest").items(turn)
@@ -146,7 +146,7 @@ function M.run(turn, since, pace, result, done)
         if ok or item.mode_only or kind_of(item.new_mode) == "none" or new[item.name] then
           require("claude-ide.journal.rest").remove(turn, item)
         end
-        result(item.path, ok, err)
+        result({ path = item.path, ok = ok == true, err = err, left = 0 })
         return true
       end)
     end)

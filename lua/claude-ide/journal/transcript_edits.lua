@@ -46,7 +46,24 @@ local function turn_at(reader, time)
   for _, turn in ipairs(reader.turns) do
     id = turn.began <= time and turn.id or id
   end
-  return id or require("claude-ide.journal.turns").current(reader.client).id
+  return id or require("claude-ide.journal.store").current_turn(reader.client).id
+end
+
+---Notes an edit that the transcript tells of.
+---@param texts { path: string, before?: string, after: string }
+---@param turn integer
+---@param by_user boolean the user changed what was proposed, so they have seen it
+---@return claude-ide.journal.File? changed
+local function note(texts, turn, by_user)
+  local store, max = require("claude-ide.journal.store"), require("claude-ide.journal.observe").MAX_BYTES
+  local path = require("claude-ide.path").normalize(texts.path)
+  local current, why_not = require("claude-ide.file").read_now(path, max)
+  if math.max(#texts.after, #(texts.before or "")) > max or (not current and why_not ~= "missing") then
+    return nil
+  end
+  local name, real, secret = store.named(path)
+  local changed = store.told(name, real, secret, turn, by_user, texts.before, texts.after, current)
+  return changed and store.find(path) or nil
 end
 
 ---@param reader claude-ide.journal.Reader
@@ -54,16 +71,16 @@ end
 ---@param calls claude-ide.sessions.ChangedFile[]
 ---@param done fun()
 local function recall(reader, reading, calls, done)
-  local recall_edit, paths, changed = require("claude-ide.journal.recall"), {}, false
+  local files = {} ---@type table<integer, claude-ide.journal.File>
   local next_one = 0
   local function step()
     next_one = next_one + 1
     local call = calls[next_one]
     if not call then
-      for path in pairs(paths) do
-        recall_edit.look(path)
+      for _, file in pairs(files) do
+        require("claude-ide.journal.observe").look_now(file)
       end
-      if changed then
+      if next(files) then
         require("claude-ide.journal.changed").tell()
       end
       return done()
@@ -74,16 +91,10 @@ local function recall(reader, reading, calls, done)
     reading.seen[call.tool_use_id] = true
     reading.transcript:edit_texts(call.tool_use_id, function(texts)
       if texts and texts.path:sub(1, 1) == "/" then
-        local path = require("claude-ide.path").normalize(texts.path)
-        local told = {
-          path = path,
-          before = texts.before,
-          after = texts.after,
-          turn = turn_at(reader, call.start or reader.began),
-          by_user = call.user_modified,
-        }
-        if recall_edit.edit(told) then
-          paths[path], changed = true, true
+        local turn = turn_at(reader, call.start or reader.began)
+        local file = note(texts, turn, call.user_modified)
+        if file then
+          files[file.id] = file
         end
       end
       step()

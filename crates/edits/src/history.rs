@@ -1,0 +1,497 @@
+//! The history of one file that Claude was about to edit: its text after every step, and whose step it was.
+//!
+//! Invariant: what is still unreviewed is known from the last mark on, whatever older steps were dropped for space.
+
+use std::collections::BTreeSet;
+
+use crate::blobs::{BlobId, Blobs, Bytes};
+use crate::lines::{Line, decode};
+use crate::regions::{Actor, Region, advance, drop_gone};
+use crate::turns::TurnId;
+
+/// A file with so many steps forgets its oldest.
+const MAX_STEPS: usize = 100;
+
+/// What changed, and by whom.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) actor: Actor,
+    /// None: there was no file.
+    pub(crate) blob: Option<BlobId>,
+    /// Of Claude's steps.
+    pub(crate) turn: Option<TurnId>,
+    /// When it was seen, in nanoseconds; none: put in afterwards.
+    pub(crate) at: Option<u64>,
+    /// Of an undo: the turns that it took changes back of.
+    undone: BTreeSet<TurnId>,
+    /// Of an undo: what was unreviewed before it, while nothing else was decided since.
+    pub(crate) mark: Option<Mark>,
+}
+
+impl Step {
+    const fn put_in(actor: Actor, turn: Option<TurnId>, blob: Option<BlobId>) -> Self {
+        Self { actor, blob, turn, at: None, undone: BTreeSet::new(), mark: None }
+    }
+}
+
+/// What was unreviewed at one step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) at: usize,
+    /// The last step at which nothing was.
+    pub(crate) base: usize,
+    pub(crate) regions: Vec<Region>,
+}
+
+impl Mark {
+    /// With one step fewer before it; none where its own step goes.
+    fn shifted(self) -> Option<Self> {
+        Some(Self { at: self.at.checked_sub(1)?, base: self.base.saturating_sub(1), regions: self.regions })
+    }
+}
+
+/// How a file was found to be Claude's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The client said so before the edit.
+    Announced,
+    /// Checkpoints of a git work tree differ.
+    Checkpoint,
+    /// The session's transcript names it.
+    Transcript,
+}
+
+impl Source {
+    /// As Lua names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Announced => "announced",
+            Self::Checkpoint => "checkpoint",
+            Self::Transcript => "transcript",
+        }
+    }
+}
+
+/// When the files were copied last for a turn, and before that for another one: what a turn does to a file that was copied for another
+/// one since is a step of its own, or it could not be told from what that one does.
+#[derive(Debug, Default)]
+pub(crate) struct Copied {
+    last: (TurnId, u64),
+    before: (TurnId, u64),
+}
+
+impl Copied {
+    /// A checkpoint of a turn was taken.
+    pub(crate) const fn note(&mut self, turn: TurnId, at: u64) {
+        if self.last.0 != turn {
+            self.before = self.last;
+        }
+        self.last = (turn, at);
+    }
+
+    /// Whether the files were copied for another turn since this step of a turn.
+    fn since(&self, step: &Step) -> bool {
+        let other = if Some(self.last.0) == step.turn { self.before } else { self.last };
+        step.at.unwrap_or_default() < other.1
+    }
+}
+
+/// A step as it is noted.
+pub(crate) struct Noted<'a> {
+    pub(crate) actor: Actor,
+    /// None: there is no file.
+    pub(crate) bytes: Option<&'a [u8]>,
+    /// Of Claude's step.
+    pub(crate) turn: Option<TurnId>,
+    /// Of an undo: the turns that it is of.
+    pub(crate) undone: Option<&'a BTreeSet<TurnId>>,
+    /// Nanoseconds.
+    pub(crate) now: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct History {
+    /// As it was named first.
+    pub(crate) path: Bytes,
+    /// With links followed.
+    pub(crate) real: Bytes,
+    /// Never empty.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) mark: Mark,
+    /// Of the step before the last, where that is known.
+    mark_before: Option<Mark>,
+    /// As it was when the user decided last, or at first.
+    pub(crate) decided: Mark,
+    /// The turn that announced an edit and is not over: changes on disk are Claude's.
+    pub(crate) turn: Option<TurnId>,
+    /// When that turn announced it, in nanoseconds.
+    pub(crate) announced: Option<u64>,
+    /// While an undo is being written: the turns that it takes changes back of.
+    pub(crate) undoing: Option<BTreeSet<TurnId>>,
+    /// The turns that an undo was asked for last.
+    pub(crate) to_undo: BTreeSet<TurnId>,
+    /// While this editor writes it for Claude: whose that is.
+    pub(crate) landing: Option<(Actor, TurnId)>,
+    /// Another one after everything that changes what is known of it.
+    pub(crate) revision: u64,
+    /// Permissions of the file, to make it again with.
+    pub(crate) mode: Option<u32>,
+    pub(crate) source: Source,
+    /// A file that is kept from Claude: its texts stay off the disk.
+    secret: bool,
+}
+
+impl History {
+    /// Begins with what the file holds now.
+    pub(crate) fn new(path: Bytes, real: Bytes, source: Source, secret: bool) -> Self {
+        Self {
+            path,
+            real,
+            steps: Vec::new(),
+            mark: Mark::default(),
+            mark_before: None,
+            decided: Mark::default(),
+            turn: None,
+            announced: None,
+            undoing: None,
+            to_undo: BTreeSet::new(),
+            landing: None,
+            revision: 0,
+            mode: None,
+            source,
+            secret,
+        }
+    }
+
+    pub(crate) fn last(&self) -> Option<&Step> {
+        self.steps.last()
+    }
+
+    fn put(&self, blobs: &mut Blobs, bytes: Option<&[u8]>) -> Option<BlobId> {
+        bytes.map(|bytes| blobs.put(bytes.into(), self.secret))
+    }
+
+    /// What the file held after a step; none where there was none.
+    pub(crate) fn bytes(&self, blobs: &Blobs, step: usize) -> Option<Bytes> {
+        bytes_of(blobs, self.steps.get(step)?)
+    }
+
+    /// Brings the mark up to the last step.
+    pub(crate) fn fold(&mut self, blobs: &Blobs) {
+        if self.mark.at + 1 >= self.steps.len() {
+            return;
+        }
+        let undone = self.steps.iter().skip(self.mark.at + 1).any(|step| step.actor == Actor::Undo);
+        let from = if undone { self.decided.clone() } else { self.mark.clone() };
+        let actors: Vec<Actor> = self.steps.iter().map(|step| step.actor).collect();
+        (self.mark, self.mark_before) = self.replay(blobs, from, &actors);
+    }
+
+    /// Carries regions through the steps, as far as there are actors. The second is that before the last step.
+    fn replay(&self, blobs: &Blobs, from: Mark, actors: &[Actor]) -> (Mark, Option<Mark>) {
+        let first = from.at;
+        let mut lines = self.steps.get(first).map_or_else(Vec::new, |step| lines_of(blobs, step));
+        let mut passed = vec![from];
+        for (index, (step, actor)) in self.steps.iter().zip(actors).enumerate().skip(first + 1) {
+            let (new, before) = (lines_of(blobs, step), passed.last().cloned().unwrap_or_default());
+            let same = if step.actor == Actor::Undo { self.same_before(blobs, index) } else { None };
+            let earlier = same.and_then(|same| passed.get(same.checked_sub(first)?));
+            let (regions, base) = match earlier {
+                Some(earlier) => (earlier.regions.clone(), earlier.base),
+                None => (drop_gone(advance(&before.regions, &lines, &new, *actor)), before.base),
+            };
+            let base = if regions.is_empty() { index } else { base };
+            passed.push(Mark { at: index, base, regions });
+            lines = new;
+        }
+        let last = passed.pop().unwrap_or_default();
+        (last, passed.pop())
+    }
+
+    /// An undo can bring back a text that was there before, with nothing of the user's in between: then what was Claude's in it is
+    /// Claude's again, line by line.
+    fn same_before(&self, blobs: &Blobs, undo: usize) -> Option<usize> {
+        let bytes = self.bytes(blobs, undo);
+        for (index, step) in self.steps.iter().enumerate().take(undo).rev() {
+            if bytes_of(blobs, step) == bytes {
+                return Some(index);
+            } else if matches!(step.actor, Actor::User | Actor::Accepted) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Whether an undo took back only what counts.
+    fn is_undo_of(&self, undo: usize, counts: &impl Fn(Option<TurnId>) -> bool) -> bool {
+        let Some(undone) = self.steps.get(undo).map(|step| &step.undone) else { return false };
+        let before = self.steps.iter().take(undo).skip(1);
+        before.filter_map(|step| step.turn).all(|turn| !undone.contains(&turn) || counts(Some(turn)))
+    }
+
+    /// What some of Claude's turns changed, with all other steps taken as the user's: of the text after so many steps. And the first
+    /// step that counts; nothing where none does.
+    pub(crate) fn changed_by(
+        &self,
+        blobs: &Blobs,
+        count: usize,
+        counts: &impl Fn(Option<TurnId>) -> bool,
+    ) -> Option<(Vec<Region>, usize)> {
+        let actor_of = |(index, step): (usize, &Step)| match step.actor {
+            Actor::Undo if self.is_undo_of(index, counts) => Actor::Claude,
+            Actor::Undo => Actor::Undo,
+            Actor::Claude | Actor::Accepted if counts(step.turn) => Actor::Claude,
+            _ => Actor::User,
+        };
+        let actors: Vec<Actor> = self.steps.iter().enumerate().take(count).map(actor_of).collect();
+        let is_first = |(step, actor): (&Step, &Actor)| step.actor != Actor::Undo && *actor == Actor::Claude;
+        let first = self.steps.iter().zip(&actors).skip(1).position(is_first)? + 1;
+        let from = Mark { at: first - 1, base: first - 1, regions: Vec::new() };
+        Some((self.replay(blobs, from, &actors).0.regions, first))
+    }
+
+    /// Forgets the oldest step; the mark never points at one that is gone.
+    pub(crate) fn forget_oldest(&mut self, blobs: &mut Blobs) {
+        self.fold(blobs);
+        if self.steps.is_empty() {
+            return;
+        }
+        let old = self.steps.remove(0);
+        self.mark = self.mark.clone().shifted().unwrap_or_else(|| std::mem::take(&mut self.mark));
+        self.mark_before = self.mark_before.take().and_then(Mark::shifted);
+        self.decided = std::mem::take(&mut self.decided).shifted().unwrap_or_else(|| self.mark.clone());
+        for step in &mut self.steps {
+            step.mark = step.mark.take().and_then(Mark::shifted);
+        }
+        if let Some(blob) = old.blob {
+            blobs.drop(blob);
+        }
+    }
+
+    /// The first of the undos at the end that these bytes take back.
+    fn first_undo_back_to(&self, blobs: &Blobs, bytes: Option<&[u8]>) -> Option<usize> {
+        let undos = self.steps.iter().rev().take_while(|step| step.mark.is_some()).count();
+        let from = self.steps.len().saturating_sub(undos).max(1);
+        (from..self.steps.len()).find(|index| same(self.bytes(blobs, index - 1).as_ref(), bytes))
+    }
+
+    /// The user brought back what they had undone, by one undo or several: it is as if they had not.
+    fn take_undo_back(&mut self, blobs: &mut Blobs, bytes: Option<&[u8]>) -> bool {
+        let Some(first) = self.first_undo_back_to(blobs, bytes) else { return false };
+        self.mark_before = None;
+        for (position, step) in self.steps.drain(first..).enumerate() {
+            if let (0, Some(mark)) = (position, step.mark) {
+                self.mark = mark;
+            }
+            step.blob.into_iter().for_each(|blob| blobs.drop(blob));
+        }
+        true
+    }
+
+    /// Whether a file was seen in a text, and what became of it since is known, and later than a moment. What an announcement found may
+    /// be of anything.
+    pub(crate) fn was_known(&self, blobs: &Blobs, bytes: Option<&[u8]>, at: u64) -> bool {
+        for step in self.steps.iter().rev() {
+            if same(bytes_of(blobs, step).as_ref(), bytes) {
+                return true;
+            } else if step.actor == Actor::User || step.at.unwrap_or_default() < at {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Lets a step hold another text.
+    pub(crate) fn hold(&mut self, blobs: &mut Blobs, step: usize, bytes: Option<&[u8]>) {
+        let blob = self.put(blobs, bytes);
+        let before = self.steps.get_mut(step).and_then(|step| std::mem::replace(&mut step.blob, blob));
+        before.into_iter().for_each(|blob| blobs.drop(blob));
+    }
+
+    /// What Claude does to a file within one turn is one step, so that a file that was seen half written leaves no trace.
+    pub(crate) fn goes_on(
+        &mut self,
+        blobs: &mut Blobs,
+        copied: &Copied,
+        actor: Actor,
+        bytes: Option<&[u8]>,
+        turn: TurnId,
+    ) -> bool {
+        let count = self.steps.len();
+        let Some(last) = self.last() else { return false };
+        let is_same = actor == Actor::Claude && last.actor == Actor::Claude && last.turn == Some(turn);
+        if !is_same || count < 2 || self.decided.at + 1 >= count || copied.since(last) {
+            return false;
+        }
+        if self.mark.at + 1 >= count {
+            let before = self.mark_before.take().filter(|before| before.at + 2 == count);
+            self.mark = before.unwrap_or_else(|| self.decided.clone());
+        }
+        self.hold(blobs, count - 1, bytes);
+        true
+    }
+
+    /// Notes what the file holds now. Whether that is another text.
+    pub(crate) fn record(&mut self, blobs: &mut Blobs, copied: &Copied, noted: &Noted<'_>) -> bool {
+        let Noted { actor, bytes, turn, undone, now } = *noted;
+        if self.last().is_some_and(|last| same(bytes_of(blobs, last).as_ref(), bytes)) {
+            return false;
+        }
+        if actor == Actor::User && self.take_undo_back(blobs, bytes) {
+            return true;
+        }
+        if turn.is_some_and(|turn| self.goes_on(blobs, copied, actor, bytes, turn)) {
+            return true;
+        }
+        let mut step = Step { at: Some(now), ..Step::put_in(actor, turn, self.put(blobs, bytes)) };
+        if let Some(undone) = undone {
+            self.fold(blobs);
+            step.turn = None;
+            step.undone.clone_from(undone);
+            step.mark = Some(self.mark.clone());
+        }
+        self.steps.push(step);
+        if self.steps.len() > MAX_STEPS {
+            self.forget_oldest(blobs);
+        }
+        true
+    }
+
+    /// How many steps count where the file holds something: those but for undos that the user took back without saving yet.
+    pub(crate) fn length(&self, blobs: &Blobs, bytes: Option<&[u8]>) -> usize {
+        let mut count = self.steps.len();
+        if self.last().is_some_and(|last| same(bytes_of(blobs, last).as_ref(), bytes)) {
+            return count;
+        }
+        for (index, step) in self.steps.iter().enumerate().skip(1).rev() {
+            if step.mark.is_none() || step.blob.is_none() {
+                break; // nor is a file back before it is saved
+            } else if same(self.bytes(blobs, index - 1).as_ref(), bytes) {
+                count = index;
+            }
+        }
+        count
+    }
+
+    /// Regions of the text after so many steps, and the first step that is not reviewed.
+    pub(crate) fn unreviewed(&mut self, blobs: &Blobs, count: usize) -> (Vec<Region>, usize) {
+        self.fold(blobs);
+        let mark = self.steps.get(count).and_then(|step| step.mark.as_ref()).unwrap_or(&self.mark);
+        (mark.regions.clone(), mark.base + 1)
+    }
+
+    /// Sets what is unreviewed of the text that was recorded last.
+    pub(crate) fn set_unreviewed(&mut self, regions: Vec<Region>) {
+        let last = self.steps.len().saturating_sub(1);
+        self.mark = Mark { at: last, base: if regions.is_empty() { last } else { self.mark.base }, regions };
+        self.decided = self.mark.clone();
+        self.forget_undos();
+    }
+
+    /// Steps after the last decision were put in, or are found to be another's.
+    pub(crate) fn amended(&mut self) {
+        if self.decided.at == 0 {
+            self.decided = Mark::default();
+        }
+        self.mark = self.decided.clone();
+        self.forget_undos();
+    }
+
+    fn forget_undos(&mut self) {
+        self.mark_before = None;
+        for step in &mut self.steps {
+            step.mark = None;
+        }
+    }
+
+    /// Puts a step in after the fact.
+    pub(crate) fn insert(
+        &mut self,
+        blobs: &mut Blobs,
+        index: usize,
+        actor: Actor,
+        turn: Option<TurnId>,
+        bytes: Option<&[u8]>,
+    ) {
+        let step = Step::put_in(actor, turn, self.put(blobs, bytes));
+        self.steps.insert(index.min(self.steps.len()), step);
+    }
+
+    /// A checkpoint tells what a file held before a turn, or a part of it, changed it. What was found in the file in between, as an edit
+    /// of it was announced, was written by a command of that turn.
+    pub(crate) fn began_with(&mut self, blobs: &mut Blobs, found: &Found<'_>) {
+        let of_turn = |step: &Step| step.turn == Some(found.turn);
+        let decided = self.decided.at;
+        let Some(first) = self.steps.iter().skip(decided).position(of_turn).map(|index| index + decided) else {
+            return;
+        };
+        let mut last = self.steps.iter().rposition(of_turn).unwrap_or(first);
+        let mut from = None;
+        for (index, step) in self.steps.iter().enumerate().take(last).skip(decided) {
+            if same(bytes_of(blobs, step).as_ref(), found.before) {
+                from = Some(index);
+            } else if step.at.is_some_and(|at| at < found.since) {
+                from = None; // it held something else by then
+            }
+        }
+        // A checkpoint that was not complete when the edit was announced may hold what the edit wrote, and one within the turn what the
+        // turn had made of the file by then.
+        let seen = self.steps.get(first).and_then(|step| step.at).unwrap_or_default();
+        let is_older =
+            self.announced.is_some_and(|announced| found.taken < announced) && (found.is_start || seen > found.taken);
+        let before = first.checked_sub(1).and_then(|before| self.steps.get(before));
+        let is_users = before.is_some_and(|step| step.actor == Actor::User) && first > decided;
+        let from = match from {
+            Some(from) => from,
+            None if is_older && is_users => {
+                let from = first - 1;
+                if from == decided && from > 0 {
+                    return; // reviewed as it was
+                }
+                self.insert(blobs, from, Actor::User, None, found.before);
+                last += 1;
+                from
+            }
+            None => return,
+        };
+        let mut amended = false;
+        for step in self.steps.iter_mut().take(last).skip(from + 1).filter(|step| step.actor == Actor::User) {
+            (step.actor, step.turn) = (Actor::Claude, Some(found.turn));
+            amended = true;
+        }
+        if amended {
+            self.amended();
+        }
+    }
+}
+
+/// A file that differs from a checkpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// The turn that the checkpoint is of.
+    pub turn: TurnId,
+    /// What it held at the checkpoint; none: it was made since.
+    pub before: Option<&'a [u8]>,
+    /// When the checkpoint was begun, in nanoseconds.
+    pub since: u64,
+    /// When it was complete.
+    pub taken: u64,
+    /// Whether it is that of the start of the turn.
+    pub is_start: bool,
+}
+
+pub(crate) fn same(one: Option<&Bytes>, other: Option<&[u8]>) -> bool {
+    one.map(AsRef::as_ref) == other
+}
+
+fn bytes_of(blobs: &Blobs, step: &Step) -> Option<Bytes> {
+    blobs.get(step.blob?)
+}
+
+fn lines_of(blobs: &Blobs, step: &Step) -> Vec<Line> {
+    match step.blob {
+        Some(blob) => decode(Some(blobs.get(blob).as_deref().unwrap_or_default())),
+        None => Vec::new(),
+    }
+}

@@ -1,0 +1,611 @@
+//! The histories of all files, and whose what is found in them is.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use crate::blobs::{Blobs, Bytes, Folder, Stored};
+use crate::history::{Copied, Found, History, Noted, Source, same};
+use crate::regions::{Actor, State};
+use crate::turns::{ClientId, TurnEvent, TurnId, Turns};
+use crate::view::{Change, Now, Scope, View};
+
+/// The number of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u64);
+
+/// One that is followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its number.
+    pub id: FileId,
+    /// As it was named first.
+    pub path: Bytes,
+    /// With links followed.
+    pub real: Bytes,
+}
+
+/// When something is noted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Moment {
+    /// On a clock that never goes back.
+    pub nanos: u64,
+    /// Since the epoch.
+    pub seconds: u64,
+}
+
+/// A file to follow.
+#[derive(Debug)]
+pub struct Opened {
+    /// As it is named.
+    pub path: Bytes,
+    /// With links followed.
+    pub real: Bytes,
+    /// How it was found.
+    pub source: Source,
+    /// It is kept from Claude: its texts stay off the disk.
+    pub secret: bool,
+}
+
+/// An edit, as the transcript tells of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    /// None: the file was made.
+    pub before: Option<&'a [u8]>,
+    /// What it held then.
+    pub after: &'a [u8],
+    /// What it holds now.
+    pub current: Option<&'a [u8]>,
+    /// Whose it is.
+    pub turn: TurnId,
+    /// The user changed what was proposed, so they have seen it.
+    pub by_user: bool,
+}
+
+/// For Lua: in the order in which it happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Of a turn.
+    Turn(TurnEvent),
+    /// Claude changed a file.
+    FileChanged {
+        /// As it was named first.
+        path: Bytes,
+        /// In which turn.
+        turn: TurnId,
+        /// Whose turn that is.
+        client: Option<ClientId>,
+        /// Whether the user had accepted it.
+        accepted: bool,
+    },
+    /// What is known of a file is not what it was.
+    Stale(FileId),
+}
+
+/// What taking changes back would do.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Undo {
+    /// What the file would hold; nothing where it should go. Meaningless where no hunk is taken back.
+    pub bytes: Option<Vec<u8>>,
+    /// Hunks that are there, whether or not they can be taken back.
+    pub places: usize,
+    /// Hunks that are taken back.
+    pub hunks: usize,
+    /// Hunks that stay because the user has changed them since.
+    pub left: usize,
+    /// When the first of the turns began, in seconds since the epoch; none: that is forgotten.
+    pub since: Option<u64>,
+}
+
+/// Which changes to take back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undone {
+    /// All that the user has not changed.
+    All,
+    /// One hunk, from 0.
+    Hunk(usize),
+}
+
+/// The CLI tells of texts with line feeds and without byte order mark, whatever the file has.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// What Claude changed in files.
+#[derive(Debug, Default)]
+pub struct Journal {
+    blobs: Blobs,
+    files: BTreeMap<FileId, History>,
+    by_real: HashMap<Bytes, FileId>,
+    newest: u64,
+    revision: u64,
+    copied: Copied,
+    turns: Turns,
+    /// What the user accepted in a diff and the CLI has not written yet, by path.
+    accepted: HashMap<Bytes, Bytes>,
+    events: Vec<Event>,
+}
+
+impl Journal {
+    /// Turns of all clients.
+    pub const fn turns(&mut self) -> &mut Turns {
+        &mut self.turns
+    }
+
+    /// What happened since this was called last.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        self.collect_turns();
+        std::mem::take(&mut self.events)
+    }
+
+    fn collect_turns(&mut self) {
+        self.events.extend(self.turns.events.drain(..).map(Event::Turn));
+    }
+
+    /// Where old texts go; without it all stay in memory.
+    pub fn keep_in(&mut self, journals: PathBuf, host: &str) {
+        self.blobs.set_folder(Folder::new(journals, host));
+    }
+
+    /// The folder of this Neovim, made when it is first asked for.
+    pub fn folder(&mut self) -> Option<PathBuf> {
+        self.blobs.folder()?.path()
+    }
+
+    /// Removes what Neovims that are no more have left.
+    pub fn clean(&mut self) {
+        if let Some(folder) = self.blobs.folder() {
+            folder.clean();
+        }
+    }
+
+    /// Neovim quits: nothing stays on disk.
+    pub fn forget_folder(&mut self) {
+        if let Some(folder) = self.blobs.folder() {
+            folder.remove();
+        }
+    }
+
+    /// How much is stored.
+    #[must_use]
+    pub fn stored(&self) -> Stored {
+        self.blobs.stored()
+    }
+
+    /// The file that this is, with links followed.
+    #[must_use]
+    pub fn find(&self, real: &[u8]) -> Option<FileId> {
+        self.by_real.get(real).copied()
+    }
+
+    /// One that is not forgotten.
+    #[must_use]
+    pub fn file(&self, id: FileId) -> Option<File> {
+        let file = self.files.get(&id)?;
+        Some(File { id, path: Bytes::clone(&file.path), real: Bytes::clone(&file.real) })
+    }
+
+    /// By path; of a turn those that it has a step in.
+    #[must_use]
+    pub fn files(&self, turn: Option<TurnId>) -> Vec<File> {
+        let counts = |file: &History| turn.is_none() || file.steps.iter().any(|step| step.turn == turn);
+        let ids = self.files.iter().filter(|(_, file)| counts(file)).map(|(id, _)| *id);
+        let mut all: Vec<File> = ids.filter_map(|id| self.file(id)).collect();
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        all
+    }
+
+    /// Permissions of a file, to make it again with.
+    #[must_use]
+    pub fn mode(&self, id: FileId) -> Option<u32> {
+        self.files.get(&id)?.mode
+    }
+
+    /// Sets what [`Self::mode`] gives.
+    pub fn set_mode(&mut self, id: FileId, mode: u32) {
+        if let Some(file) = self.files.get_mut(&id) {
+            file.mode = Some(mode);
+        }
+    }
+
+    /// The turn that announced an edit of a file and is not over.
+    #[must_use]
+    pub fn turn_of(&self, id: FileId) -> Option<TurnId> {
+        self.files.get(&id)?.turn
+    }
+
+    /// Another number after everything that changes what is known of a file.
+    #[must_use]
+    pub fn revision(&self, id: FileId) -> u64 {
+        self.files.get(&id).map_or(0, |file| file.revision)
+    }
+
+    /// How many steps are known of a file.
+    #[must_use]
+    pub fn steps(&self, id: FileId) -> usize {
+        self.files.get(&id).map_or(0, |file| file.steps.len())
+    }
+
+    /// Whether these bytes are what was recorded last.
+    #[must_use]
+    pub fn is_last(&self, id: FileId, bytes: Option<&[u8]>) -> bool {
+        let last = |file: &History| same(file.bytes(&self.blobs, file.steps.len().saturating_sub(1)).as_ref(), bytes);
+        self.files.get(&id).is_some_and(last)
+    }
+
+    fn changed(&mut self, id: FileId) {
+        self.revision += 1;
+        if let Some(file) = self.files.get_mut(&id) {
+            file.revision = self.revision;
+        }
+    }
+
+    /// The history of a file; a new one begins with what the file holds now. And whether it is new.
+    pub fn open(&mut self, file: Opened, bytes: Option<&[u8]>, now: Moment) -> (FileId, bool) {
+        if let Some(id) = self.find(&file.real) {
+            return (id, false);
+        }
+        self.newest += 1;
+        let id = FileId(self.newest);
+        self.by_real.insert(Bytes::clone(&file.real), id);
+        self.files.insert(id, History::new(file.path, file.real, file.source, file.secret));
+        self.record(id, &Noted { actor: Actor::User, bytes, turn: None, undone: None, now: now.nanos });
+        (id, true)
+    }
+
+    fn record(&mut self, id: FileId, noted: &Noted<'_>) -> bool {
+        let Some(file) = self.files.get_mut(&id) else { return false };
+        let changed = file.record(&mut self.blobs, &self.copied, noted);
+        if changed {
+            self.changed(id);
+            self.make_room();
+        }
+        changed
+    }
+
+    /// Makes room: old steps of reviewed files first, then reviewed files, then old steps of others, then the others.
+    fn make_room(&mut self) {
+        for (whole, reviewed_only) in [(false, true), (false, false), (true, true), (true, false)] {
+            let mut forgotten = Vec::new();
+            for (id, file) in &mut self.files {
+                if !self.blobs.is_full() {
+                    break;
+                }
+                file.fold(&self.blobs);
+                let may_go = |file: &History| !reviewed_only || file.mark.regions.is_empty();
+                let before = file.steps.len();
+                while self.blobs.is_full() && file.steps.len() > 1 && may_go(file) {
+                    file.forget_oldest(&mut self.blobs);
+                }
+                if file.steps.len() != before {
+                    self.revision += 1;
+                    file.revision = self.revision;
+                }
+                if self.blobs.is_full() && whole && file.turn.is_none() && may_go(file) {
+                    file.forget_oldest(&mut self.blobs);
+                    forgotten.push((*id, Bytes::clone(&file.real)));
+                }
+            }
+            for (id, real) in forgotten {
+                self.files.remove(&id);
+                self.by_real.remove(&real);
+                self.events.push(Event::Stale(id));
+            }
+        }
+    }
+
+    fn announce(&mut self, id: FileId, turn: TurnId, actor: Actor) {
+        let Some(File { path, .. }) = self.file(id) else { return };
+        self.turns.touch(turn, &path);
+        self.collect_turns();
+        let client = self.turns.client_of(turn);
+        self.events.push(Event::FileChanged { path, turn, client, accepted: actor == Actor::Accepted });
+    }
+
+    /// Whether the client of a turn has changed the file in a later one: what is found there now is of the earlier one no more, however
+    /// late its end is looked at.
+    fn has_gone_on(&self, id: FileId, turn: TurnId) -> bool {
+        let later = || {
+            let last = self.turns.get(self.files.get(&id)?.last()?.turn?)?;
+            let client = self.turns.client_of(turn)?;
+            // Else that was written beside the turn that goes on.
+            Some(last.id > turn && last.client == client && self.turns.last_of(client)? > turn)
+        };
+        later().unwrap_or(false)
+    }
+
+    /// Notes what was found on disk, and whose it is, where that is known. Without a turn it is of the one that announced an edit of it.
+    pub fn note(
+        &mut self,
+        id: FileId,
+        bytes: Option<&[u8]>,
+        mut actor: Option<Actor>,
+        mut turn: Option<TurnId>,
+        now: Moment,
+    ) {
+        let Some(file) = self.files.get(&id) else { return };
+        if let Some(undone) = file.undoing.clone() {
+            let noted = Noted { actor: Actor::Undo, bytes, turn: None, undone: Some(&undone), now: now.nanos };
+            if self.record(id, &noted) {
+                self.events.push(Event::Stale(id));
+            }
+            return;
+        }
+        if let Some((landing, of)) = file.landing.filter(|_| actor != Some(Actor::User)) {
+            (actor, turn) = (Some(landing), Some(of));
+        }
+        // What is read late of one turn holds what the next one, which announced an edit since, has written.
+        let announced = file.turn;
+        turn = if actor.is_none() { announced.or(turn) } else { turn.or(announced) };
+        if actor.is_none() && turn.is_some_and(|turn| self.has_gone_on(id, turn)) {
+            turn = None;
+        }
+        if actor.is_none() && bytes.is_some() && same(self.accepted.get(&file.path), bytes) {
+            self.accepted.remove(&file.path);
+            actor = Some(Actor::Accepted);
+        }
+        let actor = actor.unwrap_or(if turn.is_some() { Actor::Claude } else { Actor::User });
+        turn = turn.filter(|_| actor != Actor::User);
+        if !self.record(id, &Noted { actor, bytes, turn, undone: None, now: now.nanos }) {
+            return;
+        }
+        if let Some(turn) = turn {
+            self.announce(id, turn, actor);
+        }
+        self.events.push(Event::Stale(id));
+    }
+
+    /// A client is about to edit a file, which holds this now. Changes on disk are its turn's from here on.
+    pub fn before_edit(&mut self, client: ClientId, file: Opened, bytes: Option<&[u8]>, now: Moment) -> FileId {
+        let turn = self.turns.current(client, now.seconds).id;
+        let (id, is_new) = self.open(file, bytes, now);
+        if !is_new {
+            self.note(id, bytes, None, None, now);
+        }
+        if let Some(file) = self.files.get_mut(&id).filter(|file| file.turn != Some(turn)) {
+            (file.turn, file.announced) = (Some(turn), Some(now.nanos));
+        }
+        id
+    }
+
+    /// The edits of a turn are over: what is written from now on is not taken for Claude's.
+    pub fn release(&mut self, id: FileId, turn: TurnId) {
+        if let Some(file) = self.files.get_mut(&id).filter(|file| file.turn == Some(turn)) {
+            file.turn = None;
+            self.accepted.remove(&file.path);
+        }
+    }
+
+    /// The user accepted contents that the CLI will write now: they are reviewed.
+    pub fn accepted(&mut self, path: Bytes, contents: Bytes) {
+        self.accepted.insert(path, contents);
+    }
+
+    /// What this editor writes from here on is of that turn; none: it is over.
+    pub fn set_landing(&mut self, id: FileId, landing: Option<(Actor, TurnId)>) {
+        if let Some(file) = self.files.get_mut(&id) {
+            file.landing = landing;
+        }
+    }
+
+    /// Whether this editor writes it for Claude.
+    #[must_use]
+    pub fn is_landing(&self, id: FileId) -> bool {
+        self.files.get(&id).is_some_and(|file| file.landing.is_some())
+    }
+
+    /// The files were copied for a turn.
+    pub const fn copied_for(&mut self, turn: TurnId, nanos: u64) {
+        self.copied.note(turn, nanos);
+    }
+
+    /// A checkpoint shows that a file changed in a turn: by a shell command, or by an edit that is known already.
+    pub fn found(&mut self, file: Opened, mode: Option<u32>, found: &Found<'_>, now: Moment) -> FileId {
+        let (id, is_new) = self.open(file, found.before, now);
+        let Some(file) = self.files.get_mut(&id) else { return id };
+        file.mode = file.mode.or(mode);
+        let seen = file.steps.iter().any(|step| step.turn == Some(found.turn));
+        // What is known to have become of it since is another turn's that goes on beside this one, or the user's.
+        if !is_new && !seen && !file.was_known(&self.blobs, found.before, found.since) {
+            self.note(id, found.before, Some(Actor::User), None, now);
+        } else if !is_new && seen {
+            file.began_with(&mut self.blobs, found);
+            self.changed(id);
+            self.make_room();
+        }
+        id
+    }
+
+    /// Files in which an edit of a turn, when it was announced, met what was not seen there before: with links followed.
+    #[must_use]
+    pub fn met_in(&self, turn: TurnId, since: u64) -> Vec<Bytes> {
+        let is_met = |file: &&History| {
+            let of_turn = file.turn == Some(turn) || file.steps.iter().any(|step| step.turn == Some(turn));
+            of_turn && file.steps.iter().any(|step| step.actor == Actor::User && step.at.unwrap_or_default() > since)
+        };
+        self.files.values().filter(is_met).map(|file| Bytes::clone(&file.real)).collect()
+    }
+
+    /// Fits an edit that a transcript tells of into what is known of the file: what was seen already is not counted again, what was taken
+    /// for the user's is Claude's after all, what was not seen is added where it belongs. Whether anything changed.
+    pub fn told(&mut self, file: Opened, told: Told<'_>, now: Moment) -> bool {
+        let known = self.find(&file.real);
+        let texts = known.map(|id| self.texts(id)).unwrap_or_default();
+        let (before, after) = in_bytes(&told, &texts);
+        let by_user = told.by_user || same(self.accepted.get(&file.path), Some(&after));
+        let actor = if by_user { Actor::Accepted } else { Actor::Claude };
+        let id = if let Some(id) = known {
+            if !self.amend(id, actor, &told, before.as_deref(), &after) {
+                return false;
+            }
+            self.changed(id);
+            self.make_room();
+            id
+        } else {
+            let (id, _) = self.open(file, before.as_deref(), now);
+            let noted = Noted { actor, bytes: Some(&after), turn: Some(told.turn), undone: None, now: now.nanos };
+            self.record(id, &noted);
+            id
+        };
+        self.announce(id, told.turn, actor);
+        true
+    }
+
+    fn texts(&self, id: FileId) -> Vec<Option<Bytes>> {
+        let Some(file) = self.files.get(&id) else { return Vec::new() };
+        (0..file.steps.len()).map(|step| file.bytes(&self.blobs, step)).collect()
+    }
+
+    /// The last step of an earlier turn of the same client. The same text may have been there before: Claude does once more what was
+    /// undone.
+    fn last_of_earlier_turns(&self, file: &History, turn: TurnId) -> Option<usize> {
+        let client = self.turns.client_of(turn);
+        let is_earlier = |other: TurnId| other < turn && self.turns.client_of(other) == client;
+        file.steps.iter().rposition(|step| step.turn.is_some_and(is_earlier))
+    }
+
+    fn amend(&mut self, id: FileId, actor: Actor, told: &Told<'_>, before: Option<&[u8]>, after: &[u8]) -> bool {
+        let texts = self.texts(id);
+        let Some(file) = self.files.get(&id) else { return false };
+        let earlier = self.last_of_earlier_turns(file, told.turn);
+        let (turn, first, count) = (Some(told.turn), file.decided.at, file.steps.len());
+        let known_turn = file.steps.iter().any(|step| step.turn == turn);
+        let is = |index: usize, text: Option<&[u8]>| texts.get(index).is_some_and(|known| same(known.as_ref(), text));
+        let from = (first.max(earlier.unwrap_or(0))..count).rev().find(|index| is(*index, before));
+        let to = (first.max(earlier.map_or(0, |earlier| earlier + 1))..count).find(|index| is(*index, Some(after)));
+        let actor_at = |index: usize| file.steps.get(index).map(|step| step.actor);
+        if let Some(to) = to {
+            if (to == first && to > 0) || actor_at(to) != Some(Actor::User) {
+                return false; // seen as it happened
+            }
+            let is_step = to.checked_sub(1).is_some_and(|before_it| is(before_it, before));
+            let Some(file) = self.files.get_mut(&id) else { return false };
+            if !is_step {
+                file.insert(&mut self.blobs, to, Actor::User, None, before);
+            }
+            if let Some(step) = file.steps.get_mut(if is_step { to } else { to + 1 }) {
+                (step.actor, step.turn) = (actor, turn);
+            }
+            file.amended();
+            return true;
+        }
+        let is_last = from.is_some_and(|from| from + 1 == count);
+        let is_users_after = from.is_some_and(|from| actor_at(from + 1) == Some(Actor::User));
+        let is_own = from.is_some_and(|from| {
+            let is_of_turn = file.steps.get(from).is_some_and(|step| step.actor == actor && step.turn == turn);
+            actor == Actor::Claude && is_of_turn && from > first && !is_last
+        });
+        let Some(file) = self.files.get_mut(&id) else { return false };
+        let blobs = &mut self.blobs;
+        match from {
+            Some(_) if is_last && file.goes_on(blobs, &self.copied, actor, Some(after), told.turn) => return true,
+            // What stands behind it was seen on disk before this was told.
+            Some(from) if is_users_after && is_own => file.hold(blobs, from, Some(after)),
+            Some(from) if is_last || is_users_after => file.insert(blobs, from + 1, actor, turn, Some(after)),
+            None if !known_turn && told.current == Some(after) => {
+                file.insert(blobs, count, Actor::User, None, before);
+                file.insert(blobs, count + 1, actor, turn, Some(after));
+            }
+            _ => return false, // a part of what was seen, or of what is not known any more
+        }
+        file.amended();
+        true
+    }
+
+    fn view(&mut self, id: FileId, scope: Scope, now: Now<'_>) -> Option<View> {
+        View::of(self.files.get_mut(&id)?, &self.blobs, &self.turns, scope, now)
+    }
+
+    /// Whether something of Claude's may be in a file: asked before what it holds now is read.
+    pub fn may_have(&mut self, id: FileId, scope: Scope) -> bool {
+        let undone = self.files.get(&id).and_then(History::last).is_some_and(|step| step.mark.is_some());
+        undone || self.view(id, scope, Now::Recorded).is_some()
+    }
+
+    /// What Claude changed in a file; nothing where nothing of it is there.
+    pub fn change(&mut self, id: FileId, scope: Scope, now: Now<'_>) -> Option<Change> {
+        let view = self.view(id, scope, now)?;
+        view.describe(self.files.get(&id)?, &self.blobs)
+    }
+
+    /// Takes a hunk (from 0), or all of a file, as reviewed. False where that is so already, none where nothing is there.
+    pub fn keep(&mut self, id: FileId, scope: Scope, now: Now<'_>, hunk: Option<usize>, at: Moment) -> Option<bool> {
+        let view = self.view(id, scope, now)?;
+        let chosen: Vec<usize> = hunk.map_or_else(|| (0..view.regions.len()).collect(), |hunk| vec![hunk]);
+        let left = view.waiting_without(&chosen);
+        if left.len() == view.waiting_count() {
+            return Some(false);
+        }
+        let bytes = view.current.as_deref();
+        self.record(id, &Noted { actor: Actor::User, bytes, turn: None, undone: None, now: at.nanos });
+        self.files.get_mut(&id)?.set_unreviewed(left);
+        self.changed(id);
+        Some(true)
+    }
+
+    /// What taking changes back would do; nothing where nothing of Claude's is there.
+    pub fn undo(&mut self, id: FileId, scope: Scope, now: Now<'_>, which: Undone) -> Option<Undo> {
+        let view = self.view(id, scope, now)?;
+        let (mut chosen, mut left) = view.sorted();
+        if let Undone::Hunk(hunk) = which {
+            let state = view.regions.get(hunk).map(|region| region.state);
+            left = usize::from(state == Some(State::Conflict));
+            chosen = if state == Some(State::Claude) { vec![hunk] } else { Vec::new() };
+        }
+        let file = self.files.get_mut(&id)?;
+        file.to_undo.clone_from(&view.turns);
+        let places = view.regions.iter().filter(|region| region.state != State::Gone).count();
+        let since = view.turns.iter().filter_map(|turn| Some(self.turns.get(*turn)?.started)).min();
+        Some(Undo { bytes: view.undone(file, &chosen), places, hunks: chosen.len(), left, since })
+    }
+
+    /// Whether what is written to a file from here on takes back what [`Self::undo`] was asked for last.
+    pub fn set_undoing(&mut self, id: FileId, undoing: bool) {
+        if let Some(file) = self.files.get_mut(&id) {
+            file.undoing = undoing.then(|| std::mem::take(&mut file.to_undo));
+        }
+    }
+}
+
+type Form = fn(&[u8]) -> Vec<u8>;
+
+const FORMS: [Form; 4] = [
+    <[u8]>::to_vec,
+    with_carriage_returns,
+    |text| [BOM, text].concat(),
+    |text| [BOM, with_carriage_returns(text).as_slice()].concat(),
+];
+
+fn with_carriage_returns(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + text.len() / 16);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\n") {
+            Some(line) => {
+                out.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+                out.extend_from_slice(b"\r\n");
+            }
+            None => out.extend_from_slice(line),
+        }
+    }
+    out
+}
+
+/// The edit in the bytes that the file has: of the forms that is known to have been there, else that of what it holds now.
+fn in_bytes(told: &Told<'_>, steps: &[Option<Bytes>]) -> (Option<Vec<u8>>, Vec<u8>) {
+    let known = |text: &[u8]| Some(text) == told.current || steps.iter().flatten().any(|step| step.as_ref() == text);
+    for form in FORMS {
+        let (before, after) = (told.before.map(form), form(told.after));
+        if known(&after) || before.as_deref().is_some_and(known) {
+            return (before, after);
+        }
+    }
+    let current = told.current.unwrap_or_default();
+    let returns = current.windows(2).any(|pair| pair == b"\r\n");
+    let form: Form = match (current.starts_with(BOM), returns) {
+        (false, false) => <[u8]>::to_vec,
+        (false, true) => with_carriage_returns,
+        (true, false) => |text| [BOM, text].concat(),
+        (true, true) => |text| [BOM, with_carriage_returns(text).as_slice()].concat(),
+    };
+    (told.before.map(form), form(told.after))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,318 @@
+use super::*;
+use crate::testing::Chance;
+use crate::view::Kind;
+
+const FILE: &[u8] = b"/project/file.txt";
+
+fn opened() -> Opened {
+    Opened { path: FILE.into(), real: FILE.into(), source: Source::Announced, secret: false }
+}
+
+/// A journal of one file, the text on its disk, and a clock.
+struct Desk {
+    journal: Journal,
+    id: FileId,
+    disk: Option<String>,
+    clock: u64,
+}
+
+impl Desk {
+    fn new(text: &str) -> Self {
+        let mut journal = Journal::default();
+        let (id, _) = journal.open(opened(), Some(text.as_bytes()), Moment { nanos: 1, seconds: 1 });
+        Self { journal, id, disk: Some(text.to_owned()), clock: 1 }
+    }
+
+    fn now(&mut self) -> Moment {
+        self.clock += 1;
+        Moment { nanos: self.clock, seconds: self.clock }
+    }
+
+    fn prompt(&mut self) -> TurnId {
+        let now = self.now().seconds;
+        self.journal.turns().start(1, now).id
+    }
+
+    fn write(&mut self, text: Option<&str>, actor: Option<Actor>, turn: Option<TurnId>) {
+        self.disk = text.map(str::to_owned);
+        let now = self.now();
+        self.journal.note(self.id, text.map(str::as_bytes), actor, turn, now);
+    }
+
+    fn claude(&mut self, turn: TurnId, text: &str) {
+        self.write(Some(text), Some(Actor::Claude), Some(turn));
+    }
+
+    fn user(&mut self, text: &str) {
+        self.write(Some(text), Some(Actor::User), None);
+    }
+
+    fn change(&mut self, scope: Scope) -> Option<Change> {
+        self.journal.change(self.id, scope, Now::Disk(self.disk.as_deref().map(str::as_bytes)))
+    }
+
+    /// The text of now without Claude's hunks.
+    fn without(&mut self, scope: Scope) -> String {
+        let without = self.change(scope).map(|change| String::from_utf8(change.without).unwrap());
+        without.unwrap_or_else(|| self.disk.clone().unwrap_or_default())
+    }
+
+    fn undo(&mut self, scope: Scope, which: Undone) -> Undo {
+        let disk = self.disk.clone();
+        let text = Now::Disk(disk.as_deref().map(str::as_bytes));
+        let undo = self.journal.undo(self.id, scope, text, which).unwrap();
+        if undo.hunks > 0 {
+            let bytes = undo.bytes.clone().map(|bytes| String::from_utf8(bytes).unwrap());
+            self.journal.set_undoing(self.id, true);
+            self.write(bytes.as_deref(), None, None);
+            self.journal.set_undoing(self.id, false);
+        }
+        undo
+    }
+
+    fn keep(&mut self, hunk: Option<usize>) -> Option<bool> {
+        let (disk, now) = (self.disk.clone(), self.now());
+        self.journal.keep(self.id, Scope::Unreviewed, Now::Disk(disk.as_deref().map(str::as_bytes)), hunk, now)
+    }
+
+    fn told(&mut self, turn: TurnId, before: &str, after: &str) -> bool {
+        let (disk, now) = (self.disk.clone(), self.now());
+        let told = Told {
+            before: Some(before.as_bytes()),
+            after: after.as_bytes(),
+            current: disk.as_deref().map(str::as_bytes),
+            turn,
+            by_user: false,
+        };
+        self.journal.told(opened(), told, now)
+    }
+}
+
+#[test]
+fn undoing_turn_after_turn_gives_each_text_before() {
+    for seed in 0..1500 {
+        let mut chance = Chance::new(seed);
+        let mut text = || -> String {
+            (0..chance.from(1, 10)).map(|_| chance.pick(&["a\n", "b\n", "c\n", "\n", "}\n"])).collect()
+        };
+        let texts: Vec<String> = (0..4).map(|_| text()).collect();
+        let mut desk = Desk::new(&texts[0]);
+        let turns: Vec<TurnId> = texts[1..]
+            .iter()
+            .map(|text| {
+                let turn = desk.prompt();
+                desk.claude(turn, text);
+                turn
+            })
+            .collect();
+        for (index, turn) in turns.iter().enumerate().rev().filter(|(index, _)| texts[*index] != texts[index + 1]) {
+            assert!(desk.undo(Scope::Turn(*turn), Undone::All).hunks > 0);
+            assert_eq!(desk.disk.as_ref(), Some(&texts[index]), "{seed} {texts:?}");
+            assert_eq!(desk.without(Scope::Unreviewed), texts[0], "{seed} {texts:?}");
+        }
+    }
+}
+
+/// Claude changes lines of the first half, the user of the second, who takes some of it as reviewed.
+#[test]
+fn when_all_is_undone_the_text_is_what_it_was_but_for_the_users_edits() {
+    for seed in 0..1500 {
+        let mut chance = Chance::new(seed);
+        let first: Vec<String> = (0..20).map(|line| format!("line {line}\n")).collect();
+        let mut users = first[10..].to_vec();
+        let mut desk = Desk::new(&first.concat());
+        for step in 0..chance.from(3, 10) {
+            let disk = desk.disk.clone().unwrap();
+            let all: Vec<String> = disk.split_inclusive('\n').map(str::to_owned).collect();
+            let middle = all.len() - users.len();
+            match chance.from(0, 3) {
+                0 | 1 => {
+                    let mut claudes = all[..middle].to_vec();
+                    let at = chance.from(0, 5.min(claudes.len()));
+                    let end = (at + chance.from(0, 3)).min(claudes.len().saturating_sub(1)).max(at);
+                    let lines = (0..chance.from(0, 3)).map(|line| format!("claude {step} {line}\n"));
+                    claudes.splice(at..end, lines);
+                    let turn = desk.prompt();
+                    desk.claude(turn, &[claudes.concat(), users.concat()].concat());
+                }
+                2 => {
+                    let at = chance.from(2, 9);
+                    users[at] = format!("user {step}\n");
+                    desk.user(&[all[..middle].concat(), users.concat()].concat());
+                }
+                _ => {
+                    desk.keep(None);
+                }
+            }
+        }
+        if desk.change(Scope::All).is_some() {
+            desk.undo(Scope::All, Undone::All);
+        }
+        assert_eq!(desk.disk, Some([first[..10].concat(), users.concat()].concat()), "{seed}");
+    }
+}
+
+#[test]
+fn a_file_that_was_made_goes_and_one_that_was_removed_comes_back() {
+    let mut desk = Desk::new("text\n");
+    let turn = desk.prompt();
+    desk.write(None, Some(Actor::Claude), Some(turn));
+    assert_eq!(desk.change(Scope::Unreviewed).unwrap().kind, Kind::Deleted);
+    assert_eq!(desk.undo(Scope::Unreviewed, Undone::All).bytes.unwrap(), b"text\n");
+
+    let mut made = Journal::default();
+    let (id, _) = made.open(opened(), None, Moment::default());
+    let turn = made.turns().start(1, 1).id;
+    made.note(id, Some(b"new\n"), Some(Actor::Claude), Some(turn), Moment::default());
+    let undo = made.undo(id, Scope::Turn(turn), Now::Disk(Some(b"new\n")), Undone::All).unwrap();
+    assert_eq!((undo.bytes, undo.hunks, undo.since), (None, 1, Some(1)));
+    assert_eq!(made.change(id, Scope::All, Now::Disk(Some(b"new\n"))).unwrap().kind, Kind::Created);
+}
+
+#[test]
+fn what_is_kept_waits_no_more_and_can_be_undone_by_its_turn() {
+    let mut desk = Desk::new("a\nb\nc\n");
+    let turn = desk.prompt();
+    desk.claude(turn, "A\nb\nC\n");
+    assert_eq!(desk.keep(Some(0)), Some(true));
+    let left = desk.change(Scope::Unreviewed).unwrap();
+    assert_eq!(left.hunks.iter().map(|hunk| hunk.start).collect::<Vec<_>>(), [2]);
+    let all = desk.change(Scope::Turn(turn)).unwrap();
+    assert_eq!(all.hunks.iter().map(|hunk| hunk.reviewed).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(desk.keep(None), Some(true));
+    assert_eq!((desk.keep(None), desk.change(Scope::Unreviewed)), (None, None));
+    assert_eq!(desk.undo(Scope::Turn(turn), Undone::All).hunks, 2);
+    assert_eq!(desk.disk.as_deref(), Some("a\nb\nc\n"));
+}
+
+#[test]
+fn a_hunk_that_the_user_changed_stays() {
+    let mut desk = Desk::new("a\nb\nc\n");
+    let turn = desk.prompt();
+    desk.claude(turn, "A\nb\nC\n");
+    desk.user("A mine\nb\nC\n");
+    let undo = desk.undo(Scope::Unreviewed, Undone::All);
+    assert_eq!((undo.hunks, undo.left, undo.places), (1, 1, 2));
+    assert_eq!(desk.disk.as_deref(), Some("A mine\nb\nc\n"));
+}
+
+#[test]
+fn bringing_back_what_was_undone_is_as_if_it_had_not_been() {
+    let mut desk = Desk::new("a\nb\nc\n");
+    let turn = desk.prompt();
+    desk.claude(turn, "A\nb\nC\n");
+    desk.undo(Scope::Unreviewed, Undone::Hunk(0));
+    desk.undo(Scope::Unreviewed, Undone::Hunk(0));
+    assert_eq!(desk.change(Scope::Unreviewed), None);
+    let back = desk.journal.change(desk.id, Scope::Unreviewed, Now::Unsaved(b"A\nb\nC\n"));
+    assert_eq!(back.unwrap().hunks.len(), 2, "before it is saved");
+    desk.user("A\nb\nC\n");
+    assert_eq!(desk.journal.steps(desk.id), 2);
+    assert_eq!(desk.change(Scope::Unreviewed).unwrap().hunks.len(), 2);
+}
+
+#[test]
+fn neither_text_is_undone_while_the_buffer_is_behind() {
+    let mut desk = Desk::new("a\n");
+    let turn = desk.prompt();
+    desk.claude(turn, "b\n");
+    let undo = desk.journal.undo(desk.id, Scope::Turn(turn), Now::Behind(Some(b"b\n")), Undone::All).unwrap();
+    assert_eq!((undo.hunks, undo.places), (0, 1));
+}
+
+#[test]
+fn what_an_announced_edit_writes_is_claudes_until_the_turn_is_over() {
+    let mut desk = Desk::new("a\n");
+    let (turn, now) = (desk.prompt(), desk.now());
+    let id = desk.journal.before_edit(1, opened(), Some(b"a\n"), now);
+    desk.write(Some("b\n"), None, None);
+    assert_eq!(desk.change(Scope::Turn(turn)).unwrap().added, 1);
+    desk.journal.release(id, turn);
+    desk.write(Some("b\nmine\n"), None, None);
+    assert_eq!(desk.change(Scope::All).unwrap().added, 1);
+    let told = desk.journal.take_events();
+    let changed = |event: &&Event| matches!(event, Event::FileChanged { accepted: false, client: Some(1), .. });
+    assert_eq!(told.iter().filter(changed).count(), 1);
+}
+
+#[test]
+fn what_the_user_accepted_is_reviewed() {
+    let mut desk = Desk::new("a\n");
+    let (turn, now) = (desk.prompt(), desk.now());
+    desk.journal.before_edit(1, opened(), Some(b"a\n"), now);
+    desk.journal.accepted(FILE.into(), b"b\n".as_slice().into());
+    desk.write(Some("b\n"), None, None);
+    assert_eq!(desk.change(Scope::Unreviewed), None);
+    assert_eq!(desk.undo(Scope::Turn(turn), Undone::All).hunks, 1);
+}
+
+#[test]
+fn a_transcript_tells_what_was_taken_for_the_users() {
+    let mut desk = Desk::new("one\ntwo\n");
+    let turn = desk.prompt();
+    desk.write(Some("one\nTWO\n"), None, None);
+    assert_eq!(desk.change(Scope::Unreviewed), None);
+    assert!(desk.told(turn, "one\ntwo\n", "one\nTWO\n"));
+    assert_eq!(desk.without(Scope::Unreviewed), "one\ntwo\n");
+    assert!(!desk.told(turn, "one\ntwo\n", "one\nTWO\n"), "it is known by now");
+}
+
+#[test]
+fn a_transcript_speaks_of_line_feeds_alone() {
+    let mut desk = Desk::new("\u{feff}one\r\ntwo\r\n");
+    let turn = desk.prompt();
+    desk.write(Some("\u{feff}one\r\nTWO\r\n"), None, None);
+    assert!(desk.told(turn, "one\ntwo\n", "one\nTWO\n"));
+    assert_eq!(desk.without(Scope::Unreviewed), "\u{feff}one\r\ntwo\r\n");
+}
+
+#[test]
+fn many_edits_of_one_turn_are_one_step() {
+    let mut desk = Desk::new("0\n");
+    let turn = desk.prompt();
+    for edit in 1..50 {
+        desk.claude(turn, &format!("{edit}\n"));
+    }
+    assert_eq!(desk.journal.steps(desk.id), 2);
+}
+
+#[test]
+fn a_long_history_forgets_its_oldest_steps_and_nothing_that_waits() {
+    let mut desk = Desk::new("a\nb\n");
+    let turn = desk.prompt();
+    desk.claude(turn, "A\nb\n");
+    for edit in 0..150 {
+        desk.user(&format!("A\nb {edit}\n"));
+    }
+    assert_eq!(desk.journal.steps(desk.id), 100);
+    assert_eq!(desk.without(Scope::Unreviewed), "a\nb 149\n");
+}
+
+#[test]
+fn a_checkpoint_tells_what_a_command_changed() {
+    let mut desk = Desk::new("a\n");
+    let turn = desk.prompt();
+    let began = desk.now().nanos;
+    desk.journal.copied_for(turn, began);
+    let found = Found { turn, before: Some(b"a\n"), since: began, taken: began, is_start: true };
+    let now = desk.now();
+    desk.journal.found(opened(), Some(0o644), &found, now);
+    desk.claude(turn, "b\n");
+    assert_eq!((desk.without(Scope::Turn(turn)).as_str(), desk.journal.mode(desk.id)), ("a\n", Some(0o644)));
+}
+
+#[test]
+fn what_an_announced_edit_met_was_written_by_a_command_of_the_turn() {
+    let mut desk = Desk::new("a\nb\n");
+    let turn = desk.prompt();
+    let began = desk.now().nanos;
+    desk.journal.copied_for(turn, began);
+    let now = desk.now();
+    desk.journal.before_edit(1, opened(), Some(b"command\nb\n"), now);
+    desk.write(Some("command\nedit\n"), None, None);
+    assert_eq!(desk.journal.met_in(turn, began), [Bytes::from(FILE)]);
+    let found = Found { turn, before: Some(b"a\nb\n"), since: began, taken: began, is_start: true };
+    let now = desk.now();
+    desk.journal.found(opened(), None, &found, now);
+    assert_eq!(desk.without(Scope::Turn(turn)), "a\nb\n");
+}

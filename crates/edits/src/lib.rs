@@ -1,0 +1,23 @@
+//! What Claude changed in files, turn by turn, and what of it is still to be reviewed. No editor, and no I/O but the folder that old
+//! texts move to: the caller reads files and says whose a text is.
+//!
+//! [`Journal`] is the whole of it. It keeps a history of each file (`history`), of which `regions` says which lines are Claude's, and
+//! `view` what that means in the text of now.
+
+mod blobs;
+mod diff;
+mod history;
+mod journal;
+mod lines;
+mod regions;
+#[cfg(test)]
+mod testing;
+mod turns;
+mod view;
+
+pub use blobs::{Bytes, Stored};
+pub use history::{Found, Source};
+pub use journal::{Event, File, FileId, Journal, Moment, Opened, Told, Undo, Undone};
+pub use regions::{Actor, State};
+pub use turns::{ClientId, Turn, TurnEvent, TurnId, Turns};
+pub use view::{Change, Hunk, Kind, Now, Scope};
