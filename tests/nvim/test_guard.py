@@ -41,7 +41,6 @@ local events = {
 local kind, story = ...
 local results = {}
 vim.keymap.set("n", "K", function() decided = takes[kind](buf) end, { buffer = buf })
-pass(2000) -- since the story before
 for _, event in ipairs(story) do
   local name, argument = unpack(event)
   if name == "key" then
@@ -53,6 +52,7 @@ for _, event in ipairs(story) do
   end
 end
 window.forget(buf)
+pass(2000) -- nothing is watched any more when the clock is the real one again
 vim.uv.hrtime = clock
 return results
 """
@@ -150,7 +150,7 @@ end
 @pytest.fixture
 def nvim(start_nvim):
     nvim = start_nvim(files=FILES, args=["a.txt"])
-    nvim.lua(OPENS + "require('claude-ide.ui.guard.keys').attach('test')")
+    nvim.lua(OPENS + "require('claude-ide.ui.guard.keys').listen()")
     return nvim
 
 

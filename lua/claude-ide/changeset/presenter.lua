@@ -343,7 +343,7 @@ function M.present(changeset)
       require("claude-ide.decisions").fail(changeset, ("nothing was written: %s"):format(err))
     end)
   end
-  require("claude-ide.ui.guard.keys").attach("clients")
+  require("claude-ide.ui.guard.keys").listen()
   require("claude-ide.ui.guard").when_free(changeset.id, summary(changeset), function(typed)
     local focus = require("claude-ide.config").get().diff.focus
     local show = require("claude-ide.safely").catch(M.show, failing(changeset))

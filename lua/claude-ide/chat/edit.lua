@@ -147,7 +147,7 @@ local function propose(request, disk)
     end
     return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", with_lf(accepted))
   end
-  require("claude-ide.ui.guard.keys").attach("chats")
+  require("claude-ide.ui.guard.keys").listen()
   request.proposed, request.held = proposed, disk.bytes
   require("claude-ide.diff").propose(request.chat.asker, request, {
     path = path,

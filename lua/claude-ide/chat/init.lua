@@ -97,7 +97,7 @@ local function attach()
     return
   end
   attached = true
-  require("claude-ide.ui.guard.keys").attach("chats")
+  require("claude-ide.ui.guard.keys").listen()
   require("claude-ide.sessions.ours").also(function()
     local running = {} ---@type claude-ide.sessions.Other[]
     for _, shown in ipairs(chats) do

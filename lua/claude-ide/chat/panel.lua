@@ -352,7 +352,7 @@ local function show_first()
   end
   local first = panels[1]
   if first then
-    require("claude-ide.ui.guard.keys").attach("chats")
+    require("claude-ide.ui.guard.keys").listen()
     require("claude-ide.ui.guard").when_free(first.decision.id, "a question", function()
       show(first)
     end, "Claude asks you something")

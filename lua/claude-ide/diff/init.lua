@@ -226,17 +226,7 @@ function M.attach()
   hub.on("decisions_changed", function()
     require("claude-ide.diff.upkeep").recount()
   end)
-  hub.on("client_ready", function()
-    keys.attach("clients")
-  end)
-  hub.on("client_disconnected", function()
-    if #require("claude-ide.server").clients() == 0 then
-      keys.detach("clients")
-    end
-  end)
-  hub.on("server_stopped", function()
-    keys.detach("clients")
-  end)
+  hub.on("client_ready", keys.listen)
 end
 
 return M

@@ -23,7 +23,7 @@ end
 ---@return claude-ide.diff.Entry
 function M.add(diff)
   if not next(entries) then
-    require("claude-ide.ui.guard.keys").attach("diff")
+    require("claude-ide.ui.guard.keys").listen()
     require("claude-ide.diff.write_intent").start("diff")
     require("claude-ide.diff.quit_and_delete").start(modified_bufs)
   end
@@ -96,7 +96,6 @@ function M.remove(entry)
   if not next(entries) then
     require("claude-ide.diff.quit_and_delete").stop()
     require("claude-ide.diff.write_intent").stop("diff")
-    require("claude-ide.ui.guard.keys").detach("diff")
     require("claude-ide.ui.restore").forget()
   end
 end

@@ -44,7 +44,7 @@ function M.start(user)
   if guard then
     return
   end
-  require("claude-ide.ui.guard.keys").attach("intent")
+  require("claude-ide.ui.guard.keys").listen()
   guard = make_guard()
   vim.api.nvim_create_autocmd("QuitPre", {
     group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
@@ -69,7 +69,6 @@ end
 function M.stop(user)
   users[user] = nil
   if guard and not next(users) then
-    require("claude-ide.ui.guard.keys").detach("intent")
     vim.api.nvim_del_augroup_by_name(GROUP)
     pcall(vim.api.nvim_buf_delete, guard, { force = true })
     guard = nil

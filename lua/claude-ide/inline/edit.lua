@@ -317,7 +317,7 @@ function M.start(buf, first, last, what)
     return nil, missing
   end
   last_group = last_group + 1
-  require("claude-ide.ui.guard.keys").attach("edits") -- what is typed until the answer comes is to be known by then
+  require("claude-ide.ui.guard.keys").listen() -- what is typed until the answer comes is to be known by then
   ---@type claude-ide.inline.Edit
   ---@diagnostic disable-next-line: missing-fields -- its source needs it
   local edit = {

@@ -23,21 +23,21 @@ function M.keep(name, focus)
     return
   end
   kept[name] = focus
-  local typing, user = require("claude-ide.ui.guard.keys"), "focus " .. name
+  local keys = require("claude-ide.ui.guard.keys")
   local came_from, has_left = vim.api.nvim_get_current_win(), false
-  local group = vim.api.nvim_create_augroup("claude-ide.ui." .. user, { clear = true })
+  local group = vim.api.nvim_create_augroup("claude-ide.ui.focus " .. name, { clear = true })
   local function enter_again()
     if not has_left and not kept[name].is_there() then
       kept[name].enter()
     end
   end
-  typing.attach(user)
+  keys.listen()
   vim.api.nvim_create_autocmd("WinLeave", {
     group = group,
     callback = function()
       if not kept[name].is_there() then
         return
-      elseif typing.caused_this("ui/focus.lua") then
+      elseif keys.caused_this("ui/focus.lua") then
         has_left = true
       elseif not vim.api.nvim_win_is_valid(came_from) then
         vim.schedule(enter_again) -- the window that has gone was a zen mode's
@@ -52,7 +52,6 @@ function M.keep(name, focus)
         enter_again()
       end
       vim.defer_fn(function()
-        typing.detach(user)
         kept[name] = nil
         vim.api.nvim_del_augroup_by_id(group)
       end, GRACE_MS)

@@ -268,7 +268,7 @@ end
 
 ---Begins to take what clients write.
 function M.attach()
-  require("claude-ide.ui.guard.keys").attach("web")
+  require("claude-ide.ui.guard.keys").listen()
   require("claude-ide.wake").on({ "web_ask" }, function(event)
     if not unsubscribe then
       return -- it was asked before they stopped being served
@@ -285,7 +285,6 @@ end
 function M.detach()
   waiting = {}
   stop_looking()
-  require("claude-ide.ui.guard.keys").detach("web")
   if unsubscribe then
     unsubscribe()
     unsubscribe = nil

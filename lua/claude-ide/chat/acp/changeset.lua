@@ -121,7 +121,7 @@ function M.ask(request, call, diffs, otherwise)
       require("claude-ide.log").debug("an edit of several files is asked in words: %s", err or "unsaved text")
       return otherwise(request)
     end
-    require("claude-ide.ui.guard.keys").attach("chats")
+    require("claude-ide.ui.guard.keys").listen()
     require("claude-ide.changeset").propose(request.chat.asker, request, {
       title = title_of(call, request.chat, files),
       files = files,

@@ -23,10 +23,6 @@ local times = require("claude-ide.ui.guard.times")
 local openings = {}
 local order = {} ---@type any[]
 
----What the user asked for and what is not there yet. Weak: what came to nothing is not to be told.
----@type table<claude-ide.ui.guard.Request, true>
-local asked = setmetatable({}, { __mode = "k" })
-
 ---What the user is in the middle of, as far as Neovim's state tells; what is typed in a terminal apart.
 ---@param mode { mode: string, blocking: boolean }
 ---@return claude-ide.ui.guard.Busy?
@@ -194,7 +190,6 @@ local function remove(id)
   end, order)
   require("claude-ide.ui.guard.waits").forget(id)
   if #order == 0 then
-    require("claude-ide.ui.guard.keys").detach("guard")
     hint(nil)
   else
     hint(M.busy())
@@ -210,15 +205,14 @@ local function open_in_time(id, opening)
   end
   require("claude-ide.log").debug("%s waits: %s", id, busy and busy.reason or "others do")
   M.forget(id)
-  require("claude-ide.ui.guard.keys").attach("guard")
+  require("claude-ide.ui.guard.keys").listen()
   openings[id], order[#order + 1] = opening, id
   hint(busy)
   require("claude-ide.ui.guard.waits").add(id, function()
     return why_not_now(opening)
   end, function()
-    local typed = is_at_keys() -- before `remove` forgets it
     remove(id)
-    opening.show(typed)
+    opening.show(is_at_keys())
   end)
 end
 
@@ -238,23 +232,15 @@ end
 ---@return claude-ide.ui.guard.Request
 function M.ask()
   local keys = require("claude-ide.ui.guard.keys")
-  keys.attach("asked")
-  local request = { keys = keys.count() }
-  asked[request] = true
-  return request
+  keys.listen()
+  return { keys = keys.count() }
 end
 
 ---Whether the user has pressed no key since they asked.
----@param request claude-ide.ui.guard.Request that is answered by this
+---@param request claude-ide.ui.guard.Request
 ---@return boolean
 local function still_waits(request)
-  local keys = require("claude-ide.ui.guard.keys")
-  local pressed = keys.count() ~= request.keys
-  asked[request] = nil
-  if not next(asked) then
-    keys.detach("asked")
-  end
-  return not pressed
+  return require("claude-ide.ui.guard.keys").count() == request.keys
 end
 
 ---Calls `show` where what the user asked for is a question, or takes the focus: at once, or in time if they have gone on to

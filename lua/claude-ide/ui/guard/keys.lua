@@ -1,11 +1,10 @@
--- What the user's hands are doing: when a key was last pressed, whether the present code runs because of one.
--- Only listens while somebody needs it.
+-- What the user types: when a key was last pressed, whether the present code runs because of one. Listens from the first client,
+-- chat or proposal on.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.keys")
 
----@type table<string, true> who needs the keys
-local users = {}
+local is_listening = false
 local last_at ---@type number? `vim.uv.now()` of the last key that was pressed
 local pressed = 0 ---@type integer how many keys
 local last_key = "" ---@type string
@@ -105,20 +104,11 @@ local function note(key, typed)
   end
 end
 
----@param user string
-function M.attach(user)
-  if not next(users) then
+---Notes keys from now on.
+function M.listen()
+  if not is_listening then
+    is_listening = true
     vim.on_key(note, namespace)
-  end
-  users[user] = true
-end
-
----@param user string
-function M.detach(user)
-  users[user] = nil
-  if not next(users) then
-    vim.on_key(nil, namespace)
-    last_at, before_next, drafts = nil, {}, {}
   end
 end
 
@@ -161,7 +151,7 @@ function M.window()
   return last_win
 end
 
----How many keys were pressed while somebody listened.
+---How many keys were pressed.
 ---@return integer
 function M.count()
   return pressed
@@ -190,7 +180,7 @@ end
 ---Text got into a terminal that was not typed: a paste.
 ---@param buf integer
 function M.note_paste(buf)
-  if next(users) then
+  if is_listening then
     drafts[buf] = "typing"
   end
 end
