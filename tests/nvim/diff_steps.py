@@ -125,7 +125,12 @@ class Diffs:
             pass_clock(self.nvim, LOOK_MS)
             return self.nvim.lua(_SEEN, id)
 
-        self.nvim.wait(lambda: self.current() == id, what=f"the cursor in diff {id}")
+        def is_current() -> bool:
+            if id is None:
+                pass_time(self.nvim)  # for which an accepted one stays
+            return self.current() == id
+
+        self.nvim.wait(is_current, what=f"the cursor in diff {id}")
         if id is not None:
             self.nvim.wait(is_seen, what=f"diff {id} to have been seen")
 

@@ -166,39 +166,41 @@ _G.mend = function() broken[name] = whole end
 """
 
 
+BROKEN = ["diff.write_intent.start", "diff.present_text.present", "diff.buffers.finish", "diffview.hunks.follow"]
+BROKEN += ["diff.view.open", "ui.window_look.window", "diffview.unified.go_to_first", "diff.events.attach"]
+BROKEN += ["ui.own_buffer.highlight"]
+
+
 @pytest.mark.parametrize(
-    ("module", "name", "lines"),
-    [
-        ("diff.write_intent", "start", 1),
-        ("diff.present_text", "present", 1),
-        ("diff.buffers", "finish", 1),
-        ("diff.buffers", "finish", 60000),
-        ("diffview.comparison", "run", 60000),
-        ("diffview.hunks", "follow", 1),
-        ("diff.view", "open", 1),
-        ("ui.window_look", "window", 1),
-        ("diffview.unified", "go_to_first", 1),
-        ("diff.events", "attach", 1),
-        ("ui.own_buffer", "highlight", 1),
-    ],
+    ("lines", "broken"),
+    [(1, BROKEN), (60000, ["diff.buffers.finish", "diffview.comparison.run"])],
+    ids=["short", "long"],
 )
-def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, module, name, lines):
+def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, lines, broken):
     diffs = Diffs(start_nvim(files={"a.txt": OLD * lines}, opts={"diff": {"layout": "unified"}}))
-    before = diffs.screen_state()
-    diffs.nvim.lua(BREAK, module, name)
-    diffs.propose(1, "a.txt", NEW * lines)
-    assert diffs.answer(1) == {"outcome": "error", "message": "the editor could not show the diff"}
-    diffs.wait_clean()
-    assert diffs.screen_state() | {"last_tab": 0} == before | {"last_tab": 0}
-    assert diffs.nvim.lua("return said") == ["a.txt: the diff cannot be shown. Decide in Claude's prompt."]
-    assert "Error" not in "\n".join(diffs.nvim.screen()) and "traceback" not in diffs.nvim.lua("return vim.v.errmsg")
-    log = diffs.nvim.log()
-    assert f"the {name} is broken" in log and "stack traceback" in log
-    assert diffs.events()[-1] == ["ClaudeDiffClosed", 1, "closed"]
-    diffs.nvim.lua("mend()")
-    diffs.open(2, "a.txt", NEW)
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(2, "a.txt") == NEW
+    for at, function in enumerate(broken):
+        module, _, name = function.rpartition(".")
+        (diffs.nvim.project / (file := f"{name}.txt")).write_text(OLD * lines)
+        before = diffs.screen_state()
+        diffs.nvim.lua(BREAK, module, name)
+        diffs.propose(2 * at + 1, file, NEW * lines)
+        assert diffs.answer(2 * at + 1) == {"outcome": "error", "message": "the editor could not show the diff"}, (
+            function
+        )
+        diffs.wait_clean()
+        assert diffs.screen_state() | {"last_tab": 0} == before | {"last_tab": 0}, function
+        assert diffs.nvim.lua("return said") == [f"{file}: the diff cannot be shown. Decide in Claude's prompt."]
+        assert "Error" not in "\n".join(diffs.nvim.screen()) and "traceback" not in diffs.nvim.lua(
+            "return vim.v.errmsg"
+        )
+        log = diffs.nvim.log()
+        assert f"the {name} is broken" in log and "stack traceback" in log
+        assert diffs.events()[-1] == ["ClaudeDiffClosed", 2 * at + 1, "closed"]
+        diffs.nvim.lua("mend()")
+        diffs.open(2 * at + 2, file, NEW)
+        diffs.nvim.keys("ZZ")
+        assert diffs.accepted(2 * at + 2, file) == NEW, function
+        diffs.wait_clean()
     diffs.wait_clean()
 
 

@@ -1,7 +1,5 @@
 """What an accepted diff answers is exact: the proposal's own bytes, or what a user made of them in the proposal's style."""
 
-import json
-
 import pytest
 from diff_steps import Diffs
 
@@ -39,16 +37,21 @@ TEXTS = {
 
 @pytest.fixture
 def diffs(start_nvim):
-    return Diffs(start_nvim(files={"a.txt": "old\r\n", "b.txt": "old\r\n"}))
+    return Diffs(start_nvim(files={"a.txt": "old\r\n"}))
+
+
+THIRDS = [list(TEXTS)[at::3] for at in range(3)]
 
 
 @pytest.mark.dealt
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_untouched_and_edited_and_undone_it_is_answered_byte_for_byte(diffs, text):
-    for id, (name, keys) in enumerate([("a.txt", "ZZ"), ("b.txt", "ggOmore<Esc>u:w<CR>")], 1):
-        diffs.open(id, name, text)
+@pytest.mark.parametrize("texts", THIRDS, ids=["a third", "another", "the last"])
+@pytest.mark.parametrize("keys", ["ZZ", "ggOmore<Esc>u:w<CR>"], ids=["untouched", "edited and undone"])
+def test_a_text_is_answered_byte_for_byte(diffs, keys, texts):
+    for id, name in enumerate(texts, 1):
+        (diffs.nvim.project / f"{id}.txt").write_bytes(b"old\r\n")
+        diffs.open(id, f"{id}.txt", TEXTS[name])
         diffs.nvim.keys(keys)
-        assert diffs.accepted(id, name) == text
+        assert diffs.accepted(id, f"{id}.txt") == TEXTS[name], name
         diffs.wait_clean()
 
 
@@ -72,11 +75,14 @@ EDITS = [
 
 
 @pytest.mark.dealt
-@pytest.mark.parametrize("proposed, keys, expected", EDITS, ids=[json.dumps(f"{a} {b}") for a, b, _ in EDITS])
-def test_edited_keeps_the_style_of_the_proposal(diffs, proposed, keys, expected):
-    diffs.open(1, "a.txt", proposed)
-    diffs.nvim.keys("gg" + keys + "<Esc>ZZ")
-    assert diffs.accepted(1, "a.txt") == expected
+@pytest.mark.parametrize("edits", [EDITS[:8], EDITS[8:]], ids=["half", "the other half"])
+def test_edited_keeps_the_style_of_the_proposal(diffs, edits):
+    for id, (proposed, keys, expected) in enumerate(edits, 1):
+        (diffs.nvim.project / f"{id}.txt").write_bytes(b"old\r\n")
+        diffs.open(id, f"{id}.txt", proposed)
+        diffs.nvim.keys("gg" + keys + "<Esc>ZZ")
+        assert diffs.accepted(id, f"{id}.txt") == expected, (proposed, keys)
+        diffs.wait_clean()
 
 
 def test_what_the_lines_do_not_show_is_said(diffs):

@@ -314,15 +314,18 @@ def test_changes_are_the_lines_that_diff_mode_shows(start_nvim, algorithm):
     assert shown == changed and any(shown)
 
 
-@pytest.mark.parametrize("diffopt", ["iwhite", "iwhiteall", "iblank,iwhiteeol", "followwrap,context:2"])
 @pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
-def test_what_the_user_does_not_want_to_see_is_written_all_the_same(start_nvim, layout, diffopt):
+def test_what_the_user_does_not_want_to_see_is_written_all_the_same(start_nvim, layout):
     new = "one\n  two\nthree\n\nfour\nfive \n"
-    diffs = make(start_nvim, layout, init_lua=f"vim.opt.diffopt:append('{diffopt}')")
-    diffs.open(1, "a.txt", new)
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == new
-    diffs.wait_clean()
+    diffs = make(start_nvim, layout)
+    default = diffs.nvim.lua("return vim.o.diffopt")
+    for id, diffopt in enumerate(["iwhite", "iwhiteall", "iblank,iwhiteeol", "followwrap,context:2"], 1):
+        (diffs.nvim.project / f"{id}.txt").write_text((diffs.nvim.project / "a.txt").read_text())
+        diffs.nvim.lua("vim.o.diffopt = ...", f"{default},{diffopt}")
+        diffs.open(id, f"{id}.txt", new)
+        diffs.nvim.keys("ZZ")
+        assert diffs.accepted(id, f"{id}.txt") == new, diffopt
+        diffs.wait_clean()
 
 
 GROUPS = """
