@@ -32,9 +32,9 @@ return {
   { "config", "decisions", "event" },
   -- Files, as buffers and on disk; the library.
   { "buffer" },
-  { "format", "merge", "update" },
+  { "format", "update" },
   { "native" },
-  { "wake" },
+  { "merge", "wake" },
   -- What draws for any feature.
   { "ui" },
   { "diffview" },

@@ -42,6 +42,7 @@
 ---@field group_keep fun(pid: integer): integer?, string? the processes that this one leads end with Neovim
 ---@field group_end fun(number: integer): boolean?, string? SIGTERM, after three seconds SIGKILL
 ---@field notebook_read fun(text: string): table?, string?
+---@field merge fun(base: string, mine: string, theirs: string): { text: string, overlaps: integer }?, string?
 ---@field journal fun(operation: string, ...: any): any, string? called by `journal/store.lua` alone
 
 ---@class claude-ide.native : claude-ide.native.Functions
@@ -95,6 +96,7 @@ local FUNCTIONS = {
   "group_keep",
   "group_end",
   "notebook_read",
+  "merge",
   "journal",
 }
 

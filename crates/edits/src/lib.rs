@@ -12,6 +12,7 @@ mod lines;
 mod regions;
 #[cfg(test)]
 mod testing;
+mod three_way;
 mod turns;
 mod view;
 
@@ -19,5 +20,6 @@ pub use blobs::{Bytes, Stored};
 pub use history::{Found, Source};
 pub use journal::{Event, File, FileId, Journal, Moment, Opened, Told, Undo, Undone};
 pub use regions::{Actor, State};
+pub use three_way::{Merged, three_way};
 pub use turns::{ClientId, Turn, TurnEvent, TurnId, Turns};
 pub use view::{Change, Hunk, Kind, Now, Scope};

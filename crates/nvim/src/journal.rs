@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use claude_ide_edits::{
     Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, Moment, Now, Opened, Scope, Source, Told, Turn,
-    TurnEvent, Undone,
+    TurnEvent, Undone, three_way,
 };
 use once_cell::sync::Lazy;
 
@@ -160,6 +160,13 @@ pub(crate) fn call(mut given: Arguments) -> Result<Value, Error> {
     let name = given.text("operation")?;
     let operation = OPERATIONS.iter().find(|(known, _)| *known == name).ok_or(Error::UnknownOperation { name })?;
     (operation.1)(&mut lock(), &mut given)
+}
+
+/// `merge(base, mine, theirs)` → two changes of a text as one.
+pub(crate) fn merge(mut given: Arguments) -> Result<Value, Error> {
+    let (base, mine, theirs) = (given.bytes("base")?, given.bytes("mine")?, given.bytes("theirs")?);
+    let merged = three_way(&base, &mine, &theirs);
+    Ok(Value::Table(vec![("text", Value::Bytes(merged.text.into())), ("overlaps", count(merged.overlaps))]))
 }
 
 fn file(given: &mut Arguments) -> Result<FileId, Error> {

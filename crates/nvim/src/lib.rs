@@ -91,6 +91,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("group_keep", export(group_keep)),
     ("group_end", export(group_end)),
     ("notebook_read", export(notebook_read)),
+    ("merge", export(journal::merge)),
     ("journal", export(journal::call)),
     ("panic", export(panic)),
 ];
