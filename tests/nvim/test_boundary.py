@@ -1,5 +1,6 @@
 """The native library as Lua sees it: whatever is passed, nothing fails across and Neovim lives."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin
 FUNCTIONS = ["version", "sources", "sources_beside", "start", "stop", "poll", "respond", "fail"]
 FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "lsp_methods", "agents_token", "begin_run"]
 FUNCTIONS += ["resources_changed"]
-FUNCTIONS += ["set_workspace", "status", "notebook_read"]
+FUNCTIONS += ["set_workspace", "status", "notebook_read", "merge", "journal"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 RENDER_FUNCTIONS = ["render_message", "render_growth", "plain_text", "plain_lines"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_release", "web_info", "web_code", "web_picture", "web_tell"]
@@ -75,6 +76,37 @@ def test_answers_odd_arguments_with_nil_and_a_message(nvim):
     )
     assert answered > 2000
     assert nvim.lua("return 1 + 1") == 2
+
+
+@pytest.mark.slow
+def test_the_journal_answers_odd_arguments_with_nil_and_a_message(nvim):
+    names = re.findall(r'^    \("(\w+)",', (ROOT / "crates/nvim/src/journal.rs").read_text(), re.MULTILINE)
+    answered = nvim.lua(
+        OPEN
+        + ODD_VALUES
+        + """
+        local count = 0
+        local function try(...)
+          local value, err = library.journal(...)
+          assert(value ~= nil or err == nil or type(err) == "string", (...))
+          count = count + 1
+        end
+        for _, name in ipairs((select(2, ...))) do
+          for _, value in ipairs(odd) do
+            try(name, value)
+            try(name, 1, value)
+            try(name, 1, "all", value)
+            try(name, "x", "x", value, value)
+            try(name, 1, "x", "x", false, value, value, value, value, value, value)
+            try(name, value, value, value, value, value, value, value, value, value, value)
+          end
+        end
+        return count
+        """,
+        str(LIBRARY),
+        [name for name in names if name not in {"keep_in", "folder", "clean", "forget"}],
+    )
+    assert len(names) > 35 and answered > 5000
 
 
 def test_says_which_argument_is_wrong(nvim):
