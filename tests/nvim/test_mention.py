@@ -82,17 +82,25 @@ def send(nvim, call):
 # --- what is sent
 
 
-def test_a_range_is_mentioned_with_lines_from_zero_and_the_last_included(editor):
+@pytest.mark.parametrize(
+    ("call", "expected", "said"),
+    [
+        ("send_range(2, 3)", ("a.txt", 1, 2), "a.txt:2-3"),  # from zero, the last one included
+        ("from_here()", ("a.txt", None, None), "a.txt"),
+        ('send_file("sub/", 1, 2)', ("sub", None, None), "sub"),  # a folder has no lines and no final slash
+        ('send_file("with space.txt", 1)', ("with space.txt", 0, 0), "with space.txt:1"),
+    ],
+)
+def test_a_file_is_mentioned_with_its_lines_or_as_a_whole(editor, call, expected, said):
     nvim = editor()
-    assert send(nvim, "send_range(2, 3)") == [True]
-    assert mentioned(nvim) == [("a.txt", 1, 2, 1)]
-    assert notices(nvim) == ["Sent to Claude: a.txt:2-3"]
-
-
-def test_without_a_range_the_whole_file_is_mentioned_without_lines(editor):
-    nvim = editor()
-    send(nvim, "from_here()")
-    assert mentioned(nvim) == [("a.txt", None, None, 1)]
+    assert send(nvim, call) == [True]
+    assert mentioned(nvim) == [(*expected, 1)]
+    assert notices(nvim) == [f"Sent to Claude: {said}"]
+    (event,) = nvim.lua("return Events")
+    path, first, last = expected
+    assert event["path"] == str(nvim.project / path)
+    assert [event.get("first"), event.get("last")] == [None if line is None else line + 1 for line in (first, last)]
+    assert event["client"]["id"] == 1
 
 
 @pytest.mark.every_nvim
@@ -110,20 +118,6 @@ def test_the_command_uses_the_range_that_was_given(editor, keys, first, last):
     nvim = editor()
     nvim.keys(keys)
     assert wait_mentioned(nvim, 1) == [("a.txt", first, last, 1)]
-
-
-def test_a_folder_has_no_lines_and_no_final_slash(editor):
-    nvim = editor()
-    send(nvim, f'send_file("{nvim.project}/sub/", 1, 2)')
-    assert mentioned(nvim) == [("sub", None, None, 1)]
-
-
-def test_an_event_tells_of_each_mention(editor):
-    nvim = editor()
-    send(nvim, "send_range(1, 1)")
-    (event,) = nvim.lua("return Events")
-    assert (event["path"], event["first"], event["last"]) == (str(nvim.project / "a.txt"), 1, 1)
-    assert event["client"]["id"] == 1
 
 
 def test_several_files_are_sent_in_order_and_spoken_of_once(editor):
@@ -153,37 +147,21 @@ def test_a_handler_that_mentions_more_does_not_repeat_the_first(editor):
 # --- what cannot be sent, and what the user should know
 
 
-def test_a_buffer_without_a_name_cannot_be_mentioned(editor):
-    nvim = editor()
-    nvim.cmd("enew")
-    sent, why = nvim.lua('local ok, err = require("claude-ide.mention").from_here() return { ok or false, err }')
-    assert sent is False
-    assert "Write it to one first" in why
-    assert mentioned(nvim) == []
-
-
-@pytest.mark.parametrize("command", ["terminal cat", "edit new.txt", "enew | file fugitive://x//1"])
-def test_what_claude_could_not_read_is_refused(editor, command):
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("enew", "Write it to one first"),
+        ("terminal cat", "not a file"),
+        ("edit new.txt", "not on disk"),
+        ("enew | file fugitive://x//1", "not a file"),
+    ],
+)
+def test_what_claude_could_not_read_is_refused(editor, command, why):
     nvim = editor()
     nvim.cmd(command)
-    assert nvim.lua('return type(select(2, require("claude-ide.mention").from_here()))') == "string"
-    assert mentioned(nvim) == []
-
-
-def test_unsaved_changes_are_pointed_out(editor):
-    nvim = editor()
-    nvim.keys("x")
-    nvim.wait("vim.bo.modified")
-    send(nvim, "from_here()")
-    assert mentioned(nvim) == [("a.txt", None, None, 1)]
-    assert notices(nvim) == ["Sent to Claude: a.txt. a.txt has unsaved changes; Claude reads the file on disk."]
-
-
-def test_mentioning_a_withheld_file_is_allowed_and_pointed_out(editor):
-    nvim = editor()
-    send(nvim, 'send_file(".env")')
-    assert mentioned(nvim) == [(".env", None, None, 1)]
-    assert notices(nvim) == ["Sent to Claude: .env. .env is withheld otherwise; this mention lets Claude read it."]
+    sent, said = nvim.lua('local ok, err = require("claude-ide.mention").from_here() return { ok or false, err }')
+    assert (sent, mentioned(nvim)) == (False, [])
+    assert why in said
 
 
 @pytest.mark.parametrize(
@@ -284,45 +262,32 @@ def two_clients(editor, roots1, roots2):
     return nvim
 
 
-def test_the_client_with_the_innermost_folder_gets_the_mention(editor):
-    nvim = two_clients(editor, ["."], ["sub"])
-    send(nvim, 'send_file("sub/c.txt")')
-    send(nvim, 'send_file("a.txt")')
-    assert [(path, client) for path, _, _, client in mentioned(nvim)] == [("sub/c.txt", 2), ("a.txt", 1)]
+@pytest.mark.parametrize(
+    ("roots1", "roots2", "path", "client"),
+    [
+        (["."], ["sub"], "sub/c.txt", 2),  # the innermost folder
+        (["."], ["sub"], "a.txt", 1),
+        (["su"], ["."], "sub/c.txt", 2),  # one that only begins alike does not hold the file
+        (["sub"], ["elsewhere"], "a.txt", 2),  # in nobody's folder: to the one that was used last
+    ],
+)
+def test_the_client_whose_folder_holds_the_file_gets_the_mention(editor, roots1, roots2, path, client):
+    nvim = two_clients(editor, roots1, roots2)
+    nvim.server.used_last(2)
+    send(nvim, f'send_file("{path}")')
+    assert mentioned(nvim) == [(path, None, None, client)]
 
 
-def test_a_client_that_has_just_come_is_waited_for_when_it_is_the_right_one(editor):
+@pytest.mark.parametrize(("event", "client"), [("Pauses[2]()", 2), ("require('claude-ide.server').disconnect(2)", 1)])
+def test_the_right_client_is_waited_for_until_it_listens_or_goes(editor, event, client):
     nvim = editor(clients=0, init_lua=HELD_PAUSE)
     nvim.server.connect(1, roots=["/nowhere"])
     nvim.lua("Pauses[1]()")
     nvim.server.connect(2, roots=[nvim.project])
     send(nvim, "from_here()")
     assert mentioned(nvim) == []
-    nvim.lua("Pauses[2]()")
-    assert wait_mentioned(nvim, 1) == [("a.txt", None, None, 2)]
-
-
-def test_what_was_held_back_for_a_client_that_went_goes_to_another(editor):
-    nvim = editor(clients=0, init_lua=HELD_PAUSE)
-    nvim.server.connect(1, roots=["/nowhere"])
-    nvim.lua("Pauses[1]()")
-    nvim.server.connect(2, roots=[nvim.project])
-    send(nvim, "from_here()")
-    nvim.server.disconnect(2)
-    assert mentioned(nvim) == [("a.txt", None, None, 1)]
-
-
-def test_a_folder_that_only_begins_alike_does_not_hold_the_file(editor):
-    nvim = two_clients(editor, ["su"], ["."])
-    send(nvim, 'send_file("sub/c.txt")')
-    assert mentioned(nvim)[0][3] == 2
-
-
-def test_a_file_in_nobodys_folder_goes_to_the_client_used_last(editor):
-    nvim = two_clients(editor, ["sub"], ["elsewhere"])
-    nvim.server.used_last(2)
-    send(nvim, "from_here()")
-    assert mentioned(nvim) == [("a.txt", None, None, 2)]
+    nvim.lua(event)
+    assert wait_mentioned(nvim, 1) == [("a.txt", None, None, client)]
 
 
 def test_between_two_in_the_same_folder_the_user_is_asked_once_a_command(editor):

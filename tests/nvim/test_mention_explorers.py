@@ -46,56 +46,54 @@ def mentioned(nvim):
     return found
 
 
-def type_and_wait(nvim, keys, expected):
-    nvim.keys(keys)
-    nvim.wait(lambda: mentioned(nvim) == expected, what=f"the mentions {expected}, not {mentioned(nvim)}")
+def steps(nvim, moves):
+    """Mentions what each of these keys selects, and waits for it: keys, or Lua in braces, and what is mentioned then."""
+    before = mentioned(nvim)
+    for keys, expected in moves:
+        if keys.startswith("{"):
+            code, _, keys = keys[1:].rpartition("}")
+            nvim.lua(code)
+            keys = keys or "gg"
+        nvim.keys(f"{keys}:ClaudeSend<CR>")
+        before += expected
+        nvim.wait(
+            lambda all=tuple(before): mentioned(nvim) == list(all), what=f"the mentions {before}, not {mentioned(nvim)}"
+        )
+
+
+def why_not(nvim):
+    return nvim.lua('return select(2, require("claude-ide.mention").from_here())')
 
 
 # --- quickfix
 
 
-def fill(nvim, list_function="setqflist"):
-    nvim.lua(
-        f"""
-        local set = function(items) {"vim.fn.setqflist(items)" if list_function == "setqflist" else "vim.fn.setloclist(0, items)"} end
-        set({{
-          {{ filename = "alpha.txt", lnum = 2, text = "one line" }},
-          {{ text = "no file here" }},
-          {{ filename = "beta.lua", lnum = 1, end_lnum = 1, text = "x" }},
-          {{ filename = "alpha.txt", lnum = 1, end_lnum = 3, text = "three lines" }},
-          {{ filename = "run.sh", text = "no line", valid = 1 }},
-        }})
-        """
+ITEMS = """
+local items = {
+  { filename = "alpha.txt", lnum = 2, text = "one line" },
+  { text = "no file here" },
+  { filename = "beta.lua", lnum = 1, end_lnum = 1, text = "x" },
+  { filename = "alpha.txt", lnum = 1, end_lnum = 3, text = "three lines" },
+  { filename = "run.sh", text = "no line", valid = 1 },
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "fill", ["vim.fn.setqflist(items) vim.cmd.copen()", "vim.fn.setloclist(0, items) vim.cmd.lopen()"]
+)
+def test_the_entries_of_a_quickfix_or_location_list(editor, fill):
+    nvim = editor()
+    nvim.lua(ITEMS + fill)
+    steps(
+        nvim,
+        [
+            ("4G", [("alpha.txt", 1, 3)]),
+            ("ggVG", [("alpha.txt", 2, 2), ("beta.lua", 1, 1), ("alpha.txt", 1, 3), "run.sh"]),
+        ],
     )
-
-
-def test_the_quickfix_entry_under_the_cursor(editor):
-    nvim = editor()
-    fill(nvim)
-    nvim.cmd("copen")
-    type_and_wait(nvim, "4G:ClaudeSend<CR>", [("alpha.txt", 1, 3)])
-
-
-def test_the_quickfix_entries_of_a_range(editor):
-    nvim = editor()
-    fill(nvim)
-    nvim.cmd("copen")
-    expected = [("alpha.txt", 2, 2), ("beta.lua", 1, 1), ("alpha.txt", 1, 3), "run.sh"]
-    type_and_wait(nvim, "VG:ClaudeSend<CR>", expected)
-
-
-def test_a_quickfix_line_without_a_file_says_so(editor):
-    nvim = editor()
-    fill(nvim)
-    nvim.cmd("copen | 2")
-    assert "no file" in nvim.lua('return select(2, require("claude-ide.mention").from_here())')
-
-
-def test_a_location_list_is_its_windows_own(editor):
-    nvim = editor()
-    fill(nvim, "setloclist")
-    nvim.cmd("lopen")
-    type_and_wait(nvim, "3G:ClaudeSend<CR>", [("beta.lua", 1, 1)])
+    nvim.cmd("2")
+    assert "no file" in why_not(nvim)
 
 
 # --- netrw
@@ -113,35 +111,22 @@ def cursor_on(nvim, name):
 
 
 @pytest.mark.parametrize("style", [0, 1, 2, 3])
-@pytest.mark.parametrize(
-    ("shown", "path"),
-    [
-        ("beta.lua", "beta.lua"),
-        ("run.sh", "run.sh"),
-        ("star*", "star*"),
-        ("sub/", "sub"),
-        ("with  two", "with  two blanks.txt"),
-    ],
-)
-def test_the_netrw_file_under_the_cursor(editor, style, shown, path):
+def test_files_in_netrw(editor, style):
     nvim = open_netrw(editor, style)
-    cursor_on(nvim, shown)
-    type_and_wait(nvim, ":ClaudeSend<CR>", [path])
-
-
-@pytest.mark.parametrize("style", [0, 1, 2, 3])
-def test_a_long_name_in_netrw(editor, style):
-    nvim = open_netrw(editor, style)
-    cursor_on(nvim, "l" * 40)
-    type_and_wait(nvim, ":ClaudeSend<CR>", [f"{'l' * 40}.txt"])
-
-
-@pytest.mark.parametrize("style", [0, 1, 2, 3])
-def test_a_range_in_netrw_is_the_files_on_its_lines(editor, style):
-    nvim = open_netrw(editor, style)
+    for shown, path in {
+        "beta.lua": "beta.lua",
+        "run.sh": "run.sh",
+        "star*": "star*",
+        "sub/": "sub",
+        "with  two": "with  two blanks.txt",
+        "l" * 40: f"{'l' * 40}.txt",
+    }.items():
+        cursor_on(nvim, shown)
+        steps(nvim, [("", [path])])
+    before = len(mentioned(nvim))
     nvim.keys("ggVG:ClaudeSend<CR>")
     expected = sorted(["alpha.txt", "beta.lua", "run.sh", "star*", "with  two blanks.txt", f"{'l' * 40}.txt", "sub"])
-    nvim.wait(lambda: sorted(mentioned(nvim)) == expected, what=f"{expected}, not {sorted(mentioned(nvim))}")
+    nvim.wait(lambda: sorted(mentioned(nvim)[before:]) == expected, what=f"{expected}, not {mentioned(nvim)}")
 
 
 def test_a_file_deep_in_the_netrw_tree(editor):
@@ -153,7 +138,7 @@ def test_a_file_deep_in_the_netrw_tree(editor):
     nvim.keys("<CR>")
     nvim.wait("vim.fn.search('delta.c', 'nw') > 0")
     cursor_on(nvim, "delta.c")
-    type_and_wait(nvim, ":ClaudeSend<CR>", ["sub/deep/delta.c"])
+    steps(nvim, [("", ["sub/deep/delta.c"])])
 
 
 def test_the_marked_netrw_files_go_before_the_one_under_the_cursor(editor):
@@ -170,7 +155,7 @@ def test_the_marked_netrw_files_go_before_the_one_under_the_cursor(editor):
 def test_the_banner_of_netrw_is_no_file(editor):
     nvim = open_netrw(editor, 0)
     nvim.cmd("1")
-    assert "no file" in nvim.lua('return select(2, require("claude-ide.mention").from_here())')
+    assert "no file" in why_not(nvim)
     assert nvim.cursor() == (1, 0)
 
 
@@ -269,50 +254,6 @@ function Mark(index) table.insert(Selected, items[index]) end
 """
 
 
-def test_nvim_tree(editor):
-    nvim = explorer(editor, "NvimTree", ["..", "sub", "alpha.txt", "beta.lua"], NVIM_TREE)
-    type_and_wait(nvim, "3G:ClaudeSend<CR>", ["alpha.txt"])
-    type_and_wait(nvim, "ggVjj:ClaudeSend<CR>", ["alpha.txt", "sub", "alpha.txt"])
-    assert nvim.cursor()[0] == 1
-    nvim.lua("Mark(4)")
-    type_and_wait(nvim, "gg:ClaudeSend<CR>", ["alpha.txt", "sub", "alpha.txt", "beta.lua"])
-
-
-def test_neo_tree(editor):
-    nvim = explorer(editor, "neo-tree", ["sub", "alpha.txt", "(3 hidden items)", "beta.lua"], NEO_TREE)
-    type_and_wait(nvim, "2G:ClaudeSend<CR>", ["alpha.txt"])
-    type_and_wait(nvim, "ggVG:ClaudeSend<CR>", ["alpha.txt", "sub", "alpha.txt", "beta.lua"])
-    nvim.lua("Mark(4) Mark(1)")
-    type_and_wait(nvim, "2G:ClaudeSend<CR>", ["alpha.txt", "sub", "alpha.txt", "beta.lua", "beta.lua", "sub"])
-
-
-def test_an_older_neo_tree_without_marks(editor):
-    nvim = explorer(editor, "neo-tree", ["sub", "alpha.txt"], NEO_TREE + "State.selected = nil")
-    type_and_wait(nvim, "2G:ClaudeSend<CR>", ["alpha.txt"])
-
-
-def test_oil(editor):
-    nvim = explorer(editor, "oil", ["..", "sub/", "renamed.txt", "typed.txt", ""], OIL)
-    type_and_wait(nvim, "3G:ClaudeSend<CR>", ["alpha.txt"])
-    type_and_wait(nvim, "ggVG:ClaudeSend<CR>", ["alpha.txt", "sub", "alpha.txt"])
-    nvim.lua("Dir = nil")
-    assert "not on this machine" in nvim.lua('return select(2, require("claude-ide.mention").from_here())')
-
-
-def test_mini_files(editor):
-    nvim = explorer(editor, "minifiles", ["sub", "alpha.txt", ""], MINI_FILES)
-    type_and_wait(nvim, "2G:ClaudeSend<CR>", ["alpha.txt"])
-    type_and_wait(nvim, "ggVG:ClaudeSend<CR>", ["alpha.txt", "sub", "alpha.txt"])
-
-
-def test_snacks_explorer_and_picker(editor):
-    nvim = explorer(editor, "snacks_picker_list", ["sub", "alpha.txt", "alpha.txt:3", "x"], SNACKS)
-    type_and_wait(nvim, ":ClaudeSend<CR>", ["sub"])
-    type_and_wait(nvim, "ggVG:ClaudeSend<CR>", ["sub", "sub", "alpha.txt", ("alpha.txt", 3, 3)])
-    nvim.lua("Mark(3)")
-    type_and_wait(nvim, "gg:ClaudeSend<CR>", ["sub", "sub", "alpha.txt", ("alpha.txt", 3, 3), ("alpha.txt", 3, 3)])
-
-
 TELESCOPE = """
 local entries = {
   { value = "alpha.txt", path = Project .. "/alpha.txt" },
@@ -369,50 +310,92 @@ endfunction]], "\\n"), folder .. "/autoload/fugitive.vim")
 vim.cmd("source " .. folder .. "/autoload/fugitive.vim")
 """
 
+# The filetype, the window's lines, the plugin, and the steps.
+PLUGINS = {
+    "nvim-tree": (
+        "NvimTree",
+        ["..", "sub", "alpha.txt", "beta.lua"],
+        NVIM_TREE,
+        [("3G", ["alpha.txt"]), ("ggVjj", ["sub", "alpha.txt"]), ("{Mark(4)}", ["beta.lua"])],
+    ),
+    "neo-tree": (
+        "neo-tree",
+        ["sub", "alpha.txt", "(3 hidden items)", "beta.lua"],
+        NEO_TREE,
+        [
+            ("2G", ["alpha.txt"]),
+            ("ggVG", ["sub", "alpha.txt", "beta.lua"]),
+            ("{Mark(4) Mark(1)}", ["beta.lua", "sub"]),
+            ("{State.selected = nil}2G", ["alpha.txt"]),  # an older one without marks
+        ],
+    ),
+    "oil": (
+        "oil",
+        ["..", "sub/", "renamed.txt", "typed.txt", ""],
+        OIL,
+        [("3G", ["alpha.txt"]), ("ggVG", ["sub", "alpha.txt"])],
+    ),
+    "mini.files": (
+        "minifiles",
+        ["sub", "alpha.txt", ""],
+        MINI_FILES,
+        [("2G", ["alpha.txt"]), ("ggVG", ["sub", "alpha.txt"])],
+    ),
+    "snacks": (
+        "snacks_picker_list",
+        ["sub", "alpha.txt", "alpha.txt:3", "x"],
+        SNACKS,
+        [("", ["sub"]), ("ggVG", ["sub", "alpha.txt", ("alpha.txt", 3, 3)]), ("{Mark(3)}", [("alpha.txt", 3, 3)])],
+    ),
+    "telescope": (
+        "TelescopePrompt",
+        ["> "],
+        TELESCOPE,
+        [("", ["alpha.txt"]), ("{Mark(2, 3)}", [("beta.lua", 1, 1), "run.sh"])],
+    ),
+    "mini.pick": (
+        "minipick",
+        ["alpha.txt"],
+        MINI_PICK,
+        [
+            ("", ["alpha.txt"]),
+            (
+                '{Matches.marked = { "alpha.txt\\0002\\0001\\0b", { path = Project .. "/beta.lua", lnum = 1 }, { text = "no file" } }}',
+                [("alpha.txt", 2, 2), ("beta.lua", 1, 1)],
+            ),
+        ],
+    ),
+    "trouble": (
+        "trouble",
+        ["alpha.txt 2", "one", "two", "its second row", ""],
+        TROUBLE,
+        [("gg", ["alpha.txt"]), ("2GVG", [("alpha.txt", 1, 1), ("alpha.txt", 2, 3)]), ("gg", ["alpha.txt"])],
+    ),
+    "fyler": (
+        "fyler",
+        ["  /00001 sub", "  /00002 alpha.txt", "typed.txt"],
+        FYLER,
+        [("ggVG", ["sub", "alpha.txt"])],
+    ),
+    "fugitive": (
+        "fugitive",
+        ["Head: main", "", "M alpha.txt", "@@ -1 +1 @@", "D gone.txt", "", "1234567 a commit", "? sub"],
+        FUGITIVE,
+        [("3G", ["alpha.txt"]), ("ggVG", ["alpha.txt", "sub"])],
+    ),
+}
 
-def test_telescope(editor):
-    nvim = explorer(editor, "TelescopePrompt", ["> "], TELESCOPE)
-    type_and_wait(nvim, ":ClaudeSend<CR>", ["alpha.txt"])
-    nvim.lua("Mark(2, 3)")
-    type_and_wait(nvim, ":ClaudeSend<CR>", ["alpha.txt", ("beta.lua", 1, 1), "run.sh"])
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_explorers_and_pickers_of_plugins(editor, name):
+    filetype, lines, fake, moves = PLUGINS[name]
+    nvim = explorer(editor, filetype, lines, fake)
+    steps(nvim, moves)
 
 
-def test_mini_pick(editor):
-    nvim = explorer(editor, "minipick", ["alpha.txt"], MINI_PICK)
-    type_and_wait(nvim, ":ClaudeSend<CR>", ["alpha.txt"])
-    nvim.lua(
-        'Matches.marked = { "alpha.txt\\0002\\0001\\0b", { path = Project .. "/beta.lua", lnum = 1 }, { text = "no file" } }'
-    )
-    type_and_wait(nvim, ":ClaudeSend<CR>", ["alpha.txt", ("alpha.txt", 2, 2), ("beta.lua", 1, 1)])
-
-
-def test_trouble(editor):
-    nvim = explorer(editor, "trouble", ["alpha.txt 2", "one", "two", "its second row", ""], TROUBLE)
-    type_and_wait(nvim, "gg:ClaudeSend<CR>", ["alpha.txt"])
-    type_and_wait(nvim, "2G:2,$ClaudeSend<CR>", ["alpha.txt", ("alpha.txt", 1, 1), ("alpha.txt", 2, 3)])
-    type_and_wait(nvim, "gg:ClaudeSend<CR>", ["alpha.txt", ("alpha.txt", 1, 1), ("alpha.txt", 2, 3), "alpha.txt"])
-
-
-def test_fyler(editor):
-    nvim = explorer(editor, "fyler", ["  /00001 sub", "  /00002 alpha.txt", "typed.txt"], FYLER)
-    type_and_wait(nvim, "ggVG:ClaudeSend<CR>", ["sub", "alpha.txt"])
-
-
-def test_fugitive(editor):
-    lines = [
-        "Head: main",
-        "",
-        "Unstaged (2)",
-        "M alpha.txt",
-        "@@ -1 +1 @@",
-        "D gone.txt",
-        "",
-        "1234567 a commit",
-        "? sub",
-    ]
-    nvim = explorer(editor, "fugitive", lines, FUGITIVE)
-    type_and_wait(nvim, "4G:ClaudeSend<CR>", ["alpha.txt"])
-    type_and_wait(nvim, "ggVG:ClaudeSend<CR>", ["alpha.txt", "alpha.txt", "sub"])
+def test_a_folder_of_another_machine_is_refused(editor):
+    nvim = explorer(editor, "oil", ["x"], OIL + "Dir = nil")
+    assert "not on this machine" in why_not(nvim)
 
 
 def test_a_plugin_whose_functions_changed_is_reported_in_one_line(editor):

@@ -58,9 +58,9 @@ def test_tells_a_cursor_column_in_utf16_units(editor):
     assert sent["selection"]["isEmpty"] is True
 
 
-@pytest.mark.parametrize(
-    ("keys", "text", "start", "end"),
-    [
+# Keys, and the text, the start and the end that are told.
+SELECTIONS = {
+    "charwise": [
         ("ggve", "one", (0, 0), (0, 3)),
         ("ggeve", "e two", (0, 2), (0, 7)),
         ("ggwviwo", "two", (0, 4), (0, 7)),
@@ -70,43 +70,30 @@ def test_tells_a_cursor_column_in_utf16_units(editor):
         ("ggwvj", "two three\n\n", (0, 4), (2, 0)),
         ("Gv$", "last", (5, 0), (5, 4)),
     ],
-)
-def test_tells_a_charwise_selection(editor, keys, text, start, end):
-    assert selected(editor(), keys, text) == (text, position(*start), position(*end))
-
-
-@pytest.mark.parametrize(
-    ("keys", "text", "end"),
-    [
-        ("ggV", "one two three", (0, 13)),
-        ("3GVj", "three öü four\nfive 😀 six", (3, 11)),
-        ("3GVgg", "one two three\n\nthree öü four", (2, 13)),
-        ("GVk", "\tsev\ten\nlast", (5, 4)),
+    "linewise": [
+        ("ggV", "one two three", (0, 0), (0, 13)),
+        ("3GVj", "three öü four\nfive 😀 six", (2, 0), (3, 11)),
+        ("3GVgg", "one two three\n\nthree öü four", (0, 0), (2, 13)),
+        ("GVk", "\tsev\ten\nlast", (4, 0), (5, 4)),
+        # An empty last line still counts: a reader does not count the line of an end at character 0.
+        ("ggVj", "one two three\n\n", (0, 0), (2, 0)),
     ],
-)
-def test_tells_a_linewise_selection_to_the_end_of_its_last_line(editor, keys, text, end):
-    told, start, stop = selected(editor(), keys, text)
-    assert (told, start["character"], stop) == (text, 0, position(*end))
-
-
-@pytest.mark.every_nvim
-def test_an_empty_last_line_of_a_linewise_selection_still_counts(editor):
-    # A reader does not count the line of an end at character 0.
-    assert selected(editor(), "ggVj", "one two three\n\n") == ("one two three\n\n", position(0, 0), position(2, 0))
-
-
-@pytest.mark.every_nvim
-@pytest.mark.parametrize(
-    ("keys", "text", "start", "end"),
-    [
+    "blockwise": [
         ("gg<C-v>jjee", "one two \n\nthree öü", (0, 0), (2, 8)),
         ("3Gfö<C-v>j", " ö\n😀", (2, 5), (3, 7)),
         ("gg4l<C-v>jj$", "two three\n\ne öü four", (0, 4), (2, 13)),
         ("3G$<C-v>k$", "\nthree öü four", (1, 0), (2, 13)),
     ],
-)
-def test_tells_a_blockwise_selection_as_its_lines(editor, keys, text, start, end):
-    assert selected(editor(), keys, text) == (text, position(*start), position(*end))
+}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("kind", SELECTIONS)
+def test_tells_a_selection_and_from_where_to_where_it_goes(editor, kind):
+    nvim = editor()
+    for keys, text, start, end in SELECTIONS[kind]:
+        assert selected(nvim, "gg0" + keys, text) == (text, position(*start), position(*end)), keys
+        selected(nvim, "<Esc>:call cursor(1, 12)<CR>", "")
 
 
 def test_a_part_of_a_tab_in_a_block_is_spaces(editor):

@@ -100,20 +100,15 @@ def test_a_yank_keeps_the_selection_although_the_cursor_jumps_to_its_start(edito
     assert settle(nvim)[-1]["text"] == "two"
 
 
-def test_deleting_the_selected_text_ends_the_selection(editor):
+@pytest.mark.parametrize(
+    ("keys", "text", "then", "column"), [("wve", "two", "d", 4), ("v<Esc>", "o", "~u", 0)], ids=["deleted", "changed"]
+)
+def test_another_text_ends_the_selection(editor, keys, text, then, column):
     nvim = editor()
-    nvim.keys("wve")
-    wait_text(nvim, "two")
-    nvim.keys("d")
-    wait_cursor(nvim, 0, 4)
-
-
-def test_a_change_of_the_text_ends_the_selection(editor):
-    nvim = editor()
-    nvim.keys("v<Esc>")
-    wait_text(nvim, "o")
-    nvim.keys("~u")
-    wait_cursor(nvim, 0, 0)
+    nvim.keys(keys)
+    wait_text(nvim, text)
+    nvim.keys(then)
+    wait_cursor(nvim, 0, column)
 
 
 @pytest.mark.every_nvim
@@ -269,17 +264,11 @@ def test_a_buffer_that_is_no_file_sends_nothing(editor, command):
     assert settle(nvim) == before
 
 
-def test_a_file_that_is_not_on_disk_yet_is_told(editor):
+@pytest.mark.parametrize("keys", [":edit new.txt<CR>", ":enew<CR>ihello<Esc>:write new.txt<CR>"])
+def test_a_file_that_is_not_on_disk_yet_is_told(editor, keys):
     nvim = editor()
-    nvim.cmd("edit new.txt")
+    nvim.keys(keys)
     nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"].endswith("/new.txt"))
-
-
-def test_a_buffer_that_gets_a_name_is_told(editor):
-    nvim = editor()
-    nvim.cmd("enew")
-    nvim.keys("ihello<Esc>:write named.txt<CR>")
-    nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"].endswith("/named.txt"))
 
 
 # --- privacy
@@ -323,18 +312,22 @@ def test_entering_a_file_that_is_denied_takes_back_what_was_told(editor, name):
     wait_cursor(nvim, 0, 0)
 
 
+GLOBS = {
+    "conf/inner/x.txt": "conf/** **/conf/**/x.txt X.TXT* conf/inner/{x,y}.txt [!a].?xt **/x.txt",
+    "": "inner/* */x.txt",
+}
+
+
 @pytest.mark.parametrize(
-    "glob",
-    ["conf/**", "inner/*", "**/conf/**/x.txt", "X.TXT*", "conf/inner/{x,y}.txt", "[!a].?xt", "**/x.txt", "*/x.txt"],
+    ("withheld", "glob"), [(path, glob) for path, globs in GLOBS.items() for glob in globs.split()]
 )
-def test_a_deny_glob_is_compared_with_the_name_or_with_the_path(editor, glob):
+def test_a_deny_glob_is_compared_with_the_name_or_with_the_path(editor, withheld, glob):
     nvim = editor(opts={"selection": {"deny": [glob]}})
     nvim.cmd("edit conf/inner/x.txt")
-    if glob in ("inner/*", "*/x.txt"):
-        wait_cursor(nvim, 0, 0)
-        nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"].endswith("x.txt"))
-    else:
+    if withheld:
         wait_nothing_known(nvim)
+    else:
+        nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"].endswith("x.txt"))
 
 
 def test_a_link_to_a_denied_file_is_denied(editor):
@@ -367,24 +360,19 @@ def test_options_that_change_later_count_from_then_on(editor):
 # --- clients that come and go
 
 
-def test_a_client_that_connects_late_gets_the_selection_that_was_made_before(editor):
+@pytest.mark.parametrize("keys", ["Vj", "jl"], ids=["selection", "cursor"])
+def test_a_client_that_connects_late_gets_what_was_selected_or_where_the_cursor_was(editor, keys):
     nvim = editor(connect=False)
     nvim.cmd("vsplit | terminal cat")
     nvim.cmd("wincmd p")
-    nvim.keys("Vj<C-w>p")
+    nvim.keys(keys + "<C-w>p")
     nvim.wait("vim.bo.buftype == 'terminal'")
     assert nvim.server.sent("selection_changed") == []
     nvim.server.connect()
-    wait_text(nvim, "one two three\nfour five six")
-
-
-def test_a_client_that_connects_late_gets_the_cursor_of_the_last_file(editor):
-    nvim = editor(connect=False)
-    nvim.keys("jl")
-    nvim.wait("vim.fn.line('.') == 2")
-    nvim.cmd("vsplit | terminal cat")
-    nvim.server.connect()
-    wait_cursor(nvim, 1, 1)
+    if keys == "Vj":
+        wait_text(nvim, "one two three\nfour five six")
+    else:
+        wait_cursor(nvim, 1, 1)
 
 
 def test_a_client_is_told_again_once_it_listens(editor):
