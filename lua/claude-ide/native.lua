@@ -41,8 +41,9 @@
 ---@field agents_stop fun(): boolean?, string?
 ---@field group_keep fun(pid: integer): integer?, string? the processes that this one leads end with Neovim
 ---@field group_end fun(number: integer): boolean?, string? SIGTERM, after three seconds SIGKILL
----@field notebook_read fun(text: string): table?, string?
 ---@field merge fun(base: string, mine: string, theirs: string): { text: string, overlaps: integer }?, string?
+---@field notebook_read fun(text: string): claude-ide.notebook.Notebook?, string?
+---@field notebook_put fun(text: string, ran_json: string): string?, string?
 ---@field journal fun(operation: string, ...: any): any, string? called by `journal/store.lua` alone
 
 ---@class claude-ide.native : claude-ide.native.Functions
@@ -97,6 +98,7 @@ local FUNCTIONS = {
   "group_end",
   "notebook_read",
   "merge",
+  "notebook_put",
   "journal",
 }
 

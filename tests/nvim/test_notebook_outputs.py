@@ -80,16 +80,6 @@ def test_what_becomes_of_a_cell_while_it_runs(start):
         step(nvim, agent)
 
 
-def test_what_others_have_written_stays_as_it_is(start):
-    nvim, agent = start()
-    a_cell_without_outputs_gets_them(nvim, agent)
-    for indent in (None, 2, "\t"):
-        other_formatting_is_kept(nvim, agent, indent)
-    nvim.lua(SHOWN_AS_MARKDOWN)
-    anew(nvim)
-    a_buffer_that_a_plugin_shows_as_something_else_is_not_touched(nvim, agent)
-
-
 def run(agent, index):
     """What was said; images are left out."""
     result = agent.result(agent.start_call("run_cell", path="a.ipynb", index=index), timeout=4 * PATIENCE)
@@ -231,30 +221,6 @@ def a_notebook_that_is_broken_by_hand_is_left_alone(nvim, agent):
     assert text(nvim) == BROKEN + "\n"
 
 
-def other_formatting_is_kept(nvim, agent, indent):
-    anew(nvim, json.dumps(json.loads(notebook()), indent=indent, ensure_ascii=False) + "\n")
-    run(agent, 1)
-    book = json.loads(text(nvim))
-    assert len(book["cells"][1]["outputs"]) == 3
-    assert text(nvim) == json.dumps(book, indent=indent, ensure_ascii=False) + "\n"
-
-
-def a_cell_without_outputs_gets_them(nvim, agent):
-    book = json.loads(notebook())
-    for key in ("outputs", "execution_count"):
-        del book["cells"][1][key]
-    anew(nvim, json.dumps(book, indent=1) + "\n")
-    run(agent, 1)
-    nbformat.validate(nbformat.reads(text(nvim), as_version=4))
-    assert json.loads(text(nvim))["cells"][1]["execution_count"] == 1
-    assert json.dumps({"cells": [{"cell_type": "code", "source": "1"}], "nbformat": 4}) != text(nvim)
-    bare = '{"cells": [{"cell_type": "code", "metadata": {}, "source": "5"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}'
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { ... })", bare)
-    run(agent, 0)
-    assert json.loads(text(nvim))["cells"][0]["outputs"][0]["data"] == {"text/plain": ["5"]}
-    nbformat.validate(nbformat.reads(text(nvim), as_version=4))
-
-
 # What jupytext.nvim does: the buffer of the .ipynb file holds Markdown, and its own command writes the file.
 SHOWN_AS_MARKDOWN = """
 vim.api.nvim_create_autocmd("BufReadCmd", { pattern = "*.ipynb", callback = function()
@@ -265,7 +231,10 @@ vim.api.nvim_create_autocmd("BufWriteCmd", { pattern = "*.ipynb", callback = fun
 """
 
 
-def a_buffer_that_a_plugin_shows_as_something_else_is_not_touched(nvim, agent):
+def test_a_buffer_that_a_plugin_shows_as_something_else_is_not_touched(start):
+    nvim, agent = start()
+    nvim.lua(SHOWN_AS_MARKDOWN)
+    anew(nvim)
     shown = text(nvim)
     assert shown.startswith("# Title")
     said = "".join(run(agent, 1))

@@ -1,21 +1,19 @@
-//! Jupyter notebooks (nbformat 4) as texts: their cells, and where in the text each keeps what came of it.
+//! Jupyter notebooks (nbformat 4) as texts: their cells, and what a run of one of them put out.
 //!
-//! A notebook is never written as a whole from here: who changes one puts new text into the places that are told, and all
-//! that stands around them stays as somebody wrote it.
+//! A notebook is never written as a whole from here: new outputs go into the places of the old ones.
 //!
-//! Invariants: a place is what the parser has read as that value, to the byte; a text that is no JSON is said to be none, with
-//! line and column, and nothing is told of it.
+//! Invariants: a place is what the parser has read as that value, to the byte; all that stands around it stays as it was written; a
+//! text that is no JSON is said to be none, with line and column, and nothing is told of it.
 
-mod place;
+mod put;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use claude_ide_protocol::without_lone_surrogates;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub use place::Place;
-use place::Places;
+pub use put::{Ran, put};
 
 /// What a notebook holds.
 #[derive(Debug, Serialize, PartialEq, Eq)]
@@ -41,12 +39,22 @@ pub struct Cell {
     pub count: Option<u64>,
     /// How many outputs it keeps.
     pub outputs: usize,
-    /// Where its object begins, behind the brace.
-    pub inside: Place,
+    /// Where it stands among them.
+    pub index: usize,
+    /// Where in the text it keeps what came of its last run.
+    #[serde(skip)]
+    at: Places,
+}
+
+/// Bytes of a text.
+#[derive(Debug, PartialEq, Eq)]
+struct Places {
+    /// Where the cell's object begins, behind the brace.
+    inside: usize,
     /// The value of `execution_count`.
-    pub count_at: Option<Place>,
+    count: Option<Range<usize>>,
     /// The value of `outputs`.
-    pub outputs_at: Option<Place>,
+    outputs: Option<Range<usize>>,
 }
 
 /// Why a text is no notebook.
@@ -69,6 +77,9 @@ pub enum NotebookError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// The cell that was run is not in it any more.
+    #[error("the cell was changed while it ran")]
+    CellIsGone,
 }
 
 #[derive(Deserialize)]
@@ -138,17 +149,22 @@ pub fn read(text: &[u8]) -> Result<Notebook, NotebookError> {
     if raw.nbformat != 4 {
         return Err(NotebookError::OtherFormat);
     }
-    let mut places = Places::new(&text);
     let mut cells = Vec::with_capacity(raw.cells.len());
     for (index, cell) in raw.cells.iter().enumerate() {
-        cells.push(read_cell(cell, &mut places).map_err(|source| NotebookError::BrokenCell { index, source })?);
+        cells.push(read_cell(index, cell, &text).map_err(|source| NotebookError::BrokenCell { index, source })?);
     }
     let metadata: Metadata = raw.metadata.and_then(|json| serde_json::from_str(json.get()).ok()).unwrap_or_default();
     let language = metadata.kernelspec.language.or(metadata.language_info.name);
     Ok(Notebook { cells, kernel: metadata.kernelspec.name, language })
 }
 
-fn read_cell(json: &RawValue, places: &mut Places<'_>) -> Result<Cell, serde_json::Error> {
+/// Where a part of a text is, which must be a slice of it.
+fn place(text: &str, part: &RawValue) -> Range<usize> {
+    let start = part.get().as_ptr().addr().saturating_sub(text.as_ptr().addr()).min(text.len());
+    start..start.saturating_add(part.get().len())
+}
+
+fn read_cell(index: usize, json: &RawValue, text: &str) -> Result<Cell, serde_json::Error> {
     let raw: RawCell<'_> = serde_json::from_str(json.get())?;
     let outputs: Vec<serde::de::IgnoredAny> = match raw.outputs {
         Some(outputs) => serde_json::from_str(outputs.get())?,
@@ -163,9 +179,12 @@ fn read_cell(json: &RawValue, places: &mut Places<'_>) -> Result<Cell, serde_jso
         },
         count: raw.execution_count.and_then(|json| serde_json::from_str(json.get()).ok()),
         outputs: outputs.len(),
-        inside: places.behind_brace(json.get()),
-        count_at: raw.execution_count.map(|json| places.of(json.get())),
-        outputs_at: raw.outputs.map(|json| places.of(json.get())),
+        index,
+        at: Places {
+            inside: place(text, json).start.saturating_add(1),
+            count: raw.execution_count.map(|json| place(text, json)),
+            outputs: raw.outputs.map(|json| place(text, json)),
+        },
     })
 }
 
@@ -191,37 +210,15 @@ mod tests {
 }
 "##;
 
-    fn at(text: &str, place: Place) -> String {
-        let lines: Vec<&str> = text.split('\n').collect();
-        let [row, column, end_row, end_column] = place.0;
-        let mut taken = lines.get(row..=end_row).unwrap().to_vec();
-        let last = taken.pop().unwrap();
-        taken.push(last.get(..end_column).unwrap());
-        taken.join("\n").get(column..).unwrap().to_owned()
-    }
-
     #[test]
-    fn cells_say_where_their_outputs_are() {
+    fn cells_say_what_they_hold() {
         let notebook = read(TEXT.as_bytes()).unwrap();
         assert_eq!((notebook.kernel.as_deref(), notebook.language.as_deref()), (Some("ir"), Some("R")));
         let [words, code, bare] = notebook.cells.as_slice() else { panic!("{notebook:?}") };
         assert_eq!((words.kind.as_str(), words.source.as_str()), ("markdown", "# ü\n\u{fffd} half"));
-        assert_eq!((words.id.as_deref(), words.outputs_at), (Some("a"), None));
+        assert_eq!(words.id.as_deref(), Some("a"));
         assert_eq!((code.source.as_str(), code.count, code.outputs), ("x", Some(3), 1));
-        assert_eq!(at(TEXT, code.count_at.unwrap()), "3");
-        let outputs = at(TEXT, code.outputs_at.unwrap());
-        assert!(outputs.starts_with("[\n    {") && outputs.ends_with("}\n   ]"), "{outputs}");
-        assert_eq!(at(TEXT, bare.count_at.unwrap()), "null");
-        assert_eq!((bare.count, bare.outputs_at), (None, None));
-        let [row, column, ..] = bare.inside.0;
-        assert!(
-            TEXT.split('\n')
-                .nth(row)
-                .unwrap()
-                .get(column..)
-                .unwrap()
-                .starts_with(r#""cell_type": "code", "source": "y""#)
-        );
+        assert_eq!((bare.index, bare.count, bare.outputs), (2, None, 0));
     }
 
     #[test]

@@ -92,6 +92,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("group_end", export(group_end)),
     ("notebook_read", export(notebook_read)),
     ("merge", export(journal::merge)),
+    ("notebook_put", export(notebook_put)),
     ("journal", export(journal::call)),
     ("panic", export(panic)),
 ];
@@ -368,6 +369,13 @@ fn group_end(mut arguments: Arguments) -> Result<Value, Error> {
 /// `notebook_read(text)` → its cells and its kernel, or nil and why it is no notebook.
 fn notebook_read(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&claude_ide_notebook::read(&arguments.bytes("text")?)?))
+}
+
+/// `notebook_put(text, ran_json)` → the text with what a run of a cell put out, or nil and why that cannot be.
+fn notebook_put(mut arguments: Arguments) -> Result<Value, Error> {
+    let text = arguments.bytes("text")?;
+    let ran = parse("ran", &arguments.bytes("ran")?)?;
+    Ok(json(&claude_ide_notebook::put(&text, &ran)?))
 }
 
 /// `panic()` → nil and a message. For the test that shows that a panic ends in the log and goes no further.

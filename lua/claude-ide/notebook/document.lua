@@ -2,6 +2,19 @@
 -- in its buffer (Markdown, a script): that is not ours to read or change.
 local M = {}
 
+---@class claude-ide.notebook.Cell as the library reads it (nbformat 4)
+---@field index integer 0-based, as in the file
+---@field kind string "code", "markdown" or "raw"
+---@field id? string since nbformat 4.5
+---@field source string
+---@field count? number when it was run last
+---@field outputs integer how many it has
+
+---@class claude-ide.notebook.Notebook
+---@field cells claude-ide.notebook.Cell[]
+---@field kernel? string the name of the kernel that it was made with
+---@field language? string
+
 local MAX_BYTES = 64 * 1024 * 1024
 
 ---The buffer of a notebook, if it is loaded.
@@ -50,7 +63,7 @@ function M.wanted(path, done)
     return done(nil)
   end
   M.text(path, function(text)
-    local notebook = text and require("claude-ide.notebook.cells").parse(text)
+    local notebook = text and require("claude-ide.native").notebook_read(text)
     done(notebook and { kernel = notebook.kernel, language = notebook.language })
   end)
 end

@@ -54,7 +54,7 @@ local function cells_of(task, path)
   end)
   local notebook
   if text then
-    notebook, err = require("claude-ide.notebook.cells").parse(text)
+    notebook, err = require("claude-ide.native").notebook_read(text)
   end
   if not notebook then
     task:fail(("%s: %s"):format(locate.shown(path), err))
