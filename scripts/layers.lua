@@ -13,6 +13,7 @@ return {
     "json",
     "line_breaks",
     "log",
+    "once",
     "option",
     "path",
     "position",

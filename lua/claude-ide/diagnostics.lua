@@ -223,20 +223,14 @@ local function stop()
   end
 end
 
-local attached = false
-
 ---Follows the server's life from now on. Harmless when done before.
-function M.attach()
-  if attached then
-    return
-  end
-  attached = true
+M.attach = require("claude-ide.once")(function()
   local server = require("claude-ide.server")
   require("claude-ide.hub").on("server_started", start)
   require("claude-ide.hub").on("server_stopped", stop)
   if server.is_running() then
     start()
   end
-end
+end)
 
 return M

@@ -17,8 +17,6 @@ local listening = {}
 ---@type table<integer, integer> when each client connected, in milliseconds
 local connected = {}
 
-local attached = false
-
 ---@param client claude-ide.Client as it was when the pause began
 local function pause_is_over(client)
   local server = require("claude-ide.server")
@@ -31,11 +29,7 @@ local function pause_is_over(client)
 end
 
 ---Follows clients from now on, to tell of each once it listens. Harmless when done before.
-function M.attach()
-  if attached then
-    return
-  end
-  attached = true
+M.attach = require("claude-ide.once")(function()
   local server = require("claude-ide.server")
   require("claude-ide.hub").on("client_connected", function(client)
     connected[client.id] = vim.uv.now()
@@ -57,7 +51,7 @@ function M.attach()
       listening[client.id] = true
     end
   end
-end
+end)
 
 ---@param client claude-ide.Client
 ---@return boolean

@@ -5,8 +5,6 @@ local M = {}
 ---By process. One that is not connected for a moment stays known: the CLI reconnects at `/clear`, and that is no news.
 ---@type table<integer, claude-ide.sessions.Progress>
 local known = {}
-local attached = false
-
 ---@type table<string, string>
 local EVENTS = { working = "ClaudeWorking", waiting = "ClaudeWaiting", idle = "ClaudeIdle" }
 
@@ -54,11 +52,7 @@ function M.update()
 end
 
 ---Begins to tell. Once for the life of this Neovim.
-function M.attach()
-  if attached then
-    return
-  end
-  attached = true
+M.attach = require("claude-ide.once")(function()
   require("claude-ide.sessions.notify").attach()
   local sessions = require("claude-ide.sessions")
   require("claude-ide.hub").on("session_changed", M.update)
@@ -68,6 +62,6 @@ function M.attach()
     hub.on(event --[[@as claude-ide.hub.Topic]], M.update)
   end
   M.update()
-end
+end)
 
 return M

@@ -38,13 +38,7 @@ local function source_of(agent)
   return sources[agent]
 end
 
-local attached = false
-
-local function attach()
-  if attached then
-    return
-  end
-  attached = true
+local attach = require("claude-ide.once")(function()
   local hub = require("claude-ide.hub")
   hub.on("agent_disconnected", function(agent)
     local source = sources[agent.id]
@@ -58,7 +52,7 @@ local function attach()
       return decision.source == sources[decision.source.client or 0]
     end)
   end)
-end
+end)
 
 ---The modes in which the CLI itself writes edits without asking.
 local ACCEPTS = { acceptEdits = true, bypassPermissions = true, auto = true }

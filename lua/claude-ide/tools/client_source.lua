@@ -66,14 +66,8 @@ local function forget(client)
   end
 end
 
-local attached = false
-
 ---Learns once what becomes of the clients.
-local function attach()
-  if attached then
-    return
-  end
-  attached = true
+local attach = require("claude-ide.once")(function()
   local hub = require("claude-ide.hub")
   hub.on("server_stopping", function()
     require("claude-ide.decisions").close_those(function(decision)
@@ -83,7 +77,7 @@ local function attach()
   hub.on("client_disconnected", function(client)
     forget(client.id)
   end)
-end
+end)
 
 ---@return claude-ide.tools.Asker
 local function asker_of(client)
