@@ -118,22 +118,6 @@ def test_turns_and_events(claude):
     assert [len(change["hunks"]) for change in claude.changes("turn")] == [1, 1]
 
 
-def test_several_edits_of_one_file_with_the_users_in_between(claude):
-    nvim = claude.nvim
-    claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
-    nvim.wait("vim.fn.getline(3) == 'LINE 3'")
-    nvim.keys("18Gomine<Esc>:w<CR>")
-    nvim.wait("not vim.bo.modified and vim.fn.getline(19) == 'mine'")
-    claude.turn(("a.txt", "line 5\n", ""))
-    (change,) = claude.changes()
-    assert states(change) == ["claude", "claude"]
-    assert change["turns"] == [1, 2]
-    assert change["without"] == TEXT.replace("line 18\n", "line 18\nmine\n")
-    assert claude.journal("undo", claude.project / "a.txt")[0] is True
-    assert claude.text() == TEXT.replace("line 18\n", "line 18\nmine\n")
-    assert claude.changes() == []
-
-
 @pytest.mark.every_nvim
 def test_undo_goes_through_the_buffer_and_u_brings_it_back(claude):
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"))
@@ -160,30 +144,6 @@ def test_one_hunk_is_undone_and_another_kept(claude):
     assert claude.nvim.lua(reviewed) == ["keep", "undo"]
 
 
-def test_what_was_kept_is_not_undone_with_later_changes(claude):
-    claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
-    claude.journal("keep", claude.project / "a.txt")
-    assert claude.changes() == []
-    claude.turn(("a.txt", "line 4\n", "LINE 4\n"))
-    claude.journal("undo", claude.project / "a.txt")
-    assert claude.text() == TEXT.replace("line 3\n", "LINE 3\n")
-
-
-def test_lines_that_the_user_changed_since_stay(claude):
-    nvim = claude.nvim
-    claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"))
-    nvim.wait("vim.fn.getline(9) == 'LINE 9'")
-    nvim.keys("3GAmine<Esc>:w<CR>")
-    nvim.wait("not vim.bo.modified and vim.fn.getline(3) == 'LINE 3mine'")
-    (change,) = claude.changes()
-    assert states(change) == ["conflict", "claude"]
-    ok, _, left = claude.nvim.lua(
-        "local ok, err, left = require('claude-ide.journal').undo(...) return { ok, err or '', left }", change["path"]
-    )
-    assert (ok, left) == (True, 1)
-    assert claude.text() == TEXT.replace("line 3\n", "LINE 3mine\n")
-
-
 @pytest.mark.every_nvim
 def test_unsaved_changes_are_neither_undone_nor_saved(claude):
     nvim = claude.nvim
@@ -195,18 +155,6 @@ def test_unsaved_changes_are_neither_undone_nor_saved(claude):
     assert claude.journal("undo", claude.project / "a.txt")[0] is True
     assert nvim.lines() == [*TEXT.splitlines(), "own"]
     assert (nvim.lua("return vim.bo.modified"), claude.text()) == (True, after)
-
-
-def test_a_file_that_was_seen_half_written_is_no_other_change(claude):
-    claude.prompt()
-    path = claude.project / "a.txt"
-    claude.client.call("getDiagnostics", uri=f"file://{path}")
-    path.write_text("")
-    claude.nvim.wait("#require('claude-ide.journal').changes() == 1")
-    path.write_text(TEXT.replace("line 3", "LINE 3").replace("line 9", "LINE 9"))
-    claude.done()
-    (change,) = claude.changes()
-    assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 3"], ["LINE 9"]]
 
 
 HOLD_READS = """
@@ -381,16 +329,6 @@ def test_an_accepted_diff_needs_no_review(claude):
     claude.done()
     assert claude.changes() == []
     assert [change["path"] for change in claude.changes("all")] == [str(path)]
-
-
-def test_what_others_write_between_turns_is_not_claudes(claude):
-    claude.turn(("b.txt", "b", "c"))
-    (claude.project / "b.txt").write_text("c\nsomebody else\n")
-    claude.prompt()
-    claude.edit("b.txt", "c\n", "d\n")
-    claude.done()
-    (change,) = claude.changes()
-    assert change["without"] == "b\nsomebody else\n"
 
 
 @pytest.mark.every_nvim

@@ -74,45 +74,6 @@ def test_without_the_transcript_what_was_announced_is_known(claude):
     claude.wait(a_txt=(1, 1))
 
 
-def test_an_announcement_that_came_after_the_edit_does_no_harm(claude):
-    claude.prompt()
-    claude.edit("a.txt", "two", "TWO", tell=False)
-    claude.client.call("getDiagnostics", uri=f"file://{claude.project / 'a.txt'}")
-    assert claude.changes() == {}
-    claude.told("a.txt", "two", "TWO", A)
-    claude.wait(a_txt=(1, 1))
-    claude.undo()
-    assert claude.text("a.txt") == A
-
-
-def test_what_was_looked_at_while_it_was_taken_for_the_users_is_claudes_when_that_is_told(claude):
-    claude.prompt()
-    claude.edit("a.txt", "two", "TWO")
-    claude.wait(a_txt=(1, 1))
-    before = claude.text("a.txt")
-    claude.edit("a.txt", "four", "FOUR", tell=False)
-    claude.client.call("getDiagnostics", uri=f"file://{claude.project / 'a.txt'}")  # too late: it is written already
-    claude.wait(a_txt=(1, 1))
-    claude.told("a.txt", "four", "FOUR", before)
-    claude.wait(a_txt=(2, 2))
-
-
-def test_what_was_undone_and_is_done_again_is_the_later_turns(claude):
-    for _ in range(2):
-        claude.prompt()
-        claude.edit("a.txt", "two", "TWO")
-        claude.wait(a_txt=(1, 1))
-        before = claude.text("a.txt")
-        claude.edit("a.txt", "four", "FOUR", tell=False)
-        claude.client.call(
-            "getDiagnostics", uri=f"file://{claude.project / 'a.txt'}"
-        )  # too late: it is written already
-        claude.told("a.txt", "four", "FOUR", before)
-        claude.wait(a_txt=(2, 2))
-        claude.undo()
-        assert claude.text("a.txt") == A
-
-
 def test_a_turn_whose_end_is_seen_late_takes_nothing_of_the_next_one(claude):
     claude.prompt()
     claude.edit("a.txt", "two", "TWO", announce=True)
@@ -141,39 +102,6 @@ def test_a_turn_whose_end_is_seen_late_takes_nothing_of_the_next_one(claude):
     claude.nvim.lua("for _, read in ipairs(held) do read() end")
     claude.undo()
     assert claude.text("a.txt") == after_one_turn
-
-
-def test_edits_after_a_review_are_added_and_what_was_kept_stays(claude):
-    claude.prompt()
-    claude.edit("a.txt", "two", "TWO")
-    claude.wait(a_txt=(1, 1))
-    claude.nvim.lua("require('claude-ide.journal').keep(...)", str(claude.project / "a.txt"))
-    claude.prompt()
-    claude.edit("a.txt", "four", "FOUR")
-    claude.wait(a_txt=(1, 1))
-    claude.undo()
-    assert claude.text("a.txt") == A.replace("two", "TWO")
-
-
-def test_what_the_user_changed_between_two_edits_stays(claude):
-    claude.prompt()
-    claude.edit("a.txt", "two", "TWO")
-    claude.wait(a_txt=(1, 1))
-    claude.nvim.cmd("edit a.txt")
-    claude.nvim.keys("Gomine<Esc>:w<CR>")
-    claude.nvim.wait(lambda: claude.text("a.txt").endswith("mine\n"), what="the user's line on disk")
-    claude.edit("a.txt", "four", "FOUR")
-    claude.wait(a_txt=(2, 2))
-    claude.undo()
-    assert claude.text("a.txt") == A + "mine\n"
-
-
-def test_a_proposal_that_the_user_changed_needs_no_review(claude):
-    claude.prompt()
-    (claude.project / "a.txt").write_text(A.replace("two", "TWO, said I"))
-    claude.told("a.txt", "two", "TWO, said I", A, user_modified=True)
-    claude.nvim.wait("#require('claude-ide.journal').changes('all') == 1")
-    assert claude.changes() == {}
 
 
 def test_edits_of_before_are_nobodys(claude):

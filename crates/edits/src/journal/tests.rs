@@ -75,14 +75,24 @@ impl Desk {
         self.journal.keep(self.id, Scope::Unreviewed, Now::Disk(disk.as_deref().map(str::as_bytes)), hunk, now)
     }
 
+    /// The client says that it is about to edit the file.
+    fn announce(&mut self) {
+        let (disk, now) = (self.disk.clone(), self.now());
+        self.journal.before_edit(1, opened(), disk.as_deref().map(str::as_bytes), now);
+    }
+
     fn told(&mut self, turn: TurnId, before: &str, after: &str) -> bool {
+        self.told_by(turn, before, after, false)
+    }
+
+    fn told_by(&mut self, turn: TurnId, before: &str, after: &str, by_user: bool) -> bool {
         let (disk, now) = (self.disk.clone(), self.now());
         let told = Told {
             before: Some(before.as_bytes()),
             after: after.as_bytes(),
             current: disk.as_deref().map(str::as_bytes),
             turn,
-            by_user: false,
+            by_user,
         };
         self.journal.told(opened(), told, now)
     }
@@ -315,4 +325,98 @@ fn what_an_announced_edit_met_was_written_by_a_command_of_the_turn() {
     let now = desk.now();
     desk.journal.found(opened(), None, &found, now);
     assert_eq!(desk.without(Scope::Turn(turn)), "a\nb\n");
+}
+
+#[test]
+fn what_was_kept_is_not_undone_with_later_changes() {
+    let mut desk = Desk::new("a\nb\n");
+    let turn = desk.prompt();
+    desk.claude(turn, "A\nb\n");
+    desk.keep(None);
+    let turn = desk.prompt();
+    desk.claude(turn, "A\nB\n");
+    desk.undo(Scope::Unreviewed, Undone::All);
+    assert_eq!(desk.disk.as_deref(), Some("A\nb\n"));
+}
+
+#[test]
+fn a_file_that_was_seen_half_written_is_no_other_change() {
+    let mut desk = Desk::new("a\nb\nc\n");
+    desk.prompt();
+    desk.announce();
+    desk.write(Some(""), None, None);
+    assert_eq!(desk.change(Scope::Unreviewed).unwrap().removed, 3);
+    desk.write(Some("A\nb\nC\n"), None, None);
+    assert_eq!(desk.change(Scope::Unreviewed).unwrap().hunks.len(), 2);
+}
+
+#[test]
+fn what_others_write_between_turns_is_not_claudes() {
+    let mut desk = Desk::new("b\n");
+    let turn = desk.prompt();
+    desk.announce();
+    desk.write(Some("c\n"), None, None);
+    desk.journal.release(desk.id, turn);
+    desk.disk = Some("c\nsomebody else\n".to_owned());
+    desk.prompt();
+    desk.announce();
+    desk.write(Some("d\nsomebody else\n"), None, None);
+    assert_eq!(desk.without(Scope::Unreviewed), "b\nsomebody else\n");
+}
+
+#[test]
+fn what_was_announced_is_not_counted_twice() {
+    let mut desk = Desk::new("one\ntwo\n");
+    let turn = desk.prompt();
+    desk.announce();
+    desk.write(Some("one\nTWO\n"), None, None);
+    assert!(!desk.told(turn, "one\ntwo\n", "one\nTWO\n"));
+    assert_eq!((desk.journal.steps(desk.id), desk.change(Scope::All).unwrap().added), (2, 1));
+}
+
+#[test]
+fn an_announcement_that_came_after_the_edit_does_no_harm() {
+    let mut desk = Desk::new("one\ntwo\nthree\n");
+    let turn = desk.prompt();
+    desk.write(Some("one\nTWO\nthree\n"), Some(Actor::Claude), Some(turn));
+    desk.disk = Some("one\nTWO\nTHREE\n".to_owned());
+    desk.announce(); // too late: it is written already
+    desk.told(turn, "one\nTWO\nthree\n", "one\nTWO\nTHREE\n");
+    assert_eq!(desk.without(Scope::Turn(turn)), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn what_was_undone_and_is_done_again_is_the_later_turns() {
+    let mut desk = Desk::new("one\ntwo\n");
+    for _ in 0..2 {
+        let turn = desk.prompt();
+        desk.write(Some("one\nTWO\n"), None, None);
+        assert!(desk.told(turn, "one\ntwo\n", "one\nTWO\n"));
+        assert_eq!(desk.change(Scope::Turn(turn)).unwrap().added, 1);
+        desk.undo(Scope::Turn(turn), Undone::All);
+        assert_eq!(desk.disk.as_deref(), Some("one\ntwo\n"));
+    }
+}
+
+#[test]
+fn what_the_user_changed_between_two_edits_that_are_told_of_stays() {
+    let mut desk = Desk::new("one\ntwo\nthree\n");
+    let turn = desk.prompt();
+    desk.write(Some("ONE\ntwo\nthree\n"), None, None);
+    desk.told(turn, "one\ntwo\nthree\n", "ONE\ntwo\nthree\n");
+    desk.user("ONE\ntwo\nthree\nmine\n");
+    desk.disk = Some("ONE\nTWO\nthree\nmine\n".to_owned());
+    desk.told(turn, "ONE\ntwo\nthree\nmine\n", "ONE\nTWO\nthree\nmine\n");
+    desk.undo(Scope::Turn(turn), Undone::All);
+    assert_eq!(desk.disk.as_deref(), Some("one\ntwo\nthree\nmine\n"));
+}
+
+#[test]
+fn a_proposal_that_the_user_changed_needs_no_review() {
+    let mut desk = Desk::new("one\ntwo\n");
+    let turn = desk.prompt();
+    desk.disk = Some("one\nTWO, said I\n".to_owned());
+    assert!(desk.told_by(turn, "one\ntwo\n", "one\nTWO, said I\n", true));
+    assert_eq!(desk.change(Scope::Unreviewed), None);
+    assert_eq!(desk.change(Scope::All).unwrap().hunks.len(), 1);
 }
