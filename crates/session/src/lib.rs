@@ -58,7 +58,7 @@ pub use live::{LiveChange, LiveSession, Liveness, live_sessions, state_of};
 pub use message::{Block, Image, Message, Part, Text, ToolResult, Usage};
 pub use outcome::{EditTexts, FileChange, Hunk, Outcome};
 pub use search::{Hit, HitRole, SearchOptions, SearchReport, search};
-pub use service::{Change, Client, Growth, News, Request, Service, ServiceError, Sink};
+pub use service::{Change, Client, Followed, Growth, Lives, News, Request, Service, ServiceError, Sink};
 pub use spoken::Spoken;
 pub use state::{Activity, SessionState, StateSource, WaitingFor, infer};
 pub use store::{Scope, Store, Summary};

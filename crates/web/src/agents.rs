@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use claude_ide_session::Agent;
 use serde::Serialize;
-use tokio::task::spawn_blocking;
 
 use crate::sessions::Sessions;
 
@@ -45,6 +44,5 @@ pub(crate) async fn transcript(sessions: &Sessions, id: &str, agent: Option<&str
 
 async fn of(sessions: &Sessions, id: &str) -> Option<Vec<Agent>> {
     let file = sessions.find(id).await?;
-    let _permit = sessions.readers.acquire().await;
-    spawn_blocking(move || claude_ide_session::agents_of(&file)).await.ok()
+    sessions.service().ok()?.agents(file).await.ok()
 }

@@ -1,6 +1,7 @@
 //! One request: who asks, what for, and the answer. A request for a socket leaves a plan, which its connection carries out.
 
 use claude_ide_http::{Headers, Pages, Policy, Refusal};
+use claude_ide_session::{ServiceError, chain};
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
@@ -108,8 +109,8 @@ async fn log_in(site: &Site, body: Incoming) -> Answer {
 }
 
 async fn read(site: &Site, route: &Route<'_>, asked: Option<&str>) -> Answer {
-    let failed = |error: String| {
-        tracing::warn!(error, "sessions cannot be listed for a page");
+    let failed = |error: ServiceError| {
+        tracing::warn!(error = chain(&error), "sessions cannot be listed for a page");
         answer::error(StatusCode::INTERNAL_SERVER_ERROR, "Sessions cannot be listed")
     };
     match route {

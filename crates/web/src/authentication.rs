@@ -126,7 +126,7 @@ impl Authentication {
 pub(crate) async fn is_owner(caller: &Caller, secret: &Owner, sessions: &Sessions) -> bool {
     let process = caller.process().await;
     let above = process.map(|process| peer::ancestors(process.pid)).unwrap_or_default();
-    let running = sessions.all_running();
+    let running = sessions.lives.all();
     // Neovim itself may be below another CLI.
     let mut ours = above.iter().take_while(|one| one.pid != process::id());
     !ours.any(|one| running.iter().any(|session| session.pid == one.pid)) && secret.admits(process)

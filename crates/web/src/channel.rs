@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use claude_ide_session::{Feed, FeedPage, SessionError};
+use claude_ide_session::{Feed, FeedPage, Followed, SessionError};
 use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, watch};
 use tokio::task::spawn_blocking;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -72,20 +72,8 @@ pub(crate) enum Next {
 pub(crate) struct Channel {
     file: PathBuf,
     inner: Arc<Mutex<Inner>>,
-    touched: watch::Sender<u64>,
+    followed: Followed,
     readers: Arc<Semaphore>,
-    _end: End,
-}
-
-/// Called when the last one who reads is gone.
-struct End(Option<Box<dyn FnOnce() + Send + Sync>>);
-
-impl Drop for End {
-    fn drop(&mut self) {
-        if let Some(end) = self.0.take() {
-            end();
-        }
-    }
 }
 
 struct Inner {
@@ -100,27 +88,25 @@ struct Inner {
 }
 
 impl Channel {
-    pub(crate) fn new(
-        file: PathBuf,
-        touched: watch::Sender<u64>,
-        readers: Arc<Semaphore>,
-        end: impl FnOnce() + Send + Sync + 'static,
-    ) -> Self {
-        let feed = Feed::new(&file);
+    pub(crate) fn new(file: PathBuf, followed: Followed, readers: Arc<Semaphore>) -> Self {
         let inner = Inner {
-            feed,
+            feed: Feed::new(&file),
             kept: BTreeMap::new(),
             oldest: VecDeque::new(),
             kept_bytes: 0,
             max_kept: MAX_KEPT,
             at_end: 0,
         };
-        Self { file, inner: Arc::new(Mutex::new(inner)), touched, readers, _end: End(Some(Box::new(end))) }
+        Self { file, inner: Arc::new(Mutex::new(inner)), followed, readers }
     }
 
     /// Says when there may be more.
     pub(crate) fn touched(&self) -> watch::Receiver<u64> {
-        self.touched.subscribe()
+        self.followed.changes()
+    }
+
+    fn changes(&self) -> u64 {
+        *self.touched().borrow()
     }
 
     /// The beginning.
@@ -133,7 +119,7 @@ impl Channel {
     /// # Errors
     /// Why the file cannot be read.
     pub(crate) async fn next(&self, place: Place) -> Result<Next, SessionError> {
-        let touched = *self.touched.borrow();
+        let touched = self.changes();
         let mut inner = Arc::clone(&self.inner).lock_owned().await;
         loop {
             if inner.feed.epoch() != place.epoch {
@@ -145,7 +131,7 @@ impl Channel {
             if place.number >= inner.feed.len() && inner.at_end >= touched {
                 return Ok(Next::End);
             }
-            inner.max_kept = MAX_KEPT + KEPT_FOR_EACH * self.touched.receiver_count();
+            inner.max_kept = MAX_KEPT + KEPT_FOR_EACH * self.followed.readers();
             inner = self.read(inner, move |inner| inner.fetch(place.number, touched)).await?;
         }
     }
@@ -155,7 +141,7 @@ impl Channel {
     /// # Errors
     /// Why the file cannot be read.
     pub(crate) async fn know_all(&self) -> Result<(), SessionError> {
-        let touched = *self.touched.borrow();
+        let touched = self.changes();
         let mut inner = Arc::clone(&self.inner).lock_owned().await;
         while inner.at_end < touched {
             inner = self.read(inner, move |inner| inner.advance(touched)).await?;

@@ -39,7 +39,7 @@ async fn see_to(site: Arc<Site>, session: String) {
         };
         site.desk.deliver(&session, &parcel);
         let mut deadline = None;
-        let mut lives = site.sessions.lives();
+        let mut lives = site.sessions.lives.changes();
         loop {
             let mut touched = place.channel.touched();
             let stage = site.desk.stage(&session, parcel.key);
@@ -109,7 +109,7 @@ impl Reader {
 
     /// Whether Claude is in the middle of a turn.
     fn is_busy(&self, site: &Site) -> bool {
-        let running = site.sessions.running(&self.session);
+        let running = site.sessions.lives.of(&self.session);
         running.is_some_and(|session| matches!(session.state.activity, Activity::Working | Activity::Waiting))
     }
 
@@ -125,7 +125,7 @@ impl Reader {
             if let Some(uuid) = self.find(parcel).await {
                 return Some(End::Ack(uuid));
             }
-            let Some(next) = site.sessions.went_on_as(&self.session) else { break };
+            let Some(next) = site.sessions.lives.went_on_as(&self.session) else { break };
             self.channel = site.sessions.channel(&site.sessions.find(next.as_str()).await?)?;
             self.place = self.channel.start().await;
             self.session = next.to_string();
@@ -134,7 +134,7 @@ impl Reader {
             return Some(dropped("it is not in the transcript: nobody knows whether Claude has taken it"));
         }
         // One that began only now is not known yet: the deadline holds for it.
-        let is_gone = site.sessions.running(&self.session).is_none() && site.sessions.has_gone(session);
+        let is_gone = site.sessions.lives.of(&self.session).is_none() && site.sessions.lives.has_gone(session);
         is_gone.then(|| dropped("Claude has ended, and it is not in the transcript"))
     }
 

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use claude_ide_session::{LiveSession, SessionState, Summary};
+use claude_ide_session::{
+    Activity, LiveSession, Millis, Scope, ServiceError, SessionId, SessionState, Summary, WaitingFor,
+};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
@@ -21,13 +23,11 @@ pub(crate) struct Listed {
     cwd: Option<String>,
     branch: Option<String>,
     model: Option<String>,
-    /// "working", "waiting", "idle", "gone".
-    state: Json,
-    waiting_for: Json,
-    since: Json,
-    /// Unix milliseconds.
-    started: Option<i64>,
-    updated: i64,
+    state: Activity,
+    waiting_for: Option<WaitingFor>,
+    since: Option<Millis>,
+    started: Option<Millis>,
+    updated: Millis,
     messages: Option<u32>,
     turns: Option<u32>,
     bytes: u64,
@@ -37,18 +37,17 @@ pub(crate) struct Listed {
 
 impl Listed {
     fn new(summary: Summary, running: Option<&LiveSession>) -> Self {
-        let state = |state: &SessionState| serde_json::to_value(state).unwrap_or_default();
         let mut listed = Self {
             id: summary.id.to_string(),
             title: running.and_then(|session| session.name.clone()).or(summary.title),
             cwd: summary.cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
             branch: summary.branch,
             model: summary.model,
-            state: "gone".into(),
-            waiting_for: Json::Null,
-            since: Json::Null,
-            started: summary.started.map(|time| time.0),
-            updated: summary.updated.0,
+            state: Activity::Gone,
+            waiting_for: None,
+            since: None,
+            started: summary.started,
+            updated: summary.updated,
             messages: summary.messages,
             turns: summary.turns,
             bytes: summary.bytes,
@@ -56,40 +55,35 @@ impl Listed {
             last_prompt: summary.last_prompt,
         };
         if let Some(session) = running {
-            listed.set_state(state(&session.state));
+            listed.set_state(session.state);
         }
         listed
     }
 
     /// One that nobody said anything in yet: its transcript comes with its first prompt.
     fn unwritten(running: &LiveSession) -> Self {
-        let begun = running.started.or(running.state.since).map(|time| time.0);
-        let mut listed = Self {
+        let begun = running.started.or(running.state.since);
+        Self {
             id: running.id.to_string(),
             title: running.name.clone(),
             cwd: Some(running.cwd.clone()),
             branch: None,
             model: None,
-            state: Json::Null,
-            waiting_for: Json::Null,
-            since: Json::Null,
+            state: running.state.activity,
+            waiting_for: running.state.waiting_for,
+            since: running.state.since,
             started: begun,
-            updated: begun.unwrap_or_default(),
+            updated: begun.unwrap_or(Millis(0)),
             messages: Some(0),
             turns: None,
             bytes: 0,
             first_prompt: None,
             last_prompt: None,
-        };
-        listed.set_state(serde_json::to_value(running.state).unwrap_or_default());
-        listed
+        }
     }
 
-    fn set_state(&mut self, mut state: Json) {
-        let mut take = |name| state.get_mut(name).map(Json::take).unwrap_or_default();
-        self.state = take("activity");
-        self.waiting_for = take("waiting_for");
-        self.since = take("since");
+    fn set_state(&mut self, state: SessionState) {
+        (self.state, self.waiting_for, self.since) = (state.activity, state.waiting_for, state.since);
     }
 }
 
@@ -97,11 +91,11 @@ impl Listed {
 ///
 /// # Errors
 /// Why they cannot be listed.
-pub(crate) async fn all(sessions: &Sessions, project: Option<&str>) -> Result<Vec<Listed>, String> {
-    let list = sessions.list(project).await?;
-    let summaries: Vec<Summary> = serde_json::from_value(list).map_err(|error| error.to_string())?;
+pub(crate) async fn all(sessions: &Sessions, project: Option<&str>) -> Result<Vec<Listed>, ServiceError> {
+    let scope = project.map_or(Scope::All, |folder| Scope::Folder(folder.into()));
+    let summaries = sessions.service()?.list(scope).await?;
     let mut running: HashMap<String, LiveSession> = HashMap::new();
-    for session in sessions.all_running() {
+    for session in sessions.lives.all() {
         let other = running.get(session.id.as_str());
         if other.is_none_or(|other| other.state.since <= session.state.since) {
             running.insert(session.id.to_string(), session);
@@ -126,15 +120,16 @@ pub(crate) async fn all(sessions: &Sessions, project: Option<&str>) -> Result<Ve
 ///
 /// # Errors
 /// Why it cannot be read.
-pub(crate) async fn one(sessions: &Sessions, id: &str) -> Result<Option<Listed>, String> {
+pub(crate) async fn one(sessions: &Sessions, id: &str) -> Result<Option<Listed>, ServiceError> {
     let Some(file) = sessions.find(id).await else { return Ok(None) };
-    let running = sessions.running(id);
-    let Some(summary) = sessions.summary(&file).await? else {
+    let running = sessions.lives.of(id);
+    let service = sessions.service()?;
+    let Some(summary) = service.summary(file.clone()).await? else {
         return Ok(running.as_ref().map(Listed::unwritten));
     };
     let mut listed = Listed::new(summary, running.as_ref());
     if running.is_none()
-        && let Some(state) = sessions.state(id, &file).await
+        && let Ok(state) = service.state(SessionId::new(id), file).await
     {
         listed.set_state(state);
     }

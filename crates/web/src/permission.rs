@@ -57,14 +57,14 @@ pub(crate) async fn take(site: &Site, body: Incoming) -> Answer {
 
 async fn wait(site: &Site, asked: &Asked) -> Option<desk::Answer> {
     let (choices, about) = asked.describe();
-    let (mut lives, mut stop) = (site.sessions.lives(), site.stop.subscribe());
+    let (mut lives, mut stop) = (site.sessions.lives.changes(), site.stop.subscribe());
     let mut held = site.desk.hold(&asked.session_id, choices, about)?;
     let session = SessionId::new(&asked.session_id);
     let mut was_seen = false;
     let (end, mut unseen) = (Instant::now() + PATIENCE, Instant::now() + UNSEEN);
     let mut is_offered = true;
     loop {
-        let activity = site.sessions.running(session.as_str()).map(|running| running.state.activity);
+        let activity = site.sessions.lives.of(session.as_str()).map(|running| running.state.activity);
         if activity == Some(Activity::Waiting) {
             (was_seen, unseen) = (true, end);
         } else if was_seen {

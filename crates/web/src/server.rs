@@ -105,7 +105,7 @@ impl Web {
         let site = Arc::new(Site {
             hosts: Hosts { host: options.host.clone(), names: options.names },
             authentication: Authentication::new(hooks)?,
-            sessions: Sessions::new(service),
+            sessions: Arc::new(Sessions::new(service)),
             listed: Changes::new(),
             desk,
             limits: options.limits,
@@ -132,7 +132,6 @@ impl Web {
             // Never: the desk keeps the other end.
             () = courier::run(&site, wanted) => {}
         }
-        site.sessions.leave();
     }
 }
 

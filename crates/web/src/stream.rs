@@ -106,7 +106,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         wish: Option<Wish>,
         orders: &mut mpsc::Receiver<Order>,
     ) -> Result<std::convert::Infallible, Over> {
-        let mut lives = self.sessions.lives();
+        let mut lives = self.sessions.lives.changes();
         let mut touched = self.channel.touched();
         let first = Instant::now() + self.limits.ping;
         let mut ping = interval_at(first, self.limits.ping);
@@ -235,7 +235,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
 
     /// Goes along where the process went on with another session (`/clear`); whether it did.
     async fn follow_the_process(&mut self) -> Result<bool, Over> {
-        let Some(next) = self.sessions.went_on_as(&self.id) else { return Ok(false) };
+        let Some(next) = self.sessions.lives.went_on_as(&self.id) else { return Ok(false) };
         let Some(file) = self.sessions.find(next.as_str()).await else { return Ok(false) };
         // What is left of this one first.
         while let Next::Page(page) = self.channel.next(self.place).await.map_err(|_| Over::Unreadable)? {
@@ -252,7 +252,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
 
     /// Hears from now on what is told of this session.
     async fn listen(&mut self) -> Result<(), Over> {
-        let before = self.sessions.came_from(&self.id);
+        let before = self.sessions.lives.came_from(&self.id);
         for text in self.pen.listen(self.desk, &self.id, before.as_ref().map(SessionId::as_str)) {
             self.send(Message::Text(text)).await?;
         }
@@ -273,7 +273,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
     }
 
     async fn hear(&mut self, inward: Inward) -> Result<(), Over> {
-        let (before, runs) = (self.sessions.came_from(&self.id), self.sessions.running(&self.id).is_some());
+        let (before, runs) = (self.sessions.lives.came_from(&self.id), self.sessions.lives.of(&self.id).is_some());
         let of = Of { session: &self.id, before: before.as_ref().map(SessionId::as_str), runs };
         if let Some(text) = self.pen.hear(self.desk, of, inward) {
             self.say(text).await?;
@@ -283,7 +283,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
 
     /// What the session does, where that is not what was told.
     async fn tell_state(&mut self) -> Result<(), Over> {
-        let running = self.sessions.running(&self.id);
+        let running = self.sessions.lives.of(&self.id);
         let is_typing = running.as_ref().is_some_and(|session| session.state.activity == Activity::Working);
         let state = Outward::state_of(running.as_ref(), self.pen.may_write()).text();
         if self.told.state.as_ref() == Some(&state) {

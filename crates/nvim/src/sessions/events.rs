@@ -19,8 +19,6 @@ impl Sink for Queue {
             News::Hit { request, hit } => self.put(Hits { request, hits: vec![hit] }),
             News::Change { transcript, growth } => self.put(Changed { transcript, growth }),
             News::Live(change) => self.put(Live(change)),
-            // Lua reads no file of its own and so follows none.
-            News::Touched { .. } => {}
         }
     }
 

@@ -1,38 +1,71 @@
 //! What the watcher saw, handed to whom it concerns.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
-use super::desk::Desk;
-use super::lock;
-use super::outlet::Outlet;
-use super::reader::Reader;
-use crate::live::{LiveChange, LiveSession};
-use crate::state::Activity;
+use tokio::sync::watch;
+
+use super::lives::Lives;
+use super::open_transcript::OpenTranscript;
+use super::request_sink::RequestSink;
+use super::{Service, lock};
+use crate::live::LiveChange;
 use crate::watch::{FollowId, Update, Watcher};
 
-/// The files that are followed, and who hears of running sessions.
+/// The files that are followed, the sessions that run, and the sinks that are told of these.
 #[derive(Default)]
 pub(super) struct Follows {
     followers: Mutex<HashMap<FollowId, Follower>>,
-    live: Mutex<Live>,
+    pub(super) lives: Arc<Lives>,
+    listeners: Mutex<Vec<Weak<RequestSink>>>,
 }
 
 /// Whom a change of a file concerns.
 #[derive(Clone)]
-enum Follower {
-    /// An open transcript.
-    Desk(Arc<Desk>),
-    /// Whoever reads the file himself.
-    Outlet(Arc<Outlet>, u64),
+pub(super) enum Follower {
+    Transcript(Arc<OpenTranscript>),
+    /// Another reader of the file: how often it has changed.
+    Reader(watch::Sender<u64>),
 }
 
-#[derive(Default)]
-struct Live {
-    /// By process, for whoever comes later.
-    running: BTreeMap<u32, LiveSession>,
-    listeners: Vec<Weak<Outlet>>,
+/// A file that is followed for a reader of its own ([`crate::Feed`]), until this is dropped.
+pub struct Followed {
+    service: Weak<Service>,
+    follow: FollowId,
+    changes: watch::Sender<u64>,
+}
+
+impl Followed {
+    /// How often the file may have changed. At first once: nothing of it is known.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// How many wait for changes.
+    #[must_use]
+    pub fn readers(&self) -> usize {
+        self.changes.receiver_count()
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        if let Some(service) = self.service.upgrade() {
+            service.follows.unfollow(&service.watcher, self.follow);
+        }
+    }
+}
+
+impl Service {
+    /// Follows a file, of which nothing was read yet.
+    #[must_use]
+    pub fn follow(self: &Arc<Self>, file: &Path) -> Followed {
+        let changes = watch::Sender::new(1);
+        let follow = self.follows.follow(&self.watcher, file, 0, Follower::Reader(changes.clone()));
+        Followed { service: Arc::downgrade(self), follow, changes }
+    }
 }
 
 impl Follows {
@@ -42,43 +75,35 @@ impl Follows {
             Update::News { follow } => {
                 let follower = lock(&self.followers).get(&follow).cloned();
                 match follower {
-                    Some(Follower::Desk(desk)) => desk.refresh(),
-                    Some(Follower::Outlet(outlet, request)) => outlet.touched(request),
+                    Some(Follower::Transcript(transcript)) => transcript.refresh(),
+                    Some(Follower::Reader(changes)) => changes.send_modify(|count| *count += 1),
                     None => {}
                 }
             }
-            Update::Live(change) => lock(&self.live).take(change),
+            Update::Live(change) => {
+                let mut listeners = lock(&self.listeners);
+                self.lives.take(change.clone());
+                listeners.retain(|listener| {
+                    let Some(sink) = listener.upgrade() else { return false };
+                    sink.live(change.clone());
+                    !sink.is_closed()
+                });
+            }
             Update::Lines { .. } | Update::Appeared { .. } => {}
         }
     }
 
     /// Tells which sessions run, and from now on what changes of them.
-    pub(super) fn listen(&self, outlet: &Arc<Outlet>) {
-        let mut live = lock(&self.live);
-        for session in live.running.values() {
-            outlet.live(LiveChange { session: session.clone(), previous: None });
+    pub(super) fn listen(&self, sink: &Arc<RequestSink>) {
+        let mut listeners = lock(&self.listeners);
+        for session in self.lives.all() {
+            sink.live(LiveChange { session, previous: None });
         }
-        live.listeners.push(Arc::downgrade(outlet));
+        listeners.push(Arc::downgrade(sink));
     }
 
-    /// Follows what a reader has read, for its desk.
-    pub(super) fn follow(&self, watcher: &Watcher, reader: &Reader, desk: &Arc<Desk>) -> FollowId {
-        self.add(watcher, &reader.file(), reader.offset(), Follower::Desk(Arc::clone(desk)))
-    }
-
-    /// Follows a file of which `offset` bytes were read, for a request.
-    pub(super) fn follow_file(
-        &self,
-        watcher: &Watcher,
-        file: &Path,
-        offset: u64,
-        outlet: &Arc<Outlet>,
-        request: u64,
-    ) -> FollowId {
-        self.add(watcher, file, offset, Follower::Outlet(Arc::clone(outlet), request))
-    }
-
-    fn add(&self, watcher: &Watcher, file: &Path, offset: u64, follower: Follower) -> FollowId {
+    /// Follows a file of which `offset` bytes were read.
+    pub(super) fn follow(&self, watcher: &Watcher, file: &Path, offset: u64, follower: Follower) -> FollowId {
         // Locked until the follower is in: an update may come before `follow_news` returns.
         let mut followers = lock(&self.followers);
         let follow = watcher.follow_news(file, offset);
@@ -94,20 +119,5 @@ impl Follows {
     #[cfg(test)]
     pub(super) fn followed(&self) -> usize {
         lock(&self.followers).len()
-    }
-}
-
-impl Live {
-    fn take(&mut self, change: LiveChange) {
-        if change.session.state.activity == Activity::Gone {
-            self.running.remove(&change.session.pid);
-        } else {
-            self.running.insert(change.session.pid, change.session.clone());
-        }
-        self.listeners.retain(|listener| {
-            let Some(outlet) = listener.upgrade() else { return false };
-            outlet.live(change.clone());
-            !outlet.is_closed()
-        });
     }
 }

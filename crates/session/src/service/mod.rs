@@ -1,40 +1,80 @@
-//! Sessions as a service: whoever has a [`Sink`] becomes a [`Client`], asks, and is told.
+//! Sessions as a service. Rust asks it by `async fn`s with types of their own; Lua by requests as JSON, through a [`Client`], and is
+//! told through a [`Sink`].
 //!
-//! All clients share the watcher, the store and a few threads. Invariants: nothing here does disk work on the thread that
-//! calls; every request is answered once, unless it was cancelled, and then never; ending has a deadline, so that a disk that
-//! hangs keeps nobody from quitting.
+//! All share the watcher, the store and a few threads. Invariants: nothing here does disk work on the thread that calls; every
+//! request is answered once, unless it was cancelled (a future: dropped), and then never; ending has a deadline, so that a disk
+//! that hangs keeps nobody from quitting.
 
 mod client;
-mod crew;
-mod desk;
-mod error;
 mod follows;
-mod outlet;
-mod pending;
+mod lives;
+mod open_transcript;
+mod pool;
 mod reader;
 mod request;
+mod request_sink;
 mod sink;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::agent::AgentFolders;
+use tokio::sync::oneshot;
+
+use crate::agent::{Agent, AgentFolders, agents_of};
 use crate::cancel::Cancel;
 use crate::config_dir::ConfigDir;
 use crate::error::{SessionError, chain};
+use crate::id::SessionId;
+use crate::live::{LiveSession, live_sessions, state_of};
+use crate::state::SessionState;
 use crate::store::{Scope, Store, Summary};
 use crate::watch::Watcher;
 
 pub use client::Client;
-pub use error::ServiceError;
+pub use follows::Followed;
+pub use lives::Lives;
 pub use request::Request;
 pub use sink::{Change, Growth, News, Sink};
 
-use crew::Crew;
 use follows::Follows;
+use pool::Pools;
+
+/// So long a list waits until the sessions that run are known: a disk that hangs keeps nobody from the others.
+const FIRST_LOOK: Duration = Duration::from_secs(3);
+
+/// Why a request was not taken or not answered, or why the service did not end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// No thread could be had.
+    #[error("could not start a thread: {0}")]
+    Thread(#[source] io::Error),
+    /// It ends, or has ended.
+    #[error("sessions are not watched any more")]
+    Over,
+    /// The transcript that a question is about is not open.
+    #[error("no transcript {number} is open")]
+    UnknownTranscript {
+        /// The number that the question gave.
+        number: u64,
+    },
+    /// Too many requests wait for their answers.
+    #[error("too many requests about sessions are unanswered")]
+    Busy,
+    /// A thread did not end in time, and was left to itself.
+    #[error("not everything stopped in time; what did not was left behind")]
+    Stuck,
+    /// Our own code failed.
+    #[error("it could not be finished: the log file may tell more")]
+    Lost,
+    /// What the disk said.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
 
 /// What goes on for sessions, whoever asked for it.
 pub struct Service {
@@ -45,13 +85,22 @@ pub struct Service {
     agent_folders: Arc<Mutex<AgentFolders>>,
     clients: Mutex<Vec<Arc<Client>>>,
     follows: Arc<Follows>,
-    crew: Arc<Crew>,
+    pools: Arc<Pools>,
     watcher: Watcher,
 }
 
 /// Nothing that is locked so is ever left half-changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends what is no longer waited for.
+struct CancelOnDrop(Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 impl Service {
@@ -71,16 +120,79 @@ impl Service {
             agent_folders: Arc::default(),
             clients: Mutex::default(),
             follows,
-            crew: Arc::default(),
+            pools: Arc::default(),
             watcher,
         }))
     }
 
-    /// Whoever asks from now on, and is told what comes of it, and of the sessions that run.
+    /// The sessions that run.
+    #[must_use]
+    pub fn lives(&self) -> Arc<Lives> {
+        Arc::clone(&self.follows.lives)
+    }
+
+    /// Where the transcript of a session that runs lies, or will lie once it has a prompt.
+    #[must_use]
+    pub fn transcript_of(&self, running: &LiveSession) -> PathBuf {
+        running.transcript(&self.config)
+    }
+
+    /// The sessions of a place, the one last written to first.
+    ///
+    /// # Errors
+    /// [`ServiceError`].
+    pub async fn list(self: &Arc<Self>, scope: Scope) -> Result<Vec<Summary>, ServiceError> {
+        self.run(move |service, cancel| service.list_now(&scope, cancel)).await
+    }
+
+    /// The transcript of a session.
+    ///
+    /// # Errors
+    /// [`ServiceError`].
+    pub async fn find(self: &Arc<Self>, id: SessionId) -> Result<PathBuf, ServiceError> {
+        self.run(move |service, _| service.find_now(&id)).await
+    }
+
+    /// What a list says of the session of a transcript; nothing, where it is gone or nobody said anything in it.
+    ///
+    /// # Errors
+    /// [`ServiceError`].
+    pub async fn summary(self: &Arc<Self>, file: PathBuf) -> Result<Option<Summary>, ServiceError> {
+        self.run(move |service, _| Ok(service.summary_now(&file))).await
+    }
+
+    /// What a session is doing, also one that no record speaks of.
+    ///
+    /// # Errors
+    /// [`ServiceError`].
+    pub async fn state(self: &Arc<Self>, id: SessionId, file: PathBuf) -> Result<SessionState, ServiceError> {
+        self.run(move |service, _| service.state_now(&id, &file)).await
+    }
+
+    /// The subagents of the session of a transcript.
+    ///
+    /// # Errors
+    /// [`ServiceError`].
+    pub async fn agents(self: &Arc<Self>, file: PathBuf) -> Result<Vec<Agent>, ServiceError> {
+        self.run(move |_, _| Ok(agents_of(&file))).await
+    }
+
+    async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        body: impl FnOnce(&Self, &Cancel) -> Result<T, SessionError> + Send + 'static,
+    ) -> Result<T, ServiceError> {
+        let (answer, answered) = oneshot::channel();
+        let cancel = CancelOnDrop(Cancel::new());
+        let (service, cancelled) = (Arc::clone(self), cancel.0.clone());
+        self.pools.requests.run(move || drop(answer.send(body(&service, &cancelled))))?;
+        Ok(answered.await.map_err(|_| ServiceError::Lost)??)
+    }
+
+    /// Whoever asks from now on as JSON, and is told what comes of it, and of the sessions that run.
     pub fn join(self: &Arc<Self>, sink: Arc<dyn Sink>) -> Arc<Client> {
         let client = Client::new(Arc::downgrade(self), sink);
         lock(&self.clients).push(Arc::clone(&client));
-        self.follows.listen(client.outlet());
+        self.follows.listen(client.sink());
         client
     }
 
@@ -95,7 +207,7 @@ impl Service {
         for client in &*lock(&self.clients) {
             client.close();
         }
-        self.crew.dismiss();
+        self.pools.dismiss();
     }
 
     /// Ends everything. What is open is dropped on another thread: it may be large, and its disk may hang.
@@ -107,9 +219,9 @@ impl Service {
         let (alive, done) = mpsc::channel::<()>();
         let end = move || {
             let _alive = alive;
-            let crew = Arc::clone(&self.crew);
+            let pools = Arc::clone(&self.pools);
             drop(self);
-            crew.wait();
+            pools.wait();
         };
         thread::Builder::new().spawn(end).map_err(ServiceError::Thread)?;
         match done.recv_timeout(deadline) {
@@ -127,14 +239,33 @@ impl Service {
     }
 
     /// One list at a time: the second one finds what the first one read.
-    fn list(&self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, String> {
+    fn summaries(&self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, SessionError> {
         self.with_store(|store| {
-            let summaries = store.list(scope, cancel).map_err(|error| chain(&error))?;
+            let summaries = store.list(scope, cancel)?;
             if let Err(error) = store.save() {
                 tracing::debug!(error = %chain(&error), "what was read of the sessions is not remembered");
             }
             Ok(summaries)
         })
+    }
+
+    fn list_now(&self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, SessionError> {
+        let list = self.summaries(scope, cancel)?;
+        // Whoever goes on with one of them must know of the process that runs it.
+        self.watcher.wait_for_first_look(FIRST_LOOK);
+        Ok(list)
+    }
+
+    fn find_now(&self, id: &SessionId) -> Result<PathBuf, SessionError> {
+        Store::new(self.config.clone(), None).find(id)
+    }
+
+    fn summary_now(&self, file: &Path) -> Option<Summary> {
+        self.with_store(|store| store.get(file)).filter(|summary| !summary.is_empty())
+    }
+
+    fn state_now(&self, id: &SessionId, file: &Path) -> Result<SessionState, SessionError> {
+        state_of(&self.config, id, file, &live_sessions(&self.config)?)
     }
 }
 

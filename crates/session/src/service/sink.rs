@@ -41,11 +41,6 @@ pub enum News {
         /// What changed, and how it stands now.
         growth: Growth,
     },
-    /// A file that is followed may have changed: see [`super::Client::follow`].
-    Touched {
-        /// The request that follows it.
-        request: u64,
-    },
     /// A running session changed.
     Live(LiveChange),
 }

@@ -29,7 +29,6 @@ impl Sink for Heard {
             News::Change { transcript, growth: Growth { change, info } } => {
                 json!({ "type": "change", "id": transcript, "delta": change, "info": info })
             }
-            News::Touched { request } => json!({ "type": "touched", "id": request }),
             News::Live(change) => json!({ "type": "live", "change": change }),
         };
         lock(&self.told).push(told);
@@ -175,7 +174,7 @@ fn follows_a_transcript_until_it_is_closed() {
         lab.ask(question(id, 1, json!({ "agents": {} }))),
         Err(ServiceError::UnknownTranscript { number }) if number == id
     ));
-    lab.service.crew.wait();
+    lab.service.pools.wait();
 }
 
 /// A hole in the list would be `vim.NIL` in Lua, where a message is expected.
@@ -258,7 +257,7 @@ fn hundreds_of_open_transcripts_refuse_nobody() {
     for id in opened {
         assert!(lab.client.cancel(id));
     }
-    lab.service.crew.wait();
+    lab.service.pools.wait();
     assert_eq!(lab.service.follows.followed(), 0);
     #[cfg(target_os = "linux")]
     assert!(readers() < 64, "other tests have a few");
@@ -292,7 +291,7 @@ fn several_ask_side_by_side() {
     assert_eq!(lab.hear(ours)["info"]["len"], json!(3));
     assert!(matches!(other.request(Request::Mode {}), Err(ServiceError::Over)));
     assert!(lab.client.cancel(ours));
-    lab.service.crew.wait();
+    lab.service.pools.wait();
     assert_eq!(lab.service.follows.followed(), 0);
 }
 
@@ -360,17 +359,38 @@ fn ends_while_a_search_runs() {
     let searches: Vec<_> = (0..10).map(|_| lab.ask(search.clone()).unwrap()).collect();
     assert_eq!(searches.len(), 10);
     lab.service.close();
-    lab.service.crew.wait();
+    lab.service.pools.wait();
 }
 
-#[test]
-fn whoever_reads_a_file_himself_is_told_when_it_changes_until_he_cancels() {
+#[tokio::test]
+async fn another_reader_of_a_file_knows_when_it_changes_until_it_drops_that() {
     let lab = Lab::new();
     let file = lab.transcript("s.jsonl", 1);
-    let follow = lab.client.follow(&file, fs::metadata(&file).unwrap().len()).unwrap();
+    let followed = lab.service.follow(&file);
+    let mut changes = followed.changes();
     lab.append(&file, r#"{"type":"user"}"#);
-    lab.heard.next("the change", |told| *told == json!({ "type": "touched", "id": follow }));
-    assert_eq!(lab.service.follows.followed(), 1);
-    assert!(lab.client.cancel(follow));
+    tokio::time::timeout(DEADLINE, changes.changed()).await.unwrap().unwrap();
+    assert_eq!((lab.service.follows.followed(), followed.readers()), (1, 1));
+    drop(followed);
     assert_eq!(lab.service.follows.followed(), 0);
+}
+
+#[tokio::test]
+async fn rust_asks_by_types() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 2);
+    let (service, id) = (&lab.service, SessionId::new("s"));
+    assert_eq!(service.list(Scope::All).await.unwrap().first().map(|one| one.id.clone()), Some(id.clone()));
+    assert_eq!(service.find(id.clone()).await.unwrap(), file);
+    assert!(matches!(
+        service.find(SessionId::new("none")).await,
+        Err(ServiceError::Session(SessionError::UnknownSession { .. }))
+    ));
+    assert_eq!(service.summary(file.clone()).await.unwrap().map(|one| one.id), Some(id.clone()));
+    assert_eq!(service.state(id, file.clone()).await.unwrap().activity, crate::state::Activity::Working);
+    assert!(service.agents(file).await.unwrap().is_empty());
+    let lost = service.run(|_, _| -> Result<(), _> { panic!("on purpose") }).await;
+    assert!(matches!(lost, Err(ServiceError::Lost)));
+    service.close();
+    assert!(matches!(service.list(Scope::All).await, Err(ServiceError::Over)));
 }

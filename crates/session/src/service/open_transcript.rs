@@ -1,4 +1,4 @@
-//! One open transcript: what reaches it waits in line, and a thread of the crew takes it up, one thing a turn.
+//! One open transcript: what reaches it waits in line, and a thread of the pool takes it up, one thing a turn.
 //!
 //! Invariants: one thread at a time; what waits is dealt with in order, and after a close nothing is; a question is answered,
 //! or dropped, which answers it too.
@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
 use super::client::Client;
-use super::pending::Pending;
+use super::follows::Follower;
 use super::reader::{News, Reader};
 use super::request::Ask;
+use super::request_sink::Pending;
 use super::sink::Growth;
 use super::{Service, lock};
 use crate::cancel::Cancel;
@@ -40,7 +41,7 @@ struct Line {
 }
 
 /// An open transcript.
-pub(super) struct Desk {
+pub(super) struct OpenTranscript {
     client: Weak<Client>,
     cancel: Cancel,
     line: Mutex<Line>,
@@ -49,7 +50,7 @@ pub(super) struct Desk {
     follow: Mutex<Option<FollowId>>,
 }
 
-impl Desk {
+impl OpenTranscript {
     pub(super) fn new(client: Weak<Client>, cancel: Cancel) -> Arc<Self> {
         Arc::new(Self { client, cancel, line: Mutex::default(), reader: Mutex::default(), follow: Mutex::default() })
     }
@@ -70,7 +71,7 @@ impl Desk {
         }
     }
 
-    /// Nobody will ask any more. What it holds is dropped on a thread of the crew: it may be large.
+    /// Nobody will ask any more. What it holds is dropped on a thread of the pool: it may be large.
     pub(super) fn close(self: &Arc<Self>) {
         self.cancel.cancel();
         self.send(Message::Close);
@@ -92,8 +93,8 @@ impl Desk {
     }
 
     fn call_a_thread(self: &Arc<Self>) {
-        let desk = Arc::clone(self);
-        let called = self.at().map(|at| at.service.crew.transcripts.run(move || desk.turn()));
+        let transcript = Arc::clone(self);
+        let called = self.at().map(|at| at.service.pools.transcripts.run(move || transcript.turn()));
         if let Some(Err(error)) = called {
             tracing::warn!(%error, "a transcript is given up");
             let mut line = lock(&self.line);
@@ -107,7 +108,7 @@ impl Desk {
     /// Deals with what waits first; the rest comes after the other transcripts had their turn.
     fn turn(self: &Arc<Self>) {
         /// Also should this turn panic.
-        struct Next<'a>(&'a Arc<Desk>);
+        struct Next<'a>(&'a Arc<OpenTranscript>);
         impl Drop for Next<'_> {
             fn drop(&mut self) {
                 let mut line = lock(&self.0.line);
@@ -172,8 +173,8 @@ impl Desk {
                 if !reader.is_complete() {
                     self.index_whole(&reader, at);
                 }
-                if !at.client.outlet().is_closed() {
-                    *lock(&self.follow) = Some(at.service.follows.follow(&at.service.watcher, &reader, self));
+                if !at.client.sink().is_closed() {
+                    *lock(&self.follow) = Some(at.follow(&reader, self));
                 }
                 Some(reader)
             }
@@ -188,12 +189,12 @@ impl Desk {
 
     /// Indexes all of a file whose end is shown, so that what is asked of the end need not wait.
     fn index_whole(self: &Arc<Self>, reader: &Reader, at: &At) {
-        let (file, cancel, desk) = (reader.file(), self.cancel.clone(), Arc::clone(self));
+        let (file, cancel, transcript) = (reader.file(), self.cancel.clone(), Arc::clone(self));
         let index = move || match Transcript::open(file, &cancel) {
-            Ok(whole) => desk.send(Message::Whole(Box::new(whole))),
+            Ok(whole) => transcript.send(Message::Whole(Box::new(whole))),
             Err(error) => tracing::warn!(error = %chain(&error), "a transcript could not be read in full"),
         };
-        if let Err(error) = at.service.crew.indexing.run(index) {
+        if let Err(error) = at.service.pools.indexing.run(index) {
             tracing::warn!(%error, "a transcript is not read in full");
         }
     }
@@ -205,17 +206,22 @@ impl Desk {
     }
 }
 
-/// Where a desk stands, for the length of a turn.
+/// What it works with, for the length of a turn.
 struct At {
     service: Arc<Service>,
     client: Arc<Client>,
 }
 
 impl At {
+    fn follow(&self, reader: &Reader, transcript: &Arc<OpenTranscript>) -> FollowId {
+        let follower = Follower::Transcript(Arc::clone(transcript));
+        self.service.follows.follow(&self.service.watcher, &reader.file(), reader.offset(), follower)
+    }
+
     fn tell(&self, news: Option<News>, reader: &Reader) {
         let Some(News { change, agents }) = news else { return };
         match reader.info(agents) {
-            Ok(info) => self.client.outlet().change(reader.id(), Growth { change, info }),
+            Ok(info) => self.client.sink().change(reader.id(), Growth { change, info }),
             Err(error) => tracing::debug!(error, "a change of a transcript is not told"),
         }
     }

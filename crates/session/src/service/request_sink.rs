@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value as Json;
 
-use super::error::ServiceError;
+use super::ServiceError;
 use super::sink::{Growth, News, Sink};
 use crate::live::LiveChange;
 
@@ -19,7 +19,7 @@ pub(super) const MAX_OPEN: usize = 4096;
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// A sink, and the requests of which more may be said to it.
-pub(super) struct Outlet {
+pub(super) struct RequestSink {
     sink: Arc<dyn Sink>,
     open: Mutex<Open>,
 }
@@ -30,7 +30,7 @@ struct Open {
     over: bool,
 }
 
-impl Outlet {
+impl RequestSink {
     pub(super) fn new(sink: Arc<dyn Sink>) -> Self {
         Self { sink, open: Mutex::default() }
     }
@@ -93,11 +93,6 @@ impl Outlet {
         self.say_of(transcript, || News::Change { transcript, growth });
     }
 
-    /// A followed file changed.
-    pub(super) fn touched(&self, request: u64) {
-        self.say_of(request, || News::Touched { request });
-    }
-
     /// A running session changed.
     pub(super) fn live(&self, change: LiveChange) {
         let open = self.lock();
@@ -120,6 +115,46 @@ impl Outlet {
     }
 }
 
+/// A request on its way to its answer. Dropped unanswered, because the transcript was closed or our own code failed, it says
+/// that instead; of a request that was cancelled nothing is said either way.
+pub(super) struct Pending {
+    id: u64,
+    sink: Option<Arc<RequestSink>>,
+}
+
+impl Pending {
+    pub(super) fn new(id: u64, sink: Arc<RequestSink>) -> Self {
+        Self { id, sink: Some(sink) }
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(super) fn answer(mut self, outcome: Result<Json, String>) {
+        self.send(outcome);
+    }
+
+    /// The answer to a request to open a transcript, of which more will be said.
+    pub(super) fn opened(mut self, info: Json) {
+        if let Some(sink) = self.sink.take() {
+            sink.opened(self.id, info);
+        }
+    }
+
+    fn send(&mut self, outcome: Result<Json, String>) {
+        if let Some(sink) = self.sink.take() {
+            sink.reply(self.id, outcome);
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.send(Err(ServiceError::Lost.to_string()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -139,7 +174,6 @@ mod tests {
                 News::Reply { outcome: Err(error), .. } => format!("error {error}"),
                 News::Hit { hit, .. } => format!("hit {hit}"),
                 News::Change { .. } => "change".to_owned(),
-                News::Touched { .. } => "touched".to_owned(),
                 News::Live(_) => "live".to_owned(),
             };
             self.0.lock().unwrap().push(words);
@@ -150,9 +184,9 @@ mod tests {
         }
     }
 
-    fn outlet() -> (Outlet, Arc<Heard>) {
+    fn sink() -> (RequestSink, Arc<Heard>) {
         let heard = Arc::<Heard>::default();
-        (Outlet::new(Arc::<Heard>::clone(&heard)), heard)
+        (RequestSink::new(Arc::<Heard>::clone(&heard)), heard)
     }
 
     fn growth() -> Growth {
@@ -161,54 +195,54 @@ mod tests {
 
     #[test]
     fn answers_a_request_once() {
-        let (outlet, heard) = outlet();
-        let id = outlet.begin().unwrap();
-        outlet.reply(id, Ok(json!(1)));
-        outlet.reply(id, Err("again".into()));
-        outlet.hit(id, json!("late"));
+        let (sink, heard) = sink();
+        let id = sink.begin().unwrap();
+        sink.reply(id, Ok(json!(1)));
+        sink.reply(id, Err("again".into()));
+        sink.hit(id, json!("late"));
         assert_eq!(*heard.0.lock().unwrap(), ["reply 1"]);
     }
 
     #[test]
     fn more_is_said_of_a_transcript_that_was_opened() {
-        let (outlet, heard) = outlet();
-        let id = outlet.begin().unwrap();
-        outlet.opened(id, json!("info"));
-        outlet.change(id, growth());
+        let (sink, heard) = sink();
+        let id = sink.begin().unwrap();
+        sink.opened(id, json!("info"));
+        sink.change(id, growth());
         assert_eq!(*heard.0.lock().unwrap(), ["reply \"info\"", "change"]);
     }
 
     #[test]
     fn says_nothing_of_what_was_cancelled() {
-        let (outlet, heard) = outlet();
-        let (gone, stays) = (outlet.begin().unwrap(), outlet.begin().unwrap());
-        outlet.hit(gone, json!(1));
-        assert!(outlet.cancel(gone));
-        assert!(!outlet.cancel(gone));
-        outlet.hit(gone, json!(2));
-        outlet.change(gone, growth());
-        outlet.reply(gone, Ok(json!(3)));
-        outlet.reply(stays, Err("no".into()));
+        let (sink, heard) = sink();
+        let (gone, stays) = (sink.begin().unwrap(), sink.begin().unwrap());
+        sink.hit(gone, json!(1));
+        assert!(sink.cancel(gone));
+        assert!(!sink.cancel(gone));
+        sink.hit(gone, json!(2));
+        sink.change(gone, growth());
+        sink.reply(gone, Ok(json!(3)));
+        sink.reply(stays, Err("no".into()));
         assert_eq!(*heard.0.lock().unwrap(), ["hit 1", "forget", "forget", "error no"]);
     }
 
     #[test]
     fn says_nothing_once_it_is_closed() {
-        let (outlet, heard) = outlet();
-        let id = outlet.begin().unwrap();
-        outlet.close();
-        assert!(matches!(outlet.begin(), Err(ServiceError::Over)));
-        outlet.reply(id, Ok(json!(1)));
+        let (sink, heard) = sink();
+        let id = sink.begin().unwrap();
+        sink.close();
+        assert!(matches!(sink.begin(), Err(ServiceError::Over)));
+        sink.reply(id, Ok(json!(1)));
         assert!(heard.0.lock().unwrap().is_empty());
     }
 
     #[test]
     fn requests_are_bounded() {
-        let (outlet, _) = outlet();
-        let ids: Vec<_> = std::iter::from_fn(|| outlet.begin().ok()).collect();
+        let (sink, _) = sink();
+        let ids: Vec<_> = std::iter::from_fn(|| sink.begin().ok()).collect();
         assert_eq!(ids.len(), MAX_OPEN);
-        assert!(matches!(outlet.begin(), Err(ServiceError::Busy)));
-        outlet.cancel(ids[0]);
-        assert!(outlet.begin().unwrap() > ids[MAX_OPEN - 1], "numbers are never used again");
+        assert!(matches!(sink.begin(), Err(ServiceError::Busy)));
+        sink.cancel(ids[0]);
+        assert!(sink.begin().unwrap() > ids[MAX_OPEN - 1], "numbers are never used again");
     }
 }

@@ -1,4 +1,4 @@
-//! The threads that work for sessions: how many there are at once, and that a panic in one ends nothing else.
+//! Thread pools for the work on sessions. A panic in one job ends nothing else.
 //!
 //! Three kinds of work wait for each other's threads never: a search does not keep a transcript from being read, nor does the
 //! indexing of a huge one. A thread exists only while its kind has something to do.
@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::error::ServiceError;
+use super::ServiceError;
 
 /// Lists, searches and the like, each of which may take long.
 const REQUESTS: usize = 8;
@@ -19,15 +19,15 @@ const INDEXING: usize = 2;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// All of the threads.
+/// All pools.
 #[derive(Debug, Default)]
-pub(super) struct Crew {
-    pub(super) requests: Arc<Team<REQUESTS>>,
-    pub(super) transcripts: Arc<Team<TRANSCRIPTS>>,
-    pub(super) indexing: Arc<Team<INDEXING>>,
+pub(super) struct Pools {
+    pub(super) requests: Arc<Pool<REQUESTS>>,
+    pub(super) transcripts: Arc<Pool<TRANSCRIPTS>>,
+    pub(super) indexing: Arc<Pool<INDEXING>>,
 }
 
-impl Crew {
+impl Pools {
     /// What waits is dropped; what has begun goes on, and nothing new is taken.
     pub(super) fn dismiss(&self) {
         self.requests.dismiss();
@@ -45,7 +45,7 @@ impl Crew {
 
 /// At most so many threads for one kind of work; what comes beyond waits, in order.
 #[derive(Debug, Default)]
-pub(super) struct Team<const SIZE: usize> {
+pub(super) struct Pool<const SIZE: usize> {
     state: Mutex<State>,
     fewer: Condvar,
 }
@@ -63,11 +63,11 @@ impl std::fmt::Debug for State {
     }
 }
 
-impl<const SIZE: usize> Team<SIZE> {
+impl<const SIZE: usize> Pool<SIZE> {
     /// Runs `body` as soon as a thread is free. Should it panic, what it holds is dropped, and the log tells.
     ///
     /// # Errors
-    /// [`ServiceError::Thread`] when there can be none; [`ServiceError::Over`] after [`Crew::dismiss`].
+    /// [`ServiceError::Thread`] when there can be none; [`ServiceError::Over`] after [`Pools::dismiss`].
     pub(super) fn run(self: &Arc<Self>, body: impl FnOnce() + Send + 'static) -> Result<(), ServiceError> {
         let mut state = self.lock();
         if state.dismissed {
@@ -77,8 +77,8 @@ impl<const SIZE: usize> Team<SIZE> {
         if state.threads >= SIZE {
             return Ok(());
         }
-        let team = Arc::clone(self);
-        match thread::Builder::new().name("claude-ide-reader".to_owned()).spawn(move || team.work()) {
+        let pool = Arc::clone(self);
+        match thread::Builder::new().name("claude-ide-reader".to_owned()).spawn(move || pool.work()) {
             Ok(_) => state.threads += 1,
             // Those that are there come to it.
             Err(_) if state.threads > 0 => {}
@@ -137,43 +137,43 @@ mod tests {
 
     #[test]
     fn works_with_no_more_threads_than_allowed_and_with_none_once_done() {
-        let team = Arc::<Team<2>>::default();
+        let pool = Arc::<Pool<2>>::default();
         let (sender, done) = channel();
         for number in 0..50 {
             let sender = sender.clone();
-            team.run(move || sender.send((number, thread::current().id())).unwrap()).unwrap();
-            assert!(team.lock().threads <= 2);
+            pool.run(move || sender.send((number, thread::current().id())).unwrap()).unwrap();
+            assert!(pool.lock().threads <= 2);
         }
         drop(sender);
         assert_eq!(done.iter().count(), 50);
-        team.wait();
-        assert_eq!(team.lock().threads, 0);
+        pool.wait();
+        assert_eq!(pool.lock().threads, 0);
     }
 
     #[test]
     fn a_panic_ends_neither_its_thread_nor_the_next_job() {
-        let team = Arc::<Team<1>>::default();
+        let pool = Arc::<Pool<1>>::default();
         let (sender, done) = channel();
-        team.run(|| panic!("on purpose")).unwrap();
-        team.run(move || sender.send(()).unwrap()).unwrap();
+        pool.run(|| panic!("on purpose")).unwrap();
+        pool.run(move || sender.send(()).unwrap()).unwrap();
         done.recv().unwrap();
-        team.wait();
+        pool.wait();
     }
 
     #[test]
     fn what_waits_is_dropped_when_all_are_dismissed() {
-        let team = Arc::<Team<1>>::default();
+        let pool = Arc::<Pool<1>>::default();
         let ((begun, has_begun), (end, may_end)) = (channel(), channel::<()>());
-        team.run(move || {
+        pool.run(move || {
             begun.send(()).unwrap();
             may_end.recv().ok();
         })
         .unwrap();
         has_begun.recv().unwrap();
-        team.run(|| panic!("it must not run")).unwrap();
-        team.dismiss();
-        assert!(matches!(team.run(|| ()), Err(ServiceError::Over)));
+        pool.run(|| panic!("it must not run")).unwrap();
+        pool.dismiss();
+        assert!(matches!(pool.run(|| ()), Err(ServiceError::Over)));
         drop(end);
-        team.wait();
+        pool.wait();
     }
 }
