@@ -1,5 +1,4 @@
-//! The tools that clients may call. Those of the IDE's endpoint are in [`TOOLS`], one file each; those of agents in
-//! [`nvim::TOOLS`], one row each.
+//! The tools that clients may call: one row each, those of the IDE's endpoint in `ide.rs`, those of agents in `nvim.rs`.
 //!
 //! A tool declares its arguments as [`fields`], which make the schema and check what clients send, and either answers at
 //! once from what the server knows, or asks the editor (`lua/claude-ide/tools/init.lua` says which module serves a call), and
@@ -7,25 +6,13 @@
 
 mod arguments;
 pub(crate) mod blocks;
-mod check_document_dirty;
-mod close_all_diff_tabs;
-mod close_tab;
-mod execute_code;
 mod fields;
-mod get_all_opened_file_paths;
-mod get_current_selection;
-mod get_diagnostics;
-mod get_latest_selection;
-mod get_open_editors;
-mod get_workspace_folders;
 mod hints;
+mod ide;
 pub(crate) mod nvim;
 mod open_diff;
 mod open_file;
-mod open_files;
-mod reformat_file;
 mod reply;
-mod save_document;
 mod toolbox;
 
 use std::path::Path;
@@ -37,29 +24,11 @@ use claude_ide_protocol::mcp::CallToolResult;
 pub(crate) use arguments::{Arguments, InvalidArgument};
 pub(crate) use fields::{Field, Kind};
 pub(crate) use hints::{Hints, Listed, Touches};
+pub(crate) use ide::TOOLS;
 pub(crate) use reply::{LenientList, UnexpectedReply, parse as parse_reply};
 pub(crate) use toolbox::Toolbox;
 
 use crate::{options::Workspace, selection::Selections};
-
-/// The tools of the IDE's endpoint, in the order in which clients see them.
-pub(crate) const TOOLS: [&Tool; 15] = [
-    &open_file::TOOL,
-    &open_files::TOOL,
-    &open_diff::TOOL,
-    &close_tab::TOOL,
-    &close_all_diff_tabs::TOOL,
-    &get_current_selection::TOOL,
-    &get_latest_selection::TOOL,
-    &get_open_editors::TOOL,
-    &get_all_opened_file_paths::TOOL,
-    &get_workspace_folders::TOOL,
-    &get_diagnostics::TOOL,
-    &check_document_dirty::TOOL,
-    &save_document::TOOL,
-    &reformat_file::TOOL,
-    &execute_code::TOOL,
-];
 
 /// One tool.
 pub(crate) struct Tool {
