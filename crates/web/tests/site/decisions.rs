@@ -1,18 +1,9 @@
 //! What waits for a user, told to sockets and answered over them: with an editor and a CLI that the test is.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
-
-mod lab;
 
 use std::sync::Arc;
 
+use crate::lab::{Lab, asked, line, lines, open, refused};
 use claude_ide_web::{Ask, Choice, Decision, Limits, Told};
-use lab::{Lab, asked, line, lines, open, refused};
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
@@ -104,8 +95,8 @@ fn ask_by_hook(lab: &Arc<Lab>, tool: &str, input: &Json, more: &Json) -> JoinHan
     tokio::spawn(async move {
         let token = format!("Authorization: Bearer {}", lab.handle.hook_token().unwrap().reveal());
         let answer = lab.ask("POST /api/permission", &[&lab.host(), &token], &body.to_string()).await;
-        assert_eq!(lab::status(&answer), 200, "{answer}");
-        lab::body(&answer)
+        assert_eq!(crate::lab::status(&answer), 200, "{answer}");
+        crate::lab::body(&answer)
     })
 }
 
@@ -211,7 +202,7 @@ async fn a_terminal_is_left_alone_where_nobody_may_write_and_where_its_dialog_wo
     socket.frame("writing").await;
     assert_eq!(ask_by_hook(&lab, "Bash", &nothing, &nothing).await.unwrap(), nothing, "it only reads");
     let refused = lab.ask("POST /api/permission", &[&lab.host(), &lab.bearer()], "{}").await;
-    assert_eq!(lab::status(&refused), 401, "the token of clients is another one");
+    assert_eq!(crate::lab::status(&refused), 401, "the token of clients is another one");
     let reads = Arc::new(Lab::new());
     let mut reader = open(&reads).await;
     assert_eq!(ask_by_hook(&reads, "Bash", &nothing, &nothing).await.unwrap(), nothing, "web.write is false");

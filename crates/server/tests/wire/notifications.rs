@@ -1,11 +1,4 @@
 //! What the editor tells its clients, over real sockets.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
 use claude_ide_server::{ClientId, NotifyError, ServerOptions, testing::TestServer};
 use serde_json::{Value, json, value::RawValue};

@@ -1,11 +1,4 @@
 //! Start, keepalive, stop and start again, over real sockets.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
 use std::{
     fs,

@@ -1,11 +1,4 @@
 //! The plain methods of seed 000, without a handshake, over a real socket.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
 use std::{
     fs,

@@ -1,11 +1,4 @@
 //! How a client comes in: its handshake, its folders, and what the editor hears of it, over a real socket.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Files as crashes, other programs and full disks leave them: what is whole is read, in bounded memory, and nothing fails.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may fail loudly")]
-
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,7 +1,5 @@
 //! Properties of reading: how the bytes come, and what else is in the file, makes no difference.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may fail loudly")]
-
 use std::fs::File;
 use std::io::Write;
 

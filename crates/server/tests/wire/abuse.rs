@@ -1,11 +1,4 @@
 //! What no client should do, over real sockets: the connection ends with the right code, the server goes on.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
 use std::{io::Write, net::Shutdown};
 

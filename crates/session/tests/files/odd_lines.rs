@@ -1,7 +1,5 @@
 //! Lines that no JSON library of Rust likes, and trees that do not close: what can be read of them is read.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may fail loudly")]
-
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,11 +1,4 @@
 //! Agents that speak HTTP, over real sockets.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

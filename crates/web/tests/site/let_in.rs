@@ -1,18 +1,9 @@
 //! Who is let in, line by line of the list that the issue has, with real sockets.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
-
-mod lab;
 
 use std::time::Duration;
 
+use crate::lab::{LONG, Lab, Socket, body, line, status};
 use claude_ide_web::Limits;
-use lab::{LONG, Lab, Socket, body, line, status};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

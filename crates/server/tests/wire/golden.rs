@@ -1,5 +1,4 @@
 //! The real CLI's frames, as recorded, and our answers to them, byte for byte.
-#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests may fail loudly")]
 
 use claude_ide_server::{
     ServerOptions,
@@ -8,7 +7,7 @@ use claude_ide_server::{
 use serde_json::{Value, json, value::RawValue};
 use tokio_tungstenite::tungstenite::Message;
 
-const SESSION: &str = include_str!("golden/cli_2_1_329.txt");
+const SESSION: &str = include_str!("../golden/cli_2_1_329.txt");
 
 /// The next text, with the parts that have golden files or tests of their own left out.
 fn received(client: &mut TestClient) -> String {

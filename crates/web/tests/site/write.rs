@@ -1,18 +1,9 @@
 //! What a socket may write and what comes of its messages: with an editor that the test is.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
-
-mod lab;
 
 use std::time::Duration;
 
+use crate::lab::{LONG, Lab, asked, body, delivered, lines, message, open, refused, user};
 use claude_ide_web::{Ask, Limits, Told};
-use lab::{LONG, Lab, asked, body, delivered, lines, message, open, refused, user};
 use serde_json::json;
 
 #[tokio::test]

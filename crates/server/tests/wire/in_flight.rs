@@ -1,11 +1,4 @@
 //! Several requests at a time: batches, cancellation, order and limits, over a real socket.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
 use claude_ide_server::{
     ClientEvent, ServerOptions,

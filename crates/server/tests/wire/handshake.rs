@@ -1,11 +1,4 @@
 //! Who is let in, over real sockets.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
 use std::{io::Read, time::Duration};
 

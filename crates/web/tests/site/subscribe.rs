@@ -1,20 +1,11 @@
 //! What a socket tells: history and then each line, once, in order.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
-
-mod lab;
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use lab::{LONG, Lab, line, lines, names};
+use crate::lab::{LONG, Lab, line, lines, names};
 use serde_json::{Value as Json, json};
 
 #[tokio::test]

@@ -2,14 +2,6 @@
 //! (`tests/sessions/redact.py`). They hold prompts, tool calls, an edit, a refused call, an interruption, queued prompts, a
 //! subagent, a compaction, a rewind, `/clear`, a fork, an image.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests may fail loudly"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +47,7 @@ fn outline(transcript: &mut Transcript) -> Vec<String> {
 #[test]
 fn the_terminal_session_reads_as_people_saw_it() {
     let mut transcript = open("terminal.jsonl");
-    let expected = include_str!("terminal.outline");
+    let expected = include_str!("../terminal.outline");
     let got = outline(&mut transcript).join("\n") + "\n";
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/terminal.outline"), &got).unwrap();

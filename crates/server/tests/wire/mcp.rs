@@ -1,11 +1,4 @@
 //! MCP and JSON-RPC as a client sees them, over a real socket.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
 use claude_ide_server::{
     EditorError, ServerOptions,

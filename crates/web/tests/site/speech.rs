@@ -1,15 +1,6 @@
 //! What Claude says while it says it, as sockets hear it.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests may fail loudly"
-)]
 
-mod lab;
-
-use lab::{Lab, open};
+use crate::lab::{Lab, open};
 use serde_json::{Value as Json, json};
 
 fn text_of(frames: &[Json]) -> String {

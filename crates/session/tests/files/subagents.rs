@@ -1,7 +1,5 @@
 //! Subagents, as the transcript of their session tells of them.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may fail loudly")]
-
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,0 +1,20 @@
+//! What clients say and are told, over real sockets.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "tests may fail loudly"
+)]
+
+mod abuse;
+mod coming_in;
+mod golden;
+mod handshake;
+mod http;
+mod in_flight;
+mod lifecycle;
+mod mcp;
+mod methods;
+mod notifications;

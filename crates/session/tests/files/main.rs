@@ -1,0 +1,15 @@
+//! Whole transcripts, as the CLI writes them and as nobody should.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "tests may fail loudly"
+)]
+
+mod any_chunking;
+mod odd_lines;
+mod real_transcripts;
+mod subagents;
+mod torture;
