@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::answer::{self, Answer};
-use crate::desk::Desk;
+use crate::broker::Broker;
 use crate::server::Site;
 
 /// Bytes of one batch.
@@ -31,7 +31,7 @@ struct Batch {
 pub(crate) async fn take(site: &Site, body: Incoming) -> Answer {
     match answer::posted(body, MAX_BATCH, site.limits.handshake).await {
         Ok(batch) => {
-            say(&site.desk, &batch);
+            say(&site.broker, &batch);
             // No word on what is shown.
             answer::json(StatusCode::OK, &json!({}))
         }
@@ -39,10 +39,10 @@ pub(crate) async fn take(site: &Site, body: Incoming) -> Answer {
     }
 }
 
-fn say(desk: &Desk, batch: &Batch) {
+fn say(broker: &Broker, batch: &Batch) {
     for event in events(batch) {
         let kind = event.get("type").and_then(Json::as_str).unwrap_or_default();
-        desk.say(&batch.session_id, kind, &event.to_string());
+        broker.say(&batch.session_id, kind, &event.to_string());
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use claude_ide_session::SessionId;
 
-use crate::desk::{Answer, Desk};
+use crate::broker::{Answer, Broker, Requester};
 use crate::editor::{Ask, Choice, Decision, Editor, Told, Writing};
 use crate::frames;
 use crate::options::Limits;
-use crate::pen::{Of, Part, Pen};
+use crate::participant::{Part, Participant};
 use crate::words;
 
 /// Asserts what must hold of all that clients may ask for.
@@ -42,18 +42,21 @@ fn check(Answer { choice, message, answers }: &Answer) {
 pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
     let session = SessionId::new("s").to_string();
     let writing = Writing { editor: Arc::new(Strict), commands: false };
-    let (desk, _wanted) = Desk::new(Some(writing), Limits::default());
+    let (broker, _wanted) = Broker::new(Some(writing), Limits::default());
     let choice = |id: &str, answers| Choice { id: id.to_owned(), label: String::new(), message: true, answers };
     let choices = vec![choice("allow", false), choice("answer", true)];
     let about = serde_json::Map::new();
-    desk.take(Told::Decision(Decision { id: 1, session: session.clone(), choices: choices.clone(), about }));
-    let mut pen = Pen::new(&desk, Part::Client);
-    pen.listen(&desk, &session, None);
-    let mut held = desk.hold(&session, choices, serde_json::Map::new());
+    broker.take(Told::Decision(Decision { id: 1, session: session.clone(), choices: choices.clone(), about }));
+    let mut participant = Participant::new(&broker, Part::Client);
+    participant.listen(&broker, &session, None);
+    let mut held = broker.hold(&session, choices, serde_json::Map::new());
     assert!(held.is_some(), "there is one who may write");
     for frame in frames {
         let answer = match frames::read(frame) {
-            Ok(inward) => pen.hear(&desk, Of { session: &session, before: None, runs: true }, inward),
+            Ok(inward) => {
+                let from = Requester { session: &session, before: None, socket: participant.socket, runs: true };
+                participant.hear(&broker, from, inward)
+            }
             Err(text) => Some(text),
         };
         if let Some(text) = answer {
@@ -63,9 +66,9 @@ pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
             check(&answer);
             held = None;
         }
-        while let Some((parcel, _)) = desk.next(&session) {
-            desk.deliver(&session, &parcel);
-            desk.take(Told::Failed { key: parcel.key, reason: "no".to_owned(), all: false });
+        while let Some((queued, _)) = broker.next(&session) {
+            broker.deliver(&session, &queued);
+            broker.take(Told::Failed { key: queued.key, reason: "no".to_owned(), all: false });
         }
     }
 }

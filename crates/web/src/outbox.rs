@@ -1,5 +1,5 @@
 //! The messages of one session on their way to Claude, in order: each is queued, handed to the editor, sent, and at last found in
-//! the transcript or given up. Nothing waits here and nothing is told: the desk does both.
+//! the transcript or given up. Nothing waits here and nothing is told: the broker does both.
 //!
 //! Invariants: one message at a time is with the editor or with Claude; each ends once; what a client calls a message names one
 //! message only, as long as it is remembered.

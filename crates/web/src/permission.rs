@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json, json};
 use tokio::time::{Instant, sleep_until};
 
 use crate::answer::{self, Answer};
-use crate::desk;
+use crate::broker;
 use crate::editor::Choice;
 use crate::server::Site;
 
@@ -55,10 +55,10 @@ pub(crate) async fn take(site: &Site, body: Incoming) -> Answer {
     answer::json(StatusCode::OK, &given.map_or_else(|| json!({}), |given| output(&asked, given)))
 }
 
-async fn wait(site: &Site, asked: &Asked) -> Option<desk::Answer> {
+async fn wait(site: &Site, asked: &Asked) -> Option<broker::Answer> {
     let (choices, about) = asked.describe();
     let (mut lives, mut stop) = (site.sessions.lives.changes(), site.stop.subscribe());
-    let mut held = site.desk.hold(&asked.session_id, choices, about)?;
+    let mut held = site.broker.hold(&asked.session_id, choices, about)?;
     let session = SessionId::new(&asked.session_id);
     let mut was_seen = false;
     let (end, mut unseen) = (Instant::now() + PATIENCE, Instant::now() + UNSEEN);
@@ -174,7 +174,7 @@ fn meaning(suggestion: &Json) -> String {
 }
 
 /// What the CLI takes for that answer. A question and a plan want an input of the tool with it.
-fn output(asked: &Asked, desk::Answer { choice, message, answers }: desk::Answer) -> Json {
+fn output(asked: &Asked, broker::Answer { choice, message, answers }: broker::Answer) -> Json {
     let decision = if choice == "reject" {
         // With words Claude goes on; without it stops, as it does for a no at the terminal.
         json!({ "behavior": "deny", "message": message.as_deref().unwrap_or(NO), "interrupt": message.is_none() })

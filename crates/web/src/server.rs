@@ -13,8 +13,8 @@ use tokio::sync::{mpsc, watch};
 
 use crate::api;
 use crate::authentication::{Authentication, Hooks};
-use crate::courier;
-use crate::desk::Desk;
+use crate::broker::Broker;
+use crate::delivery;
 use crate::editor::Told;
 use crate::error::WebError;
 use crate::listing::Changes;
@@ -33,7 +33,7 @@ pub(crate) struct Site {
     pub(crate) authentication: Authentication,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) listed: Changes,
-    pub(crate) desk: Desk,
+    pub(crate) broker: Broker,
     pub(crate) limits: Limits,
     /// When everything must be gone, once it is to stop.
     pub(crate) stop: watch::Sender<Option<Instant>>,
@@ -101,13 +101,13 @@ impl Web {
     ) -> Result<(Self, WebHandle), WebError> {
         let failed = |source| WebError::Bind { host: options.host.clone(), source };
         let address = listener.local_addr().map_err(failed)?;
-        let (desk, wanted) = Desk::new(options.writing, options.limits.clone());
+        let (broker, wanted) = Broker::new(options.writing, options.limits.clone());
         let site = Arc::new(Site {
             hosts: Hosts { host: options.host.clone(), names: options.names },
             authentication: Authentication::new(hooks)?,
             sessions: Arc::new(Sessions::new(service)),
             listed: Changes::new(),
-            desk,
+            broker,
             limits: options.limits,
             stop: watch::Sender::new(None),
         });
@@ -129,8 +129,8 @@ impl Web {
         let visit = |caller| Arc::new(Visit { site: Arc::clone(&site), caller, plan: Mutex::default() });
         tokio::select! {
             () = http::serve(listener, limits, site.stop.subscribe(), visit) => {}
-            // Never: the desk keeps the other end.
-            () = courier::run(&site, wanted) => {}
+            // Never: the broker keeps the other end.
+            () = delivery::run(&site, wanted) => {}
         }
     }
 }
@@ -180,17 +180,17 @@ impl WebHandle {
 
     /// The editor tells what became of what it was asked, and what waits for a user.
     pub fn tell(&self, told: Told) {
-        self.site.desk.take(told);
+        self.site.broker.take(told);
     }
 
     /// Claude says something in a session: an event of the Messages API, as it came. Told to who reads it now, and kept nowhere.
     pub fn say(&self, session: &str, kind: &str, event: &str) {
-        self.site.desk.say(session, kind, event);
+        self.site.broker.say(session, kind, event);
     }
 
     /// What Claude was saying in a session is void: it was broken off, or begins anew.
     pub fn break_off(&self, session: &str) {
-        self.site.desk.break_off(session);
+        self.site.broker.break_off(session);
     }
 
     /// Asks it to end.

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::agents;
 use crate::authentication::Guest;
 use crate::frames::{self, Inward, Outward};
-use crate::pen::Part;
+use crate::participant::Part;
 use crate::server::Site;
 use crate::stream::{Order, Over, Stream, Wish};
 

@@ -15,11 +15,11 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
+use crate::broker::{Broker, Requester};
 use crate::channel::{Channel, Next, Page, Place};
-use crate::desk::Desk;
 use crate::frames::{Inward, Outward};
 use crate::options::Limits;
-use crate::pen::{Heard, Of, Part, Pen};
+use crate::participant::{Heard, Part, Participant};
 use crate::server::Site;
 use crate::sessions::Sessions;
 
@@ -58,8 +58,8 @@ pub(crate) struct Stream<'a, S> {
     sink: S,
     sessions: &'a Sessions,
     limits: &'a Limits,
-    desk: &'a Desk,
-    pen: Pen,
+    broker: &'a Broker,
+    participant: Participant,
     id: String,
     channel: Arc<Channel>,
     place: Place,
@@ -77,9 +77,9 @@ struct Told {
 impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
     pub(crate) async fn new(sink: S, site: &'a Site, id: String, channel: Arc<Channel>, part: Part) -> Self {
         let place = channel.start().await;
-        let Site { sessions, limits, desk, .. } = site;
-        let pen = Pen::new(desk, part);
-        Self { sink, sessions, limits, desk, pen, id, channel, place, told: Told::default() }
+        let Site { sessions, limits, broker, .. } = site;
+        let participant = Participant::new(broker, part);
+        Self { sink, sessions, limits, broker, participant, id, channel, place, told: Told::default() }
     }
 
     /// Tells until the socket breaks.
@@ -138,7 +138,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
                     }
                     self.tell_state().await?;
                 }
-                heard = self.pen.next() => self.pass_on(heard).await?,
+                heard = self.participant.next() => self.pass_on(heard).await?,
                 _ = ping.tick() => self.send(Message::Ping(Bytes::new())).await?,
                 () = std::future::ready(()), if more => {}
                 changed = changed(&mut touched), if !more => changed?,
@@ -253,7 +253,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
     /// Hears from now on what is told of this session.
     async fn listen(&mut self) -> Result<(), Over> {
         let before = self.sessions.lives.came_from(&self.id);
-        for text in self.pen.listen(self.desk, &self.id, before.as_ref().map(SessionId::as_str)) {
+        for text in self.participant.listen(self.broker, &self.id, before.as_ref().map(SessionId::as_str)) {
             self.send(Message::Text(text)).await?;
         }
         Ok(())
@@ -263,7 +263,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         match heard {
             Heard::Text(text) => self.send(Message::Text(text)).await,
             Heard::Missed => {
-                for text in self.desk.again(&self.id) {
+                for text in self.broker.again(&self.id) {
                     self.say(text).await?;
                 }
                 Ok(())
@@ -274,8 +274,9 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
 
     async fn hear(&mut self, inward: Inward) -> Result<(), Over> {
         let (before, runs) = (self.sessions.lives.came_from(&self.id), self.sessions.lives.of(&self.id).is_some());
-        let of = Of { session: &self.id, before: before.as_ref().map(SessionId::as_str), runs };
-        if let Some(text) = self.pen.hear(self.desk, of, inward) {
+        let before = before.as_ref().map(SessionId::as_str);
+        let from = Requester { session: &self.id, before, socket: self.participant.socket, runs };
+        if let Some(text) = self.participant.hear(self.broker, from, inward) {
             self.say(text).await?;
         }
         self.tell_state().await
@@ -285,7 +286,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
     async fn tell_state(&mut self) -> Result<(), Over> {
         let running = self.sessions.lives.of(&self.id);
         let is_typing = running.as_ref().is_some_and(|session| session.state.activity == Activity::Working);
-        let state = Outward::state_of(running.as_ref(), self.pen.may_write()).text();
+        let state = Outward::state_of(running.as_ref(), self.participant.may_write()).text();
         if self.told.state.as_ref() == Some(&state) {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Desk, From, State, held, refusal};
+use super::{Broker, Requester, State, hooks, refusal};
 use crate::editor::{Ask, Decision};
 use crate::frames::{NOT_DECIDED, Outward};
 use crate::words;
@@ -24,13 +24,13 @@ pub(crate) struct Answer {
     pub(crate) answers: Option<BTreeMap<String, String>>,
 }
 
-impl Desk {
+impl Broker {
     /// A client answers a decision; what to tell it alone.
-    pub(crate) fn decide(&self, from: From<'_>, may: bool, decision: u64, answer: Answer) -> Option<String> {
+    pub(crate) fn decide(&self, from: Requester<'_>, may: bool, decision: u64, answer: Answer) -> Option<String> {
         self.try_decide(from, may, decision, answer).err().map(|reason| refusal(NOT_DECIDED, &reason, &json!(decision)))
     }
 
-    fn try_decide(&self, from: From<'_>, may: bool, id: u64, answer: Answer) -> Result<(), String> {
+    fn try_decide(&self, from: Requester<'_>, may: bool, id: u64, answer: Answer) -> Result<(), String> {
         let writing = self.judge(may)?;
         let Answer { choice, message, answers } = answer;
         let message = message.map(|words| words::plain(&words)).filter(|words| !words.is_empty());
@@ -59,7 +59,7 @@ impl Desk {
             return Err(super::TOO_MUCH.to_owned());
         }
         if state.held.contains_key(&id) {
-            let is_taken = held::answer(&mut state, id, Answer { choice, message, answers });
+            let is_taken = hooks::answer(&mut state, id, Answer { choice, message, answers });
             return is_taken.then_some(()).ok_or_else(|| GONE.to_owned());
         }
         drop(state);
@@ -79,8 +79,8 @@ pub(super) fn open(state: &mut State, decision: Decision) {
         tracing::warn!(decision = decision.id, "too much waits for clients to be told of all of it");
         return;
     }
-    if let Some(room) = state.rooms.get(&decision.session) {
-        room.tell(text);
+    if let Some(topic) = state.topics.get(&decision.session) {
+        topic.tell(text);
     }
     state.decisions.insert(decision.id, decision);
 }

@@ -1,4 +1,4 @@
-//! Sees to the messages of one session, one after the other: hands each to the editor and looks for it in the transcript.
+//! Delivers the messages of a session, one after the other: hands each to the editor and looks for it in the transcript.
 //!
 //! Invariants: the next message begins when the one before it has ended; the transcript is looked through from where it ended
 //! before the message was sent, so no earlier line of the same words is taken for it, nor one that a user typed while it waited.
@@ -11,44 +11,44 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use crate::broker::QueuedMessage;
 use crate::channel::{Channel, Next, Place};
-use crate::desk::Parcel;
 use crate::outbox::{End, Stage};
 use crate::server::Site;
 use crate::words;
 
-/// Starts couriers as they are wanted, for as long as this is awaited.
+/// Starts a worker for each session that has messages, for as long as this is awaited.
 pub(crate) async fn run(site: &Arc<Site>, mut wanted: mpsc::Receiver<String>) {
-    let mut couriers = JoinSet::new();
+    let mut deliveries = JoinSet::new();
     loop {
         tokio::select! {
             session = wanted.recv() => match session {
-                Some(session) => drop(couriers.spawn(see_to(Arc::clone(site), session))),
+                Some(session) => drop(deliveries.spawn(see_to(Arc::clone(site), session))),
                 None => return,
             },
-            Some(_) = couriers.join_next(), if !couriers.is_empty() => {}
+            Some(_) = deliveries.join_next(), if !deliveries.is_empty() => {}
         }
     }
 }
 
 async fn see_to(site: Arc<Site>, session: String) {
-    while let Some((parcel, changed)) = site.desk.next(&session) {
+    while let Some((queued, changed)) = site.broker.next(&session) {
         let Some(mut place) = Reader::at_the_end(&site, &session).await else {
-            site.desk.end(&session, parcel.key, dropped("the transcript cannot be read"));
+            site.broker.end(&session, queued.key, dropped("the transcript cannot be read"));
             continue;
         };
-        site.desk.deliver(&session, &parcel);
+        site.broker.deliver(&session, &queued);
         let mut deadline = None;
         let mut lives = site.sessions.lives.changes();
         loop {
             let mut touched = place.channel.touched();
-            let stage = site.desk.stage(&session, parcel.key);
+            let stage = site.broker.stage(&session, queued.key);
             match stage {
                 None => break,
                 Some(Stage::Waiting | Stage::Offered) => {
                     let end = place.end().await;
                     // What came by then was there before it was sent.
-                    if site.desk.stage(&session, parcel.key) != Some(Stage::Sent) {
+                    if site.broker.stage(&session, queued.key) != Some(Stage::Sent) {
                         place.place = end.unwrap_or(place.place);
                     }
                 }
@@ -59,8 +59,8 @@ async fn see_to(site: Arc<Site>, session: String) {
                         false => deadline.or_else(|| Some(Instant::now() + site.limits.ack)),
                     };
                     let read = Arc::clone(&place.channel);
-                    if let Some(end) = place.look_for(&parcel, &site, &session, deadline).await {
-                        site.desk.end(&session, parcel.key, end);
+                    if let Some(end) = place.look_for(&queued, &site, &session, deadline).await {
+                        site.broker.end(&session, queued.key, end);
                         break;
                     } else if !Arc::ptr_eq(&read, &place.channel) {
                         // It is another file that is to be waited for, and it may have grown by now.
@@ -116,13 +116,13 @@ impl Reader {
     /// How a message ended that Claude was given, if that can be told by now.
     async fn look_for(
         &mut self,
-        parcel: &Parcel,
+        queued: &QueuedMessage,
         site: &Site,
         session: &str,
         deadline: Option<Instant>,
     ) -> Option<End> {
         loop {
-            if let Some(uuid) = self.find(parcel).await {
+            if let Some(uuid) = self.find(queued).await {
                 return Some(End::Ack(uuid));
             }
             let Some(next) = site.sessions.lives.went_on_as(&self.session) else { break };
@@ -138,14 +138,14 @@ impl Reader {
         is_gone.then(|| dropped("Claude has ended, and it is not in the transcript"))
     }
 
-    async fn find(&mut self, parcel: &Parcel) -> Option<String> {
+    async fn find(&mut self, queued: &QueuedMessage) -> Option<String> {
         loop {
             match self.channel.next(self.place).await {
                 Ok(Next::Page(page)) => {
                     let told = self.place.number.saturating_sub(page.from);
                     for line in page.lines.iter().skip(told) {
                         self.place.number += 1;
-                        if let Some(uuid) = uuid_of(line, parcel) {
+                        if let Some(uuid) = uuid_of(line, queued) {
                             return Some(uuid);
                         }
                     }
@@ -190,7 +190,7 @@ struct Block {
 }
 
 /// The uuid of a line, if it is this message.
-fn uuid_of(line: &str, parcel: &Parcel) -> Option<String> {
+fn uuid_of(line: &str, queued: &QueuedMessage) -> Option<String> {
     // Most lines are something else.
     if !line.contains("\"user\"") && !line.contains("\"system\"") {
         return None;
@@ -199,8 +199,8 @@ fn uuid_of(line: &str, parcel: &Parcel) -> Option<String> {
     if line.kind != "user" || line.uuid.is_empty() {
         return None;
     }
-    let wanted = words::squeezed(&parcel.text);
-    let says = |text: &str| words::squeezed(text) == wanted || parcel.is_command && of_command(text) == wanted;
+    let wanted = words::squeezed(&queued.text);
+    let says = |text: &str| words::squeezed(text) == wanted || queued.is_command && of_command(text) == wanted;
     let is_it = match line.message?.content {
         Content::Text(text) => says(&text),
         Content::Blocks(blocks) => blocks.iter().filter_map(|block| block.text.as_deref()).any(says),
@@ -229,8 +229,8 @@ mod tests {
 
     use super::*;
 
-    fn parcel(text: &str) -> Parcel {
-        Parcel { key: 1, text: text.to_owned(), is_command: words::is_command(text), ran: true }
+    fn queued(text: &str) -> QueuedMessage {
+        QueuedMessage { key: 1, text: text.to_owned(), is_command: words::is_command(text), ran: true }
     }
 
     fn user(content: &serde_json::Value) -> String {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_message_is_known_by_its_words() {
-        let wanted = parcel("two\nwords");
+        let wanted = queued("two\nwords");
         for content in [json!("two words "), json!("two\n\twords"), json!([{ "type": "text", "text": "two\nwords" }])] {
             assert_eq!(uuid_of(&user(&content), &wanted).as_deref(), Some("u"), "{content}");
         }
@@ -254,8 +254,8 @@ mod tests {
     #[test]
     fn a_command_is_known_by_what_it_leaves() {
         let clear = json!("<command-name>/model</command-name>\n<command-args>opus</command-args>");
-        assert_eq!(uuid_of(&user(&clear), &parcel("/model opus")).as_deref(), Some("u"));
-        assert_eq!(uuid_of(&user(&clear), &parcel("/model")), None);
-        assert_eq!(uuid_of(&user(&json!("<bash-input>ls</bash-input>")), &parcel("!ls")).as_deref(), Some("u"));
+        assert_eq!(uuid_of(&user(&clear), &queued("/model opus")).as_deref(), Some("u"));
+        assert_eq!(uuid_of(&user(&clear), &queued("/model")), None);
+        assert_eq!(uuid_of(&user(&json!("<bash-input>ls</bash-input>")), &queued("!ls")).as_deref(), Some("u"));
     }
 }

@@ -1,7 +1,7 @@
-//! What all who read one session hear beside its lines: the messages on their way to Claude, what Claude is saying, what waits.
+//! The topic of one session: all of its readers are sent its news (queued messages, requests to the user) and what Claude says.
 //!
-//! Invariants: news reach everybody in one order, or they are told anew; what Claude says is told from the start of a message, or
-//! not at all, so nobody sees a text with a gap.
+//! Invariants: news reach every reader in one order, or are sent anew; what Claude says is sent from the start of a message, or not
+//! at all, so that no text has a gap.
 
 use std::sync::{Arc, Weak};
 
@@ -37,14 +37,14 @@ pub(crate) enum Piece {
 }
 
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Topic {
     pub(crate) outbox: Outbox,
     pub(crate) news: broadcast::Sender<Note>,
     speech: broadcast::Sender<Piece>,
     said: Said,
     /// Something about its messages has changed.
     pub(crate) changed: Arc<Notify>,
-    pub(crate) has_courier: bool,
+    pub(crate) has_worker: bool,
     /// Held by each socket that reads it and may write.
     writers: Arc<()>,
 }
@@ -58,7 +58,7 @@ struct Said {
 }
 
 /// What one reader hears.
-pub(crate) struct Ears {
+pub(crate) struct Subscription {
     pub(crate) news: broadcast::Receiver<Note>,
     pub(crate) speech: broadcast::Receiver<Piece>,
     /// Of the present message, what was said before.
@@ -67,7 +67,7 @@ pub(crate) struct Ears {
     pub(crate) writers: Weak<()>,
 }
 
-impl Default for Room {
+impl Default for Topic {
     fn default() -> Self {
         Self {
             outbox: Outbox::default(),
@@ -75,17 +75,17 @@ impl Default for Room {
             speech: broadcast::Sender::new(MAX_SPEECH),
             said: Said::default(),
             changed: Arc::default(),
-            has_courier: false,
+            has_worker: false,
             writers: Arc::default(),
         }
     }
 }
 
-impl Room {
-    pub(crate) fn listen(&self) -> Ears {
+impl Topic {
+    pub(crate) fn listen(&self) -> Subscription {
         let said = if self.said.is_whole { self.said.pieces.clone() } else { Vec::new() };
         let writers = Arc::downgrade(&self.writers);
-        Ears { news: self.news.subscribe(), speech: self.speech.subscribe(), said, writers }
+        Subscription { news: self.news.subscribe(), speech: self.speech.subscribe(), said, writers }
     }
 
     /// Somebody reads it who may write.
@@ -96,7 +96,7 @@ impl Room {
     /// Nobody is here, and nothing is on its way. What was said may be kept, and which messages there were.
     pub(crate) fn is_idle(&self) -> bool {
         self.outbox.len() == 0
-            && !self.has_courier
+            && !self.has_worker
             && self.news.receiver_count() == 0
             && self.speech.receiver_count() == 0
     }
@@ -157,31 +157,31 @@ mod tests {
 
     #[test]
     fn who_comes_late_hears_the_present_message_from_its_start() {
-        let mut room = Room::default();
-        room.say("content_block_delta", "1");
-        assert!(room.listen().said.is_empty(), "its start was not heard");
-        room.say("message_start", "2");
-        room.say("content_block_delta", "3");
+        let mut topic = Topic::default();
+        topic.say("content_block_delta", "1");
+        assert!(topic.listen().said.is_empty(), "its start was not heard");
+        topic.say("message_start", "2");
+        topic.say("content_block_delta", "3");
         let expected = [r#"{"type":"stream_event","event":2}"#, r#"{"type":"stream_event","event":3}"#];
-        assert_eq!(texts(&room.listen().said), expected);
-        room.say("message_stop", "4");
-        assert!(room.listen().said.is_empty() && room.is_forgotten());
+        assert_eq!(texts(&topic.listen().said), expected);
+        topic.say("message_stop", "4");
+        assert!(topic.listen().said.is_empty() && topic.is_forgotten());
     }
 
     #[test]
     fn what_is_kept_of_a_message_is_bounded() {
-        let mut room = Room::default();
-        room.say("message_start", "0");
+        let mut topic = Topic::default();
+        topic.say("message_start", "0");
         let long = "1".repeat(MAX_PIECE / 2);
         for _ in 0..1000 {
-            room.say("content_block_delta", &long);
-            assert!(room.said.pieces.iter().map(|piece| piece.len()).sum::<usize>() <= MAX_SAID);
+            topic.say("content_block_delta", &long);
+            assert!(topic.said.pieces.iter().map(|piece| piece.len()).sum::<usize>() <= MAX_SAID);
         }
-        assert!(room.listen().said.is_empty());
-        room.say("message_start", "0");
-        let mut ears = room.listen();
-        room.say("content_block_delta", &"1".repeat(MAX_PIECE));
-        assert!(matches!(ears.speech.try_recv(), Ok(Piece::Gap)), "too much at once");
-        assert!(room.listen().said.is_empty());
+        assert!(topic.listen().said.is_empty());
+        topic.say("message_start", "0");
+        let mut subscription = topic.listen();
+        topic.say("content_block_delta", &"1".repeat(MAX_PIECE));
+        assert!(matches!(subscription.speech.try_recv(), Ok(Piece::Gap)), "too much at once");
+        assert!(topic.listen().said.is_empty());
     }
 }

@@ -1,10 +1,10 @@
-//! Where what clients write is judged and kept until somebody does it, and where what is told of it meets those who read.
+//! Between the sockets and the editor: checks and queues what clients write, and publishes the news of each session to its readers.
 //!
-//! Invariants: nothing is taken unless writing is allowed; every frame that is not taken is answered with the reason; what waits
-//! is bounded, in number, in bytes and in time.
+//! Invariants: nothing is accepted unless writing is allowed; every frame that is not accepted is answered with the reason; queues
+//! are bounded, in number, in bytes and in time.
 
 mod decide;
-mod held;
+mod hooks;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,32 +17,32 @@ use crate::editor::{Ask, Decision, Told, Writing};
 use crate::frames::{MAX_ID, NOT_CANCELLED, NOT_SENT, NOT_STOPPED, Outward};
 use crate::options::Limits;
 use crate::outbox::{End, Message, Stage, TakeBack};
-use crate::room::{Ears, Note, Room};
 use crate::sessions::lock;
+use crate::topic::{Note, Subscription, Topic};
 use crate::words;
 pub(crate) use decide::Answer;
 use decide::{of_session, open};
 
 /// Sessions that something may be told of at once.
-const MAX_ROOMS: usize = 256;
+const MAX_TOPICS: usize = 256;
 
 const READ_ONLY: &str = "only reading is allowed: web.write is false";
 const BUSY: &str = "Neovim has too much to do";
 const TOO_MUCH: &str = "too much at once: wait a moment";
 
-pub(crate) struct Desk {
+pub(crate) struct Broker {
     writing: Option<Writing>,
     limits: Limits,
     state: Mutex<State>,
     /// Sessions whose messages somebody is to see to.
-    couriers: mpsc::Sender<String>,
+    deliveries: mpsc::Sender<String>,
 }
 
 struct State {
-    rooms: HashMap<String, Room>,
+    topics: HashMap<String, Topic>,
     decisions: BTreeMap<u64, Decision>,
     /// Of these, what a CLI waits for itself.
-    held: BTreeMap<u64, held::Waiting>,
+    held: BTreeMap<u64, hooks::Waiting>,
     last_held: u64,
     /// What the editor was asked, by its key: whom to tell.
     asked: HashMap<u64, Asker>,
@@ -68,7 +68,7 @@ struct Bucket {
 
 /// Who wants something, and for which session.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct From<'a> {
+pub(crate) struct Requester<'a> {
     pub(crate) session: &'a str,
     /// The session that its process had before (`/clear`).
     pub(crate) before: Option<&'a str>,
@@ -77,7 +77,7 @@ pub(crate) struct From<'a> {
     pub(crate) runs: bool,
 }
 
-impl From<'_> {
+impl Requester<'_> {
     fn asks(&self, error: &'static str, id: Json) -> Asker {
         Asker { session: self.session.to_owned(), socket: self.socket, error, id }
     }
@@ -85,7 +85,7 @@ impl From<'_> {
 
 /// A message on its way.
 #[derive(Debug)]
-pub(crate) struct Parcel {
+pub(crate) struct QueuedMessage {
     pub(crate) key: u64,
     pub(crate) text: String,
     pub(crate) is_command: bool,
@@ -106,19 +106,19 @@ impl Bucket {
 }
 
 impl State {
-    fn room(&mut self, session: &str) -> Option<&mut Room> {
-        if !self.rooms.contains_key(session) {
-            if self.rooms.len() >= MAX_ROOMS {
-                self.rooms.retain(|_, room| !room.is_forgotten());
+    fn topic(&mut self, session: &str) -> Option<&mut Topic> {
+        if !self.topics.contains_key(session) {
+            if self.topics.len() >= MAX_TOPICS {
+                self.topics.retain(|_, topic| !topic.is_forgotten());
             }
-            if self.rooms.len() >= MAX_ROOMS {
-                let idle = self.rooms.iter().filter(|(_, room)| room.is_idle());
-                let (oldest, _) = idle.min_by_key(|(_, room)| room.outbox.last_ended())?;
+            if self.topics.len() >= MAX_TOPICS {
+                let idle = self.topics.iter().filter(|(_, topic)| topic.is_idle());
+                let (oldest, _) = idle.min_by_key(|(_, topic)| topic.outbox.last_ended())?;
                 let oldest = oldest.clone();
-                self.rooms.remove(&oldest);
+                self.topics.remove(&oldest);
             }
         }
-        Some(self.rooms.entry(session.to_owned()).or_default())
+        Some(self.topics.entry(session.to_owned()).or_default())
     }
 
     fn key(&mut self) -> u64 {
@@ -127,22 +127,22 @@ impl State {
     }
 
     /// Of which session a message is that somebody names who may have been away while its process went on with another one.
-    fn session_of<'a>(&self, from: From<'a>, id: &str) -> &'a str {
-        let is_known = |session: &str| self.rooms.get(session).is_some_and(|room| room.outbox.news_of(id).is_some());
+    fn session_of<'a>(&self, from: Requester<'a>, id: &str) -> &'a str {
+        let is_known = |session: &str| self.topics.get(session).is_some_and(|topic| topic.outbox.news_of(id).is_some());
         from.before.filter(|before| is_known(before) && !is_known(from.session)).unwrap_or(from.session)
     }
 
-    /// The room where a message of this key waits.
-    fn room_of(&mut self, key: u64) -> Option<&mut Room> {
-        self.rooms.values_mut().find(|room| room.outbox.stage(key).is_some())
+    /// The topic where a message of this key waits.
+    fn topic_of(&mut self, key: u64) -> Option<&mut Topic> {
+        self.topics.values_mut().find(|topic| topic.outbox.stage(key).is_some())
     }
 }
 
-impl Desk {
+impl Broker {
     pub(crate) fn new(writing: Option<Writing>, limits: Limits) -> (Self, mpsc::Receiver<String>) {
-        let (couriers, wanted) = mpsc::channel(MAX_ROOMS);
+        let (deliveries, wanted) = mpsc::channel(MAX_TOPICS);
         let state = State {
-            rooms: HashMap::new(),
+            topics: HashMap::new(),
             decisions: BTreeMap::new(),
             held: BTreeMap::new(),
             last_held: 0,
@@ -151,7 +151,7 @@ impl Desk {
             last_socket: 0,
             bucket: Bucket { left: limits.burst, since: Instant::now() },
         };
-        (Self { writing, limits, state: Mutex::new(state), couriers }, wanted)
+        (Self { writing, limits, state: Mutex::new(state), deliveries }, wanted)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -180,34 +180,40 @@ impl Desk {
     }
 
     /// Where to hear what is told of a session, and what was told that counts.
-    pub(crate) fn listen(&self, session: &str) -> Option<(Ears, Vec<String>)> {
+    pub(crate) fn listen(&self, session: &str) -> Option<(Subscription, Vec<String>)> {
         let mut state = self.lock();
-        let room = state.room(session)?;
-        let (ears, mut news) = (room.listen(), room.outbox.all_news());
+        let topic = state.topic(session)?;
+        let (subscription, mut news) = (topic.listen(), topic.outbox.all_news());
         news.extend(of_session(&state.decisions, session));
-        Some((ears, news))
+        Some((subscription, news))
     }
 
     /// News of a session that something is on its way to still, or was.
     pub(crate) fn overhear(&self, session: &str) -> Option<broadcast::Receiver<Note>> {
-        self.lock().rooms.get(session).map(|room| room.news.subscribe())
+        self.lock().topics.get(session).map(|topic| topic.news.subscribe())
     }
 
     /// All that counts of a session, for one who missed some of it.
     pub(crate) fn again(&self, session: &str) -> Vec<String> {
         let state = self.lock();
-        let mut news = state.rooms.get(session).map(|room| room.outbox.all_news_since_long()).unwrap_or_default();
+        let mut news = state.topics.get(session).map(|topic| topic.outbox.all_news_since_long()).unwrap_or_default();
         news.extend(of_session(&state.decisions, session));
         news
     }
 
     /// A client wants to say something to Claude; what to tell it alone.
-    pub(crate) fn post(&self, from: From<'_>, may: bool, content: &str, id: Option<String>) -> Option<String> {
+    pub(crate) fn post(&self, from: Requester<'_>, may: bool, content: &str, id: Option<String>) -> Option<String> {
         let shown = id.as_deref().map_or(Json::Null, |id| json!(id.chars().take(MAX_ID).collect::<String>()));
         self.try_post(from, may, content, id).unwrap_or_else(|reason| Some(refusal(NOT_SENT, &reason, &shown)))
     }
 
-    fn try_post(&self, from: From<'_>, may: bool, content: &str, id: Option<String>) -> Result<Option<String>, String> {
+    fn try_post(
+        &self,
+        from: Requester<'_>,
+        may: bool,
+        content: &str,
+        id: Option<String>,
+    ) -> Result<Option<String>, String> {
         let writing = self.judge(may)?;
         if id.as_deref().is_some_and(|id| !is_id(id)) {
             return Err(format!("an id is 1 to {MAX_ID} letters, digits, - and _"));
@@ -224,13 +230,13 @@ impl Desk {
             return Err("commands are not allowed: web.commands is false".to_owned());
         }
         let mut state = self.lock();
-        let From { session, runs, .. } = from;
+        let Requester { session, runs, .. } = from;
         if let Some(id) = &id
-            && let Some(news) = state.rooms.get(state.session_of(from, id)).and_then(|room| room.outbox.news_of(id))
+            && let Some(news) = state.topics.get(state.session_of(from, id)).and_then(|topic| topic.outbox.news_of(id))
         {
             return Ok(Some(news));
         }
-        if state.rooms.get(session).is_some_and(|room| room.outbox.len() >= self.limits.messages) {
+        if state.topics.get(session).is_some_and(|topic| topic.outbox.len() >= self.limits.messages) {
             return Err(format!("{} messages wait already", self.limits.messages));
         }
         if !state.bucket.take(self.limits.burst) {
@@ -238,18 +244,18 @@ impl Desk {
         }
         let key = state.key();
         let id = id.unwrap_or_else(|| format!("nvim-{key}"));
-        let room = state.room(session).ok_or("too many sessions are written to")?;
-        room.outbox.push(Message { key, id, content: words, is_command, ran: runs, stage: Stage::Waiting });
-        let news = room.outbox.all_news().pop();
-        news.into_iter().for_each(|text| room.tell(text));
-        if !room.has_courier {
-            room.has_courier = self.couriers.try_send(session.to_owned()).is_ok();
+        let topic = state.topic(session).ok_or("too many sessions are written to")?;
+        topic.outbox.push(Message { key, id, content: words, is_command, ran: runs, stage: Stage::Waiting });
+        let news = topic.outbox.all_news().pop();
+        news.into_iter().for_each(|text| topic.tell(text));
+        if !topic.has_worker {
+            topic.has_worker = self.deliveries.try_send(session.to_owned()).is_ok();
         }
         Ok(None)
     }
 
     /// A client wants a message back; what to tell it alone.
-    pub(crate) fn cancel(&self, from: From<'_>, may: bool, id: &str) -> Option<String> {
+    pub(crate) fn cancel(&self, from: Requester<'_>, may: bool, id: &str) -> Option<String> {
         let name = json!(id.chars().take(MAX_ID).collect::<String>());
         let refused = |reason: &str| Some(refusal(NOT_CANCELLED, reason, &name));
         let writing = match self.judge(may) {
@@ -258,10 +264,10 @@ impl Desk {
         };
         let mut state = self.lock();
         let session = state.session_of(from, id);
-        let Some(room) = state.rooms.get_mut(session) else { return refused("there is no such message") };
-        match room.outbox.take_back(id) {
+        let Some(topic) = state.topics.get_mut(session) else { return refused("there is no such message") };
+        match topic.outbox.take_back(id) {
             TakeBack::Done(key) => {
-                end(room, key, End::Dropped("cancelled".to_owned()));
+                end(topic, key, End::Dropped("cancelled".to_owned()));
                 None
             }
             TakeBack::AskEditor(key) => {
@@ -280,7 +286,7 @@ impl Desk {
     }
 
     /// A client wants Claude to stop; what to tell it alone.
-    pub(crate) fn interrupt(&self, from: From<'_>, may: bool, id: Option<String>) -> Option<String> {
+    pub(crate) fn interrupt(&self, from: Requester<'_>, may: bool, id: Option<String>) -> Option<String> {
         let name = id.map_or(Json::Null, |id| json!(id.chars().take(MAX_ID).collect::<String>()));
         let asked = self.judge(may).and_then(|writing| {
             if !self.lock().bucket.take(self.limits.burst) {
@@ -296,7 +302,7 @@ impl Desk {
     fn ask(
         &self,
         writing: &Writing,
-        from: From<'_>,
+        from: Requester<'_>,
         (error, id): (&'static str, Json),
         ask: impl FnOnce(u64) -> Ask,
     ) -> Result<(), String> {
@@ -323,38 +329,38 @@ impl Desk {
         let mut state = self.lock();
         match told {
             Told::Sent { key } => {
-                let Some(room) = state.room_of(key) else { return };
-                if let Some(message) = room.outbox.get_mut(key) {
+                let Some(topic) = state.topic_of(key) else { return };
+                if let Some(message) = topic.outbox.get_mut(key) {
                     message.stage = Stage::Sent;
                 }
-                room.outbox.all_news().into_iter().for_each(|text| room.tell(text));
-                room.changed.notify_one();
+                topic.outbox.all_news().into_iter().for_each(|text| topic.tell(text));
+                topic.changed.notify_one();
                 if let Some(Asker { session, socket, error, id }) = state.asked.remove(&key)
-                    && let Some(room) = state.rooms.get(&session)
+                    && let Some(topic) = state.topics.get(&session)
                 {
                     let text = refusal(error, "Claude has it already, or it is over", &id);
-                    room.tell_to(Some(socket), text);
+                    topic.tell_to(Some(socket), text);
                 }
             }
             Told::Failed { key, reason, all } => {
                 state.asked.remove(&key);
-                let Some(room) = state.room_of(key) else { return };
-                let others = if all { room.outbox.not_sent() } else { Vec::new() };
+                let Some(topic) = state.topic_of(key) else { return };
+                let others = if all { topic.outbox.not_sent() } else { Vec::new() };
                 for key in std::iter::once(key).chain(others) {
-                    end(room, key, End::Dropped(reason.clone()));
+                    end(topic, key, End::Dropped(reason.clone()));
                 }
             }
             Told::Decision(decision) => open(&mut state, decision),
             Told::Closed { id, outcome } => {
                 let Some(decision) = state.decisions.remove(&id) else { return };
-                if let Some(room) = state.rooms.get(&decision.session) {
-                    room.tell(Outward::DecisionClosed { id, outcome: &outcome }.text());
+                if let Some(topic) = state.topics.get(&decision.session) {
+                    topic.tell(Outward::DecisionClosed { id, outcome: &outcome }.text());
                 }
             }
             Told::Done { key, error: reason } => {
                 let Some(Asker { session, socket, error, id }) = state.asked.remove(&key) else { return };
-                if let (Some(reason), Some(room)) = (reason, state.rooms.get(&session)) {
-                    room.tell_to(Some(socket), refusal(error, &reason, &id));
+                if let (Some(reason), Some(topic)) = (reason, state.topics.get(&session)) {
+                    topic.tell_to(Some(socket), refusal(error, &reason, &id));
                 }
             }
         }
@@ -363,44 +369,44 @@ impl Desk {
     /// Claude says something in a session.
     pub(crate) fn say(&self, session: &str, kind: &str, event: &str) {
         let mut state = self.lock();
-        let Some(room) = state.room(session) else { return };
-        room.say(kind, event);
-        if room.is_forgotten() {
-            state.rooms.remove(session);
+        let Some(topic) = state.topic(session) else { return };
+        topic.say(kind, event);
+        if topic.is_forgotten() {
+            state.topics.remove(session);
         }
     }
 
     /// What Claude was saying in a session is void.
     pub(crate) fn break_off(&self, session: &str) {
         let mut state = self.lock();
-        if let Some(room) = state.rooms.get_mut(session) {
-            room.break_off();
+        if let Some(topic) = state.topics.get_mut(session) {
+            topic.break_off();
         }
     }
 
-    /// The message of a session whose turn it is. Where there is none, its courier may go.
-    pub(crate) fn next(&self, session: &str) -> Option<(Parcel, Arc<Notify>)> {
+    /// The message of a session whose turn it is. Where there is none, its delivery worker may go.
+    pub(crate) fn next(&self, session: &str) -> Option<(QueuedMessage, Arc<Notify>)> {
         let mut state = self.lock();
-        let room = state.rooms.get_mut(session)?;
-        let Some(message) = room.outbox.first() else {
-            room.has_courier = false;
+        let topic = state.topics.get_mut(session)?;
+        let Some(message) = topic.outbox.first() else {
+            topic.has_worker = false;
             return None;
         };
         let Message { key, ref content, is_command, ran, .. } = *message;
-        Some((Parcel { key, text: content.clone(), is_command, ran }, Arc::clone(&room.changed)))
+        Some((QueuedMessage { key, text: content.clone(), is_command, ran }, Arc::clone(&topic.changed)))
     }
 
     /// Hands a message to the editor.
-    pub(crate) fn deliver(&self, session: &str, parcel: &Parcel) {
+    pub(crate) fn deliver(&self, session: &str, queued: &QueuedMessage) {
         let Some(writing) = &self.writing else { return };
         {
             let mut state = self.lock();
-            let Some(message) = state.room_of(parcel.key).and_then(|room| room.outbox.get_mut(parcel.key)) else {
+            let Some(message) = state.topic_of(queued.key).and_then(|topic| topic.outbox.get_mut(queued.key)) else {
                 return;
             };
             message.stage = Stage::Offered;
         }
-        let Parcel { key, ref text, is_command: command, ran } = *parcel;
+        let QueuedMessage { key, ref text, is_command: command, ran } = *queued;
         if !writing.editor.ask(Ask::Deliver { key, session: session.to_owned(), text: text.clone(), command, ran }) {
             self.end(session, key, End::Dropped(BUSY.to_owned()));
         }
@@ -408,24 +414,24 @@ impl Desk {
 
     /// How far a message is; nothing once it is over.
     pub(crate) fn stage(&self, session: &str, key: u64) -> Option<Stage> {
-        self.lock().rooms.get(session)?.outbox.stage(key)
+        self.lock().topics.get(session)?.outbox.stage(key)
     }
 
     /// A message is over.
     pub(crate) fn end(&self, session: &str, key: u64, how: End) {
         let mut state = self.lock();
-        if let Some(room) = state.rooms.get_mut(session) {
-            end(room, key, how);
+        if let Some(topic) = state.topics.get_mut(session) {
+            end(topic, key, how);
         }
     }
 }
 
-fn end(room: &mut Room, key: u64, how: End) {
-    let Some(text) = room.outbox.end(key, how) else { return };
-    room.tell(text);
+fn end(topic: &mut Topic, key: u64, how: End) {
+    let Some(text) = topic.outbox.end(key, how) else { return };
+    topic.tell(text);
     // Those behind it moved up.
-    room.outbox.all_news().into_iter().for_each(|text| room.tell(text));
-    room.changed.notify_one();
+    topic.outbox.all_news().into_iter().for_each(|text| topic.tell(text));
+    topic.changed.notify_one();
 }
 
 fn refusal(error: &str, reason: &str, id: &Json) -> String {

@@ -1,4 +1,4 @@
-//! One socket's part in its session: what it wants to write, and what it hears beside lines.
+//! One socket in its session: whether it may write, and what it is sent beside the lines of the transcript.
 
 use std::sync::Arc;
 
@@ -6,33 +6,23 @@ use serde_json::json;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use crate::desk::{Answer, Desk, From};
+use crate::broker::{Answer, Broker, Requester};
 use crate::frames::{Inward, NOT_SENT, Outward};
-use crate::room::{Ears, Note, Piece};
+use crate::topic::{Note, Piece, Subscription};
 
 /// One socket's part in its session.
-pub(crate) struct Pen {
-    socket: u64,
+pub(crate) struct Participant {
+    pub(crate) socket: u64,
     part: Part,
     /// This socket may write.
     may_write: bool,
-    ears: Option<Ears>,
-    /// Says so to the session's room, as long as it may.
+    subscription: Option<Subscription>,
+    /// Says so to the session's topic, as long as it may.
     writes: Option<Arc<()>>,
     /// News of the session before, whose process went on with this one: what was on its way there still ends.
     former: Option<broadcast::Receiver<Note>>,
     /// The start of the message that is being said was heard.
     heard_start: bool,
-}
-
-/// What is known of the session.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Of<'a> {
-    pub(crate) session: &'a str,
-    /// The one that its process had before.
-    pub(crate) before: Option<&'a str>,
-    /// A process runs it.
-    pub(crate) runs: bool,
 }
 
 /// Whose socket it is.
@@ -54,11 +44,19 @@ pub(crate) enum Heard {
     Nothing,
 }
 
-impl Pen {
+impl Participant {
     /// One that showed the token may write at once, if anybody may.
-    pub(crate) fn new(desk: &Desk, part: Part) -> Self {
-        let may_write = part == Part::Client && desk.may_write();
-        Self { socket: desk.socket(), part, may_write, ears: None, writes: None, former: None, heard_start: false }
+    pub(crate) fn new(broker: &Broker, part: Part) -> Self {
+        let may_write = part == Part::Client && broker.may_write();
+        Self {
+            socket: broker.socket(),
+            part,
+            may_write,
+            subscription: None,
+            writes: None,
+            former: None,
+            heard_start: false,
+        }
     }
 
     pub(crate) fn may_write(&self) -> bool {
@@ -66,36 +64,35 @@ impl Pen {
     }
 
     /// Listens to a session from now on, and to the one that its process had before; what is to be told of it first.
-    pub(crate) fn listen(&mut self, desk: &Desk, session: &str, before: Option<&str>) -> Vec<Utf8Bytes> {
-        let heard = self.ears.take().map(|ears| ears.news);
-        self.former = heard.or_else(|| desk.overhear(before?));
+    pub(crate) fn listen(&mut self, broker: &Broker, session: &str, before: Option<&str>) -> Vec<Utf8Bytes> {
+        let heard = self.subscription.take().map(|subscription| subscription.news);
+        self.former = heard.or_else(|| broker.overhear(before?));
         self.writes = None;
-        let Some((mut ears, news)) = desk.listen(session) else { return Vec::new() };
-        let said = std::mem::take(&mut ears.said);
+        let Some((mut subscription, news)) = broker.listen(session) else { return Vec::new() };
+        let said = std::mem::take(&mut subscription.said);
         self.heard_start = !said.is_empty();
-        self.ears = Some(ears);
+        self.subscription = Some(subscription);
         self.show_that_it_writes();
         news.into_iter().map(Utf8Bytes::from).chain(said).collect()
     }
 
     /// A client wants something; what to tell it.
-    pub(crate) fn hear(&mut self, desk: &Desk, of: Of<'_>, inward: Inward) -> Option<String> {
-        let from = From { session: of.session, before: of.before, socket: self.socket, runs: of.runs };
+    pub(crate) fn hear(&mut self, broker: &Broker, from: Requester<'_>, inward: Inward) -> Option<String> {
         if self.part == Part::OfAgent {
             return refuse(&inward);
         }
         match inward {
             Inward::Write { on } => {
-                let (may, text) = desk.write(on);
+                let (may, text) = broker.write(on);
                 self.may_write = may;
                 self.show_that_it_writes();
                 Some(text)
             }
-            Inward::UserMessage { content, id } => desk.post(from, self.may_write, &content, id),
-            Inward::CancelMessage { id } => desk.cancel(from, self.may_write, &id),
-            Inward::Interrupt { id } => desk.interrupt(from, self.may_write, id),
+            Inward::UserMessage { content, id } => broker.post(from, self.may_write, &content, id),
+            Inward::CancelMessage { id } => broker.cancel(from, self.may_write, &id),
+            Inward::Interrupt { id } => broker.interrupt(from, self.may_write, id),
             Inward::Decide { id, choice, message, answers } => {
-                desk.decide(from, self.may_write, id, Answer { choice, message, answers })
+                broker.decide(from, self.may_write, id, Answer { choice, message, answers })
             }
             Inward::Auth { .. } | Inward::Ping | Inward::Subscribe { .. } => None,
         }
@@ -103,7 +100,7 @@ impl Pen {
 
     /// The next thing that is told of its session; never, where it hears nothing.
     pub(crate) async fn next(&mut self) -> Heard {
-        let Some(ears) = &mut self.ears else { return std::future::pending().await };
+        let Some(subscription) = &mut self.subscription else { return std::future::pending().await };
         let former = async {
             match &mut self.former {
                 Some(news) => news.recv().await,
@@ -120,13 +117,13 @@ impl Pen {
                     Heard::Nothing
                 }
             },
-            note = ears.news.recv() => match note {
+            note = subscription.news.recv() => match note {
                 Ok(Note { to, text }) if to.is_none_or(|to| to == self.socket) => Heard::Text(text),
                 Ok(_) => Heard::Nothing,
                 Err(RecvError::Lagged(_)) => Heard::Missed,
                 Err(RecvError::Closed) => self.deaf(),
             },
-            piece = ears.speech.recv() => match piece {
+            piece = subscription.speech.recv() => match piece {
                 Ok(Piece::Start(text)) => {
                     self.heard_start = true;
                     Heard::Text(text)
@@ -143,12 +140,12 @@ impl Pen {
     }
 
     fn show_that_it_writes(&mut self) {
-        let ears = self.ears.as_ref().filter(|_| self.may_write);
-        self.writes = ears.and_then(|ears| ears.writers.upgrade());
+        let subscription = self.subscription.as_ref().filter(|_| self.may_write);
+        self.writes = subscription.and_then(|subscription| subscription.writers.upgrade());
     }
 
     fn deaf(&mut self) -> Heard {
-        self.ears = None;
+        self.subscription = None;
         Heard::Nothing
     }
 }

@@ -1,12 +1,12 @@
-//! What a CLI in a terminal waits to hear, beside the user at that terminal: see `permission.rs`.
+//! Requests of a CLI in a terminal, offered to clients beside the dialog at that terminal: see `permission.rs`.
 //!
-//! Invariants: each is answered once, or let go; of a session that asks for several things at once none is offered, since what the
-//! user at the terminal answers then cannot be told apart.
+//! Invariants: each is answered once, or dropped; of a session with several requests at once none is offered, since the answers at
+//! the terminal then cannot be told apart.
 
 use tokio::sync::oneshot;
 
 use super::decide::{Answer, open};
-use super::{Desk, State};
+use super::{Broker, State};
 use crate::editor::{Choice, Decision};
 use crate::frames::Outward;
 
@@ -25,20 +25,20 @@ pub(super) struct Waiting {
 
 /// Ends what is held, however its request ends.
 pub(crate) struct Held<'a> {
-    desk: &'a Desk,
+    broker: &'a Broker,
     id: u64,
     pub(crate) answer: oneshot::Receiver<Answer>,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        let mut state = self.desk.lock();
+        let mut state = self.broker.lock();
         state.held.remove(&self.id);
         close(&mut state, self.id, "closed");
     }
 }
 
-impl Desk {
+impl Broker {
     /// Offers something that a CLI waits for to those who may write to its session; nothing where there are none.
     pub(crate) fn hold(
         &self,
@@ -48,7 +48,7 @@ impl Desk {
     ) -> Option<Held<'_>> {
         self.writing.as_ref()?;
         let mut state = self.lock();
-        let has_writer = state.rooms.get(session).is_some_and(|room| room.has_writer());
+        let has_writer = state.topics.get(session).is_some_and(|topic| topic.has_writer());
         if !has_writer || state.held.len() >= MAX_HELD {
             return None;
         }
@@ -63,7 +63,7 @@ impl Desk {
         if is_alone {
             open(&mut state, Decision { id, session: session.to_owned(), choices, about });
         }
-        Some(Held { desk: self, id, answer: wanted })
+        Some(Held { broker: self, id, answer: wanted })
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn answer(state: &mut State, id: u64, answer: Answer) -> bool {
 
 fn close(state: &mut State, id: u64, outcome: &str) {
     let Some(decision) = state.decisions.remove(&id) else { return };
-    if let Some(room) = state.rooms.get(&decision.session) {
-        room.tell(Outward::DecisionClosed { id, outcome }.text());
+    if let Some(topic) = state.topics.get(&decision.session) {
+        topic.tell(Outward::DecisionClosed { id, outcome }.text());
     }
 }
