@@ -142,48 +142,6 @@ def test_ids_that_are_there_already(begin):
     assert "over" in shown(nvim, f"RAW {twice}", f"RAW {twice}")
 
 
-@pytest.mark.every_nvim
-def test_modes_and_options_of_any_form(begin):
-    setup = {
-        "modes": {
-            "currentModeId": "ask",
-            "availableModes": [{"id": "ask"}, None, "x", {"name": "none"}, {"id": "code"}],
-        },
-        "configOptions": [{"id": "s", "name": "Slide", "type": "slider", "currentValue": {"a": 1}, "min": 0}, 7, None],
-    }
-    nvim = begin(setup=setup)
-    shown(nvim, update("current_mode_update", currentModeId="gone"))
-    assert chat(nvim, "return chat.mode") == "gone"
-    nvim.lua(
-        """
-        vim.ui.select = function(items, options, done)
-          asked = vim.tbl_map(options.format_item, items)
-          done(asked_for and items[1], asked_for)
-        end
-        options = require("claude-ide.chat.acp.options")
-        """
-    )
-    chat(nvim, "options.next_mode(chat)")
-    nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="a mode that there is")
-    chat(nvim, "options.choose(chat)")
-    assert nvim.lua("return asked") is None, "what cannot be chosen is not offered"
-    values = [{"value": "v"}, None, "text", {"name": "group", "options": [{"value": "w", "name": "W"}, 1]}]
-    odd = [
-        {"id": "x", "type": "slider"},
-        "no table",
-        7,
-        {"name": "no id"},
-        {"id": "n", "name": None, "type": "select", "options": None},
-        {"id": "y", "category": "model", "type": "select", "currentValue": {"v": 1}, "options": values},
-    ]
-    shown(nvim, update("config_option_update", configOptions=odd))
-    chat(nvim, "options.choose(chat)")
-    assert nvim.lua("return asked") == ["  v", "  W"]
-    for none in ([], "text", {"a": 1}):
-        shown(nvim, update("config_option_update", configOptions=none))
-        chat(nvim, "options.choose(chat)")
-
-
 def permission(options, **call):
     return request(
         "session/request_permission", toolCall={"toolCallId": "p", "title": "Do it", **call}, options=options

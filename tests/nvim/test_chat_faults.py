@@ -53,7 +53,7 @@ def test_nothing_that_is_on_the_screen_is_drawn_again_while_an_answer_grows(acp)
         wait_text(nvim, f"\nline {number} stays")
         wait_idle(nvim)
     nvim.wait(lambda: nvim.terminal.text().count("line 1 stays") == 2, what="the prompt and the answer")
-    nvim.lua("hear = require('claude-ide.chat.hear').take_in told = { type = 'text', block = 'x', kind = 'text' }")
+    nvim.lua("take_in = require('claude-ide.chat.events').take_in more = { type = 'text', block = 'x', kind = 'text' }")
     words = [f"word{number}" for number in range(60)]
     nvim.lua(GROW, words[0])
     nvim.wait_screen(words[0])
@@ -70,7 +70,7 @@ def test_nothing_that_is_on_the_screen_is_drawn_again_while_an_answer_grows(acp)
 
 GROW = """
 local chat = require("claude-ide.chat").current()
-hear(chat, vim.tbl_extend("force", told, { text = ... .. " " }))
+take_in(chat, vim.tbl_extend("force", more, { text = ... .. " " }))
 chat.on_change()
 """
 
@@ -107,9 +107,8 @@ def test_keys_before_the_cli_has_said_a_word_say_what_is_not_known(start_nvim, t
     agent.chmod(0o755)
     nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}})
     nvim.cmd("Claude chat")
-    unknown = "Claude has not told yet which models there are."
     none = {"gB": "Nothing runs in the background.", "gu": "Nothing waits to be said."}
-    keys_say(nvim, {"gm": unknown, "gE": unknown, **none})
+    keys_say(nvim, {"gm": "Claude has told of no models.", "gE": "Claude has told of no levels of effort.", **none})
     nvim.keys("<S-Tab>")
     said = nvim.project / "said"
     nvim.wait(lambda: said.exists() and '"set_permission_mode"' in said.read_text(), what="the mode to be asked for")
@@ -291,12 +290,11 @@ def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ({"canRewind": True, "filesChanged": ["a.txt"]}, "Restored a.txt."),
+        ({"files": ["a.txt"], "insertions": 0, "deletions": 0, "skipped": 0}, "Restored a.txt."),
         (
-            {"canRewind": True, "filesChanged": ["a.txt"], "skippedLinks": 1},
+            {"files": ["a.txt"], "insertions": 0, "deletions": 0, "skipped": 1},
             "Restored a.txt. 1 file is left as it is: links are not followed.",
         ),
-        ({"canRewind": False, "error": "No checkpoint."}, "The files were not restored: No checkpoint."),
         (None, "The files were not restored: gone"),
     ],
 )
@@ -309,12 +307,13 @@ def test_what_came_of_going_back_is_told(start_nvim, answer, told):
         vim.ui.select = function(items, _, done) done(items[1], 1) end
         local chat = { cwd = vim.fn.getcwd(), store = { put = function(_, _, words) put = words end } }
         function chat.ask(_, _, fields, done)
-          if fields.dry_run then
-            done({ canRewind = true, filesChanged = { "a.txt", "link.txt" }, insertions = 1, deletions = 1 })
+          if fields.is_dry then
+            local files = { "a.txt", "link.txt" }
+            done({ rewound = { files = files, insertions = 1, deletions = 1, skipped = 0 } })
           elseif answer == vim.NIL then
-            done(nil, "gone")
+            done({ error = "gone" }, "gone")
           else
-            done(answer)
+            done({ rewound = answer })
           end
         end
         require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
@@ -331,13 +330,13 @@ def test_a_late_question_about_going_back_takes_nothing_that_is_typed(start_nvim
       later, restored = nil, 0
       local chat = { cwd = vim.fn.getcwd(), store = { put = function() end } }
       function chat.ask(_, _, fields, done)
-        if fields.dry_run then later = done else restored = restored + 1 end
+        if fields.is_dry then later = done else restored = restored + 1 end
       end
       require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
     """)
     nvim.keys("i")
     nvim.wait("vim.api.nvim_get_mode().mode == 'i'")
-    nvim.notify("later({ canRewind = true, filesChanged = { 'a.txt' }, insertions = 1, deletions = 1 })")
+    nvim.notify("later({ rewound = { files = { 'a.txt' }, insertions = 1, deletions = 1, skipped = 0 } })")
     nvim.wait_screen("question about going back")
     nvim.keys("1<CR>2")
     nvim.wait(lambda: nvim.lines() == ["1", "2"], what="what is typed")

@@ -542,24 +542,3 @@ def test_a_chat_that_goes_at_once_takes_both_its_windows_along(start_nvim, leave
     if leave == "hide":
         assert nvim.lua("return require('claude-ide.chat').show()")
         nvim.wait("#vim.api.nvim_list_wins() == 3")
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    ("account", "words"),
-    [
-        ({"apiProvider": "firstParty", "subscriptionType": "max", "email": "me@here"}, "draws on Claude Max (me@here)"),
-        ({"apiProvider": "firstParty", "subscriptionType": "Claude Team"}, "draws on Claude Team"),
-        (
-            {"apiProvider": "firstParty", "tokenSource": "CLAUDE_CODE_OAUTH_TOKEN", "apiKeySource": "none"},
-            "draws on a token",
-        ),
-        ({"apiProvider": "bedrock"}, "draws on Amazon Bedrock"),
-        ({"apiProvider": "mantle"}, "draws on mantle"),
-        ({"subscriptionType": 7}, "draws on the account that `claude` is logged in with"),
-        (None, "draws on the account that `claude` is logged in with"),
-    ],
-)
-def test_an_account_in_words(nvim, account, words):
-    chat = "{ account = account ~= vim.NIL and account or nil }"
-    assert nvim.lua(f"local account = ... return require('claude-ide.chat.account').full({chat})", account) == words

@@ -2,10 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::command::Command;
-use crate::told::Told;
+use crate::event::Event;
 
 /// One agent's way to speak. Called on the chat's thread alone, and may take its time.
 pub trait Backend: Send + 'static {
@@ -38,7 +36,7 @@ pub struct Output {
     /// For the agent, each with its end of line.
     pub(crate) lines: Vec<Vec<u8>>,
     /// For the user.
-    pub(crate) told: Vec<Told>,
+    pub(crate) events: Vec<Event>,
     /// For whoever reads along elsewhere.
     pub(crate) streamed: Vec<Streamed>,
 }
@@ -76,29 +74,34 @@ impl Output {
     }
 
     /// Tells the user.
-    pub fn tell(&mut self, told: Told) {
-        let Some(last) = self.told.last_mut() else { return self.told.push(told) };
-        if let Err(told) = last.join(told) {
-            self.told.push(told);
+    pub fn emit(&mut self, event: Event) {
+        let Some(last) = self.events.last_mut() else { return self.events.push(event) };
+        if let Err(event) = last.join(event) {
+            self.events.push(event);
         }
     }
 
     /// Tells the user something about the conversation in a sentence.
-    pub(crate) fn tell_problem(&mut self, text: impl Into<String>) {
-        self.tell(Told::Status { subject: "problem".to_owned(), about: json!({ "text": text.into() }) });
+    pub(crate) fn notice(&mut self, text: impl Into<String>) {
+        self.emit(Event::Notice { text: text.into() });
+    }
+
+    /// The answer to a command with a number: that it was done, or why not.
+    pub(crate) fn answer(&mut self, number: u64, error: Option<String>) {
+        self.emit(Event::Answer { number, answer: None, error });
     }
 
     /// Tells that an agent takes long for something it does before it can be talked to.
     pub(crate) fn tell_busy(&mut self, name: &str, doing: &str, since: Duration) {
         let seconds = since.as_secs_f32();
-        self.tell_problem(format!(
+        self.notice(format!(
             "{name} has been {doing} for {seconds:.0} s without a word. `:Claude chat restart` starts it anew."
         ));
     }
 
     /// Tells that an agent goes on though it was asked to stop.
     pub(crate) fn tell_unstopped(&mut self, name: &str) {
-        self.tell_problem(format!(
+        self.notice(format!(
             "{name} was asked to stop and goes on. `:Claude chat restart` ends it and starts it anew."
         ));
     }

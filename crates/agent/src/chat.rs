@@ -15,9 +15,9 @@ use claude_ide_system::signal::block_sigpipe;
 
 use crate::backend::{Backend, Output, Streamed};
 use crate::command::{Command, CommandError};
+use crate::event::Event;
 use crate::gate::{Gate, Held};
 use crate::process::{Exit, Pipes, Process, Program};
-use crate::told::Told;
 
 /// How often what an agent says is told while it speaks.
 const BATCH: Duration = Duration::from_millis(40);
@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Who is told. Called on the chat's thread.
 pub trait Sink: Send + Sync + 'static {
     /// Something happened. `held` is to be dropped when that was taken.
-    fn tell(&self, chat: u64, told: Vec<Told>, held: Held);
+    fn tell(&self, chat: u64, events: Vec<Event>, held: Held);
 
     /// The agent says something, as it came, for whoever reads along elsewhere. Kept by nobody.
     fn stream(&self, _streamed: Streamed) {}
@@ -42,7 +42,7 @@ pub trait Sink: Send + Sync + 'static {
 /// A chat, as long as this is there.
 #[derive(Debug)]
 pub struct Chat {
-    wants: Sender<Event>,
+    wants: Sender<Input>,
     running: Arc<Mutex<Option<Arc<Process>>>>,
     gate: Arc<Gate>,
     /// What is said to the agent and it has not read.
@@ -52,7 +52,7 @@ pub struct Chat {
 }
 
 #[derive(Debug)]
-enum Event {
+enum Input {
     Line(Vec<u8>, Held),
     LineTooLong,
     /// There is room for what is said to the agent.
@@ -81,10 +81,10 @@ impl Chat {
             unsent: Arc::clone(&unsent),
             reads_file: Arc::default(),
         };
-        let teller = Teller { number, sink, gate, waiting: Vec::new(), of_lines: None, last: None };
+        let emitter = Emitter { number, sink, gate, waiting: Vec::new(), of_lines: None, last: None };
         thread::Builder::new()
             .name(format!("claude-chat-{number}"))
-            .spawn(move || run(&program, backend, teller, &unsent, &wants, &events, &running))?;
+            .spawn(move || run(&program, backend, emitter, &unsent, &wants, &events, &running))?;
         Ok(chat)
     }
 
@@ -102,7 +102,7 @@ impl Chat {
                 let reply = command.read();
                 let held = unsent.hold(reply.weight());
                 // The chat may be over by then.
-                let _: Result<(), _> = wants.send(Event::Wants(reply, Some(held)));
+                let _: Result<(), _> = wants.send(Input::Wants(reply, Some(held)));
             };
             thread::Builder::new().name("claude-chat-file".to_owned()).spawn(read)?;
             return Ok(());
@@ -110,13 +110,13 @@ impl Chat {
         if command.may_be_refused() && self.unsent.is_full() {
             return Err(CommandError::Full);
         }
-        self.wants.send(Event::Wants(command, None)).map_err(|_| CommandError::Over)
+        self.wants.send(Input::Wants(command, None)).map_err(|_| CommandError::Over)
     }
 
     /// Ends the process. What it says until then is still told.
     pub fn close(&self) {
         // It may be over.
-        let _: Result<(), _> = self.wants.send(Event::Close);
+        let _: Result<(), _> = self.wants.send(Input::Close);
         if let Some(process) = &*self.running.lock().unwrap_or_else(PoisonError::into_inner) {
             process.terminate();
         }
@@ -132,20 +132,20 @@ impl Drop for Chat {
 }
 
 /// Collects what is to be told.
-struct Teller {
+struct Emitter {
     number: u64,
     sink: Arc<dyn Sink>,
     gate: Arc<Gate>,
-    waiting: Vec<Told>,
+    waiting: Vec<Event>,
     /// What the lines weigh that it was told in: about what it holds, whatever it is.
     of_lines: Option<Held>,
     /// When something was last told.
     last: Option<Instant>,
 }
 
-impl Teller {
-    fn add(&mut self, told: Vec<Told>) {
-        for one in told {
+impl Emitter {
+    fn add(&mut self, events: Vec<Event>) {
+        for one in events {
             let rest = match self.waiting.last_mut() {
                 Some(last) => last.join(one).err(),
                 None => Some(one),
@@ -167,7 +167,7 @@ impl Teller {
         if self.waiting.is_empty() {
             return None;
         }
-        let is_urgent = self.waiting.iter().any(Told::is_urgent);
+        let is_urgent = self.waiting.iter().any(Event::is_urgent);
         let since = self.last.map_or(BATCH, |last| last.elapsed());
         Some(if is_urgent { Duration::ZERO } else { BATCH.saturating_sub(since) })
     }
@@ -176,8 +176,8 @@ impl Teller {
         if self.waiting.is_empty() {
             return;
         }
-        let told = std::mem::take(&mut self.waiting);
-        let weight = told.iter().map(Told::weight).sum();
+        let events = std::mem::take(&mut self.waiting);
+        let weight = events.iter().map(Event::weight).sum();
         let held = match self.of_lines.take() {
             Some(held) => {
                 let more = self.gate.hold(usize::saturating_sub(weight, held.bytes()));
@@ -186,26 +186,26 @@ impl Teller {
             None => self.gate.hold(weight),
         };
         self.last = Some(Instant::now());
-        self.sink.tell(self.number, told, held);
+        self.sink.tell(self.number, events, held);
     }
 }
 
 fn run(
     program: &Program,
     mut backend: Box<dyn Backend>,
-    mut teller: Teller,
+    mut emitter: Emitter,
     unsent: &Arc<Gate>,
-    wants: &Sender<Event>,
-    events: &Receiver<Event>,
+    wants: &Sender<Input>,
+    events: &Receiver<Input>,
     running: &Mutex<Option<Arc<Process>>>,
 ) {
-    let mut ended = Told::Ended { code: None, signal: None, words: String::new() };
+    let mut ended = Event::Ended { code: None, signal: None, words: String::new() };
     match Process::start(program) {
         Ok((process, pipes)) => {
             *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&process));
-            teller.add(vec![Told::Started { pid: process.pid() }]);
-            match serve(backend.as_mut(), &mut teller, &process, pipes, unsent, wants, events) {
-                Ok(told) => ended = told,
+            emitter.add(vec![Event::Started { pid: process.pid() }]);
+            match serve(backend.as_mut(), &mut emitter, &process, pipes, unsent, wants, events) {
+                Ok(event) => ended = event,
                 Err(error) => {
                     process.kill();
                     process.wait();
@@ -219,23 +219,23 @@ fn run(
                 io::ErrorKind::NotFound => format!("`{path}` was not found."),
                 _ => format!("`{path}` could not be started: {error}."),
             };
-            ended = Told::Ended { code: None, signal: None, words };
+            ended = Event::Ended { code: None, signal: None, words };
         }
     }
-    teller.add(vec![ended]);
-    teller.flush();
+    emitter.add(vec![ended]);
+    emitter.flush();
 }
 
 /// From the first word to the last.
 fn serve(
     backend: &mut dyn Backend,
-    teller: &mut Teller,
+    emitter: &mut Emitter,
     process: &Arc<Process>,
     pipes: Pipes,
     unsent: &Arc<Gate>,
-    wants: &Sender<Event>,
-    events: &Receiver<Event>,
-) -> io::Result<Told> {
+    wants: &Sender<Input>,
+    events: &Receiver<Input>,
+) -> io::Result<Event> {
     let (lines, to_write) = mpsc::channel();
     let Pipes { stdin, stdout, stderr } = pipes;
     // To the end: something that the agent started may hold its pipes for longer.
@@ -243,7 +243,7 @@ fn serve(
     let (stdin, tell) = (Until::writer(stdin, stopped.clone())?, wants.clone());
     let unread = Arc::clone(unsent);
     thread::Builder::new().spawn(move || write(stdin, &to_write, &unread, &tell))?;
-    let (stdout, gate, tell) = (Until::new(stdout, stopped.clone()), Arc::clone(&teller.gate), wants.clone());
+    let (stdout, gate, tell) = (Until::new(stdout, stopped.clone()), Arc::clone(&emitter.gate), wants.clone());
     thread::Builder::new().spawn(move || read(stdout, &gate, &tell))?;
     let mut stderr = Until::new(stderr, stopped);
     let words = Arc::new(Mutex::new(String::new()));
@@ -251,12 +251,12 @@ fn serve(
     let tell = wants.clone();
     thread::Builder::new().spawn(move || {
         keep_words(&mut stderr, &kept);
-        let _: Result<(), _> = tell.send(Event::OutputEnds);
+        let _: Result<(), _> = tell.send(Input::OutputEnds);
     })?;
     let (tell, waited) = (wants.clone(), Arc::clone(process));
     thread::Builder::new().spawn(move || {
         // Nobody waits once the chat is over.
-        let _: Result<(), _> = tell.send(Event::Exited(waited.wait()));
+        let _: Result<(), _> = tell.send(Input::Exited(waited.wait()));
     })?;
 
     let mut out = Output::default();
@@ -271,19 +271,19 @@ fn serve(
             let _: Result<(), _> = lines.send((line, held));
         }
         for streamed in out.streamed.drain(..) {
-            teller.sink.stream(streamed);
+            emitter.sink.stream(streamed);
         }
-        teller.add(std::mem::take(&mut out.told));
-        let patience = teller.patience();
+        emitter.add(std::mem::take(&mut out.events));
+        let patience = emitter.patience();
         if patience == Some(Duration::ZERO) {
-            teller.flush();
+            emitter.flush();
             continue;
         }
         let is_heard = exit.is_some() || !(backend.is_full() || unsent.is_full());
         if is_heard && let Some((line, held)) = unheard.pop_front() {
             backend.line(&line, &mut out);
-            if !out.told.is_empty() {
-                teller.keep(held);
+            if !out.events.is_empty() {
+                emitter.keep(held);
             }
             continue;
         }
@@ -301,19 +301,19 @@ fn serve(
             None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match event {
-            Ok(Event::Line(line, held)) => unheard.push_back((line, held)),
-            Ok(Event::LineTooLong) => out.tell_problem(format!(
+            Ok(Input::Line(line, held)) => unheard.push_back((line, held)),
+            Ok(Input::LineTooLong) => out.notice(format!(
                 "The agent wrote a line of more than {} MiB, which was passed over. It may wait for an answer to it.",
                 MAX_LINE / (1024 * 1024)
             )),
-            Ok(Event::Sent) => {}
-            Ok(Event::Wants(command, _held)) => backend.command(command, &mut out),
-            Ok(Event::OutputEnds) => outputs = outputs.saturating_sub(1),
-            Ok(Event::Exited(how)) => {
+            Ok(Input::Sent) => {}
+            Ok(Input::Wants(command, _held)) => backend.command(command, &mut out),
+            Ok(Input::OutputEnds) => outputs = outputs.saturating_sub(1),
+            Ok(Input::Exited(how)) => {
                 exit = Some(how);
                 deadline = Some(later(DRAIN));
             }
-            Ok(Event::Close) => {
+            Ok(Input::Close) => {
                 process.terminate();
                 deadline = deadline.or(Some(later(PATIENCE)));
             }
@@ -324,13 +324,13 @@ fn serve(
                 process.kill();
                 deadline = Some(later(PATIENCE));
             }
-            Err(RecvTimeoutError::Timeout) => teller.flush(),
+            Err(RecvTimeoutError::Timeout) => emitter.flush(),
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     let Exit { code, signal } = exit.unwrap_or_default();
     let words = words.lock().unwrap_or_else(PoisonError::into_inner).trim().to_owned();
-    Ok(Told::Ended { code, signal, words })
+    Ok(Event::Ended { code, signal, words })
 }
 
 fn later(time: Duration) -> Instant {
@@ -339,7 +339,7 @@ fn later(time: Duration) -> Instant {
 }
 
 /// Writes lines as they come. Ends, and with it the agent's input, when the chat does.
-fn write(mut stdin: impl Write, lines: &Receiver<(Vec<u8>, Held)>, unsent: &Gate, tell: &Sender<Event>) {
+fn write(mut stdin: impl Write, lines: &Receiver<(Vec<u8>, Held)>, unsent: &Gate, tell: &Sender<Input>) {
     block_sigpipe();
     while let Ok((line, held)) = lines.recv() {
         if let Err(error) = stdin.write_all(&line).and_then(|()| stdin.flush()) {
@@ -349,16 +349,16 @@ fn write(mut stdin: impl Write, lines: &Receiver<(Vec<u8>, Held)>, unsent: &Gate
         let was_full = unsent.is_full();
         drop(held);
         if was_full && !unsent.is_full() {
-            let _: Result<(), _> = tell.send(Event::Sent);
+            let _: Result<(), _> = tell.send(Input::Sent);
         }
     }
     // Nothing waits for it any more.
     unsent.end();
-    let _: Result<(), _> = tell.send(Event::Sent);
+    let _: Result<(), _> = tell.send(Input::Sent);
 }
 
 /// Reads whole lines while there is room for them.
-fn read(stdout: impl Read, gate: &Arc<Gate>, tell: &Sender<Event>) {
+fn read(stdout: impl Read, gate: &Arc<Gate>, tell: &Sender<Input>) {
     let mut reader = BufReader::with_capacity(64 * 1024, stdout);
     loop {
         gate.wait();
@@ -366,7 +366,7 @@ fn read(stdout: impl Read, gate: &Arc<Gate>, tell: &Sender<Event>) {
         let is_over = match read_line(&mut reader, &mut line) {
             Ok(Line::Whole) => false,
             Ok(Line::TooLong) => {
-                let _: Result<(), _> = tell.send(Event::LineTooLong);
+                let _: Result<(), _> = tell.send(Input::LineTooLong);
                 continue;
             }
             Ok(Line::Last) => true,
@@ -376,8 +376,8 @@ fn read(stdout: impl Read, gate: &Arc<Gate>, tell: &Sender<Event>) {
             }
         };
         let held = gate.hold(line.len());
-        if (!line.is_empty() && tell.send(Event::Line(line, held)).is_err()) || is_over {
-            let _: Result<(), _> = tell.send(Event::OutputEnds);
+        if (!line.is_empty() && tell.send(Input::Line(line, held)).is_err()) || is_over {
+            let _: Result<(), _> = tell.send(Input::OutputEnds);
             return;
         }
     }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::file_part::FilePart;
+use crate::settings::SettingValue;
 
 /// What a user wants.
 #[derive(Debug, Deserialize)]
@@ -69,22 +70,85 @@ pub enum Command {
     },
     /// Breaks the turn off.
     Interrupt,
-    /// Asks the agent for something of its own: a model, a mode, files that match.
-    Ask {
+    /// Sets something, as [`crate::Event::Settings`] lists it.
+    Set {
         /// What the answer carries.
         number: u64,
-        /// What is asked for.
-        subject: String,
-        /// With what.
+        /// Which setting.
+        setting: String,
+        /// What it is to be.
+        value: SettingValue,
+    },
+    /// Ends something that runs in the background.
+    StopTask {
+        /// What the answer carries.
+        number: u64,
+        /// Which.
+        id: String,
+    },
+    /// Restores files as they were before a prompt.
+    Rewind {
+        /// What the answer carries.
+        number: u64,
+        /// The prompt's id.
+        prompt: String,
+        /// Only says what that would change.
         #[serde(default)]
-        fields: BTreeMap<String, Value>,
+        is_dry: bool,
+    },
+    /// Looks for files whose names match.
+    FindFiles {
+        /// What the answer carries.
+        number: u64,
+        /// What they are to match.
+        query: String,
+    },
+    /// Lists the agent's sessions.
+    ListSessions {
+        /// What the answer carries.
+        number: u64,
+    },
+    /// Begins a session where none is begun yet.
+    BeginSession {
+        /// One to go on with; none: a new one.
+        #[serde(default)]
+        session: Option<String>,
+        /// Goes on with a copy of it.
+        #[serde(default)]
+        fork: bool,
+    },
+    /// Closes the session, before the process is ended.
+    CloseSession {
+        /// What the answer carries.
+        number: u64,
+    },
+    /// Signs in.
+    SignIn {
+        /// What the answer carries.
+        number: u64,
+        /// How.
+        method: String,
+        /// What the user typed for it.
+        #[serde(default)]
+        key: Option<String>,
     },
 }
 
 impl Command {
     /// Whether it may be refused: answers and ends may not.
     pub(crate) fn may_be_refused(&self) -> bool {
-        matches!(self, Self::Prompt { .. } | Self::Ask { .. })
+        matches!(
+            self,
+            Self::Prompt { .. }
+                | Self::Set { .. }
+                | Self::StopTask { .. }
+                | Self::Rewind { .. }
+                | Self::FindFiles { .. }
+                | Self::ListSessions { .. }
+                | Self::BeginSession { .. }
+                | Self::CloseSession { .. }
+                | Self::SignIn { .. }
+        )
     }
 
     /// About how many bytes it holds: of an answer with a part of a file.

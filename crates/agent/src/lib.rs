@@ -2,7 +2,7 @@
 //!
 //! A [`Chat`] is one conversation with one process, which it starts, feeds and ends. How that process speaks is its
 //! [`Backend`]: the Claude Code CLI, headless ([`stream_json`]), or
-//! an agent that speaks the Agent Client Protocol ([`acp`]). What it says reaches a [`Sink`] as [`Told`], in words that
+//! an agent that speaks the Agent Client Protocol ([`acp`]). What it says reaches a [`Sink`] as [`Event`], in words that
 //! are not those of any wire; what a user wants goes the other way as a [`Command`].
 //!
 //! ```text
@@ -25,17 +25,21 @@ pub mod acp;
 mod backend;
 mod chat;
 mod command;
+mod event;
 mod file_part;
 mod gate;
 mod lenient;
 mod process;
+mod settings;
 pub mod stream_json;
-mod told;
 
 pub use backend::{Backend, Output, Streamed};
 pub use chat::{Chat, Sink};
 pub use command::{Command, CommandError, ReplyCode, ReplyError};
+pub use event::{
+    Abilities, Answer, Event, ListedSession, Rewound, SignInMethod, SlashCommand, Speaker, TextKind, TurnEnd,
+};
 pub use file_part::FilePart;
 pub use gate::{Gate, Held};
 pub use process::Program;
-pub use told::{Speaker, TextKind, Told};
+pub use settings::{Choice, Setting, SettingKind, SettingValue};

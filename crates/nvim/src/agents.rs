@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use claude_ide_agent::acp::Acp;
 use claude_ide_agent::stream_json::StreamJson;
-use claude_ide_agent::{Backend, Chat, Command, CommandError, Held, Program, Sink, Streamed, Told};
+use claude_ide_agent::{Backend, Chat, Command, CommandError, Event, Held, Program, Sink, Streamed};
 use once_cell::sync::Lazy;
 use serde::Deserialize;
 
@@ -77,21 +77,21 @@ pub(crate) fn command(number: u64, command: Command) -> Result<(), Error> {
     })
 }
 
-/// Ends a chat. Its last words are still told. Whether there was one.
+/// Ends a chat. Its last events are still delivered. Whether there was one.
 pub(crate) fn close(number: u64) -> bool {
     chats().remove(&number).is_some()
 }
 
-/// Ends all chats, and nothing more is told: Neovim leaves.
+/// Ends all chats, and nothing more is reported: Neovim leaves.
 pub(crate) fn stop() {
     chats().clear();
     QUEUE.disarm(Ringer::Agents);
 }
 
 impl Sink for Queue {
-    fn tell(&self, chat: u64, told: Vec<Told>, held: Held) {
+    fn tell(&self, chat: u64, events: Vec<Event>, held: Held) {
         // Made ready here, on the chat's thread: Neovim only takes it.
-        self.put(ChatNews::new(chat, told, held));
+        self.put(ChatNews::new(chat, events, held));
     }
 
     fn stream(&self, streamed: Streamed) {

@@ -1,4 +1,4 @@
--- One chat with an agent: what it told so far, what it does, what waits to be said to it. No windows.
+-- One chat with an agent: what it reported so far, what it does, what waits to be said to it. No windows.
 -- Invariants: a prompt of the user's is shown, waits, or is given back; it is never lost. A question of the agent's is answered
 -- once (asks.lua).
 
@@ -23,16 +23,19 @@
 ---@field queue claude-ide.chat.Prompt[] said while it worked, in order
 ---@field unanswered claude-ide.chat.Prompt[] it has begun with them, and said nothing since
 ---@field taken_back table<string, claude-ide.chat.Prompt> by id: it may have begun with them before it knew
----@field commands table[] name, description, argumentHint
----@field models table[]
----@field account? claude-ide.chat.Account nil: it has not said
+---@field commands { name: string, description: string }[]
+---@field settings claude-ide.chat.Setting[] what can be set
+---@field can { list?: boolean, fork?: boolean, close?: boolean, embeds?: boolean } with sessions and prompts
+---@field account? { brief?: string, full: string } what it draws on; nil: it has not said
+---@field greeted? boolean it has said once who it is
+---@field has_failed? boolean it is ended for what it said
 ---@field mode? string permission mode
 ---@field model? string
 ---@field effort? string
 ---@field cost? number dollars
 ---@field window_size? integer tokens of the model's context
 ---@field retry? claude-ide.chat.Retry
----@field limit? table how near the account is to its limit: the agent's own words
+---@field limit? { words: string, resets?: integer } how near the account is to its limit
 ---@field knows_files? boolean it has looked through the project: it has told of files
 ---@field tasks table<string, claude-ide.chat.Task> what runs in the background, by its id
 ---@field doing? string what it says it does: "compacting"
@@ -49,7 +52,7 @@
 ---@field begin_with claude-ide.chat.ProgramOpts
 ---@field package unsent? (table|string)[] what is said to it before it is started
 ---@field package inbox claude-ide.chat.Inbox
----@field answers table<integer, fun(result: any, err?: string)> by number
+---@field answers table<integer, fun(answer: claude-ide.chat.Event?, err?: string)> by number
 ---@field package last_ask integer
 ---@field current_model? string of the reply that comes
 ---@field package on_change fun()
@@ -106,7 +109,8 @@ function Chat.new(begin)
     unanswered = {},
     taken_back = {},
     commands = {},
-    models = {},
+    settings = {},
+    can = {},
     refused = {},
     granted = {},
     tasks = {},
@@ -124,11 +128,11 @@ function Chat.new(begin)
       alone = begin.alone,
     },
   }, Chat)
-  self.inbox = require("claude-ide.chat.inbox").new(function(told, waiting)
+  self.inbox = require("claude-ide.chat.inbox").new(function(event, waiting)
     if waiting > MANY then
       self.store:hold()
     end
-    require("claude-ide.chat.hear").take_in(self, told)
+    require("claude-ide.chat.events").take_in(self, event)
   end, function()
     self.on_change()
   end, self.acp and require("claude-ide.chat.growing_text").LARGE)
@@ -171,14 +175,15 @@ function Chat:start(opts)
   local number, err = require("claude-ide.chat.transport").open(
     program,
     backend or "stream_json",
-    function(told)
-      self.inbox:put(told)
+    function(events)
+      self.inbox:put(events)
     end
   )
   if not number then
     return nil, err
   end
   self.number, self.state, self.words = number, "starting", nil
+  self.settings, self.mode, self.model, self.effort = {}, nil, nil, nil -- of a process
   return true
 end
 
@@ -203,7 +208,6 @@ function Chat:is_busy()
   return self.state == "working"
 end
 
----@package
 ---@param command table|string
 ---@return boolean sent
 ---@return string? err
@@ -319,19 +323,13 @@ function Chat:interrupt()
 end
 
 ---Asks the agent for something of its own.
----@param subject string
+---@param command string one with a number, see `crates/agent/src/command.rs`
 ---@param fields table
----@param done fun(result: any, err?: string) once; not where the chat ends before
-function Chat:ask(subject, fields, done)
+---@param done fun(answer?: claude-ide.chat.Event, err?: string) once; not where the chat ends before
+function Chat:ask(command, fields, done)
   self.last_ask = self.last_ask + 1
   self.answers[self.last_ask] = done
-  local sent, err = self:send({
-    ask = {
-      number = self.last_ask,
-      subject = subject,
-      fields = next(fields) and fields or vim.empty_dict(),
-    },
-  })
+  local sent, err = self:send({ [command] = vim.tbl_extend("error", fields, { number = self.last_ask }) })
   if not sent then
     self.answers[self.last_ask] = nil
     done(nil, err)

@@ -23,11 +23,11 @@ end
 local function commands(chat, word)
   local items = {}
   for _, command in ipairs(chat.commands) do
-    local name = type(command.name) == "string" and command.name:lower() or ""
+    local name = command.name:lower()
     -- Those with a name like `__this` are the CLI's own (2.1.329); its terminal does not offer them either.
     local is_inner = vim.startswith(name, "__") and not vim.startswith(word, "__")
-    if name ~= "" and vim.startswith(name, word:lower()) and not is_inner then
-      local about = type(command.description) == "string" and command.description or ""
+    if vim.startswith(name, word:lower()) and not is_inner then
+      local about = command.description
       items[#items + 1] = {
         word = command.name,
         menu = require("claude-ide.width").cut((about:gsub("%s+", " ")), 50),
@@ -87,10 +87,10 @@ local function files(chat, buf, from, word, written)
     )
   end
   local function look(answer)
-    chat:ask("file_suggestions", { query = word }, function(result)
+    chat:ask("find_files", { query = word }, function(found)
       local items = {}
-      for _, one in ipairs(type(result) == "table" and result.suggestions or {}) do
-        items[#items + 1] = { word = written(type(one) == "table" and one.path or tostring(one)) }
+      for _, path in ipairs(found and found.files or {}) do
+        items[#items + 1] = { word = written(path) }
       end
       local line = vim.api.nvim_get_current_buf() == buf
         and vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)

@@ -1,43 +1,20 @@
 -- What the line above a chat says of it, beside what every transcript says.
 local M = {}
 
----@type table<string, string>
-local ERRORS = {
-  overloaded = "overloaded",
-  overloaded_error = "overloaded",
-  rate_limit = "rate limited",
-  server_error = "server error",
-}
-
 ---@param retry claude-ide.chat.Retry
 ---@return string
 function M.retry(retry)
-  local what = ERRORS[retry.error or ""] or retry.error or "no answer"
-  local status = retry.status and (" (%d)"):format(retry.status) or ""
-  local left = math.max(math.ceil((retry.at - vim.uv.now()) / 1000), 0)
-  local count = retry.most > 0 and ("%d/%d"):format(retry.attempt, retry.most) or tostring(retry.attempt)
-  return ("%s%s · retry %s in %d s"):format(what, status, count, left)
+  return ("%s in %d s"):format(retry.words, math.max(math.ceil((retry.at - vim.uv.now()) / 1000), 0))
 end
 
----@type table<string, string>
-local LIMITS = {
-  five_hour = "5 hours' limit",
-  seven_day = "week's limit",
-  seven_day_opus = "week's limit of Opus",
-  seven_day_sonnet = "week's limit of Sonnet",
-  overage = "extra usage",
-}
-
----@param limit table
----@return string
-function M.limit(limit)
-  local which = LIMITS[limit.rateLimitType] or "limit"
-  local used = tonumber(limit.utilization)
-  local words = limit.status == "rejected" and which .. " reached"
-    or used and ("%d%% of the %s"):format(math.floor(used * 100 + 0.5), which)
-    or "near the " .. which
-  local at = tonumber(limit.resetsAt)
-  return at and ("%s until %s"):format(words, os.date("%H:%M", at)) or words
+---@param limit { words: string, resets?: integer }
+---@return string? nil: it is over
+local function limit_in_words(limit)
+  if not limit.resets then
+    return limit.words
+  elseif limit.resets >= os.time() then
+    return ("%s until %s"):format(limit.words, os.date("%H:%M", limit.resets))
+  end
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -52,16 +29,16 @@ function M.of(chat)
   elseif chat.state == "starting" then
     add("starting", "ClaudeTranscriptWorking")
   end
-  local account = #chat.store.messages == 0 and require("claude-ide.chat.account").brief(chat)
-  if account then
+  local account = chat.account and chat.account.brief
+  if account and #chat.store.messages == 0 then
     add("draws on " .. account)
   end
   if chat.doing then
     add(chat.doing, "ClaudeTranscriptWorking")
   end
-  local limit_ends = chat.limit and tonumber(chat.limit.resetsAt)
-  if chat.limit and not (limit_ends and limit_ends < os.time()) then
-    add(M.limit(chat.limit), "ClaudeTranscriptFailed")
+  local limit = chat.limit and limit_in_words(chat.limit)
+  if limit then
+    add(limit, "ClaudeTranscriptFailed")
   end
   local running = vim.tbl_count(chat.tasks)
   if running > 0 then

@@ -1,28 +1,28 @@
--- What was told and is to be taken in, in order and a little at a time: nothing that an agent says holds the main loop up.
+-- Events that are to be taken in, in order and a little at a time: nothing that an agent says holds the main loop up.
 
 ---@class claude-ide.chat.Inbox
----@field private told (claude-ide.chat.Told|false)[]
----@field private next_told integer
+---@field private events (claude-ide.chat.Event|false)[]
+---@field private next_event integer
 ---@field private next_byte integer of a text that is taken in by pieces
----@field private take_in fun(told: claude-ide.chat.Told, waiting: integer)
+---@field private take_in fun(event: claude-ide.chat.Event, waiting: integer)
 ---@field private on_empty fun() all of it was taken in
 ---@field private large integer bytes of a text that is taken in in two pieces
 local Inbox = {}
 Inbox.__index = Inbox
 
----How long what is told may hold the main loop, and bytes of a text that are taken in at once.
+---How long events may hold the main loop, and bytes of a text that are taken in at once.
 local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
 ---How soon it goes on: the screen and the keys get their turn between.
 local PAUSE_MS = 5
 
----@param take_in fun(told: claude-ide.chat.Told, waiting: integer) waiting: how much more there is to be taken in
+---@param take_in fun(event: claude-ide.chat.Event, waiting: integer) waiting: how much more there is to be taken in
 ---@param on_empty fun()
----@param large? integer bytes of a text that whoever takes it in wants in two pieces: the library tells at most 64 KiB
+---@param large? integer bytes of a text that whoever takes it in wants in two pieces: the library has at most 64 KiB
 ---@return claude-ide.chat.Inbox
 function Inbox.new(take_in, on_empty, large)
   return setmetatable({
-    told = {},
-    next_told = 1,
+    events = {},
+    next_event = 1,
     next_byte = 1,
     take_in = take_in,
     on_empty = on_empty,
@@ -30,14 +30,14 @@ function Inbox.new(take_in, on_empty, large)
   }, Inbox)
 end
 
----The next of what was told: a long text in pieces, which end where a character ends.
+---The next event: a long text in pieces, which end where a character ends.
 ---@private
----@return claude-ide.chat.Told
+---@return claude-ide.chat.Event
 function Inbox:next_piece()
-  local one = self.told[self.next_told] --[[@as claude-ide.chat.Told]]
+  local one = self.events[self.next_event] --[[@as claude-ide.chat.Event]]
   local text, from = one.text or "", self.next_byte
   ---@param last? integer
-  ---@return claude-ide.chat.Told
+  ---@return claude-ide.chat.Event
   local function piece(last)
     ---@diagnostic disable-next-line: return-type-mismatch -- it is what it was but for its text
     return vim.tbl_extend("force", one, { text = text:sub(from, last) })
@@ -45,8 +45,8 @@ function Inbox:next_piece()
   local size = #text >= self.large and math.ceil(#text / 2) or PIECE
   local last = from + size - 1
   if one.type ~= "text" or last >= #text then
-    self.told[self.next_told] = false
-    self.next_told, self.next_byte = self.next_told + 1, 1
+    self.events[self.next_event] = false
+    self.next_event, self.next_byte = self.next_event + 1, 1
     return from == 1 and one or piece()
   end
   while last > from and text:byte(last + 1) >= 0x80 and text:byte(last + 1) < 0xc0 do
@@ -59,12 +59,12 @@ end
 ---@private
 function Inbox:go_on()
   local stop = vim.uv.hrtime() + BUDGET_NS
-  local told = self.told
+  local events = self.events
   repeat
-    self.take_in(self:next_piece(), #told - self.next_told + 1)
-  until self.next_told > #told or vim.uv.hrtime() > stop
-  if self.next_told > #told then
-    self.told, self.next_told = {}, 1
+    self.take_in(self:next_piece(), #events - self.next_event + 1)
+  until self.next_event > #events or vim.uv.hrtime() > stop
+  if self.next_event > #events then
+    self.events, self.next_event = {}, 1
     self.on_empty()
   else
     self:go_on_later()
@@ -78,11 +78,11 @@ function Inbox:go_on_later()
   end, PAUSE_MS)
 end
 
----@param told claude-ide.chat.Told[]
-function Inbox:put(told)
-  local is_going_on = #self.told > 0
-  vim.list_extend(self.told, told)
-  if is_going_on or #told == 0 then
+---@param events claude-ide.chat.Event[]
+function Inbox:put(events)
+  local is_going_on = #self.events > 0
+  vim.list_extend(self.events, events)
+  if is_going_on or #events == 0 then
     return
   end
   self:go_on()

@@ -32,7 +32,7 @@ function M.help(chat)
   end
   vim.list_extend(entries, {
     { "/ @ #", "complete commands, files, what the editor has" },
-    { "account", require("claude-ide.chat.account").full(chat) },
+    { "account", chat.account and chat.account.full or "is not known yet" },
   })
   key_list.open(entries, { of = "a prompt", group = "ClaudeTranscriptKey", help = keys.help })
 end

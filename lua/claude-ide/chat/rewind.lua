@@ -2,6 +2,12 @@
 -- Invariant: nothing is written before the user has seen which files, and said yes.
 local M = {}
 
+---@class claude-ide.chat.Rewound
+---@field files? string[] nil: the agent does not say
+---@field insertions integer
+---@field deletions integer
+---@field skipped integer links, which are not followed
+
 ---The prompts of a chat that the agent can go back to, the latest first.
 ---@param chat claude-ide.chat.Chat
 ---@return claude-ide.chat.Message[]
@@ -24,16 +30,13 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param message claude-ide.chat.Message
 ---@param is_dry boolean
----@param done fun(result: table)
+---@param done fun(rewound: claude-ide.chat.Rewound)
 local function ask(chat, message, is_dry, done)
-  local fields = { user_message_id = message.uuid, dry_run = is_dry or nil }
-  chat:ask("rewind_files", fields, function(result, err)
-    if err or type(result) ~= "table" then
+  chat:ask("rewind", { prompt = message.uuid, is_dry = is_dry }, function(answer, err)
+    if not answer or not answer.rewound then
       return failed(err or "no answer")
-    elseif result.canRewind == false then
-      return failed(tostring(result.error or "Claude has nothing kept of then."))
     end
-    done(result)
+    done(answer.rewound)
   end)
 end
 
@@ -44,28 +47,27 @@ local function absolute(path, cwd)
   return require("claude-ide.path").normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
 end
 
----@param result table
+---@param rewound claude-ide.chat.Rewound
 ---@param chat claude-ide.chat.Chat
 ---@return string[]? paths absolute; nil: it does not say
-local function changed(result, chat)
-  return type(result.filesChanged) == "table"
-      and vim.tbl_map(function(path)
-        return absolute(tostring(path), chat.cwd)
-      end, result.filesChanged)
-    or nil
+local function changed(rewound, chat)
+  return rewound.files
+    and vim.tbl_map(function(path)
+      return absolute(path, chat.cwd)
+    end, rewound.files)
 end
 
 ---@param chat claude-ide.chat.Chat
 ---@param message claude-ide.chat.Message
 ---@param paths string[]
 local function restore(chat, message, paths)
-  ask(chat, message, false, function(result)
-    paths = changed(result, chat) or paths
+  ask(chat, message, false, function(rewound)
+    paths = changed(rewound, chat) or paths
     for _, path in ipairs(paths) do
       require("claude-ide.journal").landed(path)
     end
     vim.cmd("silent! checktime")
-    local skipped = tonumber(result.skippedLinks) or 0
+    local skipped = rewound.skipped
     local words = ("Restored %s."):format(#paths == 1 and vim.fs.basename(paths[1]) or #paths .. " files")
     if skipped > 0 then
       words = ("%s %s left as %s: links are not followed."):format(
@@ -84,16 +86,16 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param message claude-ide.chat.Message
 ---@param paths string[]
----@param result table
-local function confirm(chat, message, paths, result)
+---@param rewound claude-ide.chat.Rewound
+local function confirm(chat, message, paths, rewound)
   local names = table.concat(vim.tbl_map(vim.fs.basename, paths), ", ")
   local yes, no = ("Restore %s"):format(names), "Leave the files as they are"
   require("claude-ide.ui.choose").select({ yes, no }, {
     prompt = ("Back to before that prompt: %d file%s, +%d −%d"):format(
       #paths,
       #paths == 1 and "" or "s",
-      tonumber(result.insertions) or 0,
-      tonumber(result.deletions) or 0
+      rewound.insertions,
+      rewound.deletions
     ),
   }, function(choice)
     if choice == yes then
@@ -108,14 +110,14 @@ end
 function M.to(chat, message)
   local guard = require("claude-ide.ui.guard")
   local request = guard.ask()
-  ask(chat, message, true, function(result)
-    local paths = changed(result, chat) or {}
+  ask(chat, message, true, function(rewound)
+    local paths = changed(rewound, chat) or {}
     if #paths == 0 then
       return require("claude-ide.ui.notice").info("No file has changed since that prompt.")
     end
     -- The answer may take its time: what is typed by then is meant for something else.
     guard.when_asked("rewind", "A question about going back", function()
-      confirm(chat, message, paths, result)
+      confirm(chat, message, paths, rewound)
     end, request)
   end)
 end

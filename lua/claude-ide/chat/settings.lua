@@ -1,120 +1,126 @@
--- How a chat is set: the model and the permission mode. What the agent answers counts, not what was asked for.
+-- How a chat is set: its mode, its model, its effort, and options of its agent's own. What the agent reports counts, not what it was
+-- asked for.
 local M = {}
 
-local MODES = { "default", "acceptEdits", "plan" }
+---@class claude-ide.chat.Setting
+---@field id string
+---@field kind "mode"|"model"|"effort"|"other"
+---@field name string
+---@field value? string|boolean nil: it is not known
+---@field choices { value: string|boolean, name: string, description?: string }[]
+---@field is_listed boolean with the model; the others have keys of their own
 
----@param err? string
----@param what string
-local function refused(err, what)
-  require("claude-ide.ui.notice").error(("%s was not changed: %s"):format(what, err or "no answer"))
+---@param chat claude-ide.chat.Chat
+---@param kind string
+---@return claude-ide.chat.Setting?
+function M.of_kind(chat, kind)
+  return vim.iter(chat.settings):find(function(setting)
+    return setting.kind == kind
+  end)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param mode string
-function M.set_mode(chat, mode)
-  chat:ask("set_permission_mode", { mode = mode }, function(result, err)
-    if err or type(result) ~= "table" then
-      return refused(err, "The mode")
+---@param kind string
+---@param what string for the user, where there is none
+---@return claude-ide.chat.Setting?
+local function settable(chat, kind, what)
+  local setting = M.of_kind(chat, kind)
+  if setting and #setting.choices > 0 then
+    return setting
+  end
+  require("claude-ide.ui.notice").info(("%s has told of no %s."):format(chat.name, what))
+end
+
+---@param chat claude-ide.chat.Chat
+---@param id string
+---@return claude-ide.chat.Setting?
+local function of_id(chat, id)
+  return vim.iter(chat.settings):find(function(setting)
+    return setting.id == id
+  end)
+end
+
+---@param setting claude-ide.chat.Setting
+---@return string?
+local function name_of_value(setting)
+  local choice = vim.iter(setting.choices):find(function(one)
+    return one.value == setting.value
+  end)
+  return choice and choice.name or setting.value ~= nil and tostring(setting.value) or nil
+end
+
+---@param chat claude-ide.chat.Chat
+---@param setting claude-ide.chat.Setting
+---@param value string|boolean
+local function set(chat, setting, value)
+  chat:ask("set", { setting = setting.id, value = value }, function(_, err)
+    if err then
+      return require("claude-ide.ui.notice").error(("%s was not changed: %s."):format(setting.name, err))
     end
-    chat.mode = result.mode or chat.mode
-    require("claude-ide.ui.notice").info(("Permission mode: %s."):format(chat.mode))
+    local now = of_id(chat, setting.id) or setting
+    local words = now.kind == "mode" and now.value or name_of_value(now) or "as the model has it"
+    require("claude-ide.ui.notice").info(("%s: %s."):format(now.name, words))
     chat:redraw()
   end)
 end
 
 ---@param chat claude-ide.chat.Chat
 function M.next_mode(chat)
-  if chat.acp then
-    return require("claude-ide.chat.acp.options").next_mode(chat)
+  local setting = settable(chat, "mode", "modes")
+  if setting then
+    local at = 0
+    for index, choice in ipairs(setting.choices) do
+      at = choice.value == setting.value and index or at
+    end
+    set(chat, setting, setting.choices[at % #setting.choices + 1].value)
   end
-  local at = 1
-  for index, mode in ipairs(MODES) do
-    at = mode == chat.mode and index or at
-  end
-  M.set_mode(chat, MODES[at % #MODES + 1] --[[@as string]])
 end
 
 ---@param chat claude-ide.chat.Chat
----@return boolean
-local function knows_models(chat)
-  if #chat.models == 0 then
-    require("claude-ide.ui.notice").info("Claude has not told yet which models there are.")
-  end
-  return #chat.models > 0
-end
-
----@param chat claude-ide.chat.Chat
-function M.choose_model(chat)
-  if chat.acp then
-    return require("claude-ide.chat.acp.options").choose(chat)
-  end
-  if not knows_models(chat) then
-    return
-  end
-  require("claude-ide.ui.choose").select(chat.models, {
-    prompt = "Model",
-    format_item = function(model)
-      local name = model.displayName or model.value
-      return model.description and ("%s · %s"):format(name, model.description) or name
+---@param setting claude-ide.chat.Setting
+local function choose_value(chat, setting)
+  require("claude-ide.ui.choose").select(setting.choices, {
+    prompt = setting.name,
+    format_item = function(choice)
+      local mark = choice.value == setting.value and "* " or "  "
+      return mark .. choice.name .. (choice.description and " · " .. choice.description or "")
     end,
-  }, function(model)
-    if model then
-      chat:ask("set_model", { model = model.value }, function(result, err)
-        if err then
-          return refused(err, "The model")
-        end
-        chat.model = type(result) == "table" and result.model or model.resolvedModel or model.value
-        require("claude-ide.ui.notice").info(("Model: %s."):format(model.displayName or model.value))
-        chat:redraw()
-      end)
+  }, function(choice)
+    if choice then
+      set(chat, setting, choice.value)
     end
   end)
 end
 
----The effort levels of the model in use, as the agent told them.
+---Lets the user choose a model, and what an agent has beside it.
 ---@param chat claude-ide.chat.Chat
----@return string[]
-local function efforts(chat)
-  local levels = {}
-  for _, model in ipairs(chat.models) do
-    local is_it = model.value == chat.model or model.resolvedModel == chat.model
-    if type(model.supportedEffortLevels) == "table" and (is_it or #levels == 0) then
-      levels = model.supportedEffortLevels
-      if is_it then
-        break
-      end
-    end
+function M.choose_model(chat)
+  local listed = vim.tbl_filter(function(setting)
+    return setting.is_listed and #setting.choices > 0
+  end, chat.settings)
+  if #listed == 0 then
+    return require("claude-ide.ui.notice").info(("%s has told of no models."):format(chat.name))
+  elseif #listed == 1 then
+    return choose_value(chat, listed[1])
   end
-  return levels
+  require("claude-ide.ui.choose").select(listed, {
+    prompt = "Set",
+    format_item = function(setting)
+      return ("%s: %s"):format(setting.name, setting.value == nil and "unknown" or tostring(setting.value))
+    end,
+  }, function(setting)
+    if setting then
+      choose_value(chat, setting)
+    end
+  end)
 end
 
 ---@param chat claude-ide.chat.Chat
 function M.choose_effort(chat)
-  if chat.acp then
-    return require("claude-ide.chat.acp.options").choose_effort(chat)
-  elseif not knows_models(chat) then
-    return
+  local setting = settable(chat, "effort", "levels of effort")
+  if setting then
+    choose_value(chat, setting)
   end
-  local levels = efforts(chat)
-  if #levels == 0 then
-    return require("claude-ide.ui.notice").info("This model has no levels of effort.")
-  end
-  require("claude-ide.ui.choose").select(levels, { prompt = "Effort" }, function(level)
-    if not level then
-      return
-    end
-    chat:ask("apply_flag_settings", { settings = { effortLevel = level } }, function(_, err)
-      if err then
-        return refused(err, "The effort")
-      end
-      chat:ask("get_settings", {}, function(result)
-        local applied = type(result) == "table" and type(result.applied) == "table" and result.applied or {}
-        chat.effort = type(applied.effort) == "string" and applied.effort or nil
-        require("claude-ide.ui.notice").info(("Effort: %s."):format(chat.effort or "as the model has it"))
-        chat:redraw()
-      end)
-    end)
-  end)
 end
 
 return M

@@ -271,18 +271,18 @@ function Store:say_text(block, fields)
 end
 
 ---A reply, in full.
----@param told claude-ide.chat.Told
-function Store:said(told)
+---@param event claude-ide.chat.Event
+function Store:said(event)
   local changed, from = {}, nil ---@type integer[], integer?
-  local fields = { kind = told.kind, model = told.model, usage = told.usage }
-  for _, block in ipairs(told.blocks or {}) do
+  local fields = { kind = event.kind, model = event.model, usage = event.usage }
+  for _, block in ipairs(event.blocks or {}) do
     local row
     if block.type == "text" or block.type == "thinking" then
       row = self:say_text(block, fields)
     elseif block.type == "tool_use" and self.calls[block.id] then
       local message = self.calls[block.id]
       message.block.input, message.block.name, message.partial = block.input, block.name, nil
-      message.usage = told.usage
+      message.usage = event.usage
       changed[#changed + 1] = message.id - 1
     else
       if block.type == "tool_use" then
@@ -296,8 +296,8 @@ function Store:said(told)
     end
     from = row and math.min(from or row, row) or from
   end
-  if told.usage then
-    self.last_reply = { id = 0, kind = "reply", usage = told.usage, model = told.model } --[[@as any]]
+  if event.usage then
+    self.last_reply = { id = 0, kind = "reply", usage = event.usage, model = event.model } --[[@as any]]
   end
   if from or #changed > 0 then
     self:tell(from or #self.messages, changed)

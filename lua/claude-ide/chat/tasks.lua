@@ -14,7 +14,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param task claude-ide.chat.Task
 function M.stop(chat, task)
-  chat:ask("stop_task", { task_id = task.id }, function(_, err)
+  chat:ask("stop_task", { id = task.id }, function(_, err)
     if err then
       return require("claude-ide.ui.notice").error(("It was not stopped: %s"):format(err))
     end

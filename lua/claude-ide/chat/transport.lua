@@ -1,20 +1,25 @@
--- Chats in the library: begin one, tell it what the user wants, hear what it tells. One listener a chat, on the main loop.
+-- Chats in the library: begin one, give it commands, take its events. One listener a chat, on the main loop.
 local M = {}
 
 local GROUP = "claude-ide.chat"
 
----One thing that a chat tells; which fields are there depends on the type. See `crates/agent/src/told.rs`.
----@class claude-ide.chat.Told
----@field type "started"|"ready"|"session"|"begins"|"text"|"calling"|"void"|"said"|"results"|"before_edit"|"asks"|"withdrawn"|"prompt"|"turn"|"answer"|"status"|"ended"
+---One thing that a chat reports; which fields are there depends on the type: see `crates/agent/src/event.rs`.
+---@class claude-ide.chat.Event
+---@field type string
 ---@field by? { call?: string } who speaks: the agent, or the subagent of a call
 ---@field pid? integer started
----@field about? table ready, session, turn, status: the agent's own words
----@field subject? string status
+---@field can? { list: boolean, fork: boolean, close: boolean, embeds: boolean } greeted
+---@field is_kept? boolean session
+---@field settings? claude-ide.chat.Setting[] settings
+---@field commands? { name: string, description: string }[] commands
+---@field brief? string account
+---@field full? string account
+---@field title? string title
 ---@field model? string begins, said
 ---@field block? integer text: which of the blocks of all replies
 ---@field kind? "text"|"thinking"|"reply"|"prompt"|"output"|"meta" text, said
----@field text? string text
----@field id? string calling: the call; prompt: the prompt
+---@field text? string text, greeted, notice, failed
+---@field id? string calling: the call; prompt: the prompt; session; task_started, task_ended
 ---@field name? string calling: the tool
 ---@field uuid? string said
 ---@field blocks? claude-ide.sessions.Block[] said
@@ -26,12 +31,26 @@ local GROUP = "claude-ide.chat"
 ---@field ask? table asks: the agent's own words
 ---@field state? "queued"|"started"|"completed"|"cancelled" prompt
 ---@field at? integer prompt: when the agent said so, in milliseconds since the epoch
+---@field outcome? "done"|"aborted"|"failed" turn
+---@field cost? number usage: dollars
+---@field window? integer usage
+---@field used? claude-ide.sessions.Usage usage
+---@field resets? integer limit
+---@field delay? integer retry: milliseconds
+---@field doing? string doing
+---@field call? string task_started, task_ended
+---@field is_done? boolean task_ended
+---@field session? string reset
+---@field reason? string sign_in
+---@field methods? claude-ide.chat.SignInMethod[] sign_in
 ---@field number? integer answer
----@field result? any answer
+---@field files? string[] answer to `find_files`
+---@field rewound? claude-ide.chat.Rewound answer to `rewind`
+---@field sessions? { id: string, title?: string, updated?: string }[] answer to `list_sessions`
 ---@field error? string answer
 ---@field code? integer ended
 ---@field signal? integer ended
----@field words? string ended
+---@field words? string ended, turn, limit, retry, task_started
 
 ---What is run.
 ---@class claude-ide.chat.Program
@@ -39,7 +58,7 @@ local GROUP = "claude-ide.chat"
 ---@field cwd string
 ---@field env table<string, string>
 
----@type table<integer, fun(told: claude-ide.chat.Told[])>
+---@type table<integer, fun(events: claude-ide.chat.Event[])>
 local listeners = {}
 
 local function stop_at_exit()
@@ -53,18 +72,18 @@ local function stop_at_exit()
   })
 end
 
----@param event { id: integer, told: claude-ide.chat.Told[] }
-local function receive(event)
-  local listener = listeners[event.id]
+---@param news { id: integer, events: claude-ide.chat.Event[] }
+local function receive(news)
+  local listener = listeners[news.id]
   if listener then
-    listener(event.told)
+    listener(news.events)
   end
 end
 
----Begins a chat. Nothing waits: that its program cannot be run is told by `ended`.
+---Begins a chat. Nothing waits: `ended` says that its program cannot be run.
 ---@param program claude-ide.chat.Program
 ---@param backend "stream_json"|table `{ acp = … }`, see `crates/agent/src/acp/mod.rs`
----@param listener fun(told: claude-ide.chat.Told[])
+---@param listener fun(events: claude-ide.chat.Event[])
 ---@return integer? number that names it
 ---@return string? err
 function M.open(program, backend, listener)
@@ -103,13 +122,13 @@ function M.send(number, command)
   return require("claude-ide.native").agent_command(number, json)
 end
 
----Ends a chat. Its last words are still told.
+---Ends a chat. Its last events still come.
 ---@param number integer
 function M.close(number)
   require("claude-ide.native").agent_close(number)
 end
 
----Nothing more is told of a chat.
+---No more events of a chat come.
 ---@param number integer
 function M.forget(number)
   listeners[number] = nil

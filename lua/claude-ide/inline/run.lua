@@ -23,15 +23,13 @@ M.READ_ONLY = {
 ---@field cwd string
 ---@field done fun(text?: string, err?: string)
 
----@param about table
----@param words string
+---@param event claude-ide.chat.Event
+---@param said string
 ---@return string? err nil: it went well
-local function problem_of(about, words)
-  if not about.is_error then
-    return nil
+local function problem_of(event, said)
+  if event.outcome ~= "done" then
+    return event.words or said ~= "" and said or "Claude gave no answer"
   end
-  local result = type(about.result) == "string" and about.result or words
-  return result ~= "" and result or "Claude gave no answer"
 end
 
 ---@param opts claude-ide.inline.RunOpts
@@ -55,10 +53,10 @@ function M.start(opts)
       opts.done(text, err)
     end
   end
-  ---@type table<string, fun(told: claude-ide.chat.Told)>
-  local hear = {
-    said = function(told)
-      for _, block in ipairs(told.kind == "reply" and told.blocks or {}) do
+  ---@type table<string, fun(event: claude-ide.chat.Event)>
+  local on = {
+    said = function(event)
+      for _, block in ipairs(event.kind == "reply" and event.blocks or {}) do
         if block.type == "text" then
           said[#said + 1] = block.text
         elseif block.type ~= "thinking" then
@@ -66,25 +64,25 @@ function M.start(opts)
         end
       end
     end,
-    asks = function(told)
+    asks = function(event)
       transport.send(run.number, {
-        deny = { request = told.request, message = "Nobody can be asked here.", interrupt = false },
+        deny = { request = event.request, message = "Nobody can be asked here.", interrupt = false },
       })
     end,
-    turn = function(told)
+    turn = function(event)
       local text = table.concat(said, "\n")
-      local err = problem_of(told.about or {}, text)
+      local err = problem_of(event, text)
       finish(not err and text or nil, err)
     end,
-    ended = function(told)
-      local words = vim.trim(told.words or "")
+    ended = function(event)
+      local words = vim.trim(event.words or "")
       finish(nil, words ~= "" and words or "Claude ended without an answer")
     end,
   }
-  local number, err = transport.open(program, "stream_json", function(told)
-    for _, one in ipairs(told) do
-      if hear[one.type] and not run.is_over and not (one.by and one.by.call) then
-        hear[one.type](one)
+  local number, err = transport.open(program, "stream_json", function(events)
+    for _, one in ipairs(events) do
+      if on[one.type] and not run.is_over and not (one.by and one.by.call) then
+        on[one.type](one)
       end
     end
   end)

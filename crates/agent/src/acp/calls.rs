@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::updates::{in_text, raw};
 use crate::backend::Output;
-use crate::told::{Speaker, Told};
+use crate::event::{Event, Speaker};
 
 /// Bytes of a result that are told.
 const MAX_RESULT: usize = 1024 * 1024;
@@ -114,7 +114,7 @@ impl Calls {
         let id = call.tool_call_id.0.to_string();
         self.ended.push(&id, is_error);
         let results = vec![(id, result(call, is_error))];
-        out.tell(Told::Results { by: Speaker::default(), results, places: places(call) });
+        out.emit(Event::Results { by: Speaker::default(), results, places: places(call) });
     }
 
     /// `number`: of one that was open.
@@ -158,7 +158,7 @@ impl Calls {
     /// Nothing more is done of a plan.
     pub(super) fn end_plan(id: String, out: &mut Output) {
         let done = ToolResult { is_error: false, content: Vec::new(), outcome: None };
-        out.tell(Told::Results { by: Speaker::default(), results: vec![(id, done)], places: Vec::new() });
+        out.emit(Event::Results { by: Speaker::default(), results: vec![(id, done)], places: Vec::new() });
     }
 }
 
@@ -183,7 +183,7 @@ fn said(id: String, name: String, input: &Value, places: Vec<String>, out: &mut 
         background: false,
         result: None,
     };
-    out.tell(Told::Said {
+    out.emit(Event::Said {
         by: Speaker::default(),
         uuid: String::new(),
         kind: "reply",

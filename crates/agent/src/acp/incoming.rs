@@ -7,12 +7,16 @@ use claude_ide_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Incoming, Reque
 use claude_ide_protocol::without_lone_surrogates;
 use claude_ide_rpc::encode;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::{Acp, Waits, questions};
 use crate::backend::Output;
 use crate::lenient;
+
+/// What Gemini calls itself. It reads a file before it writes it, and takes each error for a reason not to, also that there is no
+/// such file yet (0.61.0; google-gemini/gemini-cli#17588): no new file would ever be made.
+const READS_BEFORE_IT_CREATES: &str = "gemini-cli";
 
 impl Acp {
     pub(super) fn incoming(&mut self, line: &[u8], out: &mut Output) {
@@ -76,7 +80,7 @@ impl Acp {
         {
             return out.write_line(encode(&id, outcome));
         }
-        let answered = self.questions.ask(&id, method, params, order, out);
+        let answered = self.questions.ask(&id, method, params, order, self.program == READS_BEFORE_IT_CREATES, out);
         let gone = || ErrorObject { code: ErrorCode::InternalError, message: "the editor could not answer".into() };
         let work = async move { answered.await.unwrap_or_else(|_| Err(gone())) };
         self.peer.in_flight.begin(id, None, bytes, Box::new(move || Box::pin(work)), Waits);
@@ -98,10 +102,6 @@ impl Acp {
             "$/cancel_request" => {
                 let id = params.get("requestId").unwrap_or(&Value::Null);
                 self.questions.withdraw(id, out);
-            }
-            "elicitation/complete" => {
-                let about = json!({ "id": params.get("elicitationId") });
-                out.tell(crate::told::Told::Status { subject: "elicitation_complete".to_owned(), about });
             }
             _ => tracing::debug!(method, "a notification of an agent is not known here"),
         }

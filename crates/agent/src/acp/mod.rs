@@ -11,6 +11,7 @@ mod calls;
 mod incoming;
 mod ours;
 mod questions;
+mod settings;
 mod updates;
 
 use std::collections::VecDeque;
@@ -26,8 +27,8 @@ use serde_json::{Value, json};
 
 use crate::backend::{Backend, Output};
 use crate::command::Command;
-use crate::told::Told;
-use ours::Ours;
+use crate::event::{Event, SignInMethod};
+use ours::{Asked, Ours};
 use questions::Questions;
 use updates::Updates;
 
@@ -50,6 +51,8 @@ const MOST_OURS: usize = 256;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
+    /// Its name among the options.
+    pub key: String,
     /// What the user calls it.
     pub name: String,
     /// The folder of the session.
@@ -60,7 +63,7 @@ pub struct Options {
     /// Whether what was said in it is on the screen already.
     #[serde(default)]
     pub shown: bool,
-    /// The agent's sessions are listed instead of one begun: [`Command::Ask`] `session` begins it.
+    /// The agent's sessions are listed instead of one begun: [`Command::BeginSession`] begins it.
     #[serde(default)]
     pub list: bool,
     /// Servers of tools that speak MCP by HTTP.
@@ -121,7 +124,7 @@ pub struct Acp {
     /// What it calls itself.
     program: String,
     capabilities: AgentCapabilities,
-    auth_methods: Value,
+    sign_in_methods: Vec<SignInMethod>,
     waiting: VecDeque<Prompt>,
     /// A prompt is with the agent.
     is_prompted: bool,
@@ -146,16 +149,16 @@ impl Acp {
     pub fn new(options: Options) -> Self {
         let limits = Limits { requests: MOST_REQUESTS, bytes: MOST_BYTES, cost: usize::MAX, batch_bytes: MOST_BYTES };
         Self {
+            updates: Updates::new(&options.key),
             options,
             peer: Peer { asked: claude_ide_rpc::Asked::new(MOST_OURS), in_flight: InFlight::new(limits) },
             questions: Questions::default(),
-            updates: Updates::default(),
             stage: Stage::Starting,
             session: None,
             loaded: None,
             program: String::new(),
             capabilities: AgentCapabilities::default(),
-            auth_methods: Value::Null,
+            sign_in_methods: Vec::new(),
             waiting: VecDeque::new(),
             is_prompted: false,
             is_cancelled: false,
@@ -205,7 +208,7 @@ impl Acp {
         self.stop_by = None;
         self.silent_at = later(self.silence());
         self.updates.begin_turn();
-        out.tell(Told::Prompt { id: prompt.id.clone(), state: "started".to_owned(), at: Millis::now() });
+        out.emit(Event::Prompt { id: prompt.id.clone(), state: "started".to_owned(), at: Millis::now() });
         let request = agent_client_protocol_schema::v1::PromptRequest::new(session, blocks);
         self.ask("session/prompt", &request, Ours::Prompt(prompt.id), None, out);
     }
@@ -226,12 +229,13 @@ impl Acp {
         let late: Vec<Ours> = self.peer.asked.overdue(now).into_iter().cloned().collect();
         for ours in late {
             match ours {
-                Ours::Asked { number, .. } => {
+                Ours::Command(asked) => {
+                    let number = asked.number();
+                    let ours = Ours::Command(asked);
                     for id in self.peer.asked.withdraw(|other| *other == ours) {
                         Self::notify("$/cancel_request", &json!({ "requestId": id }), out);
                     }
-                    let error = Some(format!("{name} does not answer"));
-                    out.tell(Told::Answer { number, result: None, error });
+                    out.answer(number, Some(format!("{name} does not answer")));
                 }
                 ours => out.tell_busy(&name, ours.doing(), self.patience()),
             }
@@ -243,14 +247,14 @@ impl Acp {
             out.tell_unstopped(&name);
         }
         if let Some(Loaded { session, result, .. }) = self.loaded.take_if(|loaded| loaded.told_at <= Some(now)) {
-            self.began(session, &result, false, out);
+            self.began(session, &result, out);
         }
         if self.silent_at.take_if(|at| *at <= now).is_some() && self.is_prompted && self.questions.is_empty() {
             let seconds = self.silence().as_secs();
             let text = format!(
                 "{name} has said nothing for {seconds} s. It may be at work; `:Claude chat restart` ends it and starts it anew."
             );
-            out.tell_problem(text);
+            out.notice(text);
         }
     }
 
@@ -265,7 +269,7 @@ impl Acp {
         if self.rubbish == 1 {
             let name = &self.options.name;
             let text = format!("{name} wrote a line that is not its protocol, and it was passed over: {words}");
-            out.tell_problem(text);
+            out.notice(text);
         }
     }
 }
@@ -301,7 +305,17 @@ impl Backend for Acp {
                 self.silent_at = if self.is_prompted { later(self.silence()) } else { None };
                 self.settle(out);
             }
-            Command::Ask { number, subject, fields } => self.ask_for_lua(number, &subject, fields, out),
+            Command::Set { number, setting, value } => self.set(number, setting, value, out),
+            Command::ListSessions { number } => self.list_sessions(number, Vec::new(), None, out),
+            Command::BeginSession { session, fork } => self.begin_chosen_session(session, fork, out),
+            Command::CloseSession { number } => {
+                let params = json!({ "sessionId": self.session });
+                self.command_asks(Asked::Done(number), "session/close", &params, out);
+            }
+            Command::SignIn { number, method, key } => self.sign_in(number, &method, key, out),
+            Command::StopTask { number, .. } | Command::Rewind { number, .. } | Command::FindFiles { number, .. } => {
+                out.answer(number, Some(format!("{} cannot do this", self.options.name)));
+            }
             // Words of the CLI's own protocol, and what is a `Reply` by the time that it comes here.
             Command::Allow { .. } | Command::Deny { .. } | Command::GoOn { .. } | Command::ReplyWithFile { .. } => {}
         }

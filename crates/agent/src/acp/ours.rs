@@ -6,13 +6,18 @@ use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1 as schema;
 use serde::Serialize;
 use serde::de::{Deserialize as _, DeserializeOwned};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::updates::Replay;
 use super::{Acp, Loaded, QUIET, Stage, TELLS_LATE, later};
 use crate::backend::Output;
-use crate::told::Told;
+use crate::event::{Abilities, Answer, Event, ListedSession, SignInMethod, TurnEnd};
+use crate::settings::{SettingValue, text};
 
+/// Pages of sessions that are asked for.
+const MOST_PAGES: usize = 10;
+/// Gemini and Codex take a key in the request to sign in: the protocol has no field for it.
+const API_KEY: &str = "api-key";
 /// The agent wants the user to sign in first.
 const AUTH_REQUIRED: i64 = -32000;
 const CANCELLED: i64 = -32800;
@@ -29,10 +34,36 @@ pub(super) enum Ours {
     /// Goes on with a copy of a session.
     Fork,
     Prompt(String),
-    Asked {
+    /// For a command with a number.
+    Command(Asked),
+}
+
+/// What a command asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// That something is done.
+    Done(u64),
+    Set {
         number: u64,
-        subject: String,
+        setting: String,
+        value: SettingValue,
     },
+    /// Sessions, page by page.
+    Sessions {
+        number: u64,
+        before: Vec<ListedSession>,
+        pages: usize,
+    },
+    SignIn(u64),
+}
+
+impl Asked {
+    pub(super) fn number(&self) -> u64 {
+        match self {
+            Self::Done(number) | Self::SignIn(number) => *number,
+            Self::Set { number, .. } | Self::Sessions { number, .. } => *number,
+        }
+    }
 }
 
 impl Ours {
@@ -44,7 +75,7 @@ impl Ours {
             Self::Load { .. } => "loading the session",
             Self::Fork => "copying the session",
             Self::Prompt(_) => "working",
-            Self::Asked { .. } => "asked for something",
+            Self::Command(_) => "asked for something",
         }
     }
 }
@@ -147,7 +178,7 @@ impl Acp {
                     "{} cannot go on with a session: this is a new one, and it knows nothing of what was said before.",
                     self.options.name
                 );
-                out.tell_problem(text);
+                out.notice(text);
             }
             let request = schema::NewSessionRequest::new(folder).mcp_servers(servers);
             return self.ask("session/new", &request, Ours::New, deadline, out);
@@ -182,10 +213,10 @@ impl Acp {
     pub(super) fn answered(&mut self, ours: Ours, outcome: Result<Value, Value>, out: &mut Output) {
         match (ours, outcome) {
             (Ours::Initialize, Ok(result)) => self.greeted(&result, out),
-            (about @ (Ours::New | Ours::Fork), Ok(result)) => {
+            (Ours::New | Ours::Fork, Ok(result)) => {
                 let session = result.get("sessionId").and_then(Value::as_str).map(str::to_owned);
                 match session {
-                    Some(session) => self.began(session, &result, about == Ours::New, out),
+                    Some(session) => self.began(session, &result, out),
                     None => self.fail(out, "began a session without a name".to_owned()),
                 }
             }
@@ -193,19 +224,12 @@ impl Acp {
                 if self.program == TELLS_LATE && self.updates.replay != Replay::None {
                     self.loaded = Some(Loaded { session, result, told_at: later(QUIET) });
                 } else {
-                    self.began(session, &result, false, out);
+                    self.began(session, &result, out);
                 }
             }
             (Ours::Prompt(_), outcome) => self.turn_over(outcome, out),
-            (Ours::Asked { number, subject }, Ok(result)) => {
-                out.tell(Told::Answer { number, result: Some(result), error: None });
-                if subject == "authenticate" && self.stage == Stage::Starting {
-                    self.begin_session(self.options.resume.clone(), out);
-                }
-            }
-            (Ours::Asked { number, .. }, Err(error)) => {
-                out.tell(Told::Answer { number, result: None, error: Some(message(&error)) });
-            }
+            (Ours::Command(asked), Ok(result)) => self.command_answered(asked, &result, out),
+            (Ours::Command(asked), Err(error)) => out.answer(asked.number(), Some(message(&error))),
             (Ours::Initialize, Err(error)) => self.fail(out, format!("did not begin: {}", message(&error))),
             (Ours::New | Ours::Load { .. }, Err(error)) if code(&error) == Some(AUTH_REQUIRED) => {
                 self.tell_to_sign_in(&error, out);
@@ -219,7 +243,7 @@ impl Acp {
                     "{name} cannot go on with that session: {}. This is a new one, and it knows nothing of what was said before.",
                     message(&error)
                 );
-                out.tell_problem(text);
+                out.notice(text);
                 self.session = None;
                 self.options.resume = None;
                 self.begin_session(None, out);
@@ -237,49 +261,48 @@ impl Acp {
             .get("agentCapabilities")
             .and_then(|caps| serde_json::from_value(caps.clone()).ok())
             .unwrap_or_default();
-        self.auth_methods = result.get("authMethods").cloned().unwrap_or_default();
-        let program = result.get("agentInfo").and_then(|about| about.get("name")).and_then(Value::as_str);
-        program.unwrap_or_default().clone_into(&mut self.program);
-        let about = json!({
-            "agent": result.get("agentInfo"),
-            "capabilities": result.get("agentCapabilities"),
-            "auth_methods": self.auth_methods,
-        });
-        out.tell(Told::Status { subject: "greeted".to_owned(), about });
+        self.sign_in_methods = sign_in_methods(result.get("authMethods"));
+        let about = result.get("agentInfo").unwrap_or(&Value::Null);
+        text(about.get("name")).unwrap_or_default().clone_into(&mut self.program);
+        let version = text(about.get("version")).map(|version| format!(" {version}")).unwrap_or_default();
+        let name = &self.options.name;
+        let text = format!(
+            "{name}{version}, by the Agent Client Protocol. It draws on the account that it is signed in with."
+        );
+        let sessions = &self.capabilities.session_capabilities;
+        let can = Abilities {
+            list: sessions.list.is_some(),
+            fork: result.pointer("/agentCapabilities/sessionCapabilities/fork").is_some_and(|can| !can.is_null()),
+            close: sessions.close.is_some(),
+            embeds: self.capabilities.prompt_capabilities.embedded_context,
+        };
+        out.emit(Event::Greeted { text, can });
         if self.options.list {
-            out.tell(Told::Status { subject: "choose_session".to_owned(), about: json!({}) });
+            out.emit(Event::ChooseSession);
         } else {
             self.begin_session(self.options.resume.clone(), out);
         }
     }
 
-    pub(super) fn began(&mut self, session: String, result: &Value, is_new: bool, out: &mut Output) {
+    pub(super) fn began(&mut self, session: String, result: &Value, out: &mut Output) {
         self.updates.end_replay(out);
         self.session = Some(session.clone());
         self.options.resume = Some(session.clone());
         self.options.shown = true;
         self.stage = Stage::Ready;
-        let about = json!({
-            "session_id": session,
-            "is_new": is_new,
-            "modes": result.get("modes"),
-            "models": result.get("models"),
-            "config_options": result.get("configOptions"),
-        });
-        out.tell(Told::Session { about });
-        out.tell(Told::Ready { about: json!({ "commands": self.updates.commands }) });
+        out.emit(Event::Session { id: session, is_kept: true });
+        self.updates.began(result, out);
+        out.emit(Event::Ready);
         self.prompt_next(out);
     }
 
     fn tell_to_sign_in(&self, error: &Value, out: &mut Output) {
-        let about = json!({ "methods": self.auth_methods, "text": message(error) });
-        out.tell(Told::Status { subject: "auth".to_owned(), about });
+        out.emit(Event::SignIn { reason: message(error), methods: self.sign_in_methods.clone() });
     }
 
     fn fail(&mut self, out: &mut Output, what: String) {
         self.stage = Stage::Failed;
-        let about = json!({ "text": format!("{} {what}.", self.options.name) });
-        out.tell(Told::Status { subject: "failed".to_owned(), about });
+        out.emit(Event::Failed { text: format!("{} {what}.", self.options.name) });
     }
 
     fn turn_over(&mut self, outcome: Result<Value, Value>, out: &mut Output) {
@@ -309,61 +332,128 @@ impl Acp {
             (_, Err(error)) if reason == "error" => Some(format!("{name} failed: {}", message(error))),
             _ => None,
         };
-        let about = json!({
-            "terminal_reason": if reason == "cancelled" { "aborted" } else { reason.as_str() },
-            "is_error": words.is_some(),
-            "result": words,
-        });
-        out.tell(Told::Turn { about });
+        let outcome = match (reason.as_str(), &words) {
+            (_, Some(_)) => TurnEnd::Failed,
+            ("cancelled", None) => TurnEnd::Aborted,
+            _ => TurnEnd::Done,
+        };
+        out.emit(Event::Turn { outcome, words });
         self.prompt_next(out);
     }
 
-    /// Lua asks for something of the agent.
-    pub(super) fn ask_for_lua(
-        &mut self,
-        number: u64,
-        subject: &str,
-        fields: impl IntoIterator<Item = (String, Value)>,
-        out: &mut Output,
-    ) {
-        let mut params: Map<String, Value> = fields.into_iter().collect();
-        if subject == "session" {
-            // Which of the sessions that were listed; none: a new one.
-            let session = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
-            match session {
-                Some(session) if params.get("fork") == Some(&Value::Bool(true)) => self.fork_session(&session, out),
-                session => {
-                    self.options.resume.clone_from(&session);
-                    self.begin_session(session, out);
-                }
-            }
-            return out.tell(Told::Answer { number, result: Some(json!({})), error: None });
-        }
-        let method = match subject {
-            "authenticate" => "authenticate",
-            "logout" => "logout",
-            "list" => "session/list",
-            "close" => "session/close",
-            "set_mode" => "session/set_mode",
-            "set_model" => "session/set_model",
-            "set_config_option" => "session/set_config_option",
-            _ => {
-                let error = Some(format!("{} is not asked for {subject}", self.options.name));
-                return out.tell(Told::Answer { number, result: None, error });
-            }
-        };
-        if !matches!(subject, "authenticate" | "logout" | "list") {
-            let Some(session) = self.session.clone() else {
-                let error = Some("there is no session yet".to_owned());
-                return out.tell(Told::Answer { number, result: None, error });
-            };
-            params.insert("sessionId".to_owned(), Value::String(session));
+    /// Asks the agent for what a command wants.
+    pub(super) fn command_asks(&mut self, asked: Asked, method: &str, params: &Value, out: &mut Output) {
+        if params.get("sessionId").is_some_and(Value::is_null) {
+            return out.answer(asked.number(), Some("there is no session yet".to_owned()));
         }
         // Signing in waits for a user.
-        let deadline = if subject == "authenticate" { None } else { later(self.patience()) };
-        let about = Ours::Asked { number, subject: subject.to_owned() };
-        self.ask(method, &params, about, deadline, out);
+        let deadline = if matches!(asked, Asked::SignIn(_)) { None } else { later(self.patience()) };
+        self.ask(method, params, Ours::Command(asked), deadline, out);
     }
+
+    pub(super) fn set(&mut self, number: u64, setting: String, value: SettingValue, out: &mut Output) {
+        let Some((method, mut params)) = self.updates.settings.request(&setting, &value) else {
+            return out.answer(number, Some(format!("{} has no such setting", self.options.name)));
+        };
+        if let Some(params) = params.as_object_mut() {
+            params.insert("sessionId".to_owned(), json!(self.session));
+        }
+        self.command_asks(Asked::Set { number, setting, value }, method, &params, out);
+    }
+
+    pub(super) fn list_sessions(
+        &mut self,
+        number: u64,
+        before: Vec<ListedSession>,
+        cursor: Option<&str>,
+        out: &mut Output,
+    ) {
+        self.list_page(Asked::Sessions { number, before, pages: 1 }, cursor, out);
+    }
+
+    fn list_page(&mut self, asked: Asked, cursor: Option<&str>, out: &mut Output) {
+        let mut params = json!({ "cwd": self.options.cwd });
+        if let (Some(cursor), Some(params)) = (cursor, params.as_object_mut()) {
+            params.insert("cursor".to_owned(), json!(cursor));
+        }
+        self.command_asks(asked, "session/list", &params, out);
+    }
+
+    /// The session that the user has chosen of those that were listed.
+    pub(super) fn begin_chosen_session(&mut self, session: Option<String>, fork: bool, out: &mut Output) {
+        match session {
+            Some(session) if fork => self.fork_session(&session, out),
+            session => {
+                self.options.resume.clone_from(&session);
+                self.begin_session(session, out);
+            }
+        }
+    }
+
+    pub(super) fn sign_in(&mut self, number: u64, method: &str, key: Option<String>, out: &mut Output) {
+        let mut params = json!({ "methodId": method });
+        if let (Some(key), Some(params)) = (key, params.as_object_mut()) {
+            params.insert("_meta".to_owned(), json!({ API_KEY: key }));
+        }
+        self.command_asks(Asked::SignIn(number), "authenticate", &params, out);
+    }
+
+    /// The answer to what a command wants.
+    fn command_answered(&mut self, asked: Asked, result: &Value, out: &mut Output) {
+        match asked {
+            Asked::Done(number) => out.answer(number, None),
+            Asked::SignIn(number) => {
+                out.answer(number, None);
+                if self.stage == Stage::Starting {
+                    self.begin_session(self.options.resume.clone(), out);
+                }
+            }
+            Asked::Set { number, setting, value } => {
+                self.updates.settings.was_set(&setting, &value, result);
+                self.updates.emit_settings(out);
+                out.answer(number, None);
+            }
+            Asked::Sessions { number, mut before, pages } => {
+                let listed = result.get("sessions").and_then(Value::as_array);
+                before.extend(listed.into_iter().flatten().filter_map(listed_session));
+                match result.get("nextCursor").and_then(Value::as_str) {
+                    Some(cursor) if pages < MOST_PAGES => {
+                        self.list_page(
+                            Asked::Sessions { number, before, pages: pages.saturating_add(1) },
+                            Some(cursor),
+                            out,
+                        );
+                    }
+                    _ => out.emit(Event::Answer { number, answer: Some(Answer::Sessions(before)), error: None }),
+                }
+            }
+        }
+    }
+}
+
+fn listed_session(one: &Value) -> Option<ListedSession> {
+    let id = text(one.get("sessionId"))?;
+    Some(ListedSession { id, title: text(one.get("title")), updated: text(one.get("updatedAt")) })
+}
+
+/// Ways to sign in. Those that cannot be named are left out.
+fn sign_in_methods(list: Option<&Value>) -> Vec<SignInMethod> {
+    let texts = |value: &Value| value.as_str().map(str::to_owned);
+    let method = |one: &Value| {
+        let id = one.get("id")?.as_str()?.to_owned();
+        let is_program = one.get("type").and_then(Value::as_str) == Some("terminal");
+        let args = one.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(texts).collect();
+        let env = one.get("env").and_then(Value::as_object).into_iter().flatten();
+        Some(SignInMethod {
+            name: text(one.get("name")).unwrap_or_else(|| id.clone()),
+            id,
+            description: text(one.get("description")),
+            args: is_program.then_some(args),
+            env: env.filter_map(|(name, value)| Some((name.clone(), texts(value)?))).collect(),
+            takes_key: one.get("_meta").and_then(|meta| meta.get(API_KEY)).is_some_and(Value::is_object),
+        })
+    };
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(method).collect()
 }
 
 fn code(error: &Value) -> Option<i64> {

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::backend::Output;
 use crate::command::ReplyError;
-use crate::told::Told;
+use crate::event::Event;
 
 /// The methods that are served, all by Lua.
 const METHODS: [&str; 9] = [
@@ -68,6 +68,7 @@ impl Questions {
         method: &'static str,
         params: Value,
         property_order: Option<Vec<String>>,
+        missing_is_empty: bool,
         out: &mut Output,
     ) -> oneshot::Receiver<Outcome> {
         self.last = self.last.saturating_add(1);
@@ -78,8 +79,9 @@ impl Questions {
             request.clone(),
             Question { id: serde_json::from_str(id.as_json()).unwrap_or_default(), method, call, answer },
         );
-        let ask = json!({ "subtype": "acp", "method": method, "params": params, "property_order": property_order });
-        out.tell(Told::Asks { request, ask });
+        let ask = json!({ "subtype": "acp", "method": method, "params": params, "property_order": property_order,
+            "missing_is_empty": missing_is_empty });
+        out.emit(Event::Asks { request, ask });
         answered
     }
 
@@ -97,7 +99,7 @@ impl Questions {
     /// The agent takes a request back: it is answered as cancelled.
     pub(super) fn withdraw(&mut self, id: &Value, out: &mut Output) {
         for (request, question) in self.open.extract_if(|_, question| question.id == *id) {
-            out.tell(Told::Withdrawn { request });
+            out.emit(Event::Withdrawn { request });
             let _: Result<(), _> = question.answer.send(Err(taken_back()));
         }
     }
@@ -106,7 +108,7 @@ impl Questions {
     pub(super) fn cancel_all(&mut self, out: &mut Output) -> Vec<String> {
         let mut calls = Vec::new();
         for (request, question) in self.open.extract_if(|_, question| cancelled(question.method).is_some()) {
-            out.tell(Told::Withdrawn { request });
+            out.emit(Event::Withdrawn { request });
             calls.extend(question.call);
             let outcome = cancelled(question.method).unwrap_or_else(|| Err(taken_back()));
             let _: Result<(), _> = question.answer.send(outcome);

@@ -3,12 +3,13 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::event::{Abilities, Answer, TurnEnd};
 
 mod calls;
 
 fn options() -> Options {
     serde_json::from_value(json!({
-        "name": "Robot", "cwd": "/p", "patience_ms": 20000, "version": "1",
+        "key": "robot", "name": "Robot", "cwd": "/p", "patience_ms": 20000, "version": "1",
         "mcp_servers": [{"type": "http", "name": "nvim", "url": "http://127.0.0.1:1/nvim",
             "headers": [{"name": "Authorization", "value": "Bearer t"}]}],
     }))
@@ -19,19 +20,19 @@ fn written(out: &mut Output) -> Vec<Value> {
     out.lines.drain(..).map(|line| serde_json::from_slice(&line).unwrap()).collect()
 }
 
-fn hear(acp: &mut Acp, message: &Value) -> (Vec<Value>, Vec<Told>) {
+fn hear(acp: &mut Acp, message: &Value) -> (Vec<Value>, Vec<Event>) {
     let mut out = Output::default();
     acp.line(message.to_string().as_bytes(), &mut out);
-    (written(&mut out), out.told)
+    (written(&mut out), out.events)
 }
 
-fn want(acp: &mut Acp, command: &Value) -> (Vec<Value>, Vec<Told>) {
+fn want(acp: &mut Acp, command: &Value) -> (Vec<Value>, Vec<Event>) {
     let mut out = Output::default();
     acp.command(serde_json::from_value(command.clone()).unwrap(), &mut out);
-    (written(&mut out), out.told)
+    (written(&mut out), out.events)
 }
 
-fn begun(options: Options, capabilities: &Value) -> (Acp, Vec<Value>, Vec<Told>) {
+fn begun(options: Options, capabilities: &Value) -> (Acp, Vec<Value>, Vec<Event>) {
     let mut acp = Acp::new(options);
     let mut out = Output::default();
     acp.begin(&mut out);
@@ -46,7 +47,7 @@ fn ready() -> Acp {
     let (mut acp, lines, _) = begun(options(), &json!({}));
     assert_eq!(lines[0]["method"], "session/new");
     let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}));
-    assert!(matches!(&told[..], [Told::Session { .. }, Told::Ready { .. }]));
+    assert!(matches!(&told[..], [Event::Session { .. }, Event::Settings { .. }, Event::Commands { .. }, Event::Ready]));
     acp
 }
 
@@ -58,7 +59,7 @@ fn update(update: Value) -> Value {
     json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":update}})
 }
 
-fn asks(acp: &mut Acp, id: u64, method: &str, mut params: Value) -> (Vec<Value>, Vec<Told>) {
+fn asks(acp: &mut Acp, id: u64, method: &str, mut params: Value) -> (Vec<Value>, Vec<Event>) {
     params["sessionId"] = json!("s");
     hear(acp, &json!({"jsonrpc":"2.0","id":id,"method":method,"params":params}))
 }
@@ -68,7 +69,7 @@ fn permission(acp: &mut Acp, id: u64) -> String {
         "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
     let (lines, told) = asks(acp, id, "session/request_permission", params);
     assert!(lines.is_empty());
-    let Some(Told::Asks { request, .. }) = told.into_iter().last() else { panic!("nothing is asked") };
+    let Some(Event::Asks { request, .. }) = told.into_iter().last() else { panic!("nothing is asked") };
     request
 }
 
@@ -110,13 +111,13 @@ fn a_session_is_resumed_or_loaded_as_the_agent_can() {
         told.extend(hear(&mut acp, &said("user_message_chunk", " now")).1);
         told.extend(hear(&mut acp, &said("agent_message_chunk", "this")).1);
         told.extend(hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{}})).1);
-        let has_prompt = told.iter().any(|one| matches!(one, Told::Said { kind: "prompt", .. }));
-        let has_text = told.iter().any(|one| matches!(one, Told::Text { .. }));
+        let has_prompt = told.iter().any(|one| matches!(one, Event::Said { kind: "prompt", .. }));
+        let has_text = told.iter().any(|one| matches!(one, Event::Text { .. }));
         assert_eq!((has_prompt, has_text), (!shown, !shown), "{told:?}");
     }
     let (_, lines, told) = begun(resume(true), &json!({}));
     assert_eq!(lines[0]["method"], "session/new");
-    assert!(told.iter().any(|one| matches!(one, Told::Status { subject, .. } if subject == "problem")));
+    assert!(told.iter().any(|one| matches!(one, Event::Notice { .. })));
 }
 
 #[test]
@@ -134,12 +135,16 @@ fn what_gemini_tells_late_of_a_session_that_is_loaded_is_no_answer() {
     assert!(hear(&mut acp, &update(late)).1.is_empty());
     let mut out = Output::default();
     acp.overdue(Instant::now(), &mut out);
-    assert!(out.told.is_empty(), "it may go on");
+    assert!(out.events.is_empty(), "it may go on");
     acp.overdue(acp.deadline().unwrap(), &mut out);
-    assert!(matches!(&out.told[..], [Told::Session { .. }, Told::Ready { .. }, Told::Prompt { .. }]), "{:?}", out.told);
+    assert!(
+        matches!(&out.events[..], [Event::Session { .. }, .., Event::Ready, Event::Prompt { .. }]),
+        "{:?}",
+        out.events
+    );
     assert_eq!(written(&mut out)[0]["method"], "session/prompt");
     let answer = json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"new"}});
-    assert!(matches!(&hear(&mut acp, &update(answer)).1[..], [Told::Text { .. }, ..]));
+    assert!(matches!(&hear(&mut acp, &update(answer)).1[..], [Event::Text { .. }, ..]));
 }
 
 #[test]
@@ -149,7 +154,7 @@ fn a_session_that_is_gone_is_told_of_and_a_new_one_begun() {
     let gone = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"no such session"}});
     let (lines, told) = hear(&mut acp, &gone);
     assert_eq!(lines[0]["method"], "session/new");
-    assert!(matches!(&told[..], [Told::Status { subject, .. }] if subject == "problem"));
+    assert!(matches!(&told[..], [Event::Notice { .. }]));
 }
 
 #[test]
@@ -160,7 +165,7 @@ fn another_version_is_told_and_no_session_begun() {
         let answer = json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":version}});
         let (lines, told) = hear(&mut acp, &answer);
         assert!(lines.is_empty());
-        assert!(matches!(&told[..], [Told::Status { subject, .. }] if subject == "failed"), "{told:?}");
+        assert!(matches!(&told[..], [Event::Failed { .. }]), "{told:?}");
     }
 }
 
@@ -173,7 +178,7 @@ fn one_prompt_at_a_time_is_with_the_agent() {
     let over = json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}});
     let (lines, told) = hear(&mut acp, &over);
     assert_eq!(lines.len(), 1);
-    assert!(matches!(&told[..], [Told::Turn { .. }, Told::Prompt { id, .. }] if id == "c"), "{told:?}");
+    assert!(matches!(&told[..], [Event::Turn { .. }, Event::Prompt { id, .. }] if id == "c"), "{told:?}");
     assert_eq!(hear(&mut acp, &over).1.len(), 0, "an answer counts once");
 }
 
@@ -212,9 +217,9 @@ fn a_cancelled_turn_answers_what_the_user_was_asked() {
     assert_eq!(answer(71).unwrap()["error"]["code"], -32800);
     assert_eq!(answer(72).unwrap()["result"]["action"], "cancel");
     assert!(answer(73).is_none(), "a command that runs is the agent's to end");
-    assert_eq!(told.iter().filter(|one| matches!(one, Told::Withdrawn { .. })).count(), 3);
+    assert_eq!(told.iter().filter(|one| matches!(one, Event::Withdrawn { .. })).count(), 3);
     let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}));
-    assert!(told.iter().any(|one| matches!(one, Told::Turn { about } if about["terminal_reason"] == "aborted")));
+    assert!(told.iter().any(|one| matches!(one, Event::Turn { outcome: TurnEnd::Aborted, .. })));
 }
 
 #[test]
@@ -226,7 +231,7 @@ fn what_crosses_a_cancel_is_answered_as_cancelled_until_the_turn_is_over() {
         "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
     let (lines, told) = asks(&mut acp, 70, "session/request_permission", params);
     assert_eq!((&lines[0]["id"], &lines[0]["result"]["outcome"]["outcome"]), (&json!(70), &json!("cancelled")));
-    assert!(!told.iter().any(|one| matches!(one, Told::Asks { .. })), "the user is not asked");
+    assert!(!told.iter().any(|one| matches!(one, Event::Asks { .. })), "the user is not asked");
     let (lines, _) = asks(&mut acp, 71, "fs/write_text_file", json!({"path":"/p/a","content":"x"}));
     assert_eq!(lines[0]["error"]["code"], -32800);
     assert!(asks(&mut acp, 72, "terminal/release", json!({"terminalId":"t"})).0.is_empty(), "it tidies up");
@@ -239,15 +244,15 @@ fn what_crosses_a_cancel_is_answered_as_cancelled_until_the_turn_is_over() {
 fn what_cannot_be_asked_of_the_agent_is_answered_with_the_error() {
     let mut acp = ready();
     // Nobody signs in.
-    let sign_in = |number: usize| json!({"ask":{"number":number,"subject":"authenticate","fields":{"methodId":"m"}}});
+    let sign_in = |number: usize| json!({"sign_in":{"number":number,"method":"m"}});
     for number in 0..MOST_OURS {
         assert_eq!(want(&mut acp, &sign_in(number)).0.len(), 1);
     }
     let (_, told) = want(&mut acp, &sign_in(MOST_OURS));
-    assert!(matches!(&told[..], [Told::Answer { error: Some(_), .. }]), "{told:?}");
+    assert!(matches!(&told[..], [Event::Answer { error: Some(_), .. }]), "{told:?}");
     for id in ["a", "b"] {
         let (lines, told) = want(&mut acp, &json!({"prompt":{"id":id,"content":[{"type":"text","text":"hello"}]}}));
-        let has_failed = |one: &Told| matches!(one, Told::Turn { about } if about["is_error"] == true);
+        let has_failed = |one: &Event| matches!(one, Event::Turn { outcome: TurnEnd::Failed, .. });
         assert!(lines.is_empty() && told.iter().any(has_failed), "{told:?}");
     }
 }
@@ -258,7 +263,7 @@ fn what_the_agent_takes_back_is_answered_as_cancelled() {
     permission(&mut acp, 70);
     let (lines, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":70}}));
     assert_eq!((&lines[0]["id"], &lines[0]["error"]["code"]), (&json!(70), &json!(-32800)));
-    assert!(matches!(&told[..], [Told::Withdrawn { .. }]));
+    assert!(matches!(&told[..], [Event::Withdrawn { .. }]));
     let ask =
         r#"{"jsonrpc":"2.0","id":"\u0061b","method":"terminal/kill","params":{"sessionId":"s","terminalId":"t"}}"#;
     acp.line(ask.as_bytes(), &mut Output::default());
@@ -269,7 +274,7 @@ fn what_the_agent_takes_back_is_answered_as_cancelled() {
 #[test]
 fn what_is_wrong_or_not_known_is_refused_at_once() {
     let mut acp = ready();
-    let code = |answer: (Vec<Value>, Vec<Told>)| {
+    let code = |answer: (Vec<Value>, Vec<Event>)| {
         assert!(answer.1.is_empty());
         answer.0[0]["error"]["code"].as_i64().unwrap()
     };
@@ -292,7 +297,7 @@ fn a_request_whose_id_is_null_is_answered() {
     assert!(told.is_empty(), "without a path it is refused");
     let read = json!({"jsonrpc":"2.0","id":null,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/p/a"}});
     let (_, told) = hear(&mut acp, &read);
-    assert!(matches!(&told[..], [Told::Asks { .. }]), "{told:?}");
+    assert!(matches!(&told[..], [Event::Asks { .. }]), "{told:?}");
 }
 
 #[test]
@@ -329,7 +334,7 @@ fn a_permission_with_an_answer_of_an_unknown_kind_is_asked_with_the_others() {
         json!({"toolCall":{"toolCallId":"c","title":"t"},"options":options})
     };
     let (lines, told) = asks(&mut acp, 1, "session/request_permission", params(&["allow_once", "allow_for_a_day"]));
-    let Some(Told::Asks { ask, .. }) = told.last() else { panic!("{lines:?}") };
+    let Some(Event::Asks { ask, .. }) = told.last() else { panic!("{lines:?}") };
     assert_eq!(ask["params"]["options"], params(&["allow_once"])["options"]);
     let (lines, _) = asks(&mut acp, 2, "session/request_permission", params(&["allow_for_a_day"]));
     assert_eq!(lines[0]["error"]["code"], -32602);
@@ -352,7 +357,7 @@ fn a_request_that_cannot_be_read_is_answered_and_the_rest_of_an_update_is_told()
         acp.line(&line, &mut out);
         let lines = written(&mut out);
         assert_eq!((&lines[0]["id"], &lines[0]["error"]["code"]), (&json!(at), &json!(-32602)));
-        assert!(out.told.is_empty());
+        assert!(out.events.is_empty());
     }
     let mut out = Output::default();
     let call = format!(
@@ -360,7 +365,7 @@ fn a_request_that_cannot_be_read_is_answered_and_the_rest_of_an_update_is_told()
         "toolCallId":"d","title":"Deep","rawInput":{{"command":"ls","x":{deep}}}}}}}}}"#
     );
     acp.line(call.replace('\n', "").as_bytes(), &mut out);
-    let [Told::Said { blocks, .. }] = &out.told[..] else { panic!("{:?}", out.told) };
+    let [Event::Said { blocks, .. }] = &out.events[..] else { panic!("{:?}", out.events) };
     assert_eq!(serde_json::to_value(blocks).unwrap()[0]["input"]["command"], "ls");
 }
 
@@ -389,7 +394,7 @@ fn a_line_without_an_end_is_shown_in_several() {
     for piece in ["ä".repeat(100_000), "b".repeat(1000), "\nc".to_owned()] {
         let chunk = json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":piece}});
         for one in hear(&mut acp, &update(chunk)).1 {
-            if let Told::Text { text, .. } = one {
+            if let Event::Text { text, .. } = one {
                 told_text.push_str(&text);
             }
         }
@@ -406,7 +411,7 @@ fn rubbish_is_told_once_and_ends_nothing() {
     for line in [b"npm warn: hello".as_slice(), b"{}", b"[1,2]", b"\xff\xfe", b"", b"  ", b"{\"jsonrpc\":\"2.0\"}"] {
         let mut out = Output::default();
         acp.line(line, &mut out);
-        told += out.told.len();
+        told += out.events.len();
     }
     assert_eq!(told, 1);
     assert_eq!(prompt(&mut acp, "a").len(), 1);
@@ -419,7 +424,7 @@ fn half_a_character_is_told_as_one_that_is_none() {
         {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"half \ud83d here"}}}}"#;
     let mut out = Output::default();
     acp.line(line, &mut out);
-    assert!(matches!(&out.told[..], [Told::Text { text, .. }] if text == "half \u{fffd} here"), "{:?}", out.told);
+    assert!(matches!(&out.events[..], [Event::Text { text, .. }] if text == "half \u{fffd} here"), "{:?}", out.events);
 }
 
 #[test]
@@ -430,17 +435,17 @@ fn what_takes_too_long_is_told_and_taken_back() {
     let mut out = Output::default();
     assert!(acp.deadline().unwrap() <= Instant::now());
     acp.overdue(Instant::now(), &mut out);
-    assert!(matches!(&out.told[..], [Told::Status { subject, .. }] if subject == "problem"));
+    assert!(matches!(&out.events[..], [Event::Notice { .. }]));
     assert!(acp.deadline().is_none(), "told once");
     // It answers late, and that counts.
     let late = json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}});
     assert_eq!(hear(&mut acp, &late).0[0]["method"], "session/new");
     hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}));
-    want(&mut acp, &json!({"ask":{"number":9,"subject":"set_mode","fields":{"modeId":"x"}}}));
+    want(&mut acp, &json!({"list_sessions":{"number":9}}));
     thread::sleep(Duration::from_millis(5));
     let mut out = Output::default();
     acp.overdue(Instant::now(), &mut out);
-    assert!(matches!(&out.told[..], [Told::Answer { number: 9, error: Some(_), .. }]));
+    assert!(matches!(&out.events[..], [Event::Answer { number: 9, error: Some(_), .. }]));
     assert_eq!(written(&mut out)[0]["method"], "$/cancel_request");
 }
 
@@ -461,12 +466,78 @@ fn blocks_of_a_prompt_are_as_the_agent_takes_them() {
 
 #[test]
 fn an_agent_that_wants_the_user_to_sign_in_says_how() {
-    let (mut acp, _, _) = begun(options(), &json!({}));
-    let error = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}});
+    let mut acp = Acp::new(options());
+    acp.begin(&mut Output::default());
+    let methods = json!([{"id":"m","name":"Key","_meta":{"api-key":{}}}, {"id":"t","type":"terminal","args":["login",7],"env":{"A":"b"}}, 7, {}]);
+    hear(&mut acp, &json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"authMethods":methods}}));
+    let error = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required."}});
     let (_, told) = hear(&mut acp, &error);
-    assert!(matches!(&told[..], [Told::Status { subject, .. }] if subject == "auth"));
-    let (lines, _) = want(&mut acp, &json!({"ask":{"number":1,"subject":"authenticate","fields":{"methodId":"m"}}}));
-    assert_eq!(lines[0]["params"], json!({"methodId":"m"}));
+    let [Event::SignIn { reason, methods }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((reason.as_str(), methods.len()), ("Authentication required", 2));
+    assert!(methods[0].takes_key && methods[0].args.is_none());
+    assert_eq!((methods[1].name.as_str(), methods[1].args.as_deref()), ("t", Some(&["login".to_owned()][..])));
+    let (lines, _) = want(&mut acp, &json!({"sign_in":{"number":1,"method":"m","key":"k"}}));
+    assert_eq!(lines[0]["params"], json!({"methodId":"m","_meta":{"api-key":"k"}}));
     let (lines, _) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{}}));
     assert_eq!(lines[0]["method"], "session/new");
+}
+
+#[test]
+fn an_agent_says_what_it_can() {
+    let capabilities =
+        json!({"promptCapabilities":{"embeddedContext":true},"sessionCapabilities":{"list":{},"fork":{}}});
+    let (_, _, told) = begun(options(), &capabilities);
+    let Some(Event::Greeted { text, can }) = told.first() else { panic!("{told:?}") };
+    assert!(text.starts_with("Robot, by the Agent Client Protocol."));
+    assert_eq!(*can, Abilities { list: true, fork: true, close: false, embeds: true });
+}
+
+#[test]
+fn sessions_are_listed_page_by_page() {
+    let mut acp = ready();
+    let (lines, _) = want(&mut acp, &json!({"list_sessions":{"number":4}}));
+    assert_eq!((&lines[0]["method"], &lines[0]["params"]), (&json!("session/list"), &json!({"cwd":"/p"})));
+    let page = json!({"sessions":[{"sessionId":"a","title":"A"},{"sessionId":""},7],"nextCursor":"2"});
+    let (lines, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":lines[0]["id"],"result":page}));
+    assert!(told.is_empty());
+    assert_eq!(lines[0]["params"], json!({"cwd":"/p","cursor":"2"}));
+    let page = json!({"sessions":[{"sessionId":"b","updatedAt":"2026"}]});
+    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":lines[0]["id"],"result":page}));
+    let [Event::Answer { number: 4, answer: Some(Answer::Sessions(sessions)), .. }] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(sessions.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[test]
+fn what_is_reported_beside_the_answer_is_typed() {
+    let mut acp = ready();
+    let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
+    let told =
+        says(json!({"sessionUpdate":"usage_update","size":200,"used":50,"cost":{"amount":0.5,"currency":"USD"}}));
+    let [Event::Usage { cost: Some(cost), window: Some(200), used: Some(used) }] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((*cost, used.input), (0.5, 50));
+    let cost = json!({"amount":1e308,"currency":"USD"});
+    for (used, size, expected) in [
+        (json!(10), json!(0), 0),
+        (json!(1e300), json!(200), 200),
+        (json!("x"), json!("y"), 0),
+        (json!(-5), json!(1e308), 0),
+    ] {
+        let told = says(json!({"sessionUpdate":"usage_update","size":size,"used":used,"cost":cost}));
+        let [Event::Usage { cost: None, window, used: read }] = &told[..] else { panic!("{told:?}") };
+        assert_eq!((*window, read.is_some()), (Some(expected), used == json!(10)));
+    }
+    assert!(matches!(&says(json!({"sessionUpdate":"session_info_update","title":"T"}))[..], [Event::Title { .. }]));
+    assert!(says(json!({"sessionUpdate":"session_info_update","title":null})).is_empty());
+    let compaction = |status: &str| json!({"sessionUpdate":"compaction_update","status":status});
+    assert!(matches!(&says(compaction("in_progress"))[..], [Event::Doing { doing: Some("compacting") }]));
+    assert!(matches!(&says(compaction("completed"))[..], [Event::Doing { doing: None }, Event::Compacted]));
+    let command = json!({"name":"web","description":"Looks"});
+    let told = says(json!({"sessionUpdate":"available_commands_update","availableCommands":[command, {}, 7]}));
+    assert!(matches!(&told[..], [Event::Commands { commands }] if commands.len() == 1), "{told:?}");
+    let told = says(json!({"sessionUpdate":"notice","title":"One","description":"two"}));
+    assert!(matches!(&told[..], [Event::Notice { text }] if text == "One\ntwo"), "{told:?}");
 }

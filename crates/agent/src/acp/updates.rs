@@ -1,14 +1,16 @@
 //! What an agent says while it works, update by update.
 
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, Plan, ToolCall, ToolCallUpdate};
-use claude_ide_session::{Block, Text};
+use claude_ide_session::{Block, Text, Usage};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::calls::Calls;
+use super::settings::Settings;
 use crate::backend::Output;
-use crate::told::{Speaker, TextKind, Told};
+use crate::event::{Event, SlashCommand, Speaker, TextKind};
+use crate::settings::text;
 
 /// Bytes of a line that is shown as one: each piece of a text costs its line.
 const MAX_LINE: usize = 32 * 1024;
@@ -29,8 +31,8 @@ pub(super) enum Replay {
 #[derive(Debug, Default)]
 pub(super) struct Updates {
     pub(super) replay: Replay,
-    /// As Lua knows commands.
-    pub(super) commands: Vec<Value>,
+    pub(super) settings: Settings,
+    commands: Vec<SlashCommand>,
     calls: Calls,
     /// Which text goes on: its number, what it is, the agent's own name of it.
     text: Option<(u64, TextKind, Option<String>)>,
@@ -46,6 +48,21 @@ pub(super) struct Updates {
 }
 
 impl Updates {
+    pub(super) fn new(agent: &str) -> Self {
+        Self { settings: Settings::new(agent), ..Self::default() }
+    }
+
+    /// A session began.
+    pub(super) fn began(&mut self, result: &Value, out: &mut Output) {
+        self.settings.began(result);
+        self.emit_settings(out);
+        out.emit(Event::Commands { commands: self.commands.clone() });
+    }
+
+    pub(super) fn emit_settings(&self, out: &mut Output) {
+        out.emit(Event::Settings { settings: self.settings.listed() });
+    }
+
     pub(super) fn begin_turn(&mut self) {
         self.turn = self.turn.saturating_add(1);
         self.has_plan = false;
@@ -58,7 +75,7 @@ impl Updates {
         self.calls.end(is_cancelled, unanswered, out);
         self.end_plan(out);
         if is_cancelled {
-            out.tell(Told::Said {
+            out.emit(Event::Said {
                 by: Speaker::default(),
                 uuid: String::new(),
                 kind: "prompt",
@@ -121,12 +138,34 @@ impl Updates {
                 self.set_commands(&update, out);
                 Some(())
             }
-            "current_mode_update" => pass("mode", &update, out),
-            "config_option_update" => pass("config_options", &update, out),
-            "session_info_update" => pass("session_info", &update, out),
-            "usage_update" => pass("usage", &update, out),
-            "notice" => pass("notice", &update, out),
-            "compaction_update" => pass("compaction", &update, out),
+            "current_mode_update" => {
+                self.settings.mode_changed(&update);
+                self.emit_settings(out);
+                Some(())
+            }
+            "config_option_update" => {
+                self.settings.options_changed(update.get("configOptions"));
+                self.emit_settings(out);
+                Some(())
+            }
+            "session_info_update" => text(update.get("title")).map(|title| out.emit(Event::Title { title })),
+            "usage_update" => {
+                out.emit(usage(&update));
+                Some(())
+            }
+            "notice" => {
+                let words = [update.get("title"), update.get("description")].into_iter().filter_map(text);
+                out.notice(words.collect::<Vec<_>>().join("\n"));
+                Some(())
+            }
+            "compaction_update" => {
+                let status = update.get("status").and_then(Value::as_str);
+                out.emit(Event::Doing { doing: (status == Some("in_progress")).then_some("compacting") });
+                if status == Some("completed") {
+                    out.emit(Event::Compacted);
+                }
+                Some(())
+            }
             _ => None,
         };
         if known.is_none() {
@@ -165,7 +204,7 @@ impl Updates {
         let text = std::mem::take(&mut self.prompt);
         if !text.trim().is_empty() {
             self.text = None;
-            out.tell(Told::Said {
+            out.emit(Event::Said {
                 by: Speaker::default(),
                 uuid: String::new(),
                 kind: "prompt",
@@ -192,7 +231,7 @@ impl Updates {
         }
         self.text = Some((block, kind, message));
         let text = self.in_lines(in_text(&chunk.content));
-        out.tell(Told::Text { by: Speaker::default(), block, kind, text });
+        out.emit(Event::Text { by: Speaker::default(), block, kind, text });
         Some(())
     }
 
@@ -220,20 +259,13 @@ impl Updates {
     }
 
     fn set_commands(&mut self, update: &Value, out: &mut Output) {
+        let command = |command: &Value| {
+            let description = text(command.get("description")).unwrap_or_default();
+            Some(SlashCommand { name: text(command.get("name"))?, description })
+        };
         let listed = update.get("availableCommands").and_then(Value::as_array);
-        self.commands = listed
-            .into_iter()
-            .flatten()
-            .map(|command| {
-                json!({
-                    "name": command.get("name"),
-                    "description": command.get("description"),
-                    "argumentHint": command.get("input").and_then(|input| input.get("hint")),
-                })
-            })
-            .collect();
-        let about = json!({ "commands": self.commands });
-        out.tell(Told::Status { subject: "commands_changed".to_owned(), about });
+        self.commands = listed.into_iter().flatten().filter_map(command).collect();
+        out.emit(Event::Commands { commands: self.commands.clone() });
     }
 
     /// A plan is one row of its turn, which changes as the plan does.
@@ -257,10 +289,18 @@ impl Updates {
     }
 }
 
-/// What is told as it came.
-fn pass(subject: &str, update: &Value, out: &mut Output) -> Option<()> {
-    out.tell(Told::Status { subject: subject.to_owned(), about: update.clone() });
-    Some(())
+/// What costs more was not counted by anybody.
+const MOST_DOLLARS: f64 = 1e9;
+
+/// What fills the model's context, and what it cost. Some agents do not know how large it is, and say 0.
+fn usage(update: &Value) -> Event {
+    let tokens = |key: &str| update.get(key).and_then(Value::as_u64);
+    let cost = update.get("cost").filter(|cost| cost.get("currency").and_then(Value::as_str) == Some("USD"));
+    Event::Usage {
+        cost: cost.and_then(|cost| cost.get("amount")?.as_f64()).filter(|amount| (0.0..MOST_DOLLARS).contains(amount)),
+        window: Some(tokens("size").unwrap_or_default()),
+        used: tokens("used").map(|input| Usage { input, ..Usage::default() }),
+    }
 }
 
 fn typed<T: DeserializeOwned>(value: Value) -> Option<T> {

@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 use claude_ide_system::testing::where_sigpipe_ends;
 
 use super::*;
-use crate::told::{Speaker, TextKind};
+use crate::event::{Speaker, TextKind};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -19,7 +19,7 @@ impl Backend for Plain {
 
     fn line(&mut self, line: &[u8], out: &mut Output) {
         let text = format!("{}\n", String::from_utf8_lossy(line));
-        out.tell(Told::Text { by: Speaker::default(), block: 0, kind: TextKind::Text, text });
+        out.emit(Event::Text { by: Speaker::default(), block: 0, kind: TextKind::Text, text });
     }
 
     fn command(&mut self, command: Command, out: &mut Output) {
@@ -29,17 +29,17 @@ impl Backend for Plain {
     }
 }
 
-struct Hears(Mutex<mpsc::Sender<Vec<Told>>>);
+struct Hears(Mutex<mpsc::Sender<Vec<Event>>>);
 
 impl Sink for Hears {
-    fn tell(&self, _chat: u64, told: Vec<Told>, held: Held) {
+    fn tell(&self, _chat: u64, told: Vec<Event>, held: Held) {
         drop(held);
         // The test may be over.
         let _: Result<(), _> = self.0.lock().unwrap().send(told);
     }
 }
 
-fn open(script: &str) -> (Chat, Receiver<Vec<Told>>) {
+fn open(script: &str) -> (Chat, Receiver<Vec<Event>>) {
     let (tell, told) = mpsc::channel();
     let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
     let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
@@ -47,10 +47,10 @@ fn open(script: &str) -> (Chat, Receiver<Vec<Told>>) {
 }
 
 /// The process whose number the script prints.
-fn printed_pid(told: &Receiver<Vec<Told>>) -> u32 {
+fn printed_pid(told: &Receiver<Vec<Event>>) -> u32 {
     loop {
         for one in told.recv_timeout(LONG).unwrap() {
-            if let Told::Text { text, .. } = one
+            if let Event::Text { text, .. } = one
                 && !text.trim().is_empty()
             {
                 return text.trim().parse().unwrap();
@@ -70,13 +70,13 @@ fn ends(pid: u32) -> bool {
 }
 
 /// All that is told up to the end: the texts, and how it ended.
-fn until_end(told: &Receiver<Vec<Told>>) -> (String, Option<i32>, Option<i32>, String) {
+fn until_end(told: &Receiver<Vec<Event>>) -> (String, Option<i32>, Option<i32>, String) {
     let mut all = String::new();
     loop {
         for one in told.recv_timeout(LONG).unwrap() {
             match one {
-                Told::Text { text, .. } => all.push_str(&text),
-                Told::Ended { code, signal, words } => return (all, code, signal, words),
+                Event::Text { text, .. } => all.push_str(&text),
+                Event::Ended { code, signal, words } => return (all, code, signal, words),
                 _ => {}
             }
         }
@@ -111,11 +111,11 @@ fn much_text_is_told_in_few_pieces_and_none_of_it_is_lost() {
     'all: loop {
         for one in told.recv_timeout(LONG).unwrap() {
             match one {
-                Told::Text { text, .. } => {
+                Event::Text { text, .. } => {
                     pieces += 1;
                     lines.push_str(&text);
                 }
-                Told::Ended { .. } => break 'all,
+                Event::Ended { .. } => break 'all,
                 _ => {}
             }
         }
@@ -131,12 +131,12 @@ fn a_text_waits_for_others_no_longer_than_60_ms() {
     let (tell, _told) = mpsc::channel();
     let sink = Arc::new(Hears(Mutex::new(tell)));
     let last = Some(Instant::now());
-    let mut teller = Teller { number: 1, sink, gate: Arc::default(), waiting: Vec::new(), of_lines: None, last };
+    let mut emitter = Emitter { number: 1, sink, gate: Arc::default(), waiting: Vec::new(), of_lines: None, last };
     let text = "a word".to_owned();
-    teller.add(vec![Told::Text { by: Speaker::default(), block: 0, kind: TextKind::Text, text }]);
-    assert!(teller.patience().is_some_and(|left| left <= Duration::from_millis(60)));
-    teller.flush();
-    assert!(teller.patience().is_none(), "nothing waits");
+    emitter.add(vec![Event::Text { by: Speaker::default(), block: 0, kind: TextKind::Text, text }]);
+    assert!(emitter.patience().is_some_and(|left| left <= Duration::from_millis(60)));
+    emitter.flush();
+    assert!(emitter.patience().is_none(), "nothing waits");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_chat_that_is_dropped_ends_its_process_and_what_that_started() {
 #[test]
 fn one_that_does_not_listen_to_the_end_is_ended_all_the_same() {
     let (chat, told) = open("trap '' TERM; echo ready; while :; do sleep 0.1; done");
-    while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Told::Text { .. })) {}
+    while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Event::Text { .. })) {}
     chat.close();
     assert_eq!(until_end(&told).2, Some(9));
 }
@@ -184,7 +184,7 @@ fn sigpipe_ends_an_agent_and_its_keeper_as_it_ends_any_program() {
         masks.map(|mask| u64::from_str_radix(mask.trim(), 16).unwrap()).fold(0, |all, one| all | one)
     }
     let (chat, told) = open("echo ready; exec cat");
-    while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Told::Text { .. })) {}
+    while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Event::Text { .. })) {}
     let process = chat.running.lock().unwrap().clone().unwrap();
     for pid in [process.pid(), process.keeper().unwrap()] {
         assert_eq!(signals(pid) >> (13 - 1) & 1, 0);
@@ -217,8 +217,7 @@ impl Backend for OfItself {
     fn begin(&mut self, _out: &mut Output) {}
 
     fn line(&mut self, line: &[u8], out: &mut Output) {
-        let about = String::from_utf8_lossy(line).into();
-        out.tell(Told::Status { subject: "notice".to_owned(), about });
+        out.notice(String::from_utf8_lossy(line));
     }
 
     fn command(&mut self, _command: Command, _out: &mut Output) {}
@@ -227,8 +226,8 @@ impl Backend for OfItself {
 struct Weighs(Mutex<mpsc::Sender<(bool, usize)>>);
 
 impl Sink for Weighs {
-    fn tell(&self, _chat: u64, told: Vec<Told>, held: Held) {
-        let has_line = told.iter().any(|one| matches!(one, Told::Status { .. }));
+    fn tell(&self, _chat: u64, told: Vec<Event>, held: Held) {
+        let has_line = told.iter().any(|one| matches!(one, Event::Notice { .. }));
         let _: Result<(), _> = self.0.lock().unwrap().send((has_line, held.bytes()));
     }
 }
@@ -265,7 +264,7 @@ impl Backend for OneByOne {
             _ => {}
         }
         self.asked.lock().unwrap().push(line);
-        out.tell(Told::Void);
+        out.emit(Event::Void);
     }
 
     fn command(&mut self, _command: Command, _out: &mut Output) {
@@ -279,7 +278,7 @@ impl Backend for OneByOne {
 
 type Asked = Arc<Mutex<Vec<String>>>;
 
-fn open_one_by_one(script: &str) -> (Chat, Receiver<Vec<Told>>, Asked) {
+fn open_one_by_one(script: &str) -> (Chat, Receiver<Vec<Event>>, Asked) {
     let (tell, told) = mpsc::channel();
     let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
     let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
@@ -294,7 +293,7 @@ fn what_an_agent_says_waits_while_it_has_asked_enough() {
     for count in 1..=3 {
         let mut heard = 0;
         while heard < 1 {
-            heard += told.recv_timeout(LONG).unwrap().iter().filter(|one| matches!(one, Told::Void)).count();
+            heard += told.recv_timeout(LONG).unwrap().iter().filter(|one| matches!(one, Event::Void)).count();
         }
         // What comes next is told in order after the answer.
         assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
@@ -332,12 +331,12 @@ fn files_for_an_agent_are_read_as_it_takes_them() {
     impl Backend for Files {
         fn begin(&mut self, _out: &mut Output) {}
         fn line(&mut self, _line: &[u8], out: &mut Output) {
-            out.tell(Told::Void);
+            out.emit(Event::Void);
         }
         fn command(&mut self, command: Command, out: &mut Output) {
             if let Command::Reply { result: Some(result), .. } = command {
                 out.write(&result);
-                out.tell(Told::Void);
+                out.emit(Event::Void);
             }
         }
     }

@@ -8,9 +8,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::reports;
+use super::settings::Settings;
 use crate::backend::{Output, Streamed as Passed};
+use crate::event::{Event, Speaker, TextKind};
 use crate::lenient;
-use crate::told::{Speaker, TextKind, Told};
+use crate::settings::text;
 
 /// Bytes of a text that are told.
 const MAX_TEXT: usize = 8 * 1024 * 1024;
@@ -19,7 +22,7 @@ const MAX_TEXT: usize = 8 * 1024 * 1024;
 pub(super) enum Incoming {
     Asked(Box<Asked>),
     Withdrawn(String),
-    Answered { id: String, result: Option<Value>, error: Option<String> },
+    Answered { id: String, outcome: Result<Value, String> },
     Speech,
 }
 
@@ -79,11 +82,11 @@ pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
             let (response, _): (Response, bool) = lenient::read(raw.get())?;
             let is_success = response.subtype == "success";
             let error = response.error.map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
-            Some(Incoming::Answered {
-                id: response.request_id,
-                result: is_success.then(|| response.response.unwrap_or(Value::Null)),
-                error: if is_success { None } else { error.or_else(|| Some("it failed".to_owned())) },
-            })
+            let outcome = match is_success {
+                true => Ok(response.response.unwrap_or(Value::Null)),
+                false => Err(error.unwrap_or_else(|| "it failed".to_owned())),
+            };
+            Some(Incoming::Answered { id: response.request_id, outcome })
         }
         ("control_request" | "control_response" | "control_cancel_request", ..) => None,
         _ => Some(Incoming::Speech),
@@ -96,6 +99,7 @@ pub(super) struct Speech {
     /// Blocks of replies, counted: the number of the first of this reply.
     base: u64,
     next: u64,
+    pub(super) settings: Settings,
 }
 
 #[derive(Deserialize)]
@@ -104,11 +108,6 @@ struct Streamed<'a> {
     session_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     event: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Session {
-    session_id: String,
 }
 
 #[derive(Deserialize)]
@@ -206,27 +205,46 @@ impl Speech {
         let known = match (kind.as_str(), subtype.as_deref()) {
             ("stream_event", _) => self.streamed(line, out),
             ("assistant" | "user", _) => said(line, &kind, out),
-            ("result", _) => whole(line).map(|about| out.tell(Told::Turn { about })),
-            ("system", Some("init")) => whole(line).map(|about| out.tell(Told::Session { about })),
-            ("system", Some("api_retry")) => {
-                out.tell(Told::Void);
-                if let Ok(Session { session_id }) = serde_json::from_slice(line) {
-                    out.stream(Passed { session: session_id, event: None });
-                }
-                whole(line).map(|about| out.tell(Told::Status { subject: "api_retry".to_owned(), about }))
-            }
+            ("result", _) => whole(line).map(|about| reports::turn(&about, self.settings.model.as_deref(), out)),
+            ("system", Some("init")) => whole(line).map(|about| self.session(&about, out)),
             ("command_lifecycle", _) => serde_json::from_slice(line)
                 .ok()
-                .map(|Lifecycle { command_uuid: id, state }| out.tell(Told::Prompt { id, state, at: Millis::now() })),
-            ("system", Some(subject)) => {
-                whole(line).map(|about| out.tell(Told::Status { subject: subject.to_owned(), about }))
-            }
-            (other, _) => whole(line).map(|about| out.tell(Told::Status { subject: other.to_owned(), about })),
+                .map(|Lifecycle { command_uuid: id, state }| out.emit(Event::Prompt { id, state, at: Millis::now() })),
+            ("system", Some(subject)) => whole(line).map(|about| self.reported(subject, &about, out)),
+            (other, _) => whole(line).map(|about| self.reported(other, &about, out)),
         };
         if known.is_none() {
             tracing::debug!(kind, "a line of the CLI has another form than its kind");
         }
         known.is_some()
+    }
+
+    fn session(&mut self, about: &Value, out: &mut Output) {
+        if let Some(id) = text(about.get("session_id")) {
+            out.emit(Event::Session { id, is_kept: false });
+        }
+        self.settings.session(about);
+        self.emit_settings(out);
+    }
+
+    pub(super) fn emit_settings(&self, out: &mut Output) {
+        out.emit(Event::Settings { settings: self.settings.listed() });
+    }
+
+    fn reported(&mut self, subject: &str, about: &Value, out: &mut Output) {
+        if subject == "api_retry" {
+            out.emit(Event::Void);
+            if let Some(session) = text(about.get("session_id")) {
+                out.stream(Passed { session, event: None });
+            }
+        }
+        if let Some(mode) = reports::mode(subject, about) {
+            self.settings.mode = Some(mode);
+            self.emit_settings(out);
+        }
+        if let Some(event) = reports::status(subject, about) {
+            out.emit(event);
+        }
     }
 
     fn streamed(&mut self, line: &[u8], out: &mut Output) -> Option<()> {
@@ -243,13 +261,13 @@ impl Speech {
             "message_start" => {
                 self.base = self.next;
                 let model = event.message.and_then(|message| message.model).map(Cow::into_owned);
-                out.tell(Told::Begins { by, model });
+                out.emit(Event::Begins { by, model });
             }
             "content_block_start" => {
                 self.next = self.next.max(block.saturating_add(1));
                 let start = event.content_block?;
                 if start.kind == "tool_use" {
-                    out.tell(Told::Calling { by, id: start.id?, name: start.name? });
+                    out.emit(Event::Calling { by, id: start.id?, name: start.name? });
                 }
             }
             "content_block_delta" => {
@@ -259,7 +277,7 @@ impl Speech {
                     "thinking_delta" => (TextKind::Thinking, delta.thinking?),
                     _ => return Some(()),
                 };
-                out.tell(Told::Text { by, block, kind, text: text.into_owned() });
+                out.emit(Event::Text { by, block, kind, text: text.into_owned() });
             }
             _ => {}
         }
@@ -276,7 +294,7 @@ fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
     let by = Speaker { call: parent_tool_use_id };
     let spoken = Spoken::parse(line, MAX_TEXT)?;
     if !spoken.results.is_empty() {
-        out.tell(Told::Results { by: by.clone(), results: spoken.results, places: Vec::new() });
+        out.emit(Event::Results { by: by.clone(), results: spoken.results, places: Vec::new() });
     }
     if spoken.blocks.is_empty() || is_replay {
         return Some(());
@@ -295,6 +313,6 @@ fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
         cache_read: usage.cache_read_input_tokens,
     });
     let model = message.model.filter(|_| !is_own);
-    out.tell(Told::Said { by, uuid, kind, blocks: spoken.blocks, model, usage, places: Vec::new() });
+    out.emit(Event::Said { by, uuid, kind, blocks: spoken.blocks, model, usage, places: Vec::new() });
     Some(())
 }

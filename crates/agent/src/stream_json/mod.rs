@@ -7,19 +7,22 @@
 mod incoming;
 mod leave;
 mod outgoing;
+mod reports;
+mod settings;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::backend::{Backend, Output};
 use crate::command::Command;
-use crate::told::Told;
+use crate::event::{Answer, Event};
+use crate::settings::SettingValue;
 use incoming::{Asked, Incoming};
 use leave::Leave;
-use outgoing::{Answer, ControlRequest, ControlResponse, Permission, UserMessage};
+use outgoing::{ControlRequest, ControlResponse, Permission, Reply, UserMessage};
 
 /// Without an answer for so long, it is told that the CLI does not begin, or does not stop. Nothing is given up.
 const BEGIN_PATIENCE: Duration = Duration::from_secs(30);
@@ -35,12 +38,16 @@ enum Question {
 }
 
 /// What we asked the CLI.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum OurRequest {
     Initialize,
     Interrupt,
-    Asked(u64),
     Cancel,
+    Set { number: u64, setting: String, value: SettingValue },
+    ReadEffort(u64),
+    StopTask(u64),
+    Rewind(u64),
+    FindFiles(u64),
 }
 
 /// The CLI.
@@ -76,19 +83,61 @@ impl StreamJson {
     }
 
     /// The answer to something we asked.
-    fn answered(&mut self, id: &str, result: Option<Value>, error: Option<String>, out: &mut Output) {
-        match self.ours.remove(id) {
-            Some(OurRequest::Initialize) => {
+    fn answered(&mut self, id: &str, outcome: Result<Value, String>, out: &mut Output) {
+        let Some(ours) = self.ours.remove(id) else { return };
+        let outcome = match (&ours, outcome) {
+            (OurRequest::Interrupt, _) => return self.stop_by = None,
+            (OurRequest::Cancel, _) => return,
+            (OurRequest::Initialize, outcome) => {
                 self.begin_by = None;
-                match result {
-                    Some(about) => out.tell(Told::Ready { about }),
-                    None => out.tell_problem(error.unwrap_or_else(|| "Claude could not begin.".to_owned())),
-                }
+                return match outcome {
+                    Ok(about) => self.begun(&about, out),
+                    Err(error) => out.notice(error),
+                };
             }
-            Some(OurRequest::Asked(number)) => out.tell(Told::Answer { number, result, error }),
-            Some(OurRequest::Interrupt) => self.stop_by = None,
-            Some(OurRequest::Cancel) | None => {}
+            (_, outcome) => outcome,
+        };
+        let (number, answer) = match (ours, outcome) {
+            (OurRequest::Set { number, setting, .. }, Ok(_)) if setting == settings::EFFORT => {
+                return self.request(OurRequest::ReadEffort(number), "get_settings", [], out);
+            }
+            (OurRequest::Set { number, setting, value }, Ok(result)) => {
+                self.speech.settings.was_set(&setting, &value, &result);
+                self.speech.emit_settings(out);
+                (number, Ok(None))
+            }
+            (OurRequest::ReadEffort(number), outcome) => {
+                self.speech.settings.read_effort(&outcome.unwrap_or_default());
+                self.speech.emit_settings(out);
+                (number, Ok(None))
+            }
+            (OurRequest::FindFiles(number), Ok(result)) => (number, Ok(Some(Answer::Files(reports::files(&result))))),
+            (OurRequest::Rewind(number), Ok(result)) => {
+                (number, reports::rewound(&result).map(Answer::Rewound).map(Some))
+            }
+            (OurRequest::StopTask(number), Ok(_)) => (number, Ok(None)),
+            (
+                OurRequest::Set { number, .. }
+                | OurRequest::StopTask(number)
+                | OurRequest::Rewind(number)
+                | OurRequest::FindFiles(number),
+                Err(error),
+            ) => (number, Err(error)),
+            (OurRequest::Initialize | OurRequest::Interrupt | OurRequest::Cancel, _) => return,
+        };
+        match answer {
+            Ok(answer) => out.emit(Event::Answer { number, answer, error: None }),
+            Err(error) => out.answer(number, Some(error)),
         }
+    }
+
+    /// The CLI has said what it is.
+    fn begun(&mut self, about: &Value, out: &mut Output) {
+        self.speech.settings.begin(about);
+        self.speech.emit_settings(out);
+        out.emit(reports::commands(about.get("commands")));
+        out.emit(reports::account(about.get("account")));
+        out.emit(Event::Ready);
     }
 
     /// The CLI asks something.
@@ -96,7 +145,7 @@ impl StreamJson {
         let Asked { id, subtype, ask, is_whole, input, suggestions } = asked;
         if Leave::is_asked(&subtype, &ask) {
             return match self.leave.asked(&id, &ask) {
-                Some(path) => out.tell(Told::BeforeEdit { request: id, path }),
+                Some(path) => out.emit(Event::BeforeEdit { request: id, path }),
                 None => give_leave(&id, out),
             };
         }
@@ -108,26 +157,27 @@ impl StreamJson {
             _ => return out.write(&ControlResponse::error(&id, &format!("{subtype} is not served here"))),
         };
         self.questions.insert(id.clone(), question);
-        out.tell(Told::Asks { request: id, ask });
+        out.emit(Event::Asks { request: id, ask });
     }
 }
 
 /// Nobody is asked for what they cannot see.
 fn refuse_unread(id: &str, ask: &Value, out: &mut Output) {
     let what = ask.get("tool_name").and_then(Value::as_str).map_or("something", |name| name);
-    out.tell_problem(format!(
+    out.notice(format!(
         "Claude asked for {what} in a way that cannot be shown in full (nested too deep, or no valid text): it was refused."
     ));
     out.write(&ControlResponse::error(id, "the request cannot be read by the editor, so the user was not asked"));
 }
 
 fn give_leave(id: &str, out: &mut Output) {
-    out.write(&ControlResponse::success(id, Answer::Hook {}));
+    out.write(&ControlResponse::success(id, Reply::Hook {}));
 }
 
 impl Backend for StreamJson {
     fn begin(&mut self, out: &mut Output) {
         let fields = [("hooks".to_owned(), Leave::hooks())];
+        self.speech.emit_settings(out);
         self.begin_by = Instant::now().checked_add(BEGIN_PATIENCE);
         self.request(OurRequest::Initialize, "initialize", fields, out);
     }
@@ -138,10 +188,10 @@ impl Backend for StreamJson {
             Some(Incoming::Withdrawn(id)) => {
                 self.leave.done(&id);
                 if self.questions.remove(&id).is_some() {
-                    out.tell(Told::Withdrawn { request: id });
+                    out.emit(Event::Withdrawn { request: id });
                 }
             }
-            Some(Incoming::Answered { id, result, error }) => self.answered(&id, result, error, out),
+            Some(Incoming::Answered { id, outcome }) => self.answered(&id, outcome, out),
             Some(Incoming::Speech) => self.speech.line(line, out),
             None => {
                 let words = String::from_utf8_lossy(line.get(..200).unwrap_or(line)).into_owned();
@@ -168,24 +218,47 @@ impl Backend for StreamJson {
                 self.stop_by = Instant::now().checked_add(STOP_PATIENCE);
                 self.request(OurRequest::Interrupt, "interrupt", [], out);
             }
-            Command::Ask { number, subject, fields } => self.request(OurRequest::Asked(number), &subject, fields, out),
+            Command::Set { number, setting, value } => {
+                let Some((subtype, fields)) = self.speech.settings.request(&setting, &value) else {
+                    return out.answer(number, Some("Claude has no such setting".to_owned()));
+                };
+                self.request(OurRequest::Set { number, setting, value }, subtype, fields, out);
+            }
+            Command::StopTask { number, id } => {
+                self.request(OurRequest::StopTask(number), "stop_task", reports::fields([("task_id", json!(id))]), out);
+            }
+            Command::Rewind { number, prompt, is_dry } => {
+                let mut fields = reports::fields([("user_message_id", json!(prompt))]);
+                if is_dry {
+                    fields.insert("dry_run".to_owned(), json!(true));
+                }
+                self.request(OurRequest::Rewind(number), "rewind_files", fields, out);
+            }
+            Command::FindFiles { number, query } => {
+                let fields = reports::fields([("query", json!(query))]);
+                self.request(OurRequest::FindFiles(number), "file_suggestions", fields, out);
+            }
+            Command::ListSessions { number } | Command::CloseSession { number } | Command::SignIn { number, .. } => {
+                out.answer(number, Some("Claude cannot do this".to_owned()));
+            }
+            Command::BeginSession { .. } => {}
             Command::Allow { request, changes, always } => {
                 let Some(question) = self.questions.remove(&request) else { return };
                 let answer = match question {
                     Question::Tool { input, suggestions } => {
                         let permissions = always.iter().filter_map(|at| suggestions.get(*at)).cloned().collect();
-                        Answer::Permission(Permission::allow(&input, changes, permissions))
+                        Reply::Permission(Permission::allow(&input, changes, permissions))
                     }
-                    Question::Elicitation => Answer::Elicitation { action: "accept", content: Some(changes) },
+                    Question::Elicitation => Reply::Elicitation { action: "accept", content: Some(changes) },
                 };
                 out.write(&ControlResponse::success(&request, answer));
             }
             Command::Deny { request, message, interrupt } => {
                 let Some(question) = self.questions.remove(&request) else { return };
                 let answer = match question {
-                    Question::Tool { .. } => Answer::Permission(Permission::deny(message, interrupt)),
+                    Question::Tool { .. } => Reply::Permission(Permission::deny(message, interrupt)),
                     Question::Elicitation => {
-                        Answer::Elicitation { action: if interrupt { "cancel" } else { "decline" }, content: None }
+                        Reply::Elicitation { action: if interrupt { "cancel" } else { "decline" }, content: None }
                     }
                 };
                 out.write(&ControlResponse::success(&request, answer));

@@ -63,12 +63,12 @@ pub(super) struct ControlResponse<'a> {
 #[derive(Debug, serde::Serialize)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
 enum Response<'a> {
-    Success { request_id: &'a str, response: Box<Answer> },
+    Success { request_id: &'a str, response: Box<Reply> },
     Error { request_id: &'a str, error: &'a str },
 }
 
 impl<'a> ControlResponse<'a> {
-    pub(super) fn success(request_id: &'a str, answer: Answer) -> Self {
+    pub(super) fn success(request_id: &'a str, answer: Reply) -> Self {
         Self { kind: "control_response", response: Response::Success { request_id, response: Box::new(answer) } }
     }
 
@@ -79,7 +79,7 @@ impl<'a> ControlResponse<'a> {
 
 #[derive(Debug, serde::Serialize)]
 #[serde(untagged)]
-pub(super) enum Answer {
+pub(super) enum Reply {
     /// Goes on as if there were no hook.
     Hook {},
     Permission(Permission),

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::told::TextKind;
+use crate::event::TextKind;
 
 fn hear(backend: &mut StreamJson, line: &Value) -> Output {
     let mut out = Output::default();
@@ -22,7 +22,7 @@ fn asks(backend: &mut StreamJson, input: &str) {
     );
     let mut out = Output::default();
     backend.line(line.as_bytes(), &mut out);
-    assert!(matches!(&out.told[..], [Told::Asks { request, .. }] if request == "q"));
+    assert!(matches!(&out.events[..], [Event::Asks { request, .. }] if request == "q"));
 }
 
 #[test]
@@ -50,16 +50,16 @@ fn half_a_character_is_told_as_one_that_is_none_and_handed_back_as_it_came() {
     let asked = br#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash",
         "input":{"command":"echo \ud83d"},"permission_suggestions":[{"type":"setMode","mode":"\ude00"}]}}"#;
     backend.line(asked, &mut out);
-    let [Told::Asks { ask, .. }] = &out.told[..] else { panic!("{:?}", out.told) };
+    let [Event::Asks { ask, .. }] = &out.events[..] else { panic!("{:?}", out.events) };
     assert_eq!(ask["input"]["command"], "echo \u{fffd}");
     backend.command(serde_json::from_value(serde_json::json!({"allow":{"request":"r"}})).unwrap(), &mut out);
     let answer = String::from_utf8(out.lines.pop().unwrap()).unwrap();
     assert!(answer.contains(r#"{"command":"echo \ud83d"}"#), "{answer}");
-    out.told.clear();
+    out.events.clear();
     let delta = br#"{"type":"stream_event","parent_tool_use_id":null,"event":{"type":"content_block_delta","index":0,
         "delta":{"type":"text_delta","text":"half \ud83d"}}}"#;
     backend.line(delta, &mut out);
-    assert!(matches!(&out.told[..], [Told::Text { text, .. }] if text == "half \u{fffd}"), "{:?}", out.told);
+    assert!(matches!(&out.events[..], [Event::Text { text, .. }] if text == "half \u{fffd}"), "{:?}", out.events);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_question_that_is_taken_back_gets_no_answer() {
     let mut backend = StreamJson::new();
     asks(&mut backend, "{}");
     let out = hear(&mut backend, &json!({"type":"control_cancel_request","request_id":"q"}));
-    assert!(matches!(&out.told[..], [Told::Withdrawn { request }] if request == "q"));
+    assert!(matches!(&out.events[..], [Event::Withdrawn { request }] if request == "q"));
     assert!(want(&mut backend, json!({"allow":{"request":"q"}})).is_empty());
 }
 
@@ -88,7 +88,7 @@ fn what_nobody_here_serves_is_refused_at_once() {
     let answer: Value = serde_json::from_slice(&out.lines[0]).unwrap();
     assert_eq!(answer["response"]["subtype"], "error");
     assert_eq!(answer["response"]["request_id"], "h");
-    assert!(out.told.is_empty());
+    assert!(out.events.is_empty());
 }
 
 fn before_edit(id: &str, input: &Value) -> Value {
@@ -106,7 +106,7 @@ fn an_edit_waits_until_what_the_file_held_is_kept() {
     let asked = before_edit("h", &json!({"cwd":"/p","tool_input":{"file_path":"a.txt"}}));
     let out = hear(&mut backend, &asked);
     assert!(out.lines.is_empty());
-    assert!(matches!(&out.told[..], [Told::BeforeEdit { request, path }] if request == "h" && path == "/p/a.txt"));
+    assert!(matches!(&out.events[..], [Event::BeforeEdit { request, path }] if request == "h" && path == "/p/a.txt"));
     let go_on = json!({"go_on":{"request":"h"}});
     let lines = want(&mut backend, go_on.clone());
     assert_eq!(lines[0]["response"], json!({"subtype":"success","request_id":"h","response":{}}));
@@ -131,7 +131,7 @@ fn an_edit_does_not_wait_for_a_neovim_that_is_busy_for_long() {
 fn an_edit_that_names_no_file_or_is_taken_back_is_not_waited_for() {
     let mut backend = StreamJson::new();
     let out = hear(&mut backend, &before_edit("h", &json!({"tool_input":{"path":7}})));
-    assert_eq!((out.lines.len(), out.told.len()), (1, 0));
+    assert_eq!((out.lines.len(), out.events.len()), (1, 0));
     hear(&mut backend, &before_edit("i", &json!({"tool_input":{"file_path":"/a"}})));
     hear(&mut backend, &json!({"type":"control_cancel_request","request_id":"i"}));
     assert!(backend.deadline().is_none());
@@ -151,7 +151,7 @@ fn pieces_of_a_text_carry_their_block_over_replies() {
             );
             let delta = json!({"type":"content_block_delta","index":index,"delta":{"type":"text_delta","text":"é\"x"}});
             let out = hear(&mut backend, &event(delta));
-            let [Told::Text { block, kind: TextKind::Text, text, .. }] = &out.told[..] else { panic!("{out:?}") };
+            let [Event::Text { block, kind: TextKind::Text, text, .. }] = &out.events[..] else { panic!("{out:?}") };
             assert_eq!(text, "é\"x");
             blocks.push(*block);
         }
@@ -163,7 +163,7 @@ fn pieces_of_a_text_carry_their_block_over_replies() {
 fn a_retry_makes_what_was_streamed_void() {
     let mut backend = StreamJson::new();
     let out = hear(&mut backend, &json!({"type":"system","subtype":"api_retry","attempt":1,"error_status":529}));
-    assert!(matches!(&out.told[..], [Told::Void, Told::Status { subject, .. }] if subject == "api_retry"));
+    assert!(matches!(&out.events[..], [Event::Void, Event::Retry { .. }]));
 }
 
 #[test]
@@ -173,28 +173,30 @@ fn rubbish_is_passed_over() {
     {
         let mut out = Output::default();
         backend.line(line, &mut out);
-        assert!(out.told.is_empty() && out.lines.is_empty());
+        assert!(out.events.is_empty() && out.lines.is_empty());
     }
 }
 
 #[test]
 fn an_answer_reaches_who_asked() {
     let mut backend = StreamJson::new();
-    let lines = want(&mut backend, json!({"ask":{"number":7,"subject":"set_model","fields":{"model":"x"}}}));
+    let lines = want(&mut backend, json!({"set":{"number":7,"setting":"model","value":"x"}}));
     assert_eq!(lines[0]["request"], json!({"subtype":"set_model","model":"x"}));
     let id = lines[0]["request_id"].as_str().unwrap();
     let answer =
         json!({"type":"control_response","response":{"subtype":"error","request_id":id,"error":"no such model"}});
     let out = hear(&mut backend, &answer);
-    assert!(matches!(&out.told[..], [Told::Answer { number: 7, error: Some(error), .. }] if error == "no such model"));
-    assert!(hear(&mut backend, &answer).told.is_empty(), "once");
+    assert!(
+        matches!(&out.events[..], [Event::Answer { number: 7, error: Some(error), .. }] if error == "no such model")
+    );
+    assert!(hear(&mut backend, &answer).events.is_empty(), "once");
 }
 
 fn problems(backend: &mut StreamJson, now: Instant) -> Vec<String> {
     let mut out = Output::default();
     backend.overdue(now, &mut out);
-    let words = out.told.iter().map(|told| match told {
-        Told::Status { subject, about } if subject == "problem" => about["text"].as_str().unwrap().to_owned(),
+    let words = out.events.iter().map(|told| match told {
+        Event::Notice { text } => text.clone(),
         other => panic!("{other:?}"),
     });
     words.collect()
@@ -265,11 +267,11 @@ fn arguments_that_cannot_be_changed_are_denied_and_not_emptied() {
 }
 
 /// What is answered to a line at once, and what the user is told.
-fn at_once(line: &[u8]) -> (Value, Vec<Told>) {
+fn at_once(line: &[u8]) -> (Value, Vec<Event>) {
     let (mut backend, mut out) = (StreamJson::new(), Output::default());
     backend.line(line, &mut out);
     let [answer] = &out.lines[..] else { panic!("{:?}", out.lines) };
-    (serde_json::from_slice(answer).unwrap(), out.told)
+    (serde_json::from_slice(answer).unwrap(), out.events)
 }
 
 fn nested(depth: usize) -> String {
@@ -296,8 +298,8 @@ fn a_question_that_cannot_be_shown_in_full_is_refused_and_said_so() {
         let (answer, told) = at_once(line);
         let response = &answer["response"];
         assert_eq!((&response["subtype"], &response["request_id"]), (&json!("error"), &json!("q")));
-        let [Told::Status { subject, about }] = &told[..] else { panic!("{told:?}") };
-        assert!(subject == "problem" && about["text"].as_str().unwrap().contains("Bash"), "{about}");
+        let [Event::Notice { text }] = &told[..] else { panic!("{told:?}") };
+        assert!(text.contains("Bash"), "{text}");
     }
 }
 
@@ -319,7 +321,7 @@ fn an_edit_whose_arguments_nest_deep_still_has_its_file_kept() {
     );
     let (mut backend, mut out) = (StreamJson::new(), Output::default());
     backend.line(ask.as_bytes(), &mut out);
-    assert!(matches!(&out.told[..], [Told::BeforeEdit { path, .. }] if path == "/p/a"), "{:?}", out.told);
+    assert!(matches!(&out.events[..], [Event::BeforeEdit { path, .. }] if path == "/p/a"), "{:?}", out.events);
 }
 
 #[test]
@@ -336,19 +338,64 @@ fn of_what_cannot_be_read_as_a_whole_the_rest_is_told() {
     let (mut backend, mut out) = (StreamJson::new(), Output::default());
     let result = format!(r#"{{"type":"result","subtype":"success","total_cost_usd":1e999,"deep":{}}}"#, nested(200));
     backend.line(result.as_bytes(), &mut out);
-    let [Told::Turn { about }] = &out.told[..] else { panic!("{:?}", out.told) };
-    assert_eq!((&about["subtype"], &about["total_cost_usd"]), (&json!("success"), &json!("1e999")));
-    out.told.clear();
+    assert!(matches!(&out.events[..], [Event::Usage { cost: None, .. }, Event::Turn { .. }]), "{:?}", out.events);
+    out.events.clear();
     let said = b"{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"half \xff\"}]}}";
     backend.line(said, &mut out);
-    assert!(matches!(&out.told[..], [Told::Said { .. }]), "{:?}", out.told);
-    out.told.clear();
-    let lines = want(&mut backend, json!({"ask":{"number":7,"subject":"x","fields":{}}}));
+    assert!(matches!(&out.events[..], [Event::Said { .. }]), "{:?}", out.events);
+    out.events.clear();
+    let lines = want(&mut backend, json!({"find_files":{"number":7,"query":"x"}}));
     let id = lines[0]["request_id"].as_str().unwrap();
     let answer = format!(
         r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{id}","response":{}}}}}"#,
         nested(200)
     );
     backend.line(answer.as_bytes(), &mut out);
-    assert!(matches!(&out.told[..], [Told::Answer { number: 7, result: Some(_), .. }]), "{:?}", out.told);
+    assert!(matches!(&out.events[..], [Event::Answer { number: 7, answer: Some(_), .. }]), "{:?}", out.events);
+}
+
+#[test]
+fn the_cli_says_what_it_is_and_what_can_be_set() {
+    let (mut backend, mut out) = (StreamJson::new(), Output::default());
+    backend.begin(&mut out);
+    let begun: Value = serde_json::from_slice(&out.lines[0]).unwrap();
+    let about = json!({"models":[{"value":"haiku","supportedEffortLevels":["low"]}],"commands":[{"name":"init"}]});
+    let response = json!({"subtype":"success","request_id":begun["request_id"],"response":about});
+    let out = hear(&mut backend, &json!({"type":"control_response","response":response}));
+    let [Event::Settings { settings }, Event::Commands { commands }, Event::Account { .. }, Event::Ready] =
+        &out.events[..]
+    else {
+        panic!("{:?}", out.events)
+    };
+    assert_eq!((settings.len(), commands[0].name.as_str()), (3, "init"));
+}
+
+/// The CLI says yes to what it was asked last.
+fn agree(backend: &mut StreamJson, asked: &Value, response: Value) -> Output {
+    let response = json!({"subtype":"success","request_id":asked["request_id"],"response":response});
+    hear(backend, &json!({"type":"control_response","response":response}))
+}
+
+#[test]
+fn an_effort_is_read_back() {
+    let mut backend = StreamJson::new();
+    let asked = want(&mut backend, json!({"set":{"number":7,"setting":"effort","value":"high"}}));
+    let mut out = agree(&mut backend, &asked[0], json!({}));
+    assert!(out.events.is_empty());
+    let asked: Value = serde_json::from_slice(&out.lines.remove(0)).unwrap();
+    assert_eq!(asked["request"], json!({"subtype":"get_settings"}));
+    let out = agree(&mut backend, &asked, json!({"applied":{"effort":"low"}}));
+    let [Event::Settings { settings }, Event::Answer { number: 7, error: None, .. }] = &out.events[..] else {
+        panic!("{:?}", out.events)
+    };
+    assert_eq!(settings[2].value, Some("low".into()));
+}
+
+#[test]
+fn going_back_is_tried_first() {
+    let mut backend = StreamJson::new();
+    let asked = want(&mut backend, json!({"rewind":{"number":7,"prompt":"p","is_dry":true}}));
+    assert_eq!(asked[0]["request"], json!({"subtype":"rewind_files","user_message_id":"p","dry_run":true}));
+    let out = agree(&mut backend, &asked[0], json!({"canRewind":false}));
+    assert!(matches!(&out.events[..], [Event::Answer { number: 7, error: Some(_), .. }]), "{:?}", out.events);
 }

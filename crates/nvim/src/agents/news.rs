@@ -1,12 +1,12 @@
-//! What a chat told since Lua looked, as it waits in the queue.
+//! What a chat reported since Lua looked, as it waits in the queue.
 //!
-//! Invariants: it is told in its order and nothing of it twice, however it is parted. What Lua takes at one look is about
+//! Invariants: events keep their order and come once, however they are parted. What Lua takes at one look is about
 //! [`AT_ONCE`] bytes: more only where one thing that is no text is larger. What waits is bounded by what the chat may have waiting
 //! (`claude_ide_agent::Gate`), which hears of each part that was taken.
 
 use std::collections::VecDeque;
 
-use claude_ide_agent::{Held, Told};
+use claude_ide_agent::{Event as AgentEvent, Held};
 use serde_json::Value as Json;
 
 use crate::value::{self, Value};
@@ -17,52 +17,52 @@ const AT_ONCE: usize = 64 * 1024;
 
 /// A text goes on, or anything else, made ready on the chat's thread.
 enum Piece {
-    Text(Told),
-    Other { told: Json, weight: usize },
+    Text(AgentEvent),
+    Other { event: Json, weight: usize },
 }
 
-impl From<Told> for Piece {
-    fn from(told: Told) -> Self {
-        if matches!(told, Told::Text { .. }) {
-            return Self::Text(told);
+impl From<AgentEvent> for Piece {
+    fn from(event: AgentEvent) -> Self {
+        if matches!(event, AgentEvent::Text { .. }) {
+            return Self::Text(event);
         }
-        let told = json(&told);
+        let event = json(&event);
         // What nests too deep is left out where it is handed to Lua.
-        let weight = told.as_object().and_then(value::measure).unwrap_or(AT_ONCE);
-        Self::Other { told, weight }
+        let weight = event.as_object().and_then(value::measure).unwrap_or(AT_ONCE);
+        Self::Other { event, weight }
     }
 }
 
 impl Piece {
     fn weight(&self) -> usize {
         match self {
-            Self::Text(told) => told.weight(),
+            Self::Text(event) => event.weight(),
             Self::Other { weight, .. } => *weight,
         }
     }
 
     fn into_json(self) -> Json {
         match self {
-            Self::Text(told) => json(&told),
-            Self::Other { told, .. } => told,
+            Self::Text(event) => json(&event),
+            Self::Other { event, .. } => event,
         }
     }
 }
 
-fn json(told: &Told) -> Json {
-    serde_json::to_value(told).unwrap_or_default()
+fn json(event: &AgentEvent) -> Json {
+    serde_json::to_value(event).unwrap_or_default()
 }
 
 pub(super) struct ChatNews {
     chat: u64,
-    told: VecDeque<Piece>,
+    events: VecDeque<Piece>,
     held: Held,
 }
 
 impl ChatNews {
-    pub(super) fn new(chat: u64, told: Vec<Told>, held: Held) -> Self {
-        let told = told.into_iter().flat_map(|told| told.in_pieces(AT_ONCE)).map(Piece::from).collect();
-        Self { chat, told, held }
+    pub(super) fn new(chat: u64, events: Vec<AgentEvent>, held: Held) -> Self {
+        let events = events.into_iter().flat_map(|event| event.in_pieces(AT_ONCE)).map(Piece::from).collect();
+        Self { chat, events, held }
     }
 }
 
@@ -81,40 +81,40 @@ impl Event for ChatNews {
     }
 
     fn then(mut self, later: Self) -> Self {
-        let mut more = later.told.into_iter();
+        let mut more = later.events.into_iter();
         if let Some(first) = more.next() {
-            let rest = match (self.told.back_mut(), first) {
+            let rest = match (self.events.back_mut(), first) {
                 (Some(Piece::Text(last)), Piece::Text(text)) => last.join_up_to(text, AT_ONCE).err().map(Piece::Text),
                 (_, first) => Some(first),
             };
-            self.told.extend(rest);
+            self.events.extend(rest);
         }
-        self.told.extend(more);
+        self.events.extend(more);
         self.held = self.held.and(later.held);
         self
     }
 
     fn part(mut self) -> (Self, Option<Self>) {
         let mut weight = 0_usize;
-        let count = self.told.iter().take_while(|piece| {
+        let count = self.events.iter().take_while(|piece| {
             let is_first = weight == 0;
             weight = weight.saturating_add(piece.weight());
             is_first || weight <= AT_ONCE
         });
         let count = count.count();
-        if count >= self.told.len() {
+        if count >= self.events.len() {
             return (self, None);
         }
-        let told: VecDeque<Piece> = self.told.drain(..count).collect();
-        let held = self.held.part(told.iter().map(Piece::weight).sum());
-        (Self { chat: self.chat, told, held }, Some(self))
+        let events: VecDeque<Piece> = self.events.drain(..count).collect();
+        let held = self.held.part(events.iter().map(Piece::weight).sum());
+        (Self { chat: self.chat, events, held }, Some(self))
     }
 
     fn into_value(self) -> Value {
         Value::Table(vec![
             ("type", Value::Text("chat_news")),
             ("id", Value::Id(self.chat)),
-            ("told", Value::Json(Json::Array(self.told.into_iter().map(Piece::into_json).collect()))),
+            ("events", Value::Json(Json::Array(self.events.into_iter().map(Piece::into_json).collect()))),
         ])
     }
 }

@@ -69,7 +69,7 @@ local METHODS = {
 
 ---@param chat claude-ide.chat.Chat
 ---@param id string names the question
----@param ask { method: string, params: table, property_order?: string[] }
+---@param ask { method: string, params: table, property_order?: string[], missing_is_empty?: boolean }
 function M.ask(chat, id, ask)
   local is_answered, answer_it = false, chat:answerer()
   local function once(command)
@@ -96,7 +96,7 @@ function M.ask(chat, id, ask)
   local doing = ("%s of %s"):format(ask.method, chat.name)
   require("claude-ide.chat.acp.answered").anyway(answer, doing, serve)(
     chat,
-    ask.params or {},
+    vim.tbl_extend("force", ask.params or {}, { missing_is_empty = ask.missing_is_empty }),
     answer,
     id,
     give_file,

@@ -5,10 +5,6 @@ local M = {}
 
 local MOST_BYTES = 16 * 1024 * 1024
 
----What Gemini calls itself. It reads a file before it writes it, and takes each error for a reason not to, also that there is no
----such file yet (0.61.0; google-gemini/gemini-cli#17588): no new file would ever be made.
-local READS_BEFORE_IT_CREATES = "gemini-cli"
-
 ---@param path any
 ---@param answer claude-ide.chat.acp.Answer
 ---@return boolean ok
@@ -62,12 +58,12 @@ local function part_of(text, line, limit)
   return text:sub(from, last)
 end
 
----@param chat claude-ide.chat.Chat
----@param params { path: string, line?: integer, limit?: integer }
+---@param _ claude-ide.chat.Chat
+---@param params { path: string, line?: integer, limit?: integer, missing_is_empty?: boolean }
 ---@param answer claude-ide.chat.acp.Answer
----@param _ string
+---@param _id string
 ---@param give_file claude-ide.chat.acp.GiveFile
-function M.read(chat, params, answer, _, give_file)
+function M.read(_, params, answer, _id, give_file)
   local path = params.path
   if not is_usable(path, answer) then
     return
@@ -88,7 +84,7 @@ function M.read(chat, params, answer, _, give_file)
     line = params.line,
     limit = params.limit,
     most_bytes = MOST_BYTES,
-    missing_is_empty = chat.acp.program == READS_BEFORE_IT_CREATES,
+    missing_is_empty = params.missing_is_empty,
   })
 end
 

@@ -41,8 +41,6 @@ end
 ---@param text string
 ---@return table[] blocks
 function M.of(chat, text)
-  local can = chat.acp.capabilities.promptCapabilities
-  local takes_text = type(can) == "table" and can.embeddedContext == true
   local blocks, seen = {}, {} ---@type table[], table<string, true>
   for before, word in (" " .. text):gmatch("([^%w])@([^%s@]+)") do
     local path = vim.fs.normalize(word:sub(1, 1) == "/" and word or chat.cwd .. "/" .. word)
@@ -52,7 +50,7 @@ function M.of(chat, text)
     local stat = before and not seen[path] and #blocks < MOST_LINKS and vim.uv.fs_stat(path)
     if stat and (stat.type == "file" or stat.type == "directory") then
       seen[path] = true
-      blocks[#blocks + 1] = block_of(path, vim.fs.basename(path), takes_text)
+      blocks[#blocks + 1] = block_of(path, vim.fs.basename(path), chat.can.embeds == true)
     end
   end
   return blocks

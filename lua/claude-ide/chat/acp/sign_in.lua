@@ -1,54 +1,36 @@
 -- An agent wants the user to sign in: says what there is to do, and does what can be done from here.
 local M = {}
 
+---@class claude-ide.chat.SignInMethod
+---@field id string
+---@field name string
+---@field description? string
+---@field args? string[] a program does it, in a terminal: the agent's own, with these arguments
+---@field env? table<string, string> of that program
+---@field takes_key boolean which the user types
+
 ---@param chat claude-ide.chat.Chat
----@param method table
+---@param method claude-ide.chat.SignInMethod
 ---@return string[]? argv of a program that signs in, in a terminal
 local function program_of(chat, method)
-  if method.type ~= "terminal" then
-    return nil
-  end
-  return vim.list_extend(vim.deepcopy(chat.acp.agent.cmd), type(method.args) == "table" and method.args or {})
+  return method.args and vim.list_extend(vim.deepcopy(chat.acp.agent.cmd), method.args) or nil
 end
 
 ---@param chat claude-ide.chat.Chat
----@param method table
+---@param method claude-ide.chat.SignInMethod
 ---@return string
 local function line_of(chat, method)
   local argv = program_of(chat, method)
-  local about = type(method.description) == "string" and ": " .. method.description or ""
+  local about = method.description and ": " .. method.description or ""
   local run = argv and (" (runs `%s`)"):format(table.concat(argv, " ")) or ""
-  return tostring(method.name or method.id) .. about .. run
+  return method.name .. about .. run
 end
 
 ---@param chat claude-ide.chat.Chat
----@param argv string[]
----@param env? table<string, string>
-local function run_in_terminal(chat, argv, env)
-  require("claude-ide.chat.acp.terminals").show_program(argv, {
-    cwd = chat.cwd,
-    env = vim.tbl_extend("force", chat.acp.agent.env or {}, type(env) == "table" and env or {}),
-    title = "sign in",
-    on_exit = function(code)
-      if code == 0 then
-        chat:restart()
-      end
-    end,
-  })
-end
-
----Whether a method takes a key in its request, as Gemini's and Codex's do: the protocol has no field for it.
----@param method table
----@return boolean
-local function wants_key(method)
-  return type(method._meta) == "table" and type(method._meta["api-key"]) == "table"
-end
-
----@param chat claude-ide.chat.Chat
----@param fields table
+---@param fields { method: string, key?: string }
 local function authenticate(chat, fields)
   chat.acp.signing_in = fields
-  chat:ask("authenticate", fields, function(_, err)
+  chat:ask("sign_in", fields, function(_, err)
     if err then
       chat.store:put("notice", ("%s could not sign in: %s."):format(chat.name, err))
     elseif chat.state ~= "starting" then
@@ -60,26 +42,36 @@ local function authenticate(chat, fields)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param method table
+---@param method claude-ide.chat.SignInMethod
 local function sign_in(chat, method)
   local argv = program_of(chat, method)
   if argv then
-    return run_in_terminal(chat, argv, method.env)
+    return require("claude-ide.chat.acp.terminals").show_program(argv, {
+      cwd = chat.cwd,
+      env = vim.tbl_extend("force", chat.acp.agent.env or {}, method.env or {}),
+      title = "sign in",
+      on_exit = function(code)
+        if code == 0 then
+          chat:restart()
+        end
+      end,
+    })
   end
-  local fields = { methodId = method.id }
-  if wants_key(method) then
-    local ok, key = pcall(vim.fn.inputsecret, ("API key, for %s alone: "):format(chat.name))
-    if not ok or vim.trim(key) == "" then
+  local key ---@type string?
+  if method.takes_key then
+    local ok, typed = pcall(vim.fn.inputsecret, ("API key, for %s alone: "):format(chat.name))
+    if not ok or vim.trim(typed) == "" then
       return require("claude-ide.ui.notice").info(("Not signed in to %s."):format(chat.name))
     end
-    fields._meta = { ["api-key"] = vim.trim(key) }
+    key = vim.trim(typed)
   end
-  authenticate(chat, fields)
+  authenticate(chat, { method = method.id, key = key })
 end
 
 ---@param chat claude-ide.chat.Chat
----@param about { methods?: table[], text?: string }
-function M.ask(chat, about)
+---@param reason string
+---@param methods claude-ide.chat.SignInMethod[]
+function M.ask(chat, reason, methods)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   for _, prompt in ipairs(chat.give_back and chat.unanswered or {}) do
     chat.give_back(prompt.text) -- to be sent again
@@ -91,10 +83,7 @@ function M.ask(chat, about)
     acp.signed_in = nil
     return authenticate(chat, before)
   end
-  local methods = vim.tbl_filter(function(method)
-    return type(method) == "table" and type(method.id) == "string"
-  end, type(about.methods) == "table" and about.methods or {})
-  local lines = { ("%s wants you to sign in: %s."):format(chat.name, (about.text or "it did not say why")) }
+  local lines = { ("%s wants you to sign in: %s."):format(chat.name, reason) }
   if not acp.signing_in then
     for _, method in ipairs(methods) do
       lines[#lines + 1] = "- " .. line_of(chat, method)

@@ -9,12 +9,12 @@ fn a_call_is_told_as_a_transcript_has_it() {
         "_meta":{"claudeCode":{"toolName":"Edit"}}});
     let (_, told) = hear(&mut acp, &update(began));
     assert!(
-        matches!(&told[..], [Told::Said { blocks, .. }] if serde_json::to_value(blocks).unwrap()[0]["name"] == "Edit")
+        matches!(&told[..], [Event::Said { blocks, .. }] if serde_json::to_value(blocks).unwrap()[0]["name"] == "Edit")
     );
     let diff = json!({"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed",
         "content":[{"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"}]});
     let (_, told) = hear(&mut acp, &update(diff));
-    let [Told::Said { blocks, .. }, Told::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    let [Event::Said { blocks, .. }, Event::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
     assert_eq!(serde_json::to_value(blocks).unwrap()[0]["input"]["file_path"], "/p/a.txt");
     let outcome = serde_json::to_value(&results[0].1).unwrap();
     assert_eq!(outcome["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
@@ -27,7 +27,7 @@ fn a_call_of_several_files_tells_each() {
     let call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit","kind":"edit","status":"completed",
         "content":[diff("/p/a"), diff("/p/b"), diff("/p/c")]});
     let (_, told) = hear(&mut acp, &update(call));
-    let [.., Told::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    let [.., Event::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
     let outcome = &serde_json::to_value(&results[0].1).unwrap()["outcome"];
     assert_eq!((&outcome["path"], &outcome["others"][0]["path"]), (&json!("/p/a"), &json!("/p/b")));
     assert_eq!(outcome["others"][1]["hunks"][0]["lines"], json!(["-one", "+two"]));
@@ -70,19 +70,19 @@ fn what_comes_of_a_call_that_ended_adds_to_its_result_alone() {
     }
     let told =
         says(json!({"sessionUpdate":"tool_call_update","toolCallId":"c","content":text("rain"),"status":"failed"}));
-    let [Told::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    let [Event::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
     assert!(results[0].1.is_error && results[0].1.content.len() == 1);
     // Nothing is left that the end of the turn would end.
     let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}));
-    assert!(!told.iter().any(|told| matches!(told, Told::Results { .. })), "{told:?}");
+    assert!(!told.iter().any(|told| matches!(told, Event::Results { .. })), "{told:?}");
 }
 
 #[test]
 fn a_call_says_all_files_that_it_may_change() {
     let mut acp = ready();
     let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
-    let places = |told: &[Told]| match told {
-        [Told::Said { places, .. }, Told::Results { places: at_the_end, .. }] => (places.clone(), at_the_end.clone()),
+    let places = |told: &[Event]| match told {
+        [Event::Said { places, .. }, Event::Results { places: at_the_end, .. }] => (places.clone(), at_the_end.clone()),
         other => panic!("{other:?}"),
     };
     let mut call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit","kind":"edit","status":"completed",
@@ -105,7 +105,7 @@ fn a_call_that_is_one_too_many_ends_the_first_of_them() {
     let mut ended = 0;
     for number in 0..5000 {
         let call = json!({"sessionUpdate":"tool_call","toolCallId":format!("c{number:05}"),"title":"Look"});
-        ended += hear(&mut acp, &update(call)).1.iter().filter(|told| matches!(told, Told::Results { .. })).count();
+        ended += hear(&mut acp, &update(call)).1.iter().filter(|told| matches!(told, Event::Results { .. })).count();
     }
     assert_eq!(ended, 5000 - 4096);
 }
@@ -122,7 +122,7 @@ fn a_permission_shows_all_that_was_told_of_its_call() {
     let params = json!({"toolCall":{"toolCallId":"c","title":"Edit files","content":null,"rawInput":{"b":2}},
         "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
     let (_, told) = asks(&mut acp, 7, "session/request_permission", params);
-    let Some(Told::Asks { ask, .. }) = told.into_iter().last() else { panic!("nothing is asked") };
+    let Some(Event::Asks { ask, .. }) = told.into_iter().last() else { panic!("nothing is asked") };
     let ask = serde_json::to_value(ask).unwrap();
     let call = &ask["params"]["toolCall"];
     assert_eq!((&call["title"], &call["kind"]), (&json!("Edit files"), &json!("edit")), "{ask}");
@@ -137,7 +137,7 @@ fn a_call_that_nobody_has_let_go_on_does_not_end_well() {
     permission(&mut acp, 70);
     let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}));
     let results = told.iter().filter_map(|one| match one {
-        Told::Results { results, .. } => Some((results[0].0.as_str(), results[0].1.is_error)),
+        Event::Results { results, .. } => Some((results[0].0.as_str(), results[0].1.is_error)),
         _ => None,
     });
     assert_eq!(results.collect::<Vec<_>>(), [("d", false), ("c", true)]);
@@ -149,7 +149,7 @@ fn a_call_that_failed_shows_what_was_to_be() {
     let diff = json!({"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"});
     let call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"failed","content":[diff]});
     let (_, told) = hear(&mut acp, &update(call));
-    let Some(Told::Results { results, .. }) = told.last() else { panic!("{told:?}") };
+    let Some(Event::Results { results, .. }) = told.last() else { panic!("{told:?}") };
     let result = serde_json::to_value(&results[0].1).unwrap();
     assert_eq!(result["is_error"], true, "{result}");
     assert_eq!(result["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
@@ -165,7 +165,7 @@ fn of_too_many_open_calls_the_one_that_began_first_ends() {
         let kind = if number % 2 == 0 { "tool_call" } else { "tool_call_update" };
         let (_, told) = hear(&mut acp, &update(json!({"sessionUpdate":kind,"toolCallId":id,"title":"t"})));
         ended.extend(told.into_iter().filter_map(|told| match told {
-            Told::Results { results, .. } => Some(results[0].0.clone()),
+            Event::Results { results, .. } => Some(results[0].0.clone()),
             _ => None,
         }));
     }

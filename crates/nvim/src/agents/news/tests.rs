@@ -1,4 +1,4 @@
-//! What a chat told, in parts.
+//! Events of a chat, in parts.
 
 use std::sync::Arc;
 
@@ -7,28 +7,28 @@ use claude_ide_agent::{Gate, Speaker, TextKind};
 use super::*;
 use crate::waiting::{Taken, Waiting};
 
-fn text(text: &str) -> Told {
-    Told::Text { by: Speaker::default(), block: 1, kind: TextKind::Text, text: text.to_owned() }
+fn text(text: &str) -> AgentEvent {
+    AgentEvent::Text { by: Speaker::default(), block: 1, kind: TextKind::Text, text: text.to_owned() }
 }
 
-fn news(gate: &Arc<Gate>, told: Vec<Told>) -> ChatNews {
-    let held = gate.hold(told.iter().map(Told::weight).sum());
-    ChatNews::new(7, told, held)
+fn news(gate: &Arc<Gate>, events: Vec<AgentEvent>) -> ChatNews {
+    let held = gate.hold(events.iter().map(AgentEvent::weight).sum());
+    ChatNews::new(7, events, held)
 }
 
-/// What Lua is told at each look.
+/// What Lua takes at each look.
 fn looks(waiting: &mut Waiting) -> Vec<Vec<Json>> {
     let looks = std::iter::from_fn(|| waiting.pop()).map(Taken::into_value);
-    let told = looks.map(|event| {
+    let events = looks.map(|event| {
         let Value::Table(mut fields) = event else { panic!("an event is a table") };
-        let Some(("told", Value::Json(Json::Array(told)))) = fields.pop() else { panic!("what was told is a list") };
-        told
+        let Some(("events", Value::Json(Json::Array(events)))) = fields.pop() else { panic!("events are a list") };
+        events
     });
-    told.collect()
+    events.collect()
 }
 
-fn words(told: &[Json]) -> String {
-    told.iter().map(|one| one["text"].as_str().unwrap_or("|")).collect()
+fn words(events: &[Json]) -> String {
+    events.iter().map(|one| one["text"].as_str().unwrap_or("|")).collect()
 }
 
 #[test]
@@ -36,14 +36,14 @@ fn a_huge_text_is_taken_in_parts_in_order_and_whole() {
     let gate = Arc::default();
     let whole: String = (0..200_000).map(|number| format!("{number} ä€🦀\n")).collect();
     let mut waiting = Waiting::default();
-    let told = vec![Told::Void, text(&whole), Told::Void, text("the end")];
-    waiting.push(news(&gate, told)).unwrap();
+    let events = vec![AgentEvent::Void, text(&whole), AgentEvent::Void, text("the end")];
+    waiting.push(news(&gate, events)).unwrap();
     let looks = looks(&mut waiting);
     assert!(looks.len() >= whole.len() / AT_ONCE, "{}", looks.len());
-    for told in &looks {
-        assert!(words(told).len() <= AT_ONCE);
+    for events in &looks {
+        assert!(words(events).len() <= AT_ONCE);
     }
-    let all: String = looks.iter().map(|told| words(told)).collect();
+    let all: String = looks.iter().map(|events| words(events)).collect();
     assert!(all == format!("|{whole}|the end"), "nothing is lost, nothing is cut within a character");
     assert_eq!(gate.bytes(), 0);
 }
@@ -68,10 +68,10 @@ fn what_comes_while_it_is_taken_is_behind_it() {
     let mut waiting = Waiting::default();
     waiting.push(news(&gate, vec![text(&"x".repeat(AT_ONCE + 1))])).unwrap();
     waiting.pop().unwrap();
-    waiting.push(news(&gate, vec![text("y"), Told::Void])).unwrap();
-    waiting.push(news(&gate, vec![Told::Void, text("z")])).unwrap();
+    waiting.push(news(&gate, vec![text("y"), AgentEvent::Void])).unwrap();
+    waiting.push(news(&gate, vec![AgentEvent::Void, text("z")])).unwrap();
     let looks = looks(&mut waiting);
-    assert_eq!(looks.iter().map(|told| words(told)).collect::<Vec<_>>(), ["xy||z"], "small ones are one look");
+    assert_eq!(looks.iter().map(|events| words(events)).collect::<Vec<_>>(), ["xy||z"], "small ones are one look");
     assert_eq!(looks[0].len(), 4, "and one text where they are of one");
 }
 
@@ -84,12 +84,12 @@ fn joined_texts_stay_small_enough_and_many_small_things_are_parted_too() {
     }
     let looked = looks(&mut waiting);
     assert!(looked.iter().flatten().all(|one| words(std::slice::from_ref(one)).len() <= AT_ONCE));
-    assert_eq!(looked.iter().map(|told| words(told).len()).sum::<usize>(), 1_000_000);
+    assert_eq!(looked.iter().map(|events| words(events).len()).sum::<usize>(), 1_000_000);
     for number in 0..10_000 {
-        waiting.push(news(&gate, vec![Told::Withdrawn { request: format!("{number}") }])).unwrap();
+        waiting.push(news(&gate, vec![AgentEvent::Withdrawn { request: format!("{number}") }])).unwrap();
     }
     let looked = looks(&mut waiting);
-    assert!(looked.len() > 10 && looked.iter().all(|told| told.len() < 2_000), "{}", looked.len());
+    assert!(looked.len() > 10 && looked.iter().all(|events| events.len() < 2_000), "{}", looked.len());
     let numbers = looked.iter().flatten().map(|one| one["request"].as_str().unwrap().parse::<u32>().unwrap());
     assert!(numbers.eq(0..10_000));
 }
@@ -98,7 +98,7 @@ fn joined_texts_stay_small_enough_and_many_small_things_are_parted_too() {
 fn one_thing_that_is_no_text_is_told_whole() {
     let gate = Arc::default();
     let mut waiting = Waiting::default();
-    let about = Json::from("x".repeat(3 * AT_ONCE));
-    waiting.push(news(&gate, vec![Told::Void, Told::Turn { about }, Told::Void])).unwrap();
+    let text = "x".repeat(3 * AT_ONCE);
+    waiting.push(news(&gate, vec![AgentEvent::Void, AgentEvent::Notice { text }, AgentEvent::Void])).unwrap();
     assert_eq!(looks(&mut waiting).iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1]);
 }

@@ -1,0 +1,429 @@
+-- What a chat does with each event that its agent reports.
+local M = {}
+
+local INTERRUPTED = "[Request interrupted by user"
+---A call with a longer argument is drawn in a turn of its own: to take it over took some of this one.
+local LARGE = 256 * 1024
+---A longer text is not all blank.
+local BLANK = 256
+
+---@class claude-ide.chat.Retry
+---@field words string why, and how often
+---@field at integer when, in milliseconds of `vim.uv.now()`
+
+---@class claude-ide.chat.Task what runs in the background
+---@field id string
+---@field words string
+---@field call? string that started it
+
+---@type table<string, fun(self: claude-ide.chat.Chat, event: claude-ide.chat.Event)>
+local ON = {}
+
+function ON.started(self, event)
+  self.pid = event.pid
+end
+
+function ON.greeted(self, event)
+  self.can = event.can or {}
+  if not self.greeted then
+    self.greeted = true
+    self.store:put("notice", event.text --[[@as string]])
+  end
+end
+
+function ON.ready(self)
+  if self.state == "starting" then
+    self.state = #self.queue > 0 and "working" or "idle"
+  end
+end
+
+function ON.session(self, event)
+  if event.id ~= self.session then
+    self:renew(event.id --[[@as string]])
+  end
+  if event.is_kept then
+    self:spoke()
+  end
+  if self.acp then
+    require("claude-ide.chat.acp").session(self)
+  end
+end
+
+function ON.settings(self, event)
+  self.settings = event.settings or {}
+  self.mode, self.model, self.effort = nil, nil, nil
+  for _, kind in ipairs({ "mode", "model", "effort" }) do
+    local setting = require("claude-ide.chat.settings").of_kind(self, kind)
+    self[kind] = setting and setting.value
+  end
+end
+
+function ON.commands(self, event)
+  self.commands = event.commands or {}
+end
+
+function ON.account(self, event)
+  self.account = { brief = event.brief, full = event.full }
+end
+
+function ON.title(self, event)
+  self.source.title = event.title
+end
+
+function ON.begins(self, event)
+  self:spoke()
+  self.retry, self.doing = nil, nil
+  self.current_model = event.model
+  -- The end of something in the background begins a turn by itself.
+  self.state = self.state == "idle" and "working" or self.state
+end
+
+function ON.text(self, event)
+  local text, kind = event.text or "", event.kind --[[@as "text"|"thinking"]]
+  local is_row = #text >= require("claude-ide.chat.growing_text").ROW
+  if is_row then
+    self.store:hold()
+  end
+  self.store:append(tostring(event.block), kind, text, self.current_model, is_row)
+end
+
+function ON.calling(self, event)
+  self.store:calling(event.id or "", event.name or "", self.current_model)
+end
+
+function ON.void(self)
+  self.store:void()
+end
+
+---@param blocks claude-ide.sessions.Block[]
+---@return boolean
+local function has_large(blocks)
+  return vim.iter(blocks):any(function(block)
+    return type(block.input) == "table"
+      and vim.iter(pairs(block.input)):any(function(_, value)
+        return type(value) == "string" and #value > LARGE
+      end)
+  end)
+end
+
+---Whether it is of a session that is loaded: it was so before.
+---@param self claude-ide.chat.Chat
+---@return boolean
+local function is_replay(self)
+  return self.acp ~= nil and not self.acp.turn_began
+end
+
+---The agent waits for leave.
+function ON.before_edit(self, event)
+  local ok, err = pcall(require("claude-ide.chat.record").before_edit, self, event.path or "")
+  self:answerer()({ go_on = { request = event.request } })
+  assert(ok, err)
+end
+
+local function is_call(block)
+  return block.type == "tool_use"
+end
+
+function ON.said(self, event)
+  local first = (event.blocks or {})[1]
+  local text = first and first.type == "text" and first.text or ""
+  if event.kind == "reply" or event.kind == "output" then
+    if has_large(event.blocks or {}) then
+      self.store:hold()
+    end
+    if self.acp and not is_replay(self) then
+      require("claude-ide.chat.record").calls(self, event.blocks or {}, event.places or {})
+    end
+    self.store:said(event)
+    if not self.acp and vim.iter(event.blocks or {}):any(is_call) then
+      self.source:look_for_file() -- it may have started a subagent, which is followed as it works
+    end
+  elseif vim.startswith(text, INTERRUPTED) then
+    self.store:put("interrupted", "")
+  elseif text:find("^<local%-command%-std") then
+    self.store:put("output", text)
+  elseif self.acp then
+    self.store:put("prompt", text) -- of a session that is loaded
+  end
+end
+
+function ON.results(self, event)
+  local results, places, more = event.results or {}, event.places or {}, {}
+  if self.acp and not is_replay(self) then
+    more = require("claude-ide.chat.acp").results(self, results, places)
+  end
+  self.store:results(results, self.refused)
+  require("claude-ide.chat.asks").results(self, results)
+  if not is_replay(self) then
+    require("claude-ide.chat.tripwire").results(self, results, more)
+    require("claude-ide.chat.record").results(results, places)
+  end
+end
+
+function ON.asks(self, event)
+  require("claude-ide.chat.asks").ask(self, event.request --[[@as string]], event.ask or {})
+end
+
+function ON.withdrawn(self, event)
+  require("claude-ide.chat.asks").withdraw(self, event.request --[[@as string]])
+end
+
+---It has begun with a prompt that the user took back in the same moment: it is answered, so it is shown.
+---@param self claude-ide.chat.Chat
+---@param id string
+local function begun_before_it_knew(self, id)
+  local prompt = self.taken_back[id]
+  self.taken_back[id] = nil
+  if prompt then
+    self:show_prompt(prompt)
+    self.store:put("notice", ("%s had begun with this before it was taken back."):format(self.name))
+  end
+end
+
+function ON.prompt(self, event)
+  if event.state == "started" then
+    require("claude-ide.chat.record").turn_begins(self, event.at)
+    if self.acp then
+      require("claude-ide.chat.acp.written").turn_begins(self, event.at or 0)
+    end
+    self.state = "working"
+    local prompt = self:take(event.id or "")
+    if prompt then
+      table.insert(self.unanswered, prompt)
+      self:show_prompt(prompt)
+    else
+      begun_before_it_knew(self, event.id or "")
+    end
+  elseif event.state == "cancelled" then
+    self.taken_back[event.id or ""] = nil
+    local prompt = self:take(event.id or "")
+    if prompt and not prompt.shown and self.give_back then
+      self.give_back(prompt.text)
+    end
+  end
+end
+
+---Whether anything that can be read was said or done since the last prompt.
+---@param store claude-ide.chat.Store
+---@return boolean
+local function is_answered(store)
+  for at = #store.messages, 1, -1 do
+    local message = store.messages[at]
+    local block = message.block
+    if message.kind == "prompt" then
+      return false
+    elseif message.kind ~= "reply" or block.type == "tool_use" then
+      return true
+    elseif block.type == "text" then
+      local text = (block.bytes or 0) <= BLANK and require("claude-ide.chat.growing_text").text(message)
+      if not text or vim.trim(text) ~= "" then
+        return true
+      end
+    end
+  end
+  return true
+end
+
+function ON.turn(self, event)
+  if self.state ~= "starting" then
+    self:spoke() -- else it says why it cannot begin
+  end
+  self.store:settle()
+  self.retry, self.doing = nil, nil
+  local last = self.store.messages[#self.store.messages]
+  local is_said = last and (last.kind == "output" or last.kind == "notice" or last.kind == "interrupted")
+  if event.outcome == "failed" and not is_said then
+    self.store:put("notice", event.words or "The turn failed.")
+  elseif event.outcome ~= "aborted" and not is_answered(self.store) then
+    self.store:put("notice", self.name .. " ended its turn without a word.")
+  end
+  -- Prompts that came meanwhile begin a turn of their own at once, which is reported.
+  self.state = self.state ~= "ended" and "idle" or self.state
+  require("claude-ide.chat.asks").turn_over(self)
+  require("claude-ide.chat.record").turn_over(self)
+  if self.acp then
+    require("claude-ide.chat.acp").turn_over(self)
+  end
+  self.source:look_for_file()
+end
+
+function ON.usage(self, event)
+  self.cost = event.cost or self.cost
+  if event.window then
+    self.window_size = event.window > 0 and event.window or nil
+  end
+  if event.used then
+    self.store.last_reply = { id = 0, kind = "reply", usage = event.used, model = self.model } --[[@as any]]
+  end
+end
+
+function ON.limit(self, event)
+  self.limit = event.words and { words = event.words, resets = event.resets } or nil
+end
+
+---Lets the line above the chat count the seconds until the agent tries again.
+---@param self claude-ide.chat.Chat
+local function count_down(self)
+  local retry = self.retry
+  vim.defer_fn(function()
+    if retry and self.retry == retry and self.state ~= "ended" then
+      self:redraw()
+      count_down(self)
+    end
+  end, 1000)
+end
+
+function ON.retry(self, event)
+  self.retry = { words = event.words, at = vim.uv.now() + event.delay } --[[@as claude-ide.chat.Retry]]
+  count_down(self)
+end
+
+function ON.doing(self, event)
+  self.doing = event.doing
+end
+
+function ON.compacted(self)
+  self.store:put("compaction", "")
+end
+
+function ON.task_started(self, event)
+  self.tasks[event.id] = { id = event.id, words = event.words, call = event.call }
+end
+
+function ON.task_ended(self, event)
+  local call = event.call or (self.tasks[event.id] or {}).call
+  self.tasks[event.id] = nil
+  if call then
+    self.store:background_over(call, event.is_done == true)
+  end
+end
+
+---What was said before is no part of it any more.
+function ON.reset(self, event)
+  self.unanswered = {}
+  self.begin_with.resume, self.begin_with.fork = nil, nil
+  if event.session then
+    self:renew(event.session)
+  end
+end
+
+function ON.notice(self, event)
+  self.store:put("notice", event.text --[[@as string]])
+end
+
+function ON.failed(self, event)
+  self.store:put("notice", event.text --[[@as string]])
+  self.has_failed = true -- no more is said of its end than this
+  self:close()
+end
+
+function ON.sign_in(self, event)
+  require("claude-ide.chat.acp.sign_in").ask(self, event.reason --[[@as string]], event.methods or {})
+end
+
+function ON.choose_session(self)
+  require("claude-ide.chat.acp.sessions").choose(self)
+end
+
+function ON.answer(self, event)
+  local done = self.answers[event.number]
+  self.answers[event.number] = nil
+  if done then
+    done(event, event.error)
+  end
+end
+
+---How it ended, in a sentence.
+---@param name string
+---@param event claude-ide.chat.Event
+---@return string
+local function how(name, event)
+  local words = vim.trim(event.words or "")
+  if event.signal then
+    return ("%s was ended by signal %d."):format(name, event.signal)
+  elseif event.code == 0 then
+    return name .. " ended."
+  elseif event.code then
+    return ("%s ended with code %d%s"):format(name, event.code, words ~= "" and ": " .. words or ".")
+  end
+  return words ~= "" and words or name .. " ended."
+end
+
+---The agent is gone: what it had is dropped, and what it had begun.
+---@param self claude-ide.chat.Chat
+---@param event claude-ide.chat.Event
+local function drop(self, event)
+  local transport = require("claude-ide.chat.transport")
+  local number = self.number --[[@as integer]]
+  transport.forget(number)
+  transport.close(number)
+  self.store:settle()
+  self.store:end_running()
+  self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
+  self.tasks, self.taken_back = {}, {}
+  self.refused, self.granted = {}, {} -- the next one may name its calls alike
+  self.words = how(self.name, event)
+  require("claude-ide.chat.record").ended(self)
+  require("claude-ide.chat.asks").gone(self, ("that %s is gone"):format(self.name))
+  local done = self.on_ended
+  self.on_ended = nil
+  if done then
+    done()
+  end
+end
+
+function ON.ended(self, event)
+  drop(self, event)
+  -- What the user ends is not what nobody answered.
+  local unanswered = self.closing and {} or self.unanswered
+  local prompts = vim.list_extend(unanswered, self.queue)
+  self.queue, self.unanswered = {}, {}
+  -- Why it was ended is said already.
+  local words = self.has_failed and "" or self.words or ""
+  self.has_failed = nil
+  if self.acp then
+    require("claude-ide.chat.acp.terminals").end_all(self)
+  end
+  local is_restart = self.restarting == true and not self.closing
+  self.restarting = nil
+  local is_returned = require("claude-ide.chat.content").return_all(self, prompts)
+  local said_again = is_returned and "\nWhat was not answered is at the prompt again." or ""
+  if is_restart then
+    self.store:put("notice", ("%s is started anew.%s"):format(self.name, said_again))
+  elseif not self.closing then
+    self.store:put("notice", vim.trim(words .. said_again .. "\nWhat you send next starts it again."))
+  end
+  if is_restart then
+    local ok, err = self:begin_again()
+    if not ok then
+      self.store:put("notice", err or "It could not be started.")
+    end
+  end
+end
+
+---What a subagent says is read from its own file.
+local OF_SUBAGENTS_TOO = { asks = true, withdrawn = true }
+
+---What belongs to an answer, or ends a turn without one.
+local ANSWERS =
+  { begins = true, text = true, calling = true, said = true, results = true, asks = true, turn = true }
+
+---@param chat claude-ide.chat.Chat
+---@param event claude-ide.chat.Event
+function M.take_in(chat, event)
+  if event.by and event.by.call and not OF_SUBAGENTS_TOO[event.type] then
+    if event.type == "results" then
+      require("claude-ide.chat.asks").results(chat, event.results or {}) -- they ask for their edits, too
+    end
+    return
+  end
+  if ANSWERS[event.type] and chat.unanswered[1] then
+    chat.unanswered = {}
+  end
+  local ok, trace = xpcall(ON[event.type] or function() end, debug.traceback, chat, event)
+  if not ok then
+    require("claude-ide.log").error("a chat cannot take in %s: %s", event.type, trace)
+  end
+end
+
+return M
