@@ -28,29 +28,41 @@ pub enum Command {
     Allow {
         /// The question.
         request: String,
-        /// Arguments that are to be others than those asked for. The rest stays byte for byte.
+        /// Which of the answers it is; none: the one that holds for this time.
+        #[serde(default)]
+        choice: Option<String>,
+        /// Which of the rules are to hold from now on, from 0.
+        #[serde(default)]
+        rules: Vec<usize>,
+        /// Arguments that are to be others than those asked for, or the values of a form. The rest stays byte for byte.
         #[serde(default)]
         changes: BTreeMap<String, Value>,
-        /// Which of the suggested rules are to hold from now on, from 0.
-        #[serde(default)]
-        always: Vec<usize>,
     },
     /// What was asked may not be done.
     Deny {
         /// The question.
         request: String,
-        /// Why, for the agent.
-        message: String,
-        /// Whether the turn ends with it.
+        /// Which of the answers it is; none: the one that holds for this time.
         #[serde(default)]
-        interrupt: bool,
+        choice: Option<String>,
+        /// Why, for the agent; none: it is to stop.
+        #[serde(default)]
+        message: Option<String>,
+    },
+    /// Nobody decides.
+    Unanswered {
+        /// The question.
+        request: String,
+        /// Why.
+        #[serde(default)]
+        message: Option<String>,
     },
     /// What the file held that is about to be written is kept.
     GoOn {
         /// The request.
         request: String,
     },
-    /// Answers what was asked in the agent's own words.
+    /// Answers what was asked of the editor: a file, a terminal.
     Reply {
         /// The question.
         request: String,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use claude_ide_session::{Block, Millis, ToolResult, Usage};
 use serde::Serialize;
-use serde_json::Value;
 
+use crate::ask::Ask;
 use crate::settings::Setting;
 
 /// What a text is.
@@ -233,8 +233,8 @@ pub enum Event {
     Asks {
         /// Names the question.
         request: String,
-        /// What is asked, as the agent has it.
-        ask: Value,
+        /// What is asked.
+        ask: Ask,
     },
     /// A file is about to be written, which waits until [`crate::Command::GoOn`].
     BeforeEdit {

@@ -22,17 +22,23 @@
 //! - stdin stays open until the end. What is written is one line of JSON each, made by serde.
 
 pub mod acp;
+mod ask;
 mod backend;
 mod chat;
 mod command;
 mod event;
 mod file_part;
+mod form;
 mod gate;
 mod lenient;
 mod process;
 mod settings;
 pub mod stream_json;
 
+pub use ask::{
+    Ask, Change, ChoiceKind, Edit, Field, FieldChoice, FieldKind, FieldValue, Form, Part, Permission, PermissionChoice,
+    Question, QuestionOption, Step, Style,
+};
 pub use backend::{Backend, Output, Streamed};
 pub use chat::{Chat, Sink};
 pub use command::{Command, CommandError, ReplyCode, ReplyError};

@@ -1,63 +1,57 @@
--- What an agent asks, as decisions: an edit is a diff, a question has choices, a plan is a text, all else is a permission.
--- Invariant: each is answered once, or was taken back by who asked.
+-- What an agent asks, as decisions: an edit is a diff or a changeset, a question has choices, a plan is a text, all else is a
+-- permission; and what it asks of the editor.
+-- Invariant: each is answered once, by the process that asked, or was taken back by it.
 local M = {}
 
 ---@class claude-ide.chat.Request what the source of a chat knows a decision by
 ---@field chat claude-ide.chat.Chat
 ---@field id string of the agent
----@field ask table the agent's own words
----@field answer? fun(answer: table) to the process that asked; nil: it has a `reply`
----@field reply? fun(answer?: claude-ide.decisions.Answer, err?: string) takes the answer to an agent with words of its own
+---@field ask claude-ide.chat.Ask
+---@field send fun(command: table) to the process that asked: `allow`, `deny`, `unanswered`, see `crates/agent/src/command.rs`
+---@field reply? fun(answer?: claude-ide.decisions.Answer, err?: string) takes the answer, where it is about a file
 ---@field proposed? string of an edit: what is shown as proposed
 ---@field held? string of an edit: bytes that the file held
 ---@field otherwise? fun(request: claude-ide.chat.Request) asks where an edit cannot be shown
----@field changes? fun(answer: claude-ide.decisions.Answer): table? arguments that are to be others; nil: it cannot be
 
----The CLI's own words for a plain no.
-local NO = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
-  .. "new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
+---What is asked: which fields are there depends on the kind, so that each is given its type. See `crates/agent/src/ask.rs`.
+---@class claude-ide.chat.Ask
+---@field kind string
+---@field call? string that asks
+---@field title string permission
+---@field parts claude-ide.chat.AskedPart[] permission
+---@field choices { id: string, label: string, key_label?: string, kind: string }[] permission
+---@field rules string[] permission
+---@field default_to_no boolean permission
+---@field takes_changes boolean permission: an answer can change the arguments, and take words along
+---@field edit? claude-ide.chat.AskedEdit permission
+---@field paths string[] permission: files that it would change
+---@field questions claude-ide.chat.AskedQuestion[] questions
+---@field plan string plan
+---@field name string form
+---@field message string form
+---@field url? string form
+---@field fields claude-ide.chat.form.Field[] form
+---@field path string read_file, write_file
+---@field line? integer read_file
+---@field limit? integer read_file
+---@field missing_is_empty boolean read_file
+---@field content string write_file
+---@field command string create_terminal
+---@field args string[] create_terminal
+---@field env { [1]: string, [2]: string }[] create_terminal
+---@field cwd? string create_terminal
+---@field output_limit? integer create_terminal
+---@field terminal string of the other kinds of terminals
 
----@class claude-ide.chat.Answer : claude-ide.decisions.Answer
----@field always? integer[] which of the suggestions are to hold from now on, from 0
----@field changes? table<string, any> arguments that are to be others
----@field message? string why not, for the agent
-
+---What fails on the way is answered, too: nothing else would ever tell the agent.
 ---@param request claude-ide.chat.Request
 ---@param answer? claude-ide.chat.Answer
 ---@param err? string
 local function answer_to(request, answer, err)
-  if request.reply then
-    return request.reply(answer, err)
-  end
-  local chat, call = request.chat, request.ask.tool_use_id
-  local function deny(message, interrupt)
-    if call then
-      chat.refused[call] = "rejected"
-    end
-    request.answer({ deny = { request = request.id, message = message, interrupt = interrupt } })
-  end
-  local words = chat.asker_words
-  chat.asker_words = nil
-  if not answer then
-    return deny(err or "the editor could not ask", false)
-  elseif answer.outcome ~= "accepted" then
-    words = answer.message or words
-    return deny(words or NO, words == nil)
-  end
-  local changes = answer.changes or request.changes and request.changes(answer) or {}
-  if request.changes and not next(changes) then
-    return deny("The editor could not make the edit that the user accepted. Read the file again.", false)
-  end
-  if call then
-    chat.granted[call] = true
-  end
-  request.answer({
-    allow = {
-      request = request.id,
-      changes = next(changes) and changes or vim.empty_dict(),
-      always = answer.always or {},
-    },
-  })
+  require("claude-ide.safely").catch(require("claude-ide.chat.answers").take, function(trace)
+    require("claude-ide.log").error("an answer to a chat failed: %s", trace)
+    require("claude-ide.chat.answers").unanswered(request, "the editor could not do it")
+  end)(request, answer, err)
 end
 
 ---A chat as one that asks.
@@ -80,43 +74,97 @@ function M.source(chat)
       return chat.session
     end,
     call = function(request)
-      return request.ask.tool_use_id
+      return request.ask.call
     end,
   })
 end
 
----What asks for which tool; all else is a permission.
+---What is asked of the user.
 ---@type table<string, fun(request: claude-ide.chat.Request)>
-local TOOLS = {
-  Edit = function(request)
-    require("claude-ide.chat.edit").ask(request)
+local OF_USER = {
+  permission = function(request)
+    require(request.ask.edit and "claude-ide.chat.edit" or "claude-ide.chat.permission").ask(request)
   end,
-  Write = function(request)
-    require("claude-ide.chat.edit").ask(request)
-  end,
-  AskUserQuestion = function(request)
+  questions = function(request)
     require("claude-ide.chat.question").ask(request)
   end,
-  ExitPlanMode = function(request)
+  plan = function(request)
     require("claude-ide.chat.plan").ask(request)
   end,
+  form = function(request)
+    require("claude-ide.chat.form").ask(request)
+  end,
 }
+
+---@alias claude-ide.chat.Reply fun(result?: table, code?: "invalid"|"not_found"|"failed", message?: string)
+
+---What is asked of the editor.
+---@type table<string, fun(chat: claude-ide.chat.Chat, ask: claude-ide.chat.Ask, reply: claude-ide.chat.Reply, request: claude-ide.chat.Request, give_file: fun(part: table))>
+local OF_EDITOR = {
+  read_file = function(...)
+    require("claude-ide.chat.acp.files").read(...)
+  end,
+  write_file = function(...)
+    require("claude-ide.chat.acp.files").write(...)
+  end,
+}
+for kind, name in pairs({
+  create_terminal = "create",
+  terminal_output = "output",
+  wait_for_exit = "wait_for_exit",
+  kill_terminal = "kill",
+  release_terminal = "release",
+}) do
+  OF_EDITOR[kind] = function(...)
+    require("claude-ide.chat.acp.terminals")[name](...)
+  end
+end
+
+---@param request claude-ide.chat.Request
+---@param serve fun(...)
+local function serve_editor(request, serve)
+  local is_answered = false
+  local function once(command)
+    if not is_answered then
+      is_answered = true
+      request.send(command)
+    end
+  end
+  local function reply(result, code, message)
+    local fields = { request = request.id } ---@type table
+    if code then
+      fields.error = { code = code, message = message or "it failed" }
+    else
+      fields.result = result and next(result) ~= nil and result or vim.empty_dict()
+    end
+    once({ reply = fields })
+  end
+  local function give_file(part)
+    once({ reply_with_file = { request = request.id, file = part } })
+  end
+  local doing = ("%s of %s"):format(request.ask.kind, request.chat.name)
+  require("claude-ide.chat.acp.files").anyway(reply, doing, serve)(
+    request.chat,
+    request.ask,
+    reply,
+    request,
+    give_file
+  )
+end
 
 ---The agent asks.
 ---@param chat claude-ide.chat.Chat
 ---@param id string
----@param ask table
+---@param ask claude-ide.chat.Ask
 function M.ask(chat, id, ask)
-  if ask.subtype == "acp" then
-    return require("claude-ide.chat.acp.asks").ask(chat, id, ask)
+  local request = { chat = chat, id = id, ask = ask, send = chat:answerer() } ---@type claude-ide.chat.Request
+  local serve = OF_EDITOR[ask.kind]
+  if serve then
+    return serve_editor(request, serve)
   end
-  local request = { chat = chat, id = id, ask = ask, answer = chat:answerer() } ---@type claude-ide.chat.Request
-  local take = ask.subtype ~= "can_use_tool" and require("claude-ide.chat.form").ask
-    or TOOLS[ask.tool_name]
-    or require("claude-ide.chat.permission").ask
-  require("claude-ide.safely").catch(take, function(trace)
+  require("claude-ide.safely").catch(OF_USER[ask.kind], function(trace)
     require("claude-ide.log").error("a question of a chat failed: %s", trace)
-    answer_to(request, nil, "the editor could not ask")
+    require("claude-ide.chat.answers").unanswered(request, "the editor could not ask")
   end)(request)
 end
 

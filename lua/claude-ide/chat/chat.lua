@@ -43,6 +43,7 @@
 ---@field words? string why it ended
 ---@field refused table<string, "rejected"|"changed"> calls that the user refused, or wrote otherwise
 ---@field granted table<string, true> calls that the user allowed
+---@field unasked? boolean the user has allowed something for ever
 ---@field asker_words? string what the user says to its next answer
 ---@field give_back? fun(text: string) puts text at the prompt that was not taken
 ---@field closing? boolean the user ended it

@@ -1,10 +1,31 @@
--- An edit that the agent asks for, as a diff; and what the user made of it, as the arguments of the call.
+-- An edit that an agent asks for, as a diff or a changeset; and what the user made of it.
 -- Invariant: what is written is what was accepted. The CLI reads a file with LF line ends and a byte order mark as a character, so texts
 -- are compared in that form. An Edit is given in it, too, and gets the line ends that the file has; a Write has those that it is given
 -- (CLI 2.1.329).
 local M = {}
 
 local BOM, with_lf = require("claude-ide.buffer.bytes").BOM, require("claude-ide.buffer.bytes").with_lf
+
+---@class claude-ide.chat.AskedChange
+---@field becomes "whole"|"piece"
+---@field text string whole
+---@field old string piece, with LF line ends
+---@field new string piece
+---@field all boolean piece: each time that it is there
+
+---@class claude-ide.chat.AskedStep
+---@field step "make"|"rename"|"delete"
+---@field path string make, delete
+---@field change claude-ide.chat.AskedChange make
+---@field from string rename
+---@field to string rename
+
+---@class claude-ide.chat.AskedEdit
+---@field of "file"|"files"
+---@field path string file
+---@field change claude-ide.chat.AskedChange file
+---@field title? string files
+---@field steps claude-ide.chat.AskedStep[] files
 
 ---A text with another piece in it.
 ---@param text string
@@ -94,18 +115,20 @@ local function ask_otherwise(request)
   ask(request)
 end
 
----What the call would make of the file.
----@param ask table
----@param before? string as the CLI reads it; nil: there is no such file
+---What a file becomes.
+---@param change claude-ide.chat.AskedChange
+---@param before? string as the agent reads it; nil: there is no such file
 ---@return string? after nil: it cannot be known
-local function proposal(ask, before)
-  local input = ask.input
-  if ask.tool_name == "Write" then
-    return type(input.content) == "string" and input.content or nil
-  elseif type(input.old_string) ~= "string" or type(input.new_string) ~= "string" then
-    return nil
+local function changed(change, before)
+  if change.becomes == "whole" then
+    return change.text
   end
-  return M.replaced(before or "", input.old_string, input.new_string, input.replace_all == true)
+  return M.replaced(
+    before or "",
+    change.old --[[@as string]],
+    change.new --[[@as string]],
+    change.all == true
+  )
 end
 
 ---What a file holds that is given a text: its byte order mark and its line ends are those that it had.
@@ -126,56 +149,164 @@ end
 ---@param request claude-ide.chat.Request
 ---@param disk claude-ide.diff.Disk
 local function propose(request, disk)
-  local ask = request.ask
-  local path = ask.input.file_path
+  local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
   local held = disk.bytes and require("claude-ide.buffer.bytes").text(disk.bytes)
-  local before = held and with_lf(held)
-  local after = not disk.problem and proposal(ask, before)
+  local after = not disk.problem and changed(edit.change, held and with_lf(held))
   if not after then
     return ask_otherwise(request)
   end
-  -- The CLI keeps it.
-  local bom = before and vim.startswith(before, BOM) and not vim.startswith(after, BOM)
-  local proposed = M.as_written(held, after)
-  request.changes = function(answer)
-    local accepted = answer.contents or proposed
-    if bom and vim.startswith(accepted, BOM) then
-      accepted = accepted:sub(#BOM + 1)
-    end
-    if ask.tool_name == "Write" then
-      return { content = accepted }
-    end
-    return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", with_lf(accepted))
-  end
   require("claude-ide.ui.guard.keys").listen()
-  request.proposed, request.held = proposed, disk.bytes
+  request.proposed, request.held = M.as_written(held, after), disk.bytes
   require("claude-ide.diff").propose(request.chat.asker, request, {
-    path = path,
-    contents = proposed,
+    path = edit.path,
+    contents = request.proposed,
   })
 end
 
----Asks the user for an edit.
+---Reads something for an edit that is then shown; where that fails, or is not wanted any more, it is not.
 ---@param request claude-ide.chat.Request
-function M.ask(request)
-  local input = request.ask.input
-  local path = type(input) == "table" and input.file_path
-  if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
-    return ask_otherwise(request)
-  end
+---@param read fun(done: fun(...))
+---@param show fun(...)
+local function read_and_show(request, read, show)
   local reading = require("claude-ide.chat.reading")
   reading.begin(request)
-  require("claude-ide.diff.present_text").read(
-    path,
-    require("claude-ide.safely").catch(function(disk)
-      if reading.done(request) then
-        propose(request, disk)
-      end
-    end, function(trace)
-      require("claude-ide.log").error("an edit cannot be shown: %s", trace)
-      ask_otherwise(request)
+  read(require("claude-ide.safely").catch(function(...)
+    if reading.done(request) then
+      show(...)
+    end
+  end, function(trace)
+    require("claude-ide.log").error("an edit cannot be shown: %s", trace)
+    ask_otherwise(request)
+  end))
+end
+
+---@param text? claude-ide.changeset.Text
+---@return string with LF line ends and no byte order mark, as agents read files
+local function as_read(text)
+  if not text or text.format.empty then
+    return ""
+  end
+  return table.concat(text.lines, "\n") .. (text.format.final and "\n" or "")
+end
+
+---@param change claude-ide.chat.AskedChange
+---@return fun(text?: claude-ide.changeset.Text): claude-ide.changeset.Text?, string?
+local function maker(change)
+  return function(text)
+    local after = changed(change, as_read(text))
+    if not after then
+      return nil, "the text to be replaced is not there, or not only there"
+    end
+    local bytes = require("claude-ide.buffer.bytes")
+    local lines, format = bytes.decode(text and with_lf(after) or after, text and "\n" or nil)
+    if text then
+      format.eol, format.bom = text.format.eol, text.format.bom
+    end
+    return { lines = lines, format = format }
+  end
+end
+
+---@param step claude-ide.chat.AskedStep
+---@return claude-ide.changeset.Step
+local function step_of(step)
+  if step.step == "rename" then
+    return { kind = "rename", path = step.from, to = step.to }
+  elseif step.step == "delete" then
+    return { kind = "delete", path = step.path }
+  end
+  return { kind = "make", path = step.path, make = maker(step.change) }
+end
+
+---@param request claude-ide.chat.Request
+---@param files? claude-ide.changeset.File[]
+---@param err? string
+local function propose_files(request, files, err)
+  local has_unsaved = vim.iter(files or {}):any(function(file)
+    return file.source ~= nil and file.source.unsaved
+  end)
+  if not files or #files == 0 or has_unsaved then
+    -- What the agent would write is then neither what is on the screen nor what could be shown beside it.
+    require("claude-ide.log").debug("an edit of several files is asked in words: %s", err or "unsaved text")
+    return ask_otherwise(request)
+  end
+  require("claude-ide.ui.guard.keys").listen()
+  local count = ("%s changes %d file%s"):format(request.chat.name, #files, #files == 1 and "" or "s")
+  require("claude-ide.changeset").propose(request.chat.asker, request, {
+    title = request.ask.edit.title or count,
+    files = files,
+    notes = {},
+  })
+end
+
+---Asks the user for an edit: of one file as a diff, of several as a changeset.
+---@param request claude-ide.chat.Request
+function M.ask(request)
+  local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
+  if edit.of == "file" then
+    return read_and_show(request, function(done)
+      require("claude-ide.diff.present_text").read(edit.path, done)
+    end, function(disk)
+      propose(request, disk)
     end)
-  )
+  end
+  read_and_show(request, function(done)
+    require("claude-ide.changeset").plan_steps(vim.tbl_map(step_of, edit.steps), done)
+  end, function(files, err)
+    propose_files(request, files, err)
+  end)
+end
+
+---The arguments of the call that make what was accepted.
+---@param request claude-ide.chat.Request
+---@param accepted string
+---@return table
+function M.arguments_for(request, accepted)
+  local held = request.held and require("claude-ide.buffer.bytes").text(request.held)
+  local before, change = held and with_lf(held) or "", request.ask.edit.change
+  local after = changed(change, held and before) or ""
+  -- The CLI keeps a byte order mark that it was not given.
+  local keeps_bom = vim.startswith(before, BOM) and not vim.startswith(after, BOM)
+  if keeps_bom and vim.startswith(accepted, BOM) then
+    accepted = accepted:sub(#BOM + 1)
+  end
+  if change.becomes == "whole" then
+    return { content = accepted }
+  end
+  return M.arguments(keeps_bom and before:sub(#BOM + 1) or before, with_lf(accepted))
+end
+
+---@class claude-ide.chat.Became what an edit became
+---@field path string
+---@field proposed? string
+---@field accepted? string nil: the file was left as it was
+---@field bytes? string that the file is to hold; nil: it goes, or stays as it is, or its encoding has no word for it
+
+---@param job claude-ide.changeset.Job
+---@return string? bytes in the encoding of the file
+local function bytes_of(job)
+  local text, buf = job.text, job.file.source and job.file.source.buf
+  local bytes = text and require("claude-ide.buffer.bytes").encode(text.lines, text.format)
+  local encoding = buf and vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].fileencoding or ""
+  return bytes and require("claude-ide.buffer.format").encoded(bytes, encoding)
+end
+
+---What the user made of several files.
+---@param answer claude-ide.changeset.Answer
+---@return claude-ide.chat.Became[]
+function M.became_of(answer)
+  local found = {} ---@type claude-ide.chat.Became[]
+  for _, job in ipairs(answer.jobs) do
+    found[#found + 1] = {
+      path = job.file.path,
+      proposed = as_read(job.file.after),
+      accepted = as_read(job.text),
+      bytes = bytes_of(job),
+    }
+  end
+  for _, file in ipairs(answer.report.files) do
+    found[#found + 1] = file.dropped and { path = file.path } or nil
+  end
+  return found
 end
 
 return M

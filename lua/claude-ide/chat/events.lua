@@ -161,7 +161,11 @@ function ON.results(self, event)
 end
 
 function ON.asks(self, event)
-  require("claude-ide.chat.asks").ask(self, event.request --[[@as string]], event.ask or {})
+  require("claude-ide.chat.asks").ask(
+    self,
+    event.request --[[@as string]],
+    event.ask --[[@as claude-ide.chat.Ask]]
+  )
 end
 
 function ON.withdrawn(self, event)

@@ -13,69 +13,15 @@ local KIND = "form"
 
 ---@class claude-ide.chat.form.Field
 ---@field key string
----@field schema table
+---@field title string
+---@field description? string
+---@field takes "text"|"number"|"integer"|"boolean"|"list"|"other"
 ---@field required boolean
----@field choices? { value: any, name: string, description?: string }[]
----@field many? boolean
-
----@param field claude-ide.chat.form.Field
----@return string
-local function title(field)
-  return require("claude-ide.chat.form_field").title(field)
-end
-
----@param schema table
----@return { value: any, name: string, description?: string }[]?
-local function choices_of(schema)
-  local items = schema.type == "array" and (schema.items or {}) or schema
-  local titled = items.oneOf or items.anyOf
-  if type(titled) == "table" then
-    return vim.tbl_map(function(option)
-      return { value = option.const, name = option.title or option.const, description = option.description }
-    end, titled)
-  elseif type(items.enum) == "table" then
-    local names = type(items.enumNames) == "table" and items.enumNames or {}
-    local choices = {}
-    for at, value in ipairs(items.enum) do
-      choices[at] = { value = value, name = names[at] or value }
-    end
-    return choices
-  elseif schema.type == "boolean" then
-    return { { value = true, name = "yes" }, { value = false, name = "no" } }
-  end
-end
-
----@param requested table a schema
----@param order? string[] of the fields, where the asker has one
----@return claude-ide.chat.form.Field[]
-local function fields_of(requested, order)
-  local fields, required = {}, type(requested.required) == "table" and requested.required or {}
-  for key, schema in pairs(type(requested.properties) == "table" and requested.properties or {}) do
-    if type(schema) == "table" then
-      fields[#fields + 1] = {
-        key = key,
-        schema = schema,
-        required = vim.list_contains(required, key),
-        choices = choices_of(schema),
-        many = schema.type == "array",
-      }
-    end
-  end
-  local places = {} ---@type table<string, integer>
-  for at, key in ipairs(type(order) == "table" and order or {}) do
-    places[key] = at
-  end
-  table.sort(fields, function(left, right)
-    local left_at, right_at = places[left.key] or math.huge, places[right.key] or math.huge
-    if left_at ~= right_at then
-      return left_at < right_at
-    elseif left.required ~= right.required then
-      return left.required
-    end
-    return left.key < right.key
-  end)
-  return fields
-end
+---@field default? any
+---@field choices? { value: any, name: string, description?: string }[] nil: it is written
+---@field least? number the least number, or characters, or choices
+---@field most? number
+---@field format? string of a text
 
 ---@param form claude-ide.chat.Form
 local function redraw(form)
@@ -86,17 +32,17 @@ end
 ---@param field claude-ide.chat.form.Field
 local function choose(form, field)
   require("claude-ide.ui.choose").select(field.choices --[[@as table]], {
-    prompt = title(field),
+    prompt = field.title,
     format_item = function(choice)
       local now = form.values[field.key]
       local is_chosen = now == choice.value or type(now) == "table" and vim.list_contains(now, choice.value)
-      local about = type(choice.description) == "string" and " · " .. choice.description or ""
-      return (is_chosen and "* " or "  ") .. tostring(choice.name) .. about
+      local about = choice.description and " · " .. choice.description or ""
+      return (is_chosen and "* " or "  ") .. choice.name .. about
     end,
   }, function(choice)
     if not choice or form.state ~= "pending" then
       return
-    elseif not field.many then
+    elseif field.takes ~= "list" then
       form.values[field.key] = choice.value
       return redraw(form)
     end
@@ -117,7 +63,7 @@ local function fill_in(form, field)
   end
   local now = form.values[field.key]
   vim.ui.input({
-    prompt = title(field) .. ": ",
+    prompt = field.title .. ": ",
     default = now ~= nil and tostring(now) or nil,
   }, function(text)
     if not text then
@@ -128,9 +74,9 @@ local function fill_in(form, field)
       form.values[field.key] = nil
       return redraw(form)
     end
-    local value, problem = require("claude-ide.chat.form_field").read(field.schema, text)
+    local value, problem = require("claude-ide.chat.form_field").read(field, text)
     if problem then
-      return require("claude-ide.ui.notice").warn(("%s: %s."):format(title(field), problem))
+      return require("claude-ide.ui.notice").warn(("%s: %s."):format(field.title, problem))
     end
     form.values[field.key] = value
     redraw(form)
@@ -142,13 +88,15 @@ end
 ---@return string
 local function value_of(form, field)
   local value = form.values[field.key]
+  ---@param one any
+  ---@return string
   local function named(one)
     for _, choice in ipairs(field.choices or {}) do
       if choice.value == one then
-        return tostring(choice.name)
+        return choice.name
       end
     end
-    return tostring(one)
+    return tostring(one) --[[@as string]]
   end
   if value == nil then
     return field.required and "(wanted)" or ""
@@ -171,12 +119,12 @@ local function lines_of(form)
   end
   for number, field in ipairs(form.fields) do
     lines[#lines + 1] = {
-      ("%d %s: %s"):format(number, title(field), value_of(form, field)),
+      ("%d %s: %s"):format(number, field.title, value_of(form, field)),
       "ClaudeTranscriptInput",
       field,
     }
-    if type(field.schema.description) == "string" then
-      lines[#lines + 1] = { "  " .. (field.schema.description:gsub("\n", " ")), "ClaudeTranscriptDim", field }
+    if field.description then
+      lines[#lines + 1] = { "  " .. (field.description:gsub("\n", " ")), "ClaudeTranscriptDim", field }
     end
   end
   return lines
@@ -194,15 +142,15 @@ end
 local function send(form)
   local problem_of_list = require("claude-ide.chat.form_field").problem_of_list
   for _, field in ipairs(form.fields) do
-    if field.schema.type == "boolean" and form.values[field.key] == nil then
+    if field.takes == "boolean" and form.values[field.key] == nil then
       form.values[field.key] = false
     elseif field.required and form.values[field.key] == nil then
-      return require("claude-ide.ui.notice").info(("%s is missing."):format(title(field)))
+      return require("claude-ide.ui.notice").info(("%s is missing."):format(field.title))
     end
-    local chosen = field.many and form.values[field.key]
-    local problem = type(chosen) == "table" and problem_of_list(field.schema, chosen)
+    local chosen = field.takes == "list" and form.values[field.key]
+    local problem = type(chosen) == "table" and problem_of_list(field, chosen)
     if problem then
-      return require("claude-ide.ui.notice").info(("%s: %s."):format(title(field), problem))
+      return require("claude-ide.ui.notice").info(("%s: %s."):format(field.title, problem))
     end
   end
   settle(form, { outcome = "accepted", changes = form.values })
@@ -284,24 +232,21 @@ end
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local decisions, ask = require("claude-ide.decisions"), request.ask
-  local schema = type(ask.requested_schema) == "table" and ask.requested_schema or {}
-  local url = type(ask.url) == "string" and ask.url or nil
-  local fields = url and {} or fields_of(schema, ask.property_order)
   local values = {}
-  for _, field in ipairs(fields) do
-    values[field.key] = field.schema.default
+  for _, field in ipairs(ask.fields) do
+    values[field.key] = field.default
   end
   decisions.register(
     KIND,
     require("claude-ide.chat.panel").presenter("question", "questions", text_of, function()
-      return require("claude-ide.chat.remote").form
+      return require("claude-ide.chat.form_elsewhere").remote
     end)
   )
   decisions.ask(KIND, request.chat.asker, request, {
-    name = tostring(ask.display_name or ask.mcp_server_name or "A server"),
-    message = tostring(ask.message or ""),
-    url = url,
-    fields = fields,
+    name = ask.name,
+    message = ask.message,
+    url = ask.url,
+    fields = ask.fields,
     values = values,
   })
 end

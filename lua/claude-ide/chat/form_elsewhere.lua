@@ -5,21 +5,14 @@ local M = {}
 ---@param field claude-ide.chat.form.Field
 ---@return boolean
 local function can_be_asked(field)
-  local kind = field.schema.type
-  return field.choices ~= nil or kind == nil or kind == "string" or kind == "number" or kind == "integer"
-end
-
----@param field claude-ide.chat.form.Field
----@return string
-local function title(field)
-  return require("claude-ide.chat.form_field").title(field)
+  return field.choices ~= nil or vim.list_contains({ "text", "number", "integer" }, field.takes)
 end
 
 ---A boolean that nobody touches is a no.
 ---@param field claude-ide.chat.form.Field
 ---@return boolean
 local function is_needed(field)
-  return field.required and field.schema.type ~= "boolean"
+  return field.required and field.takes ~= "boolean"
 end
 
 ---@param form claude-ide.chat.Form
@@ -28,25 +21,19 @@ end
 local function question_of(form, field)
   local now, options, chosen = form.values[field.key], {}, {}
   for at, choice in ipairs(field.choices or {}) do
-    local about = choice.description
-    options[at] = {
-      id = tostring(at),
-      label = tostring(choice.name),
-      description = type(about) == "string" and about or nil,
-    }
+    options[at] = { id = tostring(at), label = choice.name, description = choice.description }
     if now == choice.value or type(now) == "table" and vim.list_contains(now, choice.value) then
       chosen[#chosen + 1] = tostring(at)
     end
   end
-  local about = field.schema.description
   return {
     key = field.key,
-    question = title(field),
+    question = field.title,
     header = not is_needed(field) and "optional" or nil,
-    description = type(about) == "string" and about or nil,
+    description = field.description,
     options = #options > 0 and options or nil,
     chosen = #chosen > 0 and chosen or nil,
-    multiSelect = field.many == true,
+    multiSelect = field.takes == "list",
     own = field.choices == nil,
     optional = not is_needed(field),
     value = not field.choices and now ~= nil and tostring(now) or nil,
@@ -78,7 +65,7 @@ end
 
 ---@param form claude-ide.chat.Form
 ---@return claude-ide.decisions.Described
-function M.describe(form)
+local function describe(form)
   local choices = choices_of(form)
   local questions = {}
   for at, field in ipairs(#choices > 0 and form.fields or {}) do
@@ -107,8 +94,8 @@ local function chosen(field, text)
     end
     values[#values + 1] = choice.value
   end
-  if field.many then
-    return values, require("claude-ide.chat.form_field").problem_of_list(field.schema, values)
+  if field.takes == "list" then
+    return values, require("claude-ide.chat.form_field").problem_of_list(field, values)
   elseif #values ~= 1 then
     return nil, "one choice is wanted"
   end
@@ -120,7 +107,7 @@ end
 ---@param answer claude-ide.decisions.RemoteAnswer
 ---@return table<string, any>? values
 ---@return string? problem
-function M.values(form, answer)
+local function values_of(form, answer)
   local values = {}
   for _, field in ipairs(form.fields) do
     local value, problem
@@ -131,19 +118,42 @@ function M.values(form, answer)
       if field.choices then
         value, problem = chosen(field, text)
       else
-        value, problem = require("claude-ide.chat.form_field").read(field.schema, vim.trim(text))
+        value, problem = require("claude-ide.chat.form_field").read(field, vim.trim(text))
       end
     end
     if problem then
-      return nil, ("%s: %s"):format(title(field), problem)
-    elseif value == nil and field.schema.type == "boolean" then
+      return nil, ("%s: %s"):format(field.title, problem)
+    elseif value == nil and field.takes == "boolean" then
       value = false
     elseif value == nil and field.required then
-      return nil, ("%s is missing"):format(title(field))
+      return nil, ("%s is missing"):format(field.title)
     end
     values[field.key] = value
   end
   return values
 end
+
+---@type claude-ide.decisions.Remote
+M.remote = {
+  describe = function(decision)
+    ---@cast decision claude-ide.chat.Form
+    return describe(decision)
+  end,
+  answer = function(decision, answer)
+    ---@cast decision claude-ide.chat.Form
+    if answer.choice == "reject" then
+      require("claude-ide.decisions").settle_elsewhere(
+        decision,
+        { outcome = "rejected", message = "declined" }
+      )
+      return nil
+    end
+    local values, problem = values_of(decision, answer)
+    if not values then
+      return problem
+    end
+    require("claude-ide.decisions").settle_elsewhere(decision, { outcome = "accepted", changes = values })
+  end,
+}
 
 return M

@@ -1,13 +1,5 @@
--- What somebody wrote for a field of a form, as its schema wants it. Pure.
+-- What somebody wrote for a field of a form, as the field takes it. Pure.
 local M = {}
-
----What the user calls it, in a line.
----@param field claude-ide.chat.form.Field
----@return string
-function M.title(field)
-  local title = field.schema.title
-  return vim.trim(((type(title) == "string" and title or field.key):gsub("[%s%z]+", " ")))
-end
 
 ---What texts of a format look like, and what that is called. Who asks looks closer.
 ---@type table<string, { [1]: string, [2]: string }>
@@ -34,40 +26,39 @@ function M.doubt_of_url(url)
 end
 
 ---What is wrong with what was chosen of a list.
----@param schema table
+---@param field claude-ide.chat.form.Field
 ---@param chosen any[]
 ---@return string? problem
-function M.problem_of_list(schema, chosen)
-  local least, most = tonumber(schema.minItems), tonumber(schema.maxItems)
-  if least and #chosen < least then
-    return ("at least %d of them are wanted"):format(least)
-  elseif most and #chosen > most then
-    return ("at most %d of them are wanted"):format(most)
+function M.problem_of_list(field, chosen)
+  if field.least and #chosen < field.least then
+    return ("at least %d of them are wanted"):format(field.least)
+  elseif field.most and #chosen > field.most then
+    return ("at most %d of them are wanted"):format(field.most)
   end
 end
 
 ---What is wrong with what was written for a field.
----@param schema table
+---@param field claude-ide.chat.form.Field
 ---@param text string
 ---@return any value
 ---@return string? problem
-function M.read(schema, text)
-  if schema.type == "number" or schema.type == "integer" then
+function M.read(field, text)
+  local least, most = field.least, field.most
+  if field.takes == "number" or field.takes == "integer" then
     local number = tonumber(text)
     local is_finite = number and number - number == 0
-    if not is_finite or schema.type == "integer" and number % 1 ~= 0 then
-      return nil, schema.type == "integer" and "a whole number is wanted" or "a number is wanted"
-    elseif schema.minimum and number < schema.minimum or schema.maximum and number > schema.maximum then
-      return nil,
-        ("a number from %s to %s is wanted"):format(schema.minimum or "any", schema.maximum or "any")
+    if not is_finite or field.takes == "integer" and number % 1 ~= 0 then
+      return nil, field.takes == "integer" and "a whole number is wanted" or "a number is wanted"
+    elseif least and number < least or most and number > most then
+      return nil, ("a number from %s to %s is wanted"):format(least or "any", most or "any")
     end
     return number
-  elseif schema.minLength and vim.fn.strchars(text) < schema.minLength then
-    return nil, ("at least %d characters are wanted"):format(schema.minLength)
-  elseif schema.maxLength and vim.fn.strchars(text) > schema.maxLength then
-    return nil, ("at most %d characters are wanted"):format(schema.maxLength)
+  elseif least and vim.fn.strchars(text) < least then
+    return nil, ("at least %d characters are wanted"):format(least)
+  elseif most and vim.fn.strchars(text) > most then
+    return nil, ("at most %d characters are wanted"):format(most)
   end
-  local format = FORMATS[schema.format]
+  local format = FORMATS[field.format]
   if format and not text:find(format[1]) then
     return nil, format[2] .. " is wanted"
   end

@@ -1,11 +1,83 @@
--- Whether a tool may be used: a kind of decision. Allowed once, or always by a rule that the agent suggests, or not, with a word.
+-- Whether a tool may be used: a kind of decision. It is asked in words, with the answers that the agent takes.
 local M = {}
 
 local KIND = "permission"
 
 ---@class claude-ide.chat.Permission : claude-ide.Decision
----@field ask table the agent's own words
----@field panel claude-ide.chat.Panel
+---@field ask claude-ide.chat.Ask
+---@field chat claude-ide.chat.Chat
+
+---@class claude-ide.chat.AskedPart
+---@field part "text"|"argument"|"change"|"places"
+---@field style? string text, argument
+---@field text? string text
+---@field name? string argument
+---@field value? any argument
+---@field old? string change; nil: there is no such file
+---@field new? string change
+---@field paths? string[] places
+
+---@type table<string, string>
+local KEYS = { allow_once = "y", allow_always = "a", reject_once = "n", reject_always = "N" }
+---Choices that have a key.
+local MOST_KEYS = 9
+---Places of a call that are named.
+local MOST_PLACES = 20
+
+---@type table<string, string>
+local GROUPS = {
+  input = "ClaudeTranscriptInput",
+  argument = "ClaudeTranscriptArgument",
+  notice = "ClaudeTranscriptNotice",
+  reason = "ClaudeTranscriptNotice",
+  dim = "ClaudeTranscriptDim",
+}
+
+---@type table<string, fun(asked: claude-ide.chat.AskedLines, part: claude-ide.chat.AskedPart, what_for?: claude-ide.chat.AskedLines.For)>
+local ADD = {}
+
+function ADD.text(asked, part)
+  local text = part.text --[[@as string]]
+  text = part.style == "reason" and require("claude-ide.native").plain_text(text) or text
+  asked:add(text, GROUPS[part.style])
+end
+
+function ADD.argument(asked, part)
+  asked:add_argument(part.name --[[@as string]], part.value, GROUPS[part.style])
+end
+
+function ADD.change(asked, part)
+  asked:add_change(part.old, part.new --[[@as string]])
+end
+
+function ADD.places(asked, part, what_for)
+  local paths = part.paths or {}
+  for at, path in ipairs(paths) do
+    if at > MOST_PLACES and not what_for then
+      asked.is_cut = true
+      return asked:add(("… and %d more places"):format(#paths - MOST_PLACES), GROUPS.dim)
+    end
+    asked:add(path, GROUPS.dim)
+  end
+end
+
+---What is asked, line by line.
+---@param ask claude-ide.chat.Ask
+---@param what_for? claude-ide.chat.AskedLines.For
+---@return claude-ide.chat.AskedLines
+function M.asked(ask, what_for)
+  local asked = require("claude-ide.chat.asked_lines").new(what_for)
+  for _, part in ipairs(ask.parts or {}) do
+    ADD[part.part](asked, part, what_for)
+  end
+  return asked
+end
+
+---@param choice { kind: string }
+---@return boolean
+function M.is_allowing(choice)
+  return choice.kind:find("^allow") ~= nil
+end
 
 ---@param permission claude-ide.chat.Permission
 ---@param answer claude-ide.chat.Answer
@@ -16,14 +88,18 @@ local function settle(permission, answer)
 end
 
 ---@param permission claude-ide.chat.Permission
+---@param choice { id: string, kind: string }
+local function choose(permission, choice)
+  settle(permission, { outcome = M.is_allowing(choice) and "accepted" or "rejected", choice = choice.id })
+end
+
+---@param permission claude-ide.chat.Permission
 local function allow_always(permission)
-  local suggestions = permission.ask.permission_suggestions
-  require("claude-ide.ui.choose").select(suggestions, {
+  require("claude-ide.ui.choose").select(permission.ask.rules, {
     prompt = "Allow from now on",
-    format_item = require("claude-ide.chat.permission_words").describe,
-  }, function(choice, index)
-    if choice and index then
-      settle(permission, { outcome = "accepted", always = { index - 1 } })
+  }, function(rule, index)
+    if rule and index then
+      settle(permission, { outcome = "accepted", rules = { index - 1 } })
     end
   end)
 end
@@ -42,34 +118,53 @@ local function deny_with_words(permission)
 end
 
 ---@param permission claude-ide.chat.Permission
----@param is_whole boolean
----@return claude-ide.chat.panel.Text
-local function text_of(permission, is_whole)
-  local ask = permission.ask
-  local suggestions = ask.permission_suggestions
-  local allow = {
-    keys = { "y" },
-    desc = "allow once",
-    allows = true,
-    run = function()
-      settle(permission, { outcome = "accepted" })
+local function choose_among_the_rest(permission)
+  require("claude-ide.ui.choose").select(vim.list_slice(permission.ask.choices, MOST_KEYS + 1), {
+    prompt = permission.ask.title,
+    format_item = function(choice)
+      return choice.label
     end,
-  }
-  local deny = {
-    keys = { "n" },
-    desc = "deny, and stop",
-    run = function()
-      settle(permission, { outcome = "rejected" })
-    end,
-  }
-  -- Where the agent says that a no is the safe answer, that stands first, and Enter is it.
-  local first = ask.default_to_no and deny or allow
-  if ask.default_to_no then
-    deny.keys = { "n", "<CR>" }
+  }, function(choice)
+    if choice then
+      choose(permission, choice)
+    end
+  end)
+end
+
+---@param permission claude-ide.chat.Permission
+---@return claude-ide.chat.panel.Action[]
+local function actions_of(permission)
+  local ask, actions, taken = permission.ask, {}, {} ---@type claude-ide.chat.Ask, claude-ide.chat.panel.Action[], table<string, true>
+  for at, choice in ipairs(vim.list_slice(ask.choices, 1, MOST_KEYS)) do
+    local key, keys = KEYS[choice.kind], {}
+    if not taken[key] then
+      taken[key], keys[1] = true, key
+    end
+    if not ask.takes_changes then
+      keys[#keys + 1] = tostring(at)
+    elseif at == 1 and ask.default_to_no then
+      keys[#keys + 1] = "<CR>"
+    end
+    actions[#actions + 1] = {
+      keys = keys,
+      desc = choice.key_label or choice.label,
+      allows = M.is_allowing(choice),
+      run = function()
+        choose(permission, choice)
+      end,
+    }
   end
-  local is_asked_each_time = ask.suppress_always_allow_rule or ask.requires_user_interaction
-  local actions = { first, first == allow and deny or allow }
-  if type(suggestions) == "table" and #suggestions > 0 and not is_asked_each_time then
+  if #ask.choices > MOST_KEYS then
+    actions[#actions + 1] = {
+      keys = { "m" },
+      desc = ("%d more …"):format(#ask.choices - MOST_KEYS),
+      allows = true,
+      run = function()
+        choose_among_the_rest(permission)
+      end,
+    }
+  end
+  if #ask.rules > 0 then
     table.insert(actions, 2, {
       keys = { "a" },
       desc = "allow always …",
@@ -79,24 +174,73 @@ local function text_of(permission, is_whole)
       end,
     })
   end
-  vim.list_extend(actions, {
-    {
+  if ask.takes_changes then
+    actions[#actions + 1] = {
       keys = { "r" },
       desc = "deny and say why",
       run = function()
         deny_with_words(permission)
       end,
-    },
-    require("claude-ide.chat.panel").later(),
-  })
-  local asked = require("claude-ide.chat.permission_words").asked(ask, is_whole and "whole" or nil)
+    }
+  end
+  actions[#actions + 1] = require("claude-ide.chat.panel").later()
+  return actions
+end
+
+---@param permission claude-ide.chat.Permission
+---@param is_whole boolean
+---@return claude-ide.chat.panel.Text
+local function text_of(permission, is_whole)
+  local asked = M.asked(permission.ask, is_whole and "whole" or nil)
   return {
-    title = require("claude-ide.chat.permission_words").title(permission),
+    title = permission.ask.title,
     lines = asked.lines,
     is_cut = asked.is_cut,
-    actions = actions,
+    actions = actions_of(permission),
   }
 end
+
+---For somebody who does not see the panel.
+---@type claude-ide.decisions.Remote
+local remote = {
+  describe = function(decision)
+    ---@cast decision claude-ide.chat.Permission
+    local ask = decision.ask
+    local asked = M.asked(ask, "page")
+    local choices = {} ---@type claude-ide.decisions.Choice[]
+    for _, choice in ipairs(ask.choices) do
+      local is_yes = M.is_allowing(choice)
+      if not (is_yes and asked.is_cut) then
+        choices[#choices + 1] = { id = choice.id, label = choice.label, message = not is_yes or nil }
+      end
+      for index, rule in ipairs(is_yes and not asked.is_cut and ask.rules or {}) do
+        choices[#choices + 1] = { id = "always:" .. index, label = "Allow from now on: " .. rule }
+      end
+    end
+    return {
+      kind = "permission",
+      title = ask.title,
+      text = asked:text(),
+      choices = choices,
+    }
+  end,
+  answer = function(decision, answer)
+    ---@cast decision claude-ide.chat.Permission
+    local rule = tonumber(answer.choice:match("^always:(%d+)$")) --[[@as integer?]]
+    local settled = rule and { outcome = "accepted", rules = { rule - 1 } } ---@type claude-ide.chat.Answer?
+    local choice = vim.iter(decision.ask.choices):find(function(one)
+      return one.id == answer.choice
+    end)
+    if choice then
+      local outcome = M.is_allowing(choice) and "accepted" or "rejected"
+      settled = { outcome = outcome, choice = choice.id, message = answer.message }
+    end
+    if not settled then
+      return "there is no such choice"
+    end
+    require("claude-ide.decisions").settle_elsewhere(decision, settled)
+  end,
+}
 
 ---Asks the user.
 ---@param request claude-ide.chat.Request
@@ -104,10 +248,15 @@ function M.ask(request)
   require("claude-ide.decisions").register(
     KIND,
     require("claude-ide.chat.panel").presenter("permission", "permissions", text_of, function()
-      return require("claude-ide.chat.remote").permission
+      return remote
     end)
   )
-  require("claude-ide.decisions").ask(KIND, request.chat.asker, request, { ask = request.ask })
+  require("claude-ide.decisions").ask(
+    KIND,
+    request.chat.asker,
+    request,
+    { ask = request.ask, chat = request.chat }
+  )
 end
 
 return M

@@ -183,6 +183,36 @@ function M.focus()
   return plan ~= nil
 end
 
+---For somebody who does not see the page of it.
+---@type claude-ide.decisions.Remote
+local remote = {
+  describe = function(decision)
+    ---@cast decision claude-ide.chat.Plan
+    return {
+      kind = "plan",
+      title = "A plan",
+      text = decision.text,
+      choices = {
+        { id = "accept", label = "Approve" },
+        { id = "reject", label = "Send back", message = true },
+      },
+    }
+  end,
+  answer = function(decision, answer)
+    ---@cast decision claude-ide.chat.Plan
+    if answer.choice == "reject" then
+      require("claude-ide.decisions").settle_elsewhere(
+        decision,
+        { outcome = "rejected", message = answer.message }
+      )
+    elseif text_of(decision) ~= decision.text then
+      return "it was changed in Neovim: decide there"
+    else
+      require("claude-ide.decisions").settle_elsewhere(decision, { outcome = "accepted" })
+    end
+  end,
+}
+
 ---@type claude-ide.decisions.Presenter
 local presenter = {
   one = "plan",
@@ -202,19 +232,15 @@ local presenter = {
     take_down(decision)
   end,
   remote = function()
-    return require("claude-ide.chat.remote").plan
+    return remote
   end,
 }
 
 ---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
-  local plan = (request.ask.input or {}).plan
-  if type(plan) ~= "string" or vim.trim(plan) == "" then
-    return require("claude-ide.chat.permission").ask(request)
-  end
   require("claude-ide.decisions").register(KIND, presenter)
-  require("claude-ide.decisions").ask(KIND, request.chat.asker, request, { text = plan })
+  require("claude-ide.decisions").ask(KIND, request.chat.asker, request, { text = request.ask.plan })
 end
 
 return M

@@ -3,8 +3,14 @@ local M = {}
 
 local KIND = "question"
 
+---@class claude-ide.chat.AskedQuestion
+---@field question string
+---@field header? string
+---@field options { label: string, description?: string }[]
+---@field multiSelect boolean
+
 ---@class claude-ide.chat.Question : claude-ide.Decision
----@field questions table[] question, header, options {label, description}, multiSelect
+---@field questions claude-ide.chat.AskedQuestion[]
 ---@field at integer the one that is shown
 ---@field chosen table<integer, table<integer, true>> options by question
 ---@field own table<integer, string> own words by question
@@ -14,7 +20,7 @@ local KIND = "question"
 ---@return string? nil: not answered
 local function answer_of(question, at)
   local labels = {}
-  for index, option in ipairs(question.questions[at].options or {}) do
+  for index, option in ipairs(question.questions[at].options) do
     if (question.chosen[at] or {})[index] then
       labels[#labels + 1] = option.label
     end
@@ -53,7 +59,7 @@ end
 ---@param index integer
 local function pick(question, index)
   local one = question.questions[question.at]
-  if not (one.options or {})[index] then
+  if not one.options[index] then
     return
   end
   if one.multiSelect then
@@ -102,12 +108,11 @@ end
 local function lines_of(question)
   local one = question.questions[question.at]
   local chosen, own = question.chosen[question.at] or {}, question.own[question.at]
-  local lines = { { tostring(one.question), "ClaudeTranscriptTitle" }, { "" } }
-  for index, option in ipairs(one.options or {}) do
+  local lines = { { one.question, "ClaudeTranscriptTitle" }, { "" } }
+  for index, option in ipairs(one.options) do
     local mark = one.multiSelect and (chosen[index] and "[x] " or "[ ] ") or ""
-    lines[#lines + 1] =
-      { ("%d %s%s"):format(index, mark, tostring(option.label)), "ClaudeTranscriptInput", index }
-    if type(option.description) == "string" and option.description ~= "" then
+    lines[#lines + 1] = { ("%d %s%s"):format(index, mark, option.label), "ClaudeTranscriptInput", index }
+    if option.description then
       lines[#lines + 1] = { "  " .. option.description, "ClaudeTranscriptDim", index }
     end
   end
@@ -189,16 +194,66 @@ local function text_of(question)
   }
 end
 
+---The answer to a question that has one choice only is that choice.
+---@param questions claude-ide.chat.AskedQuestion[]
+---@return boolean
+local function is_simple(questions)
+  return #questions == 1 and not questions[1].multiSelect and #questions[1].options > 0
+end
+
+---For somebody who does not see the panel.
+---@type claude-ide.decisions.Remote
+local remote = {
+  describe = function(decision)
+    ---@cast decision claude-ide.chat.Question
+    local questions, choices = decision.questions, {}
+    if is_simple(questions) then
+      for index, option in ipairs(questions[1].options) do
+        choices[index] = { id = "option:" .. index, label = option.label }
+      end
+    end
+    choices[#choices + 1] = { id = "answer", label = "Answer", answers = true }
+    choices[#choices + 1] = { id = "reject", label = "Do not answer" }
+    return {
+      kind = "question",
+      title = ("%s asks"):format(decision.source.name),
+      questions = questions,
+      choices = choices,
+    }
+  end,
+  answer = function(decision, answer)
+    ---@cast decision claude-ide.chat.Question
+    if answer.choice == "reject" then
+      require("claude-ide.decisions").settle_elsewhere(decision, { outcome = "rejected" })
+      return nil
+    end
+    local answers, option = {}, tonumber(answer.choice:match("^option:(%d+)$"))
+    local first = decision.questions[1]
+    if option then
+      answers[first.question] = first.options[option].label
+    end
+    for _, one in ipairs(decision.questions) do
+      local words = (answer.answers or {})[one.question]
+      if type(words) == "string" and vim.trim(words) ~= "" then
+        answers[one.question] = vim.trim(words)
+      end
+    end
+    if not next(answers) then
+      return "no question of it is answered"
+    end
+    require("claude-ide.decisions").settle_elsewhere(
+      decision,
+      { outcome = "accepted", changes = { answers = answers } }
+    )
+  end,
+}
+
 ---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
-  local questions = (request.ask.input or {}).questions
-  if type(questions) ~= "table" or #questions == 0 then
-    return require("claude-ide.chat.permission").ask(request)
-  end
   local panel = require("claude-ide.chat.panel")
   local presenter = panel.presenter("question", "questions", text_of, function()
-    return require("claude-ide.chat.remote").question
+    return remote
   end)
   presenter.withdraw = function(question)
     ---@cast question claude-ide.chat.Question
@@ -207,7 +262,7 @@ function M.ask(request)
   end
   require("claude-ide.decisions").register(KIND, presenter)
   require("claude-ide.decisions").ask(KIND, request.chat.asker, request, {
-    questions = questions,
+    questions = request.ask.questions,
     at = 1,
     chosen = {},
     own = {},

@@ -28,7 +28,7 @@ local GROUP = "claude-ide.chat"
 ---@field places? string[] said, results: files that the calls may change, or have changed
 ---@field request? string before_edit, asks, withdrawn
 ---@field path? string before_edit
----@field ask? table asks: the agent's own words
+---@field ask? claude-ide.chat.Ask asks
 ---@field state? "queued"|"started"|"completed"|"cancelled" prompt
 ---@field at? integer prompt: when the agent said so, in milliseconds since the epoch
 ---@field outcome? "done"|"aborted"|"failed" turn

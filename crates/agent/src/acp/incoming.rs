@@ -7,11 +7,15 @@ use claude_ide_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Incoming, Reque
 use claude_ide_protocol::without_lone_surrogates;
 use claude_ide_rpc::encode;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-use super::{Acp, Waits, questions};
+use super::permission::{self, Offered};
+use super::questions::{self, Outcome};
+use super::{Acp, Waits};
+use crate::ask::{Ask, Form};
 use crate::backend::Output;
+use crate::form;
 use crate::lenient;
 
 /// What Gemini calls itself. It reads a file before it writes it, and takes each error for a reason not to, also that there is no
@@ -53,12 +57,12 @@ impl Acp {
             let error = ErrorObject { code: ErrorCode::MethodNotFound, message };
             return out.write_line(encode::<Value, _>(&id, Err(error)));
         };
-        let order = params.filter(|_| method == "elicitation/create").and_then(property_order);
+        let order = params.filter(|_| method == questions::FORM).and_then(property_order);
         let Some((mut params, true)) = params.map_or(Some((Value::Null, true)), |params| lenient::read(params.get()))
         else {
             return refuse_unread(&id, out);
         };
-        if method == "session/request_permission" {
+        if method == questions::PERMISSION {
             super::ours::leave_out_unknown_options(&mut params);
         }
         let is_ours = match (params.get("sessionId").and_then(Value::as_str), &self.session) {
@@ -72,7 +76,7 @@ impl Acp {
             let error = ErrorObject { code: ErrorCode::InvalidParams, message: problem.into() };
             return out.write_line(encode::<Value, _>(&id, Err(error)));
         }
-        if method == "session/request_permission" {
+        if method == questions::PERMISSION {
             self.updates.of_permission(&mut params, out);
         }
         if self.is_cancelled
@@ -80,10 +84,70 @@ impl Acp {
         {
             return out.write_line(encode(&id, outcome));
         }
-        let answered = self.questions.ask(&id, method, params, order, self.program == READS_BEFORE_IT_CREATES, out);
+        let offered = permission::offered(&params);
+        let ask = match self.ask_of(method, &params, &offered, order.as_deref()) {
+            Ok(ask) => ask,
+            Err(outcome) => return out.write_line(encode(&id, outcome)),
+        };
+        let answered = self.questions.ask(&id, method, ask, offered, out);
         let gone = || ErrorObject { code: ErrorCode::InternalError, message: "the editor could not answer".into() };
         let work = async move { answered.await.unwrap_or_else(|_| Err(gone())) };
         self.peer.in_flight.begin(id, None, bytes, Box::new(move || Box::pin(work)), Waits);
+    }
+
+    /// What a request asks, or what it is answered at once.
+    fn ask_of(
+        &self,
+        method: &str,
+        params: &Value,
+        offered: &[Offered],
+        order: Option<&[String]>,
+    ) -> Result<Ask, Outcome> {
+        let string = |field: &str| params.get(field).and_then(Value::as_str).map(str::to_owned);
+        let required = |field: &str| string(field).unwrap_or_default();
+        let number = |field: &str| params.get(field).and_then(Value::as_u64);
+        let line = |field: &str| number(field).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        Ok(match method {
+            questions::PERMISSION => Ask::Permission(Box::new(permission::asked(&self.options.name, params, offered))),
+            "fs/read_text_file" => Ask::ReadFile {
+                path: required("path"),
+                line: line("line"),
+                limit: line("limit"),
+                missing_is_empty: self.program == READS_BEFORE_IT_CREATES,
+            },
+            "fs/write_text_file" => Ask::WriteFile { path: required("path"), content: required("content") },
+            "terminal/create" => {
+                let texts = |value: &Value| value.as_str().map(str::to_owned);
+                let list = |field: &str| params.get(field).and_then(Value::as_array).into_iter().flatten();
+                Ask::CreateTerminal {
+                    command: required("command"),
+                    args: list("args").filter_map(texts).collect(),
+                    env: list("env")
+                        .filter_map(|one| Some((texts(one.get("name")?)?, texts(one.get("value")?)?)))
+                        .collect(),
+                    cwd: string("cwd"),
+                    output_limit: number("outputByteLimit"),
+                }
+            }
+            "terminal/output" => Ask::TerminalOutput { terminal: required("terminalId") },
+            "terminal/wait_for_exit" => Ask::WaitForExit { terminal: required("terminalId") },
+            "terminal/kill" => Ask::KillTerminal { terminal: required("terminalId") },
+            "terminal/release" => Ask::ReleaseTerminal { terminal: required("terminalId") },
+            _ => {
+                let url = string("url");
+                let fields = match (string("mode").as_deref(), &url) {
+                    (Some("form"), _) => form::fields(params.get("requestedSchema").unwrap_or(&Value::Null), order),
+                    (Some("url"), Some(url)) if is_page(url) => Vec::new(),
+                    (Some("url"), _) => {
+                        let message = "only pages of http and https are opened".into();
+                        return Err(Err(ErrorObject { code: ErrorCode::InvalidParams, message }));
+                    }
+                    _ => return Err(Ok(json!({ "action": "decline" }))),
+                };
+                let url = url.filter(|_| string("mode").as_deref() == Some("url"));
+                Ask::Form(Form { name: self.options.name.clone(), message: required("message"), url, fields })
+            }
+        })
     }
 
     fn notified(&mut self, method: &str, params: Option<&RawValue>, out: &mut Output) {
@@ -106,6 +170,11 @@ impl Acp {
             _ => tracing::debug!(method, "a notification of an agent is not known here"),
         }
     }
+}
+
+fn is_page(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
 }
 
 /// The fields of a form in the order in which the agent has them: a value does not keep it.

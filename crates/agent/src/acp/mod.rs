@@ -9,7 +9,9 @@
 
 mod calls;
 mod incoming;
+mod moves;
 mod ours;
+mod permission;
 mod questions;
 mod settings;
 mod updates;
@@ -194,6 +196,12 @@ impl Acp {
         }
     }
 
+    /// The agent has got an answer and goes on.
+    fn answered_agent(&mut self, out: &mut Output) {
+        self.silent_at = if self.is_prompted { later(self.silence()) } else { None };
+        self.settle(out);
+    }
+
     /// Gives the next prompt to the agent, where it waits for one.
     fn prompt_next(&mut self, out: &mut Output) {
         if self.stage != Stage::Ready || self.is_prompted {
@@ -302,8 +310,7 @@ impl Backend for Acp {
             Command::Interrupt => self.interrupt(out),
             Command::Reply { request, result, error } => {
                 self.questions.reply(&request, result, error);
-                self.silent_at = if self.is_prompted { later(self.silence()) } else { None };
-                self.settle(out);
+                self.answered_agent(out);
             }
             Command::Set { number, setting, value } => self.set(number, setting, value, out),
             Command::ListSessions { number } => self.list_sessions(number, Vec::new(), None, out),
@@ -316,8 +323,20 @@ impl Backend for Acp {
             Command::StopTask { number, .. } | Command::Rewind { number, .. } | Command::FindFiles { number, .. } => {
                 out.answer(number, Some(format!("{} cannot do this", self.options.name)));
             }
-            // Words of the CLI's own protocol, and what is a `Reply` by the time that it comes here.
-            Command::Allow { .. } | Command::Deny { .. } | Command::GoOn { .. } | Command::ReplyWithFile { .. } => {}
+            Command::Allow { request, choice, changes, .. } => {
+                self.questions.allow(&request, choice.as_deref(), &changes);
+                self.answered_agent(out);
+            }
+            Command::Deny { request, choice, .. } => {
+                self.questions.deny(&request, choice.as_deref());
+                self.answered_agent(out);
+            }
+            Command::Unanswered { request, .. } => {
+                self.questions.unanswered(&request);
+                self.answered_agent(out);
+            }
+            // Of the CLI alone, and what is a `Reply` by the time that it comes here.
+            Command::GoOn { .. } | Command::ReplyWithFile { .. } => {}
         }
     }
 

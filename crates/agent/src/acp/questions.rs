@@ -2,7 +2,7 @@
 //!
 //! Invariant: an answer has the form that the schema gives it, or an error says that it had another one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use agent_client_protocol_schema::v1 as schema;
 use claude_ide_protocol::jsonrpc::{ErrorCode, ErrorObject, RequestId};
@@ -11,11 +11,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use super::permission::{self, Offered};
+use crate::ask::Ask;
 use crate::backend::Output;
 use crate::command::ReplyError;
 use crate::event::Event;
 
-/// The methods that are served, all by Lua.
+/// The methods that are served, by the user or by Lua.
 const METHODS: [&str; 9] = [
     "session/request_permission",
     "fs/read_text_file",
@@ -28,6 +30,9 @@ const METHODS: [&str; 9] = [
     "elicitation/create",
 ];
 
+pub(super) const PERMISSION: &str = "session/request_permission";
+pub(super) const FORM: &str = "elicitation/create";
+
 pub(super) type Outcome = Result<Value, ErrorObject>;
 
 struct Question {
@@ -36,6 +41,8 @@ struct Question {
     method: &'static str,
     /// That may not go on without an answer.
     call: Option<String>,
+    /// The answers to a permission.
+    offered: Vec<Offered>,
     answer: oneshot::Sender<Outcome>,
 }
 
@@ -66,23 +73,56 @@ impl Questions {
         &mut self,
         id: &RequestId,
         method: &'static str,
-        params: Value,
-        property_order: Option<Vec<String>>,
-        missing_is_empty: bool,
+        ask: Ask,
+        offered: Vec<Offered>,
         out: &mut Output,
     ) -> oneshot::Receiver<Outcome> {
         self.last = self.last.saturating_add(1);
         let (answer, answered) = oneshot::channel();
         let request = format!("acp-{}", self.last);
-        let call = params.pointer("/toolCall/toolCallId").and_then(Value::as_str).map(str::to_owned);
-        self.open.insert(
-            request.clone(),
-            Question { id: serde_json::from_str(id.as_json()).unwrap_or_default(), method, call, answer },
-        );
-        let ask = json!({ "subtype": "acp", "method": method, "params": params, "property_order": property_order,
-            "missing_is_empty": missing_is_empty });
+        let call = match &ask {
+            Ask::Permission(permission) => permission.call.clone(),
+            _ => None,
+        };
+        let id = serde_json::from_str(id.as_json()).unwrap_or_default();
+        self.open.insert(request.clone(), Question { id, method, call, offered, answer });
         out.emit(Event::Asks { request, ask });
         answered
+    }
+
+    /// The user lets it be done, or what they filled in is sent.
+    pub(super) fn allow(&mut self, request: &str, choice: Option<&str>, changes: &BTreeMap<String, Value>) {
+        self.settle(request, |question| match question.method {
+            PERMISSION => permission::outcome(&question.offered, choice, true),
+            _ if changes.is_empty() => json!({ "action": "accept" }),
+            _ => json!({ "action": "accept", "content": changes }),
+        });
+    }
+
+    pub(super) fn deny(&mut self, request: &str, choice: Option<&str>) {
+        self.settle(request, |question| match question.method {
+            PERMISSION => permission::outcome(&question.offered, choice, false),
+            _ => json!({ "action": "decline" }),
+        });
+    }
+
+    pub(super) fn unanswered(&mut self, request: &str) {
+        self.settle(request, |question| match question.method {
+            PERMISSION => json!({ "outcome": { "outcome": "cancelled" } }),
+            _ => json!({ "action": "cancel" }),
+        });
+    }
+
+    /// Answers what needs the user.
+    fn settle(&mut self, request: &str, result: impl FnOnce(&Question) -> Value) {
+        if !self.open.get(request).is_some_and(|question| matches!(question.method, PERMISSION | FORM)) {
+            return;
+        }
+        if let Some(question) = self.open.remove(request) {
+            let outcome = typed(question.method, result(&question));
+            // The agent may have taken it back meanwhile.
+            let _: Result<(), _> = question.answer.send(outcome);
+        }
     }
 
     /// Lua answers.

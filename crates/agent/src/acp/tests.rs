@@ -3,6 +3,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::ask::{Ask, ChoiceKind, Form};
 use crate::event::{Abilities, Answer, TurnEnd};
 
 mod calls;
@@ -187,13 +188,22 @@ fn what_is_asked_is_answered_once_in_the_form_of_its_method() {
     let mut acp = ready();
     prompt(&mut acp, "a");
     let request = permission(&mut acp, 70);
-    let reply = json!({"reply":{"request":request,"result":{"outcome":{"outcome":"selected","optionId":"yes"}}}});
-    let (lines, _) = want(&mut acp, &reply);
+    let allow = json!({"allow":{"request":request,"choice":"option:1"}});
+    let (lines, _) = want(&mut acp, &allow);
     assert_eq!(lines[0]["id"], 70);
     assert_eq!(lines[0]["result"]["outcome"]["optionId"], "yes");
-    assert!(want(&mut acp, &reply).0.is_empty());
-    let request = permission(&mut acp, 71);
-    let (lines, _) = want(&mut acp, &json!({"reply":{"request":request,"result":{"outcome":"nonsense"}}}));
+    assert!(want(&mut acp, &allow).0.is_empty());
+    for (number, command) in [(71, "deny"), (72, "unanswered")] {
+        let request = permission(&mut acp, number);
+        let (lines, _) = want(&mut acp, &json!({ command: { "request": request } }));
+        assert_eq!(lines[0]["result"]["outcome"]["outcome"], "cancelled", "there is no way to refuse");
+    }
+    let (_, told) = asks(&mut acp, 73, "fs/read_text_file", json!({"path":"/p/a","line":2}));
+    let Some(Event::Asks { request, ask: Ask::ReadFile { line: Some(2), .. } }) = told.last() else {
+        panic!("{told:?}")
+    };
+    assert!(want(&mut acp, &json!({"allow":{"request":request}})).0.is_empty(), "a file is no permission");
+    let (lines, _) = want(&mut acp, &json!({"reply":{"request":request,"result":{"content":7}}}));
     assert_eq!(lines[0]["error"]["code"], -32603);
 }
 
@@ -318,7 +328,7 @@ fn one_that_has_asked_much_is_not_read_until_some_of_it_is_answered() {
     // What came before it was full is not refused.
     asked.push(permission(&mut acp, 999));
     for request in asked.drain(..2) {
-        want(&mut acp, &json!({"reply":{"request":request,"result":{"outcome":{"outcome":"cancelled"}}}}));
+        want(&mut acp, &json!({"unanswered":{"request":request}}));
     }
     assert!(!acp.is_full());
     prompt(&mut acp, "p");
@@ -334,8 +344,9 @@ fn a_permission_with_an_answer_of_an_unknown_kind_is_asked_with_the_others() {
         json!({"toolCall":{"toolCallId":"c","title":"t"},"options":options})
     };
     let (lines, told) = asks(&mut acp, 1, "session/request_permission", params(&["allow_once", "allow_for_a_day"]));
-    let Some(Event::Asks { ask, .. }) = told.last() else { panic!("{lines:?}") };
-    assert_eq!(ask["params"]["options"], params(&["allow_once"])["options"]);
+    let Some(Event::Asks { ask: Ask::Permission(ask), .. }) = told.last() else { panic!("{lines:?}") };
+    let kinds: Vec<_> = ask.choices.iter().map(|choice| choice.kind).collect();
+    assert_eq!(kinds, [ChoiceKind::AllowOnce, ChoiceKind::RejectOnce], "and none of these");
     let (lines, _) = asks(&mut acp, 2, "session/request_permission", params(&["allow_for_a_day"]));
     assert_eq!(lines[0]["error"]["code"], -32602);
     assert_eq!(asks(&mut acp, 3, "session/request_permission", params(&[])).0.len(), 0, "it is asked, as before");
@@ -540,4 +551,31 @@ fn what_is_reported_beside_the_answer_is_typed() {
     assert!(matches!(&told[..], [Event::Commands { commands }] if commands.len() == 1), "{told:?}");
     let told = says(json!({"sessionUpdate":"notice","title":"One","description":"two"}));
     assert!(matches!(&told[..], [Event::Notice { text }] if text == "One\ntwo"), "{told:?}");
+}
+
+#[test]
+fn a_form_is_asked_in_its_order_and_answered_as_a_form() {
+    let mut acp = ready();
+    let schema = r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"required":["a"]}"#;
+    let line = |id: u64| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{{"sessionId":"s","mode":"form","message":"m","requestedSchema":{schema}}}}}"#
+        )
+    };
+    for (id, command, expected) in [
+        (70, json!({"allow":{"request":"acp-1","changes":{"a":1}}}), json!({"action":"accept","content":{"a":1}})),
+        (71, json!({"allow":{"request":"acp-2"}}), json!({"action":"accept"})),
+        (72, json!({"deny":{"request":"acp-3"}}), json!({"action":"decline"})),
+        (73, json!({"unanswered":{"request":"acp-4"}}), json!({"action":"cancel"})),
+    ] {
+        let mut out = Output::default();
+        acp.line(line(id).as_bytes(), &mut out);
+        let Some(Event::Asks { ask: Ask::Form(form), .. }) = out.events.last() else { panic!("{:?}", out.events) };
+        assert_eq!(form.fields.iter().map(|field| field.key.as_str()).collect::<Vec<_>>(), ["z", "a"]);
+        assert_eq!(want(&mut acp, &command).0[0]["result"], expected);
+    }
+    let page = |url: &str| json!({"mode":"url","message":"m","url":url,"elicitationId":"e"});
+    assert_eq!(asks(&mut acp, 80, "elicitation/create", page("file:///etc")).0[0]["error"]["code"], -32602);
+    let (_, told) = asks(&mut acp, 81, "elicitation/create", page("https://a.b"));
+    assert!(matches!(told.last(), Some(Event::Asks { ask: Ask::Form(Form { url: Some(_), .. }), .. })), "{told:?}");
 }

@@ -7,6 +7,7 @@
 mod incoming;
 mod leave;
 mod outgoing;
+mod permission;
 mod reports;
 mod settings;
 
@@ -27,6 +28,10 @@ use outgoing::{ControlRequest, ControlResponse, Permission, Reply, UserMessage};
 /// Without an answer for so long, it is told that the CLI does not begin, or does not stop. Nothing is given up.
 const BEGIN_PATIENCE: Duration = Duration::from_secs(30);
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The CLI's own words for a plain no.
+const NO: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the \
+    new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
 
 /// What the CLI asked and nobody has answered yet.
 #[derive(Debug)]
@@ -151,13 +156,18 @@ impl StreamJson {
         }
         let input = input.filter(|input| input.get().starts_with(['{', '[']));
         let question = match (subtype.as_str(), input) {
-            ("can_use_tool", Some(input)) if is_whole => Question::Tool { input, suggestions },
-            ("elicitation", _) if is_whole => Question::Elicitation,
+            ("can_use_tool", Some(input)) if is_whole => {
+                out.emit(Event::Asks { request: id.clone(), ask: permission::tool(&ask) });
+                Question::Tool { input, suggestions }
+            }
+            ("elicitation", _) if is_whole => {
+                out.emit(Event::Asks { request: id.clone(), ask: permission::form(&ask) });
+                Question::Elicitation
+            }
             ("can_use_tool" | "elicitation", _) => return refuse_unread(&id, &ask, out),
             _ => return out.write(&ControlResponse::error(&id, &format!("{subtype} is not served here"))),
         };
-        self.questions.insert(id.clone(), question);
-        out.emit(Event::Asks { request: id, ask });
+        self.questions.insert(id, question);
     }
 }
 
@@ -242,21 +252,24 @@ impl Backend for StreamJson {
                 out.answer(number, Some("Claude cannot do this".to_owned()));
             }
             Command::BeginSession { .. } => {}
-            Command::Allow { request, changes, always } => {
+            Command::Allow { request, rules, changes, .. } => {
                 let Some(question) = self.questions.remove(&request) else { return };
                 let answer = match question {
                     Question::Tool { input, suggestions } => {
-                        let permissions = always.iter().filter_map(|at| suggestions.get(*at)).cloned().collect();
+                        let permissions = rules.iter().filter_map(|at| suggestions.get(*at)).cloned().collect();
                         Reply::Permission(Permission::allow(&input, changes, permissions))
                     }
                     Question::Elicitation => Reply::Elicitation { action: "accept", content: Some(changes) },
                 };
                 out.write(&ControlResponse::success(&request, answer));
             }
-            Command::Deny { request, message, interrupt } => {
+            Command::Deny { request, message, .. } | Command::Unanswered { request, message } => {
                 let Some(question) = self.questions.remove(&request) else { return };
+                let interrupt = message.is_none();
                 let answer = match question {
-                    Question::Tool { .. } => Reply::Permission(Permission::deny(message, interrupt)),
+                    Question::Tool { .. } => {
+                        Reply::Permission(Permission::deny(message.unwrap_or_else(|| NO.to_owned()), interrupt))
+                    }
                     Question::Elicitation => {
                         Reply::Elicitation { action: if interrupt { "cancel" } else { "decline" }, content: None }
                     }

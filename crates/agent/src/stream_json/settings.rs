@@ -10,6 +10,8 @@ pub(super) const EFFORT: &str = "effort";
 
 /// What the key for modes goes through. The others are for who starts a CLI in them.
 const MODES: [&str; 3] = ["default", "acceptEdits", "plan"];
+/// From another mode, or one that is not known, it goes to what is next to the default.
+const MODES_FROM_ANOTHER: [&str; 3] = ["acceptEdits", "plan", "default"];
 
 #[derive(Debug, Default)]
 pub(super) struct Settings {
@@ -73,6 +75,8 @@ impl Settings {
     }
 
     pub(super) fn listed(&self) -> Vec<Setting> {
+        let is_known = self.mode.as_deref().is_some_and(|mode| MODES.contains(&mode));
+        let modes = if is_known { MODES } else { MODES_FROM_ANOTHER };
         let current = self.current();
         let setting = |kind: SettingKind, id: &str, name: &str, value: Option<&str>, choices: Vec<Choice>| Setting {
             id: id.to_owned(),
@@ -101,7 +105,7 @@ impl Settings {
                 MODE,
                 "Permission mode",
                 self.mode.as_deref(),
-                MODES.map(Choice::named).to_vec(),
+                modes.map(Choice::named).to_vec(),
             ),
             model,
             setting(SettingKind::Effort, EFFORT, "Effort", self.effort.as_deref(), efforts),
@@ -173,6 +177,17 @@ mod tests {
         assert_eq!(values(&settings), [Some("acceptEdits".into()), Some("another".into()), None]);
         settings.session(&json!({"model":7}));
         assert_eq!(values(&settings)[1], Some("another".into()));
+    }
+
+    #[test]
+    fn from_another_mode_the_next_one_is_not_the_default() {
+        let first = |settings: &Settings| settings.listed()[0].choices[0].name.clone();
+        let mut settings = Settings::default();
+        assert_eq!(first(&settings), "acceptEdits");
+        settings.session(&json!({"permissionMode":"bypassPermissions"}));
+        assert_eq!(first(&settings), "acceptEdits");
+        settings.session(&json!({"permissionMode":"plan"}));
+        assert_eq!(first(&settings), "default");
     }
 
     #[test]

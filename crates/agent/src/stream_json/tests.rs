@@ -30,7 +30,7 @@ fn what_is_not_changed_of_the_arguments_stays_byte_for_byte() {
     let mut backend = StreamJson::new();
     asks(&mut backend, r#"{"big":12345678901234567890123,"empty":{},"list":[],"nothing":null,"new_string":"a"}"#);
     let mut out = Output::default();
-    let allow = json!({"allow":{"request":"q","changes":{"new_string":"b\n\"c\""},"always":[0, 7]}});
+    let allow = json!({"allow":{"request":"q","changes":{"new_string":"b\n\"c\""},"rules":[0, 7]}});
     backend.command(serde_json::from_value(allow).unwrap(), &mut out);
     let line = String::from_utf8(out.lines.pop().unwrap()).unwrap();
     for kept in [r#""big":12345678901234567890123"#, r#""empty":{}"#, r#""list":[]"#, r#""nothing":null"#] {
@@ -51,7 +51,7 @@ fn half_a_character_is_told_as_one_that_is_none_and_handed_back_as_it_came() {
         "input":{"command":"echo \ud83d"},"permission_suggestions":[{"type":"setMode","mode":"\ude00"}]}}"#;
     backend.line(asked, &mut out);
     let [Event::Asks { ask, .. }] = &out.events[..] else { panic!("{:?}", out.events) };
-    assert_eq!(ask["input"]["command"], "echo \u{fffd}");
+    assert_eq!(serde_json::to_value(ask).unwrap()["parts"][0]["value"], "echo \u{fffd}");
     backend.command(serde_json::from_value(serde_json::json!({"allow":{"request":"r"}})).unwrap(), &mut out);
     let answer = String::from_utf8(out.lines.pop().unwrap()).unwrap();
     assert!(answer.contains(r#"{"command":"echo \ud83d"}"#), "{answer}");

@@ -7,7 +7,7 @@ local MOST_BYTES = 16 * 1024
 ---More files of a kind are told in one sentence.
 local MOST_APART = 3
 
----@param one claude-ide.chat.acp.Became
+---@param one claude-ide.chat.Became
 ---@param room integer bytes
 ---@return string
 local function words_for(one, room)
@@ -29,7 +29,7 @@ local function words_for(one, room)
   )
 end
 
----@param list claude-ide.chat.acp.Became[]
+---@param list claude-ide.chat.Became[]
 ---@param of_many string
 ---@return string[]
 local function words_for_alike(list, of_many)
@@ -44,7 +44,7 @@ local function words_for_alike(list, of_many)
   return { ("%s: %s"):format(of_many:format(#list), table.concat(paths, ", ")) }
 end
 
----@param became claude-ide.chat.acp.Became[]
+---@param became claude-ide.chat.Became[]
 ---@return string[]
 local function words_for_all(became)
   local left, same, words, room = {}, {}, {}, MOST_BYTES
@@ -67,7 +67,7 @@ end
 
 ---What an edit became, told to the agent as the next prompt.
 ---@param chat claude-ide.chat.Chat
----@param became claude-ide.chat.acp.Became[] file by file
+---@param became claude-ide.chat.Became[] file by file
 ---@param words? string the user's own
 ---@param on_top? boolean others had changed the file
 function M.tell(chat, became, words, on_top)

@@ -5,11 +5,59 @@ local M = {}
 
 local MOST_BYTES = 16 * 1024 * 1024
 
----@param path any
----@param answer claude-ide.chat.acp.Answer
+---@alias claude-ide.chat.acp.FilePart { path: string, line?: integer, limit?: integer, most_bytes: integer, missing_is_empty?: boolean }
+
+---Makes a function that answers instead of raising an error: nothing else would ever tell the agent.
+---@param reply claude-ide.chat.Reply
+---@param doing string for the log
+---@param fn function
+---@return function
+function M.anyway(reply, doing, fn)
+  return require("claude-ide.safely").catch(fn, function(trace)
+    require("claude-ide.log").error("%s failed: %s", doing, trace)
+    reply(nil, "failed", "the editor could not do it")
+  end)
+end
+
+---What was accepted before it is written: an agent asks for permission first, and then has the editor write what it asked for. It is
+---written once, in the turn in which it was accepted, and over the file that the user saw.
+---@class claude-ide.chat.acp.Accepted
+---@field bytes string that the file is to hold
+---@field text string as agents have it
+---@field stamp? string of the file; nil: there is none
+
+---@param chat claude-ide.chat.Chat
+---@param path string
+---@param bytes string
+---@param text? string where the bytes are in another encoding
+function M.accept(chat, path, bytes, text)
+  local stamp = require("claude-ide.chat.acp.written").stamp_of(path)
+  chat.acp.accepted[require("claude-ide.path").normalize(path)] =
+    { bytes = bytes, text = text or bytes, stamp = stamp }
+end
+
+---What an agent wants written, if it was accepted: with the line ends and the byte order mark that the file has.
+---@param chat claude-ide.chat.Chat
+---@param path string
+---@param contents string
+---@return string? bytes
+local function take_accepted(chat, path, contents)
+  local key = require("claude-ide.path").normalize(path)
+  local accepted = chat.acp.accepted[key]
+  local is_it = accepted
+    and require("claude-ide.buffer.bytes").same_text(accepted.text, contents)
+    and accepted.stamp == require("claude-ide.chat.acp.written").stamp_of(path)
+  if is_it then
+    chat.acp.accepted[key] = nil
+    return accepted.bytes
+  end
+end
+
+---@param path string
+---@param answer claude-ide.chat.Reply
 ---@return boolean ok
 local function is_usable(path, answer)
-  if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
+  if path:sub(1, 1) ~= "/" then
     answer(nil, "invalid", "the path is not absolute")
     return false
   elseif path:find("\0", 1, true) then
@@ -59,19 +107,19 @@ local function part_of(text, line, limit)
 end
 
 ---@param _ claude-ide.chat.Chat
----@param params { path: string, line?: integer, limit?: integer, missing_is_empty?: boolean }
----@param answer claude-ide.chat.acp.Answer
----@param _id string
----@param give_file claude-ide.chat.acp.GiveFile
-function M.read(_, params, answer, _id, give_file)
-  local path = params.path
+---@param ask claude-ide.chat.Ask
+---@param answer claude-ide.chat.Reply
+---@param _request claude-ide.chat.Request
+---@param give_file fun(part: claude-ide.chat.acp.FilePart) the library reads it and answers with that
+function M.read(_, ask, answer, _request, give_file)
+  local path = ask.path
   if not is_usable(path, answer) then
     return
   end
   local buf = loaded(path)
   if buf and require("claude-ide.privacy").verdict(buf) == "tell" then
     require("claude-ide.buffer.disk").reload(buf)
-    local text = part_of(require("claude-ide.buffer").text(buf), params.line, params.limit)
+    local text = part_of(require("claude-ide.buffer").text(buf), ask.line, ask.limit)
     if #text > MOST_BYTES then
       return answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
     end
@@ -81,10 +129,10 @@ function M.read(_, params, answer, _id, give_file)
   end
   give_file({
     path = path,
-    line = params.line,
-    limit = params.limit,
+    line = ask.line,
+    limit = ask.limit,
     most_bytes = MOST_BYTES,
-    missing_is_empty = params.missing_is_empty,
+    missing_is_empty = ask.missing_is_empty,
   })
 end
 
@@ -132,7 +180,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param path string
 ---@param contents string
----@param answer claude-ide.chat.acp.Answer
+---@param answer claude-ide.chat.Reply
 local function write_and_answer(chat, path, contents, answer)
   local ok, err = M.put(chat, path, contents)
   if ok then
@@ -143,35 +191,32 @@ local function write_and_answer(chat, path, contents, answer)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param params { path: string, content: string }
----@param answer claude-ide.chat.acp.Answer
----@param id string
-function M.write(chat, params, answer, id)
-  local path, contents = params.path, params.content
+---@param ask claude-ide.chat.Ask
+---@param answer claude-ide.chat.Reply
+---@param request claude-ide.chat.Request
+function M.write(chat, ask, answer, request)
+  local path, contents =
+    ask.path, --[[@as string]]
+    ask.content
   if not is_usable(path, answer) then
     return
   end
-  local accepted = require("claude-ide.chat.acp.accepted").take(chat, path, contents)
+  local accepted = take_accepted(chat, path, contents)
   if accepted then
     return write_and_answer(chat, path, accepted, answer)
   end
-  local request = {
-    chat = chat,
-    id = id,
-    params = params,
-    ask = { tool_name = "Write", input = { file_path = path, content = contents } },
-    otherwise = function()
-      answer(nil, "failed", ("%s cannot be shown, so it was not written"):format(path))
-    end,
-  } --[[@as claude-ide.chat.acp.Request]]
-  local anyway = require("claude-ide.chat.acp.answered").anyway
+  ask.edit = { of = "file", path = path, change = { becomes = "whole", text = contents } } --[[@as claude-ide.chat.AskedEdit]]
+  function request.otherwise()
+    answer(nil, "failed", ("%s cannot be shown, so it was not written"):format(path))
+  end
+  local anyway = M.anyway
   request.reply = anyway(answer, "writing " .. path, function(decided, err)
-    local told = chat.asker_words
+    local words = chat.asker_words
     chat.asker_words = nil
     if err or not decided or decided.outcome == "closed" then
       return answer(nil, "failed", err or "nobody decided, and nothing was written")
     elseif decided.outcome ~= "accepted" then
-      local words = decided.words or told
+      words = decided.words or words
       words = words and (": " .. words) or ""
       return answer(
         nil,
@@ -187,7 +232,7 @@ function M.write(chat, params, answer, id)
     end
   end)
   local reading, edit = require("claude-ide.chat.reading"), require("claude-ide.chat.edit")
-  local function ask(disk)
+  local function propose(disk)
     local bytes = disk.bytes
     if not reading.done(request) then
       return
@@ -197,7 +242,7 @@ function M.write(chat, params, answer, id)
     edit.ask(request)
   end
   reading.begin(request)
-  require("claude-ide.diff.present_text").read(path, anyway(answer, "writing " .. path, ask))
+  require("claude-ide.diff.present_text").read(path, anyway(answer, "writing " .. path, propose))
 end
 
 return M

@@ -20,35 +20,35 @@ local LINGER = '"$@"; code=$?; sleep 0.3; exit $code'
 ---A pager waits for keys that nobody types.
 local ENVIRONMENT = { PAGER = "cat", GIT_PAGER = "cat" }
 
----@param params table
+---@param ask claude-ide.chat.Ask
 ---@return string[] argv
-local function argv_of(params)
-  local args = type(params.args) == "table" and params.args or {}
-  local argv = vim.list_extend({ params.command }, args)
+local function argv_of(ask)
+  local args = ask.args or {}
+  local argv = vim.list_extend({ ask.command }, args)
   -- Some agents give a whole line as the command.
-  if #args == 0 and vim.fn.executable(params.command) == 0 then
-    argv = { "/bin/sh", "-c", params.command }
+  if #args == 0 and vim.fn.executable(ask.command) == 0 then
+    argv = { "/bin/sh", "-c", ask.command }
   end
   local script = vim.fn.has("nvim-0.12") == 1 and BEGIN or LINGER
   return vim.list_extend({ "/bin/sh", "-c", script, "sh" }, argv)
 end
 
----@param params table
+---@param ask claude-ide.chat.Ask
 ---@return table<string, string>
-local function env_of(params)
+local function env_of(ask)
   local env = vim.deepcopy(ENVIRONMENT)
-  for _, variable in ipairs(type(params.env) == "table" and params.env or {}) do
-    env[variable.name] = variable.value
+  for _, variable in ipairs(ask.env or {}) do
+    env[variable[1]] = variable[2]
   end
   return env
 end
 
----@param params table
+---@param ask claude-ide.chat.Ask
 ---@return boolean
-local function has_nul(params)
-  local texts = vim.list_extend({ params.command, params.cwd or "" }, params.args or {})
-  for _, variable in ipairs(params.env or {}) do
-    vim.list_extend(texts, { variable.name, variable.value })
+local function has_nul(ask)
+  local texts = vim.list_extend({ ask.command, ask.cwd or "" }, ask.args or {})
+  for _, variable in ipairs(ask.env or {}) do
+    vim.list_extend(texts, variable)
   end
   return vim.iter(texts):any(function(text)
     return text:find("\0", 1, true) ~= nil
@@ -131,12 +131,12 @@ local function end_group(terminal)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param params table
----@param answer claude-ide.chat.acp.Answer
-function M.create(chat, params, answer)
+---@param ask claude-ide.chat.Ask
+---@param answer claude-ide.chat.Reply
+function M.create(chat, ask, answer)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  local cwd = params.cwd or chat.cwd
-  if has_nul(params) then
+  local cwd = ask.cwd or chat.cwd
+  if has_nul(ask) then
     return answer(nil, "invalid", "a command cannot have a NUL in it")
   elseif vim.fn.isdirectory(cwd) == 0 then
     return answer(nil, "invalid", ("the folder %s does not exist"):format(cwd))
@@ -147,13 +147,13 @@ function M.create(chat, params, answer)
     id = ("term-%d"):format(acp.last_terminal),
     buf = buf,
     output = require("claude-ide.chat.acp.output").new(
-      math.min(math.max(tonumber(params.outputByteLimit) or LIMIT, 1), MOST_LIMIT) --[[@as integer]]
+      math.min(math.max(ask.output_limit or LIMIT, 1), MOST_LIMIT) --[[@as integer]]
     ),
     waiting = {},
   } ---@type claude-ide.chat.acp.Terminal
-  local job, err = spawn(buf, argv_of(params), {
+  local job, err = spawn(buf, argv_of(ask), {
     cwd = cwd,
-    env = env_of(params),
+    env = env_of(ask),
     on_stdout = function(_, data)
       terminal.output:add(table.concat(data, "\n"))
       if #data == 1 and data[1] == "" then
@@ -179,28 +179,28 @@ function M.create(chat, params, answer)
   end
   terminal.job = job
   terminal.group = require("claude-ide.native").group_keep(vim.fn.jobpid(job))
-  name(buf, params.command)
+  name(buf, ask.command)
   acp.terminals[terminal.id] = terminal
   answer({ terminalId = terminal.id })
 end
 
 ---@param chat claude-ide.chat.Chat
----@param params table
----@param answer claude-ide.chat.acp.Answer
+---@param ask claude-ide.chat.Ask
+---@param answer claude-ide.chat.Reply
 ---@return claude-ide.chat.acp.Terminal?
-local function find(chat, params, answer)
-  local terminal = chat.acp.terminals[params.terminalId]
+local function find(chat, ask, answer)
+  local terminal = chat.acp.terminals[ask.terminal]
   if not terminal then
-    answer(nil, "not_found", ("there is no terminal %s"):format(tostring(params.terminalId)))
+    answer(nil, "not_found", ("there is no terminal %s"):format(ask.terminal))
   end
   return terminal
 end
 
 ---@param chat claude-ide.chat.Chat
----@param params table
----@param answer claude-ide.chat.acp.Answer
-function M.output(chat, params, answer)
-  local terminal = find(chat, params, answer)
+---@param ask claude-ide.chat.Ask
+---@param answer claude-ide.chat.Reply
+function M.output(chat, ask, answer)
+  local terminal = find(chat, ask, answer)
   if terminal then
     local text, truncated = terminal.output:text()
     answer({ output = text, truncated = truncated, exitStatus = terminal.exit })
@@ -208,10 +208,10 @@ function M.output(chat, params, answer)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param params table
----@param answer claude-ide.chat.acp.Answer
-function M.wait_for_exit(chat, params, answer)
-  local terminal = find(chat, params, answer)
+---@param ask claude-ide.chat.Ask
+---@param answer claude-ide.chat.Reply
+function M.wait_for_exit(chat, ask, answer)
+  local terminal = find(chat, ask, answer)
   if not terminal then
     return
   elseif terminal.exit then
@@ -232,10 +232,10 @@ local function stop(terminal)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param params table
----@param answer claude-ide.chat.acp.Answer
-function M.kill(chat, params, answer)
-  local terminal = find(chat, params, answer)
+---@param ask claude-ide.chat.Ask
+---@param answer claude-ide.chat.Reply
+function M.kill(chat, ask, answer)
+  local terminal = find(chat, ask, answer)
   if terminal then
     stop(terminal)
     answer({})
@@ -254,10 +254,10 @@ local function put_away(terminal)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param params table
----@param answer claude-ide.chat.acp.Answer
-function M.release(chat, params, answer)
-  local terminal = find(chat, params, answer)
+---@param ask claude-ide.chat.Ask
+---@param answer claude-ide.chat.Reply
+function M.release(chat, ask, answer)
+  local terminal = find(chat, ask, answer)
   if terminal then
     stop(terminal)
     local text = terminal.output:text()

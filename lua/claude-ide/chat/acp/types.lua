@@ -23,17 +23,9 @@
 ---@field turn_began? number seconds since the epoch
 ---@field signing_in? table what it was last asked to sign in with
 ---@field signed_in? table what let it in: kept while the chat lives, for the agent that is started anew
----@field unasked? boolean the user has allowed something for ever
 ---@field terminals table<string, claude-ide.chat.acp.Terminal>
 ---@field outputs table<string, string> the end of what released terminals have shown
 ---@field last_terminal integer
-
----A question of an agent in its own words.
----@class claude-ide.chat.acp.Request : claude-ide.chat.Request
----@field params table
----@field reply fun(answer?: claude-ide.decisions.Answer, err?: string) takes what was decided to the agent
----@field otherwise? fun(request: claude-ide.chat.Request) asks where an edit cannot be shown
----@field proposed? string of an edit: what is shown as proposed
 
 ---@class claude-ide.chat.acp.Terminal
 ---@field id string

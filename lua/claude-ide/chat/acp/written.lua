@@ -84,7 +84,7 @@ end
 ---@return string[] paths that it changed without being asked for, beside that of its outcome
 function M.judge(chat, call, result, places)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  local outcome, is_granted = result.outcome, acp.unasked or chat.granted[call]
+  local outcome, is_granted = result.outcome, chat.unasked or chat.granted[call]
   local claimed = outcome and outcome.path and not result.is_error and normal(outcome.path) or nil
   -- Gemini says no more of what the user refused: it is over with the turn, and looks like a change that was made.
   local refused = chat.refused[call] ~= nil

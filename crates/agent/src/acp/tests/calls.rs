@@ -122,11 +122,13 @@ fn a_permission_shows_all_that_was_told_of_its_call() {
     let params = json!({"toolCall":{"toolCallId":"c","title":"Edit files","content":null,"rawInput":{"b":2}},
         "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
     let (_, told) = asks(&mut acp, 7, "session/request_permission", params);
-    let Some(Event::Asks { ask, .. }) = told.into_iter().last() else { panic!("nothing is asked") };
-    let ask = serde_json::to_value(ask).unwrap();
-    let call = &ask["params"]["toolCall"];
-    assert_eq!((&call["title"], &call["kind"]), (&json!("Edit files"), &json!("edit")), "{ask}");
-    assert_eq!((&call["content"], &call["rawInput"]), (&json!([diff]), &json!({"b":2})));
+    let Some(Event::Asks { ask: Ask::Permission(ask), .. }) = told.into_iter().last() else {
+        panic!("nothing is asked")
+    };
+    let parts = serde_json::to_value(&ask.parts).unwrap();
+    assert_eq!(parts[0]["text"], "Edit files");
+    assert_eq!((&parts[2]["old"], &parts[2]["new"]), (&json!("one"), &json!("two")), "{parts}");
+    assert!(ask.edit.is_some());
 }
 
 #[test]

@@ -1,0 +1,236 @@
+//! Infers renames from an ACP tool call. No agent says where a file was: Codex reports a change at the place where the file is to be,
+//! and names beside it where each changed file is, in the order of the changes; a change whose text is large it leaves out
+//! (codex-acp 2.6.0).
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use serde_json::Value;
+
+use crate::settings::text;
+
+/// Larger files are not looked at, nor more than so much of all together.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_ALL: u64 = 32 * 1024 * 1024;
+/// Where the order does not say it, each file is compared with each place, if that is not often. What is not found is asked in words.
+const MOST_COMPARED: usize = 1000;
+
+/// A diff of a call.
+#[derive(Debug, Clone)]
+pub(super) struct Diff {
+    pub(super) path: String,
+    pub(super) old: Option<String>,
+    pub(super) new: String,
+    /// "add", "update" or "delete", where the agent says.
+    pub(super) kind: Option<String>,
+}
+
+impl Diff {
+    pub(super) fn of(content: &Value) -> Option<Self> {
+        if content.get("type")?.as_str()? != "diff" {
+            return None;
+        }
+        let string = |field: &str| content.get(field).and_then(Value::as_str).map(str::to_owned);
+        Some(Self {
+            path: string("path")?,
+            old: string("oldText"),
+            new: string("newText").unwrap_or_default(),
+            kind: content.get("_meta").and_then(|meta| text(meta.get("kind"))),
+        })
+    }
+}
+
+/// Line ends as an agent reads them.
+pub(super) fn with_lf(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Moves {
+    /// Where a file is now, by where it is to be.
+    pub(super) from: HashMap<String, String>,
+    /// Whether there are places without a diff, of files that do not move.
+    pub(super) is_incomplete: bool,
+}
+
+/// Without `.`, `..`, doubled and final slashes.
+pub(super) fn normalize(path: &str) -> String {
+    let mut parts: Vec<&std::ffi::OsStr> = Vec::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()),
+            Component::Normal(name) => parts.push(name),
+            _ => {}
+        }
+    }
+    let joined: PathBuf = std::iter::once(std::ffi::OsStr::new("/")).chain(parts).collect();
+    joined.to_string_lossy().into_owned()
+}
+
+/// With every link followed, as far as there is such a path.
+fn real(path: &str) -> PathBuf {
+    let path = PathBuf::from(normalize(path));
+    for ancestor in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (fs::canonicalize(ancestor), path.strip_prefix(ancestor)) {
+            return real.join(rest);
+        }
+    }
+    path
+}
+
+/// Places of which no diff is reported, in their order.
+fn other_places(locations: &[String], diffs: &[Diff]) -> Vec<String> {
+    let mut known: HashSet<PathBuf> = diffs.iter().map(|diff| real(&diff.path)).collect();
+    let places = locations.iter().filter(|path| path.starts_with('/'));
+    places.filter(|path| known.insert(real(path))).map(|path| normalize(path)).collect()
+}
+
+/// Those diffs that begin the change of a file that is not there, and has a text.
+fn of_moved(diffs: &[Diff]) -> Vec<&Diff> {
+    let mut seen = HashSet::new();
+    let may_be = |diff: &&Diff| match (diff.kind.as_deref(), &diff.old) {
+        (Some("update"), Some(_)) => true,
+        (None, Some(old)) => !old.is_empty(),
+        _ => false,
+    };
+    let first = diffs.iter().filter(|diff| seen.insert(diff.path.as_str()));
+    first.filter(may_be).filter(|diff| fs::symlink_metadata(&diff.path).is_err()).collect()
+}
+
+/// What files hold, each read once.
+struct Texts {
+    read: HashMap<String, Option<String>>,
+    left: u64,
+}
+
+impl Texts {
+    fn get(&mut self, place: &str) -> Option<&str> {
+        let left = &mut self.left;
+        let text = self.read.entry(place.to_owned()).or_insert_with(|| {
+            let most = MAX_BYTES.min(*left);
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let file = File::from(rustix::fs::open(place, flags, Mode::empty()).ok()?);
+            let about = file.metadata().ok().filter(|about| about.is_file() && about.len() <= most)?;
+            let mut bytes = Vec::new();
+            file.take(about.len()).read_to_end(&mut bytes).ok()?;
+            *left = left.saturating_sub(about.len());
+            Some(with_lf(&String::from_utf8_lossy(&bytes)))
+        });
+        text.as_deref()
+    }
+
+    /// Whether a file holds what a diff begins with: some lines of it where it is changed, else all of it.
+    fn hold(&mut self, place: &str, diff: &Diff) -> bool {
+        let old = with_lf(diff.old.as_deref().unwrap_or_default());
+        self.get(place)
+            .is_some_and(|text| if diff.kind.as_deref() == Some("update") { text.contains(&old) } else { text == old })
+    }
+}
+
+/// Where files were that a call has at other places.
+pub(super) fn of(locations: &[String], diffs: &[Diff]) -> Moves {
+    let (places, moved) = (other_places(locations, diffs), of_moved(diffs));
+    let may_compare = places.len().saturating_mul(moved.len()) <= MOST_COMPARED;
+    let mut texts = Texts { read: HashMap::new(), left: MAX_ALL };
+    let (mut from, mut taken) = (HashMap::new(), HashSet::new());
+    for (at, diff) in moved.iter().enumerate() {
+        let mut fits = |place: &&String| !taken.contains(*place) && texts.hold(place, diff);
+        let in_order = places.get(at).filter(|_| places.len() == moved.len()).filter(&mut fits);
+        let has_text = diff.old.as_deref().is_some_and(|old| !old.is_empty());
+        let place = in_order.or_else(|| places.iter().find(|place| may_compare && has_text && fits(place)));
+        if let Some(place) = place {
+            taken.insert(place.clone());
+            from.insert(normalize(&diff.path), place.clone());
+        }
+    }
+    Moves { from, is_incomplete: taken.len() < places.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff(path: &str, old: Option<&str>, new: &str, kind: Option<&str>) -> Diff {
+        let owned = |text: &str| text.to_owned();
+        Diff { path: owned(path), old: old.map(owned), new: owned(new), kind: kind.map(owned) }
+    }
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            for (name, text) in files {
+                fs::write(folder.path().join(name), text).unwrap();
+            }
+            Self(folder)
+        }
+
+        fn at(&self, name: &str) -> String {
+            self.0.path().join(name).to_string_lossy().into_owned()
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_where_its_diff_is_was_at_the_place_beside_it() {
+        let folder = Folder::new(&[("old", "one\r\ntwo\n"), ("other", "x\n")]);
+        let moved = diff(&folder.at("new"), Some("one\ntwo\n"), "1\n", None);
+        let found = of(&[folder.at("old"), folder.at("new")], std::slice::from_ref(&moved));
+        assert_eq!(found.from, HashMap::from([(folder.at("new"), folder.at("old"))]));
+        assert!(!found.is_incomplete);
+        let elsewhere = of(&[folder.at("other")], &[moved]);
+        assert!(elsewhere.from.is_empty() && elsewhere.is_incomplete, "it holds something else");
+    }
+
+    #[test]
+    fn places_in_the_order_of_the_diffs_count_first() {
+        let folder = Folder::new(&[("a", "same\n"), ("b", "same\n"), ("c", "part of it\n")]);
+        let diffs = [
+            diff(&folder.at("x"), Some("same\n"), "", None),
+            diff(&folder.at("y"), Some("same\n"), "", None),
+            diff(&folder.at("z"), Some("part"), "all", Some("update")),
+        ];
+        let places = ["b", "a", "c"].map(|name| folder.at(name));
+        let found = of(&places, &diffs);
+        let expected = [("x", "b"), ("y", "a"), ("z", "c")].map(|(to, from)| (folder.at(to), folder.at(from)));
+        assert_eq!(found.from, HashMap::from(expected));
+        let swapped = of(&["c", "b", "a"].map(|name| folder.at(name)), &diffs);
+        assert_eq!(swapped.from.get(&folder.at("z")), Some(&folder.at("c")), "else what they hold");
+    }
+
+    #[test]
+    fn what_is_there_or_new_does_not_move() {
+        let folder = Folder::new(&[("here", "one\n")]);
+        for diff in [
+            diff(&folder.at("here"), Some("one\n"), "1\n", None),
+            diff(&folder.at("new"), None, "1\n", None),
+            diff(&folder.at("new"), Some(""), "1\n", None),
+            diff(&folder.at("new"), Some("one\n"), "", Some("delete")),
+        ] {
+            assert_eq!(of(std::slice::from_ref(&diff.path), std::slice::from_ref(&diff)), Moves::default(), "{diff:?}");
+        }
+        fs::create_dir(folder.0.path().join("folder")).unwrap();
+        std::os::unix::fs::symlink(folder.at("folder"), folder.at("link")).unwrap();
+        let new = diff(&folder.at("folder/a"), None, "1\n", None);
+        assert!(!of(&[folder.at("link/a"), "relative".to_owned()], &[new]).is_incomplete, "the same place by a link");
+    }
+
+    #[test]
+    fn a_pipe_and_a_huge_file_are_not_read() {
+        let folder = Folder::new(&[]);
+        rustix::fs::mkfifoat(rustix::fs::CWD, folder.at("pipe"), Mode::RUSR).unwrap();
+        File::create(folder.at("huge")).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        let moved = diff(&folder.at("new"), Some("one"), "", Some("update"));
+        assert!(of(&[folder.at("pipe")], std::slice::from_ref(&moved)).is_incomplete);
+        assert!(of(&[folder.at("huge")], &[moved]).is_incomplete);
+    }
+
+    #[test]
+    fn a_path_is_normal_without_a_look_at_the_disk() {
+        assert_eq!(normalize("/a/./b//../c/"), "/a/c");
+        assert_eq!(normalize("/.."), "/");
+    }
+}
