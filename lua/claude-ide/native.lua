@@ -23,7 +23,7 @@
 ---@field sessions_stop fun(): boolean?, string?
 ---@field session_request fun(request_json: string): integer?, string?
 ---@field session_cancel fun(number: integer): boolean?, string?
----@field render_message fun(request_json: string): claude-ide.transcript.Item[]?, string?
+---@field render_messages fun(request_json: string): claude-ide.transcript.Item[][]?, string?
 ---@field render_growth fun(tail: string, added: string): { lines: string[], first: integer, tail: string }?, string? nil: all of it has to be drawn
 ---@field plain_text fun(text: string): string?, string?
 ---@field plain_lines fun(text: string): string[]?, string?
@@ -78,7 +78,7 @@ local FUNCTIONS = {
   "sessions_stop",
   "session_request",
   "session_cancel",
-  "render_message",
+  "render_messages",
   "render_growth",
   "plain_text",
   "plain_lines",

@@ -21,8 +21,14 @@ function live.source:rows(from, count, done)
   end
   done(rows)
 end
-function live.source:messages(ids, _, done)
+function live.source:draw(request, done)
   live.asked = live.asked + 1
+  local ids = vim.tbl_map(function(said) return said.id end, request.messages)
+  self:messages(ids, nil, function(messages)
+    done(require("claude-ide.transcript.render").draw(self, request, messages))
+  end)
+end
+function live.source:messages(ids, _, done)
   if live.parts then
     live.parts_of.text = table.concat(live.parts)
     live.parts, live.parts_of = nil, nil

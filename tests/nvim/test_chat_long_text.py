@@ -218,22 +218,21 @@ def test_a_block_of_40000_lines_is_shown_and_forgotten_a_little_at_a_time(begin)
     nvim.lua("""
       require("claude-ide.transcript.painter").want = function() end
       require("claude-ide.transcript.slices").deadline = function() return 0 end -- one thing a turn
-      local render, canvas = require("claude-ide.transcript.render"), require("claude-ide.transcript.canvas")
+      local canvas = require("claude-ide.transcript.canvas")
       local slices = require("claude-ide.transcript.slices")
       local made, dropped = 0, 0
       most = { made = 0, dropped = 0 }
-      local later, message, drop = slices.later, render.message, canvas.drop
+      local later, put, drop = slices.later, canvas.put, canvas.drop
       slices.later = function(view, fn)
         later(view, function()
           made, dropped = 0, 0
           fn()
         end)
       end
-      render.message = function(...)
-        local items = message(...)
+      canvas.put = function(self, row, items)
         for _, item in ipairs(items) do made = made + #item.lines end
         most.made = math.max(most.made, made)
-        return items
+        put(self, row, items)
       end
       canvas.drop = function(self, row)
         dropped = dropped + self.heights:get(row)

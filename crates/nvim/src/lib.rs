@@ -72,7 +72,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("sessions_stop", export(sessions_stop)),
     ("session_request", export(session_request)),
     ("session_cancel", export(session_cancel)),
-    ("render_message", export(render_message)),
+    ("render_messages", export(render_messages)),
     ("render_growth", export(render_growth)),
     ("plain_text", export(plain_text)),
     ("plain_lines", export(plain_lines)),
@@ -263,8 +263,8 @@ fn session_cancel(mut arguments: Arguments) -> Result<Value, Error> {
     sessions::cancel(arguments.id("number")?).map(Value::Bool)
 }
 
-/// `render_message(request_json)` → its items, as a transcript shows them.
-fn render_message(mut arguments: Arguments) -> Result<Value, Error> {
+/// `render_messages(request_json)` → the items of each, as a transcript shows them.
+fn render_messages(mut arguments: Arguments) -> Result<Value, Error> {
     let request: RenderRequest = parse("request", &arguments.bytes("request")?)?;
     Ok(json(&render::render(&request)))
 }

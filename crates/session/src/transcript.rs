@@ -206,6 +206,11 @@ impl Transcript {
         self.index.at_line(number)
     }
 
+    /// The first messages of the subagents that a message's calls started, where those lie in the same file.
+    pub(crate) fn sidechains(&self, id: NodeId) -> Vec<Option<NodeId>> {
+        self.index.row(id).map_or_else(Vec::new, |row| row.tools.iter().map(|tool| tool.sidechain).collect())
+    }
+
     /// A message in full, each text cut to `max_text` bytes.
     ///
     /// # Errors

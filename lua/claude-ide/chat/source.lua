@@ -298,6 +298,43 @@ function Source:messages(ids, max_text, done)
   end)
 end
 
+function Source:draw(request, done)
+  local drawn, own, messages, before = {}, {}, {}, {}
+  for at, said in ipairs(request.messages) do
+    local message = said.id > OWN and self.store:message(said.id - OWN, false)
+    if message then
+      own[#own + 1], messages[#messages + 1] = at, message
+    elseif said.id <= OWN then
+      before[#before + 1] = at
+    end
+  end
+  ---@param places integer[]
+  ---@return claude-ide.transcript.DrawRequest
+  local function of(places)
+    local part = vim.tbl_extend("force", {}, request)
+    part.messages = vim.tbl_map(function(at)
+      return request.messages[at]
+    end, places)
+    return part
+  end
+  ---@param places integer[]
+  ---@param items claude-ide.transcript.Item[][]
+  local function take(places, items)
+    for at, place in ipairs(places) do
+      drawn[place] = items[at]
+    end
+  end
+  take(own, require("claude-ide.transcript.render").draw(self, of(own), messages))
+  if #before == 0 or not self.file then
+    return done(drawn)
+  end
+  self.file:draw(of(before), function(items, err)
+    take(before, items or {})
+    done(items and drawn, err)
+    self:shown()
+  end)
+end
+
 ---What was said first, where no catalogue knows the session: it is another agent's.
 ---@private
 ---@return claude-ide.transcript.About?

@@ -105,6 +105,15 @@ function Transcript:messages(ids, max_text, done)
   return self:ask({ messages = { ids = ids, max_text = max_text } }, done)
 end
 
+---Messages as a transcript shows them.
+---@param request claude-ide.transcript.DrawRequest
+---@param max_text integer each text is cut to so many bytes
+---@param done claude-ide.sessions.Done<claude-ide.transcript.Item[][]>
+---@return fun() cancel
+function Transcript:draw(request, max_text, done)
+  return self:ask({ draw = { request = request, max_text = max_text } }, done)
+end
+
 ---The file before and after an edit, in full; nil without an error where the call changed no file.
 ---@param tool_use_id string
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.EditTexts>

@@ -1,6 +1,19 @@
--- What subagents did, read when it is asked for, and let go of again.
+-- Subagents within the transcript of their session: what they did, read when it is asked for, and let go of again.
 
 local M = {}
+
+---@class claude-ide.transcript.AgentView
+---@field tool_id string the call that started it
+---@field root string the call in the session itself, above all that are nested
+---@field agent? claude-ide.sessions.Agent
+---@field sidechain? integer its first message, where it lies among those of the session (older CLIs)
+---@field open boolean
+---@field loading boolean
+---@field err? string
+---@field source? claude-ide.transcript.Source its own; nil where it lies in that of the session
+---@field rows claude-ide.sessions.Row[]
+---@field messages claude-ide.sessions.Message[]
+---@field left_out integer messages before those
 
 ---Most messages that are shown within another transcript: the newest.
 local MOST = 200
@@ -77,8 +90,8 @@ local function load(view, agent)
         fail(view, agent, err)
       end,
     })
-  elseif source.sidechain and agent.first then
-    source:sidechain(agent.first, function(rows, err)
+  elseif source.sidechain and agent.sidechain then
+    source:sidechain(agent.sidechain, function(rows, err)
       if not rows then
         return fail(view, agent, err or "it cannot be read")
       end
@@ -97,14 +110,43 @@ local function close(agent)
   end
 end
 
+---@param view claude-ide.transcript.View
+---@param target claude-ide.transcript.Target of a line of its call
+---@param item claude-ide.transcript.Item that has the line
+---@return claude-ide.transcript.AgentView
+local function learn(view, target, item)
+  local tool_id = target.tool_id --[[@as string]]
+  view.agents[tool_id] = view.agents[tool_id]
+    or {
+      tool_id = tool_id,
+      root = item.key:gsub("^tool:", ""),
+      agent = require("claude-ide.transcript.render").agent_of(view, tool_id),
+      sidechain = target.sidechain,
+      open = false,
+      loading = false,
+      rows = {},
+      messages = {},
+      left_out = 0,
+    }
+  return view.agents[tool_id]
+end
+
+---Whether what a subagent did is shown.
+---@param view claude-ide.transcript.View
+---@param target claude-ide.transcript.Target
+---@return boolean
+function M.is_open(view, target)
+  local agent = view.agents[target.tool_id or ""]
+  return agent ~= nil and agent.open
+end
+
 ---Shows what a subagent did, or hides it.
 ---@param view claude-ide.transcript.View
----@param tool_id string
-function M.toggle(view, tool_id)
-  local agent = view.agents[tool_id]
-  if not agent then
-    return
-  elseif agent.open then
+---@param target claude-ide.transcript.Target of a line of its call
+---@param item claude-ide.transcript.Item that has the line
+function M.toggle(view, target, item)
+  local agent = learn(view, target, item)
+  if agent.open then
     close(agent)
   else
     agent.open, agent.err = true, nil
@@ -117,7 +159,6 @@ end
 ---@param view claude-ide.transcript.View
 function M.look_again(view)
   for _, agent in pairs(view.agents) do
-    agent.agent = require("claude-ide.transcript.agents").of_call(view, agent.tool_id) or agent.agent
     if agent.open then
       show(view, agent)
     end

@@ -16,6 +16,8 @@
 ---@field count integer of rendered rows
 ---@field stale integer how many of them are stale
 ---@field lines integer of all rendered rows
+---@field private outdated table<integer, true> rows that became stale since what is being drawn was asked for
+---@field private all_outdated boolean all did
 ---@field private new_folds claude-ide.transcript.NewFold[]
 local Canvas = {}
 Canvas.__index = Canvas
@@ -74,6 +76,8 @@ function Canvas.new(buf)
     count = 0,
     stale = 0,
     lines = 0,
+    outdated = {},
+    all_outdated = false,
     new_folds = {},
   }, Canvas)
 end
@@ -240,9 +244,20 @@ function Canvas:record(row, rendered)
   self.rows[row] = rendered
 end
 
----There may be more of a row's message now, if it is rendered.
+---Rows are asked for: what becomes stale from now on is drawn again, though its answer is still to come.
+function Canvas:expect()
+  self.outdated, self.all_outdated = {}, false
+end
+
+---What is being drawn does not know all that is known now.
+function Canvas:distrust()
+  self.all_outdated = true
+end
+
+---There may be more of a row's message now.
 ---@param row integer
 function Canvas:mark_stale(row)
+  self.outdated[row] = true
   local rendered = self.rows[row]
   if rendered and not rendered.stale then
     rendered.stale = true
@@ -251,7 +266,18 @@ function Canvas:mark_stale(row)
 end
 
 function Canvas:mark_all_stale()
+  self:distrust()
   for row in pairs(self.rows) do
+    self:mark_stale(row)
+  end
+end
+
+---Shows a row's message as it was drawn when it was asked for.
+---@param row integer
+---@param items claude-ide.transcript.Item[]
+function Canvas:answer(row, items)
+  self:put(row, items)
+  if self.all_outdated or self.outdated[row] then
     self:mark_stale(row)
   end
 end

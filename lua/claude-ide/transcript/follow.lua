@@ -191,6 +191,7 @@ local function run_or_end(view)
     return
   end
   view.ended = is_ended
+  view.canvas:distrust()
   for row in pairs(view.canvas.rows) do
     for _, tool in ipairs((view.known[row] or {}).tools or {}) do
       if tool.status == "running" then
@@ -209,6 +210,7 @@ local function waited(view)
     return
   end
   view.waited = wait
+  view.canvas:distrust()
   for row in pairs(view.canvas.rows) do
     for _, tool in ipairs((view.known[row] or {}).tools or {}) do
       if (tool["end"] or 0) > wait.from then

@@ -34,19 +34,17 @@ function M.may_change(view, key, again)
   return false
 end
 
-local show ---@type fun(view: claude-ide.transcript.View, rows: integer[], messages: table<integer, claude-ide.sessions.Message>, from: integer)
-
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
----@param messages table<integer, claude-ide.sessions.Message> by id
+---@param drawn table<integer, claude-ide.transcript.Item[]> of each of them
 ---@param from integer
-function show(view, rows, messages, from)
+local function show(view, rows, drawn, from)
   local generation, canvas = view.generation, view.canvas
   local function go_on()
     if not slices.is_alive(view, canvas) then
       return
     elseif generation == view.generation then
-      show(view, rows, messages, from)
+      show(view, rows, drawn, from)
     else
       view.busy = false
       M.update(view)
@@ -61,10 +59,9 @@ function show(view, rows, messages, from)
     repeat
       local before = vim.uv.hrtime()
       local row = rows[at]
-      local known = view.known[row]
-      local message = known and messages[known.id]
-      if message and row < view.canvas.heights:len() then
-        view.canvas:put(row, render.message(view, view.known, row, message))
+      local items = view.known[row] and drawn[at]
+      if items and row < view.canvas.heights:len() then
+        view.canvas:answer(row, items)
         painter.want(view, row)
       end
       at = at + 1
@@ -88,9 +85,8 @@ end
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
 ---@return integer[] rows
----@return integer[] ids
 local function batch(view, rows)
-  local taken, ids, bytes = {}, {}, 0
+  local taken, bytes = {}, 0
   for _, row in ipairs(rows) do
     local known = view.known[row]
     if known then
@@ -98,10 +94,10 @@ local function batch(view, rows)
         break
       end
       bytes = bytes + known.bytes
-      taken[#taken + 1], ids[#ids + 1] = row, known.id
+      taken[#taken + 1] = row
     end
   end
-  return taken, ids
+  return taken
 end
 
 ---@param view claude-ide.transcript.View
@@ -119,25 +115,22 @@ end
 
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
-local function ask_messages(view, rows)
+local function ask_items(view, rows)
   local generation, canvas = view.generation, view.canvas
-  local taken, ids = batch(view, rows)
-  if #ids == 0 then
+  local taken = batch(view, rows)
+  if #taken == 0 then
     return failed(view)
   end
-  view.source:messages(ids, view.source.max_text, function(messages, err)
+  canvas:expect()
+  view.source:draw(render.request(view, view.known, taken), function(drawn, err)
     if not slices.is_alive(view, canvas) then
       return
-    elseif not messages or generation ~= view.generation then
+    elseif not drawn or generation ~= view.generation then
       view.again = view.again or generation ~= view.generation
       return failed(view, err)
     end
-    local by_id = {}
-    for _, message in ipairs(messages) do
-      by_id[message.id] = message
-    end
     slices.guarded(view, function()
-      show(view, taken, by_id, 1)
+      show(view, taken, drawn, 1)
     end)
   end)
 end
@@ -173,7 +166,7 @@ local function ask_rows(view, rows)
       view.known[from + at - 1] = row
     end
     slices.guarded(view, function()
-      ask_messages(
+      ask_items(
         view,
         vim.tbl_filter(function(row)
           return row >= first and row <= last

@@ -309,7 +309,7 @@ function M.go_to_line(view, line, win, match)
   if not source.message_at_line then
     return
   end
-  local function go()
+  local function look_up()
     source:message_at_line(line, function(id)
       if id and not view.closed then
         M.go_to_message(view, id, win, match)
@@ -318,9 +318,9 @@ function M.go_to_line(view, line, win, match)
   end
   local info = source:info()
   if info and info.complete then
-    go()
+    look_up()
   else
-    view.when_complete = go
+    view.when_complete = look_up
   end
 end
 

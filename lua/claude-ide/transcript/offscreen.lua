@@ -24,7 +24,6 @@ end
 ---@field done fun(finished: boolean)
 ---@field generation integer
 ---@field over boolean
----@field known table<integer, claude-ide.sessions.Row>
 
 ---@param visit claude-ide.transcript.Visit
 ---@param finished boolean
@@ -48,18 +47,15 @@ end
 local ask ---@type fun(visit: claude-ide.transcript.Visit)
 
 ---@param visit claude-ide.transcript.Visit
----@param messages table<integer, claude-ide.sessions.Message> by id
+---@param drawn table<integer, claude-ide.transcript.Item[]> from the first one that was asked for on
+---@param first integer
 ---@param last integer where what was asked for ends
-local function give(visit, messages, last)
-  local view, stop = visit.view, vim.uv.hrtime() + BUDGET_NS
+local function give(visit, drawn, first, last)
+  local stop = vim.uv.hrtime() + BUDGET_NS
   while visit.at <= last and vim.uv.hrtime() < stop do
-    local row = visit.rows[visit.at]
-    local known = visit.known[row]
-    local message = known and messages[known.id]
-    visit.at = visit.at + 1
-    local render = require("claude-ide.transcript.render").message
-    local items = message and render(view, visit.known, row, message) or {}
-    if visit.visit(row, items) then
+    local at = visit.at
+    visit.at = at + 1
+    if visit.visit(visit.rows[at], drawn[at - first + 1] or {}) then
       return finish(visit, true)
     end
   end
@@ -67,7 +63,7 @@ local function give(visit, messages, last)
     if is_void(visit) then
       return
     elseif visit.at <= last then
-      give(visit, messages, last)
+      give(visit, drawn, first, last)
     else
       ask(visit)
     end
@@ -95,31 +91,30 @@ function ask(visit)
     elseif not rows then
       return finish(visit, false)
     end
-    visit.known = {}
+    local known = {} ---@type table<integer, claude-ide.sessions.Row>
     for at, row in ipairs(rows) do
-      visit.known[from + at - 1] = row
+      known[from + at - 1] = row
     end
-    local ids, bytes = {}, 0
-    for at = visit.at, last do
-      local known = visit.known[visit.rows[at]]
-      if known and #ids > 0 and bytes + known.bytes > BYTES then
+    local wanted, bytes, begin = {}, 0, visit.at
+    for at = begin, last do
+      local row = known[visit.rows[at]]
+      if not row or #wanted > 0 and bytes + row.bytes > BYTES then
         last = at - 1
         break
-      elseif known then
-        ids[#ids + 1], bytes = known.id, bytes + known.bytes
       end
+      wanted[#wanted + 1], bytes = visit.rows[at], bytes + row.bytes
     end
-    visit.view.source:messages(ids, visit.view.source.max_text, function(messages)
+    if #wanted == 0 then
+      return give(visit, {}, begin, begin) -- there is no such row
+    end
+    local request = require("claude-ide.transcript.render").request(visit.view, known, wanted)
+    visit.view.source:draw(request, function(drawn)
       if is_void(visit) then
         return
-      elseif not messages then
+      elseif not drawn then
         return finish(visit, false)
       end
-      local by_id = {}
-      for _, message in ipairs(messages) do
-        by_id[message.id] = message
-      end
-      give(visit, by_id, last)
+      give(visit, drawn, begin, last)
     end)
   end)
 end
@@ -140,7 +135,6 @@ function M.visit(view, rows, visit, done)
     done = guard.wrap("end a look at messages", done),
     generation = view.generation,
     over = false,
-    known = {},
   }
   ask(state)
   return function()

@@ -1,4 +1,5 @@
--- Messages as items to be painted. The library draws them (`crates/session/src/render`); here is what it has to know beside them.
+-- Messages as items to be painted. The library draws them (`crates/session/src/render`), those of a file on threads of its own; here
+-- is what it has to know beside them.
 -- Rows of an item count from 0.
 
 ---@class claude-ide.transcript.Mark
@@ -48,6 +49,7 @@
 ---@field block? integer more: which of the message's blocks, from 1
 ---@field argument? string more: which of a call's, where it is no result
 ---@field call? boolean agent: the line of the call that started it
+---@field sidechain? integer agent: its first message, where it lies in the same file
 
 ---Where a text may go on.
 ---@class claude-ide.transcript.OpenEnd
@@ -147,43 +149,146 @@ local function blocks_of(message)
   return blocks, next(sizes) and sizes
 end
 
----@param message claude-ide.sessions.Message
+---@class claude-ide.transcript.Said a message to be drawn; of one of a file the library knows its blocks
+---@field id integer
+---@field kind claude-ide.sessions.RowKind
+---@field start? integer
+---@field previous? { kind: claude-ide.sessions.RowKind, called: boolean }
+---@field branch? { number: integer, count: integer }
+---@field continues? boolean
+---@field blocks? claude-ide.sessions.Block[]
+---@field sizes? table<string, integer>
+---@field fence? claude-ide.transcript.Fence
+
+---@class claude-ide.transcript.DrawRequest
+---@field messages claude-ide.transcript.Said[]
+---@field agents? table<string, table> subagents, by the call that started each
+
 ---@param row claude-ide.sessions.Row
 ---@param before? claude-ide.sessions.Row the one that is shown before
-local function said(message, row, before)
-  local continues = row.continues and message.blocks[1] and message.blocks[1].continues
-  local blocks, sizes = blocks_of(message)
+---@return claude-ide.transcript.Said
+local function said(row, before)
   return {
     id = row.id,
     kind = row.kind,
     start = row.start,
-    blocks = blocks,
-    sizes = sizes,
     previous = before and { kind = before.kind, called = #(before.tools or {}) > 0 },
     branch = row.branch and { number = row.branch.number, count = #row.branch.siblings },
     continues = row.continues,
-    fence = continues and continues.fence,
+  }
+end
+
+---@param one claude-ide.transcript.Said
+---@param message claude-ide.sessions.Message
+local function fill(one, message)
+  local continues = one.continues and message.blocks[1] and message.blocks[1].continues
+  one.fence = continues and continues.fence
+  one.blocks, one.sizes = blocks_of(message)
+end
+
+---The subagent that a call started, as far as a source knows.
+---@param view claude-ide.transcript.View
+---@param tool_id string
+---@return claude-ide.sessions.Agent?
+function M.agent_of(view, tool_id)
+  local sources = { view.source }
+  for _, agent in pairs(view.agents) do
+    sources[#sources + 1] = agent.source -- that of a subagent knows those that it started
+  end
+  for _, source in ipairs(sources) do
+    local agent = source.agent_of and source:agent_of(tool_id)
+    if agent then
+      return agent
+    end
+  end
+  return nil
+end
+
+---@param agent? claude-ide.sessions.Agent
+---@param sidechain? integer
+local function closed(agent, sidechain)
+  return {
+    agent = agent and { agent_type = agent.agent_type, running = agent.running },
+    sidechain = sidechain,
   }
 end
 
 ---@param view claude-ide.transcript.View
----@param agent claude-ide.transcript.AgentView
-local function agent_of(view, agent)
-  local source, rows, before = agent.source or view.source, {}, nil
-  for at, message in ipairs(agent.open and agent.messages or {}) do
-    rows[at] = said(message, agent.rows[at], before)
-    before = M.is_hidden(agent.rows[at]) and before or agent.rows[at]
+---@param agents table<string, table> gets those that a subagent's message started
+---@param message claude-ide.sessions.Message
+---@param row claude-ide.sessions.Row
+local function add_nested(view, agents, message, row)
+  local call = 0
+  for _, block in ipairs(message.blocks) do
+    local tool_id = block.type == "tool_use" and block.id
+    if tool_id then
+      call = call + 1
+      local agent, tool = M.agent_of(view, tool_id), row.tools and row.tools[call]
+      local sidechain = tool and tool.sidechain
+      if (agent or sidechain) and not agents[tool_id] then
+        agents[tool_id] = closed(agent, sidechain)
+      end
+    end
   end
-  local of = agent.agent
+end
+
+---The subagents that are shown, and those that they started, by call.
+---@param view claude-ide.transcript.View
+---@return table<string, table>? nil: none is
+local function agents_of(view)
+  local agents = {}
+  for tool_id, agent in pairs(view.agents) do
+    if agent.open then
+      local source, rows, before = agent.source or view.source, {}, nil
+      for at, message in ipairs(agent.messages) do
+        rows[at] = said(agent.rows[at], before)
+        fill(rows[at], message)
+        before = M.is_hidden(agent.rows[at]) and before or agent.rows[at]
+      end
+      agent.agent = M.agent_of(view, tool_id) or agent.agent
+      agents[tool_id] = vim.tbl_extend("error", closed(agent.agent, agent.sidechain), {
+        open = true,
+        loading = agent.loading,
+        err = agent.err,
+        left_out = agent.left_out,
+        source = source.key,
+        max_lines = source.max_lines,
+        rows = rows,
+      })
+    end
+  end
+  for _, agent in pairs(view.agents) do
+    for at, message in ipairs(agent.open and agent.messages or {}) do
+      add_nested(view, agents, message, agent.rows[at])
+    end
+  end
+  return next(agents) and agents or nil
+end
+
+---What a source is asked to draw.
+---@param view claude-ide.transcript.View
+---@param known table<integer, claude-ide.sessions.Row> by number: those before, too
+---@param rows integer[]
+---@return claude-ide.transcript.DrawRequest
+function M.request(view, known, rows)
+  local source, messages = view.source, {} ---@type claude-ide.transcript.Source, claude-ide.transcript.Said[]
+  local first ---@type integer?
+  for at, row in ipairs(rows) do
+    local start = known[row].start or 0
+    messages[at] = said(known[row], previous(known, row))
+    first = math.min(first or start, start)
+  end
   return {
-    agent = of and { agent_type = of.agent_type, running = of.running },
-    open = agent.open,
-    loading = agent.loading,
-    err = agent.err,
-    left_out = agent.left_out,
+    messages = messages,
+    cwd = view.cwd,
+    home = vim.env.HOME,
     source = source.key,
     max_lines = source.max_lines,
-    rows = rows,
+    speaker = source.speaker,
+    of_agent = source.is_agent,
+    ended = M.is_ended(view),
+    waits = require("claude-ide.sessions.waits").since(view.session, first or 0),
+    agents = agents_of(view),
   }
 end
 
@@ -198,54 +303,56 @@ local function keep_code(items, block)
   end
 end
 
----@param view claude-ide.transcript.View
----@param known table<integer, claude-ide.sessions.Row> by number: those before, too
----@param row integer
----@param message claude-ide.sessions.Message
----@return claude-ide.transcript.Item[] none where there is nothing for people to see
-function M.message(view, known, row, message)
-  local source, of_row = view.source, known[row]
-  local agents = require("claude-ide.transcript.agents").of_message(view, message, of_row)
-  local waits = of_row.tools and require("claude-ide.sessions.waits").since(view.session, of_row.start or 0)
-  local request = {
-    message = said(message, of_row, previous(known, row)),
-    cwd = view.cwd,
-    home = vim.env.HOME,
-    source = source.key,
-    max_lines = source.max_lines,
-    speaker = source.speaker,
-    of_agent = source.is_agent,
-    ended = M.is_ended(view),
-    waits = waits,
-    agents = next(agents) and vim.tbl_map(function(agent)
-      return agent_of(view, agent)
-    end, agents),
-  }
-  local ok, json = pcall(vim.json.encode, request)
-  local items, err
-  if ok then
-    items, err = require("claude-ide.native").render_message(json)
-  end
-  if items then
-    for _, block in ipairs(request.message.sizes and message.blocks or {}) do
-      keep_code(items, block)
-    end
-    return items
-  end
-  require("claude-ide.log").error("a message cannot be shown: %s", err or json)
+---@return claude-ide.transcript.Item
+local function broken()
   local line = "  This message cannot be shown (:Claude log tells why)"
   local mark = { row = 0, col = 2, group = "ClaudeTranscriptNotice" }
   return {
-    {
-      key = "broken",
-      kind = "note",
-      lines = { line },
-      marks = { mark },
-      folds = {},
-      prose = {},
-      targets = {},
-    },
+    key = "broken",
+    kind = "note",
+    lines = { line },
+    marks = { mark },
+    folds = {},
+    prose = {},
+    targets = {},
   }
+end
+
+---Draws messages that are at hand: those of a chat.
+---@param source claude-ide.transcript.Source
+---@param request claude-ide.transcript.DrawRequest
+---@param messages claude-ide.sessions.Message[] one for each of the request
+---@return claude-ide.transcript.Item[][]
+function M.draw(source, request, messages)
+  local agents = request.agents or {}
+  for at, message in ipairs(messages) do
+    fill(request.messages[at], message)
+    for _, block in ipairs(message.blocks) do
+      local tool_id = source.agent_of and block.type == "tool_use" and block.id
+      local agent = tool_id and not agents[tool_id] and source:agent_of(tool_id)
+      if tool_id and agent then
+        agents[tool_id] = closed(agent)
+      end
+    end
+  end
+  request.agents = next(agents) and agents or nil
+  local ok, json = pcall(vim.json.encode, request)
+  local drawn, err
+  if ok then
+    drawn, err = require("claude-ide.native").render_messages(json)
+  end
+  if not drawn then
+    require("claude-ide.log").error("messages cannot be shown: %s", err or json)
+    return vim.tbl_map(function()
+      return { broken() }
+    end, messages)
+  end
+  for at, message in ipairs(messages) do
+    for _, block in ipairs(request.messages[at].sizes and message.blocks or {}) do
+      keep_code(drawn[at], block)
+    end
+  end
+  return drawn
 end
 
 return M

@@ -5,7 +5,7 @@ local M = {}
 local files = require("claude-ide.transcript.files")
 
 ---@class claude-ide.transcript.TargetKind
----@field enter? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target): boolean? Enter there; false, and none: the fold opens or closes
+---@field enter? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, item: claude-ide.transcript.Item): boolean? Enter there; false, and none: the fold opens or closes
 ---@field go? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, at: claude-ide.transcript.TargetPlace, how: claude-ide.transcript.HowToOpen) `gf` there; none: the path under the cursor
 
 ---@class claude-ide.transcript.TargetPlace
@@ -62,28 +62,27 @@ KINDS.edit = {
 ---A subagent: what it did, here or in a transcript of its own.
 KINDS.agent = {
   ---On the line of its call, what it did comes and goes with the fold.
-  enter = function(view, target)
-    local agents, tool_id = require("claude-ide.transcript.agent_reader"), target.tool_id
-    local agent = tool_id and view.agents[tool_id]
-    if not tool_id or not agent then
-      return
-    elseif not target.call then
-      agents.toggle(view, tool_id)
+  enter = function(view, target, item)
+    local agents = require("claude-ide.transcript.agent_reader")
+    local is_open = agents.is_open(view, target)
+    if not target.call then
+      agents.toggle(view, target, item)
     elseif vim.fn.foldclosed(".") > 0 then
       vim.cmd("normal! zo")
-      if not agent.open then
-        agents.toggle(view, tool_id)
+      if not is_open then
+        agents.toggle(view, target, item)
       end
     else
-      if agent.open then
-        agents.toggle(view, tool_id)
+      if is_open then
+        agents.toggle(view, target, item)
       end
       vim.cmd("normal! zc")
     end
   end,
   go = function(view, target, _, how)
-    local source, started = view.source, view.agents[target.tool_id]
-    if not started or not started.agent or not source.subagent then
+    local source = view.source
+    local agent = require("claude-ide.transcript.render").agent_of(view, target.tool_id or "")
+    if not agent or not source.subagent then
       require("claude-ide.ui.notice").info("This subagent has no file of its own.")
       return
     end
@@ -92,7 +91,7 @@ KINDS.agent = {
       vim.cmd(how == "split" and "split" or "tab split")
     end
     local win = vim.api.nvim_get_current_win()
-    local wanted = { source = source:subagent(started.agent, view.cwd) }
+    local wanted = { source = source:subagent(agent, view.cwd) }
     require("claude-ide.hub").tell("transcript_wanted", wanted, { win = win })
   end,
 }
@@ -196,7 +195,7 @@ function M.enter(view)
   end
   local target = target_at(item, spot.offset)
   local kind = target and KINDS[target.type]
-  local is_done = target and kind and kind.enter and kind.enter(view, target) ~= false
+  local is_done = item and target and kind and kind.enter and kind.enter(view, target, item) ~= false
   if not is_done and vim.fn.foldlevel(".") > 0 then
     vim.cmd("normal! za")
   end

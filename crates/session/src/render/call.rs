@@ -182,10 +182,11 @@ impl Drawn<'_> {
     }
 
     fn add_agent(&self, item: &mut Item, agent: &AgentView) {
-        item.lead(0, 0, To::Agent { tool_id: self.call.id.to_owned(), call: true });
+        let to = |call| To::Agent { tool_id: self.call.id.to_owned(), call, sidechain: agent.sidechain };
+        item.lead(0, 0, to(true));
         let title = agent.title();
         let row = item.indented(&title, Look::Agent, BODY);
-        item.lead(row, row, To::Agent { tool_id: self.call.id.to_owned(), call: false });
+        item.lead(row, row, to(false));
         if agent.open {
             for nested in message::of_agent(agent, self.place.scene) {
                 item.adopt(nested, BODY);

@@ -168,6 +168,9 @@ pub enum To {
         /// Whether this is the line of that call.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         call: bool,
+        /// Its first message, where that lies in the same file.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sidechain: Option<u32>,
     },
     /// All of a text that is cut.
     More {

@@ -16,9 +16,13 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use crate::agent::Agent;
+use crate::error::SessionError;
+use crate::id::NodeId;
 use crate::index::RowKind;
 use crate::message::Block;
 use crate::time::Millis;
+use crate::transcript::Transcript;
 
 pub use clock::look_up_time_zone;
 pub use growth::{Growth as TextGrowth, grow};
@@ -27,10 +31,10 @@ pub use item::{Chunk, Fence, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, T
 pub(crate) use markdown::Export;
 use text::Origin;
 
-/// A message to be shown, and what has to be known beside it.
+/// Messages of one transcript to be shown, and what has to be known beside them.
 #[derive(Debug, Deserialize)]
 pub struct RenderRequest {
-    message: Said,
+    messages: Vec<Said>,
     /// The session's folder: paths below it are shown without it.
     cwd: Option<String>,
     home: Option<String>,
@@ -100,7 +104,7 @@ struct BranchPlace {
 }
 
 /// A subagent within the transcript of its session.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct AgentView {
     /// What it is; `None`: it has no file of its own.
     agent: Option<KnownAgent>,
@@ -113,8 +117,11 @@ struct AgentView {
     #[serde(default)]
     left_out: usize,
     /// The transcript that has its messages.
+    #[serde(default)]
     source: String,
     max_lines: Option<usize>,
+    /// Its first message, where that lies in the same file (older CLIs).
+    sidechain: Option<u32>,
     #[serde(default)]
     rows: Vec<Said>,
 }
@@ -166,9 +173,42 @@ struct Place<'a> {
     block: usize,
 }
 
-/// A message as items; none where there is nothing for people to see.
+impl RenderRequest {
+    /// Takes the messages out of the transcript that has them, each text cut to `max_text` bytes, and the subagents that they started.
+    pub(crate) fn read(
+        &mut self,
+        transcript: &mut Transcript,
+        agents: &[Agent],
+        max_text: usize,
+    ) -> Result<(), SessionError> {
+        let calls: HashMap<_, _> =
+            agents.iter().filter_map(|agent| Some((agent.tool_use_id.as_deref()?, agent))).collect();
+        for said in &mut self.messages {
+            let id = NodeId::from_number(u32::try_from(said.id).map_err(|_| SessionError::UnknownMessage)?);
+            said.blocks = transcript.message(id, max_text)?.blocks;
+            let sidechains = transcript.sidechains(id);
+            let calls_of = said.blocks.iter().filter_map(|block| match block {
+                Block::ToolUse { id, .. } => Some(id),
+                _ => None,
+            });
+            for (at, call) in calls_of.enumerate() {
+                let agent = calls
+                    .get(call.as_str())
+                    .map(|agent| KnownAgent { agent_type: agent.agent_type.clone(), running: agent.running });
+                let sidechain = sidechains.get(at).copied().flatten().map(NodeId::get);
+                if agent.is_some() || sidechain.is_some() {
+                    let view = AgentView { agent, sidechain, ..AgentView::default() };
+                    self.agents.entry(call.clone()).or_insert(view);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Each message as items; none where there is nothing for people to see.
 #[must_use]
-pub fn render(request: &RenderRequest) -> Vec<Item> {
+pub fn render(request: &RenderRequest) -> Vec<Vec<Item>> {
     let scene = Scene {
         request,
         source: request.source.clone(),
@@ -176,7 +216,7 @@ pub fn render(request: &RenderRequest) -> Vec<Item> {
         of_agent: request.of_agent,
         ended: request.ended,
     };
-    message::items(&request.message, &scene)
+    request.messages.iter().map(|message| message::items(message, &scene)).collect()
 }
 
 /// A text without what moves a terminal's cursor or colours its words.

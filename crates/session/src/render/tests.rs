@@ -6,7 +6,7 @@ use super::*;
 
 fn request(message: Json, more: Json) -> RenderRequest {
     let mut request = json!({
-        "message": message, "cwd": "/p", "home": "/home/me", "source": "/s.jsonl", "max_lines": 1000, "ended": true,
+        "messages": [message], "cwd": "/p", "home": "/home/me", "source": "/s.jsonl", "max_lines": 1000, "ended": true,
     });
     request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     // From a text: raw JSON is kept in no value.
@@ -14,7 +14,7 @@ fn request(message: Json, more: Json) -> RenderRequest {
 }
 
 fn drawn(message: Json, more: Json) -> Vec<Item> {
-    render(&request(message, more))
+    render(&request(message, more)).remove(0)
 }
 
 fn text_of(items: &[Item]) -> String {

@@ -19,6 +19,7 @@ use crate::error::{SessionError, chain};
 use crate::id::NodeId;
 use crate::index::{Delta, Row};
 use crate::message::Usage;
+use crate::render::render;
 use crate::time::Millis;
 use crate::transcript::{Position, Transcript};
 
@@ -245,6 +246,9 @@ impl Reader {
             Question::Sidechain { first } => json(&transcript.sidechain(NodeId::from_number(first))),
             Question::Agents {} => json(&self.agents),
             Question::Position { id } => json(&transcript.position(NodeId::from_number(id))),
+            Question::Draw { mut request, max_text } => {
+                told(request.read(transcript, &self.agents, max_text).map(|()| render(&request)))
+            }
             Question::Markdown(export) => told(export.piece_of(transcript)),
             Question::MessageAtLine { line } => json(&transcript.message_at_line(line)),
         }

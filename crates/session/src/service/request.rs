@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::render::Export;
+use crate::render::{Export, RenderRequest};
 use crate::search::SearchOptions;
 use crate::store::Scope;
 
 /// One request.
-#[derive(Debug, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// The sessions of a place.
@@ -87,7 +87,7 @@ pub struct Open {
 }
 
 /// Asks an open transcript.
-#[derive(Debug, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
     pub(super) transcript: u64,
@@ -97,7 +97,7 @@ pub struct Ask {
 }
 
 /// What a transcript can be asked.
-#[derive(Debug, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Question {
     Rows { from: usize, count: usize },
@@ -111,6 +111,7 @@ pub(super) enum Question {
     Position { id: u32 },
     MessageAtLine { line: u32 },
     Markdown(Export),
+    Draw { request: Box<RenderRequest>, max_text: usize },
 }
 
 /// Searches sessions, the one last written to first.

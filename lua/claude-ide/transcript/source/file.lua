@@ -66,6 +66,10 @@ function File:messages(ids, max_text, done)
   self.transcript:messages(ids, max_text, done)
 end
 
+function File:draw(request, done)
+  self.transcript:draw(request, self.max_text, done)
+end
+
 ---A session that has just begun is not listed yet. Of a subagent there is no list.
 function File:describe(done)
   if self.is_agent then

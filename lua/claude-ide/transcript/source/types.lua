@@ -20,6 +20,7 @@
 ---@field info fun(self: claude-ide.transcript.Source): claude-ide.transcript.Info? what is known without asking; nil until it is open
 ---@field rows fun(self: claude-ide.transcript.Source, from: integer, count: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) oldest first
 ---@field messages fun(self: claude-ide.transcript.Source, ids: integer[], max_text: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Message[]>) each text cut to so many bytes
+---@field draw fun(self: claude-ide.transcript.Source, request: claude-ide.transcript.DrawRequest, done: claude-ide.sessions.Done<table<integer, claude-ide.transcript.Item[]>>) the items of messages, in their order
 ---@field describe fun(self: claude-ide.transcript.Source, done: fun(about: claude-ide.transcript.About?)) what it is called; nil: nobody knows yet. Not answered where there is no more to know
 ---
 ---What not every source can do. Who has rows with branches, calls with subagents, … has what belongs to them.
