@@ -121,7 +121,11 @@ def wait_ended(nvim, processes):
     nvim.terminal.wait(lambda: not any(map(alive, processes)), 2 * PATIENCE, f"{processes} to end")
 
 
-@pytest.mark.parametrize("how", ["release", "kill", "close", "quit", "crash", "agent"])
+BY_OURSELVES = [pytest.param(how, marks=pytest.mark.slow) for how in ("release", "close", "agent")]
+"""As `kill`. Each waits for as long as a command has to end by itself."""
+
+
+@pytest.mark.parametrize("how", ["kill", "quit", "crash", *BY_OURSELVES])
 def test_what_ignores_that_its_terminal_is_gone_ends_all_the_same(begin, how):
     nvim = begin()
     processes = begin_stubborn(nvim)

@@ -178,6 +178,7 @@ def test_what_is_left_out_of_a_command_is_said_and_to_be_had(acp):
     assert nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')") == whole
 
 
+@pytest.mark.slow
 def test_many_arguments_are_shown_up_to_a_bound(acp):
     nvim = acp()
     main_thread.watch(nvim)

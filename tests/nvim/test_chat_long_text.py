@@ -187,11 +187,6 @@ def test_code_in_several_rows_is_yanked_in_whole(begin):
     nvim.lua("vim.fn.search('That is')")
     nvim.lua("require('claude-ide.transcript.code').yank(live.view())")
     nvim.wait("vim.fn.execute('messages'):find('There is no code here') ~= nil")
-
-
-def test_what_is_yanked_before_the_code_is_read_stays(begin):
-    nvim = begin()
-    tell(nvim, TEXTS["code"], random.Random(1))
     read = """
       local source, go_on = live.view().source, nil
       local rows = source.rows
@@ -206,7 +201,7 @@ def test_what_is_yanked_before_the_code_is_read_stays(begin):
       go_on()
       return vim.fn.getreg('"')
     """
-    assert nvim.lua(read % "yiw") == "local"
+    assert nvim.lua(read % "yiw") == "local", "what is yanked before the code is read stays"
     assert nvim.lua(read % '"_yy') == CODE, "that is in no register"
 
 

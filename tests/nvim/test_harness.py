@@ -5,6 +5,7 @@ import random
 import pyte
 import pytest
 
+from harness import pairs
 from harness.nvim import NvimError
 from harness.screen import Screen
 from harness.terminal import Terminal, marked_processes
@@ -23,6 +24,13 @@ def test_types_keys_and_sees_the_screen(nvim):
     nvim.wait_screen("2 fünf <b>")
     assert nvim.lines() == ["hello", "fünf <b>"]
     assert nvim.mode() == "n"
+
+
+def test_few_products_have_each_pair_of_options():
+    chosen = pairs("abc", "xyz", "123")
+    for first, second in ((0, 1), (0, 2), (1, 2)):
+        assert len({(product[first], product[second]) for product in chosen}) == 9
+    assert len(chosen) < 15
 
 
 @pytest.mark.slow

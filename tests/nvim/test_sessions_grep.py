@@ -286,40 +286,36 @@ end
 """
 
 
+@pytest.fixture
+def held_search(start_nvim, sessions, project):
+    """A search that goes on, in a Neovim whose sessions have that text."""
+
+    def begin(text):
+        sessions.write(project, (text, "ok"))
+        nvim = start_nvim(init_lua=SETUP)
+        nvim.lua(HELD)
+        nvim.cmd("Claude grep needle")
+        nvim.wait("vim.bo.buftype == 'quickfix'", what="the list")
+        return nvim
+
+    return begin
+
+
 @pytest.mark.every_nvim
-def test_ctrl_c_in_the_list_stops_the_search_and_keeps_what_was_found(start_nvim, sessions, project):
-    sessions.write(project, ("a needle", "ok"))
-    nvim = start_nvim(init_lua=SETUP)
-    nvim.lua(HELD)
-    nvim.cmd("Claude grep needle")
-    nvim.wait("vim.bo.buftype == 'quickfix'", what="the list")
+@pytest.mark.parametrize("past_maps", [False, True])
+def test_ctrl_c_in_the_list_stops_the_search_and_keeps_what_was_found(held_search, past_maps):
+    nvim = held_search("a needle")
     assert title(nvim) == "Claude grep needle …"
-    nvim.keys("<C-c>")
+    nvim.interrupt() if past_maps else nvim.keys("<C-c>")
     nvim.wait("cancelled == 1", what="the end of the search")
     assert title(nvim) == "Claude grep needle (stopped)"
     assert hits(nvim.lua("return vim.fn.getqflist()")) == ["a needle"]
     assert nvim.lua("return vim.fn.maparg('<C-c>', 'n')") == ""
-
-
-@pytest.mark.every_nvim
-def test_ctrl_c_that_goes_past_all_maps_stops_the_search_too(start_nvim, sessions, project):
-    sessions.write(project, ("a needle", "ok"))
-    nvim = start_nvim(init_lua=SETUP)
-    nvim.lua(HELD)
-    nvim.cmd("Claude grep needle")
-    nvim.wait("vim.bo.buftype == 'quickfix'", what="the list")
-    nvim.interrupt()
-    nvim.wait("cancelled == 1", what="the end of the search")
-    assert title(nvim) == "Claude grep needle (stopped)"
     nvim.wait(lambda: "Type  :qa" not in nvim.terminal.text(), what="the hint how to quit to be gone")
 
 
-def test_a_new_search_ends_the_one_before_and_has_a_list_of_its_own(start_nvim, sessions, project):
-    sessions.write(project, ("a needle and a pin", "ok"))
-    nvim = start_nvim(init_lua=SETUP)
-    nvim.lua(HELD)
-    nvim.cmd("Claude grep needle")
-    nvim.wait("vim.bo.buftype == 'quickfix'", what="the list")
+def test_a_new_search_ends_the_one_before_and_has_a_list_of_its_own(held_search):
+    nvim = held_search("a needle and a pin")
     nvim.cmd("Claude grep pin")
     nvim.wait("cancelled == 1 and #vim.fn.getqflist() > 0", what="the second list")
     assert title(nvim) == "Claude grep pin …"

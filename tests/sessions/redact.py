@@ -11,41 +11,12 @@ import re
 import sys
 
 REMOVED = "[removed]"
-KEPT = {
-    "type",
-    "subtype",
-    "uuid",
-    "parentUuid",
-    "logicalParentUuid",
-    "isSidechain",
-    "isMeta",
-    "isCompactSummary",
-    "timestamp",
-    "message",
-    "toolUseResult",
-    "sessionId",
-    "session_id",
-    "cwd",
-    "gitBranch",
-    "version",
-    "customTitle",
-    "lastPrompt",
-    "leafUuid",
-    "explicit",
-    "mode",
-    "permissionMode",
-    "operation",
-    "reason",
-    "content",
-    "agentId",
-    "toolDenialKind",
-    "promptId",
-    "durationMs",
-    "messageCount",
-    "turnPosition",
-    "entrypoint",
-    "tools",
-}
+FIELDS = """
+type subtype uuid parentUuid logicalParentUuid isSidechain isMeta isCompactSummary timestamp message toolUseResult
+sessionId session_id cwd gitBranch version customTitle lastPrompt leafUuid explicit mode permissionMode operation
+reason content agentId toolDenialKind promptId durationMs messageCount turnPosition entrypoint tools
+"""
+KEPT = set(FIELDS.split())
 
 
 def text(value, meta):
