@@ -39,8 +39,8 @@ local PROGRAMS = {
 
 local function too_large(bytes)
   return ("the picture is too large: %s of at most %s"):format(
-    require("claude-ide.context.size").of(bytes),
-    require("claude-ide.context.size").of(MOST_BYTES)
+    require("claude-ide.sessions.phrases").size(bytes),
+    require("claude-ide.sessions.phrases").size(MOST_BYTES)
   )
 end
 

@@ -211,11 +211,11 @@ end
 ---@param part claude-ide.context.Part
 ---@return string
 function M.size(part)
-  local size = require("claude-ide.context.size")
+  local size = require("claude-ide.sessions.phrases").size
   if part.image then
-    return ("%s %s"):format(part.image.name, size.of(part.image.bytes))
+    return ("%s %s"):format(part.image.name, size(part.image.bytes))
   end
-  return part.text and size.of(#part.text) or part.problem or "nothing"
+  return part.text and size(#part.text) or part.problem or "nothing"
 end
 
 ---What an agent is told: the parts, then the text.

@@ -2,11 +2,6 @@
 -- seen, and how much is kept to undo with.
 local M = {}
 
-local function size(bytes)
-  return bytes < 1024 * 1024 and ("%d KiB"):format(math.ceil(bytes / 1024))
-    or ("%.1f MiB"):format(bytes / 1024 / 1024)
-end
-
 local function counted(count, one, many)
   return ("%d %s"):format(count, count == 1 and one or many)
 end
@@ -69,8 +64,8 @@ local function check_kept()
   vim.health.info(
     ("To undo with: %s, %s in memory, %s in %s"):format(
       counted(counts.count, "text of a file", "texts of files"),
-      size(counts.memory),
-      size(spilled),
+      require("claude-ide.sessions.phrases").size(counts.memory),
+      require("claude-ide.sessions.phrases").size(spilled),
       short(vim.fn.stdpath("state") .. "/claude-ide/journal")
     )
   )
