@@ -127,7 +127,7 @@ def test_an_update_before_the_plugin_is_used_is_told_and_no_trace_is_shown(bare,
     nvim.keep_notices()
     nvim.wait("package.loaded['claude-ide.update'] ~= nil", what="Neovim to have started")
     for path in (installed / "lua" / "claude-ide").rglob("*.lua"):
-        if path.name not in ("command.lua", "update.lua"):
+        if not path.as_posix().endswith(("/command/init.lua", "/update.lua")):
             path.write_text(NEW)
     nvim.cmd("Claude accept")
     nvim.wait("#notices > 0", what="the notice")
