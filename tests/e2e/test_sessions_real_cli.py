@@ -9,13 +9,6 @@ from harness.cli import QUESTION, Cli, call
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
-EVENTS = """
-events = {}
-vim.api.nvim_create_autocmd("User", {
-  pattern = { "ClaudeWorking", "ClaudeWaiting", "ClaudeIdle" },
-  callback = function(event) events[#events + 1] = { event.match, event.data } end,
-})
-"""
 TEXT = "require('claude-ide.statusline').text()"
 
 
@@ -25,7 +18,8 @@ def shows(nvim, text):
 
 def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(start_nvim, cli, mock_api):
     wait = "until [ -e go ]; do sleep 0.1; done; touch made-by-claude\n"
-    nvim = start_nvim(init_lua=EVENTS, files={"wait.sh": wait})
+    nvim = start_nvim(files={"wait.sh": wait})
+    nvim.keep_events("ClaudeWorking", "ClaudeWaiting", "ClaudeIdle")
     nvim.lua('require("claude-ide").connect()')
     claude = cli(nvim)
     shows(nvim, "Claude idle")
@@ -37,10 +31,10 @@ def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(sta
     (nvim.project / "go").touch()
     claude.wait_screen("● Done.")
     shows(nvim, "Claude idle")
-    names = [name for name, _ in nvim.lua("return events")]
+    names = [name for name, _ in nvim.events()]
     assert names[0] == names[-1] == "ClaudeIdle"
     assert [name for name in names if name != "ClaudeIdle"][-2:] == ["ClaudeWaiting", "ClaudeWorking"]
-    (waiting,) = [data for name, data in nvim.lua("return events") if name == "ClaudeWaiting"]
+    (waiting,) = [data for name, data in nvim.events() if name == "ClaudeWaiting"]
     assert (waiting["pid"], waiting["waiting_for"], waiting["client"]) == (claude.pid, "permission", 1)
 
     # A title given here, while the CLI runs the session, is taken over by it, and written as the CLI itself writes one.

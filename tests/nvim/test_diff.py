@@ -157,8 +157,6 @@ def test_writing_does_not_accept_where_that_is_switched_off(start_nvim):
 
 BREAK = """
 local module, name = ...
-_G.said = {}
-vim.notify = function(message) said[#said + 1] = message end
 local broken = require("claude-ide." .. module)
 local whole = broken[name]
 broken[name] = function() error("the " .. name .. " is broken") end
@@ -182,6 +180,7 @@ def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, line
         module, _, name = function.rpartition(".")
         (diffs.nvim.project / (file := f"{name}.txt")).write_text(OLD * lines)
         before = diffs.screen_state()
+        diffs.nvim.keep_notices()
         diffs.nvim.lua(BREAK, module, name)
         diffs.propose(2 * at + 1, file, NEW * lines)
         assert diffs.answer(2 * at + 1) == {"outcome": "error", "message": "the editor could not show the diff"}, (
@@ -189,7 +188,7 @@ def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, line
         )
         diffs.wait_clean()
         assert diffs.screen_state() | {"last_tab": 0} == before | {"last_tab": 0}, function
-        assert diffs.nvim.lua("return said") == [f"{file}: the diff cannot be shown. Decide in Claude's prompt."]
+        assert diffs.nvim.notices() == [f"{file}: the diff cannot be shown. Decide in Claude's prompt."]
         assert "Error" not in "\n".join(diffs.nvim.screen()) and "traceback" not in diffs.nvim.lua(
             "return vim.v.errmsg"
         )

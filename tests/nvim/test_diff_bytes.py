@@ -119,13 +119,13 @@ def test_bytes_that_are_no_utf8_are_refused_and_the_diff_stays(diffs):
 
 @pytest.mark.parametrize("verb", ["ZZ", ":w<CR>", ":Claude accept<CR>"])
 def test_why_it_was_not_accepted_is_said_once(diffs, verb):
-    diffs.nvim.lua("_G.said = {}; vim.notify = function(message) table.insert(_G.said, message) end")
+    diffs.nvim.keep_notices()
     diffs.open(1, "a.txt", "a\n")
     diffs.nvim.lua('vim.api.nvim_buf_set_lines(0, 0, -1, false, { "\\255" })')
     diffs.nvim.keys(verb)
-    diffs.nvim.wait("#_G.said > 0")
+    diffs.nvim.wait("#notices > 0")
     # A second notice, in this turn of the event loop or scheduled in it, would be before this one.
     diffs.nvim.lua("vim.schedule(function() vim.notify('the last one') end)")
-    diffs.nvim.wait("_G.said[#_G.said] == 'the last one'")
-    said, _ = diffs.nvim.lua("return _G.said")
+    diffs.nvim.wait("notices[#notices] == 'the last one'")
+    said, _ = diffs.nvim.notices()
     assert "not UTF-8" in said

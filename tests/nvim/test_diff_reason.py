@@ -11,10 +11,6 @@ pytestmark = pytest.mark.dealt
 
 SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
 PASTE, END = b"\x1b[200~", b"\x1b[201~"
-NOTICES = """
-_G.notices = {}
-vim.notify = function(message) table.insert(_G.notices, message) end
-"""
 
 
 class Talk:
@@ -23,7 +19,7 @@ class Talk:
     def __init__(self, nvim, cli, sessions, connect):
         self.nvim, self.cli, self.sessions = nvim, cli, sessions
         self.ours = connect(nvim)
-        nvim.lua(NOTICES)
+        nvim.keep_notices()
         nvim.cmd("Claude open")
         nvim.wait_screen("fake CLI ready")
         self.pid = cli.starts()[0]["pid"]

@@ -8,14 +8,6 @@ import pytest
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 TEXT = "require('claude-ide.statusline').text()"
-CAPTURE = """
-notices, events = {}, {}
-vim.notify = function(message) notices[#notices + 1] = message end
-vim.api.nvim_create_autocmd("User", {
-  pattern = { "ClaudeWorking", "ClaudeWaiting", "ClaudeIdle" },
-  callback = function(event) events[#events + 1] = { event.match, event.data } end,
-})
-"""
 SLEEPING = {"terminal": {"command": ["sh", "-c", "exec sleep 600"]}}
 FOCUS_LOST, FOCUS_GAINED = b"\x1b[O", b"\x1b[I"
 
@@ -25,7 +17,8 @@ def start(start_nvim, connect):
     """Starts a Neovim that keeps notices and events, with a CLI that is this very process."""
 
     def start(opts=None, connected=True, **more):
-        nvim = start_nvim(opts=opts or {}, init_lua=CAPTURE, **more)
+        nvim = start_nvim(opts=opts or {}, notices=True, **more)
+        nvim.keep_events("ClaudeWorking", "ClaudeWaiting", "ClaudeIdle")
         nvim.client = connect(nvim) if connected else None
         return nvim
 
@@ -135,7 +128,7 @@ def test_sessions_elsewhere_are_not_this_neovims(start, sessions):
     nvim.wait("#require('claude-ide.sessions').live() == 1", what="the other session")
     shows(nvim, "Claude")
     assert nvim.lua("return require('claude-ide').status().sessions") == []
-    assert nvim.lua("return events") == []
+    assert nvim.events() == []
 
 
 def test_a_process_that_ended_runs_no_session_though_nobody_told_of_its_end_yet(start, sessions):
@@ -218,7 +211,7 @@ def test_each_state_is_an_event_once(start, sessions):
         more = {"waitingFor": "permission prompt"} if status == "waiting" else {}
         sessions.record(pid, "s", status, name="The parser", **more)
         nvim.wait(f"#events == {count}", what=f"event {count}")
-    events = nvim.lua("return events")
+    events = nvim.events()
     names = ["ClaudeIdle", "ClaudeWorking", "ClaudeWaiting", "ClaudeWorking", "ClaudeIdle"]
     assert [name for name, _ in events] == names
     common = {"session": "s", "pid": pid, "client": 1, "title": "The parser"}
