@@ -1,8 +1,7 @@
-"""Agents that speak plain HTTP: a message by POST, answered with JSON or events."""
+"""Agents that speak HTTP, by the official SDKs: see `crates/server/tests/wire/http.rs` for the wire."""
 
 import asyncio
 import contextlib
-import http.client
 import json
 import socket
 import subprocess
@@ -20,121 +19,6 @@ fake.start("held", { delay = "held", silent = true, capabilities = { definitionP
   ["textDocument/definition"] = function() return nil end,
 } })
 """
-
-
-@pytest.fixture
-def post(start_nvim):
-    """A Neovim, and a function that sends one message over a connection that is kept: (status, headers, body)."""
-    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=LSP + HELD)
-    nvim.lua('require("claude-ide").connect()')
-    access = nvim.lua('return require("claude-ide.server").agent_access()')
-    host, _, path = access["url"].partition("/")
-    connection = http.client.HTTPConnection(host, timeout=60)
-
-    def send(message, method="POST", **headers):
-        body = message if isinstance(message, (str, bytes)) or message is None else json.dumps(message)
-        given = {"Authorization": f"Bearer {access['token']}", "Content-Type": "application/json"}
-        given |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, "/" + path, body, given)
-        answer = connection.getresponse()
-        return answer.status, answer.headers, answer.read().decode()
-
-    yield nvim, send, connection
-    connection.close()
-
-
-def message(method, id=1, **params):
-    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
-
-
-def test_messages_are_answered_one_after_another_on_one_connection(post):
-    nvim, send, connection = post
-    status, headers, body = send(
-        message("initialize", protocolVersion="2025-11-25", capabilities={"roots": {}}, clientInfo={"name": "curl"})
-    )
-    assert (status, headers["Content-Type"]) == (200, "application/json")
-    assert json.loads(body)["result"]["capabilities"]["tools"] == {"listChanged": True}
-    kept = connection.sock
-    assert send({"jsonrpc": "2.0", "method": "notifications/initialized"})[0] == 202
-    nvim.wait("#require('claude-ide.server').agents() == 1")
-    _, _, body = send(message("tools/call", 2, name="open_buffers", arguments={}))
-    assert "1 file open:" in json.loads(body)["result"]["content"][0]["text"]
-    assert connection.sock is kept
-    assert json.loads(send("no json")[2])["error"]["code"] == -32700
-
-
-def test_what_is_no_message_is_refused(post):
-    _, send, _ = post
-    assert send(None, method="GET")[0] == 406
-    assert send(None, method="DELETE")[0] == 400
-    ping = message("ping")
-    status, headers, _ = send(ping, Authorization="Bearer guess")
-    assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
-    assert send(ping, Content_Type="text/plain")[0] == 415
-    assert send(ping, Content_Length="99999999999")[0] == 413
-    assert send(ping, Origin="https://evil.example")[0] == 403
-    assert send(ping, Host="evil.example")[0] == 403
-
-
-def test_a_connection_that_is_cut_cancels_a_call_without_a_session(post):
-    nvim, send, connection = post
-    assert send(message("ping"))[0] == 200
-    body = json.dumps(message("tools/call", name="definition", arguments={"path": "a.py", "symbol": "x"}))
-    token = nvim.lua('return require("claude-ide.server").agent_access().token')
-    connection.request("POST", "/nvim", body, {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
-    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/definition')", what="the server to be asked")
-    connection.sock.shutdown(socket.SHUT_RDWR)
-    nvim.wait("fake.withdrawn == 1", what="the request to be withdrawn")
-    nvim.wait("#require('claude-ide.server').agents() == 0")
-
-
-CALL = {"name": "definition", "arguments": {"path": "a.py", "symbol": "x"}, "_meta": {"progressToken": 7}}
-
-
-def test_a_call_is_cancelled_on_another_connection_of_its_session(post):
-    nvim, send, connection = post
-    _, headers, _ = send(
-        message("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "curl"})
-    )
-    session = headers["Mcp-Session-Id"]
-    token = nvim.lua('return require("claude-ide.server").agent_access().token')
-    given = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Mcp-Session-Id": session}
-    connection.request("POST", "/nvim", json.dumps(message("tools/call", 5, **CALL)), given)
-    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/definition')", what="the server to be asked")
-    cancel = json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
-    for other, expected in [({**given, "Mcp-Session-Id": "another"}, 0), (given, 1)]:
-        second = http.client.HTTPConnection(connection.host, connection.port, timeout=60)
-        second.request("POST", "/nvim", cancel, other)
-        assert second.getresponse().status == 202
-        second.close()
-        nvim.wait(f"fake.withdrawn == {expected}", what="the request to be withdrawn")
-    assert (connection.getresponse().status, nvim.lua('return require("claude-ide.tools").pending()')) == (202, 0)
-
-
-def test_progress_is_told_as_events_where_they_are_taken(start_nvim):
-    late = LSP + HELD.replace('delay = "held"', 'slow_start = "held"')
-    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=late)
-    nvim.lua('require("claude-ide").connect()')
-    access = nvim.lua('return require("claude-ide.server").agent_access()')
-    host, _, path = access["url"].partition("/")
-    connection = http.client.HTTPConnection(host, timeout=60)
-    given = {"Authorization": f"Bearer {access['token']}", "Content-Type": "application/json"}
-    accepts = {**given, "Accept": "application/json, text/event-stream"}
-    connection.request("POST", "/" + path, json.dumps(message("tools/call", 5, **CALL)), accepts)
-    answer = connection.getresponse()
-    assert (answer.status, answer.headers["Content-Type"]) == (200, "text/event-stream")
-    assert answer.readline() == b"event: message\n"
-    assert answer.readline().startswith(b"id: ")
-    told = json.loads(answer.readline().removeprefix(b"data: "))
-    assert (told["method"], told["params"]["progressToken"]) == ("notifications/progress", 7)
-    nvim.lua("fake.release()")
-    last = [line for line in answer.read().decode().splitlines() if line.startswith("data: ")][-1]
-    assert json.loads(last.removeprefix("data: "))["id"] == 5
-    connection.request("POST", "/" + path, json.dumps(message("ping", 6)), accepts)
-    answer = connection.getresponse()
-    assert answer.headers["Content-Type"] == "application/json", "where there is nothing to tell it stays plain"
-    assert json.loads(answer.read()) == {"jsonrpc": "2.0", "id": 6, "result": {}}
-    connection.close()
 
 
 @pytest.mark.slow

@@ -246,34 +246,6 @@ def test_the_client_that_called_last_is_known(nvim, connect):
     nvim.wait(lambda: nvim.lua(last) is None, what="the last client to be forgotten")
 
 
-@pytest.mark.slow
-def test_a_thousand_connects_and_drops_leave_nothing_behind(start_nvim, connect):
-    nvim = start_nvim(opts={"log": {"level": "warn"}})
-    client = connect(nvim)
-    open_files = Path(f"/proc/{nvim.server_pid}/fd")
-    if not open_files.exists():
-        pytest.skip("counts open files in /proc")
-
-    def drop_some(count):
-        for _ in range(count):
-            other = connect(nvim, initialize=False)
-            other.drop()
-        nvim.wait(lambda: len(clients(nvim)) == 1, what="all others to be gone")
-
-    drop_some(50)
-    files, memory = len(list(open_files.iterdir())), rss_kib(nvim)
-    drop_some(1000)
-    nvim.wait(lambda: len(list(open_files.iterdir())) <= files, what="all sockets to be closed")
-    assert rss_kib(nvim) - memory < 4096
-    assert client.request("ping") == {}
-
-
-def rss_kib(nvim) -> int:
-    nvim.lua("collectgarbage() collectgarbage()")
-    status = Path(f"/proc/{nvim.server_pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0])
-
-
 # While Neovim has other things to do
 
 
@@ -457,19 +429,6 @@ def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connec
 
 
 # Notifications
-
-
-def test_notifications_reach_all_clients_in_order_or_one(nvim, connect):
-    one, two = connect(nvim), connect(nvim)
-    for number in range(50):
-        nvim.lua('assert(require("claude-ide.server").notify("at_mentioned", { filePath = ... }))', f"/{number}")
-    seen = [client.wait_notification("at_mentioned")["filePath"] for client in (one, two) for _ in range(50)]
-    assert seen == [f"/{number}" for number in range(50)] * 2
-    second = clients(nvim)[1]["id"]
-    nvim.lua('assert(require("claude-ide.server").notify("at_mentioned", { filePath = "/two" }, ...))', second)
-    nvim.lua('assert(require("claude-ide.server").notify("at_mentioned", { filePath = "/both" }))')
-    assert [two.wait_notification("at_mentioned")["filePath"] for _ in range(2)] == ["/two", "/both"]
-    assert one.wait_notification("at_mentioned")["filePath"] == "/both"
 
 
 def test_a_notification_that_cannot_be_sent_is_an_answer(nvim, connect):

@@ -107,9 +107,71 @@ fn only_what_is_sound_http_and_mcp_is_served() {
     ] {
         assert_eq!(raw(&server, "POST", &headers, body).status, status, "{headers:?}");
     }
+    let guess = raw(&server, "POST", &["Authorization: Bearer guess"], PING.as_bytes());
+    assert_eq!((guess.status, guess.header("www-authenticate")), (401, Some("Bearer")), "one header, one guess");
+    assert_eq!(raw(&server, "POST", &["Origin: http://localhost"], PING.as_bytes()).status, 403);
+    assert_eq!(raw(&server, "DELETE", &[], b"").status, 400);
     assert_eq!(raw(&server, "PUT", &[], b"").status, 405);
     assert_eq!(raw(&server, "GET", &[], b"").status, 406);
     assert_eq!(raw(&server, "GET", &["Accept: text/event-stream"], b"").status, 400);
+}
+
+#[test]
+fn messages_are_answered_one_after_another_on_one_connection() {
+    let server = start(ServerOptions::default());
+    let mut first = post(&server, &[], PING);
+    assert_eq!((first.status, first.header("content-type")), (200, Some("application/json")));
+    let no_json =
+        format!("POST /nvim HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n", server.agents_token());
+    let no_json = no_json + "Content-Type: application/json\r\nContent-Length: 7\r\n\r\nno json";
+    first.body.get_mut().write_all(no_json.as_bytes()).unwrap();
+    assert!(first.line(r#"{"jsonrpc":"2.0","id":1"#).contains("result"));
+}
+
+#[test]
+fn a_connection_that_is_cut_cancels_a_call_without_a_session() {
+    let server = start(ServerOptions::default());
+    let response = post(&server, &[EVENTS], CALL);
+    server.editor.wait_call(ASKED, 1);
+    drop(response);
+    server.editor.wait_cancelled(ASKED);
+    server.wait_status("nobody to be left", |status| status.clients.is_empty());
+}
+
+#[test]
+fn a_call_is_cancelled_on_another_connection_of_its_session_alone() {
+    let server = start(ServerOptions::default());
+    let (session, other) = (begin(&server, "2025-11-25"), begin(&server, "2025-11-25"));
+    let mut response = post(&server, &[&session, EVENTS], CALL);
+    server.editor.wait_call(ASKED, 1);
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;
+    assert_eq!(post(&server, &[&other], cancel).status, 202);
+    assert_eq!(server.handle.status().in_flight, 1, "of another session");
+    assert_eq!(post(&server, &[&session], cancel).status, 202);
+    server.editor.wait_cancelled(ASKED);
+    let mut line = String::new();
+    while line != "0\r\n" {
+        line.clear();
+        assert!(response.body.read_line(&mut line).unwrap() > 0, "the events end, and not their connection");
+        assert!(!line.contains("\"id\":5"), "it has no answer: {line}");
+    }
+}
+
+#[test]
+fn progress_is_told_as_events_where_they_are_taken() {
+    let server = start(ServerOptions::default());
+    let session = begin(&server, "2025-11-25");
+    let call = CALL.replace("\"arguments\":{}", r#""arguments":{},"_meta":{"progressToken":7}"#);
+    let mut response = post(&server, &[&session, EVENTS], &call);
+    let asked = server.editor.wait_call(ASKED, 1);
+    let progress = json!({ "progressToken": 7, "progress": 1, "message": "Waiting" });
+    server.notify("notifications/progress", &progress, Some(asked.client));
+    let told: Value = serde_json::from_str(&response.line("data: {")[6..]).unwrap();
+    assert_eq!((&told["method"], &told["params"]["progressToken"]), (&json!("notifications/progress"), &json!(7)));
+    server.editor.release(ASKED, &Ok(json!({ "text": "3 files" })));
+    assert!(response.line("data: {").contains(r#""id":5"#));
+    let plain = post(&server, &[&session, EVENTS], PING);
+    assert_eq!(plain.header("content-type"), Some("application/json"), "where there is nothing to tell it stays plain");
 }
 
 #[test]
