@@ -4,11 +4,11 @@
 //! 0700 folder); it does not outlive the server, and what a killed process left is cleaned by the next start.
 
 mod folder;
-mod name;
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use claude_ide_http::Secret;
@@ -18,8 +18,6 @@ use crate::{
     error::ServerError,
     options::{ServerOptions, Workspace},
 };
-
-pub(crate) use name::IdeName;
 
 use folder::{EXTENSION, clean_stale, others, private_dir, read, remove, write};
 
@@ -135,6 +133,36 @@ impl Drop for LockFile {
                 remove(path);
             }
         }
+    }
+}
+
+/// What the file calls the editor, as it is now.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct IdeName(Arc<Mutex<Chosen>>);
+
+#[derive(Debug, Clone, Default)]
+struct Chosen {
+    /// As configured.
+    base: String,
+    /// The same, with a number where another server is called so.
+    name: String,
+}
+
+impl IdeName {
+    pub(crate) fn get(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).name.clone()
+    }
+
+    /// Chooses a name that is not taken. One that was chosen stays: the user has seen it.
+    fn choose(&self, base: &str, taken: &[String]) -> String {
+        let mut chosen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let keeps = chosen.base == base && !taken.contains(&chosen.name);
+        if !keeps {
+            let numbered = (2..).map(|number| format!("{base} ({number})"));
+            let name = std::iter::once(base.to_owned()).chain(numbered).find(|name| !taken.contains(name));
+            *chosen = Chosen { base: base.to_owned(), name: name.unwrap_or_default() };
+        }
+        chosen.name.clone()
     }
 }
 
