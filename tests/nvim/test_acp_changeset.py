@@ -309,32 +309,6 @@ def test_one_that_is_gone_before_its_files_were_read_asks_nobody(begin, count, e
     assert nvim.lua("return #require('claude-ide.decisions').pending(function() return true end)") == 0
 
 
-def test_many_files_that_move_are_read_once_each(begin):
-    count = 30
-    nvim = begin(files={f"{number}.txt": f"{number}\n" for number in range(count)})
-    nvim.lua("""
-      local file = require("claude-ide.file")
-      local read = file.read_now
-      reads = 0
-      file.read_now = function(...)
-        reads = reads + 1
-        return read(...)
-      end
-    """)
-    names = range(count)
-    diffs = [diff(nvim.project / f"to/{number}.txt", f"{number}\n", f"{number} more\n") for number in names]
-    places = [{"path": str(nvim.project / f"{number}.txt")} for number in names]
-    call = {"toolCallId": "c1", "title": "", "kind": "other", "content": diffs, "locations": places}
-    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
-    wait_shown(nvim)
-    shown = nvim.lua("""
-      local changeset = require('claude-ide.changeset').pending()[1]
-      return { changeset.title, #changeset.entries, reads }
-    """)
-    assert shown[:2] == [f"Robot changes {count} files", count]
-    assert shown[2] < 6 * count, "it was twice the square of their number"
-
-
 def ask_for(nvim, diffs, places=(), *then):
     call = {
         "toolCallId": "c1",
@@ -344,19 +318,6 @@ def ask_for(nvim, diffs, places=(), *then):
         "locations": [{"path": str(nvim.project / place)} for place in places],
     }
     say(nvim, "\n".join([request("session/request_permission", toolCall=call, options=OPTIONS), *then]))
-
-
-@pytest.mark.parametrize("in_order", [True, False])
-def test_places_of_very_many_files_are_compared_in_their_order_alone(begin, in_order):
-    count = 40
-    nvim = begin(files={f"{number}.txt": f"{number}\n" for number in range(count)})
-    diffs = [diff(nvim.project / f"to/{number}.txt", f"{number}\n", f"{number} more\n") for number in range(count)]
-    places = [f"{number}.txt" for number in range(count)]
-    ask_for(nvim, diffs, places if in_order else places[::-1])
-    if in_order:
-        wait_shown(nvim)
-    else:
-        nvim.wait_kind("question")
 
 
 def of_codex(kind, path, old, new):
@@ -420,15 +381,6 @@ def test_files_that_codex_moves(begin):
     assert [held(nvim, name) for name in ("a.txt", "as_is.txt", "empty.txt", "long.txt")] == [BEFORE, None, None, None]
     assert held(nvim, "to/as_is.txt") == "as it is\n"
     assert held(nvim, "to/long.txt") == long.replace("line 1\n", "LINE 1\n").replace("line 20\n", "LINE 20\n")
-
-
-def test_a_file_that_is_made_is_not_taken_for_one_that_was_moved(begin):
-    nvim = begin(files={"a.txt": BEFORE, "empty.txt": ""})
-    project = nvim.project
-    diffs = [diff(project / "a.txt", "one\n", "1\n"), diff(project / "new.txt", "", "new\n")]
-    ask_for(nvim, diffs, ["empty.txt", "a.txt", "new.txt"])
-    shown = wait_question(nvim)
-    assert "empty.txt" in shown and "+new" in shown, "what becomes of the empty one is not known"
 
 
 @pytest.mark.parametrize("others", [0, 1], ids=["one diff", "two diffs"])

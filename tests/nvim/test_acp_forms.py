@@ -110,15 +110,3 @@ def test_an_address_that_may_be_another_than_it_looks_like_says_so(begin, url, w
     assert words in " ".join(shown(nvim)), shown(nvim)
     nvim.keys("n")
     nvim.wait(lambda: answers(nvim) == [{"action": "decline"}], what="the answer")
-
-
-def test_nothing_but_a_page_is_opened(begin):
-    nvim = begin()
-    urls = ("file:///etc/passwd", "-aCalculator", "javascript:alert(1)", "https:///x")
-    say(
-        nvim,
-        "\n".join(
-            request("elicitation/create", message="Look", mode="url", elicitationId="e", url=url) for url in urls
-        ),
-    )
-    nvim.wait(lambda: [one.get("code") for one in answers(nvim)] == [-32602] * 4, what="the answers")

@@ -35,7 +35,7 @@ Store.__index = Store
 ---@field appended fun(text: string, bytes: integer)
 
 local growing, shape = require("claude-ide.chat.growing_text"), require("claude-ide.chat.shape")
-local call_ends, clock = require("claude-ide.chat.call_ends"), require("claude-ide.clock")
+local clock = require("claude-ide.clock")
 
 ---Bytes of a long text that are looked at together.
 local PIECE = 4 * 1024
@@ -304,23 +304,51 @@ function Store:said(event)
   end
 end
 
----Calls came to an end.
+---Calls came to an end. One that only says that something goes on in the background ends when that does.
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 ---@param refused table<string, "rejected"|"changed"> what the user made of calls that were not let through as they were
 function Store:results(results, refused)
-  self:tell_calls(call_ends.results(self.calls, results, refused, clock.now()))
+  local changed = {}
+  for _, pair in ipairs(results) do
+    local call, result = pair[1], pair[2]
+    local message = self.calls[call]
+    if message then
+      local block = message.block
+      block.result = result
+      block.background = result.outcome and result.outcome.type == "launch" and not result.is_error or nil
+      if not block.background then
+        block.status = refused[call] or result.is_error and "failed" or "done"
+        block["end"] = clock.now()
+      end
+      changed[#changed + 1] = message.id - 1
+    end
+  end
+  self:tell_calls(changed)
 end
 
----What a call left in the background ended.
+---What a call left in the background ended: that may be said twice, and again where it was woken and ended once more.
 ---@param call string
 ---@param is_done boolean
 function Store:background_over(call, is_done)
-  self:tell_calls(call_ends.background_over(self.calls, call, is_done, clock.now()))
+  local message = self.calls[call]
+  local block = message and message.block
+  local status = is_done and "done" or "failed"
+  if block and block.background and block.status ~= status then
+    block.status, block["end"] = status, clock.now()
+    self:tell_calls({ message.id - 1 })
+  end
 end
 
----Who would tell how calls end is gone.
+---The process that would say how calls end is gone.
 function Store:end_running()
-  self:tell_calls(call_ends.none_is_told(self.calls))
+  local changed = {}
+  for _, message in pairs(self.calls) do
+    if message.block.status == "running" then
+      message.block.status = "void"
+      changed[#changed + 1] = message.id - 1
+    end
+  end
+  self:tell_calls(changed)
 end
 
 ---A prompt of the user, a notice, a rule: a message that is whole.

@@ -219,6 +219,28 @@ mod tests {
     }
 
     #[test]
+    fn of_very_many_files_only_the_order_counts() {
+        let names: Vec<String> = (0..40).map(|number| format!("{number}.txt")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), name.as_str())).collect();
+        let folder = Folder::new(&files);
+        let diffs: Vec<Diff> =
+            names.iter().map(|name| diff(&folder.at(&format!("to-{name}")), Some(name), "", None)).collect();
+        let mut places: Vec<String> = names.iter().map(|name| folder.at(name)).collect();
+        assert_eq!(of(&places, &diffs).from.len(), 40);
+        places.reverse();
+        assert!(of(&places, &diffs).is_incomplete, "to compare each with each would take long");
+    }
+
+    #[test]
+    fn an_empty_file_is_not_taken_for_one_that_is_made() {
+        let folder = Folder::new(&[("a", "one\n"), ("empty", "")]);
+        let diffs =
+            [diff(&folder.at("a"), Some("one\n"), "1\n", None), diff(&folder.at("new"), Some(""), "new\n", None)];
+        let found = of(&["empty", "a", "new"].map(|name| folder.at(name)), &diffs);
+        assert!(found.from.is_empty() && found.is_incomplete, "what becomes of it is not known");
+    }
+
+    #[test]
     fn a_pipe_and_a_huge_file_are_not_read() {
         let folder = Folder::new(&[]);
         rustix::fs::mkfifoat(rustix::fs::CWD, folder.at("pipe"), Mode::RUSR).unwrap();

@@ -399,6 +399,44 @@ fn updates_that_are_not_known_are_passed_over() {
 }
 
 #[test]
+fn fields_that_are_null_or_empty_hurt_nothing() {
+    let mut acp = ready();
+    let nulls = json!({"title":null,"kind":null,"content":null,"locations":null,"rawInput":null,"status":null});
+    let with_nulls = |kind: &str| {
+        let mut fields = nulls.clone();
+        (fields["sessionUpdate"], fields["toolCallId"]) = (json!(kind), json!("a"));
+        fields
+    };
+    for odd in [
+        with_nulls("tool_call"),
+        with_nulls("tool_call_update"),
+        json!({"sessionUpdate":"agent_message_chunk","content":null}),
+        json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":null}}),
+        json!({"sessionUpdate":"plan","entries":null}),
+        json!({"sessionUpdate":"plan","entries":[]}),
+        json!({"sessionUpdate":"usage_update","used":null,"size":null,"cost":null}),
+        json!({"sessionUpdate":"available_commands_update","availableCommands":[null,{"name":null},"web"]}),
+        json!({"sessionUpdate":"tool_call","toolCallId":"","title":"","status":"completed"}),
+        json!({"sessionUpdate":"tool_call_update","toolCallId":"never","status":"completed","content":[{"type":"hologram"}]}),
+        json!({"sessionUpdate":"plan"}),
+        json!({"sessionUpdate":"current_mode_update"}),
+        json!({"sessionUpdate":"config_option_update"}),
+        json!({"sessionUpdate":"usage_update"}),
+    ] {
+        assert!(hear(&mut acp, &update(odd)).0.is_empty());
+    }
+    let chunk =
+        |content: Value| update(json!({"sessionUpdate":"agent_message_chunk","content":content,"messageId":null}));
+    for (content, expected) in [
+        (json!({"type":"text","text":"some words"}), "some words"),
+        (json!({"type":"image","data":"AAAA","mimeType":"image/png"}), "[image image/png]"),
+    ] {
+        let (_, told) = hear(&mut acp, &chunk(content));
+        assert!(matches!(told.last(), Some(Event::Text { text, .. }) if text == expected), "{told:?}");
+    }
+}
+
+#[test]
 fn a_line_without_an_end_is_shown_in_several() {
     let mut acp = ready();
     let mut told_text = String::new();
@@ -575,7 +613,11 @@ fn a_form_is_asked_in_its_order_and_answered_as_a_form() {
         assert_eq!(want(&mut acp, &command).0[0]["result"], expected);
     }
     let page = |url: &str| json!({"mode":"url","message":"m","url":url,"elicitationId":"e"});
-    assert_eq!(asks(&mut acp, 80, "elicitation/create", page("file:///etc")).0[0]["error"]["code"], -32602);
+    for (at, url) in ["file:///etc/passwd", "-aCalculator", "javascript:alert(1)", "https:///x"].into_iter().enumerate()
+    {
+        let id = u64::try_from(at).unwrap() + 90;
+        assert_eq!(asks(&mut acp, id, "elicitation/create", page(url)).0[0]["error"]["code"], -32602, "{url}");
+    }
     let (_, told) = asks(&mut acp, 81, "elicitation/create", page("https://a.b"));
     assert!(matches!(told.last(), Some(Event::Asks { ask: Ask::Form(Form { url: Some(_), .. }), .. })), "{told:?}");
 }
