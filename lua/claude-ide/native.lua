@@ -44,6 +44,7 @@
 ---@field merge fun(base: string, mine: string, theirs: string): { text: string, overlaps: integer }?, string?
 ---@field notebook_read fun(text: string): claude-ide.notebook.Notebook?, string?
 ---@field notebook_put fun(text: string, ran_json: string): string?, string?
+---@field checkpoint fun(wanted: string, ...: any): integer?, string? called by `journal/checkpoint_changes.lua` alone
 ---@field journal fun(operation: string, ...: any): any, string? called by `journal/store.lua` alone
 
 ---@class claude-ide.native : claude-ide.native.Functions
@@ -100,6 +101,7 @@ local FUNCTIONS = {
   "merge",
   "notebook_put",
   "journal",
+  "checkpoint",
 }
 
 ---@class claude-ide.native.Library : claude-ide.native.Functions

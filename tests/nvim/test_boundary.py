@@ -17,7 +17,7 @@ LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin
 FUNCTIONS = ["version", "sources", "sources_beside", "start", "stop", "poll", "respond", "fail"]
 FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "lsp_methods", "agents_token", "begin_run"]
 FUNCTIONS += ["resources_changed"]
-FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal"]
+FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal", "checkpoint"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 RENDER_FUNCTIONS = ["render_messages", "render_growth", "plain_text", "plain_lines"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_release", "web_info", "web_code", "web_picture", "web_tell"]

@@ -25,8 +25,8 @@ checkpoint.take = function(folder, done, ...)
 end
 local changes = require("claude-ide.journal.checkpoint_changes")
 local compare = changes.compare
-changes.compare = function(from, to, wanted, each, done)
-  compare(from, to, wanted, each, function(...) done(...) compared = compared + 1 end)
+changes.compare = function(from, to, unwanted, each, done)
+  compare(from, to, unwanted, each, function(...) done(...) compared = compared + 1 end)
 end
 """
 

@@ -1,10 +1,11 @@
-//! What Claude changed in files, turn by turn, and what of it is still to be reviewed. No editor, and no I/O but the folder that old
-//! texts move to: the caller reads files and says whose a text is.
+//! What Claude changed in files, turn by turn, and what of it is still to be reviewed. No editor. The caller
+//! reads the user's files and says whose a text is; written is only the folder that old texts move to.
 //!
 //! [`Journal`] is the whole of it. It keeps a history of each file (`history`), of which `regions` says which lines are Claude's, and
-//! `view` what that means in the text of now.
+//! `view` what that means in the text of now. `checkpoints` asks git, and waits for it.
 
 mod blobs;
+pub mod checkpoints;
 mod diff;
 mod history;
 mod journal;

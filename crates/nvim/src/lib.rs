@@ -11,6 +11,7 @@
 mod agents;
 mod boundary;
 mod built;
+mod checkpoints;
 mod clients;
 mod editor;
 mod error;
@@ -94,6 +95,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("merge", export(journal::merge)),
     ("notebook_put", export(notebook_put)),
     ("journal", export(journal::call)),
+    ("checkpoint", export(checkpoints::call)),
     ("panic", export(panic)),
 ];
 

@@ -12,6 +12,7 @@ pub(crate) enum Ringer {
     Sessions,
     Web,
     Agents,
+    Checkpoints,
 }
 
 /// Rings Neovim at most once between two looks into the queue. Guarded by the queue's lock.

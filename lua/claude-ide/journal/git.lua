@@ -21,6 +21,16 @@ local HARMLESS = {
   "advice.addEmbeddedRepo=false",
 }
 
+---What git is told before its command.
+---@return string[] options
+function M.harmless()
+  local options = {}
+  for _, option in ipairs(HARMLESS) do
+    vim.list_extend(options, { "-c", option })
+  end
+  return options
+end
+
 ---For the shell: `"$@"` is git with its options, at low priority. What a checkpoint takes is done in few processes, because
 ---starting one holds up the main loop, the longer the more is going on on the machine.
 ---@alias claude-ide.journal.Script string
@@ -30,9 +40,7 @@ local HARMLESS = {
 ---@param done fun(out: string?) nil: it failed, or its output is too large
 function M.run(script, where, done)
   local command = { "sh", "-c", script, "sh", "nice", "-n", "10", "git", "--no-pager" }
-  for _, option in ipairs(HARMLESS) do
-    vim.list_extend(command, { "-c", option })
-  end
+  vim.list_extend(command, M.harmless())
   vim.list_extend(command, where.options or {})
   local env = vim.tbl_extend("force", {
     GIT_OPTIONAL_LOCKS = "0",

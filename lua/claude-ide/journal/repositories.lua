@@ -101,18 +101,6 @@ function M.find(folder, done)
   end)
 end
 
----Reads the user's objects too.
----@param repository claude-ide.journal.Repository
----@param script claude-ide.journal.Script
----@param done fun(out: string?)
----@param stdin? string
-function M.read(repository, script, done, stdin)
-  local objects = repository.objects
-  local quoted = objects:find('[:"\n]') and vim.json.encode(objects) or objects
-  local env = vim.tbl_extend("force", { GIT_ALTERNATE_OBJECT_DIRECTORIES = quoted }, repository.env)
-  git().run(script, { cwd = repository.top, options = repository.options, env = env, stdin = stdin }, done)
-end
-
 ---Throws the copies of a repository away.
 ---@param repository claude-ide.journal.Repository
 function M.renew(repository)

@@ -168,19 +168,25 @@ local function tell(entry, now, wrote, each, done)
     end
   end
   local changes, paths = require("claude-ide.journal.checkpoint_changes"), require("claude-ide.path")
+  local unwanted = vim.tbl_extend("force", wrote, entry.wrote)
+  ---@param path string
+  ---@return boolean
   local function wanted(path)
     local real = paths.real(path)
-    return not wrote[real] and not entry.wrote[real]
+    return not unwanted[real] and not entry.wrote[real]
   end
   local told = {} ---@type table<string, true>
   ---@param change claude-ide.journal.FoundChange
   local function tell_one(change)
+    if not wanted(change.path) then
+      return -- written meanwhile
+    end
     told[paths.real(change.path)] = true
     change.is_start = from == entry.first
     open = open + 1
     each(change, entry.turn, one_less)
   end
-  changes.compare(from, now, wanted, tell_one, function(left_out, rest, too_many)
+  changes.compare(from, now, unwanted, tell_one, function(left_out, rest, too_many)
     require("claude-ide.journal.store").leave_out(entry.turn, left_out)
     require("claude-ide.journal.rest").add(entry.turn, rest)
     if too_many then
