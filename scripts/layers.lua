@@ -52,8 +52,8 @@ return {
   { "diagnostics", "journal", "mention", "notebook", "selection", "sessions.next_prompt", "sessions.ours" },
   -- What language servers know, for whoever asks.
   { "language" },
-  { "diff", "neotest", "review" },
   { "changeset" },
+  { "diff", "neotest", "review" },
   -- What a prompt may name of the editor.
   { "context" },
   { "sessions.actions", "sessions.notify" },

@@ -40,17 +40,6 @@ local M = {}
 ---@field present fun(decision: claude-ide.Decision)
 ---@field withdraw fun(decision: claude-ide.Decision, why?: string) it was not the presenter that ended it
 ---@field remote? fun(): claude-ide.decisions.Remote where somebody can decide who does not see this Neovim
----@field edits? fun(): claude-ide.decisions.Edits where it is an edit, of one file or of several
-
----How proposed edits of a kind are listed, gone to and decided by commands.
----@class claude-ide.decisions.Edits
----@field is_here fun(decision: claude-ide.Decision): boolean it is in the current tab page
----@field is_seen fun(decision: claude-ide.Decision): boolean the user can have seen it
----@field called fun(decision: claude-ide.Decision): string
----@field item fun(decision: claude-ide.Decision): table what a list shows of it: `claude-ide.diff.Item`
----@field focus fun(decision: claude-ide.Decision, path?: string): boolean?, string? path: of one of its files
----@field accept fun(decision: claude-ide.Decision): boolean?, string?
----@field reject fun(decision: claude-ide.Decision, reason?: string)
 
 ---How a kind is decided without its windows.
 ---@class claude-ide.decisions.Remote
@@ -201,14 +190,6 @@ end
 function M.remote(decision)
   local presenter = presenters[decision.kind]
   return presenter and presenter.remote and presenter.remote()
-end
-
----How a decision is treated as a proposed edit; nil where it is none.
----@param decision claude-ide.Decision
----@return claude-ide.decisions.Edits?
-function M.edits(decision)
-  local presenter = presenters[decision.kind]
-  return presenter and presenter.edits and presenter.edits()
 end
 
 ---Closes those that match.

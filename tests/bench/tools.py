@@ -90,7 +90,7 @@ ROUNDS = 200
 USES = "use(1)\n" * 30
 BIG = "".join(f"call_{number}(alpha,beta)  # a line like those of a real program\n" for number in range(20_000))
 FILES = {**{f"f{number}.py": USES for number in range(40)}, "big.py": BIG}
-SEEN = "vim.iter(require('claude-ide.changeset').pending()):any(require('claude-ide.changeset.presenter').is_seen)"
+SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
 
 
 @contextlib.contextmanager

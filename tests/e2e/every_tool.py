@@ -105,8 +105,8 @@ WRITES = [
 ACCEPTING = """
 local timer = assert(vim.uv.new_timer())
 timer:start(50, 50, vim.schedule_wrap(function()
-  for _, one in ipairs(require("claude-ide.changeset").pending()) do
-    if require("claude-ide.changeset.presenter").is_seen(one) then require("claude-ide").accept() end
+  for _, one in ipairs(require("claude-ide.diff").list()) do
+    if one.seen then require("claude-ide").accept() end
   end
 end))
 """

@@ -18,7 +18,7 @@ PAIR = {
     "sub.py": "def sub(a: int, b: int) -> int:\n    return a - b\n",
     "n.py": "from sub import sub\n\nx = sub(1, 2)\n",
 }
-SEEN = "vim.iter(require('claude-ide.changeset').pending()):any(require('claude-ide.changeset.presenter').is_seen)"
+SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
 
 
 def texts(nvim, files):

@@ -18,6 +18,9 @@ _G.source = decisions.source({
   tell = function() end,
   cannot_hear = function() end,
 })
+function _G.is_seen()
+  return vim.iter(require("claude-ide.diff").list()):any(function(one) return one.id == (proposed or {}).id and one.seen end)
+end
 function _G.uri(name) return vim.uri_from_fname(vim.uv.cwd() .. "/" .. name) end
 function _G.edit(first_line, first, last_line, last, text)
   return {
@@ -34,7 +37,7 @@ function _G.propose(workspace_edit, opts)
       answers[#answers + 1] = { err = err or "nothing" }
       return
     end
-    _G.proposed = changeset.propose(_G.source, opts.request or "r", {
+    _G.proposed = require("claude-ide.diff").propose_files(_G.source, opts.request or "r", {
       title = opts.title or "Rename a to b", files = files, notes = notes, unasked = opts.unasked,
     })
   end)
@@ -49,7 +52,7 @@ end
 local groups = {}
 for _, autocmd in ipairs(vim.api.nvim_get_autocmds({})) do
   local group = autocmd.group_name or ""
-  if group:find("^claude%-ide%.changeset%.") then groups[group] = true end
+  if group:find("^claude%-ide%.diff%.") then groups[group] = true end
 end
 return {
   buffers = names, groups = vim.tbl_keys(groups), tabs = #vim.api.nvim_list_tabpages(), wins = #vim.api.nvim_list_wins(),
@@ -75,7 +78,7 @@ class Changesets:
     def show(self, edit, **opts):
         """Proposes it and waits until the user has it before them."""
         self.propose(edit, **opts)
-        seen = "proposed and require('claude-ide.changeset.presenter').is_seen(proposed)"
+        seen = "is_seen()"
         self.nvim.wait(seen, what="the changeset to have been seen")
 
     def answer(self):

@@ -48,8 +48,8 @@ def ask(nvim, *then):
 
 def wait_shown(nvim):
     nvim.wait(
-        "local one = require('claude-ide.changeset').pending()[1] "
-        "return one and require('claude-ide.changeset.presenter').is_seen(one) and one.entries[1].hunks ~= nil",
+        "local one = require('claude-ide.diff').pending()[1] "
+        "return one and require('claude-ide.diff').list()[1].seen and one.files[1].hunks ~= nil",
         what="the changeset to be seen",
     )
 
@@ -94,12 +94,12 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
     wait_shown(nvim)
     nvim.lua(
         """
-        local changeset = require('claude-ide.changeset').pending()[1]
+        local changeset = require('claude-ide.diff').pending()[1]
         local entries = {}
-        for _, entry in ipairs(changeset.entries) do entries[vim.fs.basename(entry.file.path)] = entry end
-        local first = changeset.entries[1]
+        for _, entry in ipairs(changeset.files) do entries[vim.fs.basename(entry.file.path)] = entry end
+        local first = changeset.files[1]
         assert(vim.fs.basename(first.file.path) == "a.txt")
-        vim.api.nvim_buf_set_lines(first.bufs.proposal, 1, 2, false, { "mine" })
+        vim.api.nvim_buf_set_lines(first.text.bufs.proposal, 1, 2, false, { "mine" })
         entries["b.txt"].dropped = true
         vim.ui.input = function(_, done) done("b stays") end
         assert(require('claude-ide.diff').accept())
@@ -139,7 +139,7 @@ def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
     nvim.lua(
         """
         vim.ui.input = function(_, done) done("") end
-        for _, entry in ipairs(require('claude-ide.changeset').pending()[1].entries) do
+        for _, entry in ipairs(require('claude-ide.diff').pending()[1].files) do
           entry.dropped = vim.endswith(entry.file.path, "b.txt")
         end
         assert(require('claude-ide.diff').accept())
@@ -171,7 +171,7 @@ def test_one_file_that_goes_or_moves_is_not_shown_as_one_that_is_edited(begin, w
     say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
     wait_shown(nvim)
     kinds = nvim.lua(
-        "return vim.tbl_map(function(one) return one.file.kind end, require('claude-ide.changeset').pending()[1].entries)"
+        "return vim.tbl_map(function(one) return one.file.kind end, require('claude-ide.diff').pending()[1].files)"
     )
     assert kinds == ["deleted" if what == "goes" else "renamed"]
     nvim.lua("assert(require('claude-ide.diff').accept())")
@@ -212,7 +212,7 @@ def test_to_interrupt_takes_it_away(begin):
     wait_shown(nvim)
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
-    nvim.wait("#require('claude-ide.changeset').pending() == 0 and #vim.api.nvim_list_tabpages() == 1")
+    nvim.wait("require('claude-ide.diff').count() == 0 and #vim.api.nvim_list_tabpages() == 1")
     assert answers(nvim) == [{"outcome": {"outcome": "cancelled"}}]
 
 
@@ -262,7 +262,7 @@ def test_what_cannot_be_shown_so_is_asked_in_words(begin, tmp_path, why):
 
 def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
     nvim = begin()
-    nvim.lua("require('claude-ide.changeset').propose = function() error('no') end")
+    nvim.lua("require('claude-ide.diff').propose_files = function() error('no') end")
     # Not while the question is taken: the files are read in turns.
     nvim.lua(HELD, "go_on")
     ask(nvim)
@@ -330,7 +330,7 @@ def kinds(nvim):
         return vim.tbl_map(function(entry)
           local file = entry.file
           return { vim.fs.basename(file.path), file.kind, file.from and vim.fs.basename(file.from) or "" }
-        end, require('claude-ide.changeset').pending()[1].entries)
+        end, require('claude-ide.diff').pending()[1].files)
         """
     )
 
@@ -372,7 +372,7 @@ def test_files_that_codex_moves(begin):
     nvim.lua(
         """
         vim.ui.input = function(_, done) done("") end
-        require('claude-ide.changeset').pending()[1].entries[1].dropped = true
+        require('claude-ide.diff').pending()[1].files[1].dropped = true
         assert(require('claude-ide.diff').accept())
         """
     )
@@ -403,7 +403,7 @@ def test_words_for_changes_that_are_gone_are_kept(begin):
     nvim.lua(
         """
         vim.ui.input = function(_, done) _G.type_words = done end
-        require('claude-ide.changeset').pending()[1].entries[2].dropped = true
+        require('claude-ide.diff').pending()[1].files[2].dropped = true
         assert(require('claude-ide.diff').accept())
         """
     )
@@ -487,7 +487,7 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     wait_shown(nvim)
     nvim.lua(
         """
-        require('claude-ide.changeset').pending()[1].entries[2].dropped = true
+        require('claude-ide.diff').pending()[1].files[2].dropped = true
         assert(require('claude-ide.diff').accept())
         """
     )
@@ -545,7 +545,7 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
     nvim.lua(
         """
         vim.ui.input = function(_, done) done("") end
-        local entries = require('claude-ide.changeset').pending()[1].entries
+        local entries = require('claude-ide.diff').pending()[1].files
         vim.api.nvim_buf_set_lines(entries[1].bufs.proposal, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
         entries[2].dropped = true
         assert(require('claude-ide.diff').accept())

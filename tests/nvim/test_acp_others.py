@@ -169,14 +169,14 @@ def test_a_session_with_codex(begin, mock_api):
                 + " THEN SAY after",
             )
             nvim.wait(
-                "local changeset = require('claude-ide.changeset').pending()[1] "
-                "return changeset and require('claude-ide.changeset.presenter').is_seen(changeset)",
+                "local changeset = require('claude-ide.diff').pending()[1] "
+                "return changeset and require('claude-ide.diff').list()[1].seen",
                 what="the changeset to be seen",
             )
             assert (c.read_text(), d.read_text()) == (f"one\n{old_c}\nthree\n", LINES)
             if not is_whole:
                 nvim.answer("")
-                nvim.lua("require('claude-ide.changeset').pending()[1].entries[2].dropped = true")
+                nvim.lua("require('claude-ide.diff').pending()[1].files[2].dropped = true")
             nvim.lua("assert(require('claude-ide.diff').accept())")
             nvim.wait(lambda new=new: c.read_text() == f"one\n{new}\nthree\n", what="what was accepted")
             if not is_whole:

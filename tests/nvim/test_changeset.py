@@ -15,7 +15,7 @@ RENAME = """{ changes = {
 } }"""
 
 
-SEEN = "require('claude-ide.changeset.presenter').is_seen(proposed)"
+SEEN = "is_seen()"
 
 
 @pytest.fixture
@@ -46,40 +46,6 @@ def test_what_is_accepted_is_written_and_undone_byte_for_byte(sets):
     sets.wait_clean()
     assert all(result["ok"] for result in sets.undo())
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
-
-
-@pytest.mark.every_nvim
-@pytest.mark.parametrize("keys", ["ZZ", "ZQ", "<C-w>tZZ", "<C-w>tZQ"])
-def test_keys_come_to_nothing_as_long_as_the_first_file_is_not_shown(sets, keys):
-    """Texts take their time: until then a `ZZ` was Neovim's own, which closes the window and so rejects."""
-    sets = sets()
-    nvim = sets.nvim
-    nvim.lua(
-        """
-        local texts = require("claude-ide.changeset.texts")
-        local prepare, waiting = texts.prepare, {}
-        texts.prepare = function(...)
-          local args = { ... }
-          waiting[#waiting + 1] = function() prepare(unpack(args)) end
-        end
-        function is_waiting() return #waiting > 0 end
-        function go_on()
-          texts.prepare = prepare
-          vim.iter(waiting):each(function(resume) resume() end)
-        end
-        """
-    )
-    sets.propose(RENAME)
-    nvim.wait("is_waiting() and #vim.api.nvim_list_tabpages() == 2", what="the changeset without its texts")
-    nvim.wait_screen("b.py")
-    nvim.keys(f"{keys}:let g:typed = 1<CR>")
-    nvim.wait("vim.g.typed == 1")
-    assert nvim.lua("return { #answers, #notices, #vim.api.nvim_tabpage_list_wins(0) }") == [0, 0, 3]
-    nvim.lua("go_on()")
-    nvim.wait(SEEN, what="the changeset to have been seen")
-    nvim.keys("ZZ")
-    assert sets.answer()["outcome"] == "accepted"
-    sets.wait_clean()
 
 
 @pytest.mark.every_nvim
@@ -424,7 +390,7 @@ def test_text_that_was_typed_is_kept_where_it_goes_while_it_is_written_and_that_
     sets.show(RENAME)
     sets.nvim.keys("ggOmine = 1<Esc>")
     sets.nvim.wait(lambda: sets.nvim.lines()[0] == "mine = 1")
-    sets.nvim.lua("require('claude-ide.changeset.presenter').accept(proposed)")
+    sets.nvim.lua("require('claude-ide.diff.presenter').accept(proposed)")
     (sets.nvim.project / "b.py").write_text("of somebody else\n")
     sets.nvim.lua(gone)
     sets.nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="it to go")
@@ -556,9 +522,9 @@ def test_whatever_fails_on_the_way_the_agent_is_answered_and_the_changeset_ends(
     sets.nvim.lua(
         """
         local module, name = ...
-        changeset = require("claude-ide.changeset")
-        local propose = changeset.propose
-        changeset.propose = function(...) -- what plans it looks, too
+        local changeset = require("claude-ide.diff")
+        local propose = changeset.propose_files
+        changeset.propose_files = function(...) -- what plans it looks, too
           require(module)[name] = function() error("broken") end
           return propose(...)
         end
@@ -779,3 +745,51 @@ SIZES = """
 local lines = vim.api.nvim_buf_get_lines(require("claude-ide.terminal").bufnr(), 0, -1, false)
 return vim.tbl_filter(function(line) return line:find("^size") ~= nil end, lines)
 """
+
+
+LEFT = "return { #vim.api.nvim_list_wins(), require('claude-ide.diff').count() }"
+WINDOWS = """
+return vim.tbl_map(function(win)
+  return vim.fn.bufname(vim.api.nvim_win_get_buf(win))
+end, vim.api.nvim_tabpage_list_wins(0))
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
+@pytest.mark.parametrize("place", ["current", "float"])
+def test_it_opens_where_diffs_open(sets, place, layout):
+    sets = sets(opts={"diff": {"open_in": place, "layout": layout}})
+    nvim = sets.nvim
+    nvim.cmd("vsplit b.py")
+    before = nvim.lua("return { vim.fn.winlayout(), vim.fn.winrestcmd() }")
+    for keys, outcome in (("]fZZ", "accepted"), ("[fZQ", "rejected"), (":q<CR>", "rejected")):
+        sets.show(RENAME)
+        shown = nvim.lua(WINDOWS)
+        sides = {"a.py (Claude)"} if layout == "unified" else {"a.py (Claude)", "a.py (now)"}
+        assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
+        assert {"changes (Claude)", "a.py", "b.py"} | sides == set(shown)
+        nvim.wait_screen("b.py")
+        nvim.keys(keys)
+        assert sets.answer()["outcome"] == outcome
+        sets.nvim.wait(lambda: nvim.lua(LEFT) == [2, 0], what="nothing of it to be left")
+        assert nvim.lua("return { vim.fn.winlayout(), vim.fn.winrestcmd() }") == before
+        if outcome == "accepted":
+            assert all(result["ok"] for result in sets.undo())
+
+
+def test_its_events_are_those_of_diffs(sets):
+    sets = sets()
+    sets.nvim.lua("""
+      _G.events = {}
+      vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiff*", callback = function(event)
+        events[#events + 1] = { event.match, event.data.tab_name, event.data.outcome or "" }
+      end })
+    """)
+    sets.show(RENAME)
+    sets.nvim.keys("ZZ")
+    sets.answer()
+    sets.wait_clean()
+    opened, closed = sets.nvim.lua("return events")
+    assert opened == ["ClaudeDiffOpened", "Rename a to b", ""]
+    assert closed == ["ClaudeDiffClosed", "Rename a to b", "accepted"]

@@ -165,7 +165,7 @@ _G.mend = function() broken[name] = whole end
 
 
 BROKEN = ["diff.write_intent.start", "diff.present_text.present", "diff.buffers.finish", "diffview.hunks.follow"]
-BROKEN += ["diff.view.open", "ui.window_look.window", "diffview.unified.go_to_first", "diff.events.attach"]
+BROKEN += ["diffview.windows.open", "ui.window_look.window", "diffview.unified.go_to_first", "diff.events.attach"]
 BROKEN += ["ui.own_buffer.highlight"]
 
 
@@ -209,7 +209,7 @@ def test_one_that_cannot_be_shown_when_it_is_gone_to_leaves_the_others_alone(dif
     diffs.nvim.wait("vim.fn.mode() == 'i'")
     diffs.propose(2, "b.txt", "B\n")
     diffs.nvim.wait("require('claude-ide.diff').list()[2].added")
-    diffs.nvim.lua(BREAK, "diff.view", "open")
+    diffs.nvim.lua(BREAK, "diffview.windows", "open")
     ok, err = diffs.nvim.lua("local ok, err = require('claude-ide.diff').focus(2) return { ok or false, err }")
     assert not ok and err == "The diff cannot be shown."
     assert diffs.answer(2)["outcome"] == "error"

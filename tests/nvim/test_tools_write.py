@@ -64,7 +64,7 @@ fake.start("fake", {
   },
 })
 """
-SEEN = "vim.iter(require('claude-ide.changeset').pending()):any(require('claude-ide.changeset.presenter').is_seen)"
+SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
 
 
 @pytest.fixture

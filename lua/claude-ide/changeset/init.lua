@@ -1,71 +1,18 @@
--- Edits of many files at once that somebody proposes, as language servers make them, and that a user decides on as a whole:
--- hunks and files can be dropped. The facade: what the tools and the commands call.
+-- What edits of several files at once, as language servers make them, would make of the files. Reads them and changes nothing;
+-- `apply.lua` does what was accepted.
 local M = {}
-
-local KIND = "changeset"
-
----@class claude-ide.Changeset: claude-ide.Decision
----@field title string "Rename add to plus"
----@field entries claude-ide.changeset.Entry[]
----@field notes string[]
----@field unasked boolean it is applied without asking
----@field applying? boolean it is being written
-
----How one ends that is accepted.
----@class claude-ide.changeset.Answer : claude-ide.decisions.Answer
----@field report claude-ide.changeset.Report
----@field jobs claude-ide.changeset.Job[] of the files that are not dropped
----@field written boolean by the editor; else it is left to its source, which writes
 
 ---What a server wants changed.
 ---@class claude-ide.changeset.ServerEdit : claude-ide.changeset.Asked
 ---@field edit table lsp.WorkspaceEdit
 
----@class claude-ide.changeset.Proposal
----@field title string
----@field files claude-ide.changeset.File[]
----@field notes string[]
----@field unasked? boolean the session's mode accepts edits
-
 ---How long reading files may take in one go.
 local STEP_MS = 6
 
----@return table
-local function presenter()
-  return require("claude-ide.changeset.presenter")
-end
-
-local attached = false
-
----Makes changesets a kind of decision, once.
-function M.attach()
-  if attached then
-    return
-  end
-  attached = true
-  require("claude-ide.decisions").register(KIND, {
-    one = "changeset",
-    many = "changesets",
-    present = function(decision)
-      presenter().present(decision --[[@as claude-ide.Changeset]])
-    end,
-    withdraw = function(decision, why)
-      presenter().withdraw(decision --[[@as claude-ide.Changeset]], why)
-    end,
-    remote = function()
-      return require("claude-ide.changeset.remote") --[[@as claude-ide.decisions.Remote]]
-    end,
-    edits = function()
-      return require("claude-ide.changeset.as_edit") --[[@as claude-ide.decisions.Edits]]
-    end,
-  })
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup("claude-ide.changeset", { clear = true }),
-    desc = "Claude: what was accepted is written before Neovim leaves",
-    callback = function()
-      require("claude-ide.changeset.apply").finish_all()
-    end,
-  })
+---@param text? claude-ide.changeset.Text
+---@return string[] lines none where there is no text
+function M.lines_of(text)
+  return (not text or text.format.empty) and {} or text.lines
 end
 
 ---What the thread of a plan yields while it waits for a comparison; else it only lets others have their turn.
@@ -75,8 +22,7 @@ local COMPARES = "compares"
 ---@param file claude-ide.changeset.File
 ---@param go_on fun()
 local function count(file, go_on)
-  local texts = require("claude-ide.changeset.texts")
-  local before, after = texts.lines_of(file.before), texts.lines_of(file.after)
+  local before, after = M.lines_of(file.before), M.lines_of(file.after)
   local is_waiting = false
   local size = require("claude-ide.buffer.bytes").size
   require("claude-ide.diffview.comparison").run(
@@ -160,30 +106,6 @@ function M.plan(edits, done)
   M.plan_steps(steps, function(files, err)
     done(files, err, files and notes or {})
   end)
-end
-
----Puts a changeset before the user; where the session's mode accepts edits, applies it.
----@param source claude-ide.decisions.Source
----@param request any what the source knows it by
----@param proposal claude-ide.changeset.Proposal with files
----@return claude-ide.Changeset
-function M.propose(source, request, proposal)
-  M.attach()
-  return require("claude-ide.decisions").ask(KIND, source, request, {
-    title = proposal.title,
-    entries = vim.tbl_map(require("claude-ide.changeset.texts").entry, proposal.files),
-    notes = proposal.notes,
-    unasked = proposal.unasked == true,
-  }) --[[@as claude-ide.Changeset]]
-end
-
----Those that wait for the user, the longest waiting first.
----@return claude-ide.Changeset[]
-function M.pending()
-  return require("claude-ide.decisions").pending(function(decision)
-    ---@cast decision claude-ide.Changeset
-    return decision.kind == KIND and not decision.unasked
-  end) --[[@as claude-ide.Changeset[] ]]
 end
 
 return M

@@ -69,7 +69,7 @@ local function say_as_prompt(chat, words)
 end
 
 ---@param request claude-ide.chat.Request
----@param answer claude-ide.changeset.Answer
+---@param answer claude-ide.diff.FilesAnswer
 local function accepted_files(request, answer)
   local chat, files, became =
     request.chat, require("claude-ide.chat.acp.files"), require("claude-ide.chat.edit").became_of(answer)
@@ -94,7 +94,7 @@ end
 local function accepted_edit(request, answer)
   local chat, files = request.chat, require("claude-ide.chat.acp.files")
   if answer.jobs then ---@diagnostic disable-line: undefined-field -- of a changeset
-    return accepted_files(request, answer --[[@as claude-ide.changeset.Answer]])
+    return accepted_files(request, answer --[[@as claude-ide.diff.FilesAnswer]])
   end
   local proposed, accepted =
     request.proposed, --[[@as string]]

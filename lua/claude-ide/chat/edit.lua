@@ -231,7 +231,7 @@ local function propose_files(request, files, err)
   end
   require("claude-ide.ui.guard.keys").listen()
   local count = ("%s changes %d file%s"):format(request.chat.name, #files, #files == 1 and "" or "s")
-  require("claude-ide.changeset").propose(request.chat.asker, request, {
+  require("claude-ide.diff").propose_files(request.chat.asker, request, {
     title = request.ask.edit.title or count,
     files = files,
     notes = {},
@@ -291,7 +291,7 @@ local function bytes_of(job)
 end
 
 ---What the user made of several files.
----@param answer claude-ide.changeset.Answer
+---@param answer claude-ide.diff.FilesAnswer
 ---@return claude-ide.chat.Became[]
 function M.became_of(answer)
   local found = {} ---@type claude-ide.chat.Became[]

@@ -59,8 +59,8 @@
 
 ---@class claude-ide.Opts.diff
 ---@field enabled? boolean Show them in Neovim. When false the CLI asks in its own terminal.
----@field layout? "vertical"|"horizontal"|"unified"|"auto" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. `auto`: side by side where the screen has 100 columns, else as one text. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.
----@field open_in? "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided. `:Claude review`, and an edit of several files, have a tab page always.
+---@field layout? "vertical"|"horizontal"|"unified"|"auto" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. `auto`: side by side where the screen has 100 columns, else as one text. A key changes it for this diff and those that follow. `:Claude review` has the same layouts. A large file, and one that goes, is shown as one text in any layout.
+---@field open_in? "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided. `:Claude review` has a tab page always.
 ---@field accept_on_write? boolean Let `:w` in the proposal accept it.
 ---@field focus? boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps? claude-ide.Opts.diff.keymaps Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.
@@ -260,8 +260,8 @@
 
 ---@class claude-ide.Config.diff
 ---@field enabled boolean Show them in Neovim. When false the CLI asks in its own terminal.
----@field layout "vertical"|"horizontal"|"unified"|"auto" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. `auto`: side by side where the screen has 100 columns, else as one text. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.
----@field open_in "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided. `:Claude review`, and an edit of several files, have a tab page always.
+---@field layout "vertical"|"horizontal"|"unified"|"auto" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. `auto`: side by side where the screen has 100 columns, else as one text. A key changes it for this diff and those that follow. `:Claude review` has the same layouts. A large file, and one that goes, is shown as one text in any layout.
+---@field open_in "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided. `:Claude review` has a tab page always.
 ---@field accept_on_write boolean Let `:w` in the proposal accept it.
 ---@field focus boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps claude-ide.Config.diff.keymaps Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.

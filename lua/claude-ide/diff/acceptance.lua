@@ -58,7 +58,7 @@ end
 ---@param entry? claude-ide.diff.Entry
 ---@return boolean
 function M.is_outdated(entry)
-  local disk = entry and entry.text and not entry.diff.base and entry.text.now.disk
+  local disk = entry and entry.text and not entry.diff.base and not entry.diff.files and entry.text.now.disk
   if not disk or not entry.diff.source.overwrites then
     return false
   end

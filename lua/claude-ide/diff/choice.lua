@@ -20,7 +20,7 @@ local function dropped_at(hunks, side, lnum)
 end
 
 ---Drops the change that the cursor is in, or takes the one that was dropped there.
----@param view claude-ide.diff.View
+---@param view claude-ide.diffview.View
 function M.toggle(view)
   local live, hunks = require("claude-ide.diffview.hunks"), view.hunks
   local side = vim.api.nvim_get_current_buf() == view.bufs.now and "now" or "proposal"

@@ -1,13 +1,20 @@
 -- The diffs that are on the screen or on their way to it, by the number of their request.
 local M = {}
 
----What is known of a diff beside its state.
----@class claude-ide.diff.Entry
+---The texts of one file.
+---@class claude-ide.diff.Item.Shown
 ---@field diff claude-ide.Diff
 ---@field text? claude-ide.diff.Prepared from when both sides are ready
 ---@field tick? integer changedtick of the untouched proposal
----@field view? claude-ide.diff.View
 ---@field hunks? claude-ide.diffview.Hunks from when it is on the screen
+---@field typed? claude-ide.diff.Text what the user typed into a proposal whose buffer is gone
+---@field path? string other than the diff's
+
+---What is known of a diff beside its state. Of several files its texts are those of the one that is shown.
+---@class claude-ide.diff.Entry: claude-ide.diff.Item.Shown
+---@field view? claude-ide.diffview.View
+---@field list? integer buffer, where it is of several files
+---@field shown integer index of the file that is shown
 ---@field group? integer augroup
 ---@field verbs? claude-ide.diff.Verbs from when it has been on the screen
 ---@field overwrites? boolean the user knows that there is a file by now which it is to make
@@ -25,6 +32,24 @@ local M = {}
 
 ---@type table<integer, claude-ide.diff.Entry>
 local entries = {}
+
+---The buffer whose being drawn tells that the user sees it.
+---@param entry claude-ide.diff.Entry with its text
+---@return integer buf
+function M.sight(entry)
+  return entry.list or entry.text.bufs.proposal
+end
+
+---The buffers that it has by now.
+---@param entry claude-ide.diff.Entry
+---@return integer[]
+function M.bufs(entry)
+  local bufs = { entry.list } --[[@as integer[] ]]
+  for _, one in ipairs(entry.diff.files or { entry }) do
+    vim.list_extend(bufs, vim.tbl_values(one.text and one.text.bufs or {}))
+  end
+  return bufs
+end
 
 ---@param id integer
 ---@return claude-ide.diff.Entry?

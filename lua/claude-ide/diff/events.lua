@@ -1,18 +1,19 @@
 -- What the user does to the windows and buffers of a diff, as autocommands and keys, and what each of it means.
 local M = {}
 
----A diff on the screen, and what its events mean.
+---The texts of a file on the screen, and what their events mean.
 ---@class claude-ide.diff.Listener
----@field diff claude-ide.Diff
----@field bufs table<claude-ide.diffview.Side, integer>
----@field lines string[] the proposal as it came
+---@field shown claude-ide.diff.Item.Shown
+---@field path string
+---@field sight integer the buffer that tells whether the user has seen it
 ---@field write fun() the user writes the proposal
 ---@field loss claude-ide.diff.Loss
 
 ---@param group integer
 ---@param listener claude-ide.diff.Listener
 function M.attach(group, listener)
-  local bufs, loss = listener.bufs, require("claude-ide.diff.loss")
+  local loss, diff = require("claude-ide.diff.loss"), listener.shown.diff
+  local bufs = listener.shown.text.bufs
 
   ---@param events vim.api.keyset.events
   ---@param opts table
@@ -24,22 +25,22 @@ function M.attach(group, listener)
 
   -- 'modified' stays on, so that `:wq` does not close a window of its own: the diff takes itself down as a whole.
   require("claude-ide.diff.writes").attach(group, bufs.proposal, {
-    id = listener.diff.id,
-    path = listener.diff.path,
-    seen_by = bufs.proposal,
+    id = diff.id,
+    path = listener.path,
+    seen_by = listener.sight,
     accept = listener.write,
   })
   on("BufReadCmd", {
     buffer = bufs.proposal,
     callback = function()
-      require("claude-ide.diff.buffers").refill(bufs.proposal, listener.lines)
+      require("claude-ide.diff.buffers").refill(bufs.proposal, listener.shown.text.lines)
     end,
   })
   -- Undoing the last edit takes the flag away, and with it `:x` and `:update` would do nothing.
   on("BufModifiedSet", {
     buffer = bufs.proposal,
     callback = function()
-      if listener.diff.state == "pending" then
+      if diff.state == "pending" then
         vim.bo[bufs.proposal].modified = true
       end
     end,
@@ -79,28 +80,45 @@ end
 
 local DECIDES = { "accept", "reject", "reject_with_reason" }
 
-local DESCRIPTIONS = {
-  accept = "accept the proposed edit",
-  reject = "reject the proposed edit",
-  reject_with_reason = "reject the proposed edit and tell Claude why",
-  hunk = "drop this change, or take it after all",
-  layout = "show the proposed edit in another layout",
-  help = "list these keys",
+---@alias claude-ide.diff.Verb "accept"|"reject"|"reject_with_reason"|"hunk"|"undo_file"|"next_file"|"previous_file"|"layout"|"help"
+
+---In the order in which they are listed: what each does, of several files too, and whose option its key is.
+---@type { [1]: claude-ide.diff.Verb, [2]: string, several?: string, set?: "review" }[]
+local VERBS = {
+  { "accept", "accept the proposed edit", several = "accept all that is not dropped, in all files" },
+  { "reject", "reject the proposed edit", several = "reject all of it" },
+  {
+    "reject_with_reason",
+    "reject the proposed edit and tell Claude why",
+    several = "reject all of it and tell Claude why",
+  },
+  { "hunk", "drop this change, or take it after all" },
+  { "undo_file", "drop this file, or take it after all", set = "review" },
+  { "next_file", "the next file", set = "review" },
+  { "previous_file", "the file before", set = "review" },
+  { "layout", "show the proposed edit in another layout" },
+  { "help", "list these keys" },
 }
 
----In the order in which they are listed.
-local VERBS = { "accept", "reject", "reject_with_reason", "hunk", "layout", "help" }
-
----@param verb string
----@return string[]
-local function keys_of(verb)
-  return require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().diff.keymaps[verb])
+---@param verb claude-ide.diff.Verb
+---@return { [1]: claude-ide.diff.Verb, [2]: string, several?: string, set?: "review" }
+local function row_of(verb)
+  return vim.iter(VERBS):find(function(row)
+    return row[1] == verb
+  end)
 end
 
----@param verb string
+---@param verb claude-ide.diff.Verb
+---@return string[]
+local function keys_of(verb)
+  local config = require("claude-ide.config").get()
+  return require("claude-ide.ui.key_list").keys(config[row_of(verb).set or "diff"].keymaps[verb])
+end
+
+---@param verb claude-ide.diff.Verb
 ---@return string
 local function describe(verb)
-  return "Claude Code: " .. DESCRIPTIONS[verb]
+  return "Claude Code: " .. row_of(verb)[2]
 end
 
 ---The keys that decide on a diff.
@@ -120,22 +138,21 @@ function M.is_deciding(typed)
 end
 
 ---What a key of a diff does. Another screen may have come between the key and this, as the diff was decided before.
----@param diff claude-ide.Diff
----@param bufs table<claude-ide.diffview.Side, integer>
----@param verb string
+---@param entry claude-ide.diff.Entry
+---@param verb claude-ide.diff.Verb
 ---@param run fun()
 ---@return fun()
-local function pressed(diff, bufs, verb, run)
+local function pressed(entry, verb, run)
   local decides = vim.tbl_contains(DECIDES, verb)
   return function()
-    local here = vim.tbl_contains(vim.tbl_values(bufs), vim.api.nvim_get_current_buf())
-    if diff.state == "pending" and here then
-      local entry = require("claude-ide.diff.entries").get(diff.id)
-      if entry and entry.behind then
+    local entries, diff = require("claude-ide.diff.entries"), entry.diff
+    local here = vim.tbl_contains(entries.bufs(entry), vim.api.nvim_get_current_buf())
+    if diff.state == "pending" and not diff.applying and here then
+      if entry.behind then
         -- Neovim, which refused to quit, has put its text into some window, and the key was there before that was put right.
         require("claude-ide.diff.waiting_line").gather_strays()
       end
-      if not decides or require("claude-ide.ui.guard.window").proposal_accepts_key(bufs.proposal) then
+      if not decides or require("claude-ide.ui.guard.window").proposal_accepts_key(entries.sight(entry)) then
         run()
       end
     elseif not here and not decides then
@@ -144,39 +161,39 @@ local function pressed(diff, bufs, verb, run)
   end
 end
 
----@param diff claude-ide.Diff
----@param bufs table<claude-ide.diffview.Side, integer>
----@param verbs table<"accept"|"reject"|"reject_with_reason"|"hunk"|"layout"|"help", fun()>
-function M.map_keys(diff, bufs, verbs)
+---@param entry claude-ide.diff.Entry
+---@param buf integer
+---@param verbs table<claude-ide.diff.Verb, fun()>
+function M.map_keys(entry, buf, verbs)
   for verb, run in pairs(verbs) do
     for _, lhs in ipairs(keys_of(verb)) do
-      for _, buf in pairs(bufs) do
-        vim.keymap.set("n", lhs, pressed(diff, bufs, verb, run), {
-          buffer = buf,
-          nowait = true,
-          silent = true,
-          desc = describe(verb),
-        })
-      end
+      local opts = { buffer = buf, nowait = true, silent = true, desc = describe(verb) }
+      vim.keymap.set("n", lhs, pressed(entry, verb, run), opts)
     end
   end
 end
 
 ---Lists the keys.
-function M.help()
+---@param are_several boolean files
+function M.help(are_several)
   local key_list, entries = require("claude-ide.ui.key_list"), {}
-  for _, verb in ipairs(VERBS) do
-    entries[#entries + 1] = key_list.entry(keys_of(verb), DESCRIPTIONS[verb])
+  for _, row in ipairs(VERBS) do
+    if are_several or not row.set then
+      entries[#entries + 1] = key_list.entry(keys_of(row[1]), are_several and row.several or row[2])
+    end
   end
   if require("claude-ide.config").get().diff.accept_on_write then
     entries[#entries + 1] = { ":w", "accept as well" }
   end
-  vim.list_extend(entries, {
-    { ":q", "reject as well" },
-    { "]c [c", "next change, change before" },
-    { "do dp", "put what is there now in place of a change: on the proposal's side, on the other" },
+  vim.list_extend(entries, { { ":q", "reject as well" }, { "]c [c", "next change, change before" } })
+  entries[#entries + 1] = are_several
+      and { "<CR>", "in the list: go to the file; the key for a change is for all of the file there" }
+    or { "do dp", "put what is there now in place of a change: on the proposal's side, on the other" }
+  key_list.open(entries, {
+    of = are_several and "a changeset" or "a diff",
+    group = "ClaudeDiffKey",
+    help = keys_of("help"),
   })
-  key_list.open(entries, { of = "a diff", group = "ClaudeDiffKey", help = keys_of("help") })
 end
 
 return M

@@ -11,56 +11,73 @@ function M.propose(source, request, edit)
   return require("claude-ide.diff.state").propose(source, request, edit)
 end
 
----The proposed edits that wait for the user, of one file or of several, the longest waiting first.
----@param matches? fun(decision: claude-ide.Decision): boolean
----@return claude-ide.Decision[]
-local function pending(matches)
-  local decisions = require("claude-ide.decisions")
-  return decisions.pending(function(decision)
-    local edits = decisions.edits(decision)
-    ---@cast decision claude-ide.Changeset one that is not asked for is none to decide on
-    return edits ~= nil and not decision.unasked and (not matches or matches(decision))
-  end)
+---Shows an edit of several files; one that need not be asked for is applied at once.
+---@param source claude-ide.decisions.Source
+---@param request any what the source knows it by
+---@param edit claude-ide.diff.FilesEdit with files
+---@return claude-ide.Diff
+function M.propose_files(source, request, edit)
+  M.attach()
+  return require("claude-ide.diff.state").propose_files(source, request, edit)
 end
 
----@param decision claude-ide.Decision of `pending`
----@return claude-ide.decisions.Edits
-local function edits_of(decision)
-  return require("claude-ide.decisions").edits(decision) --[[@as claude-ide.decisions.Edits]]
+---The proposed edits that wait for the user, the longest waiting first.
+---@param matches? fun(diff: claude-ide.Diff): boolean
+---@return claude-ide.Diff[]
+function M.pending(matches)
+  return require("claude-ide.diff.state").pending(matches)
 end
 
----@param decision claude-ide.Decision
+---@param diff claude-ide.Diff
+---@return claude-ide.diff.Entry?
+local function entry_of(diff)
+  return require("claude-ide.diff.on_screen").get(diff.id)
+end
+
+---@param diff claude-ide.Diff
 ---@return boolean
-local function is_here(decision)
-  return edits_of(decision).is_here(decision)
+local function is_here(diff)
+  local entry = entry_of(diff)
+  return entry ~= nil and entry.view ~= nil and require("claude-ide.diffview.windows").is_current(entry.view)
+end
+
+---Whether the user can have seen it.
+---@param diff claude-ide.Diff
+---@return boolean
+local function is_seen(diff)
+  local entry = entry_of(diff)
+  return entry ~= nil
+    and entry.text ~= nil
+    and require("claude-ide.ui.guard.window").is_seen(require("claude-ide.diff.entries").sight(entry))
 end
 
 ---The edit that a command without an id means: the one in this tab, else the one that has waited longest.
 ---@param id? integer
----@return claude-ide.Decision?
+---@return claude-ide.Diff?
 ---@return string? err
 local function find(id)
   if id then
-    local named = pending(function(decision)
-      return decision.id == id
+    local named = M.pending(function(diff)
+      return diff.id == id
     end)[1]
     return named, not named and ("There is no diff %d that waits."):format(id) or nil
   end
-  local decision = pending(is_here)[1] or pending()[1]
-  return decision, not decision and "No diff waits for a decision." or nil
+  local diff = M.pending(is_here)[1] or M.pending()[1]
+  return diff, not diff and "No diff waits for a decision." or nil
 end
 
 ---The edit that is to be decided. One that was not named and that the user has not seen is shown instead.
 ---@param id? integer
----@return claude-ide.Decision?
+---@return claude-ide.Diff?
 ---@return string? err
 local function find_to_decide(id)
-  local decision, err = find(id)
-  if not decision or id or edits_of(decision).is_seen(decision) then
-    return decision, err
+  local diff, err = find(id)
+  if not diff or id or is_seen(diff) then
+    return diff, err
   end
-  local ok, why = M.focus(decision.id)
-  return nil, not ok and why or ("Look at %s first, then decide."):format(edits_of(decision).called(decision))
+  local ok, why = M.focus(diff.id)
+  local called = diff.files and diff.tab_name or vim.fs.basename(diff.path)
+  return nil, not ok and why or ("Look at %s first, then decide."):format(called)
 end
 
 ---Accepts a proposal as it now stands.
@@ -68,11 +85,11 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.accept(id)
-  local decision, err = find_to_decide(id)
-  if not decision then
+  local diff, err = find_to_decide(id)
+  if not diff then
     return nil, err
   end
-  return edits_of(decision).accept(decision)
+  return require("claude-ide.diff.presenter").accept(diff)
 end
 
 ---Rejects a proposal.
@@ -81,11 +98,11 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.reject(id, reason)
-  local decision, err = find_to_decide(id)
-  if not decision then
+  local diff, err = find_to_decide(id)
+  if not diff then
     return nil, err
   end
-  edits_of(decision).reject(decision, reason)
+  require("claude-ide.diff.presenter").reject(diff, reason)
   return true
 end
 
@@ -95,11 +112,28 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.focus(id, path)
-  local decision, err = find(id)
-  if not decision then
+  local diff, err = find(id)
+  local entry = diff and entry_of(diff)
+  if not diff then
     return nil, err
+  elseif not entry or not entry.text then
+    return nil, "The diff is still being made."
   end
-  return edits_of(decision).focus(decision, path)
+  local locked = require("claude-ide.ui.guard.waits").why_locked()
+  if locked then
+    return nil, locked
+  end
+  require("claude-ide.ui.guard").forget(diff.id)
+  if not require("claude-ide.diff.presenter").show(entry, { asked = true }) then
+    return nil, "The diff cannot be shown."
+  end
+  require("claude-ide.diffview.windows").focus(entry.view --[[@as claude-ide.diffview.View]])
+  for index, item in ipairs(path and diff.files or {}) do
+    if item.path == path then
+      require("claude-ide.diff.upkeep").show_file(entry, index)
+    end
+  end
+  return true
 end
 
 ---Decides on all proposals that wait, as they now stand.
@@ -107,18 +141,18 @@ end
 ---@return integer count of those that are decided; one that cannot be accepted says so and stays
 function M.decide_all(outcome)
   local count = 0
-  for _, decision in ipairs(pending()) do
-    local edits = edits_of(decision)
+  local presenter = require("claude-ide.diff.presenter")
+  for _, diff in ipairs(M.pending()) do
     local ok, err = true, nil ---@type boolean?, string?
     if outcome == "rejected" then
-      edits.reject(decision)
+      presenter.reject(diff)
     else
-      ok, err = edits.accept(decision)
+      ok, err = presenter.accept(diff)
     end
     if err then
       require("claude-ide.ui.notice").error(err)
     end
-    count = count + ((ok or decision.state ~= "pending") and 1 or 0)
+    count = count + ((ok or diff.state ~= "pending") and 1 or 0)
   end
   return count
 end
@@ -128,13 +162,13 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.step(direction)
-  local waiting = pending()
+  local waiting = M.pending()
   if #waiting == 0 then
     return nil, "No diff waits for a decision."
   end
   local at = direction == 1 and 0 or 1
-  for i, decision in ipairs(waiting) do
-    at = is_here(decision) and i or at
+  for i, diff in ipairs(waiting) do
+    at = is_here(diff) and i or at
   end
   return M.focus(waiting[(at - 1 + direction) % #waiting + 1].id)
 end
@@ -155,26 +189,58 @@ end
 ---@field added? integer lines; nil: it is still being made
 ---@field removed? integer lines
 ---@field first? integer line of the present text that the first change is in
----@field against? "disk"|"buffer"|"nothing"
+---@field against? "disk"|"buffer"|"text"|"nothing"
 ---@field tab? integer tabpage handle; nil: not on the screen yet
 ---@field current boolean it is in the current tab
 ---@field seen boolean it has been on the screen, long enough to be looked at: what decides on no diff by its id decides on it
 
+---@param item claude-ide.diff.File
+---@return claude-ide.diff.ItemFile
+local function file_of(item)
+  local left, comparison = require("claude-ide.diff.files").left(item), item.file.comparison
+  local first = comparison and comparison.hunks[1] and comparison.hunks[1].old
+  return { path = item.path, added = left.added, removed = left.removed, first = first }
+end
+
+---@param diff claude-ide.Diff
+---@return claude-ide.diff.Item
+local function item_of(diff)
+  local entry = entry_of(diff) or {} --[[@as claude-ide.diff.Entry]]
+  local text, view = entry.text, entry.view
+  ---@type claude-ide.diff.Item
+  local item = {
+    id = diff.id,
+    source = diff.source.name,
+    client = diff.source.client,
+    path = diff.path,
+    tab_name = diff.tab_name,
+    tab = view and view.tab,
+    current = is_here(diff),
+    seen = is_seen(diff),
+  }
+  if diff.files then
+    item.files, item.added, item.removed = vim.tbl_map(file_of, diff.files), 0, 0
+    for _, file in ipairs(item.files) do
+      item.added, item.removed = item.added + file.added, item.removed + file.removed
+    end
+    item.first = item.files[1].first
+  elseif text then
+    local hunk = text.comparison.hunks[1]
+    item.added, item.removed = text.comparison.added, text.comparison.removed
+    item.first, item.against = hunk and hunk.old, text.now.against
+  end
+  return item
+end
+
 ---@return claude-ide.diff.Item[] the longest waiting first
 function M.list()
-  return vim.tbl_map(function(decision)
-    local edits = edits_of(decision)
-    local item = edits.item(decision) --[[@as claude-ide.diff.Item]]
-    item.id, item.source, item.client = decision.id, decision.source.name, decision.source.client
-    item.current, item.seen = edits.is_here(decision), edits.is_seen(decision)
-    return item
-  end, pending())
+  return vim.tbl_map(item_of, M.pending())
 end
 
 ---How many proposals wait.
 ---@return integer
 function M.count()
-  return #pending()
+  return #M.pending()
 end
 
 ---A source has said that the edits of its turn are over: the screen need not wait for another one.
@@ -218,8 +284,12 @@ function M.attach()
     remote = function()
       return require("claude-ide.diff.remote") --[[@as claude-ide.decisions.Remote]]
     end,
-    edits = function()
-      return require("claude-ide.diff.as_edit") --[[@as claude-ide.decisions.Edits]]
+  })
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup("claude-ide.apply", { clear = true }),
+    desc = "Claude: what was accepted is written before Neovim leaves",
+    callback = function()
+      require("claude-ide.changeset.apply").finish_all()
     end,
   })
   local hub, keys = require("claude-ide.hub"), require("claude-ide.ui.guard.keys")

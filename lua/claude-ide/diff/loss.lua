@@ -3,7 +3,7 @@
 local M = {}
 
 ---@class claude-ide.diff.Loss
----@field view claude-ide.diff.View
+---@field view claude-ide.diffview.View
 ---@field waits fun(): boolean whether it is still on the screen, undecided
 ---@field gone fun() nothing is left of the proposal
 ---@field mend fun() something is: puts the windows in order
@@ -15,7 +15,7 @@ local function mend_soon(loss)
     require("claude-ide.ui.guard.waits").when_windows_may_change(function()
       if not loss.waits() then
         return
-      elseif require("claude-ide.diff.arrange").window_of_proposal(loss.view) then
+      elseif require("claude-ide.diffview.windows").window_of_proposal(loss.view) then
         loss.mend()
       else
         loss.gone()
@@ -29,12 +29,12 @@ end
 ---@param win integer
 function M.of_window(loss, win)
   local view = loss.view
-  if win ~= view.wins.now and win ~= view.wins.proposal then
+  if not vim.tbl_contains(vim.tbl_values(view.wins), win) then
     return
   end
-  require("claude-ide.diff.view").note_loss(view)
+  require("claude-ide.diffview.windows").note_loss(view)
   require("claude-ide.ui.quietly").pass_through(win)
-  if require("claude-ide.diff.arrange").window_of_proposal(view, win) then
+  if win ~= view.wins.list and require("claude-ide.diffview.windows").window_of_proposal(view, win) then
     mend_soon(loss)
   else
     loss.gone()

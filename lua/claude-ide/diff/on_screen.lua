@@ -11,9 +11,11 @@ local function modified_bufs(which)
   local bufs = guard and { guard } or {}
   for _, entry in pairs(entries) do
     local is_pending = entry.diff.state == "pending"
-    local is_typed_in = which == "expendable" and is_pending and kept.typed(entry)
-    if entry.text and not is_typed_in and (which ~= "pending" or is_pending) then
-      bufs[#bufs + 1] = entry.text.bufs.proposal
+    for _, one in ipairs(entry.diff.files or { entry }) do
+      local is_typed_in = which == "expendable" and is_pending and kept.typed(one)
+      if one.text and not is_typed_in and (which ~= "pending" or is_pending) then
+        bufs[#bufs + 1] = one.text.bufs.proposal
+      end
     end
   end
   return bufs
@@ -27,7 +29,7 @@ function M.add(diff)
     require("claude-ide.diff.write_intent").start("diff")
     require("claude-ide.diff.quit_and_delete").start(modified_bufs)
   end
-  local entry = { diff = diff }
+  local entry = { diff = diff, shown = 1 }
   entries[diff.id] = entry
   require("claude-ide.ui.guard.closing").await_next()
   return entry
@@ -51,17 +53,30 @@ local function next_shown(besides)
   end
 end
 
+---@param entry claude-ide.diff.Entry
+local function delete_buffers(entry)
+  for _, buf in ipairs(require("claude-ide.diff.entries").bufs(entry)) do
+    require("claude-ide.ui.own_buffer").delete(buf)
+  end
+end
+
 ---Takes the view of a diff off the screen, and sees to it that a key too many does no harm where the user lands.
 ---@param entry claude-ide.diff.Entry
 local function close_view(entry)
-  local view, turns = require("claude-ide.diff.view"), require("claude-ide.diff.waiting_line")
-  local closed = entry.view --[[@as claude-ide.diff.View]]
+  local view, turns = require("claude-ide.diffview.windows"), require("claude-ide.diff.waiting_line")
+  local closed = entry.view --[[@as claude-ide.diffview.View]]
   local was_within = closed.lost_here or view.is_within(closed)
   local follower, after = next_shown(entry), turns.next()
   if follower and was_within then
-    require("claude-ide.ui.guard.window").proposal_opens(follower.text.bufs.proposal)
+    require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.diff.entries").sight(follower))
   end
-  local went_back = view.close(closed, { next_view = follower and follower.view, another = after ~= nil })
+  local went_back = view.close(closed, {
+    next_view = follower and follower.view,
+    another = after ~= nil,
+    delete = function()
+      delete_buffers(entry)
+    end,
+  })
   if after then
     turns.come_forward(after, went_back and closed or nil)
   end
@@ -81,17 +96,15 @@ function M.remove(entry)
   entries[entry.diff.id] = nil
   require("claude-ide.ui.guard").forget(entry.diff.id)
   if entry.text then
-    require("claude-ide.ui.guard.window").forget(entry.text.bufs.proposal)
+    require("claude-ide.ui.guard.window").forget(require("claude-ide.diff.entries").sight(entry))
   end
   if entry.group then
     vim.api.nvim_del_augroup_by_id(entry.group)
   end
   if entry.view then
     close_view(entry)
-  elseif entry.text then
-    for _, buf in pairs(entry.text.bufs) do
-      require("claude-ide.ui.own_buffer").delete(buf)
-    end
+  else
+    delete_buffers(entry)
   end
   if not next(entries) then
     require("claude-ide.diff.quit_and_delete").stop()
@@ -133,7 +146,7 @@ local function stay(entry)
     clear(entry)
   end)
   local winbar = require("claude-ide.diff.winbar").of_decided(entry.diff)
-  require("claude-ide.diff.view").set_winbar(entry.view --[[@as claude-ide.diff.View]], winbar)
+  require("claude-ide.diffview.windows").set_winbar(entry.view --[[@as claude-ide.diffview.View]], winbar)
   vim.bo[entry.text.bufs.proposal].modifiable = false
   -- Not in the middle of the write that has accepted it.
   vim.schedule(function()
@@ -159,8 +172,9 @@ function M.take_down(entry)
   if vim.v.exiting ~= vim.NIL then
     return
   end
-  local view = require("claude-ide.diff.view")
+  local view = require("claude-ide.diffview.windows")
   local stays = entry.diff.state == "accepted"
+    and not entry.diff.files
     and entry.view
     and view.is_current(entry.view)
     and view.is_shown(entry.view, "proposal")
@@ -179,7 +193,7 @@ end
 ---@return claude-ide.diff.Entry?
 local function current(besides)
   for _, entry in pairs(entries) do
-    if entry ~= besides and entry.view and require("claude-ide.diff.view").is_current(entry.view) then
+    if entry ~= besides and entry.view and require("claude-ide.diffview.windows").is_current(entry.view) then
       return entry
     end
   end
@@ -189,13 +203,13 @@ end
 ---@param entry claude-ide.diff.Entry
 local function put_aside(entry)
   vim.api.nvim_del_augroup_by_id(entry.group --[[@as integer]])
-  require("claude-ide.diff.view").put_aside(entry.view --[[@as claude-ide.diff.View]])
+  require("claude-ide.diffview.windows").put_aside(entry.view --[[@as claude-ide.diffview.View]])
   entry.group, entry.view, entry.behind = nil, nil, entry.verbs
 end
 
 ---@class claude-ide.diff.ShowOpts
 ---@field asked? boolean the user wants to see this one, now
----@field instead_of? claude-ide.diff.View the user was in it, and it is gone
+---@field instead_of? claude-ide.diffview.View the user was in it, and it is gone
 
 ---Whether a diff has to wait for its turn: its place is taken, or it would cover what the user looks at.
 ---@param entry claude-ide.diff.Entry
@@ -243,23 +257,24 @@ function M.show(entry, verbs, how)
   elseif entry.view then
     return -- it was its turn meanwhile
   end
-  local view = require("claude-ide.diff.view")
-  local opts = require("claude-ide.diff.upkeep").view_opts(entry)
+  local view = require("claude-ide.diffview.windows")
+  local shown = require("claude-ide.diff.upkeep").make_view(entry)
   local before = require("claude-ide.ui.guard.closing").staying() --[[@as claude-ide.diff.Entry?]]
   local takes_over = before and before.view and view.is_current(before.view)
   local here = current(before)
   if here then
-    opts.screen = here.view.screen
+    shown.screen = here.view.screen
   elseif takes_over or how.instead_of then
-    opts.screen = (how.instead_of or before.view).screen
+    shown.screen = (how.instead_of or before.view).screen
   end
   -- Someone who looks at another diff goes on looking at it.
   local follows = takes_over or how.instead_of ~= nil or require("claude-ide.config").get().diff.focus
-  opts.focus = how.asked or not here and follows
+  local focus = how.asked or not here and follows
   local was_shown = entry.verbs ~= nil
   entry.behind, entry.verbs = nil, verbs
-  require("claude-ide.ui.guard.window").proposal_opens(entry.text.bufs.proposal)
-  entry.view = view.open(entry.diff, entry.text.bufs, opts)
+  require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.diff.entries").sight(entry))
+  view.open(shown, focus)
+  entry.view = shown
   require("claude-ide.diff.upkeep").begin(entry, verbs)
   require("claude-ide.ui.guard.closing").finish()
   if was_shown then
@@ -268,7 +283,6 @@ function M.show(entry, verbs, how)
   for _, buf in pairs(entry.text.bufs) do
     require("claude-ide.ui.own_buffer").highlight(buf, entry.text.now.buf)
   end
-  require("claude-ide.diff.announce").opened(entry.diff)
 end
 
 return M

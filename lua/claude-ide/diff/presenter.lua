@@ -2,6 +2,18 @@
 -- `state` knows what waits, `on_screen` what is on the screen; here a decision is made known to both.
 local M = {}
 
+---@param name "ClaudeDiffOpened"|"ClaudeDiffClosed"
+---@param diff claude-ide.Diff
+local function emit(name, diff)
+  require("claude-ide.event").emit(name, {
+    id = diff.id,
+    client = diff.source.client,
+    path = diff.path,
+    tab_name = diff.tab_name,
+    outcome = diff.state ~= "pending" and diff.state or nil,
+  })
+end
+
 ---What is to be said and done once a diff is settled.
 ---@param diff claude-ide.Diff
 local function after(diff)
@@ -11,32 +23,51 @@ local function after(diff)
   if entry then
     stage.take_down(entry)
   end
-  require("claude-ide.diff.announce").closed(diff)
+  emit("ClaudeDiffClosed", diff)
 end
 
 ---@param diff claude-ide.Diff
 ---@param reason? string for whoever proposed it
+---@return boolean settled false: it had ended before, or is being written
 function M.reject(diff, reason)
-  if diff.state == "pending" and reason and vim.trim(reason) ~= "" then
-    diff.source.tell(reason)
+  local words = reason and vim.trim(reason) ~= "" and vim.trim(reason) or nil
+  if diff.applying then
+    return false
+  elseif words and diff.state == "pending" and not diff.files then
+    diff.source.tell(words)
   end
-  if require("claude-ide.decisions").settle(diff, { outcome = "rejected" }) then
+  local answer = { outcome = "rejected", words = diff.files and words or nil }
+  local settled = require("claude-ide.decisions").settle(diff, answer)
+  if settled then
     after(diff)
   end
+  return settled
+end
+
+---Says why a diff is gone, and keeps what the user typed into it.
+---@param diff claude-ide.Diff
+---@param entry? claude-ide.diff.Entry
+---@param why? string nil: they know
+local function say_gone(diff, entry, why)
+  local kept = require("claude-ide.diff.rescued").keep(diff, entry)
+  require("claude-ide.diff.closed_notice").say(diff, why, kept)
 end
 
 ---Takes away a diff that has ended, but not by a verb. What the user typed into it is kept.
 ---@param diff claude-ide.Diff
 ---@param why? string that it ended, where the user may wonder
 function M.withdraw(diff, why)
-  local kept, entry = require("claude-ide.diff.rescued"), require("claude-ide.diff.on_screen").get(diff.id)
-  local buf = kept.typed(entry)
+  local entry = require("claude-ide.diff.on_screen").get(diff.id)
+  if diff.applying then
+    -- What becomes of it is said when that is known, and then it is no longer on the screen.
+    require("claude-ide.diff.rescued").note(diff, entry)
+    return entry and require("claude-ide.diff.on_screen").take_down(entry)
+  end
   local is_seen_going = entry ~= nil
     and entry.view ~= nil
-    and require("claude-ide.diff.view").is_within(entry.view)
-  local kept_buf = buf and kept.put(diff, kept.copy(buf))
+    and require("claude-ide.diffview.windows").is_within(entry.view)
+  say_gone(diff, entry, is_seen_going and why or nil)
   after(diff)
-  require("claude-ide.diff.closed_notice").say(diff, is_seen_going and why or nil, kept_buf)
 end
 
 ---Shows a diff anew: its file is another one by now.
@@ -49,7 +80,7 @@ local function renew(entry, contents)
   end
   diff.proposed = require("claude-ide.diff.acceptance").on_top(text.now.disk, contents, diff.old_path)
   diff.on_top = diff.on_top or diff.proposed ~= contents
-  local is_before_them = entry.view ~= nil and require("claude-ide.diff.view").is_within(entry.view)
+  local is_before_them = entry.view ~= nil and require("claude-ide.diffview.windows").is_within(entry.view)
   require("claude-ide.ui.guard.window").decided() -- the next key may still be for what was shown
   entry.outdated = true
   require("claude-ide.ui.guard.keys").soon(function()
@@ -75,10 +106,47 @@ local function renew_those_of(path)
   end
 end
 
+---@param diff claude-ide.Diff of several files
+---@param failed? fun(err: string) it is to be told elsewhere that nothing is written, and why
+local function accept_files(diff, failed)
+  if diff.state ~= "pending" or diff.applying then
+    return
+  end
+  local notice = require("claude-ide.ui.notice")
+  local is_left = require("claude-ide.diff.accept_files").run(diff, {
+    ended = function()
+      after(diff)
+    end,
+    failed = function(err)
+      if failed then
+        failed(err)
+      else
+        notice.error(("Nothing was written: %s."):format(err))
+      end
+      local entry = require("claude-ide.diff.on_screen").get(diff.id)
+      if diff.state ~= "pending" then
+        say_gone(diff, entry)
+        emit("ClaudeDiffClosed", diff)
+      elseif entry and entry.view and not require("claude-ide.diffview.windows").stands(entry.view) then
+        entry.verbs.gone() -- its windows were closed meanwhile
+      end
+    end,
+  })
+  if not is_left then
+    M.reject(diff)
+    notice.info("Nothing is left to change, so it counts as rejected.")
+  end
+end
+
 ---@param diff claude-ide.Diff
+---@param failed? fun(err: string) of several files, which are written later: nothing is written
 ---@return boolean? accepted false-y: it could not be; a proposal with nothing left of it is rejected
 ---@return string? err
-function M.accept(diff)
+function M.accept(diff, failed)
+  if diff.files then
+    accept_files(diff, failed)
+    return true
+  end
   local entry = require("claude-ide.diff.on_screen").get(diff.id)
   local buf, bytes = require("claude-ide.diff.rescued").typed(entry)
   if bytes and not diff.base and require("claude-ide.position").valid(bytes) ~= bytes then
@@ -148,9 +216,12 @@ end
 local function failing(diff)
   return function(trace)
     require("claude-ide.log").error("diff %d of %s cannot be shown: %s", diff.id, diff.path, trace)
-    if require("claude-ide.decisions").fail(diff, "the editor could not show the diff") then
-      local name = vim.fs.basename(diff.path)
-      require("claude-ide.ui.notice").error(name .. ": the diff cannot be shown. Decide in Claude's prompt.")
+    local why = diff.files and "the editor could not show the changes, nothing was written"
+      or "the editor could not show the diff"
+    if require("claude-ide.decisions").fail(diff, why) then
+      local name = require("claude-ide.diff.state").name_of(diff)
+      local decide = diff.files and "" or " Decide in Claude's prompt."
+      require("claude-ide.ui.notice").error(name .. ": the diff cannot be shown." .. decide)
       after(diff)
     end
   end
@@ -162,8 +233,8 @@ end
 ---@return boolean ok false: it failed, and the diff has ended
 function M.show(entry, how)
   local diff = entry.diff
-  local stage = require("claude-ide.diff.on_screen")
-  return require("claude-ide.safely").catch(stage.show, failing(diff))(entry, {
+  local stage, was_shown = require("claude-ide.diff.on_screen"), entry.verbs ~= nil
+  local shown = require("claude-ide.safely").catch(stage.show, failing(diff))(entry, {
     accept = function()
       M.accept_or_say(diff)
     end,
@@ -179,7 +250,7 @@ function M.show(entry, how)
       M.accept_or_say(diff)
     end,
     gone = function()
-      if require("claude-ide.decisions").settle(diff, { outcome = "rejected" }) then
+      if not diff.applying and require("claude-ide.decisions").settle(diff, { outcome = "rejected" }) then
         M.withdraw(diff)
       end
     end,
@@ -187,33 +258,64 @@ function M.show(entry, how)
       M.show(entry, later)
     end,
   }, how)
+  if shown and entry.view and not was_shown then
+    emit("ClaudeDiffOpened", diff)
+  end
+  return shown
+end
+
+---Makes the texts, those of the first file where it is of several.
+---@param entry claude-ide.diff.Entry
+---@param done fun()
+local function prepare(entry, done)
+  local diff, failed = entry.diff, failing(entry.diff)
+  if diff.files then
+    return require("claude-ide.diff.upkeep").prepare_file(entry, 1, function()
+      entry.list = require("claude-ide.diffview.list").make()
+      require("claude-ide.diff.files").render_list(entry)
+      done()
+    end, failed)
+  end
+  require("claude-ide.diff.prepare").run(diff, function()
+    return diff.state == "pending"
+  end, function(text)
+    entry.text = text
+    entry.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
+    done()
+  end, failed)
 end
 
 ---@param diff claude-ide.Diff
 ---@param at_once? boolean the user has it before them, and it is another one now
 function M.present(diff, at_once)
+  if diff.unasked then
+    return require("claude-ide.diff.accept_files").apply(diff, nil, {
+      ended = function() end,
+      failed = function(err)
+        require("claude-ide.decisions").fail(diff, ("nothing was written: %s"):format(err))
+      end,
+    })
+  end
   local stage = require("claude-ide.diff.on_screen")
   if not require("claude-ide.safely").catch(stage.add, failing(diff))(diff) then
     return
   end
   local entry = stage.get(diff.id) --[[@as claude-ide.diff.Entry]]
-  local function is_wanted()
-    return diff.state == "pending"
-  end
-  require("claude-ide.diff.prepare").run(diff, is_wanted, function(text)
-    entry.text = text
-    entry.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
+  prepare(entry, function()
     if at_once then
       M.show(entry, { asked = true })
       return
     end
-    require("claude-ide.ui.guard").when_free(diff.id, vim.fs.basename(diff.path), function(typed)
+    local name = require("claude-ide.diff.state").name_of(diff)
+    require("claude-ide.ui.guard").when_free(diff.id, name, function(typed)
       M.show(entry)
       if typed and diff.state == "pending" then
-        require("claude-ide.ui.guard.window").proposal_opened_while_typing(vim.tbl_values(text.bufs))
+        require("claude-ide.ui.guard.window").proposal_opened_while_typing(
+          require("claude-ide.diff.entries").bufs(entry)
+        )
       end
     end)
-  end, failing(diff))
+  end)
 end
 
 return M

@@ -1,10 +1,10 @@
 -- Asks the user why an edit is rejected. Its source tells whoever proposed it.
 local M = {}
 
----@param source claude-ide.decisions.Source
+---@param diff claude-ide.Diff
 ---@return string
-local function question(source)
-  local why = source.cannot_hear()
+local function question(diff)
+  local why = not diff.files and diff.source.cannot_hear() -- of several files the words are a part of the answer
   if not why then
     return "Why not? "
   end
@@ -18,12 +18,13 @@ end
 ---@param diff claude-ide.Diff
 ---@param reject fun(reason: string) not called if they think better of it
 function M.ask(diff, reject)
-  vim.ui.input({ prompt = question(diff.source) }, function(text)
+  vim.ui.input({ prompt = question(diff) }, function(text)
     if not text then
       return
-    elseif diff.state ~= "pending" then
+    elseif diff.state ~= "pending" or diff.applying then
       -- It may have been answered in the CLI while the user wrote.
-      require("claude-ide.ui.kept_words").give_back(text, "The diff is gone")
+      local why = diff.applying and "The changes are being written" or "The diff is gone"
+      require("claude-ide.ui.kept_words").give_back(text, why)
     else
       reject(text)
     end

@@ -15,26 +15,59 @@ local function on_disk(path)
   return bytes or why_not == "missing" and "" or nil
 end
 
+---@param text? claude-ide.changeset.Text
+---@return string
+local function joined(text)
+  if not text or text.format.empty then
+    return ""
+  end
+  return table.concat(text.lines, "\n") .. (text.format.final and "\n" or "")
+end
+
+---@param diff claude-ide.Diff
+---@return { path: string, diff: string, from?: string, change?: string }[]
+---@return boolean is_whole false: one of them is too long to be shown
+local function files_of(diff)
+  local of = require("claude-ide.diffview.patch_text").of
+  if not diff.files then
+    told[diff.id] = on_disk(diff.path)
+    local unified = told[diff.id] and of(told[diff.id], diff.proposed)
+    return { { path = diff.path, diff = unified or "" } }, unified ~= nil
+  end
+  local files, is_whole = {}, true
+  for index, item in ipairs(diff.files) do
+    local file = item.file
+    local unified = of(joined(file.before), joined(file.after))
+    files[index] = { path = file.path, from = file.from, diff = unified or "", change = file.kind }
+    is_whole = is_whole and unified ~= nil
+  end
+  return files, is_whole
+end
+
 ---@param diff claude-ide.Diff
 ---@return claude-ide.decisions.Described
 function M.describe(diff)
-  local old = on_disk(diff.path)
-  local unified = old and require("claude-ide.diffview.patch_text").of(old, diff.proposed)
-  local about = { kind = "diff", title = diff.path, files = { { path = diff.path, diff = unified or "" } } }
-  local reject = { id = "reject", label = "Reject", message = diff.source.cannot_hear() == nil or nil }
-  if not unified then
-    about.text = "It is too long to be shown here."
-    about.choices = { reject }
-    return about
-  end
-  told[diff.id] = old
-  about.choices = { { id = "accept", label = "Accept" }, reject }
-  return about
+  local files, is_whole = files_of(diff)
+  local takes_words = diff.files ~= nil or diff.source.cannot_hear() == nil
+  local reject = { id = "reject", label = "Reject", message = takes_words or nil }
+  return {
+    kind = "diff",
+    title = diff.files and diff.tab_name or diff.path,
+    files = files,
+    text = not is_whole and "It is too long to be shown here." or nil,
+    choices = is_whole and { { id = "accept", label = "Accept" }, reject } or { reject },
+  }
 end
 
 ---@param diff claude-ide.Diff
 ---@return string? why not
 local function cannot_accept(diff)
+  if diff.applying then
+    return "it is being written"
+  elseif diff.files then
+    local is_as_told = require("claude-ide.diff.accept_files").is_as_proposed(diff)
+    return not is_as_told and "it was changed in Neovim: decide there" or nil
+  end
   local entry = require("claude-ide.diff.on_screen").get(diff.id)
   if not entry or not entry.text then
     return "Neovim is still reading the file: try again in a moment"
@@ -55,15 +88,20 @@ end
 function M.answer(diff, answer)
   local presenter = require("claude-ide.diff.presenter")
   if answer.choice == "reject" then
-    presenter.reject(diff, answer.message)
-    return nil
+    return not presenter.reject(diff, answer.message) and diff.applying and "it is being written" or nil
   end
-  local why = cannot_accept(diff)
+  local why, is_over = cannot_accept(diff), false
   if why then
     return why
   end
-  local _, err = presenter.accept(diff)
-  return err
+  local _, err = presenter.accept(diff, function(failed)
+    why = ("nothing was written: %s"):format(failed)
+    if is_over then
+      require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(failed)) -- nobody waits for it elsewhere any more
+    end
+  end)
+  is_over = true
+  return err or why
 end
 
 ---@param diff claude-ide.Diff

@@ -2,7 +2,7 @@
 local M = {}
 
 ---What the user typed into a proposal, where that is not just the proposal.
----@param entry claude-ide.diff.Entry?
+---@param entry? claude-ide.diff.Item.Shown
 ---@return integer? buf nil: it is untouched, or was never shown
 ---@return string? bytes
 function M.typed(entry)
@@ -17,7 +17,8 @@ function M.typed(entry)
   local proposal, text = require("claude-ide.buffer.bytes"), entry.text
   local format = entry.hunks and require("claude-ide.diffview.hunks").format(entry.hunks) or text.format
   local bytes = proposal.read(buf, format)
-  if bytes == (text.unsaved and proposal.encode(text.lines, text.format) or entry.diff.proposed) then
+  local is_decoded = text.unsaved or entry.diff.files
+  if bytes == (is_decoded and proposal.encode(text.lines, text.format) or entry.diff.proposed) then
     return nil
   end
   return buf, bytes
@@ -32,6 +33,32 @@ end
 function M.copy(proposal)
   local lines = vim.api.nvim_buf_get_lines(proposal, 0, -1, false)
   return { lines = lines, filetype = vim.bo[proposal].filetype }
+end
+
+---Remembers what the user typed, for the buffers go.
+---@param diff claude-ide.Diff
+---@param entry? claude-ide.diff.Entry
+function M.note(diff, entry)
+  for _, one in ipairs(diff.files or { entry }) do
+    local buf = M.typed(one)
+    one.typed = buf and M.copy(buf) or one.typed
+  end
+end
+
+---Puts it in buffers of its own.
+---@param diff claude-ide.Diff
+---@param entry? claude-ide.diff.Entry
+---@return integer? buf the last that is kept
+function M.keep(diff, entry)
+  M.note(diff, entry)
+  local kept ---@type integer?
+  for _, one in ipairs(diff.files or { entry }) do
+    if one.typed then
+      local path = one.path or diff.path
+      kept = M.put({ id = diff.id, path = path } --[[@as claude-ide.Diff]], one.typed)
+    end
+  end
+  return kept
 end
 
 ---@param diff claude-ide.Diff

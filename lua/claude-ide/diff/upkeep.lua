@@ -8,7 +8,7 @@ local mend ---@type fun(entry: claude-ide.diff.Entry)
 ---@param entry claude-ide.diff.Entry
 ---@return claude-ide.diff.Loss
 local function loss_of(entry)
-  local view = entry.view --[[@as claude-ide.diff.View]]
+  local view = entry.view --[[@as claude-ide.diffview.View]]
   local function waits()
     return entry.diff.state == "pending" and entry.view == view
   end
@@ -26,38 +26,97 @@ local function loss_of(entry)
   }
 end
 
----@param entry claude-ide.diff.Entry
----@param verbs claude-ide.diff.Verbs
-local function listen(entry, verbs)
-  local diff, bufs, view = entry.diff, entry.text.bufs, entry.view --[[@as claude-ide.diff.View]]
-  local events = require("claude-ide.diff.events")
-  entry.group = vim.api.nvim_create_augroup("claude-ide.diff." .. diff.id, { clear = true })
-  events.attach(entry.group, {
-    diff = diff,
-    bufs = bufs,
-    lines = entry.text.lines,
+---From now on what the user does to the buffers of a file has its effect.
+---@param entry claude-ide.diff.Entry on the screen
+---@param one claude-ide.diff.Item.Shown prepared
+local function listen_to(entry, one)
+  local events, verbs = require("claude-ide.diff.events"), entry.verbs --[[@as claude-ide.diff.Verbs]]
+  events.attach(entry.group --[[@as integer]], {
+    shown = one,
+    path = one.path or entry.diff.path,
+    sight = require("claude-ide.diff.entries").sight(entry),
     write = verbs.write,
     loss = loss_of(entry),
   })
-  events.map_keys(diff, bufs, {
+  for _, buf in pairs(one.text.bufs) do
+    events.map_keys(entry, buf, M.verbs_of(entry))
+  end
+end
+
+---The keys of a diff, and what they do.
+---@param entry claude-ide.diff.Entry on the screen
+---@return table<claude-ide.diff.Verb, fun()>
+function M.verbs_of(entry)
+  local verbs, files =
+    entry.verbs, --[[@as claude-ide.diff.Verbs]]
+    entry.diff.files
+  local item = require("claude-ide.diff.files").shown
+  ---@type table<claude-ide.diff.Verb, fun()>
+  local found = {
     accept = verbs.accept,
     reject = verbs.reject,
     reject_with_reason = verbs.reject_with_reason,
     hunk = function()
-      require("claude-ide.diff.choice").toggle(view)
+      local view = entry.view --[[@as claude-ide.diffview.View]]
+      local shown = item(entry)
+      local in_list = vim.api.nvim_get_current_win() == view.wins.list
+      if shown and (in_list or shown.file.after == nil or shown.dropped) then
+        M.drop_file(entry)
+      else
+        require("claude-ide.diff.choice").toggle(view)
+      end
     end,
     layout = function()
-      M.switch_layout(entry)
+      local is_own = M.is_of_new_file(entry) or entry.diff.layout ~= nil
+      require("claude-ide.diffview.windows").switch_to_next(
+        entry.view --[[@as claude-ide.diffview.View]],
+        is_own
+      )
     end,
-    help = events.help,
+    help = function()
+      require("claude-ide.diff.events").help(files ~= nil)
+    end,
+  }
+  if files then
+    found.undo_file = function()
+      M.drop_file(entry)
+    end
+    found.next_file = function()
+      M.show_file(entry, entry.shown % #files + 1)
+    end
+    found.previous_file = function()
+      M.show_file(entry, (entry.shown - 2) % #files + 1)
+    end
+  end
+  return found
+end
+
+---@param entry claude-ide.diff.Entry of several files, on the screen
+local function listen_to_list(entry)
+  local view, list =
+    entry.view, --[[@as claude-ide.diffview.View]]
+    entry.list --[[@as integer]]
+  require("claude-ide.diff.events").map_keys(entry, list, M.verbs_of(entry))
+  vim.api.nvim_create_autocmd("CursorMoved", {
+    group = entry.group,
+    buffer = list,
+    desc = "Claude Code: the file under the cursor is shown",
+    callback = function()
+      if vim.api.nvim_get_current_win() == view.wins.list then
+        M.show_file(entry, vim.api.nvim_win_get_cursor(0)[1])
+      end
+    end,
   })
+  vim.keymap.set("n", "<CR>", function()
+    require("claude-ide.diffview.windows").focus(view --[[@as claude-ide.diffview.View]])
+  end, { buffer = list, nowait = true, desc = "Claude Code: go to the file" })
 end
 
 ---A new file has nothing that its proposal could stand beside.
 ---@param entry claude-ide.diff.Entry
 ---@return boolean
-local function is_of_new_file(entry)
-  return require("claude-ide.diff.present_text").is_new(entry.text.now)
+function M.is_of_new_file(entry)
+  return not entry.diff.files and require("claude-ide.diff.present_text").is_new(entry.text.now)
 end
 
 ---@param entry claude-ide.diff.Entry
@@ -67,36 +126,44 @@ local function layout_of(entry)
     return entry.view.layout
   end
   return entry.diff.layout
-    or is_of_new_file(entry) and "unified"
+    or M.is_of_new_file(entry) and "unified"
     or require("claude-ide.diffview.layout").preferred()
 end
 
 ---@param entry claude-ide.diff.Entry on the screen
----@param side claude-ide.diffview.Side
+---@param side "list"|claude-ide.diffview.Side
 ---@param width integer
 ---@param alone boolean
 ---@return string
 local function winbar_of(entry, side, width, alone)
   local winbar, hunks, text =
     require("claude-ide.diff.winbar"), require("claude-ide.diffview.hunks"), entry.text
+  if side == "list" then
+    return winbar.of_list(entry.diff, width)
+  end
   ---@type claude-ide.diffview.Hunks
   ---@diagnostic disable-next-line: assign-type-mismatch -- they are there before the view is
   local live = entry.hunks
-  local format = hunks.format(live)
+  local format, file = hunks.format(live), require("claude-ide.diff.files").shown(entry)
   if text.now.format.eol == "\r\n" and format.eol == "\n" and entry.diff.source.writes == "agent" then
     -- The CLI proposes LF for every file, and keeps the CRLF of the file that it writes.
     format = vim.tbl_extend("force", format, { eol = "\r\n" }) --[[@as claude-ide.bytes.Format]]
   end
-  local unseen = require("claude-ide.buffer.bytes").unseen_changes(text.now.format, format)
+  local has_both = not file or file.file.before and file.file.after
+  local unseen = has_both and require("claude-ide.buffer.bytes").unseen_changes(text.now.format, format)
+    or nil
   if side == "now" then
-    return winbar.of_now(entry.diff, text.now, width, unseen)
+    return winbar.of_now((file or entry.diff).old_path, text.now, width, unseen)
   end
   local comparison = text.comparison
   local added, removed = comparison.added, comparison.removed
   if live.list ~= comparison.hunks then
     added, removed = hunks.count(live)
   end
+  local left = file and require("claude-ide.diff.files").left(file)
   return winbar.of_proposal(entry.diff, {
+    file = file,
+    is_dropped = left and left.nothing,
     added = added,
     removed = removed,
     kept = #live.original - #hunks.dropped(live),
@@ -108,19 +175,11 @@ local function winbar_of(entry, side, width, alone)
   })
 end
 
----@param entry claude-ide.diff.Entry
----@return claude-ide.diff.WinbarOf
-local function winbars(entry)
-  return function(side, width, alone)
-    return winbar_of(entry, side, width, alone)
-  end
-end
-
 ---The number of those that wait is another: the diffs on the screen say how many more there are.
 function M.recount()
   for _, entry in pairs(require("claude-ide.diff.entries").all()) do
     if entry.view and entry.diff.state == "pending" then
-      require("claude-ide.diff.arrange").set_winbars(entry.view, winbars(entry))
+      require("claude-ide.diffview.windows").set_winbars(entry.view)
     end
   end
 end
@@ -129,25 +188,79 @@ end
 ---@param entry claude-ide.diff.Entry
 local function refresh(entry)
   if entry.view and entry.diff.state == "pending" then
-    require("claude-ide.diff.view").refresh(entry.view, winbars(entry))
+    require("claude-ide.diffview.windows").refresh(entry.view)
     require("claude-ide.diff.choice").show_dropped(entry.view.hunks)
+    if entry.list then
+      require("claude-ide.diff.files").render_list(entry)
+    end
   end
 end
 
----Shows a diff in the next layout, and those that come after it. The one of a new file is shown in one that nobody chose, so
----the next one is no choice for others either.
+---Makes the texts of one of several files the ones that are shown.
 ---@param entry claude-ide.diff.Entry
-function M.switch_layout(entry)
-  if entry.view and entry.diff.state == "pending" then
-    local layout = require("claude-ide.diffview.layout")
-    if entry.view.one_window then
-      return layout.say_one_window()
+---@param index integer
+---@param done fun() at once, or later; not called where another one was chosen meanwhile
+---@param failed fun(trace: string)
+function M.prepare_file(entry, index, done, failed)
+  local item = entry.diff.files[index]
+  entry.shown = index
+  local function guarded(fn)
+    return require("claude-ide.safely").catch(fn, failed)
+  end
+  guarded(require("claude-ide.diff.files").prepare)(entry.diff, item, function()
+    if entry.hunks == item.hunks then
+      refresh(entry)
     end
-    local name = layout.after(entry.view.layout)
-    if not is_of_new_file(entry) and not entry.diff.layout then
-      layout.prefer(name)
+  end, function()
+    if entry.diff.files[entry.shown] == item and entry.diff.state == "pending" then
+      entry.text, entry.tick, entry.hunks = item.text, item.tick, item.hunks
+      done()
     end
-    require("claude-ide.diff.view").switch(entry.view, name, winbars(entry))
+  end, guarded)
+end
+
+---Shows another one of several files.
+---@param entry claude-ide.diff.Entry
+---@param index integer
+function M.show_file(entry, index)
+  local windows, view = require("claude-ide.diffview.windows"), entry.view
+  local item = entry.diff.files[index]
+  if not item or not view or not windows.stands(view) or entry.shown == index then
+    return
+  end
+  local is_new = item.text == nil
+  M.prepare_file(entry, index, function()
+    if entry.view ~= view or not windows.stands(view) then
+      return
+    end
+    local text = item.text --[[@as claude-ide.diff.Prepared]]
+    if is_new then
+      for _, buf in pairs(text.bufs) do
+        require("claude-ide.ui.guard.window").join(buf, entry.list --[[@as integer]])
+        require("claude-ide.ui.own_buffer").highlight(buf, text.now.buf)
+      end
+      listen_to(entry, item)
+    end
+    windows.show(view, {
+      bufs = text.bufs,
+      hunks = item.hunks --[[@as claude-ide.diffview.Hunks]],
+      path = item.path,
+      one_window = require("claude-ide.diff.files").needs_one_window(item),
+    })
+    refresh(entry)
+  end, function(trace)
+    require("claude-ide.log").error("%s of an edit of several files cannot be shown: %s", item.path, trace)
+  end)
+end
+
+---Drops one of several files as a whole, or takes it after all.
+---@param entry claude-ide.diff.Entry
+function M.drop_file(entry)
+  local item = require("claude-ide.diff.files").shown(entry) --[[@as claude-ide.diff.File]]
+  item.dropped = not item.dropped
+  refresh(entry)
+  if item.dropped and entry.shown < #entry.diff.files then
+    M.show_file(entry, entry.shown + 1)
   end
 end
 
@@ -159,8 +272,8 @@ local function follow_sizes(entry)
     desc = "Claude Code: a diff fits the screen",
     callback = function()
       if entry.view and entry.diff.state == "pending" then
-        require("claude-ide.diff.view").fit(entry.view)
-        require("claude-ide.diff.arrange").set_winbars(entry.view, winbars(entry))
+        require("claude-ide.diffview.windows").fit(entry.view)
+        require("claude-ide.diffview.windows").set_winbars(entry.view)
       end
     end,
   })
@@ -170,17 +283,26 @@ end
 ---@param entry claude-ide.diff.Entry on the screen
 ---@param verbs claude-ide.diff.Verbs
 function M.begin(entry, verbs)
-  listen(entry, verbs)
+  entry.verbs = verbs
+  entry.group = vim.api.nvim_create_augroup("claude-ide.diff." .. entry.diff.id, { clear = true })
+  for _, one in ipairs(entry.diff.files or { entry }) do
+    if one.hunks then
+      listen_to(entry, one)
+    end
+  end
+  if entry.list then
+    listen_to_list(entry)
+  end
   follow_sizes(entry)
 end
 
 ---@param entry claude-ide.diff.Entry that the user has closed a window of, but not the last one of the proposal
 function mend(entry)
   local text = entry.text --[[@as claude-ide.diff.Prepared]]
-  local view = entry.view --[[@as claude-ide.diff.View]]
+  local view = entry.view --[[@as claude-ide.diffview.View]]
   local function in_order()
     if entry.view == view and entry.diff.state == "pending" then
-      require("claude-ide.diff.view").mend(view, winbars(entry))
+      require("claude-ide.diffview.windows").mend(view)
     end
   end
   if vim.api.nvim_buf_is_loaded(text.bufs.now) then
@@ -194,28 +316,49 @@ function mend(entry)
   end)
 end
 
----What the windows of a diff are to be like.
+---Whether the texts can be shown as one only.
 ---@param entry claude-ide.diff.Entry with its text
----@return claude-ide.diff.ViewOpts
-function M.view_opts(entry)
-  local text = entry.text --[[@as claude-ide.diff.Prepared]]
+---@return boolean
+local function needs_one_window(entry)
+  local text, file = entry.text, require("claude-ide.diff.files").shown(entry)
+  if file then
+    return require("claude-ide.diff.files").needs_one_window(file)
+  end
   local bytes = #entry.diff.proposed + #(text.now.disk.bytes or "")
+  local needs = require("claude-ide.diffview.pair").needs_one_window
+  return text.format.empty or needs(text.comparison.hunks, #text.now.lines, #text.lines, bytes)
+end
+
+---What is to be shown of a diff, before its windows are made.
+---@param entry claude-ide.diff.Entry with its text
+---@return claude-ide.diffview.View
+function M.make_view(entry)
+  local diff, text = entry.diff, entry.text --[[@as claude-ide.diff.Prepared]]
   entry.hunks = entry.hunks
     or require("claude-ide.diffview.hunks").follow(text, function()
       refresh(entry)
     end)
-  return {
-    focus = false,
-    layout = layout_of(entry),
+  local file = require("claude-ide.diff.files").shown(entry)
+  ---@type claude-ide.diffview.View
+  ---@diagnostic disable-next-line: missing-fields -- the rest comes with the windows
+  local view = {
+    bufs = text.bufs,
+    wins = {},
     hunks = entry.hunks,
-    one_window = text.format.empty or require("claude-ide.diffview.pair").needs_one_window(
-      text.comparison.hunks,
-      #text.now.lines,
-      #text.lines,
-      bytes
-    ),
-    winbar = winbars(entry),
+    path = (file or diff).path,
+    old_path = (file or diff).old_path,
+    list = entry.list,
+    list_width = function()
+      return require("claude-ide.diff.files").list_width(diff)
+    end,
+    layout = layout_of(entry),
+    one_window = needs_one_window(entry),
+    place = diff.place or require("claude-ide.diffview.windows").preferred_place(),
+    winbar = function(side, width, alone)
+      return winbar_of(entry, side, width, alone)
+    end,
   }
+  return view
 end
 
 return M

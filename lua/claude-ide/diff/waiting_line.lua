@@ -16,12 +16,12 @@ end
 ---@param entry claude-ide.diff.Entry
 ---@return string name of its file
 local function name_of(entry)
-  return vim.fs.basename(entry.diff.path)
+  return require("claude-ide.diff.state").name_of(entry.diff)
 end
 
 ---Shows the one whose turn has come, as soon as that is in nobody's way.
 ---@param entry claude-ide.diff.Entry
----@param instead_of? claude-ide.diff.View the user was in it, and it is gone
+---@param instead_of? claude-ide.diffview.View the user was in it, and it is gone
 function M.come_forward(entry, instead_of)
   local function show()
     if entry.behind then
@@ -34,7 +34,9 @@ function M.come_forward(entry, instead_of)
   require("claude-ide.ui.guard").when_free(entry.diff.id, name_of(entry), function(typed)
     show()
     if typed and entry.diff.state == "pending" then
-      require("claude-ide.ui.guard.window").proposal_opened_while_typing(vim.tbl_values(entry.text.bufs))
+      require("claude-ide.ui.guard.window").proposal_opened_while_typing(
+        require("claude-ide.diff.entries").bufs(entry)
+      )
     end
   end)
 end

@@ -7,20 +7,24 @@ local RANKS = {
   layout_word = 2,
   hunk_word = 3,
   help_word = 4,
-  side = 5,
-  next_word = 6,
-  why = 7,
-  layout = 8,
-  hunk = 9,
-  help = 10,
-  counts = 11,
-  next = 12,
-  others = 13,
-  unseen = 14,
-  now = 15,
-  kept = 16,
-  file = 17,
-  decide = 18,
+  drop_file_word = 5,
+  next_file_word = 6,
+  side = 7,
+  next_word = 8,
+  why = 9,
+  layout = 10,
+  drop_file = 11,
+  hunk = 12,
+  help = 13,
+  next_file = 14,
+  counts = 15,
+  next = 16,
+  others = 17,
+  unseen = 18,
+  now = 19,
+  kept = 20,
+  file = 21,
+  decide = 22,
 }
 
 ---@param keys string|string[]|false
@@ -43,12 +47,20 @@ local function warn(rank, warning)
   return require("claude-ide.ui.winbar_text").sentence(rank, "ClaudeDiffWarning", warning)
 end
 
----@param diff claude-ide.Diff
+---@param diff claude-ide.Diff of several files
+---@param width integer of the window
+---@return string
+function M.of_list(diff, width)
+  local fit = require("claude-ide.ui.winbar_text")
+  return fit.winbar({ fit.name(RANKS.file, "ClaudeDiffFile", diff.tab_name) }, width)
+end
+
+---@param path string
 ---@param now claude-ide.diff.Now
 ---@param width integer of the window
 ---@param unseen? string what changes beside the lines
 ---@return string
-function M.of_now(diff, now, width, unseen)
+function M.of_now(path, now, width, unseen)
   local group, what = "ClaudeDiffSide", "now"
   if now.disk.problem then
     group, what = "ClaudeDiffWarning", now.disk.problem
@@ -59,7 +71,7 @@ function M.of_now(diff, now, width, unseen)
   end
   local fit = require("claude-ide.ui.winbar_text")
   local side = fit.sentence(RANKS.now, group, "· " .. what)
-  local pieces = { file(diff.old_path), side } ---@type claude-ide.ui.Piece[]
+  local pieces = { file(path), side } ---@type claude-ide.ui.Piece[]
   if unseen then
     pieces[3] = warn(RANKS.unseen, unseen)
     pieces[3].right = true
@@ -75,6 +87,8 @@ local function warning_of(now)
 end
 
 ---@class claude-ide.diff.WinbarOpts
+---@field file? claude-ide.diff.File of several
+---@field is_dropped? boolean nothing of that file is to be done
 ---@field added integer
 ---@field removed integer
 ---@field kept integer proposed hunks that are left
@@ -83,6 +97,28 @@ end
 ---@field width integer of the window
 ---@field now? claude-ide.diff.Now where no other window tells of it
 ---@field unseen? string what changes beside the lines, in the same case
+
+---What a proposal is, and what becomes of a file.
+---@param diff claude-ide.Diff
+---@param opts claude-ide.diff.WinbarOpts
+---@return claude-ide.ui.Piece
+local function state(diff, opts)
+  local of = opts.file and opts.file.file
+  local rank, group, text = RANKS.side, "ClaudeDiffSide", ("%s's proposal"):format(diff.source.name)
+  if opts.is_dropped then
+    rank, group, text = RANKS.now, "ClaudeDiffRejected", "dropped"
+  elseif of and of.kind == "deleted" then
+    rank, group, text = RANKS.now, "ClaudeDiffWarning", "will be deleted"
+  elseif of and of.kind == "renamed" then
+    local from = vim.fn.strtrans(vim.fn.fnamemodify(of.from --[[@as string]], ":~:."))
+    rank, group, text = RANKS.now, "ClaudeDiffWarning", "moved from " .. from
+  elseif
+    of and of.kind == "created" or opts.now and require("claude-ide.diff.present_text").is_new(opts.now)
+  then
+    rank, text = RANKS.now, "new file"
+  end
+  return { rank = rank, texts = { { group, (" · %s "):format(text) } } }
+end
 
 ---The keys that decide. They are there at any width.
 ---@return claude-ide.ui.Piece
@@ -103,7 +139,7 @@ local function decide()
   }
 end
 
----@alias claude-ide.diff.HintName "why"|"layout"|"hunk"|"help"|"next"
+---@alias claude-ide.diff.HintName "why"|"layout"|"hunk"|"help"|"next"|"drop_file"|"next_file"
 
 ---A key, and the word for it, which goes first: the bare keys then stand beside each other at the end.
 ---@param name claude-ide.diff.HintName
@@ -130,17 +166,17 @@ function M.of_proposal(diff, opts)
   local function add(piece)
     pieces[#pieces + 1] = piece
   end
-  add(file(diff.path))
-  local is_new = opts.now and require("claude-ide.diff.present_text").is_new(opts.now)
-  local side = is_new and " · new file " or (" · %s's proposal "):format(diff.source.name)
-  add({ rank = is_new and RANKS.now or RANKS.side, texts = { { "ClaudeDiffSide", side } } })
-  if opts.kept < opts.total then
+  add(file((opts.file or diff).path))
+  add(state(diff, opts))
+  if opts.kept < opts.total and not opts.is_dropped then
     local kept = (" %d of %d kept "):format(opts.kept, opts.total)
     add({ rank = RANKS.kept, texts = { { "ClaudeDiffWarning", kept } } })
   end
   local added = { "ClaudeDiffAdded", (" +%d"):format(opts.added) }
   local removed = { "ClaudeDiffRemoved", (" −%d "):format(opts.removed) }
-  add({ rank = RANKS.counts, texts = { added, removed } })
+  if not opts.is_dropped and (not opts.file or opts.added + opts.removed > 0) then
+    add({ rank = RANKS.counts, texts = { added, removed } })
+  end
   add(opts.unseen and warn(RANKS.unseen, opts.unseen))
   local warning = opts.now and warning_of(opts.now)
   add(warning and warn(RANKS.now, warning))
@@ -152,6 +188,11 @@ function M.of_proposal(diff, opts)
   add(decide())
   vim.list_extend(pieces, hints_of("next", "]c", "next"))
   vim.list_extend(pieces, hints_of("hunk", keymaps.hunk, "drop"))
+  if opts.file then
+    local of_files = require("claude-ide.config").get().review.keymaps
+    vim.list_extend(pieces, hints_of("drop_file", of_files.undo_file, "drop file"))
+    vim.list_extend(pieces, hints_of("next_file", of_files.next_file, "file"))
+  end
   vim.list_extend(pieces, hints_of("layout", keymaps.layout, "layout"))
   vim.list_extend(pieces, hints_of("why", keymaps.reject_with_reason, "say why"))
   vim.list_extend(pieces, hints_of("help", keymaps.help, "keys"))

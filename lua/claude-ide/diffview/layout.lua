@@ -51,11 +51,6 @@ function M.prefer(name)
   chosen = name
 end
 
----Another layout was asked for, of texts that two windows cannot show.
-function M.say_one_window()
-  require("claude-ide.ui.notice").info("Only the unified layout can show this.")
-end
-
 ---@param name claude-ide.diffview.LayoutName
 ---@return claude-ide.diffview.LayoutName
 function M.after(name)

@@ -21,12 +21,29 @@ local KINDS = {
 ---What was done with a file.
 local ICONS = { undone = "↶", dropped = "◌" }
 
+---One line of the list.
+---@class claude-ide.diffview.Listed
+---@field path string
+---@field change? claude-ide.diffview.ListedChange nil: nothing of it is left
+---@field waits boolean something in it waits for the user
+---@field outcome? "kept"|"undone"|"dropped"
+
+---@class claude-ide.diffview.ListedChange
+---@field kind "created"|"modified"|"deleted"
+---@field added integer lines
+---@field removed integer
+---@field conflicts integer
+---@field behind? boolean
+---@field binary? boolean
+---@field moved_from? string
+---@field moved_to? string
+
 ---Words for what has been dealt with.
----@class claude-ide.review.Words
+---@class claude-ide.diffview.Words
 ---@field none string nothing waits any more
 ---@field done string what does not
 
----@type claude-ide.review.Words
+---@type claude-ide.diffview.Words
 local WORDS = { none = " ✓ all reviewed", done = "done" }
 
 ---@return integer buf
@@ -49,7 +66,7 @@ local function split(path)
   return vim.fs.basename(shown), folder ~= "." and folder or ""
 end
 
----@param entry claude-ide.review.Entry
+---@param entry claude-ide.diffview.Listed
 ---@return string icon
 ---@return string group
 local function icon(entry)
@@ -62,7 +79,7 @@ local function icon(entry)
   return unpack(KINDS[entry.change.kind])
 end
 
----@param entry claude-ide.review.Entry
+---@param entry claude-ide.diffview.Listed
 ---@return string[][] virtual text
 local function tally(entry)
   local change = entry.change
@@ -90,7 +107,7 @@ local function tally(entry)
 end
 
 ---So wide that names and numbers fit, within reason.
----@param entries claude-ide.review.Entry[]
+---@param entries claude-ide.diffview.Listed[]
 ---@return integer columns
 function M.width(entries)
   local widest = MIN_WIDTH
@@ -101,8 +118,8 @@ function M.width(entries)
   return math.min(widest, MAX_WIDTH, math.floor(vim.o.columns / 4) + 8)
 end
 
----@param entries claude-ide.review.Entry[]
----@param words claude-ide.review.Words
+---@param entries claude-ide.diffview.Listed[]
+---@param words claude-ide.diffview.Words
 ---@return string[][][] virtual lines
 local function summary(entries, words)
   local waiting, added, removed, conflicts = 0, 0, 0, 0
@@ -148,9 +165,9 @@ end
 
 ---Writes the list anew.
 ---@param buf integer
----@param entries claude-ide.review.Entry[]
+---@param entries claude-ide.diffview.Listed[]
 ---@param shown integer index of the one whose diff is on the screen
----@param words? claude-ide.review.Words default: those of a review
+---@param words? claude-ide.diffview.Words default: those of a review
 function M.render(buf, entries, shown, words)
   local lines, width, cells = {}, M.width(entries), require("claude-ide.width")
   for i, entry in ipairs(entries) do

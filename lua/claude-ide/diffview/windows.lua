@@ -1,15 +1,26 @@
--- A list beside a text, and in most layouts another text beside that one, in a tab page of its own: where its windows stand.
--- What they show is up to whoever opens it. Nothing here wakes an autocommand up.
+-- The windows of two texts, and of a list beside them where there are several files: made, dressed, turned from one layout into
+-- another, and taken away. What the texts are, and what is decided about them, is the caller's.
+-- Invariants: the proposal's window is there from first to last, so cursor, view and undo history survive every change of the
+-- layout. Only windows that were made here are closed. Nothing here wakes an autocommand up.
 local M = {}
 
----@class claude-ide.diffview.ListedPair
----@field wins table<string, integer> "list", and those of the two names; the one beside not in every layout
----@field text string the name of the window that is always there
----@field beside string the name of the other one
+---@class claude-ide.diffview.View: claude-ide.diffview.Pair the user may have closed some of its windows
+---@field wins table<"list"|claude-ide.diffview.Side, integer> `now` only in a layout that has a window for it
+---@field path string of the file that is shown
+---@field old_path string of what the proposal was made from
+---@field list? integer buffer
+---@field list_width? fun(): integer columns
+---@field winbar fun(side: "list"|claude-ide.diffview.Side, width: integer, alone: boolean): string alone: no window shows `now`
+---@field compare? fun() default: of pair.lua
+---@field end_comparing? fun()
 ---@field layout claude-ide.diffview.LayoutName
----@field one_window? boolean what is shown now has no window beside it in any layout
+---@field one_window? boolean the texts can be shown as one only, whatever the layout
+---@field place claude-ide.diffview.PlaceName
+---@field fitted? string size of the screen, and layout, that the windows have the sizes for
 ---@field tab integer
+---@field gives_way? integer a window of the user's that is low as long as these are there
 ---@field screen claude-ide.ui.Screen what to go back to
+---@field lost_here? boolean the user was in it when they closed a window of it
 
 local silently = require("claude-ide.ui.quietly").run
 
@@ -25,79 +36,117 @@ function M.preferred_place()
   return require("claude-ide.config").get().diff.open_in
 end
 
----@param frame claude-ide.diffview.ListedPair
+---@param view claude-ide.diffview.View
+---@return claude-ide.diffview.Place
+local function place_of(view)
+  return M.place(view.place)
+end
+
+---@return table
+local function places()
+  return require("claude-ide.diffview.place")
+end
+
+---Whether the user has it before them.
+---@param view claude-ide.diffview.View
 ---@return boolean
-function M.is_current(frame)
-  return vim.api.nvim_get_current_tabpage() == frame.tab
+function M.is_current(view)
+  return vim.api.nvim_get_current_tabpage() == view.tab
+end
+
+---Whether the user is in it: in its tab page, or in a window of it where the tab page is their own.
+---@param view claude-ide.diffview.View
+---@return boolean
+function M.is_within(view)
+  if place_of(view).shared then
+    return vim.tbl_contains(vim.tbl_values(view.wins), vim.api.nvim_get_current_win())
+  end
+  return M.is_current(view)
+end
+
+---@param view claude-ide.diffview.View
+---@param side "list"|claude-ide.diffview.Side
+---@return boolean
+function M.is_shown(view, side)
+  local win = view.wins[side]
+  return win ~= nil and vim.api.nvim_win_is_valid(win)
 end
 
 ---Whether none of its windows was closed.
----@param frame claude-ide.diffview.ListedPair
+---@param view claude-ide.diffview.View
 ---@return boolean
-function M.stands(frame)
-  return vim.iter(vim.tbl_values(frame.wins)):all(vim.api.nvim_win_is_valid)
+function M.stands(view)
+  return vim.iter(vim.tbl_values(view.wins)):all(vim.api.nvim_win_is_valid)
 end
 
----Makes the window beside the text, if the layout has one and there is room for it.
----@param frame claude-ide.diffview.ListedPair
----@param buf integer
-local function open_beside(frame, buf)
-  local direction = require("claude-ide.diffview.layout").get(frame.layout).now
-  local ok, win = pcall(function()
-    return direction
-      and not frame.one_window
-      and vim.api.nvim_open_win(buf, false, { split = direction, win = frame.wins[frame.text] })
+---Notes that a window is being closed, while it is still there.
+---@param view claude-ide.diffview.View
+function M.note_loss(view)
+  view.lost_here = view.lost_here or M.is_within(view)
+end
+
+---A window that shows the proposal: the user may have split one, or moved it to a tab page (`<C-w>T`).
+---@param view claude-ide.diffview.View
+---@param besides? integer
+---@return integer?
+function M.window_of_proposal(view, besides)
+  for _, win in ipairs(vim.fn.win_findbuf(view.bufs.proposal)) do
+    if win ~= besides and vim.api.nvim_win_is_valid(win) then
+      return win
+    end
+  end
+end
+
+---@param view claude-ide.diffview.View
+function M.focus(view)
+  local win = M.is_shown(view, "proposal") and view.wins.proposal or view.wins.now
+  if win and vim.api.nvim_win_is_valid(win) then
+    vim.api.nvim_set_current_tabpage(view.tab)
+    vim.api.nvim_set_current_win(win)
+  end
+end
+
+---Makes the window of the present text, if the layout has one and there is room for it.
+---@param view claude-ide.diffview.View
+local function open_now(view)
+  local direction = not view.one_window and require("claude-ide.diffview.layout").get(view.layout).now
+  if not direction then
+    return
+  end
+  local ok, win = pcall(place_of(view).open_now, view, direction)
+  if ok then
+    view.wins.now = win
+  else
+    require("claude-ide.log").debug("no room for the %s layout: %s", view.layout, win)
+    view.layout = "unified"
+  end
+end
+
+---Whether diff mode would take the diff for a part of one that the user looks at.
+---@param view claude-ide.diffview.View
+---@return boolean
+local function holds_another_diff(view)
+  return vim.iter(vim.api.nvim_tabpage_list_wins(view.tab)):any(function(win)
+    return vim.wo[win].diff and not vim.tbl_contains(vim.tbl_values(view.wins), win)
   end)
-  if not ok then
-    require("claude-ide.log").debug("no room for the %s layout: %s", frame.layout, win)
-    frame.layout = "unified"
-  end
-  frame.wins[frame.beside] = ok and win or nil
 end
 
----Gives the windows their sizes: the list what it needs, the texts half of the rest each.
----@param frame claude-ide.diffview.ListedPair
----@param list_width integer
-function M.fit(frame, list_width)
-  vim.api.nvim_win_set_width(frame.wins.list, list_width)
-  local beside, direction =
-    frame.wins[frame.beside], require("claude-ide.diffview.layout").get(frame.layout).now
-  if beside and direction then
-    require("claude-ide.diffview.place").even(beside, frame.wins[frame.text], direction)
-  end
-end
-
----Makes the window beside the text anew, as the layout wants it.
----@param frame claude-ide.diffview.ListedPair
----@param buf integer
----@param list_width integer
-local function arrange(frame, buf, list_width)
-  local beside = frame.wins[frame.beside]
-  frame.wins[frame.beside] = nil
-  require("claude-ide.diffview.place").keeping_sizes(function()
-    require("claude-ide.window").close(beside)
-    open_beside(frame, buf)
+---@param view claude-ide.diffview.View
+local function open_windows(view)
+  places().keeping_sizes(function()
+    local ok, err = pcall(place_of(view).open, view)
+    if not ok and place_of(view).shared then
+      require("claude-ide.log").debug("no room for a diff in the %s place: %s", view.place, err)
+      view.place = "tab"
+      place_of(view).open(view)
+    elseif not ok then
+      error(err, 0)
+    end
+    view.one_window = view.one_window or holds_another_diff(view)
+    open_now(view)
     return true
   end)
-  if frame.wins[frame.beside] then
-    require("claude-ide.ui.window_look").window(frame.wins[frame.beside])
-  end
-  M.fit(frame, list_width)
-end
-
----Texts are about to be shown that can, or cannot, stand beside each other.
----@param frame claude-ide.diffview.ListedPair
----@param one_window boolean
----@param buf integer of the text beside
----@param list_width integer
-function M.set_one_window(frame, one_window, buf, list_width)
-  if (frame.one_window or false) ~= one_window then
-    frame.one_window = one_window
-    if vim.api.nvim_get_current_win() == frame.wins[frame.beside] then
-      vim.api.nvim_set_current_win(frame.wins[frame.text])
-    end
-    arrange(frame, buf, list_width)
-  end
+  M.fit(view)
 end
 
 ---@param win integer
@@ -109,131 +158,354 @@ local function dress_list(win)
   wo.colorcolumn, wo.winfixwidth = "", true
 end
 
----Opens one, in the layout that the user prefers.
----@param names { text: string, beside: string }
----@param list integer buffer
----@param buf integer for both texts, until there are others
----@param list_width integer
----@return claude-ide.diffview.ListedPair
-function M.open(names, list, buf, list_width)
-  require("claude-ide.ui.highlights").define_shared()
-  ---@type claude-ide.diffview.ListedPair
-  ---@diagnostic disable-next-line: missing-fields -- made below
-  local frame = {
-    text = names.text,
-    beside = names.beside,
-    wins = {},
-    layout = require("claude-ide.diffview.layout").preferred(),
-    screen = require("claude-ide.ui.restore").remember(),
-  }
-  return silently(function()
-    vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(list))
-    frame.tab = vim.api.nvim_get_current_tabpage()
-    frame.wins.list = vim.api.nvim_get_current_win()
-    frame.wins[frame.text] = vim.api.nvim_open_win(buf, false, { split = "right", win = frame.wins.list })
-    dress_list(frame.wins.list)
-    require("claude-ide.diffview.place").keeping_sizes(function()
-      vim.api.nvim_win_set_width(frame.wins.list, list_width)
-      open_beside(frame, buf)
+---@param view claude-ide.diffview.View
+function M.set_winbars(view)
+  for side, win in pairs(view.wins) do
+    if vim.api.nvim_win_is_valid(win) then
+      local text = view.winbar(side, vim.api.nvim_win_get_width(win), view.wins.now == nil)
+      require("claude-ide.ui.winbar").hold(win, text)
+    end
+  end
+end
+
+---Puts another text above the proposal.
+---@param view claude-ide.diffview.View
+---@param text string
+function M.set_winbar(view, text)
+  if M.is_shown(view, "proposal") then
+    require("claude-ide.ui.winbar").hold(view.wins.proposal, text)
+  end
+end
+
+---Gives the windows their sizes, if the screen is another than it was.
+---@param view claude-ide.diffview.View
+function M.fit(view)
+  if not M.is_current(view) or not M.is_shown(view, "proposal") then
+    return
+  end
+  local size = ("%d×%d %s %s"):format(vim.o.columns, vim.o.lines, view.layout, view.wins.now ~= nil)
+  if view.fitted ~= size then
+    view.fitted = size
+    silently(function()
+      if M.is_shown(view, "list") then
+        vim.api.nvim_win_set_width(view.wins.list, view.list_width())
+      end
+      place_of(view).fit(view)
       return true
     end)
-    M.fit(frame, list_width)
-    return frame
+  end
+end
+
+---@param view claude-ide.diffview.View
+local function compare(view)
+  if view.compare then
+    view.compare()
+  elseif view.hunks then
+    require("claude-ide.diffview.pair").compare(view)
+  end
+end
+
+---@param view claude-ide.diffview.View
+local function end_comparing(view)
+  if view.end_comparing then
+    view.end_comparing()
+  elseif view.hunks then
+    require("claude-ide.diffview.pair").end_comparing(view)
+  end
+end
+
+---Opens the windows, with the first change in sight.
+---@param view claude-ide.diffview.View with its buffers; `wins`, `tab` and, where it is missing, `screen` are filled in
+---@param focus boolean go there
+function M.open(view, focus)
+  local restore = require("claude-ide.ui.restore")
+  require("claude-ide.ui.highlights").define_shared()
+  view.screen = view.screen or restore.remember()
+  local back = not focus and restore.remember() or nil
+  local ok, err = pcall(silently, function()
+    open_windows(view)
+    for side, win in pairs(view.wins) do
+      if side == "list" then
+        dress_list(win)
+      else
+        require("claude-ide.ui.window_look").window(win)
+      end
+    end
+    M.set_winbars(view)
+    if view.hunks then
+      compare(view)
+      require("claude-ide.diffview.pair").go_to_first_change(view)
+    end
+    vim.api.nvim_set_current_win(view.wins.proposal)
+    if back then
+      restore.go(back)
+    end
+    return true
+  end)
+  if not ok then
+    -- Half of it may be on the screen.
+    view.screen = back or view.screen
+    if view.tab then
+      M.close(view)
+    end
+    error(err, 0)
+  end
+end
+
+---Makes the present text's window anew, as the layout wants it.
+---@param view claude-ide.diffview.View
+local function arrange(view)
+  local now = view.wins.now
+  if now and vim.api.nvim_get_current_win() == now then
+    vim.api.nvim_set_current_win(view.wins.proposal)
+  end
+  view.wins.now = nil
+  places().keeping_sizes(function()
+    require("claude-ide.window").close(now)
+    open_now(view)
+    return true
+  end)
+  if view.wins.now then
+    require("claude-ide.ui.window_look").window(view.wins.now)
+  end
+  view.fitted = nil
+  M.fit(view)
+end
+
+---Turns the windows into those of another layout. The text, its history and where the user is in it stay.
+---@param view claude-ide.diffview.View
+---@param name claude-ide.diffview.LayoutName
+function M.switch(view, name)
+  if not M.is_shown(view, "proposal") then
+    return
+  end
+  silently(function()
+    local proposal = view.wins.proposal
+    local saved = vim.api.nvim_win_call(proposal, vim.fn.winsaveview)
+    if M.is_shown(view, "now") and vim.api.nvim_get_current_win() == view.wins.now then
+      local lnum = vim.api.nvim_win_get_cursor(view.wins.now)[1]
+      saved.lnum = require("claude-ide.diffview.hunks").map(view.hunks, lnum)
+      saved.lnum = math.min(saved.lnum, vim.api.nvim_buf_line_count(view.bufs.proposal))
+      saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
+    end
+    end_comparing(view)
+    view.layout = name
+    arrange(view)
+    compare(view)
+    M.set_winbars(view)
+    saved.topfill = nil
+    vim.api.nvim_win_call(proposal, function()
+      vim.fn.winrestview(saved)
+      vim.cmd("normal! zv")
+    end)
+    require("claude-ide.diffview.pair").align(view)
+    return true
   end)
 end
 
----@param frame claude-ide.diffview.ListedPair
----@param bars table<string, fun(width: integer): string> by window
-function M.set_winbars(frame, bars)
-  for name, bar in pairs(bars) do
-    local win = frame.wins[name]
-    if win then
-      require("claude-ide.ui.winbar").hold(win, bar(vim.api.nvim_win_get_width(win)))
+---Shows the next layout, here and in the diffs that come after this one.
+---@param view claude-ide.diffview.View
+---@param is_own? boolean the layout was not the user's choice: the next one is no choice for others either
+function M.switch_to_next(view, is_own)
+  local layout = require("claude-ide.diffview.layout")
+  if view.one_window then
+    return require("claude-ide.ui.notice").info("Only the unified layout can show this.")
+  end
+  local name = layout.after(view.layout)
+  if not is_own then
+    layout.prefer(name)
+  end
+  M.switch(view, name)
+end
+
+---Texts are about to be shown that can, or cannot, stand beside each other. Nothing is compared now.
+---@param view claude-ide.diffview.View
+---@param one_window boolean
+function M.set_one_window(view, one_window)
+  if (view.one_window or false) ~= one_window then
+    view.one_window = one_window
+    arrange(view)
+  end
+end
+
+---@param win integer
+---@param buf integer
+local function put(win, buf)
+  vim.wo[win][0].winfixbuf = false
+  vim.api.nvim_win_set_buf(win, buf)
+  require("claude-ide.ui.window_look").window(win)
+end
+
+---Shows the texts of another file.
+---@param view claude-ide.diffview.View
+---@param text { bufs: table<claude-ide.diffview.Side, integer>, hunks: claude-ide.diffview.Hunks, path: string, one_window: boolean }
+function M.show(view, text)
+  silently(function()
+    end_comparing(view)
+    view.bufs, view.hunks, view.path = text.bufs, text.hunks, text.path
+    M.set_one_window(view, text.one_window)
+    put(view.wins.proposal, view.bufs.proposal)
+    if view.wins.now then
+      put(view.wins.now, view.bufs.now)
     end
+    compare(view)
+    require("claude-ide.diffview.pair").go_to_first_change(view)
+    M.set_winbars(view)
+    return true
+  end)
+end
+
+---Puts in order what the user has left of the windows. Where the present text went, or the proposal went to another tab page
+---(`<C-w>T`), they want the proposal alone.
+---@param view claude-ide.diffview.View whose proposal is in some window
+function M.mend(view)
+  silently(function()
+    local alone = not M.is_shown(view, "now")
+    if not M.is_shown(view, "proposal") then
+      local win = M.window_of_proposal(view) --[[@as integer]]
+      local tab = vim.api.nvim_win_get_tabpage(win)
+      if tab ~= view.tab then
+        view.tab, view.place, view.gives_way, alone = tab, "tab", nil, true
+      end
+      view.wins.proposal = win
+      require("claude-ide.ui.window_look").window(win)
+    end
+    M.switch(view, alone and "unified" or view.layout)
+    if view.lost_here then
+      vim.api.nvim_set_current_win(view.wins.proposal)
+    end
+    view.lost_here = nil
+    return true
+  end)
+end
+
+---The text has changed.
+---@param view claude-ide.diffview.View
+function M.refresh(view)
+  if M.is_shown(view, "proposal") then
+    silently(function()
+      require("claude-ide.diffview.pair").refresh(view)
+      M.set_winbars(view)
+      return true
+    end)
   end
 end
 
 ---Puts the cursor of the list on what is shown.
----@param frame claude-ide.diffview.ListedPair
+---@param view claude-ide.diffview.View
 ---@param index integer
-function M.point_at(frame, index)
-  if vim.api.nvim_win_get_cursor(frame.wins.list)[1] ~= index then
-    vim.api.nvim_win_set_cursor(frame.wins.list, { index, 0 })
+function M.point_at(view, index)
+  if vim.api.nvim_win_get_cursor(view.wins.list)[1] ~= index then
+    vim.api.nvim_win_set_cursor(view.wins.list, { index, 0 })
   end
 end
 
----@class claude-ide.diffview.ListedPair.Turn
----@field beside integer buffer of the text beside
----@field list_width integer
----@field leave? fun(saved: table) the user is in the window beside, which goes: changes where they will be in the text
----@field stop fun() comparing
----@field start fun() comparing anew
-
----Turns the windows into those of another layout. Where the user is in the text stays.
----@param frame claude-ide.diffview.ListedPair
----@param name claude-ide.diffview.LayoutName
----@param turn claude-ide.diffview.ListedPair.Turn
-function M.turn(frame, name, turn)
-  local text, beside = frame.wins[frame.text], frame.wins[frame.beside]
-  silently(function()
-    local saved = vim.api.nvim_win_call(text, vim.fn.winsaveview)
-    if beside and vim.api.nvim_get_current_win() == beside then
-      if turn.leave then
-        turn.leave(saved)
-      end
-      vim.api.nvim_set_current_win(text)
-    end
-    turn.stop()
-    frame.layout = name
-    arrange(frame, turn.beside, turn.list_width)
-    turn.start()
-    saved.topfill = nil
-    vim.api.nvim_win_call(text, function()
-      vim.fn.winrestview(saved)
-      vim.cmd("normal! zv")
-    end)
+---@param view claude-ide.diffview.View
+local function close_windows(view)
+  end_comparing(view)
+  places().keeping_sizes(function()
+    place_of(view).close(view)
     return true
   end)
 end
 
----Takes it off the screen; the user goes back to where they came from. Where there is no window to go back to, that of the
----text stays.
----@param frame claude-ide.diffview.ListedPair
----@param is_ours fun(buf: integer): boolean whether that may not be left on the screen
----@param delete fun() the buffers
-function M.close(frame, is_ours, delete)
+---Goes back and takes the windows away.
+---@param view claude-ide.diffview.View
+---@param go_back? fun()
+local function leave(view, go_back)
+  local function go()
+    if go_back then
+      go_back()
+    end
+    close_windows(view)
+  end
+  if place_of(view).shared then
+    return go()
+  end
+  places().leaving(view, go)
+end
+
+---Takes the windows out of the user's own tab page, in which they are not now, and puts that in order.
+---@param view claude-ide.diffview.View
+local function leave_from_afar(view)
+  local restore = require("claude-ide.ui.restore")
+  local here = restore.remember_place()
+  vim.api.nvim_set_current_tabpage(view.tab)
+  local within = M.is_within(view)
+  if within then
+    restore.go(view.screen)
+  end
+  close_windows(view)
+  restore.settle_windows(view.screen, not within and vim.api.nvim_get_current_win() or nil)
+  restore.go(here)
+end
+
+---Takes the windows off the screen; the buffers stay.
+---@param view claude-ide.diffview.View
+---@param next_view? claude-ide.diffview.View where a user who is in it goes; default: back
+---@return boolean went_back
+local function take_away(view, next_view)
   require("claude-ide.ui.key_list").close()
   local restore = require("claude-ide.ui.restore")
-  local here = not vim.api.nvim_tabpage_is_valid(frame.tab) or M.is_current(frame)
-  local function leave()
-    local wins = vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(frame.wins))
-    if here then
-      restore.go(frame.screen)
-    end
-    if #vim.api.nvim_list_tabpages() == 1 and #wins == #vim.api.nvim_tabpage_list_wins(0) then
-      local text = frame.wins[frame.text]
-      local stays = vim.api.nvim_win_is_valid(text) and text or wins[1]
-      wins = vim.tbl_filter(function(win)
-        return win ~= stays
-      end, wins)
-      if stays and is_ours(vim.api.nvim_win_get_buf(stays)) then
-        vim.wo[stays][0].winfixbuf = false
-        vim.api.nvim_win_set_buf(stays, vim.api.nvim_create_buf(true, false))
-      end
-    end
-    require("claude-ide.window").close_all(wins)
+  local stands, shared = vim.api.nvim_tabpage_is_valid(view.tab), place_of(view).shared
+  local within = view.lost_here and (shared or not stands) or stands and M.is_within(view)
+  if not shared and within and next_view then
+    next_view.screen = view.screen
+    M.focus(next_view)
+    close_windows(view)
+    return false
+  elseif shared and stands and not M.is_current(view) then
+    leave_from_afar(view)
+    return false
   end
+  local guests = stands and not shared and places().has_guests(view)
+  local goes_back = within == true and not guests
+  leave(view, goes_back and function()
+    restore.go(view.screen)
+  end or nil)
+  if shared then
+    restore.settle_windows(view.screen, not goes_back and vim.api.nvim_get_current_win() or nil)
+  end
+  if goes_back and next_view then
+    next_view.screen = view.screen
+    M.focus(next_view)
+    return false
+  end
+  return goes_back
+end
+
+---Takes the windows off the screen, to be opened again.
+---@param view claude-ide.diffview.View
+function M.put_aside(view)
   silently(function()
-    require("claude-ide.diffview.place").leaving(frame, leave)
-    return true
+    return take_away(view)
   end)
-  delete()
-  if here then
+end
+
+---@class claude-ide.diffview.CloseOpts
+---@field next_view? claude-ide.diffview.View where a user who is in this one goes; default: back to where they came from
+---@field another? boolean another one is shown right after
+---@field delete? fun() deletes the buffers
+
+---Takes it off the screen.
+---@param view claude-ide.diffview.View
+---@param opts? claude-ide.diffview.CloseOpts
+---@return boolean went_back the user was in it, and is where they came from
+function M.close(view, opts)
+  opts = opts or {}
+  local went_back = silently(function()
+    return take_away(view, opts.next_view)
+  end)
+  if opts.delete then
+    opts.delete()
+  end
+  if went_back and not opts.another then
     silently(function()
-      restore.settle(frame.screen)
+      require("claude-ide.ui.restore").settle(view.screen)
       return true
     end)
   end
+  return went_back
 end
 
 return M

@@ -8,7 +8,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.review.view")
 ---@param view claude-ide.review.View
 ---@return integer
 local function line_count(view)
-  local buf = view.bufs.file
+  local buf = view.bufs.proposal
   local count = vim.api.nvim_buf_line_count(buf)
   local is_empty = count == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == ""
   return is_empty and require("claude-ide.review.sides").is_ours(buf) and 0 or count
@@ -48,7 +48,7 @@ local function differences(view, entry)
   end
   return require("claude-ide.buffer.patch").hunks(
     created and {} or view.lines,
-    vim.api.nvim_buf_get_lines(view.bufs.file, 0, lines, true)
+    vim.api.nvim_buf_get_lines(view.bufs.proposal, 0, lines, true)
   )
 end
 
@@ -56,7 +56,7 @@ end
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 local function note(view, entry)
-  local hunks, buf = require("claude-ide.review.hunks"), view.bufs.file
+  local hunks, buf = require("claude-ide.review.hunks"), view.bufs.proposal
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   for _, hunk in ipairs(entry.change and hunks.left(entry.change) or {}) do
     local said = hunk.state == "conflict" and { "! you changed this too, so it stays", "ClaudeDiffWarning" }
@@ -68,108 +68,74 @@ local function note(view, entry)
   end
 end
 
----Without a difference all of the text would be one fold.
+---Shows what the texts themselves do not say, and opens the fold that all of a text without a difference would be.
 ---@param view claude-ide.review.View
----@param entry claude-ide.review.Entry
-local function unfold(view, entry)
-  if not entry.change or #differences(view, entry) == 0 then
-    for _, win in pairs(view.pair.wins) do
-      vim.wo[win][0].foldenable = false
+local function complete(view)
+  if #view.hunks.list == 0 then
+    for _, side in ipairs({ "now", "proposal" }) do
+      if view.wins[side] then
+        vim.wo[view.wins[side]][0].foldenable = false
+      end
     end
   end
+  note(view, view.entry)
 end
 
 ---@param view claude-ide.review.View with both texts
----@param entry claude-ide.review.Entry
 ---@return boolean
-function M.needs_one_window(view, entry)
-  local change = entry.change
+function M.needs_one_window(view)
+  local change = view.entry.change
   local bytes = change and #change.without + #(change.current or "") or 0
   local needs = require("claude-ide.diffview.pair").needs_one_window
-  return needs(differences(view, entry), #view.lines, line_count(view), bytes)
+  return needs(differences(view, view.entry), #view.lines, line_count(view), bytes)
 end
 
 ---@param view claude-ide.review.View
----@param entry claude-ide.review.Entry
-function M.start(view, entry)
-  view.pair = {
-    bufs = { now = view.bufs.before, proposal = view.bufs.file },
-    wins = { now = view.wins.before, proposal = view.wins.file },
-    hunks = {
-      buf = view.bufs.file,
-      format = { empty = false },
-      old = view.lines,
-      list = differences(view, entry),
-      scheduled = false,
-    },
-    -- The keys of the user's buffer are put back one by one, see `review.keys`.
-    without_keys = true,
-  }
-  require("claude-ide.diffview.pair").compare(view.pair)
-  unfold(view, entry)
-  note(view, entry)
+function M.start(view)
+  local list, buf = differences(view, view.entry), view.bufs.proposal
+  view.hunks = { buf = buf, format = { empty = false }, old = view.lines, list = list, scheduled = false }
+  require("claude-ide.diffview.pair").compare(view)
+  complete(view)
 end
 
 ---The texts, or what the journal knows of them, have changed.
 ---@param view claude-ide.review.View
----@param entry claude-ide.review.Entry
-function M.refresh(view, entry)
-  local pair = view.pair
-  if not pair then
+function M.refresh(view)
+  if not view.hunks then
     return
   end
-  local list = differences(view, entry)
-  if pair.hunks.old ~= view.lines or not vim.deep_equal(pair.hunks.list, list) then
-    pair.hunks.old, pair.hunks.list = view.lines, list
-    require("claude-ide.diffview.pair").refresh(pair)
+  local list = differences(view, view.entry)
+  if view.hunks.old ~= view.lines or not vim.deep_equal(view.hunks.list, list) then
+    view.hunks.old, view.hunks.list = view.lines, list
+    require("claude-ide.diffview.pair").refresh(view)
   end
-  unfold(view, entry)
-  note(view, entry)
-end
-
----@param view claude-ide.review.View
-function M.go_to_first(view)
-  require("claude-ide.diffview.pair").go_to_first_change(view.pair --[[@as claude-ide.diffview.Pair]])
-end
-
----@param view claude-ide.review.View
-function M.align(view)
-  require("claude-ide.diffview.pair").align(view.pair --[[@as claude-ide.diffview.Pair]])
+  complete(view)
 end
 
 ---Brings what a change removes into sight, where it is drawn above the cursor.
 ---@param view claude-ide.review.View
 function M.reveal(view)
-  local pair, win = view.pair, view.wins.file
-  if not pair or pair.wins.now or vim.api.nvim_get_current_win() ~= win then
+  local win = view.wins.proposal
+  if not view.hunks or view.wins.now or vim.api.nvim_get_current_win() ~= win then
     return
   end
-  local lnum, last = vim.api.nvim_win_get_cursor(win)[1], vim.api.nvim_buf_line_count(view.bufs.file)
-  for _, hunk in ipairs(pair.hunks.list) do
+  local lnum, last = vim.api.nvim_win_get_cursor(win)[1], vim.api.nvim_buf_line_count(view.bufs.proposal)
+  for _, hunk in ipairs(view.hunks.list) do
     if math.min(math.max(hunk.new, 1), last) == lnum then
-      return require("claude-ide.diffview.unified").go_to(pair, hunk, win)
+      return require("claude-ide.diffview.unified").go_to(view, hunk, win)
     end
   end
-end
-
----Where a line of the side before is in the file.
----@param view claude-ide.review.View
----@param lnum integer
----@return integer
-function M.beside(view, lnum)
-  local last = vim.api.nvim_buf_line_count(view.bufs.file)
-  return math.min(require("claude-ide.diffview.hunks").map(view.pair.hunks, lnum), last)
 end
 
 ---Takes everything out of the windows and buffers that was put there.
 ---@param view claude-ide.review.View
 function M.stop(view)
-  if view.pair then
-    require("claude-ide.diffview.pair").end_comparing(view.pair)
-    view.pair = nil
+  if view.hunks then
+    require("claude-ide.diffview.pair").end_comparing(view)
+    view.hunks = nil
   end
-  if vim.api.nvim_buf_is_valid(view.bufs.file) then
-    vim.api.nvim_buf_clear_namespace(view.bufs.file, namespace, 0, -1)
+  if vim.api.nvim_buf_is_valid(view.bufs.proposal) then
+    vim.api.nvim_buf_clear_namespace(view.bufs.proposal, namespace, 0, -1)
   end
 end
 

@@ -8,12 +8,9 @@ local GROUP = "claude-ide.review"
 
 ---@alias claude-ide.review.Scope "unreviewed"|"turn"|"session"|"all"|integer
 
----One line of the list. A file stays on it when it is done with, so that nothing moves under the cursor.
----@class claude-ide.review.Entry
----@field path string
+---A file stays on it when it is done with, so that nothing moves under the cursor.
+---@class claude-ide.review.Entry: claude-ide.diffview.Listed
 ---@field change? claude-ide.journal.Change nil: nothing of Claude's is left
----@field waits boolean something in it waits for a review
----@field outcome? "kept"|"undone"|"dropped" dropped: of a changeset, which was never done
 
 ---@class claude-ide.review.Review
 ---@field scope claude-ide.review.Scope
@@ -116,12 +113,7 @@ end
 ---Shows this review, and the diffs that come after it, in the next layout.
 function M.next_layout()
   if review then
-    local layout = require("claude-ide.diffview.layout")
-    local name = layout.after(review.view.layout)
-    if not review.view.one_window then
-      layout.prefer(name)
-    end
-    require("claude-ide.review.view").switch(review.view, review.entries, review.shown, name)
+    require("claude-ide.review.view").next_layout(review.view)
   end
 end
 
@@ -139,7 +131,7 @@ local function listen(of)
     group = group,
     desc = "Claude: the review shows what is typed",
     callback = function(event)
-      if event.buf == of.view.bufs.file then
+      if event.buf == of.view.bufs.proposal then
         require("claude-ide.review.view").touched(of.view)
         timer:start(SETTLE_MS, 0, vim.schedule_wrap(M.refresh))
       end
@@ -149,7 +141,7 @@ local function listen(of)
     group = group,
     desc = "Claude: the review shows its file, whatever becomes of a buffer",
     callback = function(event)
-      if event.buf == of.view.bufs.file then
+      if event.buf == of.view.bufs.proposal then
         of.view.unloaded = of.view.unloaded or event.event == "BufUnload"
         vim.schedule(function()
           if review == of then
@@ -162,8 +154,8 @@ local function listen(of)
   vim.api.nvim_create_autocmd({ "VimResized", "WinResized" }, {
     group = group,
     desc = "Claude: the review fits the screen",
-    callback = function(event)
-      require("claude-ide.review.view").resized(of.view, of.entries, of.shown, event.event == "VimResized")
+    callback = function()
+      require("claude-ide.review.view").resized(of.view, of.entries, of.shown)
     end,
   })
   vim.api.nvim_create_autocmd("WinClosed", {
@@ -171,6 +163,7 @@ local function listen(of)
     desc = "Claude: a window of the review was closed, so it is over",
     callback = function(event)
       if vim.tbl_contains(vim.tbl_values(of.view.wins), tonumber(event.match)) then
+        require("claude-ide.diffview.windows").note_loss(of.view)
         require("claude-ide.review.view").release(of.view)
         vim.schedule(function()
           if review == of then

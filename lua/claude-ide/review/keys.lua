@@ -127,9 +127,8 @@ local SHARED = {
 local OBTAIN = {
   desc = "what was before in place of this change",
   run = function(view)
-    local pair = view and view.pair
-    if pair then
-      require("claude-ide.diffview.change_keys").obtain(pair)
+    if view and view.hunks then
+      require("claude-ide.diffview.change_keys").obtain(view)
     end
   end,
 }
@@ -231,7 +230,7 @@ end
 ---@return fun() unmap
 function M.map_sides(view)
   local undo = {}
-  for side, buf in pairs({ before = view.bufs.before, file = view.bufs.file }) do
+  for side, buf in pairs(view.bufs) do
     for name, action in pairs(ACTIONS) do
       for _, lhs in ipairs(keys_of(name)) do
         undo[#undo + 1] = map(buf, lhs, action, view)
@@ -245,8 +244,8 @@ function M.map_sides(view)
         undo[#undo + 1] = map(buf, lhs, action, view)
       end
     end
-    if not vim.wo[view.wins.file].diff then
-      undo[#undo + 1] = map(buf, side == "file" and "do" or "dp", OBTAIN, view)
+    if not vim.wo[view.wins.proposal].diff then
+      undo[#undo + 1] = map(buf, side == "proposal" and "do" or "dp", OBTAIN, view)
     end
   end
   return function()
@@ -274,7 +273,7 @@ end
 
 ---@param view claude-ide.review.View
 function M.map_list(view)
-  local buf = view.bufs.list
+  local buf = view.list --[[@as integer]]
   local actions = vim.tbl_extend("force", ACTIONS, {
     keep_file = on_file("keep_file"),
     undo_file = on_file("undo_file"),
@@ -294,8 +293,8 @@ function M.map_list(view)
   map(buf, "<CR>", {
     desc = "go to the file",
     run = function()
-      if vim.api.nvim_win_is_valid(view.wins.file) then
-        vim.api.nvim_set_current_win(view.wins.file)
+      if vim.api.nvim_win_is_valid(view.wins.proposal) then
+        vim.api.nvim_set_current_win(view.wins.proposal)
       end
     end,
   })

@@ -192,12 +192,13 @@ local function concerned(report)
 end
 
 ---Asks the user, and waits for what they decide.
+---@param proposal claude-ide.diff.FilesEdit
 ---@return claude-ide.decisions.Answer? answer
 ---@return string? err
 local function decide(task, proposal)
   return task:await(function(resume)
     local asked = { answered = resume } ---@type claude-ide.tools.Asked
-    local changeset = require("claude-ide.changeset").propose(source_of(task.call.client), asked, proposal)
+    local changeset = require("claude-ide.diff").propose_files(source_of(task.call.client), asked, proposal)
     return function()
       require("claude-ide.decisions").cancel(changeset, "Claude has taken it back")
     end

@@ -20,15 +20,15 @@ return {
         kind = kind.one_of({ "vertical", "horizontal", "unified", "auto" }),
         default = "vertical",
         doc = "How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in "
-          .. "it. `auto`: side by side where the screen has 100 columns, else as one text. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.",
+          .. "it. `auto`: side by side where the screen has 100 columns, else as one text. A key changes it for this diff and those that follow. `:Claude review` has the same layouts. "
+          .. "A large file, and one that goes, is shown as one text in any layout.",
       },
       {
         "open_in",
         kind = kind.one_of({ "tab", "current", "float" }),
         default = "tab",
         doc = "Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over "
-          .. "them. Your windows are as they were when it is decided. `:Claude review`, and an edit of several files, have a tab page "
-          .. "always.",
+          .. "them. Your windows are as they were when it is decided. `:Claude review` has a tab page always.",
       },
       { "accept_on_write", kind = kind.boolean, default = true, doc = "Let `:w` in the proposal accept it." },
       {

@@ -14,11 +14,11 @@ local function place()
 end
 
 ---The window that makes room, and on which side of it. One that shows the file itself comes first.
----@param view claude-ide.diff.View
+---@param view claude-ide.diffview.View
 ---@return integer win
 ---@return "above"|"left"|"right" side
 local function neighbour(view)
-  local buf = require("claude-ide.buffer").find(view.diff.old_path)
+  local buf = require("claude-ide.buffer").find(view.old_path)
   local win = require("claude-ide.ui.file_window").choose(buf or -1, vim.api.nvim_get_current_tabpage())
   if win and vim.api.nvim_win_get_height(win) >= MIN_HEIGHT then
     return win, "above"
@@ -31,6 +31,10 @@ function M.open(view)
   view.tab = vim.api.nvim_get_current_tabpage()
   local win, side = neighbour(view)
   view.wins.proposal = vim.api.nvim_open_win(buf, true, { split = side, win = win })
+  if view.list then
+    view.wins.list = vim.api.nvim_open_win(view.list, false, { split = "left", win = view.wins.proposal })
+    vim.api.nvim_win_set_width(view.wins.list, view.list_width())
+  end
   view.gives_way = side == "above" and win or nil
 end
 

@@ -47,11 +47,11 @@ local function room()
 end
 
 ---Name and folder of the file, from its end as far as there is room.
----@param view claude-ide.diff.View
+---@param view claude-ide.diffview.View
 ---@param width integer
 ---@return table[] chunks
 local function title(view, width)
-  local name = vim.fn.strtrans(vim.fn.fnamemodify(view.diff.path, ":~:."))
+  local name = vim.fn.strtrans(vim.fn.fnamemodify(view.path, ":~:."))
   local shown = name
   while vim.fn.strdisplaywidth(shown) > math.max(width - 20, 8) do
     local rest = shown:match("^…?/?[^/]+(/.+)$")
@@ -68,12 +68,11 @@ local function title(view, width)
   return { { text, "ClaudeDiffFile" } }
 end
 
----@param view claude-ide.diff.View
----@return table<claude-ide.diffview.Side, vim.api.keyset.win_config>
+---@param view claude-ide.diffview.View
+---@return table<"list"|claude-ide.diffview.Side, vim.api.keyset.win_config>
 local function configs(view)
   local at, f = room(), frame()
-  local direction = require("claude-ide.diffview.layout").get(view.layout).now
-  local whole = { f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8] }
+  local direction = not view.one_window and require("claude-ide.diffview.layout").get(view.layout).now
   ---@param row integer within the frame
   ---@param col integer
   ---@param width integer
@@ -91,29 +90,40 @@ local function configs(view)
       zindex = ZINDEX,
     }
   end
-  local found = {}
+  local found, from = {}, 0
+  if view.list then
+    -- The windows on the right of it have no left side: they share its right one.
+    local width = math.min(view.list_width(), math.floor(at.width / 3))
+    found.list = config(0, 0, width, at.height, { f[1], f[2], f[9], f[4], f[10], f[6], f[7], f[8] })
+    from, at.width = width + 2, at.width - width - 1
+    f = { "", f[2], f[3], f[4], f[5], f[6], "", "", f[9], f[10], "", f[12] }
+  end
   if direction == "left" then
     local left = math.floor((at.width - 1) / 2)
-    found.now = config(0, 0, left, at.height, { f[1], f[2], f[9], f[4], f[10], f[6], f[7], f[8] })
+    found.now = config(0, from, left, at.height, { f[1], f[2], f[9], f[4], f[10], f[6], f[7], f[8] })
+    local right = from + left + (from > 0 and 1 or 2)
     found.proposal =
-      config(0, left + 2, at.width - 1 - left, at.height, { "", f[2], f[3], f[4], f[5], f[6], "", "" })
+      config(0, right, at.width - 1 - left, at.height, { "", f[2], f[3], f[4], f[5], f[6], "", "" })
   elseif direction == "above" then
     local top = math.floor((at.height - 1) / 2)
-    found.now = config(0, 0, at.width, top, { f[1], f[2], f[3], f[4], f[12], f[6], f[11], f[8] })
+    found.now = config(0, from, at.width, top, { f[1], f[2], f[3], f[4], f[12], f[6], f[11], f[8] })
     found.proposal =
-      config(top + 2, 0, at.width, at.height - 1 - top, { "", "", "", f[4], f[5], f[6], f[7], f[8] })
+      config(top + 2, from, at.width, at.height - 1 - top, { "", "", "", f[4], f[5], f[6], f[7], f[8] })
   else
-    found.proposal = config(0, 0, at.width, at.height, whole)
+    found.proposal = config(0, from, at.width, at.height, { f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8] })
   end
-  local named = found.now or found.proposal
+  local named = found.list or found.now or found.proposal
   named.title, named.title_pos = title(view, named.width or 1), "left"
   return found
 end
 
 function M.open(view)
   view.tab = vim.api.nvim_get_current_tabpage()
-  local config = configs(view).proposal
-  view.wins.proposal = vim.api.nvim_open_win(view.bufs.proposal, true, config)
+  local found = configs(view)
+  view.wins.proposal = vim.api.nvim_open_win(view.bufs.proposal, true, found.proposal)
+  if view.list then
+    view.wins.list = vim.api.nvim_open_win(view.list, false, found.list)
+  end
 end
 
 function M.open_now(view)

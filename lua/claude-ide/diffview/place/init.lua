@@ -6,10 +6,10 @@ local M = {}
 
 ---@class claude-ide.diffview.Place
 ---@field shared boolean it is in the user's own tab page, where there is room for one diff at a time
----@field open fun(view: claude-ide.diff.View) makes the proposal's window and goes there
----@field open_now fun(view: claude-ide.diff.View, direction: "left"|"above"): integer makes the present text's window
----@field fit fun(view: claude-ide.diff.View) gives the windows their sizes: all are made, or the screen is another
----@field close fun(view: claude-ide.diff.View) takes the windows away
+---@field open fun(view: claude-ide.diffview.View) makes the proposal's window and goes there
+---@field open_now fun(view: claude-ide.diffview.View, direction: "left"|"above"): integer makes the present text's window
+---@field fit fun(view: claude-ide.diffview.View) gives the windows their sizes: all are made, or the screen is another
+---@field close fun(view: claude-ide.diffview.View) takes the windows away
 
 ---Makes or closes windows of which the others take no notice.
 ---@generic T
@@ -19,16 +19,23 @@ function M.keeping_sizes(fn)
   return require("claude-ide.option").during("equalalways", false, fn)
 end
 
----The windows of a diff that are still there.
----@param view claude-ide.diff.View
+---The windows that are still there, the one that stays where they are the last ones first.
+---@param view claude-ide.diffview.View
 ---@return integer[]
 function M.windows(view)
-  return vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(view.wins))
+  local found = {}
+  for _, name in ipairs({ "proposal", "now", "list" }) do
+    local win = view.wins[name]
+    if win and vim.api.nvim_win_is_valid(win) then
+      found[#found + 1] = win
+    end
+  end
+  return found
 end
 
 ---Whether the tab page holds windows of other people's making. Floating ones do not count: they go with the tab, and so does
 ---a list of diffs (`w:claude_diffs`).
----@param view { tab: integer, wins: table<string, integer> }
+---@param view claude-ide.diffview.View
 ---@return boolean
 function M.has_guests(view)
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(view.tab)) do
@@ -43,7 +50,7 @@ end
 
 ---Leaves a tab page and takes its windows away. A tab line that goes with it goes first: a terminal in the other tab page would be
 ---made a line smaller and larger again, and what its program draws in between would stay as rubbish.
----@param view { tab: integer, wins: table<string, integer> }
+---@param view claude-ide.diffview.View
 ---@param fn fun()
 function M.leaving(view, fn)
   local tab_line_goes = vim.api.nvim_get_current_tabpage() == view.tab
@@ -57,7 +64,7 @@ function M.leaving(view, fn)
 end
 
 ---Windows that are the last ones have to stay: one of them then shows something else.
----@param view claude-ide.diff.View
+---@param view claude-ide.diffview.View
 ---@param win integer
 function M.vacate(view, win)
   local screen = view.screen

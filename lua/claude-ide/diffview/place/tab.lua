@@ -9,9 +9,14 @@ local function place()
 end
 
 function M.open(view)
-  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.bufs.proposal))
-  view.wins.proposal = vim.api.nvim_get_current_win()
+  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.list or view.bufs.proposal))
+  local win = vim.api.nvim_get_current_win()
   view.tab = vim.api.nvim_get_current_tabpage()
+  if view.list then
+    view.wins.list = win
+    win = vim.api.nvim_open_win(view.bufs.proposal, true, { split = "right", win = win })
+  end
+  view.wins.proposal = win
 end
 
 function M.open_now(view, direction)
