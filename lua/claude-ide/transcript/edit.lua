@@ -2,7 +2,7 @@
 
 local M = {}
 
-local count = 0
+local GROUP = "claude-ide.transcript.edit."
 
 ---@param text? string
 ---@return string[]
@@ -53,79 +53,87 @@ local function winbar(path, what, keys)
   return text
 end
 
----@param wins integer[]
----@param bufs integer[]
----@param from_tab integer
-local function close(wins, bufs, from_tab)
-  for _, win in ipairs(wins) do
-    if vim.api.nvim_win_is_valid(win) then
-      vim.api.nvim_win_call(win, function()
-        vim.cmd("diffoff")
-      end)
-    end
-  end
-  require("claude-ide.window").close_all(wins)
-  for _, buf in ipairs(bufs) do
-    require("claude-ide.ui.own_buffer").delete(buf)
-  end
-  if vim.api.nvim_tabpage_is_valid(from_tab) then
-    vim.api.nvim_set_current_tabpage(from_tab)
-  end
+---@param view claude-ide.diffview.View
+local function close(view)
+  pcall(vim.api.nvim_del_augroup_by_name, GROUP .. view.bufs.proposal)
+  require("claude-ide.diffview.windows").close(view, {
+    delete = function()
+      for _, buf in pairs(view.bufs) do
+        require("claude-ide.ui.own_buffer").delete(buf)
+      end
+    end,
+  })
 end
 
----Whether diff mode would hold Neovim up.
+---@param texts claude-ide.sessions.EditTexts
 ---@param before string[]
 ---@param after string[]
----@return boolean
-local function is_much(before, after)
-  return #before + #after > 40000
+---@param comparison claude-ide.diffview.Comparison
+---@return claude-ide.diffview.View
+local function view_of(texts, before, after, comparison)
+  local bufs = { now = make("before", texts.path, before), proposal = make("after", texts.path, after) }
+  local size = require("claude-ide.buffer.bytes").size
+  local needs = require("claude-ide.diffview.pair").needs_one_window
+  local list, format = comparison.hunks, { empty = #after == 0 }
+  local view = {
+    bufs = bufs,
+    wins = {},
+    hunks = { buf = bufs.proposal, format = format, old = before, list = list, scheduled = false },
+    path = texts.path,
+    old_path = texts.path,
+    layout = require("claude-ide.diffview.layout").preferred(),
+    one_window = needs(list, #before, #after, size(before) + size(after)),
+    place = "tab",
+    winbar = function(side)
+      local is_before = side == "now"
+      local what = not is_before and "after this edit"
+        or texts.before and "before this edit"
+        or "did not exist"
+      return winbar(texts.path, what, not is_before)
+    end,
+  }
+  return view --[[@as claude-ide.diffview.View]]
 end
 
 ---Shows both texts.
 ---@param texts claude-ide.sessions.EditTexts
 function M.show(texts)
-  local dress = require("claude-ide.ui.window_look")
-  require("claude-ide.ui.highlights").define_shared()
-  count = count + 1
-  local from_tab = vim.api.nvim_get_current_tabpage()
-  local stacked = require("claude-ide.diffview.layout").preferred() == "horizontal"
   local before, after = lines_of(texts.before), lines_of(texts.after)
-  local bufs, wins = {}, {}
-  require("claude-ide.ui.quietly").run(function()
-    bufs = { make("before", texts.path, before), make("after", texts.path, after) }
-    vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(bufs[1]))
-    wins[1] = vim.api.nvim_get_current_win()
-    wins[2] = vim.api.nvim_open_win(bufs[2], true, { split = stacked and "below" or "right", win = wins[1] })
-    dress.window(wins[1], winbar(texts.path, texts.before and "before this edit" or "did not exist", false))
-    dress.window(wins[2], winbar(texts.path, "after this edit", true))
-    if not is_much(before, after) then
-      for _, win in ipairs(wins) do
-        vim.api.nvim_win_call(win, vim.cmd.diffthis)
-      end
-    end
-    return true
-  end)
-  for _, buf in ipairs(bufs) do
-    require("claude-ide.ui.own_buffer").highlight(buf)
-    vim.keymap.set("n", "q", function()
-      close(wins, bufs, from_tab)
-    end, { buffer = buf, nowait = true, desc = "Claude Code: back to the transcript" })
+  local size = require("claude-ide.buffer.bytes").size
+  local function guarded(fn)
+    return require("claude-ide.safely").wrap("show an edit of a conversation", fn)
   end
-  vim.api.nvim_win_call(wins[2], function()
-    vim.cmd("silent! normal! gg]c")
-  end)
-  -- One window of it alone says nothing.
-  vim.api.nvim_create_autocmd("WinClosed", {
-    group = vim.api.nvim_create_augroup("claude-ide.transcript.edit." .. count, { clear = true }),
-    pattern = { tostring(wins[1]), tostring(wins[2]) },
-    once = true,
-    desc = "Claude Code: an edit is shown with both sides or not at all",
-    callback = function()
-      vim.schedule(function()
-        close(wins, bufs, from_tab)
+  require("claude-ide.diffview.comparison").run(
+    before,
+    after,
+    size(before) + size(after),
+    function(comparison)
+      local view = require("claude-ide.ui.quietly").run(function()
+        return view_of(texts, before, after, comparison)
       end)
+      require("claude-ide.diffview.windows").open(view, true)
+      for _, buf in pairs(view.bufs) do
+        require("claude-ide.ui.own_buffer").highlight(buf)
+        vim.keymap.set("n", "q", function()
+          close(view)
+        end, { buffer = buf, nowait = true, desc = "Claude Code: back to the transcript" })
+      end
+      -- One window of it alone says nothing.
+      vim.api.nvim_create_autocmd("WinClosed", {
+        group = vim.api.nvim_create_augroup(GROUP .. view.bufs.proposal, { clear = true }),
+        pattern = vim.tbl_map(tostring, vim.tbl_values(view.wins)),
+        once = true,
+        desc = "Claude Code: an edit is shown with both sides or not at all",
+        callback = function()
+          require("claude-ide.diffview.windows").note_loss(view)
+          vim.schedule(function()
+            close(view)
+          end)
+        end,
+      })
     end,
-  })
+    guarded
+  )
 end
 
 ---Shows what a tool call changed.
