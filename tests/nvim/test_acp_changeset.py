@@ -546,7 +546,7 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
         """
         vim.ui.input = function(_, done) done("") end
         local entries = require('claude-ide.diff').pending()[1].files
-        vim.api.nvim_buf_set_lines(entries[1].bufs.proposal, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
+        vim.api.nvim_buf_set_lines(entries[1].text.bufs.proposal, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
         entries[2].dropped = true
         assert(require('claude-ide.diff').accept())
         """

@@ -44,15 +44,6 @@ function M.reject(diff, reason)
   return settled
 end
 
----Says why a diff is gone, and keeps what the user typed into it.
----@param diff claude-ide.Diff
----@param entry? claude-ide.diff.Entry
----@param why? string nil: they know
-local function say_gone(diff, entry, why)
-  local kept = require("claude-ide.diff.rescued").keep(diff, entry)
-  require("claude-ide.diff.closed_notice").say(diff, why, kept)
-end
-
 ---Takes away a diff that has ended, but not by a verb. What the user typed into it is kept.
 ---@param diff claude-ide.Diff
 ---@param why? string that it ended, where the user may wonder
@@ -66,8 +57,9 @@ function M.withdraw(diff, why)
   local is_seen_going = entry ~= nil
     and entry.view ~= nil
     and require("claude-ide.diffview.windows").is_within(entry.view)
-  say_gone(diff, entry, is_seen_going and why or nil)
+  local kept = require("claude-ide.diff.rescued").keep(diff, entry)
   after(diff)
+  require("claude-ide.diff.closed_notice").say(diff, is_seen_going and why or nil, kept)
 end
 
 ---Shows a diff anew: its file is another one by now.
@@ -125,7 +117,8 @@ local function accept_files(diff, failed)
       end
       local entry = require("claude-ide.diff.on_screen").get(diff.id)
       if diff.state ~= "pending" then
-        say_gone(diff, entry)
+        local kept = require("claude-ide.diff.rescued").keep(diff)
+        require("claude-ide.diff.closed_notice").say(diff, nil, kept)
         emit("ClaudeDiffClosed", diff)
       elseif entry and entry.view and not require("claude-ide.diffview.windows").stands(entry.view) then
         entry.verbs.gone() -- its windows were closed meanwhile
