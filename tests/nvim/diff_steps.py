@@ -133,6 +133,7 @@ class Diffs:
         self.nvim.wait(is_current, what=f"the cursor in diff {id}")
         if id is not None:
             self.nvim.wait(is_seen, what=f"diff {id} to have been seen")
+            pass_clock(self.nvim, LOOK_MS)  # it may have been drawn just now
 
     def outcomes(self, id: int) -> list[str]:
         """The answers that a request got."""

@@ -57,12 +57,6 @@ def hold_timers(nvim: Nvim, *sources: str) -> None:
     nvim.lua(_HOLD, [f"claude-ide/{source}" for source in sources])
 
 
-def run_timers(nvim: Nvim) -> None:
-    """Ends the timers that are held, and waits until one of them has begun anew."""
-    nvim.lua("run_timers()")
-    nvim.wait("timers_held()", what="a timer to begin again")
-
-
 def let_timers_go(nvim: Nvim) -> None:
     """Ends the timers that were held, and holds no further ones."""
     nvim.lua("let_timers_go()")

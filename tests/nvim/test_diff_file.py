@@ -4,7 +4,7 @@ import os
 
 import pytest
 from diff_steps import Diffs
-from held_timers import hold_timers, let_timers_go, run_timers
+from held_timers import hold_timers
 
 pytestmark = pytest.mark.dealt
 
@@ -61,18 +61,32 @@ def test_the_buffer_is_reloaded_after_the_write_by_itself(diffs):
     diffs.nvim.wait("_G.reloaded")
 
 
+LOOKS = """
+looks = 0
+local file = require("claude-ide.file")
+local read_later = file.read_later
+file.read_later = function(path, max, done)
+  read_later(path, max, function(bytes, ...)
+    done(bytes, ...)
+    looks = looks + (bytes == half and 1 or 0)
+  end)
+end
+half = ...
+"""
+
+
 def test_a_file_that_is_written_late_is_waited_for(diffs):
     diffs.open(1, "a.txt", NEW)
-    hold_timers(diffs.nvim, "diff/reload.lua")
+    hold_timers(diffs.nvim, "watch/awaited.lua")  # it does not stay as it is for long
+    half = NEW[: len(NEW) // 2]
+    diffs.nvim.lua(LOOKS, half)
     diffs.nvim.keys("ZZ")
     diffs.answer(1)
     diffs.wait_current(None)
-    run_timers(diffs.nvim)
-    (diffs.nvim.project / "a.txt").write_text(NEW[: len(NEW) // 2])
-    run_timers(diffs.nvim)
+    (diffs.nvim.project / "a.txt").write_text(half)
+    diffs.nvim.wait("looks > 0", what="the half to be read")
     assert text(diffs) == OLD
     diffs.accepted(1, "a.txt")
-    let_timers_go(diffs.nvim)
     diffs.nvim.wait(lambda: text(diffs) == NEW)
     diffs.wait_clean()
 

@@ -197,7 +197,7 @@ def test_a_turn_of_five_edits_changes_one_screen(diffs):
     assert "a.txt" not in shown[ours[0] : ours[-1]]
     assert {shown[i] for i in ours} <= {"a.txt (Claude)", "a.txt (accepted)"}
     assert [shown[i] for i in ours].count("a.txt (Claude)") == 5
-    assert diffs.nvim.lines() == text.split("\n")[:-1]
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == text.split("\n")[:-1], what="the last edit to be reloaded")
     assert diffs.screen_state()["wins"][0][:4] == before["wins"][0][:4]
     assert diffs.nvim.lua("return vim.bo.modified") is False
 

@@ -48,6 +48,48 @@ function M.decoding(buf)
   }
 end
 
+---Events of opening a file.
+local OF_OPENING = "FileType,Syntax"
+
+---@param buf integer
+---@return fun() restore
+local function keep_views(buf)
+  local views = {} ---@type table<integer, table>
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    views[win] = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+  end
+  return function()
+    for win, view in pairs(views) do
+      if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf then
+        vim.api.nvim_win_call(win, function()
+          if not vim.deep_equal(vim.fn.winsaveview(), view) then
+            vim.fn.winrestview(view)
+          end
+        end)
+      end
+    end
+  end
+end
+
+---Tells other plugins that a buffer has a new text from disk, with the event that Neovim's own reload has for it: linters and the
+---like run at BufReadPost. That event stands for opening a file as well, so what belongs to opening must not happen: the cursor
+---stays where it is in every window, and the file's type is not looked for and set up once more.
+---@param buf integer loaded, unmodified
+local function emit_read(buf)
+  local restore, filetype = keep_views(buf), vim.bo[buf].filetype
+  local ok, err ---@type boolean, any
+  require("claude-ide.option").without_events(OF_OPENING, function()
+    ok, err = pcall(vim.api.nvim_exec_autocmds, "BufReadPost", { buffer = buf, modeline = false })
+    if vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].filetype ~= filetype then
+      vim.bo[buf].filetype = filetype -- what the user chose
+    end
+  end)
+  restore()
+  if not ok then
+    require("claude-ide.log").warn("a BufReadPost autocommand failed: %s", tostring(err))
+  end
+end
+
 ---Takes what was read from disk into the buffer, if it is something else.
 ---@param buf integer
 ---@param bytes? string nil: too large to be compared
@@ -112,7 +154,7 @@ local function absorb(buf, bytes, stat)
   stamp.agree(buf)
   agreed[buf] = stat_key(stat)
   require("claude-ide.lsp").saved(buf)
-  require("claude-ide.buffer.reread").tell(buf)
+  emit_read(buf)
   local ok, err =
     pcall(vim.api.nvim_exec_autocmds, "FileChangedShellPost", { buffer = buf, modeline = false })
   if not ok then

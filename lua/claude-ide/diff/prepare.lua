@@ -67,7 +67,7 @@ function M.run(diff, is_wanted, done, failed)
   local read = guarded(require("claude-ide.diff.present_text").read)
   local begin = guarded(function(disk)
     if not diff.base then
-      require("claude-ide.diff.reload").observed(diff.old_path, disk)
+      require("claude-ide.watch.awaited").observed(diff.old_path, disk.bytes)
     end
     local bytes = #diff.proposed + #(disk.bytes or "")
     large = bytes > LARGE_BYTES

@@ -106,7 +106,12 @@ local function refused(one, said, is_credible)
       return
     end
     require("claude-ide.log").warn("%s was accepted and not written: %s", diff.path, said)
-    require("claude-ide.diff.reload").give_up(diff.path, one.contents)
+    local was_awaited = require("claude-ide.watch.awaited").give_up(diff.path, one.contents)
+    local buf = require("claude-ide.buffer").find(diff.path)
+    if was_awaited and buf and vim.api.nvim_buf_is_loaded(buf) then
+      -- What came to the file meanwhile is shown, or told where there is unsaved text.
+      require("claude-ide.watch.conflict").consider(buf)
+    end
     local kept = one.typed and require("claude-ide.diff.rescued").put(diff, one.typed)
     local why, short = reason(one, said, disk.stat ~= nil)
     local texts = kept and formats_with_text(one, why, short, kept) or formats(one, why, short)

@@ -52,7 +52,7 @@ end
 ---@param buf integer
 function M.consider(buf)
   local name = vim.api.nvim_buf_get_name(buf)
-  if require("claude-ide.watch.expected").includes(name) then
+  if require("claude-ide.watch.awaited").includes(name) then
     return -- the user accepted this change, over their unsaved text
   end
   require("claude-ide.file").read_later(name, MAX_BYTES, function(bytes)

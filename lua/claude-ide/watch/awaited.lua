@@ -1,0 +1,169 @@
+-- Files that somebody is about to write as the user has agreed to: nothing to warn of, and nothing that Neovim may ask about.
+local M = {}
+
+local DEADLINE_MS = 10000
+
+---A file that changed to something else than was agreed to (another encoding, a hook that formats it) counts as written when it
+---has stayed the same for so long.
+local STEADY_MS = 300
+
+---More than any message can hold.
+local MAX_BYTES = 256 * 1024 * 1024
+
+---@class claude-ide.watch.Awaited
+---@field path string absolute
+---@field contents string what was agreed to
+---@field before? uv.fs_stat.result what the file was then
+---@field written fun() the file holds just that
+---@field arrived fun(bytes: string) the file was written, with that or something else
+---@field package seen? string how it looks now, where that is something else
+---@field package timer? uv.uv_timer_t
+---@field package unfollow? fun()
+---@field package deadline? integer
+
+---@type table<string, claude-ide.watch.Awaited> by path
+local awaited = {}
+
+---@param stat? uv.fs_stat.result
+---@return string
+local function key(stat)
+  return stat and require("claude-ide.buffer.stamp").key(stat) or "missing"
+end
+
+---@param entry claude-ide.watch.Awaited
+local function stop(entry)
+  if awaited[entry.path] == entry then
+    awaited[entry.path] = nil
+    entry.timer:stop()
+    entry.timer:close()
+    entry.unfollow()
+    pcall(vim.api.nvim_del_augroup_by_name, "claude-ide.watch.awaited " .. entry.path)
+  end
+end
+
+---@param entry claude-ide.watch.Awaited
+---@param bytes string
+local function arrive(entry, bytes)
+  stop(entry)
+  if require("claude-ide.buffer.bytes").same_text(bytes, entry.contents) then
+    entry.written()
+  end
+  entry.arrived(bytes)
+end
+
+local look ---@type fun(entry: claude-ide.watch.Awaited, is_steady: boolean)
+
+---@param entry claude-ide.watch.Awaited
+---@param milliseconds number
+local function look_again(entry, milliseconds)
+  entry.timer:start(
+    math.ceil(milliseconds),
+    0,
+    vim.schedule_wrap(function()
+      look(entry, true)
+    end)
+  )
+end
+
+---@param entry claude-ide.watch.Awaited
+---@param is_steady boolean nothing happened to the file for `STEADY_MS`
+---@param bytes? string
+---@param stat? uv.fs_stat.result
+local function judge(entry, is_steady, bytes, stat)
+  local now, waits = key(stat), require("claude-ide.ui.guard.waits")
+  local is_written = bytes ~= nil and require("claude-ide.buffer.bytes").same_text(bytes, entry.contents)
+  local is_another = bytes ~= nil and now ~= key(entry.before)
+  if awaited[entry.path] ~= entry then
+    return
+  elseif waits.is_command_pending() and (is_written or is_another) then
+    waits.when_text_may_change("awaited " .. entry.path, function()
+      look(entry, is_steady)
+    end)
+  elseif bytes and (is_written or is_another and is_steady and now == entry.seen) then
+    arrive(entry, bytes)
+  elseif vim.uv.now() >= entry.deadline then
+    require("claude-ide.log").warn("%s was accepted but not written", entry.path)
+    stop(entry)
+  else
+    entry.seen = now
+    look_again(entry, is_another and STEADY_MS or entry.deadline - vim.uv.now())
+  end
+end
+
+---@param entry claude-ide.watch.Awaited
+---@param is_steady boolean
+function look(entry, is_steady)
+  require("claude-ide.file").read_later(entry.path, MAX_BYTES, function(bytes, _, stat)
+    judge(entry, is_steady, bytes, stat)
+  end)
+end
+
+---Until the file is written, Neovim's own "file has changed" question must not come up for it.
+---@param path string
+local function hush(path)
+  local buf = require("claude-ide.buffer").find(path)
+  if buf then
+    vim.api.nvim_create_autocmd("FileChangedShell", {
+      group = vim.api.nvim_create_augroup("claude-ide.watch.awaited " .. path, { clear = true }),
+      buffer = buf,
+      desc = "Claude Code: an accepted change is being written",
+      callback = function()
+        vim.v.fcs_choice = ""
+      end,
+    })
+  end
+end
+
+---@param entry claude-ide.watch.Awaited
+function M.await(entry)
+  local path = entry.path
+  if awaited[path] then
+    stop(awaited[path])
+  end
+  entry.timer, entry.deadline = assert(vim.uv.new_timer()), vim.uv.now() + DEADLINE_MS
+  awaited[path] = entry
+  hush(path)
+  entry.unfollow = require("claude-ide.watch.files").follow(path, function()
+    look(entry, false)
+  end)
+  look(entry, false)
+end
+
+---A file was just read for something else.
+---@param path string
+---@param bytes? string
+function M.observed(path, bytes)
+  local entry = awaited[path]
+  if entry and bytes == entry.contents then
+    arrive(entry, bytes)
+  end
+end
+
+---What was agreed to will not be written.
+---@param path string absolute
+---@param contents string what was agreed to
+---@return boolean it was awaited
+function M.give_up(path, contents)
+  local entry = awaited[path]
+  if not entry or entry.contents ~= contents then
+    return false
+  end
+  stop(entry)
+  return true
+end
+
+---Whether a change of a file, by whatever name, is awaited.
+---@param path string absolute
+---@return boolean
+function M.includes(path)
+  if next(awaited) == nil then
+    return false
+  end
+  local paths = require("claude-ide.path")
+  local real = paths.real(path)
+  return vim.iter(pairs(awaited)):any(function(other)
+    return other == path or paths.real(other) == real
+  end)
+end
+
+return M
