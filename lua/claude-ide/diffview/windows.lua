@@ -328,9 +328,10 @@ function M.set_one_window(view, one_window)
   end
 end
 
+---Shows a side in a window, which the last one may have fixed to its buffer.
 ---@param win integer
 ---@param buf integer
-local function put(win, buf)
+function M.put(win, buf)
   vim.wo[win][0].winfixbuf = false
   vim.api.nvim_win_set_buf(win, buf)
   require("claude-ide.ui.window_look").window(win)
@@ -344,9 +345,9 @@ function M.show(view, text)
     end_comparing(view)
     view.bufs, view.hunks, view.path = text.bufs, text.hunks, text.path
     M.set_one_window(view, text.one_window)
-    put(view.wins.proposal, view.bufs.proposal)
+    M.put(view.wins.proposal, view.bufs.proposal)
     if view.wins.now then
-      put(view.wins.now, view.bufs.now)
+      M.put(view.wins.now, view.bufs.now)
     end
     compare(view)
     require("claude-ide.diffview.pair").go_to_first_change(view)

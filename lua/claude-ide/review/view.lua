@@ -115,8 +115,7 @@ function M.show(view, entries, index)
     dress.window(view.wins.proposal)
     windows.set_one_window(view, comparison().needs_one_window(view))
     if view.wins.now then
-      vim.api.nvim_win_set_buf(view.wins.now, view.bufs.now)
-      dress.window(view.wins.now)
+      windows.put(view.wins.now, view.bufs.now)
     end
     comparison().start(view)
     require("claude-ide.diffview.pair").go_to_first_change(view)
