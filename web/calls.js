@@ -14,10 +14,13 @@ const PATHS = ["file_path", "notebook_path"];
 /** @type {Record<string, [string, string]>} */
 const STATES = { running: ["…", "running"], done: ["✓", "ok"], failed: ["✗", "failed"], rejected: ["✗", "rejected"], changed: ["✓", "changed by you"] };
 
-/** An argument that is a text, on one line. @param {any} input @param {...string} names the first of them that is */
+/**
+ * An argument that is a text, its lines and words joined. A run of blanks that could hide what follows stays, for `oneLine` to mark.
+ * @param {any} input @param {...string} names the first of them that is
+ */
 function textOf(input, ...names) {
   const text = names.map((name) => input?.[name]).find((text) => typeof text === "string" && text.trim());
-  return text?.replace(/\s+/g, " ").trim();
+  return text?.trim().replace(/[ \t\r]*\n[ \t\r\n]*/g, " ").replace(/(?<![ \t])[ \t]{2,15}(?![ \t])/g, " ");
 }
 
 /** @param {any} todos */

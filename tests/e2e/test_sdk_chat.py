@@ -169,11 +169,11 @@ def test_what_we_write_has_the_shapes_of_what_the_sdks_write(start_nvim, mock_ap
         nvim.wait("answer ~= nil", what=f"the answer to {subject}")
         return nvim.lua("return answer")
 
-    ask("set_model", model="haiku")
+    ask("set", setting="model", value="haiku")
     nvim.answer(1)
     nvim.lua(f"local chat = {chat} require('claude-ide.chat.rewind').to(chat, chat.store.messages[1])")
     nvim.wait(lambda: not (project / "a.txt").exists(), what="the file to be rewound")
-    ask("set_permission_mode", mode="bypassPermissions")
+    ask("set", setting="mode", value="bypassPermissions")
     nvim.lua(f"assert(require('claude-ide.chat').say({chat}, (...)))", SLEEPS)
     nvim.wait(lambda: (project / "begun").exists(), what="the tool to run")
     nvim.lua(f"{chat}:interrupt()")

@@ -70,7 +70,7 @@ def always_keeps_the_rule_where_it_says(nvim):
     wait_asked(nvim, "curl -s")
     nvim.lua("""
       vim.ui.select = function(items, options, done)
-        asked = vim.tbl_map(options.format_item, items)
+        asked = vim.tbl_map(options.format_item or tostring, items)
         done(items[1], 1)
       end
     """)

@@ -350,7 +350,7 @@ def test_the_file_of_a_context_is_completed(start_nvim, model, tmp_path, typed, 
     nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
     chat(
         nvim,
-        "chat.ask = function(_, _, fields, done) done({ suggestions = { { path = fields.query .. ' b.txt' } } }) end",
+        "chat.ask = function(_, _, fields, done) done({ files = { fields.query .. ' b.txt' } }) end",
     )
     nvim.keys("i" + typed)
     nvim.wait("vim.fn.pumvisible() == 1", what="the files")

@@ -189,7 +189,10 @@ def test_a_prompt_can_be_written_in_where_nothing_else_can(begin_chat_with_stand
 
 def open_menu(nvim):
     """Types the beginning of two commands, and waits for the menu."""
-    nvim.lua("require('claude-ide.chat').current().commands = { { name = 'compact' }, { name = 'context' } }")
+    nvim.lua("""
+      local commands = { { name = "compact", description = "" }, { name = "context", description = "" } }
+      require("claude-ide.chat").current().commands = commands
+    """)
     nvim.keys("i/co")
     nvim.wait("vim.fn.pumvisible() == 1", what="the commands")
 
