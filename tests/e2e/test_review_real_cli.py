@@ -95,7 +95,6 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     assert contents(nvim, "b.txt") == "first\nsecond\n"
 
     # Several edits and a shell command of one turn are undone together, in each mode.
-    nvim.answer(1)
     shell = call("Bash", command="sed -i s/second/SECOND/ b.txt", description="Change b.txt")
     for mode in ("bypass permissions on", "manual mode on", "accept edits on"):
         switch(claude, mode)
@@ -108,6 +107,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
         nvim.wait(
             "local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil", what="its end"
         )
+        nvim.answer(1)
         nvim.keys(":Claude undo<CR>")
         nvim.wait(lambda: contents(nvim, "a.txt") == "one\ntwo\nthree\n", what="a.txt as it was")
         nvim.wait(lambda: contents(nvim, "b.txt") == "first\nsecond\n", what="b.txt as it was")
