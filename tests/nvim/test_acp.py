@@ -438,6 +438,7 @@ def test_what_is_completed(begin):
         "claude",
         "codex",
         "gemini",
+        "opencode",
         "scripted",
     ]
     say(nvim, update("available_commands_update", availableCommands=[{"name": "web", "description": "Search"}]))
@@ -479,7 +480,7 @@ def test_the_health_check_says_which_agents_are_there(start_nvim):
     nvim.wait("vim.bo.filetype == 'checkhealth'", what="the report")
     report = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
     assert "mine: /bin/sh" in report and "gone: `/nowhere/agent` was not found" in report
-    for name in ("claude", "codex", "gemini"):
+    for name in ("claude", "codex", "gemini", "opencode"):
         assert re.search(rf"^\W*(OK )?{name}: ", report, re.MULTILINE), report
 
 

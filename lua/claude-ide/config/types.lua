@@ -195,7 +195,7 @@
 ---@field prompts? table<string, string> Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names with `#` goes along, see |claude-ide-contexts|.
 ---@field prompt_folders? string[] Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below the project's top folder.
 ---@field ask? claude-ide.Opts.ask `:Claude ask` and `:Claude edit`: one question to a CLI of its own, which reads files of the project and does nothing else.
----@field agents? table<string, claude-ide.config.Agent> Agents that `:Claude chat --agent {name}` talks to beside the CLI, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. `claude`, `codex` and `gemini` are known without it. See |claude-ide-agents|.
+---@field agents? table<string, claude-ide.config.Agent> Agents that `:Claude chat --agent {name}` talks to beside the CLI, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. `claude`, `codex`, `gemini` and `opencode` are known without it. See |claude-ide-agents|.
 ---@field chat? claude-ide.Opts.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: what was said and done in a session.
 ---@field notify? claude-ide.Opts.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
@@ -396,7 +396,7 @@
 ---@field prompts table<string, string> Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names with `#` goes along, see |claude-ide-contexts|.
 ---@field prompt_folders string[] Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below the project's top folder.
 ---@field ask claude-ide.Config.ask `:Claude ask` and `:Claude edit`: one question to a CLI of its own, which reads files of the project and does nothing else.
----@field agents table<string, claude-ide.config.Agent> Agents that `:Claude chat --agent {name}` talks to beside the CLI, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. `claude`, `codex` and `gemini` are known without it. See |claude-ide-agents|.
+---@field agents table<string, claude-ide.config.Agent> Agents that `:Claude chat --agent {name}` talks to beside the CLI, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. `claude`, `codex`, `gemini` and `opencode` are known without it. See |claude-ide-agents|.
 ---@field chat claude-ide.Config.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript claude-ide.Config.transcript `:Claude transcript`: what was said and done in a session.
 ---@field notify claude-ide.Config.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.

@@ -18,6 +18,11 @@ local KNOWN = {
     cmds = { { "codex-acp" } },
     hint = "npm install -g @agentclientprotocol/codex-acp",
   },
+  opencode = {
+    name = "OpenCode",
+    cmds = { { "opencode", "acp" } },
+    hint = "npm install -g opencode-ai",
+  },
 }
 
 ---The names of all of them.

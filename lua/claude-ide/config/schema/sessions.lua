@@ -44,7 +44,7 @@ return {
     kind = kind.map(kind.agent),
     default = {},
     doc = 'Agents that `:Claude chat --agent {name}` talks to beside the CLI, by the Agent Client Protocol: `{ cmd = { "gemini", '
-      .. '"--acp" }, env = { … }, name = "Gemini" }`. `claude`, `codex` and `gemini` are known without it. See '
+      .. '"--acp" }, env = { … }, name = "Gemini" }`. `claude`, `codex`, `gemini` and `opencode` are known without it. See '
       .. "|claude-ide-agents|.",
   },
   {
