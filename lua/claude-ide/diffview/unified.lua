@@ -3,7 +3,7 @@
 local M = {}
 
 ---So many removed lines of one hunk are drawn.
-local MAX_REMOVED = 500
+local MAX_REMOVED = 5000
 
 ---Lines around a hunk that are not folded away, where 'diffopt' does not say.
 local CONTEXT = 6
