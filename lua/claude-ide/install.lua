@@ -204,8 +204,8 @@ local function fetch_command(url, path)
   if vim.fn.executable("curl") == 1 then
     -- Only the user's own mirror may be without encryption.
     local protocol = vim.startswith(url, "https:") and "=https" or "=http,https"
-    local command =
-      { "curl", "--fail", "--location", "--proto", protocol, "--silent", "--show-error", "--retry", "2" }
+    local command = { "curl", "--fail", "--location", "--proto", protocol, "--silent", "--show-error" }
+    vim.list_extend(command, { "--retry", "2", "--connect-timeout", "10" })
     return vim.list_extend(vim.list_extend(command, more), { "--output", path, "--", url })
   elseif vim.fn.executable("wget") == 1 then
     return vim.list_extend(
@@ -267,39 +267,51 @@ local function addresses(root)
   return { ("%s/v%s"):format(RELEASES, version), RELEASES .. "/edge" }
 end
 
+---What the files of a release must have: a tag's are in the checkout.
+---@param run claude-ide.install.Run
+---@param address string
+---@return string? sums
+---@return string? err
+local function checksums(run, address)
+  local sums = read(run.opts.root .. "/release/checksums.txt")
+  if sums and sums:find(run.key, 1, true) then
+    return sums
+  end
+  local path, err = new_file(run)
+  if not path then
+    return nil, err
+  end
+  err = fetch(run, address .. "/SHA256SUMS", path)
+  if err then
+    return nil, ("%s/SHA256SUMS: %s"):format(address, err)
+  end
+  return read(path)
+end
+
 ---@param run claude-ide.install.Run
 ---@param address string
 ---@param asset string
----@return string? path of a file with the right checksum
+---@param sums string
 ---@return string? err
-local function download_from(run, address, asset)
-  local sums = read(run.opts.root .. "/release/checksums.txt")
-  local path, unwritable = new_file(run)
-  if not path then
-    return nil, unwritable
-  end
-  if not (sums and sums:find(asset, 1, true)) then
-    local err = fetch(run, address .. "/SHA256SUMS", path)
-    if err then
-      return nil, ("%s/SHA256SUMS: %s"):format(address, err)
-    end
-    sums = read(path) or ""
-  end
+local function download_asset(run, address, asset, sums)
   local expected = sums:match("(%x+)  " .. vim.pesc(asset) .. "\n")
   if not expected or #expected ~= 64 then
-    return nil, ("%s: nothing for these sources (%s)"):format(address, asset)
+    return ("%s: nothing for these sources (%s)"):format(address, asset)
+  end
+  local path, err = new_file(run)
+  if not path then
+    return err
   end
   run.opts.tell("downloads " .. asset)
-  local err = fetch(run, ("%s/%s"):format(address, asset), path)
+  err = fetch(run, ("%s/%s"):format(address, asset), path)
   if err then
-    return nil, ("%s/%s: %s"):format(address, asset, err)
+    return ("%s/%s: %s"):format(address, asset, err)
   end
   local found = checksum(run, path)
   if found ~= expected then
-    return nil,
-      ("%s/%s: its checksum is %s, not %s"):format(address, asset, found or "not to be had", expected)
+    return ("%s/%s: its checksum is %s, not %s"):format(address, asset, found or "not to be had", expected)
   end
-  return path
+  return fails_to_load(run, path) or put_in_place(run, path)
 end
 
 ---@param run claude-ide.install.Run
@@ -311,11 +323,12 @@ local function download(run)
   elseif vim.startswith(vim.uv.fs_realpath(vim.v.progpath) or "", "/nix/store/") then
     return false, { "libraries of Nix lie elsewhere" }
   end
-  local reasons = {}
-  for _, address in ipairs(addresses(run.opts.root)) do
-    for _, triple in ipairs(M.triples()) do
-      local path, reason = download_from(run, address, M.asset(run.key, triple))
-      reason = path and (fails_to_load(run, path) or put_in_place(run, path)) or reason
+  local reasons, triples = {}, M.triples()
+  for _, address in ipairs(#triples > 0 and addresses(run.opts.root) or {}) do
+    local sums, unknown = checksums(run, address)
+    reasons[#reasons + 1] = unknown
+    for _, triple in ipairs(sums and triples or {}) do
+      local reason = download_asset(run, address, M.asset(run.key, triple), sums or "")
       if not reason then
         return true, {}
       end

@@ -107,6 +107,7 @@ def test_a_build_leaves_cargos_cache_only_where_the_plugin_is_worked_on_or_tried
 
 LIKE_LAZY = """
 vim.env.PATH, vim.env.FAKE_LIBRARY = ... .. ":" .. vim.env.PATH, select(2, ...)
+vim.g.claude_ide_release_url = false
 local chunk = assert(loadfile(select(3, ...)))
 _G.told, _G.longest = {}, 0
 local co = coroutine.create(function()
@@ -156,7 +157,8 @@ def test_any_other_manager_runs_the_same_file_and_gets_an_error_where_it_fails(s
     nvim = start_nvim()
     (installed / "build" / LIBRARY.name).unlink()
     nvim.lua(
-        "vim.env.PATH, vim.env.FAKE_LIBRARY = ... .. ':' .. vim.env.PATH, select(2, ...); dofile(select(3, ...))",
+        "vim.env.PATH, vim.env.FAKE_LIBRARY = ... .. ':' .. vim.env.PATH, select(2, ...); "
+        "vim.g.claude_ide_release_url = false; dofile(select(3, ...))",
         str(cargo),
         str(LIBRARY),
         str(installed / "build.lua"),
