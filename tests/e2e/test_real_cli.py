@@ -138,6 +138,18 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
 
 
 @pytest.mark.smoke
+def accepted_by_write(nvim):
+    """`:w`, once more where Neovim stood still so long that the diff counts as new: it says so."""
+    nvim.keys(":w<CR>")
+
+    def decided():
+        if any("`:w` again accepts it" in line for line in nvim.screen()):
+            nvim.keys(":<C-u>echo<CR>:w<CR>")
+        return nvim.lua(f"return {NO_DIFF}")
+
+    nvim.wait(decided, what="the diff to be decided")
+
+
 def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     claude = cli(nvim)
 
@@ -162,7 +174,8 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     # As the user edited it.
     open_diff(f"{edit(nvim, 'TWO', 'II')} THEN SAY edited", "II")
     nvim.wait("vim.api.nvim_get_current_line() == 'II'", what="the cursor to be on the change")
-    nvim.keys("A, said I<Esc>:w<CR>")
+    nvim.keys("A, said I<Esc>")
+    accepted_by_write(nvim)
     claude.wait_screen("● edited")
     assert text(nvim) == "one\nII, said I\nthree\n"
 
