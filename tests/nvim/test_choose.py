@@ -43,6 +43,16 @@ def test_an_item_is_chosen_by_its_number_or_by_going_there(nvim, offer):
         nvim.terminal.wait(lambda: "<CR> choose" not in nvim.terminal.text(), what="the list to go")
 
 
+def test_a_digit_right_behind_a_move_of_the_window_goes_to_its_item(nvim, offer):
+    """The buffer's keys are those of whichever window shows it; the one that the list opened is gone."""
+    offer(3)
+    at = nvim.lua("vim.api.nvim_feedkeys(vim.keycode('<C-w>T') .. '2', 'mx', false) return vim.fn.line('.')")
+    assert at == 2
+    nvim.wait("chosen ~= nil")
+    assert nvim.lua("return chosen") == [False, 0]
+    assert "Error" not in nvim.lua("return vim.fn.execute('messages')")
+
+
 def test_all_of_an_item_is_shown(nvim, offer):
     offer(3)
     assert "\n".join(nvim.screen()).count(" long") == 62

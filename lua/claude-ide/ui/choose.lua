@@ -78,7 +78,7 @@ local function map(list)
     typed = list.items[
       tonumber(typed .. digit) --[[@as integer]]
     ] ~= nil and typed .. digit or digit
-    menu.go(list.win, tonumber(typed) --[[@as integer]])
+    menu.go(0, tonumber(typed) --[[@as integer]])
   end)
   vim.api.nvim_create_autocmd({ "WinLeave", "BufWipeout" }, {
     buffer = list.buf,

@@ -115,13 +115,10 @@ function M.at_cursor(buf)
   return at and menus[buf][at].value
 end
 
----Goes to a choice, where its window is still there: `<C-w>T` takes the buffer to another one.
----@param win integer
+---Goes to a choice.
+---@param win integer 0: the current one, where a key of its buffer was pressed
 ---@param value any
 function M.go(win, value)
-  if not vim.api.nvim_win_is_valid(win) then
-    return
-  end
   local buf = vim.api.nvim_win_get_buf(win)
   for at, choice in ipairs(menus[buf] or {}) do
     if choice.value == value then
