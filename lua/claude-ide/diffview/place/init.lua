@@ -74,6 +74,14 @@ function M.vacate(view, win)
   vim.api.nvim_win_set_buf(win, buf or vim.api.nvim_create_buf(true, false))
 end
 
+---Makes the present text's window beside that of the proposal.
+---@param view claude-ide.diffview.View
+---@param direction "left"|"above"
+---@return integer win
+function M.split(view, direction)
+  return vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
+end
+
 ---Gives two windows side by side, or one above the other, the same room.
 ---@param first integer
 ---@param second integer

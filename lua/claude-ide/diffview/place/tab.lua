@@ -20,7 +20,7 @@ function M.open(view)
 end
 
 function M.open_now(view, direction)
-  return vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
+  return place().split(view, direction)
 end
 
 function M.fit(view)
