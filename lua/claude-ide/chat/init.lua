@@ -90,13 +90,7 @@ local function show(shown, done)
   }, 1)
 end
 
-local attached = false
-
-local function attach()
-  if attached then
-    return
-  end
-  attached = true
+local attach = require("claude-ide.once")(function()
   require("claude-ide.ui.guard.keys").listen()
   require("claude-ide.sessions.ours").also(function()
     local running = {} ---@type claude-ide.sessions.Other[]
@@ -125,7 +119,7 @@ local function attach()
       require("claude-ide.chat.prompt").keep_drafts()
     end,
   })
-end
+end)
 
 ---Starts the agent of a chat that is shown, and what else a chat needs, each in a turn of its own: the prompt takes keys meanwhile.
 ---@param shown claude-ide.chat.Shown

@@ -263,15 +263,9 @@ function M.source_gone(source)
   require("claude-ide.diff.unwritten").gone(source)
 end
 
-local attached = false
-
 ---Makes edits a kind of decision and listens to the hub, once. From the first client on the keys are watched, so that a diff
 ---knows whether somebody types.
-function M.attach()
-  if attached then
-    return
-  end
-  attached = true
+M.attach = require("claude-ide.once")(function()
   require("claude-ide.diff.state").register({
     one = "diff",
     many = "diffs",
@@ -297,6 +291,6 @@ function M.attach()
     require("claude-ide.diff.upkeep").recount()
   end)
   hub.on("client_ready", keys.listen)
-end
+end)
 
 return M

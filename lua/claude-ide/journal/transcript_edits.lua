@@ -277,14 +277,8 @@ local function ensure(client, session_of)
   return reader
 end
 
-local attached = false
-
 ---Follows what the sessions of connected CLIs do.
-local function attach()
-  if attached then
-    return
-  end
-  attached = true
+local attach = require("claude-ide.once")(function()
   sessions().attach()
   require("claude-ide.hub").on("session_changed", function(change)
     for _, client in ipairs(require("claude-ide.server").clients()) do
@@ -293,7 +287,7 @@ local function attach()
       end
     end
   end)
-end
+end)
 
 ---A client is there, or a turn of it begins.
 ---@param client integer

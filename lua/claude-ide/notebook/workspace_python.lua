@@ -66,22 +66,20 @@ function M.missing()
   return known and known.missing
 end
 
-local attached = false
+local look_again_later = require("claude-ide.once")(function()
+  require("claude-ide.hub").on("client_connected", function()
+    if not M.is_able() then
+      M.look()
+    end
+  end)
+end)
 
 ---Looks for a Python from now on: at once, later where there was none, since one may have been installed.
 function M.attach()
   if not M.is_able() then
     M.look()
   end
-  if attached then
-    return
-  end
-  attached = true
-  require("claude-ide.hub").on("client_connected", function()
-    if not M.is_able() then
-      M.look()
-    end
-  end)
+  look_again_later()
 end
 
 return M

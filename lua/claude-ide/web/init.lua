@@ -11,7 +11,6 @@ local GROUP = "claude-ide.web"
 
 ---@type claude-ide.web.Info?
 local running
-local is_attached = false
 
 ---@param host string
 ---@return boolean
@@ -36,7 +35,11 @@ local function release()
   end
 end
 
----Nobody is told anything any more.
+local follow_terminals = require("claude-ide.once")(function()
+  require("claude-ide.hub").on("terminal_ended", release)
+end)
+
+---Ends what tells the page, and the server.
 local function close()
   running = nil
   require("claude-ide.web.deliver").detach()
@@ -97,10 +100,7 @@ function M.start()
   require("claude-ide.web.deliver").attach()
   require("claude-ide.web.decisions").attach()
   require("claude-ide.web.hooks").attach()
-  if not is_attached then
-    is_attached = true
-    require("claude-ide.hub").on("terminal_ended", release)
-  end
+  follow_terminals()
   stop_at_exit()
   require("claude-ide.log").info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then
