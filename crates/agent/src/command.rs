@@ -49,7 +49,7 @@ pub enum Command {
         #[serde(default)]
         message: Option<String>,
     },
-    /// Nobody decides.
+    /// Ends a question without the user's decision.
     Unanswered {
         /// The question.
         request: String,

@@ -311,7 +311,8 @@ impl Journal {
         later().unwrap_or(false)
     }
 
-    /// Notes what was found on disk, and whose it is, where that is known. Without a turn it is of the one that announced an edit of it.
+    /// Records a file's bytes as found on disk, and who wrote them, where that is known. The default turn is the one that announced an edit of
+    /// the file.
     pub fn note(
         &mut self,
         id: FileId,

@@ -3,7 +3,7 @@
 //! A notebook is never written as a whole from here: new outputs go into the places of the old ones.
 //!
 //! Invariants: a place is what the parser has read as that value, to the byte; all that stands around it stays as it was written; a
-//! text that is no JSON is said to be none, with line and column, and nothing is told of it.
+//! text that is not JSON gets an error with line and column.
 
 mod put;
 

@@ -23,7 +23,7 @@ fn is_allowing(kind: ChoiceKind) -> bool {
     matches!(kind, ChoiceKind::AllowOnce | ChoiceKind::AllowAlways)
 }
 
-/// The answers of a request. There is always one that refuses: where the agent has none, it is told that nobody chose.
+/// The answers of a request. One of them always refuses: where the agent offers none, it stands for `cancelled`.
 pub(super) fn offered(params: &Value) -> Vec<Offered> {
     let offer = |one: &Value| {
         let kind = match one.get("kind")?.as_str()? {

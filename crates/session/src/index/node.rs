@@ -101,7 +101,7 @@ pub enum ToolStatus {
     Rejected,
     /// The user allowed something else in its place: only who asked knows.
     Changed,
-    /// Nobody will tell how it ended: only who started it knows.
+    /// Its outcome will never be reported.
     Void,
 }
 

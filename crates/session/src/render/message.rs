@@ -171,7 +171,7 @@ fn output(message: &Said) -> Vec<Item> {
     if lines.is_empty() { Vec::new() } else { vec![item] }
 }
 
-/// Who says it, where somebody else did before.
+/// The heading that names the speaker, where the speaker changes.
 fn speaker(message: &Said, scene: &Scene<'_>) -> Option<Item> {
     let goes_on = message.previous.as_ref().is_some_and(|previous| previous.kind == RowKind::Reply);
     match message.kind {
