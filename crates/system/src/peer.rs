@@ -35,7 +35,8 @@ pub fn is_known() -> bool {
     cfg!(target_os = "linux") && Path::new("/proc/self/fd").exists()
 }
 
-/// The process at the other end of a connection: `local` is the address of this end, `peer` that of the other.
+/// The process at the other end of a connection: `local` is the address of this end, `peer` that of the other. A child may hold the
+/// socket, too: until it runs a program of its own it has all that its parent has open. The connection is of the parent then.
 #[must_use]
 pub fn of_connection(local: SocketAddr, peer: SocketAddr) -> Option<Process> {
     let table = if peer.is_ipv6() { "/proc/net/tcp6" } else { "/proc/net/tcp" };
@@ -51,7 +52,9 @@ pub fn of_connection(local: SocketAddr, peer: SocketAddr) -> Option<Process> {
             all.any(|one| one.is_ok_and(|one| fs::read_link(one.path()).is_ok_and(|link| link == target)))
         })
     };
-    pids.into_iter().find(holds).and_then(Process::of)
+    let newest = pids.into_iter().find(holds)?;
+    let above = std::iter::successors(Some(newest), |pid| parent(*pid).filter(holds));
+    above.take(MAX_ANCESTORS).last().and_then(Process::of)
 }
 
 /// The processes that a process descends from, its parent first.
@@ -165,6 +168,20 @@ mod tests {
             assert_eq!(found, Process::of(std::process::id()), "{host}");
             drop(client);
         }
+    }
+
+    #[test]
+    fn a_connection_is_of_the_process_that_opened_it_and_not_of_one_that_inherited_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (server, peer) = listener.accept().unwrap();
+        let inherited = std::os::fd::OwnedFd::from(client.try_clone().unwrap());
+        let mut child = Command::new("sleep").arg("60").stdin(inherited).spawn().unwrap();
+        let found = of_connection(server.local_addr().unwrap(), peer);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found, Process::of(std::process::id()));
+        drop(client);
     }
 
     #[test]
