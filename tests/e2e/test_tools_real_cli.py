@@ -49,11 +49,12 @@ PROMPTS = itertools.count(1)
 
 def ask(nvim, api, text):
     """Types a prompt into the terminal and waits until the model has it."""
-    channel = nvim.lua('return vim.bo[require("claude-ide.terminal").bufnr()].channel')
+    buf = nvim.lua('return require("claude-ide.terminal").bufnr()')
+    channel = nvim.lua("return vim.bo[...].channel", buf)
     nvim.wait_screen("❯")
     nvim.lua("vim.api.nvim_chan_send(...)", channel, text)
-    tail = text[-12:]
-    nvim.wait(lambda: tail.replace(" ", "") in nvim.terminal.text().replace(" ", ""), what="the prompt to be shown")
+    typed = "".join(text.split())  # the CLI breaks lines where the window ends
+    nvim.wait(lambda: typed in "".join("".join(nvim.lines(buf)).split()), what="the prompt to be shown")
     enter = submitting(api, lambda: nvim.lua("vim.api.nvim_chan_send(...)", channel, "\r"))
     nvim.terminal.wait(enter, PATIENCE, "the CLI to ask the model")
 

@@ -40,16 +40,13 @@ KEYS += [f":{command}<CR>" for command in COMMANDS]
 CLAUDE = ["", *words("review undo sessions transcript chat accept reject status close log mcp prompt decide")]
 CLAUDE += ["grep line", "chat close", "reject no", "diffs next", "diffs quickfix", "kernel log"]
 CLAUDE += ["selection off", "selection on", "add a.txt"]
-TRACE = """
-local found = {}
-for line in vim.api.nvim_exec2("messages", { output = true }).output:gmatch("[^\\n]+") do
-  if line:find("stack traceback") or line:find("Error executing") or line:find("Error in ") or line:find("E5108")
-    or line:find("claude%-ide.-%.lua:%d+:") then
-    found[#found + 1] = line
-  end
-end
+TRACE = r"""
+local found = vim.api.nvim_exec2("messages", { output = true }).output
 vim.cmd("silent! messages clear")
-return found
+found = found:gsub("Keyboard interrupt\nstack traceback:", "")
+for _, trace in ipairs({ "stack traceback", "Error executing", "Error in ", "E5108", "claude%-ide[^\n]-%.lua:%d+:" }) do
+  if found:find(trace) then return found end
+end
 """
 MAPPED = """
 local keys = {}
