@@ -1,6 +1,6 @@
 -- The layers of lua/claude-ide, from the bottom. Each line is a layer. A name stands for a module and all below it in its
 -- folder, but for what is named itself. What a name stands for may require one another, and whatever is in a layer below;
--- what stands beside it on the line, or above, it reaches through hub.lua only.
+-- what stands beside it on the line, or above, it reaches through bus.lua only.
 -- `make lint` checks that (scripts/require-graph.lua), for what is required inside functions as well.
 return {
   -- What needs nothing of ours.
@@ -27,7 +27,7 @@ return {
     "window",
   },
   { "width" },
-  { "hub", "lsp", "retry", "safely", "ui.one_line" },
+  { "bus", "lsp", "retry", "safely", "ui.one_line" },
   { "ui.guard.waits" },
   { "ui.notice" },
   { "config", "decisions", "event" },
@@ -53,7 +53,7 @@ return {
   -- What language servers know, for whoever asks.
   { "language" },
   { "changeset" },
-  { "diff", "neotest", "review" },
+  { "proposal", "neotest", "review" },
   -- What a prompt may name of the editor.
   { "context" },
   { "sessions.actions", "sessions.notify" },

@@ -1,7 +1,7 @@
 -- Puts the features together: who begins to work when the server runs, and who takes what clients ask for. The one module
--- that knows all of them; they know each other only through the hub, or downwards (scripts/layers.lua).
+-- that knows all of them; they know each other only through the event bus, or downwards (scripts/layers.lua).
 -- Loaded by whatever a user or Neovim calls first: a command, the autostart, the functions of init.lua.
-local hub = require("claude-ide.hub")
+local bus = require("claude-ide.bus")
 
 require("claude-ide.log").use_level(function()
   return require("claude-ide.config").get().log.level
@@ -19,7 +19,7 @@ local function attach_the_rest()
   if not require("claude-ide.server").is_running() then
     return
   end
-  require("claude-ide.diff").attach()
+  require("claude-ide.proposal").attach()
   require("claude-ide.journal").attach()
   require("claude-ide.review.signs").attach()
   require("claude-ide.sessions.announce").attach()
@@ -41,17 +41,17 @@ local function attach()
   vim.schedule(attach_the_rest)
 end
 
-hub.on("server_starting", attach)
+bus.on("server_starting", attach)
 
-hub.on("transcript_wanted", function(wanted, opts)
+bus.on("transcript_wanted", function(wanted, opts)
   require("claude-ide.transcript").open(wanted, opts)
 end)
 
-hub.on("sessions_told", function()
+bus.on("sessions_changed", function()
   require("claude-ide.statusline").refresh()
 end)
 
-hub.on("server_stopped", function()
+bus.on("server_stopped", function()
   require("claude-ide.watch").detach()
 end)
 

@@ -129,7 +129,7 @@ local function finish(decision, outcome, answer, err)
   if answer or err then
     safely("answer a question", decision.source.answer, request, answer, err)
   end
-  require("claude-ide.hub").tell("decisions_changed")
+  require("claude-ide.bus").emit("decisions_changed")
   return true
 end
 
@@ -228,7 +228,7 @@ function M.ask(kind, source, request, subject)
   decision.id, decision.kind, decision.state = last_decision, kind, "pending"
   decision.source, decision.request = source, request
   waiting[#waiting + 1] = decision
-  require("claude-ide.hub").tell("decisions_changed")
+  require("claude-ide.bus").emit("decisions_changed")
   require("claude-ide.safely").catch(presenters[kind].present, function(trace)
     require("claude-ide.log").error("%s %d cannot be put before the user: %s", kind, decision.id, trace)
     M.fail(decision, "the editor could not ask")

@@ -74,7 +74,7 @@ end
 ---@return boolean? ok nil: it was not accepted
 ---@return string? err why not
 function M.accept()
-  return require("claude-ide.diff").accept()
+  return require("claude-ide.proposal").accept()
 end
 
 ---Rejects a proposed edit: the one in this tab page, else the one that has waited longest.
@@ -82,7 +82,7 @@ end
 ---@return boolean? ok nil: none waits
 ---@return string? err
 function M.reject(reason)
-  return require("claude-ide.diff").reject(nil, reason)
+  return require("claude-ide.proposal").reject(nil, reason)
 end
 
 ---The review of what Claude changed: the functions behind `:Claude review`, its keys and `:Claude undo`.

@@ -17,7 +17,7 @@ end
 local close_key_list = let("claude-ide.ui.key_list", "close")
 local stop_server = let("claude-ide.server", "stop")
 local close_decisions = let("claude-ide.decisions", "close_those")
-local take_diffs_down = let("claude-ide.diff.on_screen", "clear_all")
+local take_diffs_down = let("claude-ide.proposal.on_screen", "clear_all")
 local take_review_down = let("claude-ide.review", "close")
 
 ---Whether a saved session can bring it back: a transcript of a session that the CLI keeps. Of a chat it keeps none before

@@ -25,25 +25,25 @@ local function pause_is_over(client)
     return
   end
   listening[client.id] = true
-  require("claude-ide.hub").tell("client_listening", now)
+  require("claude-ide.bus").emit("client_listening", now)
 end
 
 ---Follows clients from now on, to tell of each once it listens. Harmless when done before.
 M.attach = require("claude-ide.once")(function()
   local server = require("claude-ide.server")
-  require("claude-ide.hub").on("client_connected", function(client)
+  require("claude-ide.bus").on("client_connected", function(client)
     connected[client.id] = vim.uv.now()
   end)
-  require("claude-ide.hub").on("client_ready", function(client)
+  require("claude-ide.bus").on("client_ready", function(client)
     local handshake = vim.uv.now() - (connected[client.id] or vim.uv.now())
     vim.defer_fn(function()
       pause_is_over(client)
     end, math.min(math.max(PAUSE_MS, TIMES_THE_HANDSHAKE * handshake), MAX_PAUSE_MS))
   end)
-  require("claude-ide.hub").on("client_disconnected", function(client)
+  require("claude-ide.bus").on("client_disconnected", function(client)
     listening[client.id], connected[client.id] = nil, nil
   end)
-  require("claude-ide.hub").on("server_stopped", function()
+  require("claude-ide.bus").on("server_stopped", function()
     listening, connected = {}, {}
   end)
   for _, client in ipairs(server.clients()) do

@@ -127,7 +127,7 @@ return setmetatable(M, {
   ---@param given claude-ide.neotest.Client
   __call = function(_, given)
     client = given
-    require("claude-ide.hub").tell("abilities_changed")
+    require("claude-ide.bus").emit("abilities_changed")
     return {}
   end,
 })

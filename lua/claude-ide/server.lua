@@ -35,17 +35,17 @@ local sent_away = {}
 local dismissing
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
 local function on_agent_event(event)
-  local client, log, hub = event.client, require("claude-ide.log"), require("claude-ide.hub")
+  local client, log, bus = event.client, require("claude-ide.log"), require("claude-ide.bus")
   if event.type == "client_disconnected" then
     agents[client.id] = nil
     log.info("agent %d (%s) disconnected: %s", client.id, client.name or "unnamed", event.reason or "?")
-    hub.tell("agent_disconnected", client, event.reason)
+    bus.emit("agent_disconnected", client, event.reason)
     return
   end
   agents[client.id] = client
   if event.type == "client_ready" then
     log.info("agent %d (%s %s) is ready", client.id, client.name or "unnamed", client.version or "")
-    hub.tell("agent_ready", client)
+    bus.emit("agent_ready", client)
   end
 end
 
@@ -70,7 +70,7 @@ local function on_client_event(event)
   else
     clients[client.id] = client
   end
-  require("claude-ide.hub").tell(event.type --[[@as claude-ide.hub.Topic]], client, event.reason)
+  require("claude-ide.bus").emit(event.type --[[@as claude-ide.bus.Topic]], client, event.reason)
   if event.type == "client_ready" then
     log.info("client %d (%s %s) is ready", client.id, client.name or "unnamed", client.version or "")
     require("claude-ide.event").emit("ClaudeConnected", { client = client })
@@ -210,8 +210,8 @@ function M.start()
   require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
   stop_at_exit()
   require("claude-ide.workspace").attach(workspace)
-  require("claude-ide.hub").tell("server_starting", info)
-  require("claude-ide.hub").tell("server_started", info)
+  require("claude-ide.bus").emit("server_starting", info)
+  require("claude-ide.bus").emit("server_started", info)
   return info
 end
 
@@ -221,7 +221,7 @@ function M.stop()
   if not running then
     return
   end
-  require("claude-ide.hub").tell("server_stopping")
+  require("claude-ide.bus").emit("server_stopping")
   running = nil
   require("claude-ide.workspace").detach()
   local _, err = require("claude-ide.native").stop()
@@ -231,7 +231,7 @@ function M.stop()
   require("claude-ide.wake").drain()
   clients, agents, last_client = {}, {}, nil
   require("claude-ide.log").info("stopped")
-  require("claude-ide.hub").tell("server_stopped")
+  require("claude-ide.bus").emit("server_stopped")
 end
 
 ---Stops and starts again, with the same port and token: connected CLIs come back by themselves.

@@ -32,7 +32,7 @@ function M.get()
     problem = problem and (problem.what:gsub("^The", "the")) or nil,
     port = info and info.port,
     clients = running and ask(package.loaded["claude-ide.server"], "clients", {}) or {},
-    diffs = ask(package.loaded["claude-ide.diff"], "count", 0),
+    diffs = ask(package.loaded["claude-ide.proposal"], "count", 0),
     review = ask(package.loaded["claude-ide.journal"], "counts", { files = 0, hunks = 0, conflicts = 0 }),
     mentions = ask(package.loaded["claude-ide.mention"], "pending", 0),
     selection = ask(

@@ -23,10 +23,10 @@ local function watch()
     callback = M.refresh,
     desc = "Claude Code: the statusline's text is out of date",
   })
-  require("claude-ide.hub").on("server_started", M.refresh)
-  require("claude-ide.hub").on("server_stopped", M.refresh)
-  require("claude-ide.hub").on("journal_changed", M.refresh)
-  require("claude-ide.hub").on("decisions_changed", M.refresh)
+  require("claude-ide.bus").on("server_started", M.refresh)
+  require("claude-ide.bus").on("server_stopped", M.refresh)
+  require("claude-ide.bus").on("journal_changed", M.refresh)
+  require("claude-ide.bus").on("decisions_changed", M.refresh)
 end
 
 ---What changes without an event, from modules that are in use.

@@ -90,7 +90,7 @@ ROUNDS = 200
 USES = "use(1)\n" * 30
 BIG = "".join(f"call_{number}(alpha,beta)  # a line like those of a real program\n" for number in range(20_000))
 FILES = {**{f"f{number}.py": USES for number in range(40)}, "big.py": BIG}
-SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 
 
 @contextlib.contextmanager
@@ -142,7 +142,7 @@ def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
         call = client.start_call("rename", **rename)
         nvim.wait(SEEN, 60)
         longest("rename over 40 files, until it is seen")
-        nvim.lua("require('claude-ide.diff').accept()")
+        nvim.lua("require('claude-ide.proposal').accept()")
         client.call_result(call)
         longest("rename over 40 files, written and judged")
         nvim.lua("require('claude-ide.journal')")
@@ -157,7 +157,7 @@ def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
             call = client.start_call("format", path=nvim.path("big.py"))
             nvim.wait(SEEN, 60)
             longest(f"format of 20,000 lines ({form}), until it is seen")
-            nvim.lua("require('claude-ide.diff').reject()")
+            nvim.lua("require('claude-ide.proposal').reject()")
             with contextlib.suppress(ToolError):
                 client.call_result(call)
     return figures

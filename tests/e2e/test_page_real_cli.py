@@ -98,7 +98,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.key("Enter")
     browser.wait("document.querySelector('#queue li.queued') !== null")
     browser.wait("document.querySelector('.choice:not([disabled], [aria-disabled=true])') !== null")
-    nvim.wait("(require('claude-ide.diff').list()[1] or {}).against ~= nil", what="the diff to be read")
+    nvim.wait("(require('claude-ide.proposal').list()[1] or {}).against ~= nil", what="the diff to be read")
     browser.js("document.querySelector('.choice').click()")
     nvim.wait(lambda: file.read_text() == "one\nTWO\n", what="the file")
     browser.wait("!document.querySelector('.card')", "that the card goes")

@@ -13,11 +13,11 @@ from harness.cli import QUESTION, call, version
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 """A CLI costs more to start than ten turns of it: each test is a session, and each comment in it a case of its own."""
 
-ONE_DIFF = "require('claude-ide.diff').count() == 1"
-SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+ONE_DIFF = "require('claude-ide.proposal').count() == 1"
+SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 IN_THE_DIFF = f"{ONE_DIFF} and vim.b.claude_ide and vim.b.claude_ide.kind == 'proposal'"
 """Keys go to the proposal from here on."""
-NO_DIFF = "require('claude-ide.diff').count() == 0"
+NO_DIFF = "require('claude-ide.proposal').count() == 0"
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ def test_what_was_accepted_and_is_not_written_is_told(nvim, cli, tmp_path):
         return [line for line in nvim.lua("return vim.fn.execute('messages')").splitlines() if "did not write" in line]
 
     def wait_known():
-        nvim.wait("require('claude-ide.diff.unwritten').count() == 0", what="what became of it to be known")
+        nvim.wait("require('claude-ide.proposal.unwritten').count() == 0", what="what became of it to be known")
 
     # It is written, and formatted.
     accept(f"{read(nvim)} THEN {edit(nvim, 'two', 'TWO')} THEN SAY formatted")
@@ -316,7 +316,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     first.prompt(f"{edit(nvim, 'three', 'THREE')} THEN SAY first")
     nvim.wait(ONE_DIFF)
     second.prompt(f"{read(nvim, 'b.txt')} THEN {edit(nvim, 'second', '2nd', 'b.txt')}")
-    nvim.wait("require('claude-ide.diff').count() == 2")  # every prompt closes the tabs of its own client
+    nvim.wait("require('claude-ide.proposal').count() == 2")  # every prompt closes the tabs of its own client
     first.answer("1")
     nvim.wait(ONE_DIFF)
     second.wait_screen(QUESTION)

@@ -11,8 +11,8 @@ from harness.scripted_model import Reply
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 """A CLI costs more to start than ten turns of it: each test is a session, and each comment in it a case of its own."""
 
-ONE_DIFF = "require('claude-ide.diff').count() == 1"
-SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+ONE_DIFF = "require('claude-ide.proposal').count() == 1"
+SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 ACTIVITY = "((require('claude-ide.terminal').session() or {}).state or {}).activity"
 FILES = {"a.txt": "one\ntwo\nthree\n"}
 
@@ -137,7 +137,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
     nvim.wait(ONE_DIFF)
     for reason, expected in REASONS.items():
         mock_api.script(edit(nvim))
-        nvim.lua("require('claude-ide.diff').focus()")
+        nvim.lua("require('claude-ide.proposal').focus()")
         nvim.wait(SEEN, what="the proposal to have been seen")
         nvim.lua("require('claude-ide').reject(...)", reason.format(project=nvim.project))
         expected = expected.format(project=nvim.project)
@@ -150,7 +150,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
     nvim.keys("<C-\\><C-n>")
     nvim.wait("vim.api.nvim_get_mode().mode ~= 't'")
     nvim.wait("require('claude-ide').status().diffs == 1")
-    nvim.lua("require('claude-ide.diff').focus()")
+    nvim.lua("require('claude-ide.proposal').focus()")
     nvim.wait(SEEN)
     nvim.keys("ZW")
     nvim.wait_screen("Why not?")

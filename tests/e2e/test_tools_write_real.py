@@ -18,7 +18,7 @@ PAIR = {
     "sub.py": "def sub(a: int, b: int) -> int:\n    return a - b\n",
     "n.py": "from sub import sub\n\nx = sub(1, 2)\n",
 }
-SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 
 
 def texts(nvim, files):

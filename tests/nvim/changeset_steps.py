@@ -19,7 +19,7 @@ _G.source = decisions.source({
   cannot_hear = function() end,
 })
 function _G.is_seen()
-  return vim.iter(require("claude-ide.diff").list()):any(function(one) return one.id == (proposed or {}).id and one.seen end)
+  return vim.iter(require("claude-ide.proposal").list()):any(function(one) return one.id == (proposed or {}).id and one.seen end)
 end
 function _G.uri(name) return vim.uri_from_fname(vim.uv.cwd() .. "/" .. name) end
 function _G.edit(first_line, first, last_line, last, text)
@@ -37,7 +37,7 @@ function _G.propose(workspace_edit, opts)
       answers[#answers + 1] = { err = err or "nothing" }
       return
     end
-    _G.proposed = require("claude-ide.diff").propose_files(_G.source, opts.request or "r", {
+    _G.proposed = require("claude-ide.proposal").propose_files(_G.source, opts.request or "r", {
       title = opts.title or "Rename a to b", files = files, notes = notes, unasked = opts.unasked,
     })
   end)
@@ -52,7 +52,7 @@ end
 local groups = {}
 for _, autocmd in ipairs(vim.api.nvim_get_autocmds({})) do
   local group = autocmd.group_name or ""
-  if group:find("^claude%-ide%.diff%.") then groups[group] = true end
+  if group:find("^claude%-ide%.proposal%.") then groups[group] = true end
 end
 return {
   buffers = names, groups = vim.tbl_keys(groups), tabs = #vim.api.nvim_list_tabpages(), wins = #vim.api.nvim_list_wins(),

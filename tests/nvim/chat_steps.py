@@ -65,7 +65,8 @@ def wait_asked(nvim, words):
 def wait_diff(nvim, count=1):
     """A diff is on the screen, and can have been seen."""
     nvim.wait(
-        f"require('claude-ide.diff').count() == {count} and require('claude-ide.diff').list()[1].seen", what="a diff"
+        f"require('claude-ide.proposal').count() == {count} and require('claude-ide.proposal').list()[1].seen",
+        what="a diff",
     )
 
 

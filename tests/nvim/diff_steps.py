@@ -33,20 +33,20 @@ end
 local autocmds = {}
 for _, autocmd in ipairs(vim.api.nvim_get_autocmds({})) do
   local group = autocmd.group_name or ""
-  if group:find("^claude%-ide%.diff") then autocmds[#autocmds + 1] = group .. " " .. autocmd.event end
+  if group:find("^claude%-ide%.proposal") then autocmds[#autocmds + 1] = group .. " " .. autocmd.event end
 end
 return {
   buffers = names,
   autocmds = autocmds,
   tabs = #vim.api.nvim_list_tabpages(),
   wins = #vim.api.nvim_list_wins(),
-  pending = require("claude-ide.diff").count(),
+  pending = require("claude-ide.proposal").count(),
 }
 """
 
 _SEEN = """
 local id = ...
-return vim.iter(require("claude-ide.diff").list()):any(function(diff) return diff.id == id and diff.seen end)
+return vim.iter(require("claude-ide.proposal").list()):any(function(diff) return diff.id == id and diff.seen end)
 """
 
 LOOK_MS = 1000

@@ -76,7 +76,7 @@ def test_an_edit_is_a_diff_and_the_agent_writes_it(begin, tmp_path):
     write = request("fs/write_text_file", path=str(path), content="one\nTWO\n")
     say(nvim, permission(title="Edit", kind="edit", content=[diff]) + "\n" + write + "\nSAY done")
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.diff').accept()") is True
+    assert nvim.lua("return require('claude-ide.proposal').accept()") is True
     wait_text(nvim, "\ndone")
     assert wait_answers(nvim, 2) == [{"outcome": {"outcome": "selected", "optionId": "once"}}, {}]
     assert path.read_text() == "one\nTWO\n", "it is asked once"
@@ -89,7 +89,7 @@ def test_what_the_user_makes_of_an_edit_is_written_and_told(begin, tmp_path):
     say(nvim, permission(title="Edit", kind="edit", content=[diff]))
     wait_diff(nvim)
     edit_proposal(nvim, 0, 1, ["mine  "])
-    assert nvim.lua("return require('claude-ide.diff').accept()") is True
+    assert nvim.lua("return require('claude-ide.proposal').accept()") is True
     assert wait_answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": "no"}}]
     assert path.read_text() == "mine  \nTWO\n"
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
@@ -102,13 +102,13 @@ def test_a_file_is_written_only_after_a_review(begin, tmp_path):
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\ntwo"))
     wait_diff(nvim)
     assert path.read_bytes() == b"one\r\ntwo"
-    nvim.lua("assert(require('claude-ide.diff').reject())")
+    nvim.lua("assert(require('claude-ide.proposal').reject())")
     assert "rejected" in wait_answers(nvim)[0]["message"]
     assert path.read_bytes() == b"one\r\ntwo"
     say(nvim, request("fs/write_text_file", path=str(new), content="new\n"))
     wait_diff(nvim)
     assert not new.exists()
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     assert wait_answers(nvim, 2)[1] == {}
     assert new.read_text() == "new\n"
 
@@ -119,7 +119,7 @@ def test_line_ends_stay_as_the_file_has_them(begin, tmp_path):
         path = tmp_path / "project" / name
         say(nvim, request("fs/write_text_file", path=str(path), content=content))
         wait_diff(nvim)
-        nvim.lua("assert(require('claude-ide.diff').accept())")
+        nvim.lua("assert(require('claude-ide.proposal').accept())")
         nvim.wait(lambda path=path: path.read_bytes() == b"ONE\r\ntwo\r\n", what="the file")
         wait_idle(nvim)
 
@@ -194,13 +194,13 @@ def test_the_reason_of_a_rejection_reaches_the_agent(begin, tmp_path):
     path = tmp_path / "project/a.txt"
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\n"))
     wait_diff(nvim)
-    nvim.lua("require('claude-ide.diff').reject(nil, 'not so loud')")
+    nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
     assert "not so loud" in wait_answers(nvim)[0]["message"]
     wait_idle(nvim)
     diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "ONE\n"}
     say(nvim, permission(title="Edit", kind="edit", content=[diff]))
     wait_diff(nvim)
-    nvim.lua("require('claude-ide.diff').reject(nil, 'SAY quieter')")
+    nvim.lua("require('claude-ide.proposal').reject(nil, 'SAY quieter')")
     wait_text(nvim, "\nquieter")
     assert wait_answers(nvim, 2)[1] == {"outcome": {"outcome": "selected", "optionId": "no"}}
 
@@ -212,7 +212,7 @@ def test_what_was_accepted_ends_with_its_turn(begin, tmp_path):
     diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "ONE\n"}
     say(nvim, permission(title="Edit", kind="edit", content=[diff]))
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.diff').accept()") is True
+    assert nvim.lua("return require('claude-ide.proposal').accept()") is True
     wait_answers(nvim)
     wait_idle(nvim)
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\n"))
@@ -239,7 +239,7 @@ def test_a_second_change_of_a_file_in_a_turn_is_not_excused_by_the_first(begin, 
     ]
     say(nvim, "\n".join(lines))
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.diff').accept()") is True
+    assert nvim.lua("return require('claude-ide.proposal').accept()") is True
     wait_text(nvim, "\nover")
     told = f"{path} was changed without asking you"
     wait_text(nvim, told)

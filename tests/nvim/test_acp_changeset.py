@@ -48,8 +48,8 @@ def ask(nvim, *then):
 
 def wait_shown(nvim):
     nvim.wait(
-        "local one = require('claude-ide.diff').pending()[1] "
-        "return one and require('claude-ide.diff').list()[1].seen and one.files[1].hunks ~= nil",
+        "local one = require('claude-ide.proposal').pending()[1] "
+        "return one and require('claude-ide.proposal').list()[1].seen and one.files[1].hunks ~= nil",
         what="the changeset to be seen",
     )
 
@@ -77,7 +77,7 @@ def test_left_as_it_is_the_agent_writes_it_and_is_asked_no_more(begin, tmp_path)
     for name in ("a.txt", "b.txt", "c.txt"):
         nvim.wait_screen(name)
     assert held(nvim, "a.txt") == BEFORE, "nothing is written before"
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_idle(nvim)
     assert answers(nvim)[0] == {"outcome": {"outcome": "selected", "optionId": "once"}}
     assert held(nvim, "a.txt") == "one\nTWO\nthree\n"
@@ -94,7 +94,7 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
     wait_shown(nvim)
     nvim.lua(
         """
-        local changeset = require('claude-ide.diff').pending()[1]
+        local changeset = require('claude-ide.proposal').pending()[1]
         local entries = {}
         for _, entry in ipairs(changeset.files) do entries[vim.fs.basename(entry.file.path)] = entry end
         local first = changeset.files[1]
@@ -102,7 +102,7 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
         vim.api.nvim_buf_set_lines(first.text.bufs.proposal, 1, 2, false, { "mine" })
         entries["b.txt"].dropped = true
         vim.ui.input = function(_, done) done("b stays") end
-        assert(require('claude-ide.diff').accept())
+        assert(require('claude-ide.proposal').accept())
         """
     )
     wait_text(nvim, "· changed by you")
@@ -139,10 +139,10 @@ def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
     nvim.lua(
         """
         vim.ui.input = function(_, done) done("") end
-        for _, entry in ipairs(require('claude-ide.diff').pending()[1].files) do
+        for _, entry in ipairs(require('claude-ide.proposal').pending()[1].files) do
           entry.dropped = vim.endswith(entry.file.path, "b.txt")
         end
-        assert(require('claude-ide.diff').accept())
+        assert(require('claude-ide.proposal').accept())
         """
     )
     wait_text(nvim, "· changed by you")
@@ -171,10 +171,10 @@ def test_one_file_that_goes_or_moves_is_not_shown_as_one_that_is_edited(begin, w
     say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
     wait_shown(nvim)
     kinds = nvim.lua(
-        "return vim.tbl_map(function(one) return one.file.kind end, require('claude-ide.diff').pending()[1].files)"
+        "return vim.tbl_map(function(one) return one.file.kind end, require('claude-ide.proposal').pending()[1].files)"
     )
     assert kinds == ["deleted" if what == "goes" else "renamed"]
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_idle(nvim)
     assert answers(nvim)[0]["outcome"]["optionId"] == "once"
 
@@ -183,7 +183,7 @@ def test_rejected_with_a_word_nothing_is_written(begin, tmp_path):
     nvim = begin()
     ask(nvim)
     wait_shown(nvim)
-    nvim.lua("assert(require('claude-ide.diff').reject(nil, 'use tabs'))")
+    nvim.lua("assert(require('claude-ide.proposal').reject(nil, 'use tabs'))")
     wait_text(nvim, "· rejected")
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the word to be told")
     wait_idle(nvim)
@@ -198,10 +198,10 @@ def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
     ask(nvim)
     wait_shown(nvim)
     (nvim.project / "b.txt").write_text("somebody else\n")
-    nvim.lua("require('claude-ide.diff').accept()")
+    nvim.lua("require('claude-ide.proposal').accept()")
     nvim.wait("notices[1] and notices[1]:find('b.txt has changed meanwhile', 1, true)", what="why not to be said")
     assert answers(nvim) == []
-    nvim.lua("assert(require('claude-ide.diff').reject())")
+    nvim.lua("assert(require('claude-ide.proposal').reject())")
     wait_idle(nvim)
     assert held(nvim, "b.txt") == "somebody else\n"
 
@@ -212,7 +212,7 @@ def test_to_interrupt_takes_it_away(begin):
     wait_shown(nvim)
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
-    nvim.wait("require('claude-ide.diff').count() == 0 and #vim.api.nvim_list_tabpages() == 1")
+    nvim.wait("require('claude-ide.proposal').count() == 0 and #vim.api.nvim_list_tabpages() == 1")
     assert answers(nvim) == [{"outcome": {"outcome": "cancelled"}}]
 
 
@@ -262,7 +262,7 @@ def test_what_cannot_be_shown_so_is_asked_in_words(begin, tmp_path, why):
 
 def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
     nvim = begin()
-    nvim.lua("require('claude-ide.diff').propose_files = function() error('no') end")
+    nvim.lua("require('claude-ide.proposal').propose_files = function() error('no') end")
     # Not while the question is taken: the files are read in turns.
     nvim.lua(HELD, "go_on")
     ask(nvim)
@@ -274,7 +274,7 @@ def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
 
 # What the files are read for waits until the test says so.
 HELD = """
-local name, changeset, disk = ..., require("claude-ide.changeset"), require("claude-ide.diff.present_text")
+local name, changeset, disk = ..., require("claude-ide.changeset"), require("claude-ide.proposal.present_text")
 local function hold(fn)
   return function(...)
     local values = { ... }
@@ -330,7 +330,7 @@ def kinds(nvim):
         return vim.tbl_map(function(entry)
           local file = entry.file
           return { vim.fs.basename(file.path), file.kind, file.from and vim.fs.basename(file.from) or "" }
-        end, require('claude-ide.diff').pending()[1].files)
+        end, require('claude-ide.proposal').pending()[1].files)
         """
     )
 
@@ -372,8 +372,8 @@ def test_files_that_codex_moves(begin):
     nvim.lua(
         """
         vim.ui.input = function(_, done) done("") end
-        require('claude-ide.diff').pending()[1].files[1].dropped = true
-        assert(require('claude-ide.diff').accept())
+        require('claude-ide.proposal').pending()[1].files[1].dropped = true
+        assert(require('claude-ide.proposal').accept())
         """
     )
     wait_text(nvim, "· changed by you")
@@ -392,7 +392,7 @@ def test_a_change_of_which_nothing_is_told_is_not_accepted_with_the_others(begin
     ask_for(nvim, diffs, ["a.txt", "b.txt", "large.txt"] if others else ["a.txt", "large.txt"])
     shown = wait_question(nvim)
     assert "large.txt" in shown and "+1" in shown
-    assert nvim.lua("return #require('claude-ide.diff').list()") == 0
+    assert nvim.lua("return #require('claude-ide.proposal').list()") == 0
 
 
 def test_words_for_changes_that_are_gone_are_kept(begin):
@@ -403,8 +403,8 @@ def test_words_for_changes_that_are_gone_are_kept(begin):
     nvim.lua(
         """
         vim.ui.input = function(_, done) _G.type_words = done end
-        require('claude-ide.diff').pending()[1].files[2].dropped = true
-        assert(require('claude-ide.diff').accept())
+        require('claude-ide.proposal').pending()[1].files[2].dropped = true
+        assert(require('claude-ide.proposal').accept())
         """
     )
     chat(nvim, "chat:interrupt()")
@@ -436,7 +436,7 @@ def test_bytes_that_nobody_changed_stay_where_the_agent_has_the_editor_write(beg
     ]
     ask_for(nvim, [diff(project / name, "one\n", "ONE\n") for name in texts], texts, *writes)
     wait_shown(nvim)
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_idle(nvim)
     assert {name: (project / name).read_bytes() for name in texts} == {
         name: content.replace(b"one", b"ONE") for name, content in texts.items()
@@ -451,8 +451,8 @@ def test_what_the_user_wrote_since_they_accepted_is_not_written_over(begin):
     by_them = f"WRITE {project / 'a.txt'} {json.dumps(theirs)}"
     ask(nvim, by_them, write)
     wait_shown(nvim)
-    nvim.lua("assert(require('claude-ide.diff').accept())")
-    nvim.wait("require('claude-ide.diff').count() == 1", what="a diff")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    nvim.wait("require('claude-ide.proposal').count() == 1", what="a diff")
     assert held(nvim, "a.txt") == theirs
 
 
@@ -465,7 +465,7 @@ def test_a_new_file_of_which_nothing_is_taken_is_not_made(begin):
     nvim.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1] == 'c'", what="the new file")
     nvim.keys("dx")
     nvim.wait_screen("◌ c.txt")
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_text(nvim, "· changed by you")
     wait_idle(nvim)
     assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE.replace("two", "TWO"), None)
@@ -487,8 +487,8 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     wait_shown(nvim)
     nvim.lua(
         """
-        require('claude-ide.diff').pending()[1].files[2].dropped = true
-        assert(require('claude-ide.diff').accept())
+        require('claude-ide.proposal').pending()[1].files[2].dropped = true
+        assert(require('claude-ide.proposal').accept())
         """
     )
     chat(nvim, "chat:interrupt()")
@@ -531,7 +531,7 @@ def test_a_new_file_that_was_refused_is_not_said_to_be_changed(begin, count):
         nvim.cmd("Claude reject")
     else:
         wait_shown(nvim)
-        nvim.lua("assert(require('claude-ide.diff').reject())")
+        nvim.lua("assert(require('claude-ide.proposal').reject())")
     wait_text(nvim, "· rejected")
     wait_idle(nvim)
     assert "without asking" not in text(nvim)
@@ -545,10 +545,10 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
     nvim.lua(
         """
         vim.ui.input = function(_, done) done("") end
-        local entries = require('claude-ide.diff').pending()[1].files
+        local entries = require('claude-ide.proposal').pending()[1].files
         vim.api.nvim_buf_set_lines(entries[1].text.bufs.proposal, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
         entries[2].dropped = true
-        assert(require('claude-ide.diff').accept())
+        assert(require('claude-ide.proposal').accept())
         """
     )
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")

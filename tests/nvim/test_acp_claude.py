@@ -69,7 +69,7 @@ def an_edit_goes_through_the_review(nvim):
     say(nvim, edit(path, "**edited** then"))
     wait_diff(nvim)
     assert path.read_text() == "one\ntwo\nthree\n"
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_text(nvim, "\n**edited** then")
     assert path.read_text() == "one\nTWO\nthree\n"
     wait_idle(nvim)
@@ -80,7 +80,7 @@ def what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api):
     say(nvim, edit(path, "over"))
     wait_diff(nvim)
     edit_proposal(nvim, 1, 2, ["mine  ", "\tand more"])
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait(lambda: mock_api.seen("+mine  "), what="the model to be told")
     wait_idle(nvim)
     assert path.read_text() == "one\nmine  \n\tand more\nthree\n"

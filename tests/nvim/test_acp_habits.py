@@ -42,7 +42,7 @@ def test_a_diff_that_was_told_before_the_question_is_reviewed(begin, tmp_path):
     say(nvim, edit(tmp_path / "project/a.txt", "in_progress"))
     wait_diff(nvim)
     nvim.wait_screen("TWO")
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_text(nvim, '"optionId": "once"')
     wait_idle(nvim)
 
@@ -53,7 +53,7 @@ def test_what_the_user_made_of_an_edit_is_not_called_rejected(begin, tmp_path):
     say(nvim, edit(path, "in_progress"))
     wait_diff(nvim)
     edit_proposal(nvim, 1, 2, ["mine"])
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_text(nvim, "· changed by you")
     assert path.read_text() == "one\nmine\nthree\n"
     assert '"optionId": "no"' in text(nvim), "the agent is not to write its own"
@@ -93,7 +93,7 @@ def test_a_refused_edit_that_is_never_mentioned_again_is_no_change(begin, tmp_pa
         script += f"\nWRITE {path} {json.dumps(AFTER)}"
     say(nvim, script)
     wait_diff(nvim)
-    nvim.lua("assert(require('claude-ide.diff').reject())")
+    nvim.lua("assert(require('claude-ide.proposal').reject())")
     wait_text(nvim, "· rejected")
     wait_idle(nvim)
     assert ("was changed without asking you" in text(nvim)) is is_written

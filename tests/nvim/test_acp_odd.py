@@ -106,8 +106,10 @@ def test_an_edit_that_cannot_be_allowed_is_not_written(begin, tmp_path):
     path = tmp_path / "project/a.txt"
     diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "two\n"}
     say(nvim, permission([], kind="edit", content=[diff]))
-    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait(
+        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen", what="a diff"
+    )
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "cancelled"}}], what="the answer")
     nvim.wait("vim.fn.execute('messages'):find('Robot offers no way to allow it') ~= nil", what="the notice")
     assert path.read_text() == "one\n"
@@ -227,10 +229,11 @@ def test_what_cannot_be_written_is_said(begin, tmp_path):
     for path in ("/proc/version", project / "folder/b.txt/c.txt"):
         say(nvim, write(path))
         nvim.wait(
-            "require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff"
+            "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen",
+            what="a diff",
         )
         before = len(answers(nvim))
-        nvim.lua("assert(require('claude-ide.diff').accept())")
+        nvim.lua("assert(require('claude-ide.proposal').accept())")
         nvim.wait(lambda before=before: len(answers(nvim)) > before, what="the answer")
         assert "could not be written" in answers(nvim)[-1]["message"]
         wait_idle(nvim)
@@ -241,9 +244,11 @@ def test_what_is_not_saved_is_what_an_edit_is_shown_against(begin, tmp_path):
     path = tmp_path / "project/a.txt"
     nvim.lua("vim.cmd.split('a.txt') vim.api.nvim_buf_set_lines(0, 1, 1, false, { 'typed' })")
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\ntyped\n"))
-    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
+    nvim.wait(
+        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen", what="a diff"
+    )
     assert path.read_text() == "one\n"
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
     lines = "vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, false)"
     nvim.wait(lambda: nvim.lua(f"return {lines}") == ["ONE", "typed"], what="the buffer to hold it")

@@ -35,7 +35,7 @@ def begin(start_nvim, mock_api, tmp_path):
 
 
 def accept(nvim):
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
 
 
 def an_edit_goes_through_the_review(nvim, edit):
@@ -65,7 +65,7 @@ def an_edit_is_rejected(nvim, edit):
     path, told = nvim.project / "a.txt", text(nvim).count("without asking")
     say(nvim, edit(path, "TWO", "never") + " THEN SAY after")
     wait_diff(nvim)
-    nvim.lua("assert(require('claude-ide.diff').reject())")
+    nvim.lua("assert(require('claude-ide.proposal').reject())")
     wait_idle(nvim)
     assert "+never" in text(nvim).rpartition("THEN SAY after")[2], "what was proposed stays to be seen"
     assert path.read_text() == "one\nTWO\nthree\n"
@@ -169,15 +169,15 @@ def test_a_session_with_codex(begin, mock_api):
                 + " THEN SAY after",
             )
             nvim.wait(
-                "local changeset = require('claude-ide.diff').pending()[1] "
-                "return changeset and require('claude-ide.diff').list()[1].seen",
+                "local changeset = require('claude-ide.proposal').pending()[1] "
+                "return changeset and require('claude-ide.proposal').list()[1].seen",
                 what="the changeset to be seen",
             )
             assert (c.read_text(), d.read_text()) == (f"one\n{old_c}\nthree\n", LINES)
             if not is_whole:
                 nvim.answer("")
-                nvim.lua("require('claude-ide.diff').pending()[1].files[2].dropped = true")
-            nvim.lua("assert(require('claude-ide.diff').accept())")
+                nvim.lua("require('claude-ide.proposal').pending()[1].files[2].dropped = true")
+            nvim.lua("assert(require('claude-ide.proposal').accept())")
             nvim.wait(lambda new=new: c.read_text() == f"one\n{new}\nthree\n", what="what was accepted")
             if not is_whole:
                 nvim.wait(lambda: mock_api.seen("was left as it was"), what="the model to be told")

@@ -134,8 +134,10 @@ def test_what_was_reviewed_is_not_told_and_excuses_nothing_else(begin, tmp_path,
     if is_told:
         lines = [asked, call("c2", "edit", [], {path: "three\n"}, does=[write(path, "three\n")])]
     say(nvim, "\n".join([*lines, "SAY over"]))
-    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait(
+        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen", what="a diff"
+    )
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_text(nvim, "\nover")
     wait_idle(nvim)
     assert (f"{path} {TOLD}" in text(nvim)) is is_told

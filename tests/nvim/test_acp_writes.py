@@ -33,18 +33,18 @@ def results(tmp_path):
 
 def accept(nvim):
     """Accepts a diff where nothing is in the way."""
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
 
 
 def changed_meanwhile(nvim, name):
     """The diff is not accepted: its file has changed, and it is shown once more."""
-    seen = nvim.lua("return vim.tbl_values(require('claude-ide.diff.entries').all())[1].text.bufs.proposal")
-    said = nvim.lua("return select(2, require('claude-ide.diff').accept())")
+    seen = nvim.lua("return vim.tbl_values(require('claude-ide.proposal.entries').all())[1].text.bufs.proposal")
+    said = nvim.lua("return select(2, require('claude-ide.proposal').accept())")
     assert said == f"{name} has changed meanwhile: look at it again, then accept."
     nvim.wait(
         """
-        local seen, entry = ..., vim.tbl_values(require('claude-ide.diff.entries').all())[1]
-        return entry and entry.text and entry.text.bufs.proposal ~= seen and require('claude-ide.diff').list()[1].seen
+        local seen, entry = ..., vim.tbl_values(require('claude-ide.proposal.entries').all())[1]
+        return entry and entry.text and entry.text.bufs.proposal ~= seen and require('claude-ide.proposal').list()[1].seen
         """.replace("...,", f"{seen},"),
         what="the diff of now",
     )
@@ -80,7 +80,7 @@ def test_where_both_changed_a_line_the_edit_is_shown_against_that(begin, tmp_pat
     changed_meanwhile(nvim, "a.txt")
     nvim.wait_screen("others")
     nvim.wait_screen("mine")  # what the user typed is kept
-    nvim.lua("assert(require('claude-ide.diff').reject())")
+    nvim.lua("assert(require('claude-ide.proposal').reject())")
     wait_idle(nvim)
     assert path.read_text() == TEXT.replace("5\n", "others\n")
 
@@ -118,10 +118,10 @@ def test_a_file_that_was_only_touched_or_went_meanwhile(begin, tmp_path):
 
 
 READ = """#vim.tbl_filter(function(diff)
-  local entry = require("claude-ide.diff.on_screen").get(diff.id)
+  local entry = require("claude-ide.proposal.on_screen").get(diff.id)
   return entry ~= nil and entry.text ~= nil
-end, require("claude-ide.diff").list())"""
-SEEN = "vim.iter(require('claude-ide.diff').list()):find(function(diff) return diff.seen end)"
+end, require("claude-ide.proposal").list())"""
+SEEN = "vim.iter(require('claude-ide.proposal').list()):find(function(diff) return diff.seen end)"
 
 
 @pytest.mark.every_nvim
@@ -132,11 +132,11 @@ def test_two_writes_of_one_file_at_once_are_both_in_it(begin, tmp_path):
     say(nvim, "\n".join([send(path, first), send(path, second), "WAIT"]))
     nvim.wait(f"return {READ} == 2", what="both to be read")
     nvim.wait(f"return {SEEN} ~= nil", what="one of them, whichever comes first")
-    nvim.lua(f"assert(require('claude-ide.diff').accept({SEEN}.id))")
-    nvim.wait(f"return #require('claude-ide.diff').list() == 1 and {SEEN} ~= nil", what="the other one")
+    nvim.lua(f"assert(require('claude-ide.proposal').accept({SEEN}.id))")
+    nvim.wait(f"return #require('claude-ide.proposal').list() == 1 and {SEEN} ~= nil", what="the other one")
     both = first.replace("9\n", "NINE\n").split()
     nvim.wait(lambda: nvim.lines() == both, what="it to be one of what the first has made")
-    nvim.lua(f"assert(require('claude-ide.diff').accept({SEEN}.id))")
+    nvim.lua(f"assert(require('claude-ide.proposal').accept({SEEN}.id))")
     nvim.wait(lambda: [one["result"] for one in results(tmp_path)] == [{}, {}], what="both answers")
     assert path.read_text() == first.replace("9\n", "NINE\n")
 
@@ -191,7 +191,7 @@ def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin, tmp_path, hel
     path = tmp_path / "project/a.txt"
     say(nvim, write(path, "a\nb\n"))
     nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
-    assert path.read_bytes() == held and nvim.lua("return require('claude-ide.diff').count()") == 0
+    assert path.read_bytes() == held and nvim.lua("return require('claude-ide.proposal').count()") == 0
 
 
 def test_a_path_with_a_nul_is_none(begin, tmp_path):

@@ -390,7 +390,7 @@ def test_text_that_was_typed_is_kept_where_it_goes_while_it_is_written_and_that_
     sets.show(RENAME)
     sets.nvim.keys("ggOmine = 1<Esc>")
     sets.nvim.wait(lambda: sets.nvim.lines()[0] == "mine = 1")
-    sets.nvim.lua("require('claude-ide.diff.presenter').accept(proposed)")
+    sets.nvim.lua("require('claude-ide.proposal.presenter').accept(proposed)")
     (sets.nvim.project / "b.py").write_text("of somebody else\n")
     sets.nvim.lua(gone)
     sets.nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="it to go")
@@ -522,7 +522,7 @@ def test_whatever_fails_on_the_way_the_agent_is_answered_and_the_changeset_ends(
     sets.nvim.lua(
         """
         local module, name = ...
-        local changeset = require("claude-ide.diff")
+        local changeset = require("claude-ide.proposal")
         local propose = changeset.propose_files
         changeset.propose_files = function(...) -- what plans it looks, too
           require(module)[name] = function() error("broken") end
@@ -609,9 +609,9 @@ def both(start_nvim):
     sets.show(ONE)
     nvim.lua("""
     local path = vim.uv.cwd() .. "/c.txt"
-    diff = require("claude-ide.diff").propose(source, "d", { path = path, contents = "new\\n" })
+    diff = require("claude-ide.proposal").propose(source, "d", { path = path, contents = "new\\n" })
     """)
-    nvim.wait("require('claude-ide.diff').list()[2].added == 1", what="the diff to be made")
+    nvim.wait("require('claude-ide.proposal').list()[2].added == 1", what="the diff to be made")
     return sets
 
 
@@ -619,10 +619,10 @@ def both(start_nvim):
 def test_it_is_counted_listed_and_gone_to_among_the_diffs(both):
     nvim = both.nvim
     assert nvim.lua("return require('claude-ide').status().diffs") == 2
-    listed = nvim.lua("return require('claude-ide.diff').list()")
+    listed = nvim.lua("return require('claude-ide.proposal').list()")
     assert [(item["tab_name"], item["added"], item["removed"]) for item in listed][0] == ("Rename a to b", 2, 2)
     assert [file["first"] for file in listed[0]["files"]] == [1, 2]
-    nvim.lua("assert(require('claude-ide.diff').focus(proposed.id))")
+    nvim.lua("assert(require('claude-ide.proposal').focus(proposed.id))")
     kind = "return (vim.b.claude_ide or {}).id == ({ proposed.id, diff.id })[...]"
     for command, at in (("next", 2), ("next", 1), ("previous", 2), ("previous", 1)):
         nvim.cmd(f"Claude diffs {command}")
@@ -747,7 +747,7 @@ return vim.tbl_filter(function(line) return line:find("^size") ~= nil end, lines
 """
 
 
-LEFT = "return { #vim.api.nvim_list_wins(), require('claude-ide.diff').count() }"
+LEFT = "return { #vim.api.nvim_list_wins(), require('claude-ide.proposal').count() }"
 WINDOWS = """
 return vim.tbl_map(function(win)
   return vim.fn.bufname(vim.api.nvim_win_get_buf(win))

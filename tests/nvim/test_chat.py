@@ -48,10 +48,12 @@ def an_edit_is_our_diff_and_what_the_user_made_of_it_is_written(nvim):
         f"{call('Read', file_path=str(path))} THEN "
         f"{call('Edit', file_path=str(path), old_string='two', new_string='TWO')} THEN SAY done",
     )
-    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
+    nvim.wait(
+        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen", what="a diff"
+    )
     assert path.read_text() == "one\ntwo\nthree\n"
     edit_proposal(nvim, 1, 2, ["mine  ", "\tand more"])
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_text(nvim, "\ndone")
     assert path.read_text() == "one\nmine  \n\tand more\nthree\n"
     wait_idle(nvim)

@@ -97,7 +97,7 @@ def bytes_that_nobody_changed_stay(nvim, name, before, arguments, line, after):
     wait_diff(nvim)
     if line:
         edit_proposal(nvim, 0, 1, [line])
-    assert nvim.lua("return require('claude-ide.diff').accept()")
+    assert nvim.lua("return require('claude-ide.proposal').accept()")
     wait_text(nvim, f"\ndone with {name}")
     assert path.read_bytes() == after
     wait_idle(nvim)
@@ -116,7 +116,7 @@ def what_is_not_saved_stays_so_beside_an_edit_of_its_file(nvim):
     )
     say(nvim, f"{read} THEN {edit} THEN SAY done beside it")
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.diff').accept()")
+    assert nvim.lua("return require('claude-ide.proposal').accept()")
     wait_text(nvim, "\ndone beside it")
     wait_idle(nvim)
     assert path.read_text() == "one\ntwo\nthree\nfour\nFIVE\n", "the edit alone"
@@ -136,7 +136,7 @@ def a_hunk_that_is_dropped_is_not_written(nvim):
     nvim.wait("vim.b.claude_ide.kind == 'proposal' and vim.api.nvim_get_current_line() == 'ONE'", what="the first hunk")
     nvim.keys("dx")
     nvim.wait_screen("1 of 2 kept")
-    assert nvim.lua("return require('claude-ide.diff').accept()")
+    assert nvim.lua("return require('claude-ide.proposal').accept()")
     wait_text(nvim, "\none of two")
     assert path.read_text() == HUNKS.replace("9\n", "NINE\n")
     wait_idle(nvim)
@@ -146,13 +146,13 @@ def an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(nvim, mock_
     path = nvim.project / "empty.txt"
     say(nvim, f"{call('Write', file_path=str(path), content='')} THEN SAY made")
     wait_diff(nvim)
-    nvim.lua("require('claude-ide.diff').reject(nil, 'not yet')")
+    nvim.lua("require('claude-ide.proposal').reject(nil, 'not yet')")
     wait_text(nvim, "\nmade")
     assert mock_api.seen("not yet") and not path.exists()
     wait_idle(nvim)
     say(nvim, f"{call('Write', file_path=str(path), content='')} THEN SAY again")
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.diff').accept()")
+    assert nvim.lua("return require('claude-ide.proposal').accept()")
     wait_text(nvim, "\nagain")
     assert path.read_bytes() == b""
     wait_idle(nvim)

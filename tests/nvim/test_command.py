@@ -207,7 +207,7 @@ def test_connect_right_after_disconnect_keeps_the_server(start_nvim, connect):
     nvim.lua(
         """
         stops = 0
-        require("claude-ide.hub").on("server_stopped", function() stops = stops + 1 end)
+        require("claude-ide.bus").on("server_stopped", function() stops = stops + 1 end)
         vim.cmd("Claude disconnect")
         vim.cmd("Claude connect")
         """
@@ -314,7 +314,7 @@ def test_diffs_are_offered_and_the_chosen_one_is_gone_to(start_nvim):
     )
     nvim.lua(
         """
-        local diff, cwd = require("claude-ide.diff"), vim.fn.getcwd()
+        local diff, cwd = require("claude-ide.proposal"), vim.fn.getcwd()
         diff.list = function()
           return {
             { id = 7, client = 1, path = cwd .. "/a.txt", added = 2, removed = 1 },

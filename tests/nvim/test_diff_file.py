@@ -115,7 +115,7 @@ def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
     diffs.nvim.wait_screen("a.txt · now, with your unsaved changes")
     left = diffs.nvim.lua("return vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(0)[1])")
     assert diffs.nvim.lines(left) == diffs.nvim.lines(1)
-    assert diffs.nvim.lua("return require('claude-ide.diff').list()")[0]["against"] == "buffer"
+    assert diffs.nvim.lua("return require('claude-ide.proposal').list()")[0]["against"] == "buffer"
     assert diffs.nvim.cursor()[0] == 51  # at what Claude changes
     diffs.nvim.keys("ZQ")
     assert diffs.answer(1) == {"outcome": "rejected"}
@@ -301,7 +301,7 @@ def test_quitting_still_stops_for_unsaved_files_and_the_diff_stays_one(diffs):
     diffs.nvim.keys("<CR>")
     diffs.nvim.wait(lambda: not diffs.nvim.lua("return vim.api.nvim_get_mode()")["blocking"])
     assert diffs.nvim.running() and diffs.outcomes(1) == []
-    diffs.nvim.lua("require('claude-ide.diff').focus(1)")
+    diffs.nvim.lua("require('claude-ide.proposal').focus(1)")
     diffs.nvim.wait("vim.bo.modified")
     diffs.nvim.keys(":x<CR>")
     assert diffs.accepted(1, "b.txt") == "B\n"
@@ -326,7 +326,7 @@ def test_a_new_file_that_somebody_else_makes_meanwhile_is_not_overwritten_unaske
     path.write_text("somebody else's\n")
     nvim.keys("ZZ")
     nvim.wait_screen("new.txt: somebody else has made it meanwhile. Accept again to overwrite that.")
-    assert nvim.lua("return require('claude-ide.diff').count()") == 1
+    assert nvim.lua("return require('claude-ide.proposal').count()") == 1
     nvim.keys("ZZ")
     assert diffs.answer(1)["outcome"] == "saved"
     # The same text is no other file.

@@ -14,7 +14,7 @@ LAYOUTS = ["vertical", "horizontal", "unified"]
 
 HUNKS = """
 local hunks = {}
-local entry = require("claude-ide.diff.on_screen").get(vim.b.claude_ide.id)
+local entry = require("claude-ide.proposal.on_screen").get(vim.b.claude_ide.id)
 for _, hunk in ipairs(entry.hunks.original) do
   hunks[#hunks + 1] = { hunk.old, hunk.old_count, hunk.new, hunk.new_count }
 end
@@ -22,7 +22,7 @@ return hunks
 """
 
 DROP = """
-local live, entry = require("claude-ide.diffview.hunks"), require("claude-ide.diff.on_screen").get(vim.b.claude_ide.id)
+local live, entry = require("claude-ide.diffview.hunks"), require("claude-ide.proposal.on_screen").get(vim.b.claude_ide.id)
 for _, old in ipairs(...) do
   for _, hunk in ipairs(entry.hunks.list) do
     if hunk.old == old then
@@ -205,7 +205,7 @@ def test_the_answer_is_exactly_what_is_kept(start_nvim, style):
         if dropped and (len(dropped) == len(hunks) or at_end and end[0] in dropped):
             final = old_final
         expected = eol.join(kept) + (eol if final and kept else "")
-        diffs.nvim.lua("require('claude-ide.diff').accept(...)", number)
+        diffs.nvim.lua("require('claude-ide.proposal').accept(...)", number)
         answer = diffs.answer(number)
         if dropped and expected == old:
             assert answer == {"outcome": "rejected"}, (old, new, hunks, dropped)

@@ -192,7 +192,7 @@ end
 local path = ...
 vim.fn.writefile(old, path)
 local took, prepared = nil, nil
-local stage = require("claude-ide.diff.on_screen")
+local stage = require("claude-ide.proposal.on_screen")
 local show = stage.show
 stage.show = function(...)
   local began = os.clock() -- of this process: others may be busy, too
@@ -303,7 +303,7 @@ def test_changes_are_the_lines_that_diff_mode_shows(start_nvim, algorithm):
     diffs.open(1, "a.txt", new)
     shown, changed = diffs.nvim.lua("""
       local shown, changed = {}, {}
-      local stage = require("claude-ide.diff.on_screen")
+      local stage = require("claude-ide.proposal.on_screen")
       for lnum = 1, vim.fn.line("$") do shown[lnum] = vim.fn.diff_hlID(lnum, 1) > 0 end
       for lnum = 1, vim.fn.line("$") do changed[lnum] = false end
       for _, hunk in ipairs(stage.get(1).hunks.list) do

@@ -136,15 +136,15 @@ def test_one_after_the_other_in_the_same_place(start_nvim, place):
     diffs.open(1, "b.txt", NEW)
     diffs.propose(2, "c.txt", "C\n")
     diffs.propose(3, "d.txt", "D\n")
-    ready = "return vim.iter(require('claude-ide.diff').list()):all(function(diff) return diff.against end)"
+    ready = "return vim.iter(require('claude-ide.proposal').list()):all(function(diff) return diff.against end)"
     nvim.wait(ready, what="the others to be ready")
     assert diffs.current() == 1 and len(our_windows(diffs)) == 2
     nvim.keys("4Gccmine<Esc>")
     nvim.wait(lambda: nvim.lines()[3] == "mine")
-    nvim.lua("assert(require('claude-ide.diff').focus(3))")
+    nvim.lua("assert(require('claude-ide.proposal').focus(3))")
     diffs.wait_current(3)
     assert len(our_windows(diffs)) == 2
-    nvim.lua("assert(require('claude-ide.diff').step(-1))")
+    nvim.lua("assert(require('claude-ide.proposal').step(-1))")
     diffs.wait_current(2)
     nvim.keys("ZQ")
     diffs.wait_current(1)
@@ -166,8 +166,8 @@ def test_one_that_was_put_aside_can_be_answered_elsewhere(start_nvim, place):
     nvim = diffs.nvim
     diffs.open(1, "b.txt", NEW, client=1)
     diffs.propose(2, "c.txt", "C\n", client=2, name="second")
-    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
-    nvim.lua("assert(require('claude-ide.diff').focus(2))")
+    nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against")
+    nvim.lua("assert(require('claude-ide.proposal').focus(2))")
     diffs.wait_current(2)
     assert nvim.lua("return require('claude-ide.tools.client_source').prompt_submitted(1)") == 1
     assert diffs.answer(1) == {"outcome": "rejected"}
@@ -185,8 +185,8 @@ def type_into_one_and_show_the_next(diffs):
     nvim.keys("gg0imine<Esc>")
     nvim.wait(lambda: nvim.lines()[0] == "mineone" and nvim.mode() == "n")
     diffs.propose(2, "c.txt", "C\n")
-    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
-    nvim.lua("assert(require('claude-ide.diff').focus(2))")
+    nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against")
+    nvim.lua("assert(require('claude-ide.proposal').focus(2))")
     diffs.wait_current(2)
 
 
@@ -200,7 +200,7 @@ def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
     nvim.wait_screen("E37")
     nvim.keys("<CR>")
     # Neovim has put it into a window by itself: before it is in its own, no key of it is taken.
-    nvim.wait("require('claude-ide.diff.entries').get(1).behind == nil", what="it to be in its own windows")
+    nvim.wait("require('claude-ide.proposal.entries').get(1).behind == nil", what="it to be in its own windows")
     diffs.wait_current(1)
     assert len(our_windows(diffs)) == 2 and nvim.lines()[0] == "mineone"
     nvim.keys("ZZ")
@@ -240,7 +240,7 @@ def test_a_client_that_goes_takes_its_diffs_along_wherever_the_user_is(start_nvi
     diffs.open(1, "b.txt", NEW, client=1)
     diffs.propose(2, "c.txt", "C\n", client=1)
     # Else it is read later, and comes to the user in the other tab.
-    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
+    nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against")
     nvim.keys(":tabnew d.txt<CR>")
     nvim.wait(lambda: nvim.lines() == ["d"])
     nvim.keys("ix<Esc>")
@@ -320,7 +320,7 @@ def test_without_focus_nothing_is_covered(start_nvim, place):
     diffs.propose(1, "b.txt", NEW)
     diffs.nvim.wait_screen("proposes a change to b.txt")
     assert state(diffs)[1] == before[1]
-    diffs.nvim.lua("assert(require('claude-ide.diff').focus(1))")
+    diffs.nvim.lua("assert(require('claude-ide.proposal').focus(1))")
     diffs.wait_current(1)
     diffs.nvim.keys("ZQ")
     diffs.answer(1)

@@ -51,7 +51,7 @@ def test_rejects_all(diffs):
 def test_a_word_that_nobody_would_read_decides_nothing(diffs):
     diffs.nvim.keys(":Claude accept too long<CR>")
     diffs.nvim.wait_screen("expected all, or nothing")
-    assert len(diffs.nvim.lua("return require('claude-ide.diff').list()")) == 3
+    assert len(diffs.nvim.lua("return require('claude-ide.proposal').list()")) == 3
 
 
 def test_lists_them_in_the_quickfix_window(diffs):
@@ -96,7 +96,7 @@ def test_those_on_the_screen_say_how_many_more_wait(diffs):
     diffs.nvim.wait_screen("2 more")
     diffs.propose(4, "b.txt", "BB\n")
     diffs.nvim.wait_screen("3 more")
-    diffs.nvim.lua("require('claude-ide.diff').accept(3)")
+    diffs.nvim.lua("require('claude-ide.proposal').accept(3)")
     diffs.nvim.wait_screen("2 more")
 
 
@@ -115,11 +115,11 @@ return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())
 def propose(nvim, client, name, contents):
     """Sends an edit through the server; answers are of no concern."""
     path = str(nvim.project / name)
-    count = nvim.lua("return require('claude-ide.diff').count()")
+    count = nvim.lua("return require('claude-ide.proposal').count()")
     args = {"old_file_path": path, "new_file_path": path, "new_file_contents": contents, "tab_name": name}
     client.start_call("openDiff", **args)
-    nvim.wait(f"require('claude-ide.diff').count() == {count + 1}")
-    nvim.wait("return vim.iter(require('claude-ide.diff').list()):all(function(diff) return diff.added ~= nil end)")
+    nvim.wait(f"require('claude-ide.proposal').count() == {count + 1}")
+    nvim.wait("return vim.iter(require('claude-ide.proposal').list()):all(function(diff) return diff.added ~= nil end)")
 
 
 def test_each_names_its_session_and_no_two_are_alike(start_nvim, connect, sessions):

@@ -9,7 +9,7 @@ from harness.fake_cli import FakeCli
 
 pytestmark = pytest.mark.dealt
 
-SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 PASTE, END = b"\x1b[200~", b"\x1b[201~"
 
 
@@ -34,11 +34,11 @@ class Talk:
 
     def propose(self, client, name="a.txt"):
         path = str(self.nvim.project / name)
-        count = self.nvim.lua("return require('claude-ide.diff').count()")
+        count = self.nvim.lua("return require('claude-ide.proposal').count()")
         args = {"old_file_path": path, "new_file_path": path, "new_file_contents": "A\n", "tab_name": "tab"}
         request = client.start_call("openDiff", **args)
-        self.nvim.wait(f"require('claude-ide.diff').count() == {count + 1}")
-        self.nvim.wait("(require('claude-ide.diff').list()[1] or {}).tab")
+        self.nvim.wait(f"require('claude-ide.proposal').count() == {count + 1}")
+        self.nvim.wait("(require('claude-ide.proposal').list()[1] or {}).tab")
         return request
 
     def state(self, status, **more):
@@ -192,7 +192,7 @@ def test_it_does_not_wait_for_ever(talk):
 def test_for_a_cli_in_another_terminal_it_is_kept(talk, connect):
     other = connect(talk.nvim)
     request = talk.propose(other, "b.txt")
-    talk.nvim.lua("require('claude-ide.diff').reject(...)", request_id(talk, 2), "use two words")
+    talk.nvim.lua("require('claude-ide.proposal').reject(...)", request_id(talk, 2), "use two words")
     assert other.call_result(request) == ["DIFF_REJECTED"]
     talk.wait_kept("use two words", "That Claude runs in another terminal")
 
@@ -201,7 +201,7 @@ def request_id(talk, client):
     (id,) = talk.nvim.lua(
         """
         local client = ...
-        local mine = vim.tbl_filter(function(item) return item.client == client end, require("claude-ide.diff").list())
+        local mine = vim.tbl_filter(function(item) return item.client == client end, require("claude-ide.proposal").list())
         return vim.tbl_map(function(item) return item.id end, mine)
         """,
         client,
@@ -219,7 +219,7 @@ def test_the_clipboard_takes_what_is_kept_where_there_is_one(talk, connect):
     """)
     other = connect(talk.nvim)
     talk.propose(other, "b.txt")
-    talk.nvim.lua("require('claude-ide.diff').reject(...)", request_id(talk, 2), "two\nlines")
+    talk.nvim.lua("require('claude-ide.proposal').reject(...)", request_id(talk, 2), "two\nlines")
     talk.nvim.wait("_G.copied")
     assert talk.nvim.lua("return _G.copied") == ["two", "lines"]
     assert talk.notices() == ["That Claude runs in another terminal. Your words are in the clipboard."]
@@ -247,7 +247,7 @@ def test_who_does_not_say_why_after_all_has_not_rejected(talk):
     ask_why(talk)
     talk.nvim.keys("use<Esc>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "n")
-    assert talk.nvim.lua("return require('claude-ide.diff').count()") == 1
+    assert talk.nvim.lua("return require('claude-ide.proposal').count()") == 1
     ask_why(talk)
     talk.nvim.keys("<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
@@ -285,7 +285,7 @@ def test_the_command_takes_words_as_they_are(talk, typed, expected):
     talk.propose(talk.ours, "b.txt")
     talk.nvim.keys(f":Claude reject {typed}<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
-    assert talk.nvim.lua("return require('claude-ide.diff').count()") == 1
+    assert talk.nvim.lua("return require('claude-ide.proposal').count()") == 1
     talk.state("idle")
     talk.wait_typed(PASTE + expected + b" " + END + b"\r")
 

@@ -39,7 +39,7 @@ def test_lists_them_the_longest_waiting_first(diffs):
     diffs.open(1, "a.txt", "A\ntwo\n", name="first")
     diffs.propose(2, "b.txt", "one\ntwo\nthree\n", client=2, name="second")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
-    listed = diffs.nvim.lua("return require('claude-ide.diff').list()")
+    listed = diffs.nvim.lua("return require('claude-ide.proposal').list()")
     project = str(diffs.nvim.project)
     assert [{key: item[key] for key in item if key != "tab"} for item in listed] == [
         {"id": 1, "source": "Claude", "client": 1, "path": f"{project}/a.txt", "tab_name": "first",
@@ -53,7 +53,7 @@ def test_a_command_acts_on_the_diff_in_this_tab(diffs):
     diffs.open(1, "a.txt", "A\n")
     diffs.propose(2, "b.txt", "B\n")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
-    diffs.nvim.lua("require('claude-ide.diff').focus(2)")
+    diffs.nvim.lua("require('claude-ide.proposal').focus(2)")
     diffs.wait_current(2)
     diffs.nvim.keys(":Claude accept<CR>")
     assert diffs.accepted(2, "b.txt") == "B\n"
@@ -72,7 +72,7 @@ def test_a_command_elsewhere_acts_on_the_longest_waiting(diffs):
 
 
 def test_a_command_without_a_diff_says_so(diffs):
-    assert diffs.nvim.lua("return { require('claude-ide.diff').accept() }")[1] == "No diff waits for a decision."
+    assert diffs.nvim.lua("return { require('claude-ide.proposal').accept() }")[1] == "No diff waits for a decision."
 
 
 def test_a_second_diff_of_the_same_file_is_one_of_its_own(diffs):
@@ -225,7 +225,7 @@ def test_a_command_decides_on_no_diff_that_nobody_has_seen(diffs, command, outco
     diffs.open(1, "a.txt", "A\n")
     nvim.lua("vim.keymap.set('n', 'gs', '<Cmd>Claude ' .. ... .. '<CR>')", command)
     diffs.propose(2, "b.txt", "B\n")
-    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
+    nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against")
     nvim.keys("gsgs")
     nvim.wait_screen("Look at b.txt first, then decide.")
     assert diffs.answer(1)["outcome"] == outcome

@@ -14,8 +14,8 @@ CHANGED = (
     "File content has changed since it was last read. This commonly happens when a linter or formatter run via Bash "
     "rewrites the file. Call Read on this file to refresh, then retry the edit."
 )
-SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
-SETTLED = "require('claude-ide.diff.unwritten').count() == 0"
+SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
+SETTLED = "require('claude-ide.proposal.unwritten').count() == 0"
 KEPT = """
 local kept = {}
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -48,7 +48,7 @@ class Asking(Claude):
         call, request = self.ask(name, contents)
         if typed:
             edit_proposal(self.nvim, -1, -1, [typed])
-        self.nvim.lua("assert(require('claude-ide.diff').accept())")
+        self.nvim.lua("assert(require('claude-ide.proposal').accept())")
         outcome, text = self.client.call_result(request)
         assert outcome == "FILE_SAVED"
         return call, text
@@ -166,7 +166,7 @@ def test_nothing_is_said_where_the_tool_wrote_something_else(claude):
 
 
 def test_nothing_is_said_where_the_file_holds_it_all_the_same(claude):
-    claude.nvim.lua("require('claude-ide.diff.unwritten').written = function() end")  # the transcript is sooner
+    claude.nvim.lua("require('claude-ide.proposal.unwritten').written = function() end")  # the transcript is sooner
     call, text = claude.accept(typed="four")
     (claude.project / "a.txt").write_bytes(text.replace("\n", "\r\n").encode())
     claude.failed(call, CHANGED)
@@ -347,7 +347,7 @@ def chat_with_an_edit(start_nvim, tmp_path):
 
 def test_a_chat_whose_claude_ends_before_it_writes(chat_with_an_edit):
     nvim = chat_with_an_edit(error=None)
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait("#notices == 1", what="a notice")
     ((buf, lines, *_),) = nvim.lua(KEPT)
     assert lines == ["one", "TWO", "three", "four"]
@@ -370,10 +370,10 @@ def test_a_chat_whose_claude_ends_as_soon_as_its_tool_has_refused(chat_with_an_e
         end
         """
     )
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end")
     nvim.lua("for _, read in ipairs(reads) do read() end")
-    nvim.wait("require('claude-ide.diff.unwritten').count() == 0 and #notices > 0", what="a notice")
+    nvim.wait("require('claude-ide.proposal.unwritten').count() == 0 and #notices > 0", what="a notice")
     nvim.lua("later = false require('claude-ide.file').read_later('/dev/null', 1, function() later = true end)")
     nvim.lua("reads[#reads]()")
     nvim.wait("later")
@@ -384,7 +384,7 @@ def test_a_chat_whose_claude_ends_as_soon_as_its_tool_has_refused(chat_with_an_e
 @pytest.mark.parametrize("parent", [None, "toolu_agent"], ids=["its own", "a subagent's"])
 def test_in_a_chat(chat_with_an_edit, parent):
     nvim = chat_with_an_edit(parent=parent)
-    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_idle(nvim)
     nvim.wait("#notices == 1", what="a notice")
     ((buf, lines, *_),) = nvim.lua(KEPT)

@@ -43,7 +43,7 @@ def test_over_a_review(start_nvim, connect, over, how):
     assert nvim.quit() == 0
 
 
-WAYS = ["hub').tell('client_disconnected', { id = 1 })", "diff').reject(1)", ""]
+WAYS = ["bus').emit('client_disconnected', { id = 1 })", "proposal').reject(1)", ""]
 
 
 @pytest.mark.parametrize(("over", "place", "how"), pairs(OVER, ["tab", "current", "float"], WAYS))
@@ -55,7 +55,7 @@ def test_over_a_diff(start_nvim, over, place, how):
     if how:
         nvim.lua(f"require('claude-ide.{how}")
         nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to go")
-        nvim.wait("require('claude-ide.diff').count() == 0")
+        nvim.wait("require('claude-ide.proposal').count() == 0")
     assert nvim.quit() == 0
 
 
@@ -212,7 +212,7 @@ def test_windows_of_a_diff_close(start_nvim, place, how):
     elif how == "decided":
         nvim.cmd("topleft new | tabfirst")
         send_away(nvim, "now", "proposal", tabs=4 if place == "tab" else 3)
-        nvim.lua("require('claude-ide.diff').reject(1)")
+        nvim.lua("require('claude-ide.proposal').reject(1)")
         nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to go")
     assert nvim.quit() == 0
 

@@ -325,7 +325,7 @@ def later_diff(nvim):
     nvim.keys("<Esc>")
     diffs.open(1, "b.txt", "B\n")
     diffs.propose(2, "c.txt", "C\n", client=2)
-    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against", what="the second one to be ready")
+    nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against", what="the second one to be ready")
     nvim.cmd("tabnew")
     nvim.keys("i")
     nvim.wait("vim.fn.mode() == 'i'")

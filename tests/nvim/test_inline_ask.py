@@ -26,7 +26,8 @@ def nvim_with_cli(start_nvim, mock_api, tmp_path):
 
 def wait_proposal(nvim):
     nvim.wait(
-        "require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a proposal"
+        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen",
+        what="a proposal",
     )
 
 
@@ -158,7 +159,7 @@ def test_an_edit_is_begun_from_every_mode(nvim, model):
         nvim.wait(lambda asked=turn + 1: model.turns() == asked, what=f"Claude to be asked after {keys}")
         assert f"<region>\\n{region}\\n</region>" in str(model.conversation()), keys
         wait_proposal(nvim)
-        nvim.lua("require('claude-ide.diff').reject()")
+        nvim.lua("require('claude-ide.proposal').reject()")
         nvim.wait("require('claude-ide.inline.edit').count() == 0")
         nvim.wait("vim.fn.bufname() == 'a.txt' and vim.fn.mode() == 'n'", what="the file to be back")
 

@@ -69,7 +69,8 @@ def wait_asked(nvim, model, count=1):
 
 def wait_proposal(nvim):
     nvim.wait(
-        "require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a proposal"
+        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen",
+        what="a proposal",
     )
 
 
@@ -78,7 +79,7 @@ def lines(nvim):
 
 
 def accept(nvim):
-    assert nvim.lua("return require('claude-ide.diff').accept()")
+    assert nvim.lua("return require('claude-ide.proposal').accept()")
     nvim.wait("require('claude-ide.inline.edit').count() == 0", what="the edit to be over")
 
 
@@ -92,7 +93,7 @@ def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, mod
     model.script(replacement("TWO", "THREE"))
     nvim = edit("2,3Claude edit make it loud", keys="GAmine<Esc>")
     wait_proposal(nvim)
-    assert nvim.lua("return require('claude-ide.diff').list()[1].path") == str(nvim.project / "a.txt")
+    assert nvim.lua("return require('claude-ide.proposal').list()[1].path") == str(nvim.project / "a.txt")
     nvim.wait_screen("three")  # what goes is drawn above what comes
     nvim.wait_screen("+2 −2")
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
@@ -181,7 +182,7 @@ def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(ed
     wait_proposal(nvim)
     nvim.keys(":w<CR>:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
-    assert nvim.lua("return require('claude-ide.diff').count()") == 1
+    assert nvim.lua("return require('claude-ide.proposal').count()") == 1
     keys_count(nvim)
     nvim.keys(":w<CR>")
     nvim.wait(lambda: lines(nvim) == ["one", "TWO", "three", "four", "ive"], what="the proposal to be accepted")
@@ -205,7 +206,7 @@ def test_lines_that_both_changed_are_shown_again_before_they_go(edit, model):
     nvim = edit("2Claude edit louder")
     wait_proposal(nvim)
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 1, 2, false, { 'mine' })")
-    assert nvim.lua("return require('claude-ide.diff').accept()")
+    assert nvim.lua("return require('claude-ide.proposal').accept()")
     nvim.wait_screen("changed in the same lines")
     wait_proposal(nvim)
     assert lines(nvim)[1] == "mine", "what the user typed is there until they say so"
@@ -236,10 +237,10 @@ def test_several_edits_at_once_each_have_their_lines(edit, model):
     held.go()
     wait_proposal(nvim)
     held.go()
-    nvim.wait("require('claude-ide.diff').count() == 2")
+    nvim.wait("require('claude-ide.proposal').count() == 2")
     for count in (1, 0):
-        nvim.wait("require('claude-ide.diff').list()[1].seen", what="the next one")
-        assert nvim.lua("return require('claude-ide.diff').accept()")
+        nvim.wait("require('claude-ide.proposal').list()[1].seen", what="the next one")
+        assert nvim.lua("return require('claude-ide.proposal').accept()")
         nvim.wait(f"require('claude-ide.inline.edit').count() == {count}")
     assert lines(nvim) == ["ONE", "two", "three", "four", "FIVE", "SIX"]
 
@@ -268,8 +269,8 @@ def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposa
     assert mock_api.seen("No such tool available: Write") and mock_api.seen("No such tool available: Bash")
     assert not (nvim.project / "never").exists()
     assert_told(mock_api)
-    nvim.lua("require('claude-ide.diff').reject(nil, 'not so loud')")
-    nvim.wait("require('claude-ide.diff').count() == 0")
+    nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
+    nvim.wait("require('claude-ide.proposal').count() == 0")
     wait_proposal(nvim)
     said = str(mock_api.conversation())
     assert "not so loud" in said and "<rejected_proposal>\\nTWO\\nTHREE\\n" in said
@@ -309,7 +310,7 @@ def test_what_became_private_is_not_told_again_and_the_words_come_back(edit, mod
     wait_proposal(nvim)
     asked = model.turns()
     nvim.lua("vim.b[vim.fn.bufnr('a.txt')].claude_private = true")
-    nvim.lua("require('claude-ide.diff').reject(nil, 'not so loud')")
+    nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
     nvim.wait("require('claude-ide.inline.edit').count() == 0", what="the edit to be over")
     nvim.wait("vim.fn.getreg('\"') == 'not so loud'", what="the words to be back")
     assert model.turns() == asked

@@ -321,9 +321,9 @@ def test_an_accepted_diff_needs_no_review(claude):
     call = claude.client.start_call(
         "openDiff", old_file_path=str(path), new_file_path=str(path), new_file_contents="accepted\n", tab_name="t"
     )
-    claude.nvim.wait("require('claude-ide.diff').count() == 1")
-    claude.nvim.wait("require('claude-ide.diff').list()[1].tab ~= nil")
-    claude.nvim.wait("return (require('claude-ide.diff').accept())", what="the diff to be accepted")
+    claude.nvim.wait("require('claude-ide.proposal').count() == 1")
+    claude.nvim.wait("require('claude-ide.proposal').list()[1].tab ~= nil")
+    claude.nvim.wait("return (require('claude-ide.proposal').accept())", what="the diff to be accepted")
     assert claude.client.call_result(call) == ["FILE_SAVED", "accepted\n"]
     claude.write("b.txt", "accepted\n")
     claude.done()
@@ -360,7 +360,7 @@ def test_a_client_that_goes_ends_its_turn(claude):
 
 def test_who_shows_changes_is_told(claude):
     claude.nvim.lua(
-        "told = 0 unsubscribe = require('claude-ide.hub').on('journal_changed', function() told = told + 1 end)"
+        "told = 0 unsubscribe = require('claude-ide.bus').on('journal_changed', function() told = told + 1 end)"
     )
     claude.turn(("b.txt", "b", "c"))
     claude.nvim.wait("told > 0")

@@ -66,7 +66,7 @@ def test_two_sessions_and_a_file_of_such_a_name(start_nvim):
     diffs.open(1, "a.txt", NEW)
     assert shown_file(nvim)[0] == "a.txt (Claude 2)"
     diffs.propose(2, "a.txt", "TWO\n", client=2)
-    nvim.wait("require('claude-ide.diff').list()[2].tab", what="the second diff")
+    nvim.wait("require('claude-ide.proposal').list()[2].tab", what="the second diff")
     nvim.cmd("tabnext 3")
     assert shown_file(nvim)[0] == "a.txt (Claude 3)"
     nvim.cmd("tabnext 2")

@@ -387,7 +387,7 @@ def test_a_client_that_came_a_moment_before_hears_of_another_list_twice(start_nv
         require("claude-ide.tools.availability").SETTLED_MS = 0
         function set(is_able)
           able = is_able
-          require("claude-ide.hub").tell("abilities_changed")
+          require("claude-ide.bus").emit("abilities_changed")
         end
         """
     )

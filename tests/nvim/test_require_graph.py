@@ -7,7 +7,7 @@ import pytest
 
 from harness.nvim import ROOT, binary
 
-LAYERS = 'return { { "hub", "log" }, { "ui" }, { "diff", "review" }, { "app" } }'
+LAYERS = 'return { { "bus", "log" }, { "ui" }, { "diff", "review" }, { "app" } }'
 
 pytestmark = pytest.mark.one_nvim
 
@@ -51,14 +51,14 @@ def test_downwards_and_within_a_folder_is_right(check):
         ("diff", 'pcall(require, "claude-ide.app")', "claude-ide.diff requires claude-ide.app, which is above it"),
         ("ui", "local text = \"v:lua.require'claude-ide.app'.text()\"", "claude-ide.ui requires claude-ide.app, which is above it"),
         ("log", 'return require("claude-ide.u" .. "i")', "claude-ide.log requires claude-ide.u, which is not there"),
-        ("hub", 'return require("claude-ide.review." .. name)', "claude-ide.hub requires claude-ide.review.list, which is above it"),
+        ("bus", 'return require("claude-ide.review." .. name)', "claude-ide.bus requires claude-ide.review.list, which is above it"),
         ("other", "", "claude-ide.other is in no layer of scripts/layers.lua"),
         ("log", '-- require("claude-ide.ui")', None),
         ("log", 'local group = "claude-ide.ui"', None),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(check, module, text, wrong):
-    modules = {name: "" for name in ("log", "hub", "ui", "diff", "review", "review/list", "app")}
+    modules = {name: "" for name in ("log", "bus", "ui", "diff", "review", "review/list", "app")}
     assert check(modules | {module: text}) == ([wrong] if wrong else [])
 
 

@@ -17,7 +17,7 @@ RECORD = """
 heard = {}
 for _, name in ipairs({ "server_started", "server_stopping", "server_stopped", "client_connected", "client_ready", "client_changed",
                         "client_disconnected" }) do
-  require("claude-ide.hub").on(name, function(client)
+  require("claude-ide.bus").on(name, function(client)
     heard[#heard + 1] = name .. ((client and client.id) and (" " .. client.id) or "")
   end)
 end
@@ -216,16 +216,16 @@ def test_a_failing_subscriber_does_not_keep_others_from_being_told(nvim, connect
     nvim.lua(
         """
         local server = require("claude-ide.server")
-        require("claude-ide.hub").on("client_ready", function() error("first") end)
+        require("claude-ide.bus").on("client_ready", function() error("first") end)
         local unsubscribe
-        unsubscribe = require("claude-ide.hub").on("client_ready", function() unsubscribe() told_once = (told_once or 0) + 1 end)
-        require("claude-ide.hub").on("client_ready", function() told = (told or 0) + 1 end)
+        unsubscribe = require("claude-ide.bus").on("client_ready", function() unsubscribe() told_once = (told_once or 0) + 1 end)
+        require("claude-ide.bus").on("client_ready", function() told = (told or 0) + 1 end)
         """
     )
     connect(nvim)
     connect(nvim)
     assert nvim.lua("return { told_once, told }") == [1, 2]
-    assert "a subscriber to client_ready failed" in nvim.log()
+    assert "a handler of client_ready failed" in nvim.log()
     nvim.cmd("autocmd User ClaudeConnected throw 'of my own making'")
     client = connect(nvim, wait_ready=False)
     nvim.wait_screen("of my own making")  # it is the user's
@@ -419,7 +419,7 @@ def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connec
     """So a pending diff is answered, and not just dropped, when the user quits."""
     client = connect(nvim)
     nvim.lua(
-        TOOL + 'require("claude-ide.hub").on("server_stopping", function() calls[1].respond({ closed = true }) end)'
+        TOOL + 'require("claude-ide.bus").on("server_stopping", function() calls[1].respond({ closed = true }) end)'
     )
     request = client.start_call("close_tab", tab_name="x")
     nvim.wait("#calls == 1")

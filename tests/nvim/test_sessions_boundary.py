@@ -373,7 +373,7 @@ def test_follows_the_states_of_running_sessions(nvim, claude):
         """
         states = {}
         local sessions = require("claude-ide.sessions")
-        require("claude-ide.hub").on("session_changed", function(change)
+        require("claude-ide.bus").on("session_changed", function(change)
           table.insert(states, { change.session.id, change.session.state.activity, change.previous })
         end)
         sessions.attach()

@@ -350,7 +350,7 @@ def test_a_diff_that_asks_the_same_is_enough(start, sessions):
     nvim.client.start_call(
         "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
     )
-    nvim.wait("require('claude-ide.diff').count() == 1")
+    nvim.wait("require('claude-ide.proposal').count() == 1")
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
     shows(nvim, "Claude waiting · 1 diff")  # what for, the diff itself says
     assert notices(nvim) == []

@@ -657,9 +657,7 @@ def test_every_tool_answers_a_real_client(project, connect):
 
 def wait_seen(nvim, name):
     nvim.wait(f"vim.fn.bufname() == '{name} (Claude)'", what="the cursor in the proposal")
-    seen = (
-        "return vim.iter(require('claude-ide.diff').list()):any(function(diff) return diff.current and diff.seen end)"
-    )
+    seen = "return vim.iter(require('claude-ide.proposal').list()):any(function(diff) return diff.current and diff.seen end)"
     nvim.wait(seen, what="the diff to have been seen")
 
 

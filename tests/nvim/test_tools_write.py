@@ -64,7 +64,7 @@ fake.start("fake", {
   },
 })
 """
-SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ return vim.iter(vim.fs.find(function(name) return name:match("%.lua$") end, { pa
     return package.loaded[module] ~= nil or package.preload[module] ~= nil
   end)
 """
-SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 
 
 def replace(package):

@@ -69,7 +69,7 @@ local function say_as_prompt(chat, words)
 end
 
 ---@param request claude-ide.chat.Request
----@param answer claude-ide.diff.FilesAnswer
+---@param answer claude-ide.proposal.FilesAnswer
 local function accepted_files(request, answer)
   local chat, files, became =
     request.chat, require("claude-ide.chat.acp.files"), require("claude-ide.chat.edit").became_of(answer)
@@ -94,7 +94,7 @@ end
 local function accepted_edit(request, answer)
   local chat, files = request.chat, require("claude-ide.chat.acp.files")
   if answer.jobs then ---@diagnostic disable-line: undefined-field -- of a changeset
-    return accepted_files(request, answer --[[@as claude-ide.diff.FilesAnswer]])
+    return accepted_files(request, answer --[[@as claude-ide.proposal.FilesAnswer]])
   end
   local proposed, accepted =
     request.proposed, --[[@as string]]

@@ -187,7 +187,7 @@ end
 function M.gone(chat, why)
   require("claude-ide.chat.reading").forget(chat)
   require("claude-ide.decisions").gone(chat.asker, why)
-  local diff = package.loaded["claude-ide.diff"]
+  local diff = package.loaded["claude-ide.proposal"]
   if type(diff) == "table" then
     diff.source_gone(chat.asker)
   end
@@ -206,7 +206,7 @@ end
 ---A turn is over: the edits of it are.
 ---@param chat claude-ide.chat.Chat
 function M.turn_over(chat)
-  local diff = package.loaded["claude-ide.diff"]
+  local diff = package.loaded["claude-ide.proposal"]
   if type(diff) == "table" then
     diff.end_of_turn(chat.asker)
   end
@@ -216,7 +216,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 function M.results(chat, results)
-  local diff = package.loaded["claude-ide.diff"]
+  local diff = package.loaded["claude-ide.proposal"]
   if type(diff) ~= "table" then
     return
   end

@@ -147,7 +147,7 @@ function M.as_written(held, text)
 end
 
 ---@param request claude-ide.chat.Request
----@param disk claude-ide.diff.Disk
+---@param disk claude-ide.proposal.Disk
 local function propose(request, disk)
   local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
   local held = disk.bytes and require("claude-ide.buffer.bytes").text(disk.bytes)
@@ -157,7 +157,7 @@ local function propose(request, disk)
   end
   require("claude-ide.ui.guard.keys").listen()
   request.proposed, request.held = M.as_written(held, after), disk.bytes
-  require("claude-ide.diff").propose(request.chat.asker, request, {
+  require("claude-ide.proposal").propose(request.chat.asker, request, {
     path = edit.path,
     contents = request.proposed,
   })
@@ -231,7 +231,7 @@ local function propose_files(request, files, err)
   end
   require("claude-ide.ui.guard.keys").listen()
   local count = ("%s changes %d file%s"):format(request.chat.name, #files, #files == 1 and "" or "s")
-  require("claude-ide.diff").propose_files(request.chat.asker, request, {
+  require("claude-ide.proposal").propose_files(request.chat.asker, request, {
     title = request.ask.edit.title or count,
     files = files,
     notes = {},
@@ -244,7 +244,7 @@ function M.ask(request)
   local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
   if edit.of == "file" then
     return read_and_show(request, function(done)
-      require("claude-ide.diff.present_text").read(edit.path, done)
+      require("claude-ide.proposal.present_text").read(edit.path, done)
     end, function(disk)
       propose(request, disk)
     end)
@@ -291,7 +291,7 @@ local function bytes_of(job)
 end
 
 ---What the user made of several files.
----@param answer claude-ide.diff.FilesAnswer
+---@param answer claude-ide.proposal.FilesAnswer
 ---@return claude-ide.chat.Became[]
 function M.became_of(answer)
   local found = {} ---@type claude-ide.chat.Became[]

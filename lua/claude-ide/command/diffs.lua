@@ -3,12 +3,12 @@
 local M = {}
 
 ---Lines that come and go.
----@param diff claude-ide.diff.Item|claude-ide.diff.ItemFile
+---@param diff claude-ide.proposal.Item|claude-ide.proposal.ItemFile
 local function counts(diff)
   return diff.added and ("+%d −%d"):format(diff.added, diff.removed) or "is being made"
 end
 
----@param diffs claude-ide.diff.Item[]
+---@param diffs claude-ide.proposal.Item[]
 ---@return table<integer, string> by client
 local function names_of(diffs)
   local clients = {}
@@ -19,8 +19,8 @@ local function names_of(diffs)
 end
 
 ---One line for each, in columns, no two alike.
----@param diffs claude-ide.diff.Item[]
----@return table<claude-ide.diff.Item, string>
+---@param diffs claude-ide.proposal.Item[]
+---@return table<claude-ide.proposal.Item, string>
 local function labels_of(diffs)
   local sessions, files, width = names_of(diffs), {}, 0
   for i, diff in ipairs(diffs) do
@@ -44,7 +44,7 @@ end
 ---Goes to a diff that was listed a while ago: it may have been answered in the CLI since.
 ---@param path? string
 local function go_to(id, path)
-  local ok, err = require("claude-ide.diff").focus(id, path)
+  local ok, err = require("claude-ide.proposal").focus(id, path)
   if not ok then
     require("claude-ide.ui.notice").warn(err or "The diff is gone.")
   end
@@ -53,7 +53,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function choose()
-  local diffs = require("claude-ide.diff").list()
+  local diffs = require("claude-ide.proposal").list()
   if #diffs == 0 then
     require("claude-ide.ui.notice").info("No edit waits for you.")
     return true
@@ -94,7 +94,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function quickfix()
-  local diffs, items, places, is_in_diff = require("claude-ide.diff").list(), {}, {}, false
+  local diffs, items, places, is_in_diff = require("claude-ide.proposal").list(), {}, {}, false
   local sessions = names_of(diffs)
   for _, diff in ipairs(diffs) do
     is_in_diff = is_in_diff or diff.current
@@ -125,7 +125,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function decide_all(outcome)
-  local diff = require("claude-ide.diff")
+  local diff = require("claude-ide.proposal")
   if diff.count() == 0 then
     return nil, "No diff waits for a decision."
   end
@@ -143,7 +143,7 @@ function M.accept(words)
   elseif words[1] then
     return nil, ("`:Claude accept %s`: expected all, or nothing."):format(table.concat(words, " "))
   end
-  return require("claude-ide.diff").accept()
+  return require("claude-ide.proposal").accept()
 end
 
 ---@param _ string[]
@@ -154,7 +154,7 @@ function M.reject(_, at)
   if at.rest == "all" then
     return decide_all("rejected")
   end
-  return require("claude-ide.diff").reject(nil, at.rest)
+  return require("claude-ide.proposal").reject(nil, at.rest)
 end
 
 ---@param words string[]
@@ -166,7 +166,7 @@ function M.run(words)
   elseif words[1] == "quickfix" then
     return quickfix()
   end
-  return require("claude-ide.diff").step(words[1] == "next" and 1 or -1)
+  return require("claude-ide.proposal").step(words[1] == "next" and 1 or -1)
 end
 
 return M

@@ -26,7 +26,7 @@ local follows_clients = false
 local function follow_clients()
   if not follows_clients then
     follows_clients = true
-    require("claude-ide.hub").on("client_disconnected", function(client)
+    require("claude-ide.bus").on("client_disconnected", function(client)
       files[client.id] = nil
     end)
   end

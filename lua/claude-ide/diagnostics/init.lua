@@ -226,8 +226,8 @@ end
 ---Follows the server's life from now on. Harmless when done before.
 M.attach = require("claude-ide.once")(function()
   local server = require("claude-ide.server")
-  require("claude-ide.hub").on("server_started", start)
-  require("claude-ide.hub").on("server_stopped", stop)
+  require("claude-ide.bus").on("server_started", start)
+  require("claude-ide.bus").on("server_stopped", stop)
   if server.is_running() then
     start()
   end

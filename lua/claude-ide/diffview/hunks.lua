@@ -158,7 +158,7 @@ local function attach(hunks)
   })
 end
 
----@param text claude-ide.diff.Prepared
+---@param text claude-ide.proposal.Prepared
 ---@param changed fun()
 ---@return claude-ide.diffview.Hunks
 function M.follow(text, changed)

@@ -106,7 +106,7 @@ end
 local function answered(edit, answer, err)
   edit.decision = nil
   vim.schedule(function()
-    require("claude-ide.diff").end_of_turn(edit.source) -- no other comes that its windows could be for
+    require("claude-ide.proposal").end_of_turn(edit.source) -- no other comes that its windows could be for
   end)
   if edit.is_over then
     return
@@ -152,7 +152,7 @@ end
 ---@param lines string[]
 function propose(edit, lines)
   local buf = edit.buf
-  local now = require("claude-ide.diff.present_text").of_base(buf)
+  local now = require("claude-ide.proposal.present_text").of_base(buf)
   if vim.deep_equal(now.lines, lines) then
     finish(edit)
     return notice().info(("Claude would change nothing in %s."):format(name_of(edit)))
@@ -161,7 +161,7 @@ function propose(edit, lines)
   edit.eol = now.format.eol == "\n" and "\n" or nil
   local format = vim.tbl_extend("force", now.format, { empty = #lines == 0 }) --[[@as claude-ide.bytes.Format]]
   local name = vim.api.nvim_buf_get_name(buf)
-  edit.decision = require("claude-ide.diff").propose(edit.source, edit, {
+  edit.decision = require("claude-ide.proposal").propose(edit.source, edit, {
     path = name ~= "" and name or ("%s/unnamed %d"):format(edit.cwd, buf),
     tab_name = edit.what,
     contents = require("claude-ide.buffer.bytes").encode(#lines > 0 and lines or { "" }, format),

@@ -32,7 +32,7 @@ function M.tell(file)
   told = false
   vim.defer_fn(function()
     told = true
-    require("claude-ide.hub").tell("journal_changed")
+    require("claude-ide.bus").emit("journal_changed")
   end, TELL_MS)
 end
 

@@ -274,13 +274,13 @@ function M.attach()
   })
   if not follows_server then
     follows_server = true
-    require("claude-ide.hub").on("client_ready", function(client)
+    require("claude-ide.bus").on("client_ready", function(client)
       vim.defer_fn(warm_up, 0)
       require("claude-ide.journal.transcript_edits").begin(client.id)
       join(client)
     end)
-    require("claude-ide.hub").on("client_changed", join)
-    require("claude-ide.hub").on("client_disconnected", function(client)
+    require("claude-ide.bus").on("client_changed", join)
+    require("claude-ide.bus").on("client_disconnected", function(client)
       joined[client.id] = nil
       M.left(client.id)
     end)

@@ -27,7 +27,7 @@ local NEVER = 4503599627370496
 ---@type table<integer, claude-ide.journal.Move[]>
 local moved = {}
 
-require("claude-ide.hub").on("turn_forgotten", function(turn)
+require("claude-ide.bus").on("turn_forgotten", function(turn)
   moved[turn] = nil
 end)
 

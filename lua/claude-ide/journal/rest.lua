@@ -39,7 +39,7 @@ local function make_room(besides)
   end
 end
 
-require("claude-ide.hub").on("turn_forgotten", function(turn)
+require("claude-ide.bus").on("turn_forgotten", function(turn)
   rests[turn] = nil
 end)
 

@@ -90,7 +90,7 @@ local TELL = {
     require("claude-ide.event").emit("ClaudeTurnEnded", { turn = turn })
   end,
   turn_forgotten = function(turn)
-    require("claude-ide.hub").tell("turn_forgotten", turn)
+    require("claude-ide.bus").emit("turn_forgotten", turn)
   end,
   file_changed = function(change)
     require("claude-ide.event").emit("ClaudeFileChanged", change)

@@ -280,7 +280,7 @@ end
 ---Follows what the sessions of connected CLIs do.
 local attach = require("claude-ide.once")(function()
   sessions().attach()
-  require("claude-ide.hub").on("session_changed", function(change)
+  require("claude-ide.bus").on("session_changed", function(change)
     for _, client in ipairs(require("claude-ide.server").clients()) do
       if client.pid == change.session.pid then
         ensure(client.id)

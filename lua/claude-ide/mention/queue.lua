@@ -223,9 +223,9 @@ function M.attach(sent)
   end
   on_sent = sent
   require("claude-ide.listening").attach()
-  require("claude-ide.hub").on("client_listening", M.flush)
+  require("claude-ide.bus").on("client_listening", M.flush)
   -- What was held back for a client that then went is for another one.
-  require("claude-ide.hub").on("client_disconnected", M.flush)
+  require("claude-ide.bus").on("client_disconnected", M.flush)
 end
 
 return M

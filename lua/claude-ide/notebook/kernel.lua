@@ -51,7 +51,7 @@ local function options()
 end
 
 local function changed()
-  require("claude-ide.hub").tell("kernels_changed")
+  require("claude-ide.bus").emit("kernels_changed")
 end
 
 ---@param answer? claude-ide.notebook.Answer

@@ -34,7 +34,7 @@ function M.look(done)
   require("claude-ide.notebook.interpreter").find(folder(), function(found, missing)
     local waiting = looking[of] or {}
     looking[of], looked[of] = nil, { found = found, missing = missing }
-    require("claude-ide.hub").tell("abilities_changed")
+    require("claude-ide.bus").emit("abilities_changed")
     for _, tell in ipairs(waiting) do
       require("claude-ide.safely").wrap("use a Python", tell)(found, missing)
     end
@@ -67,7 +67,7 @@ function M.missing()
 end
 
 local look_again_later = require("claude-ide.once")(function()
-  require("claude-ide.hub").on("client_connected", function()
+  require("claude-ide.bus").on("client_connected", function()
     if not M.is_able() then
       M.look()
     end

@@ -122,7 +122,7 @@ local function listen(of)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   local timer = assert(vim.uv.new_timer())
   of.stop = {
-    require("claude-ide.hub").on("journal_changed", M.refresh),
+    require("claude-ide.bus").on("journal_changed", M.refresh),
     function()
       timer:close()
     end,

@@ -105,7 +105,7 @@ function M.attach()
   require("claude-ide.review.covered").attach(namespace, function(buf)
     return marked[buf] == true
   end)
-  unsubscribe = require("claude-ide.hub").on("journal_changed", M.refresh)
+  unsubscribe = require("claude-ide.bus").on("journal_changed", M.refresh)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = define, desc = "Claude: signs" })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {

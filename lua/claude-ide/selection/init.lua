@@ -79,16 +79,16 @@ function M.attach()
   end
   attached = true
   local server = require("claude-ide.server")
-  require("claude-ide.hub").on("server_started", start)
-  require("claude-ide.hub").on("client_connected", refresh)
-  require("claude-ide.hub").on("client_disconnected", refresh)
+  require("claude-ide.bus").on("server_started", start)
+  require("claude-ide.bus").on("client_connected", refresh)
+  require("claude-ide.bus").on("client_disconnected", refresh)
   require("claude-ide.listening").attach()
-  require("claude-ide.hub").on("client_listening", function(client)
+  require("claude-ide.bus").on("client_listening", function(client)
     if latest then
       server.notify("selection_changed", latest, client.id)
     end
   end)
-  require("claude-ide.hub").on("server_stopped", function()
+  require("claude-ide.bus").on("server_stopped", function()
     latest, active = nil, nil
     require("claude-ide.selection.tracker").stop()
   end)

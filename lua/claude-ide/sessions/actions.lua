@@ -41,7 +41,7 @@ end
 local RUN = {}
 
 function RUN.read(item)
-  require("claude-ide.hub").tell("transcript_wanted", { file = item.summary.file })
+  require("claude-ide.bus").emit("transcript_wanted", { file = item.summary.file })
 end
 
 function RUN.fork(item)

@@ -45,7 +45,7 @@ function M.update()
   end
   -- Known before it is told: a handler may look at sessions, and so come back here.
   known = present
-  require("claude-ide.hub").tell("sessions_told")
+  require("claude-ide.bus").emit("sessions_changed")
   for _, one in ipairs(news) do
     tell(one.ours, one.item)
   end
@@ -55,11 +55,11 @@ end
 M.attach = require("claude-ide.once")(function()
   require("claude-ide.sessions.notify").attach()
   local sessions = require("claude-ide.sessions")
-  require("claude-ide.hub").on("session_changed", M.update)
+  require("claude-ide.bus").on("session_changed", M.update)
   sessions.attach()
-  local hub = require("claude-ide.hub")
+  local bus = require("claude-ide.bus")
   for _, event in ipairs({ "client_ready", "client_changed", "client_disconnected", "server_stopped" }) do
-    hub.on(event --[[@as claude-ide.hub.Topic]], M.update)
+    bus.on(event --[[@as claude-ide.bus.Topic]], M.update)
   end
   M.update()
 end)

@@ -56,7 +56,7 @@ local function go(win, made, place)
     win = vacate(win, made)
   end
   vim.api.nvim_set_current_win(win)
-  require("claude-ide.hub").tell(
+  require("claude-ide.bus").emit(
     "transcript_wanted",
     { file = place.file },
     { line = place.line, match = place.match, win = win }

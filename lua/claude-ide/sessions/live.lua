@@ -20,7 +20,7 @@ function M.take(change)
     parents[session.pid] = nil
   end
   require("claude-ide.sessions.waits").take(session)
-  require("claude-ide.hub").tell("session_changed", change)
+  require("claude-ide.bus").emit("session_changed", change)
 end
 
 ---Forgets all of them: the library begins anew.

@@ -129,7 +129,7 @@ function M.tell(client, text)
       give_up("Claude was not ready")
     end)
   )
-  unsubscribe = require("claude-ide.hub").on("session_changed", function(change)
+  unsubscribe = require("claude-ide.bus").on("session_changed", function(change)
     look(change.session)
   end)
 end

@@ -125,7 +125,7 @@ local function take(item, text)
       require("claude-ide.log").warn("%s cannot be renamed: %s", item.summary.file, err)
       return notice.error("The session cannot be renamed: " .. err)
     end
-    require("claude-ide.hub").tell("session_renamed", item.summary.id)
+    require("claude-ide.bus").emit("session_renamed", item.summary.id)
     notice.info(
       ("“%s” is “%s” now"):format(words.fit(words.title(item.summary), 30), words.fit(title, 30))
     )

@@ -68,10 +68,10 @@ local function follow(on_end)
       end
     end, patience)
   end
-  unsubscribe[1] = require("claude-ide.hub").on("client_ready", function(ready)
+  unsubscribe[1] = require("claude-ide.bus").on("client_ready", function(ready)
     client = client or ready
   end)
-  unsubscribe[2] = require("claude-ide.hub").on("client_disconnected", function()
+  unsubscribe[2] = require("claude-ide.bus").on("client_disconnected", function()
     if client and has_begun then
       look_in(M.patience_ms.reconnect)
     end

@@ -86,7 +86,7 @@ function Session:finish(code, closing)
     self.handle = nil
   end
   running[self] = nil
-  require("claude-ide.hub").tell("terminal_ended")
+  require("claude-ide.bus").emit("terminal_ended")
 end
 
 ---@return boolean

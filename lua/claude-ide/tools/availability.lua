@@ -165,13 +165,13 @@ function M.attach()
   on({ "OptionSet" }, "tests can be run where a command for them is set", look, "makeprg")
   local resources = settled(report_resources, RESOURCES_MS)
   on({ "BufAdd", "BufDelete", "BufFilePost" }, "agents hear of other resources", resources)
-  local hub = require("claude-ide.hub")
-  hub.on("abilities_changed", look)
-  hub.on("client_connected", function(client)
+  local bus = require("claude-ide.bus")
+  bus.on("abilities_changed", look)
+  bus.on("client_connected", function(client)
     known[client.id] = changes
   end)
-  hub.on("client_listening", tell_again)
-  hub.on("client_disconnected", function(client)
+  bus.on("client_listening", tell_again)
+  bus.on("client_disconnected", function(client)
     known[client.id] = nil
   end)
 end

@@ -39,15 +39,15 @@ local function source_of(agent)
 end
 
 local attach = require("claude-ide.once")(function()
-  local hub = require("claude-ide.hub")
-  hub.on("agent_disconnected", function(agent)
+  local bus = require("claude-ide.bus")
+  bus.on("agent_disconnected", function(agent)
     local source = sources[agent.id]
     sources[agent.id] = nil
     if source then
       require("claude-ide.decisions").gone(source, "that Claude is gone")
     end
   end)
-  hub.on("server_stopping", function()
+  bus.on("server_stopping", function()
     require("claude-ide.decisions").close_those(function(decision)
       return decision.source == sources[decision.source.client or 0]
     end)
@@ -192,13 +192,14 @@ local function concerned(report)
 end
 
 ---Asks the user, and waits for what they decide.
----@param proposal claude-ide.diff.FilesEdit
+---@param proposal claude-ide.proposal.FilesEdit
 ---@return claude-ide.decisions.Answer? answer
 ---@return string? err
 local function decide(task, proposal)
   return task:await(function(resume)
     local asked = { answered = resume } ---@type claude-ide.tools.Asked
-    local changeset = require("claude-ide.diff").propose_files(source_of(task.call.client), asked, proposal)
+    local changeset =
+      require("claude-ide.proposal").propose_files(source_of(task.call.client), asked, proposal)
     return function()
       require("claude-ide.decisions").cancel(changeset, "Claude has taken it back")
     end

@@ -68,13 +68,13 @@ end
 
 ---Learns once what becomes of the clients.
 local attach = require("claude-ide.once")(function()
-  local hub = require("claude-ide.hub")
-  hub.on("server_stopping", function()
+  local bus = require("claude-ide.bus")
+  bus.on("server_stopping", function()
     require("claude-ide.decisions").close_those(function(decision)
       return decision.source.client ~= nil
     end)
   end)
-  hub.on("client_disconnected", function(client)
+  bus.on("client_disconnected", function(client)
     forget(client.id)
   end)
 end)
@@ -92,7 +92,7 @@ local function propose(call, respond, writes, edit)
   local asker = asker_of(call.client)
   asker.sources[writes] = asker.sources[writes] or new_source(call.client, writes)
   local request = { call = call.id, respond = respond } ---@type claude-ide.tools.Request
-  local diff = require("claude-ide.diff").propose(asker.sources[writes], request, edit)
+  local diff = require("claude-ide.proposal").propose(asker.sources[writes], request, edit)
   vim.list_extend(asker.names, { diff.tab_name, diff.path })
   while #asker.names > MAX_NAMES do
     table.remove(asker.names, 1)
@@ -138,7 +138,7 @@ end
 function M.end_of_turn(client)
   local asker = askers[client]
   for _, source in pairs(asker and asker.sources or {}) do
-    require("claude-ide.diff").end_of_turn(source)
+    require("claude-ide.proposal").end_of_turn(source)
   end
 end
 

@@ -92,7 +92,7 @@ KINDS.agent = {
     end
     local win = vim.api.nvim_get_current_win()
     local wanted = { source = source:subagent(agent, view.cwd) }
-    require("claude-ide.hub").tell("transcript_wanted", wanted, { win = win })
+    require("claude-ide.bus").emit("transcript_wanted", wanted, { win = win })
   end,
 }
 
@@ -190,7 +190,7 @@ function M.enter(view)
   local went_on = not item and require("claude-ide.transcript.open_views").went_on(view)
   if went_on and require("claude-ide.transcript.viewport").is_at_end(0) then
     local win = vim.api.nvim_get_current_win()
-    require("claude-ide.hub").tell("transcript_wanted", { id = went_on }, { win = win })
+    require("claude-ide.bus").emit("transcript_wanted", { id = went_on }, { win = win })
     return
   end
   local target = target_at(item, spot.offset)

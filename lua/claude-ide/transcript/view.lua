@@ -98,11 +98,11 @@ local function listen(view)
       view.live, view.ran, view.cwd = live, true, view.cwd or live.cwd
     end
   end
-  local hub = require("claude-ide.hub")
-  local leave_changes = hub.on("session_changed", function(change)
+  local bus = require("claude-ide.bus")
+  local leave_changes = bus.on("session_changed", function(change)
     require("claude-ide.transcript.follow").session_changed(view, change)
   end)
-  local leave_titles = hub.on("session_renamed", function(id)
+  local leave_titles = bus.on("session_renamed", function(id)
     if id == view.source.id then
       require("claude-ide.transcript.buffer").learn_title_again(view)
     end

@@ -109,10 +109,10 @@ end
 ---Begins to tell.
 function M.attach()
   if #unsubscribe == 0 then
-    local hub = require("claude-ide.hub")
+    local bus = require("claude-ide.bus")
     unsubscribe = {
-      hub.on("decisions_changed", plan),
-      hub.on("session_changed", function()
+      bus.on("decisions_changed", plan),
+      bus.on("session_changed", function()
         if #require("claude-ide.decisions").pending() > 0 then
           plan()
         end

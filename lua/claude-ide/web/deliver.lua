@@ -278,7 +278,7 @@ function M.attach()
       take(event.ask)
     end
   end)
-  unsubscribe = unsubscribe or require("claude-ide.hub").on("session_changed", session_changed)
+  unsubscribe = unsubscribe or require("claude-ide.bus").on("session_changed", session_changed)
 end
 
 ---Nothing is taken any more, and nobody waits for what was.

@@ -36,7 +36,7 @@ local function release()
 end
 
 local follow_terminals = require("claude-ide.once")(function()
-  require("claude-ide.hub").on("terminal_ended", release)
+  require("claude-ide.bus").on("terminal_ended", release)
 end)
 
 ---Ends what tells the page, and the server.

@@ -242,7 +242,7 @@ function M.write(chat, ask, answer, request)
     edit.ask(request)
   end
   reading.begin(request)
-  require("claude-ide.diff.present_text").read(path, anyway(answer, "writing " .. path, propose))
+  require("claude-ide.proposal.present_text").read(path, anyway(answer, "writing " .. path, propose))
 end
 
 return M

@@ -3,7 +3,7 @@
 local M = {}
 
 ---One file of a proposal of several. What waits is known of it as of an edit of one file.
----@class claude-ide.diff.File: claude-ide.diff.Item.Shown
+---@class claude-ide.proposal.File: claude-ide.proposal.Item.Shown
 ---@field path string
 ---@field old_path string
 ---@field file claude-ide.changeset.File
@@ -13,7 +13,7 @@ local M = {}
 local NOTHING = { lines = { "" }, format = { bom = false, eol = "\n", final = false, empty = true } }
 
 ---@param file claude-ide.changeset.File
----@return claude-ide.diff.File
+---@return claude-ide.proposal.File
 function M.of(file)
   local item = {
     file = file,
@@ -22,12 +22,12 @@ function M.of(file)
     dropped = false,
     counts = file.counts or { added = 0, removed = 0, total = 0 },
   }
-  return item --[[@as claude-ide.diff.File]]
+  return item --[[@as claude-ide.proposal.File]]
 end
 
 ---The one that is shown.
----@param entry claude-ide.diff.Entry
----@return claude-ide.diff.File? nil: it is of one file
+---@param entry claude-ide.proposal.Entry
+---@return claude-ide.proposal.File? nil: it is of one file
 function M.shown(entry)
   return vim.iter(entry.diff.files or {}):find(function(item)
     return item.text == entry.text
@@ -36,7 +36,7 @@ end
 
 ---Makes the buffers of a file.
 ---@param diff claude-ide.Diff
----@param item claude-ide.diff.File
+---@param item claude-ide.proposal.File
 ---@param changed fun() after each edit of the proposal
 ---@param done fun() at once, or later where the texts are large
 ---@param guarded fun(fn: function): function
@@ -46,12 +46,12 @@ function M.prepare(diff, item, changed, done, guarded)
   end
   item.diff = diff
   local named = { id = diff.id, path = item.path, old_path = item.old_path } --[[@as claude-ide.Diff]]
-  local buffers, file = require("claude-ide.diff.buffers"), item.file
+  local buffers, file = require("claude-ide.proposal.buffers"), item.file
   local before, after = file.before or NOTHING, file.after or NOTHING
   local source = file.source and file.source.buf
   source = source and vim.api.nvim_buf_is_valid(source) and source or nil
   local is_unsaved = file.source ~= nil and file.source.unsaved
-  ---@type claude-ide.diff.Prepared
+  ---@type claude-ide.proposal.Prepared
   local text = {
     now = {
       lines = before.lines,
@@ -99,7 +99,7 @@ function M.prepare(diff, item, changed, done, guarded)
 end
 
 ---Whether the texts of a file can be shown as one only.
----@param item claude-ide.diff.File prepared
+---@param item claude-ide.proposal.File prepared
 ---@return boolean
 function M.needs_one_window(item)
   local hunks, size = item.hunks, require("claude-ide.buffer.bytes").size
@@ -110,7 +110,7 @@ function M.needs_one_window(item)
 end
 
 ---Whether the user has changed the proposal, be it that they have dropped a change.
----@param item claude-ide.diff.File
+---@param item claude-ide.proposal.File
 ---@return boolean
 local function is_touched(item)
   local buf = item.text and item.text.bufs.proposal
@@ -121,7 +121,7 @@ local function is_touched(item)
 end
 
 ---The text that is to be written.
----@param item claude-ide.diff.File
+---@param item claude-ide.proposal.File
 ---@return claude-ide.changeset.Text? nil: there is to be no file
 function M.wanted(item)
   if not item.file.after or not is_touched(item) then
@@ -138,7 +138,7 @@ function M.wanted(item)
 end
 
 ---What is left of a file's changes now.
----@class claude-ide.diff.Left
+---@class claude-ide.proposal.Left
 ---@field kept integer proposed hunks
 ---@field total integer
 ---@field added integer lines
@@ -146,8 +146,8 @@ end
 ---@field dropped claude-ide.buffer.Hunk[]
 ---@field nothing boolean nothing of it is to be done
 
----@param item claude-ide.diff.File
----@return claude-ide.diff.Left
+---@param item claude-ide.proposal.File
+---@return claude-ide.proposal.Left
 function M.left(item)
   local counts, live, hunks = item.counts, require("claude-ide.diffview.hunks"), item.hunks
   local left = {
@@ -175,8 +175,8 @@ end
 ---So much of one dropped line is quoted, and so many dropped changes of one file.
 local MAX_QUOTE, MAX_QUOTED = 80, 3
 
----@param item claude-ide.diff.File
----@param left claude-ide.diff.Left
+---@param item claude-ide.proposal.File
+---@param left claude-ide.proposal.Left
 ---@return { line: integer, text: string }[]
 local function quotes(item, left)
   local found = {}
@@ -193,7 +193,7 @@ local function quotes(item, left)
 end
 
 ---Whether some change is neither what was proposed nor what was there: it is the user's own.
----@param item claude-ide.diff.File
+---@param item claude-ide.proposal.File
 ---@return boolean
 local function is_edited(item)
   local hunks = item.hunks
@@ -215,7 +215,7 @@ local function is_edited(item)
 end
 
 ---What becomes of a file as things stand.
----@param item claude-ide.diff.File
+---@param item claude-ide.proposal.File
 ---@return claude-ide.changeset.Outcome
 function M.outcome(item)
   local file, left = item.file, M.left(item)
@@ -233,7 +233,7 @@ function M.outcome(item)
 end
 
 ---As the list has it.
----@param item claude-ide.diff.File
+---@param item claude-ide.proposal.File
 ---@return claude-ide.diffview.Listed
 local function listed(item)
   local file, left = item.file, M.left(item)
@@ -265,7 +265,7 @@ function M.list_width(diff)
 end
 
 ---Writes the list of files anew.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 function M.render_list(entry)
   local rows = vim.tbl_map(listed, entry.diff.files or {})
   require("claude-ide.diffview.list").render(entry.list --[[@as integer]], rows, entry.shown, WORDS)

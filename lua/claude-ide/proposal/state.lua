@@ -4,7 +4,7 @@ local M = {}
 local KIND = "edit"
 
 ---@class claude-ide.Diff: claude-ide.Decision
----@field state "pending"|claude-ide.diff.Outcome
+---@field state "pending"|claude-ide.proposal.Outcome
 ---@field path string absolute; the file that is written when the diff is accepted
 ---@field old_path string absolute; the file that the proposal began as, most often the same
 ---@field tab_name string what its source calls it; need not be unique
@@ -13,24 +13,24 @@ local KIND = "edit"
 ---@field on_top? boolean its file has changed while it waited, and it was put into that
 ---@field layout? claude-ide.diffview.LayoutName other than the next one
 ---@field place? claude-ide.diffview.PlaceName other than that of the options
----@field files? claude-ide.diff.File[] of several: `path` is the first one's, `tab_name` what it is about
+---@field files? claude-ide.proposal.File[] of several: `path` is the first one's, `tab_name` what it is about
 ---@field notes? string[] for the report
 ---@field unasked? boolean it is applied without asking
 ---@field applying? boolean it is being written
 
 ---An answer to an edit of several files that is accepted.
----@class claude-ide.diff.FilesAnswer : claude-ide.decisions.Answer
+---@class claude-ide.proposal.FilesAnswer : claude-ide.decisions.Answer
 ---@field report claude-ide.changeset.Report
 ---@field jobs claude-ide.changeset.Job[] of the files that are not dropped
 ---@field written boolean by the editor; else it is left to its source, which writes
 
----@class claude-ide.diff.FilesEdit
+---@class claude-ide.proposal.FilesEdit
 ---@field title string "Rename add to plus"
 ---@field files claude-ide.changeset.File[]
 ---@field notes string[]
 ---@field unasked? boolean the session's mode accepts edits
 
----@class claude-ide.diff.Edit
+---@class claude-ide.proposal.Edit
 ---@field path string
 ---@field old_path? string default: the path
 ---@field tab_name? string default: the path
@@ -40,7 +40,7 @@ local KIND = "edit"
 ---@field place? claude-ide.diffview.PlaceName
 
 ---How a diff ends.
----@alias claude-ide.diff.Outcome "accepted"|"rejected"|"closed"
+---@alias claude-ide.proposal.Outcome "accepted"|"rejected"|"closed"
 
 ---@param presenter claude-ide.decisions.Presenter
 function M.register(presenter)
@@ -49,7 +49,7 @@ end
 
 ---@param source claude-ide.decisions.Source
 ---@param request any what the source knows it by
----@param edit claude-ide.diff.Edit
+---@param edit claude-ide.proposal.Edit
 ---@return claude-ide.Diff
 function M.propose(source, request, edit)
   local paths = require("claude-ide.path")
@@ -68,10 +68,10 @@ end
 
 ---@param source claude-ide.decisions.Source
 ---@param request any what the source knows it by
----@param edit claude-ide.diff.FilesEdit with files
+---@param edit claude-ide.proposal.FilesEdit with files
 ---@return claude-ide.Diff
 function M.propose_files(source, request, edit)
-  local files = vim.tbl_map(require("claude-ide.diff.files").of, edit.files)
+  local files = vim.tbl_map(require("claude-ide.proposal.files").of, edit.files)
   local diff = require("claude-ide.decisions").ask(KIND, source, request, {
     path = files[1].path,
     old_path = files[1].old_path,

@@ -1,7 +1,7 @@
 -- Keeping and dropping the changes of a proposal one by one. A drop is an edit like any other: `u` takes it back.
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.diff.choice")
+local namespace = vim.api.nvim_create_namespace("claude-ide.proposal.choice")
 
 ---The dropped hunk that a line is in or beside.
 ---@param hunks claude-ide.diffview.Hunks

@@ -4,21 +4,21 @@ local M = {}
 ---More than any message can hold; larger files are not read.
 M.MAX_BYTES = 256 * 1024 * 1024
 
----@class claude-ide.diff.Disk
+---@class claude-ide.proposal.Disk
 ---@field stat? table as `vim.uv.fs_stat` gives it; nil: there is no such file
 ---@field bytes? string nil: there is no such file, or it could not be read
 ---@field problem? string why it could not be read, for the user
 
----@class claude-ide.diff.Now
+---@class claude-ide.proposal.Now
 ---@field lines string[]
 ---@field format claude-ide.bytes.Format
 ---@field against "disk"|"buffer"|"text"|"nothing" buffer: it has unsaved changes and the diff is against those; text: a buffer's, whatever is on the disk
----@field disk claude-ide.diff.Disk
+---@field disk claude-ide.proposal.Disk
 ---@field buf? integer the loaded buffer of the file
 
 ---Reads a file. `done` is called on the main loop.
 ---@param path string absolute
----@param done fun(disk: claude-ide.diff.Disk)
+---@param done fun(disk: claude-ide.proposal.Disk)
 function M.read(path, done)
   require("claude-ide.file").read_later(path, M.MAX_BYTES, function(bytes, why_not, stat, err)
     local problem = err
@@ -34,7 +34,7 @@ function M.read(path, done)
 end
 
 ---@param buf integer
----@return claude-ide.diff.Now
+---@return claude-ide.proposal.Now
 local function of_buffer(buf, disk)
   local format = require("claude-ide.buffer.format").of(buf)
   return {
@@ -53,7 +53,7 @@ end
 
 ---The text of a buffer, as what an edit of that buffer is for.
 ---@param buf integer loaded
----@return claude-ide.diff.Now
+---@return claude-ide.proposal.Now
 function M.of_base(buf)
   local now = of_buffer(buf, {})
   now.against = "text"
@@ -62,8 +62,8 @@ end
 
 ---What the file holds now for the user: its buffer's text where that has unsaved changes, else the disk's.
 ---@param path string absolute
----@param disk claude-ide.diff.Disk
----@return claude-ide.diff.Now
+---@param disk claude-ide.proposal.Disk
+---@return claude-ide.proposal.Now
 function M.present(path, disk)
   local buf = require("claude-ide.buffer").find(path)
   if buf and not vim.api.nvim_buf_is_loaded(buf) then
@@ -89,7 +89,7 @@ function M.present(path, disk)
 end
 
 ---Whether the proposal makes the file.
----@param now claude-ide.diff.Now
+---@param now claude-ide.proposal.Now
 ---@return boolean
 function M.is_new(now)
   return now.against == "nothing" and not now.disk.problem

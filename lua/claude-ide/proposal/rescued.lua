@@ -2,7 +2,7 @@
 local M = {}
 
 ---What the user typed into a proposal, where that is not just the proposal.
----@param entry? claude-ide.diff.Item.Shown
+---@param entry? claude-ide.proposal.Item.Shown
 ---@return integer? buf nil: it is untouched, or was never shown
 ---@return string? bytes
 function M.typed(entry)
@@ -24,12 +24,12 @@ function M.typed(entry)
   return buf, bytes
 end
 
----@class claude-ide.diff.Text what a user typed
+---@class claude-ide.proposal.Text what a user typed
 ---@field lines string[]
 ---@field filetype string
 
 ---@param proposal integer the proposal's buffer, still loaded
----@return claude-ide.diff.Text
+---@return claude-ide.proposal.Text
 function M.copy(proposal)
   local lines = vim.api.nvim_buf_get_lines(proposal, 0, -1, false)
   return { lines = lines, filetype = vim.bo[proposal].filetype }
@@ -37,7 +37,7 @@ end
 
 ---Remembers what the user typed, for the buffers go.
 ---@param diff claude-ide.Diff
----@param entry? claude-ide.diff.Entry
+---@param entry? claude-ide.proposal.Entry
 function M.note(diff, entry)
   for _, one in ipairs(diff.files or { entry }) do
     local buf = M.typed(one)
@@ -47,7 +47,7 @@ end
 
 ---Puts it in buffers of its own.
 ---@param diff claude-ide.Diff
----@param entry? claude-ide.diff.Entry
+---@param entry? claude-ide.proposal.Entry
 ---@return integer? buf the last that is kept
 function M.keep(diff, entry)
   M.note(diff, entry)
@@ -62,7 +62,7 @@ function M.keep(diff, entry)
 end
 
 ---@param diff claude-ide.Diff
----@param text claude-ide.diff.Text
+---@param text claude-ide.proposal.Text
 ---@return integer buf
 function M.put(diff, text)
   local buf = require("claude-ide.ui.quietly").run(function()

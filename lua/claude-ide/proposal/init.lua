@@ -4,34 +4,34 @@ local M = {}
 ---Shows a proposed edit, and has its source told when the user has decided.
 ---@param source claude-ide.decisions.Source
 ---@param request any what the source knows it by
----@param edit claude-ide.diff.Edit
+---@param edit claude-ide.proposal.Edit
 ---@return claude-ide.Diff
 function M.propose(source, request, edit)
   M.attach()
-  return require("claude-ide.diff.state").propose(source, request, edit)
+  return require("claude-ide.proposal.state").propose(source, request, edit)
 end
 
 ---Shows an edit of several files; one that need not be asked for is applied at once.
 ---@param source claude-ide.decisions.Source
 ---@param request any what the source knows it by
----@param edit claude-ide.diff.FilesEdit with files
+---@param edit claude-ide.proposal.FilesEdit with files
 ---@return claude-ide.Diff
 function M.propose_files(source, request, edit)
   M.attach()
-  return require("claude-ide.diff.state").propose_files(source, request, edit)
+  return require("claude-ide.proposal.state").propose_files(source, request, edit)
 end
 
 ---The proposed edits that wait for the user, the longest waiting first.
 ---@param matches? fun(diff: claude-ide.Diff): boolean
 ---@return claude-ide.Diff[]
 function M.pending(matches)
-  return require("claude-ide.diff.state").pending(matches)
+  return require("claude-ide.proposal.state").pending(matches)
 end
 
 ---@param diff claude-ide.Diff
----@return claude-ide.diff.Entry?
+---@return claude-ide.proposal.Entry?
 local function entry_of(diff)
-  return require("claude-ide.diff.on_screen").get(diff.id)
+  return require("claude-ide.proposal.on_screen").get(diff.id)
 end
 
 ---@param diff claude-ide.Diff
@@ -48,7 +48,7 @@ local function is_seen(diff)
   local entry = entry_of(diff)
   return entry ~= nil
     and entry.text ~= nil
-    and require("claude-ide.ui.guard.window").is_seen(require("claude-ide.diff.entries").sight(entry))
+    and require("claude-ide.ui.guard.window").is_seen(require("claude-ide.proposal.entries").sight(entry))
 end
 
 ---The edit that a command without an id means: the one in this tab, else the one that has waited longest.
@@ -89,7 +89,7 @@ function M.accept(id)
   if not diff then
     return nil, err
   end
-  return require("claude-ide.diff.presenter").accept(diff)
+  return require("claude-ide.proposal.presenter").accept(diff)
 end
 
 ---Rejects a proposal.
@@ -102,7 +102,7 @@ function M.reject(id, reason)
   if not diff then
     return nil, err
   end
-  require("claude-ide.diff.presenter").reject(diff, reason)
+  require("claude-ide.proposal.presenter").reject(diff, reason)
   return true
 end
 
@@ -124,13 +124,13 @@ function M.focus(id, path)
     return nil, locked
   end
   require("claude-ide.ui.guard").forget(diff.id)
-  if not require("claude-ide.diff.presenter").show(entry, { asked = true }) then
+  if not require("claude-ide.proposal.presenter").show(entry, { asked = true }) then
     return nil, "The diff cannot be shown."
   end
   require("claude-ide.diffview.windows").focus(entry.view --[[@as claude-ide.diffview.View]])
   for index, item in ipairs(path and diff.files or {}) do
     if item.path == path then
-      require("claude-ide.diff.upkeep").show_file(entry, index)
+      require("claude-ide.proposal.upkeep").show_file(entry, index)
     end
   end
   return true
@@ -141,7 +141,7 @@ end
 ---@return integer count of those that are decided; one that cannot be accepted says so and stays
 function M.decide_all(outcome)
   local count = 0
-  local presenter = require("claude-ide.diff.presenter")
+  local presenter = require("claude-ide.proposal.presenter")
   for _, diff in ipairs(M.pending()) do
     local ok, err = true, nil ---@type boolean?, string?
     if outcome == "rejected" then
@@ -173,19 +173,19 @@ function M.step(direction)
   return M.focus(waiting[(at - 1 + direction) % #waiting + 1].id)
 end
 
----@class claude-ide.diff.ItemFile
+---@class claude-ide.proposal.ItemFile
 ---@field path string
 ---@field added integer lines
 ---@field removed integer lines
 ---@field first? integer line of the present text that the first change is in
 
----@class claude-ide.diff.Item one proposal that waits, for lists and pickers
+---@class claude-ide.proposal.Item one proposal that waits, for lists and pickers
 ---@field id integer
 ---@field source string what the user calls whoever proposed it
 ---@field client? integer nil: it was no client that proposed it
 ---@field path string of several files: the first
 ---@field tab_name string of several files: what it is about
----@field files? claude-ide.diff.ItemFile[] where it is of several
+---@field files? claude-ide.proposal.ItemFile[] where it is of several
 ---@field added? integer lines; nil: it is still being made
 ---@field removed? integer lines
 ---@field first? integer line of the present text that the first change is in
@@ -194,20 +194,20 @@ end
 ---@field current boolean it is in the current tab
 ---@field seen boolean it has been on the screen, long enough to be looked at: what decides on no diff by its id decides on it
 
----@param item claude-ide.diff.File
----@return claude-ide.diff.ItemFile
+---@param item claude-ide.proposal.File
+---@return claude-ide.proposal.ItemFile
 local function file_of(item)
-  local left, comparison = require("claude-ide.diff.files").left(item), item.file.comparison
+  local left, comparison = require("claude-ide.proposal.files").left(item), item.file.comparison
   local first = comparison and comparison.hunks[1] and comparison.hunks[1].old
   return { path = item.path, added = left.added, removed = left.removed, first = first }
 end
 
 ---@param diff claude-ide.Diff
----@return claude-ide.diff.Item
+---@return claude-ide.proposal.Item
 local function item_of(diff)
-  local entry = entry_of(diff) or {} --[[@as claude-ide.diff.Entry]]
+  local entry = entry_of(diff) or {} --[[@as claude-ide.proposal.Entry]]
   local text, view = entry.text, entry.view
-  ---@type claude-ide.diff.Item
+  ---@type claude-ide.proposal.Item
   local item = {
     id = diff.id,
     source = diff.source.name,
@@ -232,7 +232,7 @@ local function item_of(diff)
   return item
 end
 
----@return claude-ide.diff.Item[] the longest waiting first
+---@return claude-ide.proposal.Item[] the longest waiting first
 function M.list()
   return vim.tbl_map(item_of, M.pending())
 end
@@ -246,7 +246,7 @@ end
 ---A source has said that the edits of its turn are over: the screen need not wait for another one.
 ---@param source claude-ide.decisions.Source
 function M.end_of_turn(source)
-  require("claude-ide.diff.on_screen").end_of_turn(source)
+  require("claude-ide.proposal.on_screen").end_of_turn(source)
 end
 
 ---A call of a source came to an end: what was accepted for it is written, or the tool refused.
@@ -254,29 +254,29 @@ end
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
 function M.call_ended(source, call, result)
-  require("claude-ide.diff.unwritten").ended(source, call, result)
+  require("claude-ide.proposal.unwritten").ended(source, call, result)
 end
 
 ---A source is gone that told of its calls.
 ---@param source claude-ide.decisions.Source
 function M.source_gone(source)
-  require("claude-ide.diff.unwritten").gone(source)
+  require("claude-ide.proposal.unwritten").gone(source)
 end
 
----Makes edits a kind of decision and listens to the hub, once. From the first client on the keys are watched, so that a diff
+---Makes edits a kind of decision and listens to the event bus, once. From the first client on the keys are watched, so that a diff
 ---knows whether somebody types.
 M.attach = require("claude-ide.once")(function()
-  require("claude-ide.diff.state").register({
+  require("claude-ide.proposal.state").register({
     one = "diff",
     many = "diffs",
     present = function(decision)
-      require("claude-ide.diff.presenter").present(decision --[[@as claude-ide.Diff]])
+      require("claude-ide.proposal.presenter").present(decision --[[@as claude-ide.Diff]])
     end,
     withdraw = function(decision, why)
-      require("claude-ide.diff.presenter").withdraw(decision --[[@as claude-ide.Diff]], why)
+      require("claude-ide.proposal.presenter").withdraw(decision --[[@as claude-ide.Diff]], why)
     end,
     remote = function()
-      return require("claude-ide.diff.remote") --[[@as claude-ide.decisions.Remote]]
+      return require("claude-ide.proposal.remote") --[[@as claude-ide.decisions.Remote]]
     end,
   })
   vim.api.nvim_create_autocmd("VimLeavePre", {
@@ -286,11 +286,11 @@ M.attach = require("claude-ide.once")(function()
       require("claude-ide.changeset.apply").finish_all()
     end,
   })
-  local hub, keys = require("claude-ide.hub"), require("claude-ide.ui.guard.keys")
-  hub.on("decisions_changed", function()
-    require("claude-ide.diff.upkeep").recount()
+  local bus, keys = require("claude-ide.bus"), require("claude-ide.ui.guard.keys")
+  bus.on("decisions_changed", function()
+    require("claude-ide.proposal.upkeep").recount()
   end)
-  hub.on("client_ready", keys.listen)
+  bus.on("client_ready", keys.listen)
 end)
 
 return M

@@ -11,19 +11,19 @@ local GONE = "it ended before it did"
 ---So many are waited for: of a source that tells nothing, the oldest are forgotten.
 local MAX_WAITING = 64
 
----@class claude-ide.diff.Accepted
+---@class claude-ide.proposal.Accepted
 ---@field diff claude-ide.Diff
 ---@field contents string
 ---@field before? string what the file held; nil: there was none
----@field typed? claude-ide.diff.Text what the user made of the proposal
+---@field typed? claude-ide.proposal.Text what the user made of the proposal
 ---@field call? string
 ---@field cancel? fun()
 ---@field is_refused? boolean it is looked whether the file holds it all the same
 
----@type claude-ide.diff.Accepted[] oldest first
+---@type claude-ide.proposal.Accepted[] oldest first
 local waiting = {}
 
----@param one claude-ide.diff.Accepted
+---@param one claude-ide.proposal.Accepted
 local function forget(one)
   for index, other in ipairs(waiting) do
     if other == one then
@@ -39,7 +39,7 @@ end
 ---What tools say where the file is another one than they have read.
 local CHANGED = { "changed since", "modified since", "unexpectedly modified", "not found in file" }
 
----@param one claude-ide.diff.Accepted
+---@param one claude-ide.proposal.Accepted
 ---@param said string the tool's words
 ---@param is_there boolean
 ---@return string? why the rest of a sentence; nil: it did not say
@@ -60,7 +60,7 @@ local function reason(one, said, is_there)
   return why .. ".", short .. "."
 end
 
----@param one claude-ide.diff.Accepted
+---@param one claude-ide.proposal.Accepted
 ---@param why? string
 ---@param short? string
 ---@return string[] formats the fullest first
@@ -75,7 +75,7 @@ local function formats(one, why, short)
   }
 end
 
----@param one claude-ide.diff.Accepted
+---@param one claude-ide.proposal.Accepted
 ---@param why? string
 ---@param short? string
 ---@param kept integer buffer with what they typed
@@ -90,16 +90,16 @@ local function formats_with_text(one, why, short, kept)
   }
 end
 
----@param one claude-ide.diff.Accepted
+---@param one claude-ide.proposal.Accepted
 ---@param said string the tool's words
----@param is_credible? fun(disk: claude-ide.diff.Disk): boolean what the file holds does not say otherwise
+---@param is_credible? fun(disk: claude-ide.proposal.Disk): boolean what the file holds does not say otherwise
 local function refused(one, said, is_credible)
   if one.is_refused then
     return
   end
   one.is_refused = true
   local diff = one.diff
-  require("claude-ide.diff.present_text").read(diff.path, function(disk)
+  require("claude-ide.proposal.present_text").read(diff.path, function(disk)
     forget(one)
     local is_written = disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, one.contents)
     if is_written or is_credible and not is_credible(disk) then
@@ -112,7 +112,7 @@ local function refused(one, said, is_credible)
       -- What came to the file meanwhile is shown, or told where there is unsaved text.
       require("claude-ide.watch.conflict").consider(buf)
     end
-    local kept = one.typed and require("claude-ide.diff.rescued").put(diff, one.typed)
+    local kept = one.typed and require("claude-ide.proposal.rescued").put(diff, one.typed)
     local why, short = reason(one, said, disk.stat ~= nil)
     local texts = kept and formats_with_text(one, why, short, kept) or formats(one, why, short)
     require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(diff.path, texts))
@@ -120,7 +120,7 @@ local function refused(one, said, is_credible)
 end
 
 ---The CLI that was to write is gone: whether it had is to be seen.
----@param one claude-ide.diff.Accepted
+---@param one claude-ide.proposal.Accepted
 local function judge_by_file(one)
   refused(one, GONE, function(disk)
     return not disk.problem and disk.bytes == one.before
@@ -138,8 +138,8 @@ function M.note(diff, contents, before, typed)
   if diff.base or source.writes ~= "agent" or not (call or source.client) then
     return
   end
-  local one = { diff = diff, contents = contents, before = before, call = call } ---@type claude-ide.diff.Accepted
-  one.typed = typed and require("claude-ide.diff.rescued").copy(typed)
+  local one = { diff = diff, contents = contents, before = before, call = call } ---@type claude-ide.proposal.Accepted
+  one.typed = typed and require("claude-ide.proposal.rescued").copy(typed)
   if source.client then
     one.cancel = require("claude-ide.journal").await_allowed(source.client, diff.path, function(said, is_gone)
       one.cancel = nil

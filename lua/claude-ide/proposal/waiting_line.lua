@@ -2,10 +2,10 @@
 local M = {}
 
 ---The one to be shown next.
----@return claude-ide.diff.Entry?
+---@return claude-ide.proposal.Entry?
 function M.next()
-  local entries = require("claude-ide.diff.entries")
-  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+  local entries = require("claude-ide.proposal.entries")
+  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
     local entry = entries.get(diff.id)
     if entry and entry.behind then
       return entry
@@ -13,14 +13,14 @@ function M.next()
   end
 end
 
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@return string name of its file
 local function name_of(entry)
-  return require("claude-ide.diff.state").name_of(entry.diff)
+  return require("claude-ide.proposal.state").name_of(entry.diff)
 end
 
 ---Shows the one whose turn has come, as soon as that is in nobody's way.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@param instead_of? claude-ide.diffview.View the user was in it, and it is gone
 function M.come_forward(entry, instead_of)
   local function show()
@@ -35,7 +35,7 @@ function M.come_forward(entry, instead_of)
     show()
     if typed and entry.diff.state == "pending" then
       require("claude-ide.ui.guard.window").proposal_opened_while_typing(
-        require("claude-ide.diff.entries").bufs(entry)
+        require("claude-ide.proposal.entries").bufs(entry)
       )
     end
   end)
@@ -45,8 +45,8 @@ end
 ---@param win integer
 ---@return integer? buf
 local function rightful_buffer(win)
-  local entries = require("claude-ide.diff.entries")
-  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+  local entries = require("claude-ide.proposal.entries")
+  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
     local entry = entries.get(diff.id)
     for side, of_view in pairs(entry and entry.view and entry.view.wins or {}) do
       if of_view == win then
@@ -63,8 +63,8 @@ end
 ---Shows a diff that waits in the right place, where Neovim has put its text into some window: it does that to the first
 ---modified buffer when it refuses to quit.
 function M.gather_strays()
-  local entries = require("claude-ide.diff.entries")
-  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+  local entries = require("claude-ide.proposal.entries")
+  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
     local entry = entries.get(diff.id)
     local stray = entry and entry.behind and vim.fn.win_findbuf(entry.text.bufs.proposal)[1]
     if stray then
@@ -82,8 +82,8 @@ function M.gather_strays()
 end
 
 ---Whether a diff would cover what the user looks at, who has not asked for it. Tells them once that it waits.
----@param entry claude-ide.diff.Entry
----@param how claude-ide.diff.ShowOpts
+---@param entry claude-ide.proposal.Entry
+---@param how claude-ide.proposal.ShowOpts
 ---@return boolean
 function M.is_unwanted(entry, how)
   local wanted = how.asked or how.instead_of or require("claude-ide.config").get().diff.focus

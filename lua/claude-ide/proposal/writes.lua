@@ -2,7 +2,7 @@
 -- itself, in part or under another name decides nothing, and that is said.
 local M = {}
 
----@class claude-ide.diff.Writes
+---@class claude-ide.proposal.Writes
 ---@field id integer
 ---@field path string whose proposal it is
 ---@field seen_by integer the buffer that tells whether the user has seen it
@@ -11,9 +11,9 @@ local M = {}
 local told_of_autosave = false
 
 ---@param buf integer
----@param writes claude-ide.diff.Writes
+---@param writes claude-ide.proposal.Writes
 local function note_unasked(buf, writes)
-  local intent, notice = require("claude-ide.diff.write_intent"), require("claude-ide.ui.notice")
+  local intent, notice = require("claude-ide.proposal.write_intent"), require("claude-ide.ui.notice")
   local _, reason, automatic = intent.of_user(buf)
   require("claude-ide.log").debug("a write of proposal %d was ignored: %s", writes.id, reason)
   if intent.is_quitting() then
@@ -33,15 +33,15 @@ local function note_unasked(buf, writes)
 end
 
 ---@param buf integer
----@param writes claude-ide.diff.Writes
+---@param writes claude-ide.proposal.Writes
 ---@param event { event: string, match: string, file: string } what is to be written, in full and as it was given
 local function on_write(buf, writes, event)
-  local copies, notice = require("claude-ide.diff.copies"), require("claude-ide.ui.notice")
+  local copies, notice = require("claude-ide.proposal.copies"), require("claude-ide.ui.notice")
   if copies.is_copy(buf, event) then
     return copies.write(buf, event.match, event.event == "FileAppendCmd")
   elseif event.event ~= "BufWriteCmd" then
     notice.info("Nothing is decided: a part of a proposal is not written. `:w` accepts all of it.")
-  elseif not require("claude-ide.diff.write_intent").of_user(buf) then
+  elseif not require("claude-ide.proposal.write_intent").of_user(buf) then
     note_unasked(buf, writes)
   elseif not require("claude-ide.config").get().diff.accept_on_write then
     notice.info("Writing does not accept here. `:Claude accept` does.")
@@ -56,7 +56,7 @@ end
 
 ---@param group integer
 ---@param buf integer
----@param writes claude-ide.diff.Writes
+---@param writes claude-ide.proposal.Writes
 function M.attach(group, buf, writes)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     group = group,

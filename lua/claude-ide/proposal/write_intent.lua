@@ -12,7 +12,7 @@ local guard ---@type integer?
 local all_are_written = false
 local quitting = false
 
-local GROUP = "claude-ide.diff.intent"
+local GROUP = "claude-ide.proposal.intent"
 
 ---@return integer buf
 local function make_guard()

@@ -65,14 +65,14 @@ local function cannot_accept(diff)
   if diff.applying then
     return "it is being written"
   elseif diff.files then
-    local is_as_told = require("claude-ide.diff.accept_files").is_as_proposed(diff)
+    local is_as_told = require("claude-ide.proposal.accept_files").is_as_proposed(diff)
     return not is_as_told and "it was changed in Neovim: decide there" or nil
   end
-  local entry = require("claude-ide.diff.on_screen").get(diff.id)
+  local entry = require("claude-ide.proposal.on_screen").get(diff.id)
   if not entry or not entry.text then
     return "Neovim is still reading the file: try again in a moment"
   end
-  local buf = require("claude-ide.diff.rescued").typed(entry)
+  local buf = require("claude-ide.proposal.rescued").typed(entry)
   if buf then
     return "it was changed in Neovim: decide there"
   elseif entry.text.now.against == "buffer" then
@@ -86,7 +86,7 @@ end
 ---@param answer claude-ide.decisions.RemoteAnswer
 ---@return string? err
 function M.answer(diff, answer)
-  local presenter = require("claude-ide.diff.presenter")
+  local presenter = require("claude-ide.proposal.presenter")
   if answer.choice == "reject" then
     return not presenter.reject(diff, answer.message) and diff.applying and "it is being written" or nil
   end

@@ -1,8 +1,8 @@
--- What happens in the plugin, told to whoever wants to know it: so that those who tell need not know who listens.
--- For other people's configurations there are `User` autocommands (event.lua).
+-- The event bus of the plugin: who emits an event need not know its handlers. Other people's configurations get `User` autocommands
+-- (event.lua).
 local M = {}
 
----@alias claude-ide.hub.Topic
+---@alias claude-ide.bus.Topic
 ---| "server_starting" # fun(info: claude-ide.server.Info): it runs; features begin to work
 ---| "server_started" # fun(info: claude-ide.server.Info)
 ---| "server_stopping" # fun(): answers given now still reach their clients
@@ -23,18 +23,18 @@ local M = {}
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
 ---| "kernels_changed" # fun(): one starts, runs, waits or ends
----| "sessions_told" # fun(): what the sessions of this Neovim do is known anew
+---| "sessions_changed" # fun(): what the sessions of this Neovim do is known anew
 
----@type table<claude-ide.hub.Topic, fun(...)[]>
-local subscribers = {}
+---@type table<claude-ide.bus.Topic, fun(...)[]>
+local handlers = {}
 
 ---Calls a function each time, until the returned function is called.
----@param topic claude-ide.hub.Topic
+---@param topic claude-ide.bus.Topic
 ---@param fn fun(...)
 ---@return fun() unsubscribe
 function M.on(topic, fn)
-  local list = subscribers[topic] or {}
-  subscribers[topic] = list
+  local list = handlers[topic] or {}
+  handlers[topic] = list
   local function entry(...)
     return fn(...)
   end
@@ -49,15 +49,15 @@ function M.on(topic, fn)
   end
 end
 
----Tells all who listen now, in the order in which they came. One that fails keeps nobody else from being told.
----@param topic claude-ide.hub.Topic
+---Calls the handlers, in the order in which they were added. One that fails is logged; the next is called all the same.
+---@param topic claude-ide.bus.Topic
 ---@param ... any
-function M.tell(topic, ...)
-  -- A copy: a subscriber may unsubscribe while it is told.
-  for _, subscriber in ipairs(vim.list_slice(subscribers[topic] or {})) do
-    local ok, trace = xpcall(subscriber, debug.traceback, ...)
+function M.emit(topic, ...)
+  -- A copy: a handler may unsubscribe while it runs.
+  for _, handler in ipairs(vim.list_slice(handlers[topic] or {})) do
+    local ok, trace = xpcall(handler, debug.traceback, ...)
     if not ok then
-      require("claude-ide.log").error("a subscriber to %s failed: %s", topic, trace)
+      require("claude-ide.log").error("a handler of %s failed: %s", topic, trace)
     end
   end
 end

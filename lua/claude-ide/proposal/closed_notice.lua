@@ -28,7 +28,7 @@ function M.say(diff, why, kept)
     return
   end
   say(function()
-    local gone = why and ("%s: %s."):format(require("claude-ide.diff.state").name_of(diff), why)
+    local gone = why and ("%s: %s."):format(require("claude-ide.proposal.state").name_of(diff), why)
     local where = kept and ("Your edits to the proposal are kept: `:buffer %d`."):format(kept)
     if gone and where then
       return { gone .. " " .. where, where }

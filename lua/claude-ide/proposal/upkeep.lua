@@ -3,10 +3,10 @@
 local M = {}
 
 ---What is left of the windows shows the diff: see `mend` below.
-local mend ---@type fun(entry: claude-ide.diff.Entry)
+local mend ---@type fun(entry: claude-ide.proposal.Entry)
 
----@param entry claude-ide.diff.Entry
----@return claude-ide.diff.Loss
+---@param entry claude-ide.proposal.Entry
+---@return claude-ide.proposal.Loss
 local function loss_of(entry)
   local view = entry.view --[[@as claude-ide.diffview.View]]
   local function waits()
@@ -27,14 +27,14 @@ local function loss_of(entry)
 end
 
 ---From now on what the user does to the buffers of a file has its effect.
----@param entry claude-ide.diff.Entry on the screen
----@param one claude-ide.diff.Item.Shown prepared
+---@param entry claude-ide.proposal.Entry on the screen
+---@param one claude-ide.proposal.Item.Shown prepared
 local function listen_to(entry, one)
-  local events, verbs = require("claude-ide.diff.events"), entry.verbs --[[@as claude-ide.diff.Verbs]]
+  local events, verbs = require("claude-ide.proposal.events"), entry.verbs --[[@as claude-ide.proposal.Verbs]]
   events.attach(entry.group --[[@as integer]], {
     shown = one,
     path = one.path or entry.diff.path,
-    sight = require("claude-ide.diff.entries").sight(entry),
+    sight = require("claude-ide.proposal.entries").sight(entry),
     write = verbs.write,
     loss = loss_of(entry),
   })
@@ -44,14 +44,14 @@ local function listen_to(entry, one)
 end
 
 ---The keys of a diff, and what they do.
----@param entry claude-ide.diff.Entry on the screen
----@return table<claude-ide.diff.Verb, fun()>
+---@param entry claude-ide.proposal.Entry on the screen
+---@return table<claude-ide.proposal.Verb, fun()>
 function M.verbs_of(entry)
   local verbs, files =
-    entry.verbs, --[[@as claude-ide.diff.Verbs]]
+    entry.verbs, --[[@as claude-ide.proposal.Verbs]]
     entry.diff.files
-  local item = require("claude-ide.diff.files").shown
-  ---@type table<claude-ide.diff.Verb, fun()>
+  local item = require("claude-ide.proposal.files").shown
+  ---@type table<claude-ide.proposal.Verb, fun()>
   local found = {
     accept = verbs.accept,
     reject = verbs.reject,
@@ -63,7 +63,7 @@ function M.verbs_of(entry)
       if shown and (in_list or shown.file.after == nil or shown.dropped) then
         M.drop_file(entry)
       else
-        require("claude-ide.diff.choice").toggle(view)
+        require("claude-ide.proposal.choice").toggle(view)
       end
     end,
     layout = function()
@@ -74,7 +74,7 @@ function M.verbs_of(entry)
       )
     end,
     help = function()
-      require("claude-ide.diff.events").help(files ~= nil)
+      require("claude-ide.proposal.events").help(files ~= nil)
     end,
   }
   if files then
@@ -91,12 +91,12 @@ function M.verbs_of(entry)
   return found
 end
 
----@param entry claude-ide.diff.Entry of several files, on the screen
+---@param entry claude-ide.proposal.Entry of several files, on the screen
 local function listen_to_list(entry)
   local view, list =
     entry.view, --[[@as claude-ide.diffview.View]]
     entry.list --[[@as integer]]
-  require("claude-ide.diff.events").map_keys(entry, list, M.verbs_of(entry))
+  require("claude-ide.proposal.events").map_keys(entry, list, M.verbs_of(entry))
   vim.api.nvim_create_autocmd("CursorMoved", {
     group = entry.group,
     buffer = list,
@@ -113,13 +113,13 @@ local function listen_to_list(entry)
 end
 
 ---A new file has nothing that its proposal could stand beside.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@return boolean
 function M.is_of_new_file(entry)
-  return not entry.diff.files and require("claude-ide.diff.present_text").is_new(entry.text.now)
+  return not entry.diff.files and require("claude-ide.proposal.present_text").is_new(entry.text.now)
 end
 
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@return claude-ide.diffview.LayoutName
 local function layout_of(entry)
   if entry.view then
@@ -130,21 +130,21 @@ local function layout_of(entry)
     or require("claude-ide.diffview.layout").preferred()
 end
 
----@param entry claude-ide.diff.Entry on the screen
+---@param entry claude-ide.proposal.Entry on the screen
 ---@param side "list"|claude-ide.diffview.Side
 ---@param width integer
 ---@param alone boolean
 ---@return string
 local function winbar_of(entry, side, width, alone)
   local winbar, hunks, text =
-    require("claude-ide.diff.winbar"), require("claude-ide.diffview.hunks"), entry.text
+    require("claude-ide.proposal.winbar"), require("claude-ide.diffview.hunks"), entry.text
   if side == "list" then
     return winbar.of_list(entry.diff, width)
   end
   ---@type claude-ide.diffview.Hunks
   ---@diagnostic disable-next-line: assign-type-mismatch -- they are there before the view is
   local live = entry.hunks
-  local format, file = hunks.format(live), require("claude-ide.diff.files").shown(entry)
+  local format, file = hunks.format(live), require("claude-ide.proposal.files").shown(entry)
   if text.now.format.eol == "\r\n" and format.eol == "\n" and entry.diff.source.writes == "agent" then
     -- The CLI proposes LF for every file, and keeps the CRLF of the file that it writes.
     format = vim.tbl_extend("force", format, { eol = "\r\n" }) --[[@as claude-ide.bytes.Format]]
@@ -160,7 +160,7 @@ local function winbar_of(entry, side, width, alone)
   if live.list ~= comparison.hunks then
     added, removed = hunks.count(live)
   end
-  local left = file and require("claude-ide.diff.files").left(file)
+  local left = file and require("claude-ide.proposal.files").left(file)
   return winbar.of_proposal(entry.diff, {
     file = file,
     is_dropped = left and left.nothing,
@@ -168,7 +168,7 @@ local function winbar_of(entry, side, width, alone)
     removed = removed,
     kept = #live.original - #hunks.dropped(live),
     total = #live.original,
-    others = require("claude-ide.diff.state").count() - 1,
+    others = require("claude-ide.proposal.state").count() - 1,
     width = width,
     now = alone and text.now or nil,
     unseen = alone and unseen or nil,
@@ -177,7 +177,7 @@ end
 
 ---The number of those that wait is another: the diffs on the screen say how many more there are.
 function M.recount()
-  for _, entry in pairs(require("claude-ide.diff.entries").all()) do
+  for _, entry in pairs(require("claude-ide.proposal.entries").all()) do
     if entry.view and entry.diff.state == "pending" then
       require("claude-ide.diffview.windows").set_winbars(entry.view)
     end
@@ -185,19 +185,19 @@ function M.recount()
 end
 
 ---The user has changed the proposal.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 local function refresh(entry)
   if entry.view and entry.diff.state == "pending" then
     require("claude-ide.diffview.windows").refresh(entry.view)
-    require("claude-ide.diff.choice").show_dropped(entry.view.hunks)
+    require("claude-ide.proposal.choice").show_dropped(entry.view.hunks)
     if entry.list then
-      require("claude-ide.diff.files").render_list(entry)
+      require("claude-ide.proposal.files").render_list(entry)
     end
   end
 end
 
 ---Makes the texts of one of several files the ones that are shown.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@param index integer
 ---@param done fun() at once, or later; not called where another one was chosen meanwhile
 ---@param failed fun(trace: string)
@@ -207,7 +207,7 @@ function M.prepare_file(entry, index, done, failed)
   local function guarded(fn)
     return require("claude-ide.safely").catch(fn, failed)
   end
-  guarded(require("claude-ide.diff.files").prepare)(entry.diff, item, function()
+  guarded(require("claude-ide.proposal.files").prepare)(entry.diff, item, function()
     if entry.hunks == item.hunks then
       refresh(entry)
     end
@@ -220,7 +220,7 @@ function M.prepare_file(entry, index, done, failed)
 end
 
 ---Shows another one of several files.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@param index integer
 function M.show_file(entry, index)
   local windows, view = require("claude-ide.diffview.windows"), entry.view
@@ -233,7 +233,7 @@ function M.show_file(entry, index)
     if entry.view ~= view or not windows.stands(view) then
       return
     end
-    local text = item.text --[[@as claude-ide.diff.Prepared]]
+    local text = item.text --[[@as claude-ide.proposal.Prepared]]
     if is_new then
       for _, buf in pairs(text.bufs) do
         require("claude-ide.ui.guard.window").join(buf, entry.list --[[@as integer]])
@@ -245,7 +245,7 @@ function M.show_file(entry, index)
       bufs = text.bufs,
       hunks = item.hunks --[[@as claude-ide.diffview.Hunks]],
       path = item.path,
-      one_window = require("claude-ide.diff.files").needs_one_window(item),
+      one_window = require("claude-ide.proposal.files").needs_one_window(item),
     })
     refresh(entry)
   end, function(trace)
@@ -254,9 +254,9 @@ function M.show_file(entry, index)
 end
 
 ---Drops one of several files as a whole, or takes it after all.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 function M.drop_file(entry)
-  local item = require("claude-ide.diff.files").shown(entry) --[[@as claude-ide.diff.File]]
+  local item = require("claude-ide.proposal.files").shown(entry) --[[@as claude-ide.proposal.File]]
   item.dropped = not item.dropped
   refresh(entry)
   if item.dropped and entry.shown < #entry.diff.files then
@@ -265,7 +265,7 @@ function M.drop_file(entry)
 end
 
 ---Keeps the windows as large as the screen lets them be, and the winbars as wide as their windows.
----@param entry claude-ide.diff.Entry on the screen
+---@param entry claude-ide.proposal.Entry on the screen
 local function follow_sizes(entry)
   vim.api.nvim_create_autocmd({ "WinResized", "VimResized", "TabEnter" }, {
     group = entry.group,
@@ -280,11 +280,11 @@ local function follow_sizes(entry)
 end
 
 ---From now on what the user does to the windows has its effect, and the windows follow what happens.
----@param entry claude-ide.diff.Entry on the screen
----@param verbs claude-ide.diff.Verbs
+---@param entry claude-ide.proposal.Entry on the screen
+---@param verbs claude-ide.proposal.Verbs
 function M.begin(entry, verbs)
   entry.verbs = verbs
-  entry.group = vim.api.nvim_create_augroup("claude-ide.diff." .. entry.diff.id, { clear = true })
+  entry.group = vim.api.nvim_create_augroup("claude-ide.proposal." .. entry.diff.id, { clear = true })
   for _, one in ipairs(entry.diff.files or { entry }) do
     if one.hunks then
       listen_to(entry, one)
@@ -296,9 +296,9 @@ function M.begin(entry, verbs)
   follow_sizes(entry)
 end
 
----@param entry claude-ide.diff.Entry that the user has closed a window of, but not the last one of the proposal
+---@param entry claude-ide.proposal.Entry that the user has closed a window of, but not the last one of the proposal
 function mend(entry)
-  local text = entry.text --[[@as claude-ide.diff.Prepared]]
+  local text = entry.text --[[@as claude-ide.proposal.Prepared]]
   local view = entry.view --[[@as claude-ide.diffview.View]]
   local function in_order()
     if entry.view == view and entry.diff.state == "pending" then
@@ -308,21 +308,21 @@ function mend(entry)
   if vim.api.nvim_buf_is_loaded(text.bufs.now) then
     return in_order()
   end
-  require("claude-ide.diff.prepare").make_now_again(entry.diff, text, function()
+  require("claude-ide.proposal.prepare").make_now_again(entry.diff, text, function()
     if entry.view == view and entry.diff.state == "pending" then
-      M.begin(entry, entry.verbs --[[@as claude-ide.diff.Verbs]])
+      M.begin(entry, entry.verbs --[[@as claude-ide.proposal.Verbs]])
       in_order()
     end
   end)
 end
 
 ---Whether the texts can be shown as one only.
----@param entry claude-ide.diff.Entry with its text
+---@param entry claude-ide.proposal.Entry with its text
 ---@return boolean
 local function needs_one_window(entry)
-  local text, file = entry.text, require("claude-ide.diff.files").shown(entry)
+  local text, file = entry.text, require("claude-ide.proposal.files").shown(entry)
   if file then
-    return require("claude-ide.diff.files").needs_one_window(file)
+    return require("claude-ide.proposal.files").needs_one_window(file)
   end
   local bytes = #entry.diff.proposed + #(text.now.disk.bytes or "")
   local needs = require("claude-ide.diffview.pair").needs_one_window
@@ -330,15 +330,15 @@ local function needs_one_window(entry)
 end
 
 ---What is to be shown of a diff, before its windows are made.
----@param entry claude-ide.diff.Entry with its text
+---@param entry claude-ide.proposal.Entry with its text
 ---@return claude-ide.diffview.View
 function M.make_view(entry)
-  local diff, text = entry.diff, entry.text --[[@as claude-ide.diff.Prepared]]
+  local diff, text = entry.diff, entry.text --[[@as claude-ide.proposal.Prepared]]
   entry.hunks = entry.hunks
     or require("claude-ide.diffview.hunks").follow(text, function()
       refresh(entry)
     end)
-  local file = require("claude-ide.diff.files").shown(entry)
+  local file = require("claude-ide.proposal.files").shown(entry)
   ---@type claude-ide.diffview.View
   ---@diagnostic disable-next-line: missing-fields -- the rest comes with the windows
   local view = {
@@ -349,7 +349,7 @@ function M.make_view(entry)
     old_path = (file or diff).old_path,
     list = entry.list,
     list_width = function()
-      return require("claude-ide.diff.files").list_width(diff)
+      return require("claude-ide.proposal.files").list_width(diff)
     end,
     layout = layout_of(entry),
     one_window = needs_one_window(entry),

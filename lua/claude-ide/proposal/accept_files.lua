@@ -6,7 +6,7 @@ local M = {}
 ---@param diff claude-ide.Diff
 ---@return claude-ide.changeset.Job[]
 local function jobs_of(diff)
-  local files, jobs = require("claude-ide.diff.files"), {}
+  local files, jobs = require("claude-ide.proposal.files"), {}
   for _, item in ipairs(diff.files or {}) do
     if not files.left(item).nothing then
       jobs[#jobs + 1] = { file = item.file, text = files.wanted(item) }
@@ -18,7 +18,7 @@ end
 ---@param diff claude-ide.Diff
 ---@return claude-ide.changeset.Outcome[]
 local function outcomes(diff)
-  return vim.tbl_map(require("claude-ide.diff.files").outcome, diff.files or {})
+  return vim.tbl_map(require("claude-ide.proposal.files").outcome, diff.files or {})
 end
 
 ---Whether the user leaves all of it as it was proposed.
@@ -40,13 +40,13 @@ local function give_back(diff, words)
   end
 end
 
----@class claude-ide.diff.Applied
+---@class claude-ide.proposal.Applied
 ---@field ended fun() it is written, or was left to its source
 ---@field failed fun(err: string) nothing is written
 
 ---@param diff claude-ide.Diff
 ---@param words? string why something is dropped
----@param applied claude-ide.diff.Applied
+---@param applied claude-ide.proposal.Applied
 function M.apply(diff, words, applied)
   local apply, jobs, files = require("claude-ide.changeset.apply"), jobs_of(diff), outcomes(diff)
   local is_left = diff.source.writes == "agent" and M.is_as_proposed(diff)
@@ -67,13 +67,13 @@ function M.apply(diff, words, applied)
       words = words,
       notes = diff.notes or {},
     }
-    ---@type claude-ide.diff.FilesAnswer
+    ---@type claude-ide.proposal.FilesAnswer
     local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left }
     if not require("claude-ide.decisions").settle(diff, answer) then
       -- Nobody but the user can be told any more.
       require("claude-ide.ui.notice").warn({
         ("%s: written as you accepted it, before it was taken back. `:Claude undo` undoes that."):format(
-          require("claude-ide.diff.state").name_of(diff)
+          require("claude-ide.proposal.state").name_of(diff)
         ),
         "Written as you accepted it, before it was taken back.",
       })
@@ -115,7 +115,7 @@ end
 
 ---Accepts what is not dropped. Where something is, the user may say why.
 ---@param diff claude-ide.Diff that waits
----@param applied claude-ide.diff.Applied
+---@param applied claude-ide.proposal.Applied
 ---@return boolean is_left false: nothing is left to change
 function M.run(diff, applied)
   if #jobs_of(diff) == 0 then

@@ -3,7 +3,7 @@
 -- from quitting as any modified buffer does; where it is deleted its text is kept.
 local M = {}
 
-local GROUP = "claude-ide.diff.quit_and_delete"
+local GROUP = "claude-ide.proposal.quit_and_delete"
 
 local DELETES = { bdelete = true, bwipeout = true, bunload = true }
 
@@ -25,10 +25,10 @@ local function set_modified(bufs, modified)
 end
 
 ---The modified buffers of diffs: of all, of those still to be decided, of those with nothing in them that a user typed.
----@alias claude-ide.diff.ModifiedBufs fun(which: "all"|"pending"|"expendable"): integer[]
+---@alias claude-ide.proposal.ModifiedBufs fun(which: "all"|"pending"|"expendable"): integer[]
 
 ---Call when the first diff begins, and `M.stop` when the last one is gone.
----@param modified claude-ide.diff.ModifiedBufs
+---@param modified claude-ide.proposal.ModifiedBufs
 function M.start(modified)
   ---@param which "all"|"expendable"
   local function step_aside(which)
@@ -39,7 +39,7 @@ function M.start(modified)
       set_modified(modified("pending"), true)
     end, true)
     vim.schedule(function()
-      require("claude-ide.diff.waiting_line").gather_strays()
+      require("claude-ide.proposal.waiting_line").gather_strays()
     end)
   end
 

@@ -2,14 +2,14 @@
 -- the diff goes on, alone where the present text is what went.
 local M = {}
 
----@class claude-ide.diff.Loss
+---@class claude-ide.proposal.Loss
 ---@field view claude-ide.diffview.View
 ---@field waits fun(): boolean whether it is still on the screen, undecided
 ---@field gone fun() nothing is left of the proposal
 ---@field mend fun() something is: puts the windows in order
 
 ---Waits until all that goes with one command is gone: `:tabclose` takes one side after the other.
----@param loss claude-ide.diff.Loss
+---@param loss claude-ide.proposal.Loss
 local function mend_soon(loss)
   vim.schedule(function()
     require("claude-ide.ui.guard.waits").when_windows_may_change(function()
@@ -25,7 +25,7 @@ local function mend_soon(loss)
 end
 
 ---A window is being closed.
----@param loss claude-ide.diff.Loss
+---@param loss claude-ide.proposal.Loss
 ---@param win integer
 function M.of_window(loss, win)
   local view = loss.view
@@ -42,7 +42,7 @@ function M.of_window(loss, win)
 end
 
 ---A buffer was unloaded or wiped out.
----@param loss claude-ide.diff.Loss
+---@param loss claude-ide.proposal.Loss
 ---@param side claude-ide.diffview.Side
 function M.of_buffer(loss, side)
   if side == "now" then

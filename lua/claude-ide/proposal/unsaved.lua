@@ -5,7 +5,7 @@
 local M = {}
 
 ---What `prepare` keeps of a proposal that has unsaved text in it.
----@class claude-ide.diff.Unsaved
+---@class claude-ide.proposal.Unsaved
 ---@field proposed string[] as Claude proposed it
 ---@field shown string[] with the unsaved text
 
@@ -17,11 +17,11 @@ local function lines_of(text, format)
 end
 
 ---Puts the unsaved text into a proposal.
----@param now claude-ide.diff.Now
+---@param now claude-ide.proposal.Now
 ---@param lines string[] as proposed
 ---@param format claude-ide.bytes.Format
 ---@return string[] lines to show
----@return claude-ide.diff.Unsaved? unsaved nil: there is none
+---@return claude-ide.proposal.Unsaved? unsaved nil: there is none
 function M.put_in(now, lines, format)
   local utf8 = now.buf and require("claude-ide.buffer.format").is_utf8(vim.bo[now.buf].fileencoding)
   if now.against ~= "buffer" or not now.disk.bytes or not utf8 or format.empty or now.format.empty then
@@ -36,7 +36,7 @@ function M.put_in(now, lines, format)
 end
 
 ---Takes the unsaved text out again: what the CLI is to write.
----@param unsaved claude-ide.diff.Unsaved
+---@param unsaved claude-ide.proposal.Unsaved
 ---@param accepted string[] what was shown, as the user has changed it
 ---@return string[] lines where the user has changed their unsaved lines in the diff: with those
 function M.take_out(unsaved, accepted)
@@ -45,7 +45,7 @@ function M.take_out(unsaved, accepted)
 end
 
 ---What a buffer is to hold once an accepted proposal is on disk.
----@class claude-ide.diff.Afterwards
+---@class claude-ide.proposal.Afterwards
 ---@field before string[] what the buffer held when the diff came
 ---@field accepted string[] what the diff showed at its end
 ---@field written string[] what the CLI was told to write
@@ -54,7 +54,7 @@ end
 ---@param buf integer loaded
 ---@param before? string what the file held then
 ---@param written string what the CLI was told to write
----@return claude-ide.diff.Afterwards? nil: the texts cannot be laid over each other
+---@return claude-ide.proposal.Afterwards? nil: the texts cannot be laid over each other
 function M.typed_meanwhile(buf, before, written)
   if not before or not require("claude-ide.buffer.format").is_utf8(vim.bo[buf].fileencoding) then
     return nil
@@ -70,7 +70,7 @@ end
 
 ---Gives the buffer what was accepted, and leaves unsaved what was.
 ---@param buf integer loaded
----@param after claude-ide.diff.Afterwards
+---@param after claude-ide.proposal.Afterwards
 ---@param disk string[] what is on disk now
 ---@return boolean done false: the user has changed lines of the buffer meanwhile that the proposal changes too
 function M.settle(buf, after, disk)

@@ -1,13 +1,14 @@
 -- The diffs that are on the screen or on their way to it: when each is shown, which comes after which, when it goes.
 local M = {}
 
-local entries = require("claude-ide.diff.entries").all()
+local entries = require("claude-ide.proposal.entries").all()
 
----See `claude-ide.diff.ModifiedBufs`.
+---See `claude-ide.proposal.ModifiedBufs`.
 ---@param which "all"|"pending"|"expendable"
 ---@return integer[]
 local function modified_bufs(which)
-  local guard, kept = require("claude-ide.diff.write_intent").guard(), require("claude-ide.diff.rescued")
+  local guard, kept =
+    require("claude-ide.proposal.write_intent").guard(), require("claude-ide.proposal.rescued")
   local bufs = guard and { guard } or {}
   for _, entry in pairs(entries) do
     local is_pending = entry.diff.state == "pending"
@@ -22,12 +23,12 @@ local function modified_bufs(which)
 end
 
 ---@param diff claude-ide.Diff
----@return claude-ide.diff.Entry
+---@return claude-ide.proposal.Entry
 function M.add(diff)
   if not next(entries) then
     require("claude-ide.ui.guard.keys").listen()
-    require("claude-ide.diff.write_intent").start("diff")
-    require("claude-ide.diff.quit_and_delete").start(modified_bufs)
+    require("claude-ide.proposal.write_intent").start("diff")
+    require("claude-ide.proposal.quit_and_delete").start(modified_bufs)
   end
   local entry = { diff = diff, shown = 1 }
   entries[diff.id] = entry
@@ -36,16 +37,16 @@ function M.add(diff)
 end
 
 ---@param id integer
----@return claude-ide.diff.Entry?
+---@return claude-ide.proposal.Entry?
 function M.get(id)
   return entries[id]
 end
 
 ---The diff to go to when this one is done: the one that has waited longest, of those on the screen.
----@param besides claude-ide.diff.Entry
----@return claude-ide.diff.Entry?
+---@param besides claude-ide.proposal.Entry
+---@return claude-ide.proposal.Entry?
 local function next_shown(besides)
-  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
     local entry = entries[diff.id]
     if entry and entry ~= besides and entry.view then
       return entry
@@ -53,22 +54,24 @@ local function next_shown(besides)
   end
 end
 
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 local function delete_buffers(entry)
-  for _, buf in ipairs(require("claude-ide.diff.entries").bufs(entry)) do
+  for _, buf in ipairs(require("claude-ide.proposal.entries").bufs(entry)) do
     require("claude-ide.ui.own_buffer").delete(buf)
   end
 end
 
 ---Takes the view of a diff off the screen, and sees to it that a key too many does no harm where the user lands.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 local function close_view(entry)
-  local view, turns = require("claude-ide.diffview.windows"), require("claude-ide.diff.waiting_line")
+  local view, turns = require("claude-ide.diffview.windows"), require("claude-ide.proposal.waiting_line")
   local closed = entry.view --[[@as claude-ide.diffview.View]]
   local was_within = closed.lost_here or view.is_within(closed)
   local follower, after = next_shown(entry), turns.next()
   if follower and was_within then
-    require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.diff.entries").sight(follower))
+    require("claude-ide.ui.guard.window").proposal_opens(
+      require("claude-ide.proposal.entries").sight(follower)
+    )
   end
   local went_back = view.close(closed, {
     next_view = follower and follower.view,
@@ -84,11 +87,11 @@ local function close_view(entry)
     return other.view ~= nil and view.is_within(other.view)
   end)
   if was_within and not in_another then
-    require("claude-ide.ui.guard.closing").mute_keys(require("claude-ide.diff.events").deciding_keys())
+    require("claude-ide.ui.guard.closing").mute_keys(require("claude-ide.proposal.events").deciding_keys())
   end
 end
 
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 function M.remove(entry)
   if entries[entry.diff.id] ~= entry then
     return
@@ -96,7 +99,7 @@ function M.remove(entry)
   entries[entry.diff.id] = nil
   require("claude-ide.ui.guard").forget(entry.diff.id)
   if entry.text then
-    require("claude-ide.ui.guard.window").forget(require("claude-ide.diff.entries").sight(entry))
+    require("claude-ide.ui.guard.window").forget(require("claude-ide.proposal.entries").sight(entry))
   end
   if entry.group then
     vim.api.nvim_del_augroup_by_id(entry.group)
@@ -107,14 +110,14 @@ function M.remove(entry)
     delete_buffers(entry)
   end
   if not next(entries) then
-    require("claude-ide.diff.quit_and_delete").stop()
-    require("claude-ide.diff.write_intent").stop("diff")
+    require("claude-ide.proposal.quit_and_delete").stop()
+    require("claude-ide.proposal.write_intent").stop("diff")
     require("claude-ide.ui.restore").forget()
   end
 end
 
 ---Takes everything of a diff away.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 local function clear(entry)
   require("claude-ide.ui.guard.waits").when_windows_may_change(function()
     M.remove(entry)
@@ -122,7 +125,7 @@ local function clear(entry)
 end
 
 ---Leaves the names of its buffers to the next one, which may be of the same file.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 local function give_up_names(entry)
   local bufs = entry.text.bufs
   if require("claude-ide.ui.guard.waits").windows_are_locked() then
@@ -139,13 +142,13 @@ local function give_up_names(entry)
 end
 
 ---Keeps an accepted diff on the screen for a moment, for the next one of the same turn to take its place.
----@param entry claude-ide.diff.Entry on the screen
+---@param entry claude-ide.proposal.Entry on the screen
 local function stay(entry)
   local closing = require("claude-ide.ui.guard.closing")
-  closing.stay(entry, require("claude-ide.diff.events").is_deciding, function()
+  closing.stay(entry, require("claude-ide.proposal.events").is_deciding, function()
     clear(entry)
   end)
-  local winbar = require("claude-ide.diff.winbar").of_decided(entry.diff)
+  local winbar = require("claude-ide.proposal.winbar").of_decided(entry.diff)
   require("claude-ide.diffview.windows").set_winbar(entry.view --[[@as claude-ide.diffview.View]], winbar)
   vim.bo[entry.text.bufs.proposal].modifiable = false
   -- Not in the middle of the write that has accepted it.
@@ -160,14 +163,14 @@ end
 ---@param source claude-ide.decisions.Source
 function M.end_of_turn(source)
   local closing = require("claude-ide.ui.guard.closing")
-  local staying = closing.staying() --[[@as claude-ide.diff.Entry?]]
+  local staying = closing.staying() --[[@as claude-ide.proposal.Entry?]]
   if staying and staying.diff.source == source then
     closing.finish()
   end
 end
 
 ---Takes a settled diff off the screen, now or in a moment.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 function M.take_down(entry)
   if vim.v.exiting ~= vim.NIL then
     return
@@ -189,8 +192,8 @@ function M.take_down(entry)
 end
 
 ---The diff that the user has before them, unless it is `besides`.
----@param besides? claude-ide.diff.Entry
----@return claude-ide.diff.Entry?
+---@param besides? claude-ide.proposal.Entry
+---@return claude-ide.proposal.Entry?
 local function current(besides)
   for _, entry in pairs(entries) do
     if entry ~= besides and entry.view and require("claude-ide.diffview.windows").is_current(entry.view) then
@@ -200,20 +203,20 @@ local function current(besides)
 end
 
 ---Takes a diff off the screen to make room for another; it comes back when that is decided.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 local function put_aside(entry)
   vim.api.nvim_del_augroup_by_id(entry.group --[[@as integer]])
   require("claude-ide.diffview.windows").put_aside(entry.view --[[@as claude-ide.diffview.View]])
   entry.group, entry.view, entry.behind = nil, nil, entry.verbs
 end
 
----@class claude-ide.diff.ShowOpts
+---@class claude-ide.proposal.ShowOpts
 ---@field asked? boolean the user wants to see this one, now
 ---@field instead_of? claude-ide.diffview.View the user was in it, and it is gone
 
 ---Whether a diff has to wait for its turn: its place is taken, or it would cover what the user looks at.
----@param entry claude-ide.diff.Entry
----@param opts claude-ide.diff.ShowOpts
+---@param entry claude-ide.proposal.Entry
+---@param opts claude-ide.proposal.ShowOpts
 ---@return boolean
 local function has_to_wait(entry, opts)
   local windows = require("claude-ide.diffview.windows")
@@ -229,7 +232,7 @@ local function has_to_wait(entry, opts)
   elseif before then
     return true
   end
-  return require("claude-ide.diff.waiting_line").is_unwanted(entry, opts)
+  return require("claude-ide.proposal.waiting_line").is_unwanted(entry, opts)
 end
 
 ---Takes everything away at once: Neovim is about to leave.
@@ -244,9 +247,9 @@ function M.clear_all()
 end
 
 ---Puts a diff on the screen.
----@param entry claude-ide.diff.Entry with its text
----@param verbs claude-ide.diff.Verbs
----@param how? claude-ide.diff.ShowOpts
+---@param entry claude-ide.proposal.Entry with its text
+---@param verbs claude-ide.proposal.Verbs
+---@param how? claude-ide.proposal.ShowOpts
 function M.show(entry, verbs, how)
   how = how or {}
   if entry.diff.state ~= "pending" or entry.view or entry.outdated then
@@ -258,8 +261,8 @@ function M.show(entry, verbs, how)
     return -- it was its turn meanwhile
   end
   local view = require("claude-ide.diffview.windows")
-  local shown = require("claude-ide.diff.upkeep").make_view(entry)
-  local before = require("claude-ide.ui.guard.closing").staying() --[[@as claude-ide.diff.Entry?]]
+  local shown = require("claude-ide.proposal.upkeep").make_view(entry)
+  local before = require("claude-ide.ui.guard.closing").staying() --[[@as claude-ide.proposal.Entry?]]
   local takes_over = before and before.view and view.is_current(before.view)
   local here = current(before)
   if here then
@@ -272,10 +275,10 @@ function M.show(entry, verbs, how)
   local focus = how.asked or not here and follows
   local was_shown = entry.verbs ~= nil
   entry.behind, entry.verbs = nil, verbs
-  require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.diff.entries").sight(entry))
+  require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.proposal.entries").sight(entry))
   view.open(shown, focus)
   entry.view = shown
-  require("claude-ide.diff.upkeep").begin(entry, verbs)
+  require("claude-ide.proposal.upkeep").begin(entry, verbs)
   require("claude-ide.ui.guard.closing").finish()
   if was_shown then
     return

@@ -5,21 +5,21 @@ local M = {}
 ---Past so many bytes of both sides together each step gets a turn of the event loop of its own.
 local LARGE_BYTES = 1024 * 1024
 
----@class claude-ide.diff.Prepared
----@field now claude-ide.diff.Now
+---@class claude-ide.proposal.Prepared
+---@field now claude-ide.proposal.Now
 ---@field lines string[] of the proposal, as it came; with the user's unsaved text, where there is some
----@field unsaved? claude-ide.diff.Unsaved
+---@field unsaved? claude-ide.proposal.Unsaved
 ---@field format claude-ide.bytes.Format of the proposal
 ---@field bufs table<claude-ide.diffview.Side, integer>
 ---@field comparison claude-ide.diffview.Comparison
 
 ---@param diff claude-ide.Diff
 ---@param is_wanted fun(): boolean false: it ended meanwhile, nothing more is done
----@param done fun(prepared: claude-ide.diff.Prepared)
+---@param done fun(prepared: claude-ide.proposal.Prepared)
 ---@param failed fun(trace: string) called once instead of `done`, with nothing left of the buffers
 function M.run(diff, is_wanted, done, failed)
-  local buffers, proposal = require("claude-ide.diff.buffers"), require("claude-ide.buffer.bytes")
-  ---@type claude-ide.diff.Prepared
+  local buffers, proposal = require("claude-ide.proposal.buffers"), require("claude-ide.buffer.bytes")
+  ---@type claude-ide.proposal.Prepared
   ---@diagnostic disable-next-line: missing-fields -- the steps fill them in
   local prepared = { bufs = {} }
   local large = false
@@ -64,7 +64,7 @@ function M.run(diff, is_wanted, done, failed)
     next_step()
   end
 
-  local read = guarded(require("claude-ide.diff.present_text").read)
+  local read = guarded(require("claude-ide.proposal.present_text").read)
   local begin = guarded(function(disk)
     if not diff.base then
       require("claude-ide.watch.awaited").observed(diff.old_path, disk.bytes)
@@ -73,7 +73,7 @@ function M.run(diff, is_wanted, done, failed)
     large = bytes > LARGE_BYTES
     run({
       function(next_step)
-        local texts = require("claude-ide.diff.present_text")
+        local texts = require("claude-ide.proposal.present_text")
         prepared.now = diff.base and texts.of_base(diff.base) or texts.present(diff.old_path, disk)
         next_step()
       end,
@@ -84,7 +84,7 @@ function M.run(diff, is_wanted, done, failed)
           proposal.level(prepared.lines, prepared.format, now.lines, now.format)
         now.lines, now.format = proposal.level(now.lines, now.format, prepared.lines, prepared.format)
         prepared.lines, prepared.unsaved =
-          require("claude-ide.diff.unsaved").put_in(now, prepared.lines, prepared.format)
+          require("claude-ide.proposal.unsaved").put_in(now, prepared.lines, prepared.format)
         next_step()
       end,
       function(next_step)
@@ -117,10 +117,10 @@ end
 
 ---Makes the buffer of the present text once more: the user has deleted it.
 ---@param diff claude-ide.Diff
----@param prepared claude-ide.diff.Prepared
+---@param prepared claude-ide.proposal.Prepared
 ---@param done fun()
 function M.make_now_again(diff, prepared, done)
-  local buffers, now = require("claude-ide.diff.buffers"), prepared.now
+  local buffers, now = require("claude-ide.proposal.buffers"), prepared.now
   require("claude-ide.ui.own_buffer").delete(prepared.bufs.now)
   prepared.bufs.now = buffers.make(diff, "now", now.format, now.buf)
   local guarded = require("claude-ide.safely").catch

@@ -3,7 +3,7 @@ local M = {}
 
 ---Whether the user has left nothing of the change: the text is the one that it was proposed for, or that of the file,
 ---which the CLI takes for a no; so it must not look like a yes.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@param bytes? string what they edited it to
 ---@return boolean
 function M.is_nothing_left(entry, bytes)
@@ -21,7 +21,7 @@ end
 
 ---Whether the CLI would take a yes for a no: a new file without a byte in it is to the CLI what is there already.
 ---@param diff claude-ide.Diff
----@param entry? claude-ide.diff.Entry
+---@param entry? claude-ide.proposal.Entry
 ---@param contents string
 ---@return boolean
 function M.only_the_prompt_can(diff, entry, contents)
@@ -35,11 +35,15 @@ end
 
 ---Whether somebody else has made the file that the proposal makes. The CLI would overwrite it without a word (2.1.329), as it
 ---does not with one that it has read.
----@param entry? claude-ide.diff.Entry
+---@param entry? claude-ide.proposal.Entry
 ---@param contents string that are accepted
 ---@return boolean
 function M.is_made_by_others(entry, contents)
-  if not entry or not entry.text or not require("claude-ide.diff.present_text").is_new(entry.text.now) then
+  if
+    not entry
+    or not entry.text
+    or not require("claude-ide.proposal.present_text").is_new(entry.text.now)
+  then
     return false
   end
   local stat = vim.uv.fs_stat(entry.diff.path)
@@ -51,11 +55,11 @@ end
 ---@param path string
 ---@return string? bytes
 local function held_by(path)
-  return (require("claude-ide.file").read_now(path, require("claude-ide.diff.present_text").MAX_BYTES))
+  return (require("claude-ide.file").read_now(path, require("claude-ide.proposal.present_text").MAX_BYTES))
 end
 
 ---Whether the file is another one than the diff is against, and whoever writes it would not notice.
----@param entry? claude-ide.diff.Entry
+---@param entry? claude-ide.proposal.Entry
 ---@return boolean
 function M.is_outdated(entry)
   local disk = entry and entry.text and not entry.diff.base and not entry.diff.files and entry.text.now.disk
@@ -72,7 +76,7 @@ end
 
 ---An edit of a file as one of what the file holds now: what others changed meanwhile stays, but where the edit is one of the same
 ---lines.
----@param disk claude-ide.diff.Disk what it was an edit of
+---@param disk claude-ide.proposal.Disk what it was an edit of
 ---@param contents string
 ---@param path string
 ---@return string contents
@@ -101,11 +105,11 @@ function M.on_top(disk, contents, path)
 end
 
 ---What the CLI is told to write, and what the file's buffer is to hold then, where the two are not the same.
----@param entry claude-ide.diff.Entry?
+---@param entry claude-ide.proposal.Entry?
 ---@param bytes string what is accepted
 ---@param is_edited boolean the user has changed it
 ---@return string contents
----@return claude-ide.diff.Afterwards?
+---@return claude-ide.proposal.Afterwards?
 function M.to_write(entry, bytes, is_edited)
   local text = entry and entry.text
   local unsaved = text and text.unsaved
@@ -116,7 +120,7 @@ function M.to_write(entry, bytes, is_edited)
   if is_edited then
     local proposal = require("claude-ide.buffer.bytes")
     accepted = vim.api.nvim_buf_get_lines(text.bufs.proposal, 0, -1, false)
-    written = require("claude-ide.diff.unsaved").take_out(unsaved, accepted)
+    written = require("claude-ide.proposal.unsaved").take_out(unsaved, accepted)
     bytes = proposal.encode(written, text.format)
   end
   return bytes, { before = text.now.lines, accepted = accepted, written = written }

@@ -56,7 +56,7 @@ function M.of_list(diff, width)
 end
 
 ---@param path string
----@param now claude-ide.diff.Now
+---@param now claude-ide.proposal.Now
 ---@param width integer of the window
 ---@param unseen? string what changes beside the lines
 ---@return string
@@ -80,14 +80,14 @@ function M.of_now(path, now, width, unseen)
 end
 
 ---What a user should know of the present text before they decide.
----@param now claude-ide.diff.Now
+---@param now claude-ide.proposal.Now
 ---@return string? nil: nothing
 local function warning_of(now)
   return now.disk.problem or now.against == "buffer" and "with your unsaved changes" or nil
 end
 
----@class claude-ide.diff.WinbarOpts
----@field file? claude-ide.diff.File of several
+---@class claude-ide.proposal.WinbarOpts
+---@field file? claude-ide.proposal.File of several
 ---@field is_dropped? boolean nothing of that file is to be done
 ---@field added integer
 ---@field removed integer
@@ -95,12 +95,12 @@ end
 ---@field total integer proposed hunks
 ---@field others integer how many more diffs wait
 ---@field width integer of the window
----@field now? claude-ide.diff.Now where no other window tells of it
+---@field now? claude-ide.proposal.Now where no other window tells of it
 ---@field unseen? string what changes beside the lines, in the same case
 
 ---What a proposal is, and what becomes of a file.
 ---@param diff claude-ide.Diff
----@param opts claude-ide.diff.WinbarOpts
+---@param opts claude-ide.proposal.WinbarOpts
 ---@return claude-ide.ui.Piece
 local function state(diff, opts)
   local of = opts.file and opts.file.file
@@ -113,7 +113,7 @@ local function state(diff, opts)
     local from = vim.fn.strtrans(vim.fn.fnamemodify(of.from --[[@as string]], ":~:."))
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "moved from " .. from
   elseif
-    of and of.kind == "created" or opts.now and require("claude-ide.diff.present_text").is_new(opts.now)
+    of and of.kind == "created" or opts.now and require("claude-ide.proposal.present_text").is_new(opts.now)
   then
     rank, text = RANKS.now, "new file"
   end
@@ -139,10 +139,10 @@ local function decide()
   }
 end
 
----@alias claude-ide.diff.HintName "why"|"layout"|"hunk"|"help"|"next"|"drop_file"|"next_file"
+---@alias claude-ide.proposal.HintName "why"|"layout"|"hunk"|"help"|"next"|"drop_file"|"next_file"
 
 ---A key, and the word for it, which goes first: the bare keys then stand beside each other at the end.
----@param name claude-ide.diff.HintName
+---@param name claude-ide.proposal.HintName
 ---@param keys string|string[]|false
 ---@param what string
 ---@return claude-ide.ui.Piece[] none: there is no key for it
@@ -158,7 +158,7 @@ local function hints_of(name, keys, what)
 end
 
 ---@param diff claude-ide.Diff
----@param opts claude-ide.diff.WinbarOpts
+---@param opts claude-ide.proposal.WinbarOpts
 ---@return string
 function M.of_proposal(diff, opts)
   local pieces = {}

@@ -5,10 +5,10 @@ local M = {}
 ---@param buf integer modified
 ---@param bytes string what is on disk
 ---@param contents string what was accepted
----@param now claude-ide.diff.Now
----@param afterwards? claude-ide.diff.Afterwards
+---@param now claude-ide.proposal.Now
+---@param afterwards? claude-ide.proposal.Afterwards
 local function keep_unsaved(buf, bytes, contents, now, afterwards)
-  local unsaved = require("claude-ide.diff.unsaved")
+  local unsaved = require("claude-ide.proposal.unsaved")
   afterwards = afterwards or unsaved.typed_meanwhile(buf, now.disk.bytes, contents)
   local disk = require("claude-ide.buffer.bytes").decode(bytes)
   if not afterwards or not unsaved.settle(buf, afterwards, disk) then
@@ -18,8 +18,8 @@ end
 
 ---@param path string absolute
 ---@param contents string
----@param now claude-ide.diff.Now what the diff was against
----@param afterwards? claude-ide.diff.Afterwards where there is unsaved text to be kept
+---@param now claude-ide.proposal.Now what the diff was against
+---@param afterwards? claude-ide.proposal.Afterwards where there is unsaved text to be kept
 ---@param written fun() it holds just that
 function M.await(path, contents, now, afterwards, written)
   require("claude-ide.journal").accepted(path, contents)

@@ -18,7 +18,7 @@ end
 ---@param diff claude-ide.Diff
 local function after(diff)
   require("claude-ide.ui.guard.window").decided()
-  local stage = require("claude-ide.diff.on_screen")
+  local stage = require("claude-ide.proposal.on_screen")
   local entry = stage.get(diff.id)
   if entry then
     stage.take_down(entry)
@@ -48,36 +48,36 @@ end
 ---@param diff claude-ide.Diff
 ---@param why? string that it ended, where the user may wonder
 function M.withdraw(diff, why)
-  local entry = require("claude-ide.diff.on_screen").get(diff.id)
+  local entry = require("claude-ide.proposal.on_screen").get(diff.id)
   if diff.applying then
     -- What becomes of it is said when that is known, and then it is no longer on the screen.
-    require("claude-ide.diff.rescued").note(diff, entry)
-    return entry and require("claude-ide.diff.on_screen").take_down(entry)
+    require("claude-ide.proposal.rescued").note(diff, entry)
+    return entry and require("claude-ide.proposal.on_screen").take_down(entry)
   end
   local is_seen_going = entry ~= nil
     and entry.view ~= nil
     and require("claude-ide.diffview.windows").is_within(entry.view)
-  local kept = require("claude-ide.diff.rescued").keep(diff, entry)
+  local kept = require("claude-ide.proposal.rescued").keep(diff, entry)
   after(diff)
-  require("claude-ide.diff.closed_notice").say(diff, is_seen_going and why or nil, kept)
+  require("claude-ide.proposal.closed_notice").say(diff, is_seen_going and why or nil, kept)
 end
 
 ---Shows a diff anew: its file is another one by now.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@param contents string that it would write
 local function renew(entry, contents)
   local diff, text = entry.diff, entry.text
   if entry.outdated then
     return
   end
-  diff.proposed = require("claude-ide.diff.acceptance").on_top(text.now.disk, contents, diff.old_path)
+  diff.proposed = require("claude-ide.proposal.acceptance").on_top(text.now.disk, contents, diff.old_path)
   diff.on_top = diff.on_top or diff.proposed ~= contents
   local is_before_them = entry.view ~= nil and require("claude-ide.diffview.windows").is_within(entry.view)
   require("claude-ide.ui.guard.window").decided() -- the next key may still be for what was shown
   entry.outdated = true
   require("claude-ide.ui.guard.keys").soon(function()
     require("claude-ide.ui.guard.waits").when_windows_may_change(function()
-      require("claude-ide.diff.on_screen").remove(entry)
+      require("claude-ide.proposal.on_screen").remove(entry)
       if diff.state == "pending" then
         M.present(diff, is_before_them)
       end
@@ -88,11 +88,11 @@ end
 ---A file was written: other diffs of it are against what it holds now.
 ---@param path string
 local function renew_those_of(path)
-  local acceptance = require("claude-ide.diff.acceptance")
-  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
-    local entry = require("claude-ide.diff.on_screen").get(diff.id)
+  local acceptance = require("claude-ide.proposal.acceptance")
+  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
+    local entry = require("claude-ide.proposal.on_screen").get(diff.id)
     if entry and diff.path == path and acceptance.is_outdated(entry) then
-      local _, bytes = require("claude-ide.diff.rescued").typed(entry)
+      local _, bytes = require("claude-ide.proposal.rescued").typed(entry)
       renew(entry, (acceptance.to_write(entry, bytes or diff.proposed, bytes ~= nil)))
     end
   end
@@ -105,7 +105,7 @@ local function accept_files(diff, failed)
     return
   end
   local notice = require("claude-ide.ui.notice")
-  local is_left = require("claude-ide.diff.accept_files").run(diff, {
+  local is_left = require("claude-ide.proposal.accept_files").run(diff, {
     ended = function()
       after(diff)
     end,
@@ -115,10 +115,10 @@ local function accept_files(diff, failed)
       else
         notice.error(("Nothing was written: %s."):format(err))
       end
-      local entry = require("claude-ide.diff.on_screen").get(diff.id)
+      local entry = require("claude-ide.proposal.on_screen").get(diff.id)
       if diff.state ~= "pending" then
-        local kept = require("claude-ide.diff.rescued").keep(diff)
-        require("claude-ide.diff.closed_notice").say(diff, nil, kept)
+        local kept = require("claude-ide.proposal.rescued").keep(diff)
+        require("claude-ide.proposal.closed_notice").say(diff, nil, kept)
         emit("ClaudeDiffClosed", diff)
       elseif entry and entry.view and not require("claude-ide.diffview.windows").stands(entry.view) then
         entry.verbs.gone() -- its windows were closed meanwhile
@@ -140,13 +140,13 @@ function M.accept(diff, failed)
     accept_files(diff, failed)
     return true
   end
-  local entry = require("claude-ide.diff.on_screen").get(diff.id)
-  local buf, bytes = require("claude-ide.diff.rescued").typed(entry)
+  local entry = require("claude-ide.proposal.on_screen").get(diff.id)
+  local buf, bytes = require("claude-ide.proposal.rescued").typed(entry)
   if bytes and not diff.base and require("claude-ide.position").valid(bytes) ~= bytes then
     return nil,
       "The proposal has bytes that are not UTF-8, which Claude cannot take. Mend them and accept again."
   end
-  local acceptance = require("claude-ide.diff.acceptance")
+  local acceptance = require("claude-ide.proposal.acceptance")
   local contents, afterwards = acceptance.to_write(entry, bytes or diff.proposed, bytes ~= nil)
   if acceptance.only_the_prompt_can(diff, entry, contents) then
     return nil,
@@ -179,13 +179,13 @@ function M.accept(diff, failed)
   end
   if diff.state == "pending" then
     local before = entry and entry.text and entry.text.now.disk.bytes
-    require("claude-ide.diff.unwritten").note(diff, contents, before, buf)
+    require("claude-ide.proposal.unwritten").note(diff, contents, before, buf)
   end
   local answer = { outcome = "accepted", contents = contents, on_top = diff.on_top }
   if require("claude-ide.decisions").settle(diff, answer) then
     if entry and entry.text and not diff.base then
-      require("claude-ide.diff.reload").await(diff.path, contents, entry.text.now, afterwards, function()
-        require("claude-ide.diff.unwritten").written(diff)
+      require("claude-ide.proposal.reload").await(diff.path, contents, entry.text.now, afterwards, function()
+        require("claude-ide.proposal.unwritten").written(diff)
       end)
     end
     after(diff)
@@ -212,7 +212,7 @@ local function failing(diff)
     local why = diff.files and "the editor could not show the changes, nothing was written"
       or "the editor could not show the diff"
     if require("claude-ide.decisions").fail(diff, why) then
-      local name = require("claude-ide.diff.state").name_of(diff)
+      local name = require("claude-ide.proposal.state").name_of(diff)
       local decide = diff.files and "" or " Decide in Claude's prompt."
       require("claude-ide.ui.notice").error(name .. ": the diff cannot be shown." .. decide)
       after(diff)
@@ -221,12 +221,12 @@ local function failing(diff)
 end
 
 ---The one place from which a diff gets onto the screen.
----@param entry claude-ide.diff.Entry
----@param how? claude-ide.diff.ShowOpts
+---@param entry claude-ide.proposal.Entry
+---@param how? claude-ide.proposal.ShowOpts
 ---@return boolean ok false: it failed, and the diff has ended
 function M.show(entry, how)
   local diff = entry.diff
-  local stage, was_shown = require("claude-ide.diff.on_screen"), entry.verbs ~= nil
+  local stage, was_shown = require("claude-ide.proposal.on_screen"), entry.verbs ~= nil
   local shown = require("claude-ide.safely").catch(stage.show, failing(diff))(entry, {
     accept = function()
       M.accept_or_say(diff)
@@ -235,7 +235,7 @@ function M.show(entry, how)
       M.reject(diff)
     end,
     reject_with_reason = function()
-      require("claude-ide.diff.reason").ask(diff, function(reason)
+      require("claude-ide.proposal.reason").ask(diff, function(reason)
         M.reject(diff, reason)
       end)
     end,
@@ -258,18 +258,18 @@ function M.show(entry, how)
 end
 
 ---Makes the texts, those of the first file where it is of several.
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@param done fun()
 local function prepare(entry, done)
   local diff, failed = entry.diff, failing(entry.diff)
   if diff.files then
-    return require("claude-ide.diff.upkeep").prepare_file(entry, 1, function()
+    return require("claude-ide.proposal.upkeep").prepare_file(entry, 1, function()
       entry.list = require("claude-ide.diffview.list").make()
-      require("claude-ide.diff.files").render_list(entry)
+      require("claude-ide.proposal.files").render_list(entry)
       done()
     end, failed)
   end
-  require("claude-ide.diff.prepare").run(diff, function()
+  require("claude-ide.proposal.prepare").run(diff, function()
     return diff.state == "pending"
   end, function(text)
     entry.text = text
@@ -282,29 +282,29 @@ end
 ---@param at_once? boolean the user has it before them, and it is another one now
 function M.present(diff, at_once)
   if diff.unasked then
-    return require("claude-ide.diff.accept_files").apply(diff, nil, {
+    return require("claude-ide.proposal.accept_files").apply(diff, nil, {
       ended = function() end,
       failed = function(err)
         require("claude-ide.decisions").fail(diff, ("nothing was written: %s"):format(err))
       end,
     })
   end
-  local stage = require("claude-ide.diff.on_screen")
+  local stage = require("claude-ide.proposal.on_screen")
   if not require("claude-ide.safely").catch(stage.add, failing(diff))(diff) then
     return
   end
-  local entry = stage.get(diff.id) --[[@as claude-ide.diff.Entry]]
+  local entry = stage.get(diff.id) --[[@as claude-ide.proposal.Entry]]
   prepare(entry, function()
     if at_once then
       M.show(entry, { asked = true })
       return
     end
-    local name = require("claude-ide.diff.state").name_of(diff)
+    local name = require("claude-ide.proposal.state").name_of(diff)
     require("claude-ide.ui.guard").when_free(diff.id, name, function(typed)
       M.show(entry)
       if typed and diff.state == "pending" then
         require("claude-ide.ui.guard.window").proposal_opened_while_typing(
-          require("claude-ide.diff.entries").bufs(entry)
+          require("claude-ide.proposal.entries").bufs(entry)
         )
       end
     end)

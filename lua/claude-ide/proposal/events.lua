@@ -2,17 +2,17 @@
 local M = {}
 
 ---The texts of a file on the screen, and what their events mean.
----@class claude-ide.diff.Listener
----@field shown claude-ide.diff.Item.Shown
+---@class claude-ide.proposal.Listener
+---@field shown claude-ide.proposal.Item.Shown
 ---@field path string
 ---@field sight integer the buffer that tells whether the user has seen it
 ---@field write fun() the user writes the proposal
----@field loss claude-ide.diff.Loss
+---@field loss claude-ide.proposal.Loss
 
 ---@param group integer
----@param listener claude-ide.diff.Listener
+---@param listener claude-ide.proposal.Listener
 function M.attach(group, listener)
-  local loss, diff = require("claude-ide.diff.loss"), listener.shown.diff
+  local loss, diff = require("claude-ide.proposal.loss"), listener.shown.diff
   local bufs = listener.shown.text.bufs
 
   ---@param events vim.api.keyset.events
@@ -24,7 +24,7 @@ function M.attach(group, listener)
   end
 
   -- 'modified' stays on, so that `:wq` does not close a window of its own: the diff takes itself down as a whole.
-  require("claude-ide.diff.writes").attach(group, bufs.proposal, {
+  require("claude-ide.proposal.writes").attach(group, bufs.proposal, {
     id = diff.id,
     path = listener.path,
     seen_by = listener.sight,
@@ -33,7 +33,7 @@ function M.attach(group, listener)
   on("BufReadCmd", {
     buffer = bufs.proposal,
     callback = function()
-      require("claude-ide.diff.buffers").refill(bufs.proposal, listener.shown.text.lines)
+      require("claude-ide.proposal.buffers").refill(bufs.proposal, listener.shown.text.lines)
     end,
   })
   -- Undoing the last edit takes the flag away, and with it `:x` and `:update` would do nothing.
@@ -80,10 +80,10 @@ end
 
 local DECIDES = { "accept", "reject", "reject_with_reason" }
 
----@alias claude-ide.diff.Verb "accept"|"reject"|"reject_with_reason"|"hunk"|"undo_file"|"next_file"|"previous_file"|"layout"|"help"
+---@alias claude-ide.proposal.Verb "accept"|"reject"|"reject_with_reason"|"hunk"|"undo_file"|"next_file"|"previous_file"|"layout"|"help"
 
 ---In the order in which they are listed: what each does, of several files too, and whose option its key is.
----@type { [1]: claude-ide.diff.Verb, [2]: string, several?: string, set?: "review" }[]
+---@type { [1]: claude-ide.proposal.Verb, [2]: string, several?: string, set?: "review" }[]
 local VERBS = {
   { "accept", "accept the proposed edit", several = "accept all that is not dropped, in all files" },
   { "reject", "reject the proposed edit", several = "reject all of it" },
@@ -100,22 +100,22 @@ local VERBS = {
   { "help", "list these keys" },
 }
 
----@param verb claude-ide.diff.Verb
----@return { [1]: claude-ide.diff.Verb, [2]: string, several?: string, set?: "review" }
+---@param verb claude-ide.proposal.Verb
+---@return { [1]: claude-ide.proposal.Verb, [2]: string, several?: string, set?: "review" }
 local function row_of(verb)
   return vim.iter(VERBS):find(function(row)
     return row[1] == verb
   end)
 end
 
----@param verb claude-ide.diff.Verb
+---@param verb claude-ide.proposal.Verb
 ---@return string[]
 local function keys_of(verb)
   local config = require("claude-ide.config").get()
   return require("claude-ide.ui.key_list").keys(config[row_of(verb).set or "diff"].keymaps[verb])
 end
 
----@param verb claude-ide.diff.Verb
+---@param verb claude-ide.proposal.Verb
 ---@return string
 local function describe(verb)
   return "Claude Code: " .. row_of(verb)[2]
@@ -138,19 +138,19 @@ function M.is_deciding(typed)
 end
 
 ---What a key of a diff does. Another screen may have come between the key and this, as the diff was decided before.
----@param entry claude-ide.diff.Entry
----@param verb claude-ide.diff.Verb
+---@param entry claude-ide.proposal.Entry
+---@param verb claude-ide.proposal.Verb
 ---@param run fun()
 ---@return fun()
 local function pressed(entry, verb, run)
   local decides = vim.tbl_contains(DECIDES, verb)
   return function()
-    local entries, diff = require("claude-ide.diff.entries"), entry.diff
+    local entries, diff = require("claude-ide.proposal.entries"), entry.diff
     local here = vim.tbl_contains(entries.bufs(entry), vim.api.nvim_get_current_buf())
     if diff.state == "pending" and not diff.applying and here then
       if entry.behind then
         -- Neovim, which refused to quit, has put its text into some window, and the key was there before that was put right.
-        require("claude-ide.diff.waiting_line").gather_strays()
+        require("claude-ide.proposal.waiting_line").gather_strays()
       end
       if not decides or require("claude-ide.ui.guard.window").proposal_accepts_key(entries.sight(entry)) then
         run()
@@ -161,9 +161,9 @@ local function pressed(entry, verb, run)
   end
 end
 
----@param entry claude-ide.diff.Entry
+---@param entry claude-ide.proposal.Entry
 ---@param buf integer
----@param verbs table<claude-ide.diff.Verb, fun()>
+---@param verbs table<claude-ide.proposal.Verb, fun()>
 function M.map_keys(entry, buf, verbs)
   for verb, run in pairs(verbs) do
     for _, lhs in ipairs(keys_of(verb)) do
