@@ -223,11 +223,17 @@ impl History {
         None
     }
 
-    /// Whether an undo took back only what counts.
-    fn is_undo_of(&self, undo: usize, counts: &impl Fn(Option<TurnId>) -> bool) -> bool {
-        let Some(undone) = self.steps.get(undo).map(|step| &step.undone) else { return false };
+    /// Whose step an undo is: Claude's where it took back only what counts.
+    fn actor_of_undo(&self, undo: usize, counts: &impl Fn(Option<TurnId>) -> bool) -> Actor {
+        let Some(undone) = self.steps.get(undo).map(|step| &step.undone) else { return Actor::Undo };
         let before = self.steps.iter().take(undo).skip(1);
-        before.filter_map(|step| step.turn).all(|turn| !undone.contains(&turn) || counts(Some(turn)))
+        let turns = before.filter_map(|step| step.turn).filter(|turn| undone.contains(turn));
+        let (counted, other): (Vec<TurnId>, Vec<TurnId>) = turns.partition(|turn| counts(Some(*turn)));
+        match (counted.is_empty(), other.is_empty()) {
+            (_, true) => Actor::Claude,
+            (false, false) => Actor::SharedUndo,
+            (true, false) => Actor::Undo,
+        }
     }
 
     /// What some of Claude's turns changed, with all other steps taken as the user's: of the text after so many steps. And the first
@@ -239,8 +245,7 @@ impl History {
         counts: &impl Fn(Option<TurnId>) -> bool,
     ) -> Option<(Vec<Region>, usize)> {
         let actor_of = |(index, step): (usize, &Step)| match step.actor {
-            Actor::Undo if self.is_undo_of(index, counts) => Actor::Claude,
-            Actor::Undo => Actor::Undo,
+            Actor::Undo => self.actor_of_undo(index, counts),
             Actor::Claude | Actor::Accepted if counts(step.turn) => Actor::Claude,
             _ => Actor::User,
         };

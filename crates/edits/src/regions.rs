@@ -71,6 +71,8 @@ pub enum Actor {
     Accepted,
     /// The user took back some of Claude's changes, not needfully these.
     Undo,
+    /// The user took back changes of several turns at once, these among them.
+    SharedUndo,
 }
 
 /// Also where they have no line in common but lie side by side.
@@ -272,14 +274,15 @@ fn judge(cluster: &Cluster, mut joined: Region, old: &[Line], new: &[Line], acto
         return trim(new, joined);
     }
     joined.state = State::Conflict;
-    Some(joined)
+    // Else what an earlier one of those turns left could come back with it.
+    (actor != Actor::SharedUndo).then_some(joined)
 }
 
 /// Carries regions of `old`, which are in order, over a change of the text. Those that are gone are among the result only where the user
 /// took them back just now.
 pub(crate) fn advance(regions: &[Region], old: &[Line], new: &[Line], actor: Actor) -> Vec<Region> {
     let mut hunks = hunks(old, new);
-    if matches!(actor, Actor::User | Actor::Undo) {
+    if !matches!(actor, Actor::Claude | Actor::Accepted) {
         for hunk in &mut hunks {
             slide_to_region(hunk, old, new, regions);
         }
