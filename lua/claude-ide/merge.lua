@@ -1,8 +1,6 @@
 -- Two changes of one text, made without knowledge of each other, as one text. The library merges (crates/edits/src/three_way.rs).
 local M = {}
 
----@param lines string[]
----@return string
 local function text_of(lines)
   return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
 end

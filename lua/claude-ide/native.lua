@@ -204,7 +204,6 @@ end
 
 ---Whether a library was written to its end. To load one that was not ends Neovim with SIGBUS: the loader maps what the header
 ---promises. Only ELF: macOS looks itself, and another file is the loader's to refuse.
----@return boolean
 local function is_whole(path)
   local header, stat = require("claude-ide.file").read_start(path, HEADER), vim.uv.fs_stat(path)
   if not header or not stat then

@@ -23,7 +23,6 @@ local keeping, told = false, false
 ---@type number?
 local looked_at
 
----@param stat? uv.fs_stat.result
 local function stamp_of(stat)
   return stat and require("claude-ide.buffer.stamp").key(stat) or "gone"
 end

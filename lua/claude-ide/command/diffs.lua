@@ -42,7 +42,6 @@ local function labels_of(diffs)
 end
 
 ---Goes to a diff that was listed a while ago: it may have been answered in the CLI since.
----@param path? string
 local function go_to(id, path)
   local ok, err = require("claude-ide.proposal").focus(id, path)
   if not ok then

@@ -154,7 +154,6 @@ function M.operator_keys(name)
   return "g@"
 end
 
----@param err? string
 local function notify(ok, err)
   if not ok and err then
     require("claude-ide.ui.notice").error(err)

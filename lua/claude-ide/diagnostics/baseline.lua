@@ -32,7 +32,6 @@ local function follow_clients()
   end
 end
 
----@param stat? uv.fs_stat.result
 local function key(stat)
   return stat and require("claude-ide.buffer.stamp").key(stat) or nil
 end

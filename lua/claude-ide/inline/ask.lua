@@ -97,7 +97,6 @@ local function map(ask, buf)
   end)
 end
 
----@param win integer
 local function hint(win)
   local keys, pieces = require("claude-ide.config").get().ask.keymaps, {}
   for _, one in ipairs({ { keys.close, "close" }, { keys.chat, "go on as a chat" } }) do

@@ -127,7 +127,6 @@ local function kind_of(node)
   return nil
 end
 
----@param node TSNode
 local function name_of(node, buf)
   local field = node:field("name")[1]
     or node:field("declarator")[1]

@@ -20,7 +20,6 @@ local enabled ---@type boolean? nil: as configured
 local latest ---@type claude-ide.selection.Message?
 local active ---@type string? the file that the server knows as the active one
 
----@param path? string
 local function tell_active(path)
   if path ~= active then
     active = path

@@ -52,7 +52,6 @@ local function width_of(columns)
   return width
 end
 
----@param path? string
 local function folder_name(path)
   return path and vim.fn.fnamemodify(path, ":~") or ""
 end

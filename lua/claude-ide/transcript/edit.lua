@@ -4,8 +4,6 @@ local M = {}
 
 local GROUP = "claude-ide.transcript.edit."
 
----@param text? string
----@return string[]
 local function lines_of(text)
   if not text or text == "" then
     return {}

@@ -139,8 +139,6 @@ local function draw(canvas, first, indent, mark)
 end
 
 ---Cells that a line has in each window.
----@param buf integer
----@return integer
 local function room_in(buf)
   local room = vim.o.columns
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do

@@ -73,8 +73,6 @@ function M.parts(text, language)
   return parts
 end
 
----@param language string
----@return string[]
 local function read(language)
   local ok, files = pcall(vim.treesitter.query.get_files, language, "highlights")
   local texts = {}

@@ -19,7 +19,6 @@ local KEYS = " <CR> choose · q cancel "
 
 local shown ---@type claude-ide.ui.choose.List?
 
----@return boolean
 local function is_plain()
   return debug.getinfo(vim.ui.select, "S").source:find("vim/ui.lua", 1, true) ~= nil
 end

@@ -23,8 +23,6 @@ function M.may_focus()
 end
 
 ---Whether a window can let go of its buffer without a question (E37).
----@param win integer
----@return boolean
 local function can_leave(win)
   local buf = vim.api.nvim_win_get_buf(win)
   if not vim.bo[buf].modified or #vim.fn.win_findbuf(buf) > 1 then
@@ -35,8 +33,6 @@ local function can_leave(win)
 end
 
 ---Whether a window is one for files at all.
----@param win integer
----@return boolean
 local function is_for_files(win)
   local wo = vim.wo[win]
   if vim.api.nvim_win_get_config(win).relative ~= "" or wo.diff or wo.previewwindow or wo.winfixbuf then
@@ -82,8 +78,6 @@ function M.choose(buf, tab, kept)
   return best
 end
 
----@param tab integer
----@return boolean
 local function holds_diff(tab)
   return vim.iter(vim.api.nvim_tabpage_list_wins(tab)):any(function(win)
     return vim.wo[win].diff
@@ -111,8 +105,6 @@ local function split(buf)
 end
 
 ---Whether a buffer is the empty one that Neovim starts with, which `:edit` would have used up.
----@param buf integer
----@return boolean
 local function is_untouched(buf)
   return vim.api.nvim_buf_is_valid(buf)
     and vim.api.nvim_buf_get_name(buf) == ""

@@ -1,7 +1,6 @@
 -- Words that a user wrote for Claude and that cannot be told: they are kept in a register, and the user is told where.
 local M = {}
 
----@return boolean
 local function has_clipboard()
   return vim.fn.has("clipboard") == 1
 end

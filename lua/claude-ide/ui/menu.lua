@@ -23,7 +23,6 @@ local function find(buf, lnum)
   end
 end
 
----@param buf integer
 local function highlight(buf)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   local win = vim.fn.bufwinid(buf)
@@ -35,9 +34,6 @@ local function highlight(buf)
   end
 end
 
----@param buf integer
----@param win integer
----@param at integer
 local function go(buf, win, at)
   local choice = menus[buf][at]
   if choice then
@@ -64,7 +60,6 @@ local function move(buf, step)
   go(buf, 0, math.max(math.min(at + step, #choices), 1))
 end
 
----@param buf integer
 local function map(buf)
   ---@type table<string, integer>
   local steps = {

@@ -15,14 +15,12 @@ local hidden = {}
 local is_mode_coming = false
 
 ---Whether nobody has put another vim.notify in the place of Neovim's.
----@return boolean
 local function is_stock()
   local source = debug.getinfo(vim.notify, "S").source
   return source:find("^@vim/") ~= nil or source:find("^=?%?$") ~= nil -- 0.12 does not say where it is from
 end
 
 ---Whether Neovim would draw the mode, or the command that is typed, over a message at once.
----@return boolean
 local function is_drawn_over()
   if is_mode_coming then
     return is_stock()
@@ -37,8 +35,6 @@ local function is_drawn_over()
   return is_shown and vim.o.showmode and vim.o.cmdheight == 1 and is_stock()
 end
 
----@param text string
----@param level integer
 local function say(text, level)
   if level == vim.log.levels.ERROR and is_stock() then
     -- Neovim's own would be an error of the code that runs: it stands still for a second where the mode is shown, and a
@@ -61,8 +57,6 @@ local function say_hidden()
   end
 end
 
----@param text string
----@param level integer
 local function say_later(text, level)
   hidden[#hidden + 1] = { text = text, level = level }
   vim.api.nvim_create_autocmd("ModeChanged", {

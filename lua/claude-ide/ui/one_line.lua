@@ -2,8 +2,6 @@
 
 local M = {}
 
----@param text string
----@return string
 local function on_one_line(text)
   return vim.trim((text:gsub("%s+", " ")))
 end

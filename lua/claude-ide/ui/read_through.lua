@@ -11,7 +11,6 @@ local GROUP = "claude-ide.ui.read_through"
 ---@type table<integer, claude-ide.ui.Reading> by window
 local readings = {}
 
----@param win integer
 local function look(win)
   local reading = readings[win]
   if reading and not reading.is_seen then

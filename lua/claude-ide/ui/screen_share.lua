@@ -13,15 +13,10 @@ local kept = {}
 
 local GROUP = "claude-ide.ui.screen_share"
 
----@param is_vertical boolean
----@return integer
 local function screen(is_vertical)
   return is_vertical and vim.o.columns or vim.o.lines
 end
 
----@param win integer
----@param is_vertical boolean
----@return integer
 local function size(win, is_vertical)
   return is_vertical and vim.api.nvim_win_get_width(win) or vim.api.nvim_win_get_height(win)
 end
@@ -68,8 +63,6 @@ local function restore()
 end
 
 ---A window of each column of the screen, or of each row, that may have another size.
----@param is_vertical boolean
----@return integer[]
 local function columns(is_vertical)
   local layout, wins = vim.fn.winlayout(), {}
   ---@type table[]

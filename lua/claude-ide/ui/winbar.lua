@@ -13,8 +13,6 @@ local GROUP = "claude-ide.ui.winbar"
 ---@type table<integer, claude-ide.ui.winbar.Held> by window
 local held = {}
 
----@param win integer
----@return boolean
 local function shows(win)
   return vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == held[win].buf
 end

@@ -41,7 +41,6 @@ local FRESH_OPTIONS = {
 ---What says that a line goes on beyond the window: of a text that is to be accepted, nothing hides there.
 local ENDS = "extends:›,precedes:‹"
 
----@param wo vim.wo
 local function show_ends(wo)
   local given = wo.list and wo.listchars or "tab:  "
   if not given:find("extends:", 1, true) then

@@ -15,7 +15,6 @@ local M = {}
 ---The CLI writes a new session some time after the first prompt.
 local PATIENCE_MS = 3000
 
----@param err string
 local function refuse(err)
   require("claude-ide.ui.notice").error(err)
 end

@@ -104,7 +104,6 @@ function M.may_focus()
 end
 
 ---Whether the hands may go on with what they did a moment ago. What comes after a line was sent in a terminal is its answer.
----@return boolean
 local function is_at_keys()
   return vim.api.nvim_get_mode().mode ~= "t"
     and require("claude-ide.ui.guard.keys").quiet_for() < times.typing

@@ -34,7 +34,6 @@ local LEAVES = { ["\21"] = true, ["\27"] = true }
 local RECALLS =
   { ["\128ku"] = true, ["\128kd"] = true, ["\16"] = true, ["\14"] = true, ["\18"] = true, ["\25"] = true }
 
----@param key string
 local function note_draft(key)
   local buf = vim.api.nvim_get_current_buf()
   if SENDS[key] then

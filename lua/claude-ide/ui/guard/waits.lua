@@ -21,7 +21,6 @@ local waiting = {} ---@type claude-ide.ui.guard.Waiting[]
 local timer ---@type uv.uv_timer_t?
 local look ---@type fun()
 
----@param milliseconds number
 local function look_in(milliseconds)
   timer = timer or assert(vim.uv.new_timer())
   timer:start(math.ceil(milliseconds), 0, vim.schedule_wrap(look))
@@ -138,7 +137,6 @@ end
 local NO_BUFFER = 2147483647
 
 ---Whether buffers may not change now: an expression of a mapping waits for a key.
----@return boolean
 local function buffers_are_locked()
   local _, err = pcall(vim.api.nvim_buf_delete, NO_BUFFER, {})
   return tostring(err):find("E565") ~= nil

@@ -66,7 +66,6 @@ local function watch_stalls()
   end
 end
 
----@param buf integer
 local function note_drawn(_, _, buf)
   local window = windows[buf]
   if window and not window.at then
