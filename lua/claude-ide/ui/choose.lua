@@ -1,10 +1,8 @@
--- `vim.ui.select`, but for Neovim's own list, which prints numbered lines and asks for a number: instead of that one a window over
--- the lower part of the screen, in which all of an item can be read.
--- Invariants: an answer comes once; whatever takes the focus away answers with none. A list that comes unasked takes no key that was
--- on its way (ui/guard).
+-- `vim.ui.select` in a floating window that shows each item whole. It replaces only Neovim's own list, which asks for a number.
+-- Invariants: a list is answered once; losing the focus cancels it. A list that opens unprompted has a typeahead guard (ui/guard).
 local M = {}
 
----Above what it may be asked for in: diffs, questions, texts.
+---Above the floats that open it: diffs, questions, texts.
 local ZINDEX = 65
 local HEIGHT = 0.6
 local KEYS = " <CR> choose · q cancel "
@@ -23,13 +21,12 @@ local function is_plain()
   return debug.getinfo(vim.ui.select, "S").source:find("vim/ui.lua", 1, true) ~= nil
 end
 
----Whether a list waits for an answer.
 ---@return boolean
 function M.is_open()
   return shown ~= nil and vim.api.nvim_win_is_valid(shown.win)
 end
 
----@param text string perhaps of an agent; its columns stay
+---@param text string possibly of an agent; keeps its columns
 ---@return string
 local function in_a_line(text)
   return require("claude-ide.width").printable((text:gsub("%s*[\n\r]%s*", " ")))
@@ -81,7 +78,7 @@ local function map(list)
   end)
   vim.api.nvim_create_autocmd({ "WinLeave", "BufWipeout" }, {
     buffer = list.buf,
-    desc = "Claude Code: a list that is left is not answered",
+    desc = "Claude Code: cancel a list that loses the focus",
     callback = function()
       vim.schedule(function()
         if shown == list and vim.api.nvim_get_current_win() ~= list.win then
@@ -109,9 +106,6 @@ local function lines_of(items, options, width)
   return lines, choices
 end
 
----@param height integer
----@param width integer
----@return vim.api.keyset.win_config
 local function place(height, width)
   height = math.max(math.min(height, math.floor(vim.o.lines * HEIGHT)), 1)
   return {
@@ -168,8 +162,8 @@ local function open(items, options, on_choice)
 end
 
 ---@param items any[]
----@param options table of `vim.ui.select()`; `is_unasked`: it comes though no key was pressed for it
----@param on_choice fun(item: any, index: integer?) nothing: the user chose none
+---@param options table of `vim.ui.select()`; `is_unasked`: opened unprompted
+---@param on_choice fun(item: any, index: integer?) nil: cancelled
 function M.select(items, options, on_choice)
   local mode = vim.api.nvim_get_mode().mode
   if not is_plain() or mode:find("^c") or vim.fn.getcmdwintype() ~= "" then

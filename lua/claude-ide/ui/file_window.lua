@@ -1,9 +1,8 @@
--- Where a file may be shown. Owns the choice of a window and whether the user's focus may move.
--- Invariant: windows that have a purpose of their own (explorers, terminals, diffs, quickfix, fixed and floating ones) keep
--- what they show.
+-- Chooses the window for a file, and whether the focus may move there.
+-- Invariant: special windows (explorers, terminals, diffs, quickfix, fixed and floating ones) keep their buffers.
 local M = {}
 
----Screens that are there only until a file is opened.
+---Filetypes of start screens, which any file may replace.
 local START_SCREENS = {
   alpha = true,
   dashboard = true,
@@ -12,17 +11,16 @@ local START_SCREENS = {
   startify = true,
 }
 
----Explorers that stand where a file would, and give way to it; a window that shows a file is taken before.
+---Explorers that a file may replace; a window that shows a file is preferred.
 local IN_PLACE = { oil = true }
 
----Whether the focus may move without a key going where it was not meant to. What comes without having been asked for waits
----for the user's hands before (ui/guard).
+---Whether the focus may move on a user's request. Unprompted windows wait for `ui/guard`.
 ---@return boolean
 function M.may_focus()
   return require("claude-ide.ui.guard").may_focus()
 end
 
----Whether a window can let go of its buffer without a question (E37).
+---Whether a window can leave its buffer without E37.
 local function can_leave(win)
   local buf = vim.api.nvim_win_get_buf(win)
   if not vim.bo[buf].modified or #vim.fn.win_findbuf(buf) > 1 then
@@ -32,7 +30,7 @@ local function can_leave(win)
   return bufhidden == "hide" or (bufhidden == "" and vim.o.hidden)
 end
 
----Whether a window is one for files at all.
+---Whether files may be shown in a window.
 local function is_for_files(win)
   local wo = vim.wo[win]
   if vim.api.nvim_win_get_config(win).relative ~= "" or wo.diff or wo.previewwindow or wo.winfixbuf then
@@ -49,7 +47,7 @@ local function is_for_files(win)
   return name == "" or (require("claude-ide.path").is_plain(name) and vim.fn.isdirectory(name) == 0)
 end
 
----The window of a tab page in which to show a buffer: one that shows it, the current one, the one before, the largest.
+---The window of a tab page to show a buffer in, in order of preference: shows it already, current, previous, largest.
 ---@param buf integer
 ---@param tab integer
 ---@param kept? integer a window whose buffer must not change
@@ -84,7 +82,7 @@ local function holds_diff(tab)
   end)
 end
 
----Where a new window goes when no other has room to give: beside the current one, towards the middle of the screen.
+---Where to split when no other window has room: beside the current one, towards the middle of the screen.
 ---@return integer win
 ---@return "above"|"left"|"right" side of it
 function M.beside()
@@ -104,7 +102,7 @@ local function split(buf)
   return vim.api.nvim_open_win(buf, false, { split = side, win = beside })
 end
 
----Whether a buffer is the empty one that Neovim starts with, which `:edit` would have used up.
+---Whether a buffer is the empty one of a fresh Neovim, which `:edit` would reuse.
 local function is_untouched(buf)
   return vim.api.nvim_buf_is_valid(buf)
     and vim.api.nvim_buf_get_name(buf) == ""
@@ -114,10 +112,9 @@ local function is_untouched(buf)
     and #vim.fn.win_findbuf(buf) == 0
 end
 
----The window to show a buffer in, made where there is none.
 ---@param buf integer
 ---@param free boolean the focus may move
----@return integer? win nil: there is none to be had without disturbing the user
+---@return integer? win nil: none without disturbing the user
 local function destination(buf, free)
   local kept = not free and vim.api.nvim_get_current_win() or nil
   local win = M.choose(buf, vim.api.nvim_get_current_tabpage(), kept)
@@ -140,10 +137,9 @@ local function destination(buf, free)
   return vim.api.nvim_get_current_win()
 end
 
----Shows a buffer in a window fit for it. Takes the focus there only where no typing can be hit by it; a user who types
----keeps the window they type in as it is.
+---Shows a buffer in a suitable window. The focus moves only when no typing can end up there; a user who types keeps their window.
 ---@param buf integer
----@return integer? win nil: there was no window to be had without disturbing the user
+---@return integer? win nil: none without disturbing the user
 ---@return boolean focused
 function M.show(buf)
   local free = M.may_focus()

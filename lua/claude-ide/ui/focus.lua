@@ -1,8 +1,8 @@
--- Keeps the focus where the user asked for it. Zen modes end when another window is entered, and as they end they go to a window
--- of theirs: what the user types next would change their file.
+-- Keeps the focus on windows that the user asked for. A zen mode ends when another window is entered, and then enters a window of
+-- its own, where the user's next keys would change a file.
 local M = {}
 
----How long to look after it: zen-mode.nvim ends 10 ms after another window was entered.
+---Grace period: zen-mode.nvim ends 10 ms after another window was entered.
 local GRACE_MS = 100
 
 ---@class claude-ide.ui.Focus
@@ -12,9 +12,8 @@ local GRACE_MS = 100
 ---@type table<string, claude-ide.ui.Focus> by name
 local kept = {}
 
----Enters a place once more if the focus is taken from it, by no key, right after it was entered. To be called before its windows
----open or are entered: what plugins schedule then runs between the two looks.
----A caller that goes on to another window, and a user who leaves by a key, stay there.
+---Enters a place again when the focus is taken from it right after, and not by a key. Call it before the windows open: functions
+---that plugins schedule then run between the two checks. Focus that moved by a later call or a key stays.
 ---@param name string
 ---@param focus claude-ide.ui.Focus
 function M.keep(name, focus)

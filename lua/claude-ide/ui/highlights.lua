@@ -1,7 +1,7 @@
--- Highlight groups of ours. Each is a link to one that every colour scheme has, for the user or the scheme to change.
+-- Highlight groups. Each links to one that every colour scheme has, so that users and schemes can change it.
 local M = {}
 
----Defines groups where the user or the colour scheme has not.
+---Defines groups that the user and the colour scheme have not defined.
 ---@param links table<string, string> by group
 function M.link(links)
   for group, link in pairs(links) do
@@ -9,7 +9,7 @@ function M.link(links)
   end
 end
 
----Those that diffs, reviews and what else shows two texts have in common.
+---Shared by diffs, reviews and other screens of two texts.
 local SHARED = {
   ClaudeDiffFile = "Title",
   ClaudeDiffSide = "Comment",

@@ -1,5 +1,5 @@
--- A line in the corner of the screen that says that a diff waits. A message would not do: in insert and terminal mode
--- Neovim draws the mode over it.
+-- A line in the corner of the screen about a waiting diff. Not a message: in insert and terminal mode Neovim draws the mode over
+-- messages.
 local M = {}
 
 local win ---@type integer?
@@ -13,7 +13,7 @@ function M.hide()
   win = nil
 end
 
----Shows the line, in place of the one before.
+---Shows the line, replacing the previous one.
 ---@param text string
 function M.show(text)
   M.hide()
@@ -38,7 +38,7 @@ function M.show(text)
     vim.wo[float][0].wrap = false
     return float
   end)
-  -- On the command line nothing else would draw it.
+  -- Neovim does not redraw by itself during the command line.
   if vim.api.nvim_get_mode().mode:find("^c") then
     vim.cmd.redraw()
   end

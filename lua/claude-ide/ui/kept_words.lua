@@ -1,23 +1,21 @@
--- Words that a user wrote for Claude and that cannot be told: they are kept in a register, and the user is told where.
+-- Saves text that can no longer be sent or shown to a register, and tells the user which.
 local M = {}
 
 local function has_clipboard()
   return vim.fn.has("clipboard") == 1
 end
 
----@param clipboard boolean
----@return string
 local function name_of(clipboard)
   return clipboard and "the clipboard" or 'register "'
 end
 
----Where words would be kept.
+---Name of the register that `keep` writes to.
 ---@return string
 function M.place()
   return name_of(has_clipboard())
 end
 
----Keeps the words where the user can get at them.
+---Saves the text to the unnamed register and the clipboard.
 ---@param text string
 ---@return string where
 local function keep(text)
@@ -27,7 +25,7 @@ local function keep(text)
 end
 
 ---@param text string
----@param ... string what is said before the place where it is: the first that fits
+---@param ... string sentence before the register's name: the first that fits
 local function keep_and_say(text, ...)
   if vim.trim(text) == "" then
     return
@@ -39,18 +37,18 @@ local function keep_and_say(text, ...)
   require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting(texts))
 end
 
----Keeps what Claude has written where there is no place for it any more, and says so.
+---Saves text of Claude whose place is gone.
 ---@param text string
----@param why string a sentence without its end
----@param brief string the same in a few words
+---@param why string a sentence without its full stop
+---@param brief string a shorter version
 function M.keep_answer(text, why, brief)
   local where = ". Claude's text is in "
   keep_and_say(text, why .. where, brief .. where)
 end
 
----Keeps words that cannot be told, and says so.
+---Saves a user's text that cannot be sent.
 ---@param text string
----@param why string a sentence without its end
+---@param why string a sentence without its full stop
 function M.give_back(text, why)
   keep_and_say(text, why .. ". Your words are in ", "Not told: your words are in ")
 end

@@ -1,16 +1,15 @@
--- The keys of a view in a window over the screen, as the options have them. Diffs, reviews and transcripts show theirs here.
--- It does nothing but close: no key in it reaches what it lies over.
+-- A floating window that lists a view's keys as configured, for diffs, reviews and transcripts. Any key in it only closes it.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.key_list")
 
----Above every window that it may be asked for in.
+---Above every window that opens it.
 local ZINDEX = 70
 local WIDTH = 64
 
----@alias claude-ide.ui.key_list.Entry { [1]: string, [2]: string } keys and what they do
+---@alias claude-ide.ui.key_list.Entry { [1]: string, [2]: string } keys and description
 
----@param option string|string[]|false|nil as `keymaps` of the options has it
+---@param option string|string[]|false|nil a value of the option `keymaps`
 ---@return string[]
 function M.keys(option)
   return type(option) == "table" and option or (option and option ~= "" and { option } or {}) --[[@as string[] ]]
@@ -18,7 +17,7 @@ end
 
 ---@param option string|string[]|false|nil
 ---@param desc string
----@return claude-ide.ui.key_list.Entry? nil: there is no key for it
+---@return claude-ide.ui.key_list.Entry? nil: no key is mapped
 function M.entry(option, desc)
   local keys = table.concat(M.keys(option), " ")
   return keys ~= "" and { keys, desc } or nil
@@ -27,7 +26,7 @@ end
 ---@param entries claude-ide.ui.key_list.Entry[]
 ---@param width integer
 ---@return string[] lines
----@return integer column of the words
+---@return integer column of the descriptions
 local function lines_of(entries, width)
   local widest = 0
   for _, entry in ipairs(entries) do
@@ -47,9 +46,7 @@ local function lines_of(entries, width)
   return lines, widest + 1
 end
 
----A tab page is called after the window that has the focus, floating ones too: it goes on naming what the list lies over.
----@param of string
----@return string
+---Tab lines show the focused window's buffer name, floats included: the list is named after the buffer beneath it.
 local function called_after(of)
   local ours = require("claude-ide.ui.ours")
   local beneath = vim.api.nvim_get_current_buf()
@@ -58,7 +55,7 @@ local function called_after(of)
 end
 
 ---@param lines string[]
----@param column integer where the words begin
+---@param column integer of the descriptions
 ---@param opts claude-ide.ui.key_list.Opts
 ---@return integer buf
 local function fill(lines, column, opts)
@@ -78,21 +75,21 @@ local function fill(lines, column, opts)
 end
 
 ---@class claude-ide.ui.key_list.Opts
----@field of string whose keys they are: "a transcript"
+---@field of string what the keys are for: "a transcript"
 ---@field group string highlight group of the keys
----@field help? string|string[]|false the keys that have opened it, which close it as well
+---@field help? string|string[]|false the keys that opened it, which also close it
 
----The window of the list that is open.
+---The open list's window.
 local shown ---@type integer?
 
----Closes the list: what it lies over is about to go.
+---Call before the window beneath goes.
 function M.close()
   local win = shown
   shown = nil
   require("claude-ide.window").close(win)
 end
 
----Lists the keys in a window that goes when it is left.
+---Opens the list; it closes when it loses the focus.
 ---@param entries claude-ide.ui.key_list.Entry[]
 ---@param opts claude-ide.ui.key_list.Opts
 function M.open(entries, opts)

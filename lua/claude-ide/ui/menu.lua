@@ -1,5 +1,4 @@
--- Lines of a buffer to choose from: one choice may have several lines. `j` and `k` go from one to the next, and all of the one at
--- the cursor is highlighted.
+-- Choices in a buffer, of one or more lines each. `j` and `k` move between them; the one at the cursor is highlighted.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.menu")
@@ -14,7 +13,7 @@ local menus = {}
 
 ---@param buf integer
 ---@param lnum integer
----@return integer? at which of its choices
+---@return integer? index of the choice
 local function find(buf, lnum)
   for at, choice in ipairs(menus[buf] or {}) do
     if lnum >= choice.first and lnum <= choice.last then
@@ -37,18 +36,16 @@ end
 local function go(buf, win, at)
   local choice = menus[buf][at]
   if choice then
-    vim.api.nvim_win_set_cursor(win, { choice.last, 0 }) -- all of it comes in sight
+    vim.api.nvim_win_set_cursor(win, { choice.last, 0 }) -- scrolls all of it into view
     vim.api.nvim_win_set_cursor(win, { choice.first, 0 })
     highlight(buf)
   end
 end
 
----@param buf integer
----@param step integer
 local function move(buf, step)
   local choices, lnum = menus[buf], vim.fn.line(".")
   local at = find(buf, lnum)
-  if not at and step > 0 then -- before the first one, or behind the last
+  if not at and step > 0 then -- before the first choice, or after the last
     at = #vim.tbl_filter(function(choice)
       return choice.last < lnum
     end, choices)
@@ -88,7 +85,7 @@ local function map(buf)
   })
 end
 
----What there is to choose from in a buffer, which is shown.
+---Sets the choices of a displayed buffer.
 ---@param buf integer
 ---@param choices claude-ide.ui.menu.Choice[]
 function M.set(buf, choices)
@@ -110,7 +107,6 @@ function M.at_cursor(buf)
   return at and menus[buf][at].value
 end
 
----Goes to a choice.
 ---@param win integer 0: the current one, where a key of its buffer was pressed
 ---@param value any
 function M.go(win, value)

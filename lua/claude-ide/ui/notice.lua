@@ -1,26 +1,26 @@
--- What is said to the user: through vim.notify, so that it looks as they configured it. The one door for messages.
--- Invariants: whatever it is, it fits one line, since after more Neovim waits for a key and takes the next one that is
--- typed. And it can be read: what Neovim would draw the mode or a command over is said when that ends.
+-- Notices: the only module that calls vim.notify.
+-- Invariants: a notice fits one line, since a longer one makes Neovim wait for a key. One that Neovim would draw the mode or the
+-- command line over is shown later, when that ends.
 local M = {}
 
----@alias claude-ide.Notice string|string[] one text, or several that say the same, the fullest first
+---@alias claude-ide.Notice string|string[] one text, or alternatives, the longest first
 
 local TITLE = "Claude"
 
----What waits until nothing is drawn over it.
+---Notices to show later.
 ---@type { text: string, level: integer }[]
 local hidden = {}
 
----Whether Neovim will enter a mode as soon as it waits for a key: `:startinsert` does nothing sooner.
+---Whether a mode is about to begin: `:startinsert` only takes effect when Neovim waits for a key.
 local is_mode_coming = false
 
----Whether nobody has put another vim.notify in the place of Neovim's.
+---Whether `vim.notify` is Neovim's own.
 local function is_stock()
   local source = debug.getinfo(vim.notify, "S").source
-  return source:find("^@vim/") ~= nil or source:find("^=?%?$") ~= nil -- 0.12 does not say where it is from
+  return source:find("^@vim/") ~= nil or source:find("^=?%?$") ~= nil -- Neovim 0.12 omits the source
 end
 
----Whether Neovim would draw the mode, or the command that is typed, over a message at once.
+---Whether Neovim would draw the mode or the command line over a message.
 local function is_drawn_over()
   if is_mode_coming then
     return is_stock()
@@ -37,8 +37,8 @@ end
 
 local function say(text, level)
   if level == vim.log.levels.ERROR and is_stock() then
-    -- Neovim's own would be an error of the code that runs: it stands still for a second where the mode is shown, and a
-    -- second one asks for a key.
+    -- Neovim's own vim.notify raises an error here: it blocks for a second where the mode is shown, and a second one asks for a
+    -- key.
     vim.api.nvim_echo({ { text, "ErrorMsg" } }, true, {})
   else
     vim.notify(text, level, { title = TITLE })
@@ -62,11 +62,11 @@ local function say_later(text, level)
   vim.api.nvim_create_autocmd("ModeChanged", {
     group = vim.api.nvim_create_augroup("claude-ide.ui.notice", { clear = true }),
     callback = vim.schedule_wrap(say_hidden),
-    desc = "Claude: say what would have been drawn over",
+    desc = "Claude Code: show notices that were delayed by a mode",
   })
 end
 
----To be called where a mode is begun: it will be drawn over what is said until then, so that is said when it ends.
+---Call before entering a mode, which would be drawn over notices: they are delayed until it ends.
 function M.mode_comes()
   is_mode_coming = true
   local function has_begun()
@@ -122,14 +122,14 @@ function M.error(notice)
   notify(notice, vim.log.levels.ERROR)
 end
 
----Says, where Neovim itself would, what came of a command of the user's. No notice: notifiers have nothing to show.
+---Echoes the result of a user's command as Neovim would. Not a notice: notifiers show nothing.
 ---@param message string
 ---@param group? string highlight group
 function M.as_neovim(message, group)
   vim.api.nvim_echo({ { require("claude-ide.ui.one_line").fitting({ message }), group } }, true, {})
 end
 
----Takes away what stands where messages do.
+---Clears the message area.
 function M.clear()
   vim.api.nvim_echo({}, false, {})
 end

@@ -1,4 +1,4 @@
--- Texts that must fit on one line of the screen: Neovim asks for a key after a longer one, and waits for it.
+-- Fits texts on one line of the message area, since Neovim asks for a key after a longer one.
 
 local M = {}
 
@@ -6,7 +6,7 @@ local function on_one_line(text)
   return vim.trim((text:gsub("%s+", " ")))
 end
 
----What went wrong, as many sentences of it as fit, and where the others are.
+---As many whole sentences of an error as fit; `:Claude log` has the rest.
 ---@param message string
 ---@return string
 function M.brief(message)
@@ -22,8 +22,8 @@ function M.brief(message)
   return shown
 end
 
----The first text that fits, else as much of the last as does.
----@param texts string[] the fullest first
+---The first text that fits, else the last one cut.
+---@param texts string[] the longest first
 ---@return string
 function M.fitting(texts)
   local space = vim.v.echospace
@@ -37,9 +37,9 @@ function M.fitting(texts)
   return require("claude-ide.width").beginning(last, space) .. "…"
 end
 
----The same said of a file by its path, by its path with short folders, and by its name alone.
+---Variants of a text about a file: with its full path, its path with short folders, its name.
 ---@param path string
----@param formats string[] the fullest first, each with one `%s` for the file
+---@param formats string[] the longest first, each with one `%s` for the file
 ---@return string[] texts for `fitting`
 function M.of_file(path, formats)
   local full = vim.fn.fnamemodify(path, ":~:.")

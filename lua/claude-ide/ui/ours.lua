@@ -1,38 +1,38 @@
--- Buffers that we made: which they are, of which kind, and what they are called.
--- The mark is `b:claude_ide`, for people's own settings too. The name is for people alone: that of the file and what this is of
--- it, as "lua/keys.lua (Claude)". It has no scheme, for Neovim's tab line and `%f` take a scheme for folders ("c//2/keys.lua").
--- A conversation stands in a folder, as it were, that is called after its session: "Claude 863faa33/Fix the parser". So the tab
--- line and `%t` leave the title, a status line without room for all of it keeps its end, and a saved session knows which it was.
+-- Marks and names the plugin's own buffers.
+-- The mark is `b:claude_ide`, which users' settings may read. The name is for display: the file's name and a role, as in
+-- "lua/keys.lua (Claude)". It has no scheme: Neovim's tab line and `%f` take a scheme for folders ("c//2/keys.lua").
+-- A conversation's name puts the title in a folder named after the session: "Claude 863faa33/Fix the parser". So the tab line
+-- and `%t` show the title, a narrow status line keeps its end, and a saved session identifies it.
 local M = {}
 
 ---@class claude-ide.ui.Mark
 ---@field kind claude-ide.ui.Kind
----@field id? integer of the diff that it belongs to
----@field name? string as Neovim has it, in full
----@field short? string as it was given and is shown
+---@field id? integer of its diff
+---@field name? string full name in Neovim
+---@field short? string as given and displayed
 
 ---@alias claude-ide.ui.Kind
----| "proposal" # what Claude proposes
----| "now" # the present text beside it
----| "kept" # a proposal that ended with text of the user's in it
+---| "proposal" # Claude's proposal
+---| "now" # the current text beside it
+---| "kept" # a closed proposal that holds the user's text
 ---| "guard" # hidden
----| "review" # a side of a review that is no file
+---| "review" # a side of a review without a file
 ---| "changes" # the list of a review
----| "edit" # a side of an edit of a transcript
+---| "edit" # a side of an edit in a transcript
 ---| "conflict" # a side of a conflict
 ---| "keys" # a list of keys
 ---| "transcript"
----| "kernel" # what ran in the kernels
----| "code" # that is asked about
----| "text" # of a transcript, that is cut there
----| "place" # in a transcript, as a list of places names it
+---| "kernel" # code that ran in kernels
+---| "code" # code to be approved
+---| "text" # a transcript's text in full
+---| "place" # a search hit in a transcript
 ---| "terminal"
----| "mcp" # how agents find the tools
+---| "mcp" # how agents reach the tools
 ---| "prompt" # of a chat
 ---| "question" # of a chat
 ---| "plan" # of a chat
 ---| "choices" # a list to choose from
----| "answer" # of Claude, over the screen
+---| "answer" # a text of Claude in a float
 ---| "restored" # a conversation that only its agent has, from a saved session
 
 ---@param buf integer
@@ -50,13 +50,13 @@ function M.of(buf)
 end
 
 ---@param buf integer valid
----@return claude-ide.ui.Kind? nil: it is none of ours
+---@return claude-ide.ui.Kind? nil: not the plugin's
 function M.kind(buf)
   local mark = M.of(buf)
   return mark and mark.kind
 end
 
----Whether a name is free: neither a file's nor a buffer's.
+---Whether no file and no other buffer has this name.
 ---@param short string
 ---@param buf integer that is to have it
 ---@return boolean
@@ -71,9 +71,9 @@ local function is_free(short, buf)
   end)
 end
 
----Gives a marked buffer the first of some names that no other buffer and no file has. The name before is free then.
+---Gives a marked buffer the first free name, and frees its previous one.
 ---@param buf integer
----@param called fun(number: string): string from a number behind it: "", " 2", " 3", …
+---@param called fun(number: string): string takes a suffix: "", " 2", " 3", …
 local function give_name(buf, called)
   local count, short = 1, called("")
   while not is_free(short, buf) do
@@ -81,12 +81,12 @@ local function give_name(buf, called)
     short = called(" " .. count)
   end
   local before = vim.api.nvim_buf_get_name(buf)
-  -- No file: what looks at files (EditorConfig, for one) need not look.
+  -- The name is no file's: plugins that look at files (EditorConfig, for one) need not see it.
   require("claude-ide.option").during("eventignore", "all", function()
     if before == "" then
       return vim.api.nvim_buf_set_name(buf, short)
     end
-    -- Neovim keeps a buffer of the name before, and would have `CTRL-^` go there.
+    -- Neovim keeps a buffer with the previous name, which `CTRL-^` would go to.
     local set = ("vim.api.nvim_buf_set_name(%d, %q)"):format(buf, short):gsub("\\\n", "\\n")
     vim.api.nvim_cmd({ cmd = "lua", args = { set }, mods = { keepalt = true } }, {})
     for _, other in ipairs(vim.api.nvim_list_bufs()) do
@@ -100,9 +100,9 @@ local function give_name(buf, called)
   vim.b[buf].claude_ide = mark
 end
 
----Calls a marked buffer after a file, in words that no other buffer and no file has.
+---Names a marked buffer after a file and a role, with a number if the name is taken.
 ---@param buf integer
----@param path string absolute, or words of their own
+---@param path string absolute, or a title
 ---@param words string
 function M.name(buf, path, words)
   local shown = path:sub(1, 1) == "/" and vim.fn.fnamemodify(path, ":.") or path
@@ -111,13 +111,13 @@ function M.name(buf, path, words)
   end)
 end
 
----Characters of a session's id in the name of its buffer.
+---Characters of a session's id in a buffer name.
 M.SHOWN_ID = 8
 
----Calls a marked buffer after a conversation, or after the speaker alone while it has no title.
+---Names a marked buffer after a conversation, or after the speaker alone if it has no title.
 ---@param buf integer
 ---@param speaker string
----@param session string its id
+---@param session string id
 ---@param title? string
 function M.name_conversation(buf, speaker, session, title)
   local function part(text)
@@ -133,10 +133,10 @@ function M.name_conversation(buf, speaker, session, title)
   end)
 end
 
----Which transcript a name leads to: one that a buffer had in another Neovim, or `claude://transcript/{id}`.
----@param name string all of it
----@return string? session its id, or the beginning of it
----@return string? agent of a subagent: as its file is called
+---The transcript that a buffer name refers to: a name from another Neovim, or `claude://transcript/{id}`.
+---@param name string the full name
+---@return string? session id or its beginning
+---@return string? agent a subagent's file name
 function M.conversation(name)
   local session, rest = name:match("^claude://transcript/([^/#]+)/?(.*)$")
   if not session then
@@ -145,7 +145,7 @@ function M.conversation(name)
   return session, rest and rest:match("^agent%-[%w_-]+")
 end
 
----What stands behind the names of files: see `name`.
+---All roles that `name` is given.
 local WORDS = {
   "Claude",
   "MCP",
@@ -167,7 +167,7 @@ local WORDS = {
   "text",
 }
 
----Whether a buffer is what a saved session has made of one of ours: of such a name, empty, and no file.
+---Whether a buffer is left of ours in a restored session: named like one, empty, and no file.
 ---@param buf integer
 ---@return boolean
 function M.is_dead(buf)
@@ -180,7 +180,7 @@ function M.is_dead(buf)
     return true
   end
   local words = name:match(" %(([%a ]-) ?%d*%)$")
-  local is_untitled = name:find("/Claude$") or name:find("/Claude %(%d+%)$") -- a chat in which nothing was said
+  local is_untitled = name:find("/Claude$") or name:find("/Claude %(%d+%)$") -- a chat without messages
   if not is_untitled and not vim.list_contains(WORDS, words or "?") or vim.uv.fs_lstat(name) then
     return false
   end
@@ -188,15 +188,15 @@ function M.is_dead(buf)
   return #lines == 0 or #lines == 1 and lines[1] == ""
 end
 
----The file that a name is of, as it is shown.
+---The displayed path of a buffer's file.
 ---@param buf integer
----@return string? nil: it was not named here
+---@return string? nil: not named by this module
 function M.shown_path(buf)
   local mark = M.of(buf)
   return mark and mark.short and (mark.short:gsub(" %([^()]*%)$", ""))
 end
 
----Other words for the same file.
+---Changes the role in a buffer's name.
 ---@param buf integer
 ---@param words string
 function M.rename(buf, words)
@@ -206,18 +206,17 @@ function M.rename(buf, words)
   end
 end
 
----Gives a buffer back the name that it was given here.
+---Restores the name that a buffer was given.
 ---@param buf integer
 function M.name_again(buf)
   local mark = M.of(buf) or {}
   if mark.name and mark.short and vim.api.nvim_buf_get_name(buf) ~= mark.name then
-    local is_same = vim.fn.fnamemodify(mark.short, ":p") == mark.name -- in the present folder
+    local is_same = vim.fn.fnamemodify(mark.short, ":p") == mark.name -- in the current folder
     vim.api.nvim_buf_set_name(buf, is_same and mark.short or mark.name)
   end
 end
 
----Whether a name is that of a marked buffer: in full, or as it was given. Neovim completes that with the folder of now, which
----may be another one.
+---Whether a name is a marked buffer's: in full, or as given, since Neovim expands that with the current folder.
 ---@param buf integer
 ---@param full string
 ---@param short? string

@@ -1,28 +1,28 @@
--- Buffers of ours, which show a text and are no file: how one is made, its text, its colours, and its end.
+-- Creates, renews, highlights and deletes the plugin's own buffers, which show a text and have no file.
 local M = {}
 
 ---@class claude-ide.ui.own_buffer.Opts
----@field kind? claude-ide.ui.Kind nil: it has no mark, for nothing is known of it
----@field id? integer of the decision that it belongs to
----@field name? { [1]: string, [2]: string } what it is called after, and what it is of that: see `ours.name`
----@field lines? string[] undo does not go back before them
----@field is_private? boolean what is selected there is no news for Claude
+---@field kind? claude-ide.ui.Kind nil: no mark
+---@field id? integer of its request
+---@field name? { [1]: string, [2]: string } path and role: see `ours.name`
+---@field lines? string[] not undoable
+---@field is_private? boolean selections in it are not sent to Claude
 ---@field listed? boolean
 ---@field scratch? boolean default: true
----@field bo? table<string, any> options of the buffer; else those of a scratch buffer that can be written in
+---@field bo? table<string, any> buffer options; default: those of a writable scratch buffer
 
----What `:edit` and `:bdelete` take from a scratch buffer.
+---Options of a scratch buffer that `:edit` and `:bdelete` reset.
 local SCRATCH =
   { buftype = "nofile", bufhidden = "hide", swapfile = false, modeline = false, buflisted = false }
 
----Neovim's own number for: as many as the global option says.
+---Neovim's value for "use the global option".
 local UNDO_LEVELS_OF_ALL = -123456
 
 ---@param buf integer
 ---@param opts claude-ide.ui.own_buffer.Opts
 local function dress(buf, opts)
   local bo, own = vim.bo[buf], opts.bo or {}
-  bo.modifiable = true -- as `nvim -M` does not have it
+  bo.modifiable = true -- `nvim -M` has it off
   local ours, kind = require("claude-ide.ui.ours"), opts.kind
   if kind and not ours.of(buf) then
     ours.mark(buf, kind, opts.id)
@@ -44,11 +44,10 @@ local function dress(buf, opts)
     end
   end
   if own.filetype then
-    bo.filetype = own.filetype -- last: people's autocommands find the buffer as it stays
+    bo.filetype = own.filetype -- last: users' autocommands find the buffer complete
   end
 end
 
----Makes a buffer of ours.
 ---@param opts claude-ide.ui.own_buffer.Opts
 ---@return integer buf
 function M.create(opts)
@@ -57,7 +56,7 @@ function M.create(opts)
   return buf
 end
 
----Makes a buffer of ours, that is not listed, what it was before `:edit` or `:bdelete`.
+---Restores an unlisted buffer after `:edit` or `:bdelete`.
 ---@param buf integer
 ---@param opts claude-ide.ui.own_buffer.Opts
 function M.renew(buf, opts)
@@ -67,7 +66,7 @@ function M.renew(buf, opts)
   dress(buf, opts)
 end
 
----A text of a file, beside the file: for language servers, linters and undo it is none.
+---A side of a comparison: without undo, diagnostics and language servers.
 ---@param opts claude-ide.ui.own_buffer.Opts
 ---@return integer buf
 function M.create_side(opts)
@@ -78,7 +77,7 @@ function M.create_side(opts)
   return buf
 end
 
----Changes a buffer that people cannot change.
+---Changes a buffer that is not modifiable.
 ---@param buf integer
 ---@param change fun()
 function M.change(buf, change)
@@ -90,12 +89,12 @@ function M.change(buf, change)
   end
 end
 
----Past so many bytes the colours go: they would cost more time than a user waits.
+---Size limit: highlighting more would take noticeable time.
 local MAX_HIGHLIGHTED_BYTES = 512 * 1024
 
----Colours, without the FileType event that would bring language servers and formatters along.
+---Highlights without the FileType event, which would start language servers and formatters.
 ---@param buf integer
----@param source? integer the file's own buffer
+---@param source? integer buffer of the file itself
 function M.highlight(buf, source)
   local filetype = vim.bo[buf].filetype
   local bytes = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))
@@ -117,7 +116,7 @@ end
 ---@param buf integer
 function M.delete(buf)
   if require("claude-ide.ui.guard.keys").is_function_chosen() then
-    -- It may be one that this buffer maps.
+    -- It may be mapped in this buffer.
     pcall(vim.api.nvim_set_option_value, "modified", false, { buf = buf })
     return vim.schedule(function()
       M.delete(buf)

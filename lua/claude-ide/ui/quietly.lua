@@ -1,7 +1,7 @@
--- Changes buffers and windows of ours without events.
+-- Changes buffers and windows without events.
 local M = {}
 
----Runs `fn` with no autocommand of anybody.
+---Runs `fn` with all events ignored.
 ---@generic T
 ---@param fn fun(): T
 ---@return T
@@ -11,8 +11,8 @@ end
 
 local passing_through = false
 
----A window of ours is being closed, at `WinClosed`: nobody is told of the one that Neovim goes to before we put the user back
----where they came from. Zen modes end when another window is entered.
+---Call at `WinClosed` of one of our windows: suppresses `WinEnter` for the window that Neovim enters next, before the user is put
+---back. A zen mode ends when another window is entered.
 ---@param win integer
 function M.pass_through(win)
   local ignored = vim.opt.eventignore:get() --[[@as string[] ]]

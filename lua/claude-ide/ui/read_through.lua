@@ -1,12 +1,11 @@
--- Whether all of what a window asks about was in sight. What may be harmful is allowed only then: a key that allows it goes on
--- reading before.
+-- Tracks whether a text to be approved was scrolled through. Until then a key that allows it scrolls on.
 local M = {}
 
 local GROUP = "claude-ide.ui.read_through"
 
 ---@class claude-ide.ui.Reading
----@field last integer the last line of what is asked about
----@field is_seen boolean it was in sight
+---@field last integer last line of the text
+---@field is_seen boolean that line was visible
 
 ---@type table<integer, claude-ide.ui.Reading> by window
 local readings = {}
@@ -18,9 +17,9 @@ local function look(win)
   end
 end
 
----A window shows something to be approved, or another text of it.
+---A window shows a text to be approved, or a new one.
 ---@param win integer
----@param last integer the last line of what is asked about
+---@param last integer last line of the text
 function M.note(win, last)
   readings[win] = { last = last, is_seen = false }
   local group = vim.api.nvim_create_augroup(GROUP, { clear = false })
@@ -28,7 +27,7 @@ function M.note(win, last)
   vim.api.nvim_create_autocmd({ "WinScrolled", "WinClosed" }, {
     group = group,
     pattern = tostring(win),
-    desc = "Claude Code: how far something to be approved was read",
+    desc = "Claude Code: how far a text to be approved was read",
     callback = function(event)
       if event.event == "WinClosed" then
         readings[win] = nil
@@ -39,7 +38,7 @@ function M.note(win, last)
   })
 end
 
----Whether a key in the current window may allow what it asks about; else it goes on to what is below.
+---Whether a key in the current window may allow; otherwise it scrolls down.
 ---@return boolean
 function M.may_allow()
   local win = vim.api.nvim_get_current_win()

@@ -1,23 +1,23 @@
--- The screen as the user had it, to be put back when a diff goes: tab, window, sizes, views, mode.
+-- Saves the screen before a diff and restores it after: tab page, window, sizes, views, mode.
 local M = {}
 
 ---@class claude-ide.ui.Screen
 ---@field tab integer
 ---@field win integer
----@field previous_win? integer the one `<C-w>p` goes to
----@field previous_tab? integer the one `g<Tab>` goes to
+---@field previous_win? integer target of `<C-w>p`
+---@field previous_tab? integer target of `g<Tab>`
 ---@field typing boolean the user was in terminal mode
 ---@field wins integer[] windows of the tab
----@field sizes string as winrestcmd() gives them
+---@field sizes string of winrestcmd()
 ---@field lines integer
 ---@field columns integer
 ---@field views table<integer, claude-ide.ui.SavedView> by window
 
 ---@class claude-ide.ui.SavedView
----@field view table as winsaveview() gives it
+---@field view table of winsaveview()
 ---@field buf integer
 ---@field tick integer the buffer's changedtick
----@field top? integer extmark of the first line on the screen; nil where the text cannot change under us
+---@field top? integer extmark of the first visible line; nil: the text cannot change
 ---@field line? integer extmark of the cursor's line
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.restore")
@@ -52,7 +52,7 @@ function M.remember()
       tick = vim.api.nvim_buf_get_changedtick(buf),
     }
     if vim.bo[buf].buftype == "" then
-      -- An accepted change is reloaded meanwhile: the lines may be others by then.
+      -- An accepted change is reloaded before the view is restored, and may move lines.
       local view = saved.view --[[@as { topline: integer, lnum: integer }]]
       saved.top = vim.api.nvim_buf_set_extmark(buf, namespace, view.topline - 1, 0, {})
       saved.line = vim.api.nvim_buf_set_extmark(buf, namespace, view.lnum - 1, 0, {})
@@ -64,10 +64,10 @@ end
 
 ---@param win integer
 ---@param saved claude-ide.ui.SavedView
----@return table? view nil: there is none to go back to
+---@return table? view nil: nothing to restore
 local function view_now(win, saved)
   if vim.api.nvim_buf_get_changedtick(saved.buf) == saved.tick then
-    -- A cursor does not move by itself: the user was there meanwhile.
+    -- A cursor that moved was moved by the user.
     local view, cursor = saved.view, vim.api.nvim_win_get_cursor(win)
     return cursor[1] == view.lnum and cursor[2] == view.col and view or nil
   elseif not saved.top then
@@ -84,9 +84,9 @@ local function view_now(win, saved)
   return vim.tbl_extend("force", saved.view, { topline = top, lnum = line })
 end
 
----Sizes and views may have given way to a tab line that came and went.
+---Restores sizes and views that a temporary tab line changed.
 ---@param screen claude-ide.ui.Screen
----@param besides? integer a window whose view is the user's by now
+---@param besides? integer a window that keeps its view
 local function put_layout_back(screen, besides)
   local same = vim.deep_equal(vim.api.nvim_tabpage_list_wins(screen.tab), screen.wins)
   if not same or vim.o.lines ~= screen.lines or vim.o.columns ~= screen.columns then
@@ -109,7 +109,7 @@ local function put_layout_back(screen, besides)
   end
 end
 
----Just where the user is.
+---The current window and tab page only.
 ---@return claude-ide.ui.Screen
 function M.remember_place()
   return {
@@ -125,16 +125,16 @@ function M.remember_place()
   }
 end
 
----Forgets all screens: nobody will go back to any.
+---Forgets all saved screens.
 function M.forget()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
 end
 
----Goes back, as far as what was there still is. Call `settle` when the diff's own windows are closed.
+---Goes back to the saved window. Call `settle` when the diff's windows are closed.
 ---@param screen claude-ide.ui.Screen
----@return boolean went false: the tab is gone, Neovim will choose one
+---@return boolean went false: the tab page is gone and Neovim chooses one
 function M.go(screen)
   if not vim.api.nvim_tabpage_is_valid(screen.tab) then
     return false
@@ -153,23 +153,23 @@ function M.go(screen)
   return true
 end
 
----Sizes and views, when the diff's windows and its tab line are gone.
+---Restores sizes and views. Call it when the diff's windows and tab line are gone.
 ---@param screen claude-ide.ui.Screen
----@param besides? integer a window whose view is the user's by now
+---@param besides? integer a window that keeps its view
 function M.settle_windows(screen, besides)
   if vim.api.nvim_tabpage_is_valid(screen.tab) and vim.api.nvim_get_current_tabpage() == screen.tab then
     put_layout_back(screen, besides)
   end
 end
 
----The rest, when the tab line is as it was.
+---Restores sizes, views and the mode. Call it when the tab line is as it was.
 ---@param screen claude-ide.ui.Screen
 function M.settle(screen)
   M.settle_windows(screen)
   local mode = vim.api.nvim_get_mode().mode
   local here = vim.api.nvim_get_current_win() == screen.win
   if screen.typing and here and vim.bo.buftype == "terminal" then
-    -- In a terminal whose process has ended, the next key that is typed would close it.
+    -- In a terminal whose process has exited, the next key would close it.
     if vim.fn.jobwait({ vim.bo.channel }, 0)[1] == -1 then
       require("claude-ide.ui.notice").mode_comes()
       vim.cmd.startinsert()

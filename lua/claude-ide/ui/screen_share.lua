@@ -1,12 +1,12 @@
--- Windows at a side of the screen that keep their share of it when its size changes, as it is by then: Neovim takes all of the
--- difference from the windows at the right and at the bottom.
+-- Windows at a side of the screen that keep their share of it when its size changes. Neovim resizes only the windows at the right
+-- and at the bottom.
 local M = {}
 
 ---@class claude-ide.ui.ScreenShare
----@field is_vertical boolean its width counts, not its height
----@field cells integer as it was last, on a screen of `total`
+---@field is_vertical boolean share of the width, not the height
+---@field cells integer size when the screen had `total` cells
 ---@field total integer
----@field share number of it; what is rounded does not add up
+---@field share number unrounded, so that errors do not add up
 
 ---@type table<integer, claude-ide.ui.ScreenShare> by window
 local kept = {}
@@ -21,7 +21,7 @@ local function size(win, is_vertical)
   return is_vertical and vim.api.nvim_win_get_width(win) or vim.api.nvim_win_get_height(win)
 end
 
----Those of the current tab page: Neovim gives the windows of others their new sizes when somebody goes there.
+---Windows of the current tab page only: Neovim resizes those of other pages when they are entered.
 ---@param each fun(win: integer, at: claude-ide.ui.ScreenShare)
 local function for_each(each)
   for win, at in pairs(kept) do
@@ -36,7 +36,7 @@ local function for_each(each)
   end
 end
 
----The sizes that people give their windows count.
+---Records sizes that the user set.
 local function note()
   for_each(function(win, at)
     local cells, total = size(win, at.is_vertical), screen(at.is_vertical)
@@ -62,7 +62,7 @@ local function restore()
   end)
 end
 
----A window of each column of the screen, or of each row, that may have another size.
+---The first window of each column, or row, without a fixed size.
 local function columns(is_vertical)
   local layout, wins = vim.fn.winlayout(), {}
   ---@type table[]
@@ -79,8 +79,8 @@ local function columns(is_vertical)
   return wins
 end
 
----Opens or closes a window at a side of the screen. All that stand beside it give the cells for it, or get them, by their sizes:
----Neovim has the one next to it do that alone.
+---Opens or closes a window at a side of the screen. All columns, or rows, give or get cells in proportion to their sizes; Neovim
+---resizes only the adjacent one.
 ---@generic T
 ---@param is_vertical boolean
 ---@param change fun(): T?
@@ -98,7 +98,7 @@ function M.fairly(is_vertical, change)
       before, now = before + known[win], now + size(win, is_vertical)
     end
   end
-  -- The last one has what is left.
+  -- The last one takes the rest.
   for at, win in ipairs(#others > 1 and others or {}) do
     local cells = math.max(math.floor(known[win] * now / before + 0.5), 1)
     if at < #others and is_vertical then
@@ -111,7 +111,7 @@ function M.fairly(is_vertical, change)
 end
 
 ---@param win integer
----@param is_vertical boolean its width is to count, not its height
+---@param is_vertical boolean keep the width, not the height
 function M.keep(win, is_vertical)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   local cells, total = size(win, is_vertical), screen(is_vertical)

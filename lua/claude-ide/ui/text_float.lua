@@ -1,11 +1,10 @@
--- A text to read, as Markdown, in a window over the screen, which `q` closes.
+-- Shows a Markdown text in a float, which `q` closes.
 local M = {}
 
 local WIDTH, HEIGHT = 0.7, 0.7
 local ZINDEX = 45
 
----Where such a window stands.
----@param lines? integer it need have no more
+---@param lines? integer maximum height
 ---@param title string
 ---@return vim.api.keyset.win_config
 function M.place(lines, title)
@@ -38,7 +37,6 @@ function M.open(buf, title, lines)
   return win
 end
 
----Shows a text.
 ---@param text string
 ---@param title string
 ---@return integer win
@@ -61,10 +59,10 @@ function M.show(text, title)
   return win
 end
 
----Shows a text that comes by itself, as soon as nobody types. A key that was on its way does not close it.
+---Shows an unprompted text once the user pauses. Queued keys do not close it.
 ---@param text string
 ---@param title string
----@param words string what waits: "Claude answers"
+---@param words string for the hint: "Claude answers"
 function M.show_in_time(text, title, words)
   local id = {}
   require("claude-ide.ui.guard").when_free(id, title, function(typed)

@@ -1,6 +1,6 @@
--- The line above a window of ours, kept against plugins that write 'winbar' of every window again and again (lualine,
--- barbecue, dropbar). The one place that sets it: diffs, reviews and transcripts say what it is to be.
--- Invariant: it is held only while the window shows the buffer it was set for; what others wanted there is theirs afterwards.
+-- Sets the winbar of plugin windows, and sets it again when a plugin that writes 'winbar' of every window (lualine, barbecue,
+-- dropbar) changes it. The only module that sets it.
+-- Invariant: it holds only while the window shows the buffer it was set for; then the value that others set is restored.
 local M = {}
 
 local GROUP = "claude-ide.ui.winbar"
@@ -8,7 +8,7 @@ local GROUP = "claude-ide.ui.winbar"
 ---@class claude-ide.ui.winbar.Held
 ---@field buf integer
 ---@field text string
----@field theirs? string what somebody else has set meanwhile
+---@field theirs? string value set by others meanwhile
 
 ---@type table<integer, claude-ide.ui.winbar.Held> by window
 local held = {}
@@ -26,7 +26,7 @@ local function stop_if_idle()
   end
 end
 
----Puts back what others have changed, and forgets windows that are gone.
+---Restores winbars that others changed, and forgets closed windows.
 local function restore()
   for win, line in pairs(held) do
     if not vim.api.nvim_win_is_valid(win) or not vim.api.nvim_buf_is_valid(line.buf) then
@@ -39,7 +39,7 @@ local function restore()
   stop_if_idle()
 end
 
----What is set outside of autocommands is seen at once; what is set within them, before Neovim draws and waits again.
+---OptionSet reports changes outside autocommands; those within are found before Neovim redraws.
 local function watch()
   if watching then
     return
@@ -59,9 +59,9 @@ local function watch()
   })
 end
 
----Sets the line above a window, as long as that shows the buffer it shows now.
+---Sets the winbar of a window while it shows its current buffer.
 ---@param win integer
----@param text string as for 'winbar'
+---@param text string value of 'winbar'
 function M.hold(win, text)
   local before = held[win]
   local buf = vim.api.nvim_win_get_buf(win)
@@ -74,7 +74,7 @@ function M.hold(win, text)
   watch()
 end
 
----Lets go of a window: its line is what others have it be.
+---Restores the winbar that others set.
 ---@param win integer
 function M.release(win)
   local line = held[win]

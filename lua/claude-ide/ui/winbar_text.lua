@@ -1,20 +1,17 @@
--- Makes a winbar that its window has room for. Piece after piece gives way, the least needed one first: Neovim would cut
--- the line where it ends, in the middle of a word or of the keys.
+-- Fits a winbar into its window by shortening pieces, lowest rank first. Neovim would cut words and keys in half.
 local M = {}
 
 ---@alias claude-ide.ui.Text { [1]: string, [2]: string } highlight group and text
 
 ---@class claude-ide.ui.Piece
----@field rank integer lower ones give way first
+---@field rank integer lower ones are shortened first
 ---@field texts claude-ide.ui.Text[]
----@field reduced? fun(space: integer): claude-ide.ui.Text[] what is shown in so many columns; default: nothing
----@field right? boolean at the right end
+---@field reduced? fun(space: integer): claude-ide.ui.Text[] shortens to so many columns; default: drops it
+---@field right? boolean right-aligned
 
----A name in fewer columns has this many at least.
+---Minimum columns of a shortened name.
 local MIN_NAME = 6
 
----@param text string
----@return integer columns
 local function width_of(text)
   return vim.fn.strdisplaywidth(text)
 end
@@ -29,7 +26,7 @@ local function piece_width(piece)
   return width
 end
 
----A piece of a winbar, whatever characters a file's name has.
+---Formats and escapes a text for 'winbar'.
 ---@param group string
 ---@param text string
 ---@return string
@@ -39,7 +36,7 @@ function M.part(group, text)
 end
 
 ---@param keys string|string[]|false
----@param otherwise string what does it where there is no key
+---@param otherwise string shown when no key is mapped
 ---@return string
 function M.key_name(keys, otherwise)
   if type(keys) == "table" then
@@ -48,7 +45,7 @@ function M.key_name(keys, otherwise)
   return keys or otherwise
 end
 
----A piece that is cut after any character where there is no room, and says so.
+---A piece that is cut after any character, with an ellipsis.
 ---@param rank integer
 ---@param group string
 ---@param name string
@@ -73,12 +70,11 @@ function M.file(rank, path)
   return M.name(rank, "ClaudeDiffFile", vim.fs.basename(path))
 end
 
----A key and what it does.
 ---@param rank integer
 ---@param lhs string
 ---@param what string
 ---@param right? boolean
----@return claude-ide.ui.Piece? nil: there is no key for it
+---@return claude-ide.ui.Piece? nil: no key is mapped
 function M.hint(rank, lhs, what, right)
   if lhs ~= "" then
     local texts = { { "ClaudeDiffKey", " " .. lhs }, { "ClaudeDiffHint", " " .. what .. " " } }
@@ -86,7 +82,7 @@ function M.hint(rank, lhs, what, right)
   end
 end
 
----A piece that is cut between two words where there is no room, and says so.
+---A piece that is cut between words, with an ellipsis.
 ---@param rank integer
 ---@param group string
 ---@param text string
@@ -107,7 +103,7 @@ function M.sentence(rank, group, text)
 end
 
 ---@param pieces claude-ide.ui.Piece[]
----@param width integer columns that there are
+---@param width integer columns available
 local function reduce(pieces, width)
   local total, order = 0, {}
   for i, piece in ipairs(pieces) do
@@ -127,7 +123,7 @@ local function reduce(pieces, width)
   end
 end
 
----@param pieces claude-ide.ui.Piece[] from left to right, each of a rank of its own
+---@param pieces claude-ide.ui.Piece[] from left to right, with distinct ranks
 ---@param width integer columns of the window
 ---@return string winbar
 function M.winbar(pieces, width)
@@ -142,7 +138,7 @@ function M.winbar(pieces, width)
   return table.concat(left) .. "%=" .. table.concat(right)
 end
 
----The same, of those pieces that there are.
+---`winbar()` of a list with gaps.
 ---@param pieces table<integer, claude-ide.ui.Piece?> with gaps
 ---@param count integer
 ---@param width integer columns of the window

@@ -1,7 +1,7 @@
--- How a window that shows a side of a diff looks, whatever window it was made from. Shared by proposals and reviews.
+-- Window options for the sides of a diff. Shared by proposals and reviews.
 local M = {}
 
----What a new window would else take over from the one it is made from, be that a terminal or a file tree.
+---Options that a new window would inherit from the window it splits, possibly a terminal or a file tree.
 local FRESH_OPTIONS = {
   "breakindent",
   "colorcolumn",
@@ -38,7 +38,7 @@ local FRESH_OPTIONS = {
   "wrap",
 }
 
----What says that a line goes on beyond the window: of a text that is to be accepted, nothing hides there.
+---Marks lines that continue outside the window: nothing of a text to be accepted may hide there.
 local ENDS = "extends:›,precedes:‹"
 
 local function show_ends(wo)
@@ -49,9 +49,9 @@ local function show_ends(wo)
   wo.list = true
 end
 
----Gives a new window the user's own options, and a line above it. It keeps its buffer.
+---Gives a new window the user's global options, and a winbar.
 ---@param win integer
----@param winbar? string default: it comes later
+---@param winbar? string default: set later
 function M.window(win, winbar)
   local wo = vim.wo[win][0]
   wo.diff, wo.scrollbind, wo.cursorbind = false, false, false
@@ -71,7 +71,7 @@ function M.window(win, winbar)
     groups = { "NormalFloat:Normal", "FloatBorder:WinSeparator" }
   end
   if vim.fn.has("nvim-0.11") == 0 then
-    -- Older ones do not lay the groups of a winbar over its own background: no background then, rather than patches.
+    -- Before 0.11 the groups of a winbar are not combined with its background: no background rather than patches.
     vim.list_extend(groups, { "WinBar:Normal", "WinBarNC:Normal" })
   end
   if #groups > 0 then
@@ -81,11 +81,11 @@ function M.window(win, winbar)
   wo.winfixbuf = true
 end
 
----What else a diff sets in a window.
+---Other options that a diff sets in a window.
 local DIFF_OPTIONS = { "cursorbind", "diff", "scrollbind", "winfixbuf" }
 
----The options of a window, as its buffer brought them. Neovim remembers them with the buffer for the next window, so a
----buffer of the user's must leave with what it came with.
+---Saves a window's options. Neovim remembers them with the buffer for the next window, so a user's buffer must leave with its
+---own.
 ---@param win integer
 ---@return table<string, any>
 function M.remember(win)

@@ -1,7 +1,7 @@
--- What keys do when a proposal closes. One that is accepted stays on the screen for a moment, so that the next one of the turn
--- takes its place: a turn of several edits changes one screen instead of building five. Then, where the user lands, keys that
--- decide do nothing for a moment: a second `ZQ` would close their file, and Neovim with it.
--- Invariants: one proposal stays at a time; what the keys were mapped to in the user's buffer is as it was afterwards.
+-- Handles keys when a proposal closes. An accepted one stays on the screen for a moment, so that the next one of the turn can
+-- replace it: several edits reuse one screen. Then accept and reject keys do nothing for a moment in the window the user returns to: a
+-- second `ZQ` would close their file, or quit Neovim.
+-- Invariants: at most one proposal stays. Afterwards the user's mappings in that buffer are as before.
 local M = {}
 
 local times = require("claude-ide.ui.guard.times")
@@ -9,12 +9,12 @@ local times = require("claude-ide.ui.guard.times")
 ---@type { id: any, timer: uv.uv_timer_t, clear: fun() }?
 local staying
 
----@return any? id of the proposal that stays
+---@return any? id of the proposal that stays on the screen
 function M.staying()
   return staying and staying.id
 end
 
----Closes the one that stays.
+---Closes the proposal that stays.
 function M.finish()
   local ended = staying
   if ended then
@@ -25,22 +25,22 @@ function M.finish()
   end
 end
 
----The next one is being made.
+---Extends the time: the next proposal is on its way.
 function M.await_next()
   if staying then
     staying.timer:start(times.closed_for_next, 0, vim.schedule_wrap(M.finish))
   end
 end
 
----Keeps a proposal on the screen until its time is over, or a key is pressed that does not decide.
+---Keeps an accepted proposal on the screen until its time is over or a key other than accept and reject is pressed.
 ---@param id any
 ---@param is_deciding fun(typed: string): boolean
----@param clear fun() takes it off
+---@param clear fun() closes it
 function M.stay(id, is_deciding, clear)
   M.finish()
   staying = { id = id, timer = assert(vim.uv.new_timer()), clear = clear }
   staying.timer:start(times.closed, 0, vim.schedule_wrap(M.finish))
-  -- The next key is for the screen that comes after this one, but for one that decides: that is one too many.
+  -- The next key is for the screen underneath, unless it accepts or rejects: then it is one too many.
   require("claude-ide.ui.guard.keys").before_next(function(typed)
     if M.staying() ~= id then
       return false
@@ -58,7 +58,7 @@ local DESCRIPTION = "Claude Code: a key for a proposal that has closed"
 ---@class claude-ide.ui.guard.Muted
 ---@field buf integer
 ---@field timer uv.uv_timer_t
----@field presses integer how often the time has begun anew
+---@field presses integer how often the time was restarted
 ---@field maps { mode: string, lhs: string, before?: table<string, any> }[]
 
 ---@type claude-ide.ui.guard.Muted?
@@ -76,7 +76,7 @@ end
 local function put_back(map)
   local present = own_mapping(map.mode, map.lhs)
   if not present or present.desc ~= DESCRIPTION then
-    return -- Somebody has mapped it anew.
+    return -- mapped by others meanwhile
   end
   vim.keymap.del(map.mode, map.lhs, { buffer = true })
   if map.before then
@@ -84,7 +84,7 @@ local function put_back(map)
   end
 end
 
----Gives the keys their meaning again.
+---Restores the mappings.
 local function unmute()
   local left = muted
   if not left then
@@ -118,7 +118,7 @@ local function wait()
     times.closed,
     0,
     vim.schedule_wrap(function()
-      -- A key may have come between the timer and this.
+      -- A key may have restarted the time since the timer fired.
       if muted == present and muted.presses == presses then
         unmute()
       end
@@ -126,8 +126,8 @@ local function wait()
   )
 end
 
----Keys do nothing in the current buffer, in which the user has just landed.
----@param keys string[] that decide
+---Disables accept and reject keys in the current buffer, which the user has just returned to.
+---@param keys string[] to disable
 function M.mute_keys(keys)
   local buf = vim.api.nvim_get_current_buf()
   if muted and muted.buf == buf then

@@ -1,29 +1,29 @@
--- The input guard: no key acts on what the user has not seen. Windows of ours open by themselves, while they type.
+-- The input guard: no key acts on something that the user has not seen. Plugin windows open unprompted, while the user types.
 --
--- 1. Nothing changes under a command that has begun (`waits`): text not while an operator, a selection or a search waits for it,
---    buffers and windows not while Neovim locks them.
--- 2. Something opens (here) when no key was just pressed and no command is begun. What takes the focus waits for normal mode too, or
---    for a terminal without a line that is typed. A prompt that is written in insert mode counts as free in a pause.
--- 3. In a window that opened by itself, a key decides (`window`) once the window is drawn, and, if the user may have been typing
---    when it opened, when the keys have paused. Keys that were queued while the event loop stalled are never meant for it.
--- 4. After a proposal has closed, keys that decide do nothing for a moment where the user lands (`closing`).
+-- 1. Nothing changes under a pending command (`waits`): no text under an operator, a selection or a search, no buffers and windows
+--    while Neovim locks them.
+-- 2. A window opens (this module) when no key was just pressed and no command is pending. One that takes the focus also waits for
+--    normal mode, or for a terminal without a half-typed line. A prompt in insert mode counts as free during a pause.
+-- 3. In a window that opened unprompted, a key acts (`window`) once the window is drawn and, if the user may have been typing when
+--    it opened, after a pause. Keys queued during a stall of the event loop never act on it.
+-- 4. After a proposal has closed, accept and reject keys do nothing for a moment in the window that the user returns to (`closing`).
 --
--- What the user asked for with their last key opens at once. How long "just" and "a moment" are: `times`. What is typed: `keys`.
+-- A window that the user's last key asked for opens at once. `times` has the durations, `keys` records typing.
 local M = {}
 
 local times = require("claude-ide.ui.guard.times")
 
 ---@class claude-ide.ui.guard.Opening
----@field show fun(typed: boolean) typed: the user was at the keys a moment ago, and may go on
----@field name? string of the file that a diff waits for; nil: no diff, it waits only for what is over in a moment
----@field words? string what waits, where it is no diff: "Claude wants to run code"
+---@field show fun(typed: boolean) typed: the user pressed a key a moment ago, and may continue
+---@field name? string file of a diff that waits; nil: waits only for short states
+---@field words? string hint for other windows: "Claude wants to run code"
 
----What waits to be opened, and in which order.
+---Waiting entries, and their order.
 ---@type table<any, claude-ide.ui.guard.Opening>
 local openings = {}
 local order = {} ---@type any[]
 
----What the user is in the middle of, as far as Neovim's state tells; what is typed in a terminal apart.
+---The pending command or mode, except for typing in a terminal.
 ---@param mode { mode: string, blocking: boolean }
 ---@return claude-ide.ui.guard.Busy?
 local function begun(mode)
@@ -47,9 +47,9 @@ local function begun(mode)
   return nil
 end
 
----Milliseconds until somebody who writes to Claude counts as one who waits for it.
+---Milliseconds until a pause in a prompt counts as waiting for Claude.
 ---@param mode string
----@return number? nil: they are not in insert mode in a prompt
+---@return number? nil: not in insert mode in a prompt
 local function until_pause(mode)
   local buf = vim.api.nvim_get_current_buf()
   if not mode:find("^i") or require("claude-ide.ui.ours").kind(buf) ~= "prompt" then
@@ -59,7 +59,7 @@ local function until_pause(mode)
   return (is_empty and times.quiet or times.prompt_quiet) - require("claude-ide.ui.guard.keys").quiet_for()
 end
 
----@return claude-ide.ui.guard.Busy? nil: the screen may change now, in insert mode once that is left (`leave_prompt`)
+---@return claude-ide.ui.guard.Busy? nil: the screen may change now, after `leave_prompt` in insert mode
 function M.busy()
   local mode = vim.api.nvim_get_mode()
   local keys = require("claude-ide.ui.guard.keys")
@@ -87,7 +87,7 @@ function M.busy()
   if require("claude-ide.ui.guard.waits").windows_are_locked() then
     return { reason = "Neovim locks windows", again_in = times.again }
   end
-  -- Neovim is not at its top level, or what a key set off is not over: a plugin may ask for the next key, a script may sleep.
+  -- Neovim is not at its top level, or a key's code still runs: a plugin may wait for a key, a script may sleep.
   if vim.fn.state("S") ~= "" or keys.is_within_key() then
     return { reason = "something runs", again_in = times.again }
   end
@@ -95,21 +95,20 @@ function M.busy()
   return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
 end
 
----Whether the focus may move to what the user asked for with the key they pressed last: they are in normal mode, in the
----middle of nothing, and not in a terminal that they may be typing in.
+---Whether the focus may move on the user's last key: in normal mode, with no command pending, not in a terminal.
 ---@return boolean
 function M.may_focus()
   local mode = vim.api.nvim_get_mode()
   return mode.mode ~= "t" and begun(mode) == nil
 end
 
----Whether the hands may go on with what they did a moment ago. What comes after a line was sent in a terminal is its answer.
+---Whether the user may still be typing. Not in a terminal: a window that opens after a sent line answers it.
 local function is_at_keys()
   return vim.api.nvim_get_mode().mode ~= "t"
     and require("claude-ide.ui.guard.keys").quiet_for() < times.typing
 end
 
----Whether this is enough to keep something waiting.
+---Whether this state delays the entry.
 ---@param entry claude-ide.ui.guard.Opening
 ---@param busy? claude-ide.ui.guard.Busy
 ---@return boolean
@@ -117,7 +116,7 @@ local function holds_up(entry, busy)
   return busy ~= nil and (entry.name ~= nil or busy.passing == true or not busy.till)
 end
 
----Says which diffs wait, or takes the line away.
+---Shows which diffs wait, or hides the hint.
 ---@param busy? claude-ide.ui.guard.Busy
 local function hint(busy)
   local names, other = {}, nil ---@type string[], string?
@@ -137,21 +136,21 @@ local function hint(busy)
   require("claude-ide.ui.hint").show(("Claude proposes %s · opens %s"):format(what, busy.till))
 end
 
----Takes somebody who writes to Claude out of insert mode, for a question to be answered; they go on writing when they come back.
+---Leaves insert mode in a prompt for a question; it resumes when the user returns.
 local function leave_prompt()
   local buf, at_end = vim.api.nvim_get_current_buf(), vim.fn.col(".") >= vim.fn.col("$")
   vim.cmd.stopinsert()
   local was_away = false
-  -- Not when the buffer is entered: a diff that ends goes back without a word.
+  -- Not on BufEnter: a closing diff goes back without events.
   vim.api.nvim_create_autocmd("SafeState", {
     group = vim.api.nvim_create_augroup("claude-ide.ui.guard.prompt", { clear = true }),
-    desc = "Claude Code: who wrote a prompt goes on writing",
+    desc = "Claude Code: resume insert mode in a prompt",
     callback = function()
       if vim.api.nvim_get_current_buf() ~= buf then
         was_away = true
         return not vim.api.nvim_buf_is_valid(buf)
       elseif was_away then
-        vim.schedule(function() -- here Neovim is about to wait for a key already
+        vim.schedule(function() -- SafeState: Neovim already waits for a key
           if vim.api.nvim_get_current_buf() == buf and vim.api.nvim_get_mode().mode == "n" then
             vim.cmd.startinsert({ bang = at_end })
           end
@@ -163,12 +162,11 @@ local function leave_prompt()
 end
 
 ---@param opening claude-ide.ui.guard.Opening
----@return boolean insert mode in a prompt is to be left before
+---@return boolean insert mode in a prompt must be left first
 local function must_leave(opening)
   return opening.name ~= nil and until_pause(vim.api.nvim_get_mode().mode) ~= nil
 end
 
----@param opening claude-ide.ui.guard.Opening that waits
 ---@return claude-ide.ui.guard.Busy?
 local function why_not_now(opening)
   local busy = M.busy()
@@ -215,19 +213,19 @@ local function open_in_time(id, opening)
   end)
 end
 
----Calls `show` as soon as the screen may change: at once, or when the user is back in normal mode and still.
+---Calls `show` when the screen may change: at once, or when the user is idle in normal mode.
 ---@param id any names the entry for `forget`
----@param name string of the file, for the user
----@param show fun(typed: boolean) typed: they were at the keys a moment ago, and may go on
----@param words? string what waits, where it is no diff
+---@param name string file, for the hint
+---@param show fun(typed: boolean) typed: the user pressed a key a moment ago, and may continue
+---@param words? string hint for windows that are no diffs
 function M.when_free(id, name, show, words)
   open_in_time(id, { name = name, show = show, words = words })
 end
 
 ---@class claude-ide.ui.guard.Request
----@field keys integer how many were pressed when it was asked for
+---@field keys integer number of keys pressed before the request
 
----To be called when the user asks for something that opens later.
+---Call it when the user requests a window that opens later.
 ---@return claude-ide.ui.guard.Request
 function M.ask()
   local keys = require("claude-ide.ui.guard.keys")
@@ -235,17 +233,14 @@ function M.ask()
   return { keys = keys.count() }
 end
 
----Whether the user has pressed no key since they asked.
----@param request claude-ide.ui.guard.Request
----@return boolean
 local function still_waits(request)
   return require("claude-ide.ui.guard.keys").count() == request.keys
 end
 
----Calls `show` where what the user asked for is a question, or takes the focus: at once, or in time if they have gone on to
----something else meanwhile.
+---Calls `show` for a requested question or window that takes the focus: at once, or like `when_free` if the user has pressed keys
+---since.
 ---@param id any names the entry for `forget`
----@param words string what waits
+---@param words string for the hint
 ---@param show fun()
 ---@param request claude-ide.ui.guard.Request
 function M.when_asked(id, words, show, request)
@@ -256,8 +251,8 @@ function M.when_asked(id, words, show, request)
   end
 end
 
----Calls `show` as soon as no command has begun and no key was just pressed. What the user asked for comes at once, unless
----they have gone on to something else meanwhile.
+---Calls `show` when no command is pending and no key was just pressed. A requested window opens at once, unless the user has
+---pressed keys since.
 ---@param id any names the entry for `forget`
 ---@param show fun()
 ---@param request? claude-ide.ui.guard.Request
@@ -275,7 +270,7 @@ function M.is_waiting(id)
   return openings[id] ~= nil
 end
 
----Takes back what waits.
+---Removes a waiting entry.
 ---@param id any
 function M.forget(id)
   if openings[id] then

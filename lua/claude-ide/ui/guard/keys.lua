@@ -1,36 +1,36 @@
--- What the user types: when a key was last pressed, whether the present code runs because of one. Listens from the first client,
--- chat or proposal on.
+-- Records typing: when a key was last pressed, and whether the running code was triggered by one. Starts with the first client,
+-- chat or proposal.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.keys")
 
 local is_listening = false
 local last_at ---@type number? `vim.uv.now()` of the last key that was pressed
-local pressed = 0 ---@type integer how many keys
+local pressed = 0 ---@type integer number of keys
 local last_key = "" ---@type string
-local last_typed = "" ---@type string the keys that were pressed for it
+local last_typed = "" ---@type string typed keys that led to it
 local last_win ---@type integer? the window it was pressed in
 local in_key = false
 local clearing = false
 
----What is to happen before Neovim acts on the next key.
+---Callbacks before the next key.
 ---@type claude-ide.ui.guard.BeforeKey[]
 local before_next = {}
 local chosen = false
 
----What Neovim makes of a key that is mapped to a function.
+---Neovim's internal key for a mapping to a function.
 local CALLS_LUA = "\128\253g"
 
----@alias claude-ide.ui.guard.BeforeKey fun(typed?: string): boolean? true: not this key, the one after it
+---@alias claude-ide.ui.guard.BeforeKey fun(typed?: string): boolean? true: call again at the next key
 
----Terminals with text that was typed and not yet sent off, by buffer. "left": the user may have turned away from it.
+---Terminals with typed text that was not sent, by buffer. "left": the user may have abandoned it.
 ---@type table<integer, "typing"|"left">
 local drafts = {}
 
 local SENDS = { ["\r"] = true, ["\3"] = true }
 local LEAVES = { ["\21"] = true, ["\27"] = true }
 
----Keys that fetch what was typed before.
+---Keys that recall history.
 local RECALLS =
   { ["\128ku"] = true, ["\128kd"] = true, ["\16"] = true, ["\14"] = true, ["\18"] = true, ["\25"] = true }
 
@@ -43,17 +43,17 @@ local function note_draft(key)
   elseif RECALLS[key] then
     drafts[buf] = drafts[buf] or "left"
   elseif key:find("^%d$") and drafts[buf] ~= "typing" then
-    drafts[buf] = "left" -- answers a question of the CLI, or begins a line, which goes on then
+    drafts[buf] = "left" -- answers a question of the CLI, or begins a line that further keys will mark
   elseif key:byte() ~= 0x80 and key:byte() >= 0x20 then
     drafts[buf] = "typing"
   end
 end
 
--- What a key set off is over when the event loop comes round to this. Inside a `vim.wait()` it is not over: then there is
--- Lua below this function on the stack.
+-- A key's code has ended when the event loop calls this. Inside a `vim.wait()` it has not: then a Lua function is below this one on
+-- the stack.
 local function clear()
   if debug.getinfo(2, "S") then
-    -- Not by vim.defer_fn(), which would itself be below this function.
+    -- Not vim.defer_fn(): its own function would be below this one.
     local timer = assert(vim.uv.new_timer())
     timer:start(1, 0, function()
       timer:close()
@@ -81,11 +81,11 @@ local function act_before(key, typed)
   chosen = false
 end
 
----@param key string what mappings made of it
----@param typed? string the keys as they were pressed
+---@param key string after mappings
+---@param typed? string before mappings
 local function note(key, typed)
   last_key, last_win = key, vim.api.nvim_get_current_win()
-  if typed ~= "" then -- else of `:normal`, ours among them
+  if typed ~= "" then -- else `:normal`, by this plugin too
     last_at, pressed = vim.uv.now(), pressed + 1
   end
   last_typed = typed or ""
@@ -97,13 +97,13 @@ local function note(key, typed)
     clearing = true
     vim.schedule(clear)
   end
-  -- In the middle of a command the windows cannot change; what waits has a timer or the event loop as well.
+  -- During a command the windows cannot change; waiting entries also have a timer or the event loop.
   if before_next[1] and vim.api.nvim_get_mode().mode == "n" and vim.fn.getcmdwintype() == "" then
     act_before(key, typed)
   end
 end
 
----Notes keys from now on.
+---Starts recording.
 function M.listen()
   if not is_listening then
     is_listening = true
@@ -114,8 +114,8 @@ end
 ---Keys that run Lua: a mapping to a function, a `<Cmd>` mapping, the end of a command line.
 local RUNS_LUA = { ["\128\253g"] = true, ["\128\253h"] = true, ["\r"] = true, ["\n"] = true }
 
----Whether the outermost Lua function that runs now is somebody else's: a mapping, a timer, a scheduled function.
----@param own string what the source of the outermost function ends in where nobody else's runs
+---Whether the outermost running Lua function belongs to other code: a mapping, a timer, a scheduled function.
+---@param own string suffix of the source of our outermost function
 ---@return boolean
 local function is_within_other_lua(own)
   local outermost, level = "", 2
@@ -130,15 +130,15 @@ local function is_within_other_lua(own)
   return outermost:sub(-#own) ~= own
 end
 
----Whether a key of the user set off the code that runs now, with no return to the event loop between.
----@param own string what the source of the calling file's name ends in
+---Whether a key triggered the running code, without a return to the event loop.
+---@param own string suffix of the calling file's source
 ---@return boolean
 function M.caused_this(own)
-  -- A function of a timer may be in the queue before the key came; the key then did not call it unless it calls Lua.
+  -- A timer's function may have been queued before the key; the key has then triggered it only if the key calls Lua.
   return in_key and (RUNS_LUA[last_key] or not is_within_other_lua(own))
 end
 
----Whether what the last key set off still runs.
+---Whether code triggered by the last key still runs.
 ---@return boolean
 function M.is_within_key()
   return in_key
@@ -150,33 +150,32 @@ function M.window()
   return last_win
 end
 
----How many keys were pressed.
 ---@return integer
 function M.count()
   return pressed
 end
 
----Milliseconds since the last key; a large number where none was seen.
+---Milliseconds since the last key; `math.huge` before the first.
 ---@return number
 function M.quiet_for()
   return last_at and vim.uv.now() - last_at or math.huge
 end
 
----Whether the user is in the middle of a line in a terminal.
+---Whether a terminal has a half-typed line.
 ---@param buf integer
 ---@return boolean
 function M.has_draft(buf)
   return drafts[buf] == "typing"
 end
 
----Whether a terminal may hold text that the user has not sent, as far as their keys tell.
+---Whether a terminal may hold unsent text, judging by the keys.
 ---@param buf integer
 ---@return boolean
 function M.has_unsent(buf)
   return drafts[buf] ~= nil
 end
 
----Text got into a terminal that was not typed: a paste.
+---Records a paste into a terminal.
 ---@param buf integer
 function M.note_paste(buf)
   if is_listening then
@@ -184,29 +183,27 @@ function M.note_paste(buf)
   end
 end
 
----Whether Neovim has chosen the function that a key is mapped to, and has not called it: no such mapping may go now, nor the
----buffer that it belongs to.
+---Whether Neovim is about to call a mapped function: no such mapping, nor its buffer, may be deleted now.
 ---@return boolean
 function M.is_function_chosen()
   return chosen
 end
 
----Presses the last keys once more: they were meant for the screen as it is now.
+---Feeds the last keys again, for the screen as it is now.
 function M.pass_on()
   local count = vim.v.count > 0 and tostring(vim.v.count) or ""
   vim.api.nvim_feedkeys(count .. last_typed, "mit", false)
 end
 
----Calls `callback` at the next key in normal mode, before Neovim acts on it: the key is for the screen as it is then.
+---Calls `callback` at the next key in normal mode, before Neovim handles it, so that the key acts on the changed screen.
 ---@param callback claude-ide.ui.guard.BeforeKey
 function M.before_next(callback)
   before_next[#before_next + 1] = callback
 end
 
----Calls `callback` once, when the code that runs now is done: in the next turn of the event loop, or before the next key
----if that is already there.
+---Calls `callback` once, after the running code: in the next turn of the event loop, or before a key that is already queued.
 ---@param callback fun()
----@param only_pressed? boolean keys of `:normal` may be part of that code: only one that was pressed comes after it
+---@param only_pressed? boolean ignore keys of `:normal`, which may be part of the running code
 function M.soon(callback, only_pressed)
   local done = false
   ---@param typed? string

@@ -1,16 +1,15 @@
--- Runs what has to wait until the state of the editor allows it: while a command is begun, the text it is for must not change
--- under it; while Neovim locks buffers or windows, they cannot.
+-- Delays functions until the editor's state allows them: no text changes under a pending command, no change while Neovim locks it.
 local M = {}
 
 local times = require("claude-ide.ui.guard.times")
 
 local GROUP = "claude-ide.ui.guard.waits"
 
----@class claude-ide.ui.guard.Busy why something may not happen now
+---@class claude-ide.ui.guard.Busy why to wait
 ---@field reason string for the log
----@field again_in? number milliseconds after which to look again; nil: an event will tell
----@field till? string what the user waits for, for the user; nil: it is over in a moment
----@field passing? boolean over in a moment, whatever `till` says
+---@field again_in? number milliseconds until the next check; nil: an event triggers it
+---@field till? string what the user must do, for the hint; nil: over in a moment
+---@field passing? boolean over in a moment, even with `till`
 
 ---@class claude-ide.ui.guard.Waiting
 ---@field id any
@@ -43,7 +42,6 @@ local function stop()
   end
 end
 
----Runs what may run now.
 function look()
   local ready, rest, again_in = {}, {}, math.huge
   for _, one in ipairs(waiting) do
@@ -63,7 +61,7 @@ function look()
 end
 
 ---Runs `run` in a later turn of the event loop, as soon as `blocked` returns nil.
----@param id any the same again takes the place of the first
+---@param id any replaces an entry with the same id
 ---@param blocked fun(): claude-ide.ui.guard.Busy?
 ---@param run fun()
 function M.add(id, blocked, run)
@@ -91,8 +89,8 @@ function M.forget(id)
   stop()
 end
 
----Whether the next key acts on a range of a buffer: lines of it must not come or go, since Neovim does not move the beginning
----of the range along.
+---The pending command that acts on a range of a buffer, if any: lines of it must not come or go, since Neovim does not adjust the
+---start of the range.
 ---@param buf integer
 ---@return "visual"|"select"|"operator"?
 function M.pending_range(buf)
@@ -101,7 +99,7 @@ function M.pending_range(buf)
   end
   local mode = vim.api.nvim_get_mode().mode
   if vim.fn.getcmdtype():find("^[/?]") then
-    -- What is typed may be where an operator or a selection goes to. The count of a selection's words is what tells of one.
+    -- The search may be the target of an operator or a selection. Only wordcount() reports a selection.
     return (vim.fn.state("o") ~= "" or vim.fn.wordcount().visual_words ~= nil) and "operator" or nil
   end
   return mode:find("^no") and "operator"
@@ -110,15 +108,15 @@ function M.pending_range(buf)
     or nil
 end
 
----Whether text that changes now would change under a command: an operator waits for its motion, the next key replaces a
----selection, a search is typed that an operator or a selection goes to (`d/…`), or the command-line window is open.
+---Whether a change of text now would affect a pending command: an operator, select mode, a search as a target (`d/…`), or the
+---command-line window.
 ---@return boolean
 function M.is_command_pending()
   local mode = vim.api.nvim_get_mode().mode
   if mode:find("^no") or mode:find("^[sS\19]") or vim.fn.getcmdwintype() ~= "" then
     return true
   end
-  -- Whether a search is for a selection cannot be told from the mode since 0.11.
+  -- Since 0.11 the mode does not tell whether a search extends a selection.
   return vim.fn.getcmdtype():find("^[/?]") ~= nil or mode:find("^c") ~= nil and vim.fn.state("o") ~= ""
 end
 
@@ -133,22 +131,22 @@ function M.when_text_may_change(id, run, is_blocked)
   end, run)
 end
 
----A buffer that does not exist.
+---Number of no buffer.
 local NO_BUFFER = 2147483647
 
----Whether buffers may not change now: an expression of a mapping waits for a key.
+---Whether buffers are locked: an `<expr>` mapping waits for a key.
 local function buffers_are_locked()
   local _, err = pcall(vim.api.nvim_buf_delete, NO_BUFFER, {})
   return tostring(err):find("E565") ~= nil
 end
 
----Whether windows have to stay as they are: beside the command-line window, or where not even buffers may change.
+---Whether windows are locked: the command-line window is open, or buffers are locked.
 ---@return boolean
 function M.windows_are_locked()
   return vim.fn.getcmdwintype() ~= "" or buffers_are_locked()
 end
 
----@return string? why no window can be opened now, for the user; nil: one can
+---@return string? reason for the user; nil: windows can be opened
 function M.why_locked()
   if vim.fn.getcmdwintype() ~= "" then
     return "Close the command-line window first."
@@ -167,13 +165,13 @@ local function when_unlocked(is_locked, run)
   end, run)
 end
 
----Runs `run` as soon as buffers may change: at once, but for where an expression of a mapping waits for a key.
+---Runs `run` once buffers may change: usually at once.
 ---@param run fun()
 function M.when_buffers_may_change(run)
   when_unlocked(buffers_are_locked, run)
 end
 
----Runs `run` as soon as windows may change.
+---Runs `run` once windows may change.
 ---@param run fun()
 function M.when_windows_may_change(run)
   when_unlocked(M.windows_are_locked, run)

@@ -1,24 +1,24 @@
--- Typeahead guard for windows that open unprompted: whether a key is meant for one.
--- Invariants: a key pressed for one proposal, or for one that has closed, decides no other. What a user goes on typing when a
--- window opens decides nothing in it. Keys queued while Neovim's event loop stalled decide nothing in what opened just before.
+-- Typeahead guard for windows that open unprompted.
+-- Invariants: a key for one proposal, open or closed, decides no other. Typing that continues when a window opens decides nothing in it.
+-- Keys queued during a stall of the event loop decide nothing in a window that opened just before.
 local M = {}
 
 local times = require("claude-ide.ui.guard.times")
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.window")
 
 ---@class claude-ide.ui.guard.Window
----@field bufs integer[] that it has
----@field is_proposal boolean decides only once it is drawn
----@field at? number when it came on the screen; nil: it is not drawn yet
----@field key_at? number of the last key that came too soon
----@field unread? "typing"|"decision" why keys may not be meant for it: what the user was doing when it opened
+---@field bufs integer[] its buffers
+---@field is_proposal boolean accepts keys only once it is drawn
+---@field at? number when it was drawn; nil: not yet
+---@field key_at? number time of the last key that came too soon
+---@field unread? "typing"|"decision" why keys are suspect: what the user did when it opened
 
 ---@type table<integer, claude-ide.ui.guard.Window> by buffer
 local windows = {}
 local decided_at = -math.huge ---@type number
 
 local timer ---@type uv.uv_timer_t?
-local turned_at = 0 ---@type number when the event loop turned last
+local turned_at = 0 ---@type number last turn of the event loop
 
 ---@return number milliseconds
 function M.now()
@@ -26,15 +26,15 @@ function M.now()
 end
 
 ---@param window claude-ide.ui.guard.Window
----@return number from when on a key is meant for it
+---@return number time from which it accepts keys
 local function settled_at(window)
   local typing = window.unread == "typing"
   local opened = (window.at or math.huge) + (typing and times.unread or times.look)
   return math.max(opened, (window.key_at or -math.huge) + (typing and times.gap or times.look))
 end
 
----Whether the event loop has stalled since the last look: then what opened just before was seen by nobody. Goes on by itself while
----that matters, and is called before a key is judged, which may have been queued during a stall.
+---Detects stalls of the event loop: the user has not seen a window that opened just before one. Runs on a timer while that matters,
+---and before a key is judged, which may have been queued during a stall.
 function M.check_stall()
   local turned = vim.uv.hrtime() / 1e6
   local stalled = timer and timer:is_active() and turned - turned_at or 0
@@ -93,7 +93,7 @@ local function listen()
   end
 end
 
----@param buf integer one of its buffers
+---@param buf integer any buffer of the window
 function M.forget(buf)
   for _, one in ipairs((windows[buf] or { bufs = {} }).bufs) do
     windows[one] = nil
@@ -121,7 +121,7 @@ function note_key(_, typed)
 end
 
 ---@param bufs integer[]
----@param window claude-ide.ui.guard.Window of these buffers
+---@param window claude-ide.ui.guard.Window
 local function add(bufs, window)
   for _, buf in ipairs(bufs) do
     M.forget(buf)
@@ -132,8 +132,8 @@ local function add(bufs, window)
   listen()
 end
 
----A window came on the screen by itself, or what it asks is another question now.
----@param bufs integer|integer[] that it has
+---A window opened unprompted, or now asks another question.
+---@param bufs integer|integer[] its buffers
 function M.opened(bufs)
   local list = type(bufs) == "table" and bufs or { bufs }
   local window = { bufs = list, is_proposal = false, at = M.now(), unread = "typing" } ---@type claude-ide.ui.guard.Window
@@ -147,7 +147,7 @@ function M.opened(bufs)
 end
 
 ---A proposal is about to be shown.
----@param buf integer that tells whether it was drawn
+---@param buf integer whose drawing counts
 function M.proposal_opens(buf)
   local before = windows[buf]
   local is_unread = before and before.unread == "typing" and M.now() < settled_at(before)
@@ -155,17 +155,17 @@ function M.proposal_opens(buf)
   add(bufs, { bufs = bufs, is_proposal = true, unread = is_unread and "typing" or nil })
 end
 
----A proposal opened while the user may have been typing (`<Esc>`, and then `:w`): their next keys are not for it.
----@param bufs integer[] that it has
+---A proposal opened while the user may have been typing (`<Esc>`, then `:w`): their next keys are not for it.
+---@param bufs integer[] its buffers
 function M.proposal_opened_while_typing(bufs)
-  if M.now() - decided_at >= times.typing then -- else those keys were for the proposal before
+  if M.now() - decided_at >= times.typing then -- else those keys were for the previous proposal
     M.opened(bufs)
   end
 end
 
----The window has another buffer now: a key there is a key for it.
+---The window shows another buffer now, which shares its guard.
 ---@param buf integer
----@param other integer one that it had before
+---@param other integer a previous buffer
 function M.join(buf, other)
   local window = windows[other]
   if window and window.unread == "typing" then
@@ -174,13 +174,13 @@ function M.join(buf, other)
   end
 end
 
----A proposal was decided on: the next keys may still be for that one.
+---A proposal was decided: the next keys may still be for it.
 function M.decided()
   watch_stalls()
   decided_at = M.now()
 end
 
----Whether the user can have seen a proposal, so that it may be decided without being named.
+---Whether the user can have seen a proposal; one that was not seen can only be decided by its id.
 ---@param buf integer
 ---@return boolean
 function M.is_seen(buf)
@@ -198,7 +198,7 @@ function M.is_seen(buf)
   return window.unread ~= "decision"
 end
 
----Whether the key that is being acted upon is too soon for a user who was typing when the window opened.
+---Whether the current key comes too soon after the window opened while the user was typing.
 ---@param buf integer
 ---@return boolean
 function M.is_typed_ahead(buf)
@@ -206,7 +206,7 @@ function M.is_typed_ahead(buf)
   return window ~= nil and window.unread == "typing"
 end
 
----Whether the key that is being acted upon is meant for the window of this buffer.
+---Whether the current key is meant for this buffer's window.
 ---@param buf integer
 ---@return boolean
 function M.accepts_key(buf)
@@ -222,8 +222,8 @@ function M.accepts_key(buf)
   return accepts
 end
 
----Whether a key that decides on a proposal is meant for it.
----@param buf integer of `proposal_opens`
+---Whether an accept or reject key is meant for a proposal.
+---@param buf integer as given to `proposal_opens`
 ---@return boolean
 function M.proposal_accepts_key(buf)
   return windows[buf] ~= nil and M.accepts_key(buf)
