@@ -1,6 +1,6 @@
-//! A line parsed as far as showing or searching it needs.
+//! One line, parsed as far as display and search need it.
 //!
-//! Invariant: of an attachment only a prompt that a user queued comes out.
+//! Invariant: an attachment yields nothing but a prompt that a user queued.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,7 +12,6 @@ use crate::message::{Block, Image, Part, Text, ToolResult};
 use crate::outcome::{self, Outcome};
 use crate::search::HitRole;
 
-/// A line, parsed as far as showing it needs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Body<'a> {
@@ -30,7 +29,7 @@ pub(crate) struct Body<'a> {
     message: Object<BodyMessage<'a>>,
     #[serde(borrow)]
     attachment: Object<BodyAttachment<'a>>,
-    /// In a transcript, and as the CLI streams it.
+    /// The transcript has the first name, the CLI's stream the second.
     #[serde(borrow, rename = "toolUseResult", alias = "tool_use_result")]
     outcome: Option<&'a RawValue>,
 }
@@ -95,9 +94,9 @@ impl<'a> Body<'a> {
         (!reason.is_empty()).then(|| reason.to_owned())
     }
 
-    /// The line's blocks, tool calls still without results.
+    /// The line's blocks; tool calls have no results yet.
     ///
-    /// Of an attachment only the prompt that a user queued: the rest of its kind holds what the CLI tells the model.
+    /// An attachment yields only a queued prompt: the other kinds are instructions of the CLI to the model.
     pub(crate) fn blocks(&self, max_text: usize) -> Vec<Block> {
         if self.kind.text() == "attachment" {
             return self
@@ -118,7 +117,7 @@ impl<'a> Body<'a> {
         blocks
     }
 
-    /// The result of one tool call, if this line has it.
+    /// The result of one tool call, if it is in this line.
     pub(crate) fn result_of(&self, tool_use_id: &str, max_text: usize) -> Option<ToolResult> {
         let blocks = raw_list(self.message.0.as_ref()?.content?);
         let mut blocks = blocks.into_iter().filter_map(|raw| serde_json::from_str::<BodyBlock<'_>>(raw.get()).ok());
@@ -128,7 +127,7 @@ impl<'a> Body<'a> {
         Some(tool_result(&block, self.outcome, max_text))
     }
 
-    /// The first tool call that this line has a result of.
+    /// The id of the first tool call with a result in this line.
     pub(crate) fn result_id(&self) -> Option<String> {
         let blocks = raw_list(self.message.0.as_ref()?.content?);
         let mut blocks = blocks.into_iter().filter_map(|raw| serde_json::from_str::<BodyBlock<'_>>(raw.get()).ok());
@@ -136,18 +135,18 @@ impl<'a> Body<'a> {
         Some(result.tool_use_id.text().to_owned())
     }
 
-    /// What the CLI recorded of the tool call, as it is.
+    /// The CLI's raw record of the tool call.
     pub(crate) fn outcome(&self) -> Option<&'a RawValue> {
         self.outcome
     }
 
-    /// The line's one text, where it is no list of blocks.
+    /// The line's content, if it is one string and not a list of blocks.
     pub(crate) fn into_plain_text(self) -> Option<String> {
         let content = self.message.0.map_or(self.content, |message| message.content);
         serde_json::from_str(content?.get()).ok()
     }
 
-    /// The texts of the line that people read, for search.
+    /// The line's searchable texts.
     pub(crate) fn search_texts(self) -> Vec<SearchText> {
         let own = match self.kind.text() {
             "user" | "attachment" => HitRole::Prompt,
@@ -174,13 +173,13 @@ impl<'a> Body<'a> {
     }
 }
 
-/// A text to search, and in whose words it is.
+/// A text to search, and its author.
 pub(crate) struct SearchText {
     pub(crate) role: HitRole,
     pub(crate) text: String,
 }
 
-/// Strings inside a tool's arguments, in order: what a user would search for in them.
+/// The strings within a tool's arguments, in order.
 fn strings_in(raw: &RawValue) -> Vec<String> {
     let mut texts = Vec::new();
     let mut stack: Vec<serde_json::Value> = serde_json::from_str(raw.get()).into_iter().collect();

@@ -5,23 +5,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Asks long work to stop; clones share the flag.
 ///
-/// Work that was cancelled returns what it has, marked as incomplete where that matters.
+/// Cancelled work returns its results so far, marked as incomplete where that matters.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// A flag that nobody has raised.
+    /// An unset flag.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Raises the flag, for good.
+    /// Sets the flag, for good.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the flag is raised.
+    /// Whether the flag is set.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! Where the CLI keeps its files.
+//! The CLI's configuration folder, and how it names the folders in it.
 
 use std::env;
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::SessionError;
 
-/// Folder names longer than this are cut and get a hash (measured, CLI 2.1.329).
+/// Longer folder names are cut and get a hash (measured, CLI 2.1.329).
 const MAX_FOLDER_NAME: usize = 200;
 
 /// The CLI's configuration folder.
@@ -22,7 +22,7 @@ impl ConfigDir {
         Self::resolve_from(|name| env::var_os(name))
     }
 
-    /// Resolves it from other variables than this process's: a CLI may run with an environment of its own.
+    /// Like [`ConfigDir::resolve`], with another environment: a CLI may run in one of its own.
     ///
     /// # Errors
     /// [`SessionError::NoConfigDir`] if neither variable is set.
@@ -35,7 +35,7 @@ impl ConfigDir {
         }
     }
 
-    /// Takes a folder as it is.
+    /// Uses the given folder.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
@@ -47,23 +47,23 @@ impl ConfigDir {
         &self.0
     }
 
-    /// One folder a project, each with its transcripts.
+    /// Holds one folder of transcripts a project.
     #[must_use]
     pub fn projects(&self) -> PathBuf {
         self.0.join("projects")
     }
 
-    /// One record a running CLI.
+    /// Holds one record a running CLI.
     #[must_use]
     pub fn sessions(&self) -> PathBuf {
         self.0.join("sessions")
     }
 }
 
-/// The name that the CLI gives to the folder of a project's transcripts.
+/// The CLI's name for the folder of a project's transcripts.
 ///
-/// Every UTF-16 unit outside `[a-zA-Z0-9]` becomes `-`, so different paths share a name: it is a hint, never proof. Past 200
-/// characters the name is cut and followed by `-` and the base-36 absolute value of the path's 31-hash.
+/// Every UTF-16 unit outside `[a-zA-Z0-9]` becomes `-`, so different paths can share a name: it is a hint, never proof.
+/// Past 200 characters the name is cut and followed by `-` and the base-36 absolute value of the path's 31-hash.
 #[must_use]
 pub fn encode_folder(path: &str) -> String {
     let name: String = path

@@ -1,4 +1,4 @@
-//! What can go wrong at this crate's boundary. Odd content of files is never an error; only the disk and the caller are.
+//! Errors of this crate's interface. Malformed file content is never an error; failing disks and invalid arguments are.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub enum SessionError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -24,23 +24,23 @@ pub enum SessionError {
     Cache {
         /// The cache file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// No session has this id.
     #[error("no session with the id {id}")]
     UnknownSession {
-        /// The id as asked for.
+        /// The requested id.
         id: String,
     },
-    /// The row or message does not exist (any more): the transcript was replaced.
+    /// The row or message does not exist, perhaps because the transcript was replaced.
     #[error("no such message in the transcript")]
     UnknownMessage,
     /// The search pattern is not a regular expression.
     #[error("not a valid search pattern: {message}")]
     Pattern {
-        /// What is wrong with it, one line.
+        /// The reason, in one line.
         message: String,
     },
     /// The watcher's thread could not be started.
@@ -49,7 +49,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// Names the file that an I/O error belongs to.
+    /// Adds the path to an I/O error.
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Read { path, source }

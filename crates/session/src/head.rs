@@ -1,7 +1,7 @@
-//! What the index needs of a line: its kind, its place in the tree, and what its blocks are; not their contents.
+//! What the index needs of a line: its kind, its place in the tree, and the kinds of its blocks; not their contents.
 //!
-//! Lenient: a field of an unexpected type counts as absent. Only a line that is no JSON object is broken.
-//! Source of the field names: transcripts written by CLI 2.1.329, and seed 003 for older ones.
+//! Lenient: a field of an unexpected type counts as absent. Only a line that is no JSON object is broken. Source of the
+//! field names: transcripts of CLI 2.1.329, and seed 003 for older ones.
 
 use std::marker::PhantomData;
 
@@ -12,16 +12,15 @@ use crate::json::without_debris;
 use crate::lenient::{Lenient, LenientVisitor, Object, Scalar, Tokens};
 use crate::time::Millis;
 
-/// How every `api-request*` line begins (measured). They hold prompts and schemas and most of the bytes.
+/// The start of every `api-request*` line (measured). These lines hold prompts and schemas, and most of a file's bytes.
 const API_REQUEST: &[u8] = br#"{"type":"api-request"#;
 const API_REQUEST_TYPE: &str = "api-request";
 
-/// Whether a line can be told from its first bytes to hold a request to the model.
+/// Whether the first bytes of a line identify it as a request to the model.
 pub(crate) fn is_api_request(line: &[u8]) -> bool {
     line.starts_with(API_REQUEST)
 }
 
-/// What a line is, as far as a reader cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineKind {
     User,
@@ -87,7 +86,7 @@ pub(crate) struct MessageHead<'a> {
     pub(crate) usage: Object<UsageHead>,
 }
 
-/// The `attachment` of a line: only what tells whether a user typed it.
+/// The fields of an `attachment` that identify a prompt.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AttachmentHead<'a> {
@@ -97,7 +96,7 @@ pub(crate) struct AttachmentHead<'a> {
     pub(crate) human_turn: Scalar<'a>,
 }
 
-/// The `toolUseResult` of a line: only what tells of a subagent.
+/// The fields of a `toolUseResult` that describe a subagent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct OutcomeHead<'a> {
@@ -110,7 +109,7 @@ pub(crate) struct OutcomeHead<'a> {
 }
 
 impl OutcomeHead<'_> {
-    /// Whether it tells of a subagent that goes on in the background.
+    /// Whether it is the launch of a subagent in the background.
     pub(crate) fn is_launch(&self) -> bool {
         !self.agent.text().is_empty() && (self.is_async.is_true() || self.status.text() == "async_launched")
     }
@@ -165,7 +164,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// What a text is, by how it begins: the CLI puts its own words into `user` lines too.
+/// What kind of text this is, by its first words: the CLI puts its own texts into `user` lines too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Flavour {
     /// Not a text at all.
@@ -175,13 +174,13 @@ pub(crate) enum Flavour {
     Plain,
     /// A slash command that ran (`<command-name>`), and `!` shell input.
     Command,
-    /// Its output.
+    /// The output of a command.
     CommandOutput,
     /// "[Request interrupted by user]" and its like.
     Interrupted,
-    /// `<system-reminder>`, caveats: the CLI speaking to the model.
+    /// `<system-reminder>`, caveats: instructions of the CLI to the model.
     Machine,
-    /// `<task-notification>`: the CLI telling the model that something in the background ended.
+    /// `<task-notification>`: reports the end of a background task to the model.
     Task,
 }
 
@@ -196,7 +195,7 @@ impl Flavour {
             ("<local-command-", Flavour::CommandOutput),
             ("<bash-stdout>", Flavour::CommandOutput),
             ("<bash-stderr>", Flavour::CommandOutput),
-            // What was answered, where it is told apart from its call.
+            // The answer to a question, when it is in another line than its call.
             ("User has answered your questions", Flavour::CommandOutput),
             ("<system-reminder>", Flavour::Machine),
             ("<task-notification>", Flavour::Task),

@@ -1,4 +1,4 @@
-//! Identities: of lines and tool calls (128 bits), of messages in a transcript, of sessions.
+//! Ids of lines and tool calls (128 bits), of messages in a transcript, of sessions.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 pub struct SessionId(Box<str>);
 
 impl SessionId {
-    /// Takes an id that came from a file name or from a session record.
+    /// Takes an id from a file name or a session record.
     #[must_use]
     pub fn new(id: &str) -> Self {
         Self(id.into())
@@ -31,19 +31,19 @@ impl std::fmt::Display for SessionId {
     }
 }
 
-/// A message of one transcript. Stays valid until the transcript is reset (its file was replaced).
+/// A message of one transcript. Valid until the transcript is reset because its file was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NodeId(pub(crate) u32);
 
 impl NodeId {
-    /// The number of the message, in the order in which messages began in the file.
+    /// The message's number: messages count in the order in which they begin in the file.
     #[must_use]
     pub fn get(self) -> u32 {
         self.0
     }
 
-    /// Takes back a number that [`NodeId::get`] gave out.
+    /// The message with a number from [`NodeId::get`].
     #[must_use]
     pub fn from_number(number: u32) -> Self {
         Self(number)
@@ -58,7 +58,7 @@ impl NodeId {
     }
 }
 
-/// A name that repeats through a transcript (of a tool, of a model), kept once.
+/// A repeated name (of a tool, of a model), stored once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(Arc<str>);
 
@@ -86,9 +86,9 @@ impl Serialize for Name {
     }
 }
 
-/// An id of the transcript (line, message, tool call) as 128 bits: an index of a million lines must stay small.
+/// An id of the transcript (line, message, tool call) in 128 bits, so that an index of a million lines stays small.
 ///
-/// A UUID is its own value; anything else is hashed (FNV-1a). Zero is "none": the CLI writes the nil UUID for it.
+/// A UUID is its own value; anything else is hashed (FNV-1a). Zero means "none": the CLI writes the nil UUID for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(u128);
 
@@ -105,7 +105,7 @@ impl std::hash::Hash for Key {
     }
 }
 
-/// Keys are random already: folding them is all the hashing they need.
+/// Keys are random already; folding them is enough.
 #[derive(Default)]
 pub(crate) struct KeyHasher(u64);
 
@@ -127,7 +127,6 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// A map keyed by [`Key`].
 pub(crate) type KeyMap<V> = std::collections::HashMap<Key, V, BuildHasherDefault<KeyHasher>>;
 
 fn uuid_value(text: &str) -> Option<u128> {

@@ -1,12 +1,13 @@
-//! JSON as the CLI writes it, made fit for Rust: half characters replaced, what cannot be told as JSON told as text.
+//! Makes the CLI's JSON acceptable to Rust: lone surrogates are replaced, and values that cannot be parsed become
+//! strings.
 
 use claude_ide_protocol::replace_lone_surrogates;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// Makes bytes of a transcript text that can be read as JSON, in place and of the same length: half characters are replaced,
-/// and so are bytes that are no UTF-8, which a torn write leaves.
+/// Makes a line valid for a JSON parser, in place and without changing its length: lone surrogates are replaced, and so
+/// is invalid UTF-8, which a torn write leaves.
 pub(crate) fn mend(bytes: &mut [u8]) {
     replace_lone_surrogates(bytes);
     let mut from = 0;
@@ -17,22 +18,22 @@ pub(crate) fn mend(bytes: &mut [u8]) {
     }
 }
 
-/// The JSON of a line: without a mark of byte order, and without the hole that a crash left before it.
+/// Strips a byte order mark, and the zero bytes that a crash left.
 pub(crate) fn without_debris(line: &[u8]) -> &[u8] {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
     let hole = line.iter().take_while(|byte| **byte == 0).count();
     line.get(hole..).unwrap_or_default()
 }
 
-/// Parses a small file, read in full; `None` if it is not of that shape.
+/// Parses a small file; `None` if its shape is unexpected.
 pub(crate) fn parse_file<T: DeserializeOwned>(mut bytes: Vec<u8>) -> Option<T> {
     replace_lone_surrogates(&mut bytes);
     serde_json::from_slice(&bytes).ok()
 }
 
-/// A value as it may be handed on raw: as it is where everyone can read it, else as a string that holds its text.
+/// A value to pass on raw: verbatim if every parser accepts it, else as a string of its text.
 ///
-/// Skipping a value checks neither how deep it nests nor whether its numbers can be had; building one does.
+/// Skipping a value checks neither its depth nor the range of its numbers; parsing does.
 pub(crate) fn tellable(raw: &RawValue) -> Box<RawValue> {
     match serde_json::from_str::<Value>(raw.get()) {
         Ok(_) => raw.to_owned(),

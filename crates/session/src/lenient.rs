@@ -1,4 +1,4 @@
-//! JSON read without insisting on types: a value of an unexpected type counts as absent, never as an error.
+//! Lenient JSON: a value of an unexpected type counts as absent, never as an error.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -36,11 +36,11 @@ impl Scalar<'_> {
     }
 }
 
-/// A count of tokens; anything that is no number counts as 0.
+/// A token count; anything but a number is 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tokens(pub(crate) u64);
 
-/// An object, or nothing where there is none.
+/// An object, if there is one.
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) Option<T>);
 
@@ -50,7 +50,7 @@ impl<T> Default for Object<T> {
     }
 }
 
-/// What a lenient visitor makes of each kind of JSON value; what it does not name counts as absent.
+/// Builds a value from each kind of JSON; kinds without a method count as absent.
 pub(crate) trait Lenient<'de>: Default {
     fn from_str(_: &str) -> Self {
         Self::default()

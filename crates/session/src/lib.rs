@@ -1,23 +1,24 @@
-//! Claude Code's sessions, read: which there are, what was said, what each one is doing now.
+//! Reads Claude Code's sessions: which exist, what was said, what each is doing.
 //!
-//! Seven parts, none of which knows an editor or a socket; all but the last can be used alone:
+//! Seven parts, independent of editor and sockets; all but the last work alone:
 //! - [`Store`] lists the sessions of a folder or of all folders, with titles, times and sizes.
-//! - [`Transcript`] opens one session: an index of where its lines lie, a tree of messages, and single messages on demand.
-//! - [`Watcher`] follows: new lines of transcripts, new sessions, and the state of each running session.
-//! - [`live_sessions`] and [`state_of`] read the state of running sessions once, without watching.
-//! - [`Feed`] tells the lines of one transcript as they stand, for whoever shows them elsewhere.
+//! - [`Transcript`] opens one session: an index of its lines, a tree of messages, and single messages on demand.
+//! - [`Watcher`] reports new lines of transcripts, new sessions, and the state of each running session.
+//! - [`live_sessions`] and [`state_of`] read the state of running sessions once.
+//! - [`Feed`] yields the lines of one transcript verbatim, for display elsewhere.
 //! - [`search()`] finds text in many sessions.
-//! - [`Service`] does all of this for whoever asks: each has a [`Sink`] that is told what comes of it.
+//! - [`Service`] offers all of this to several clients, each with a [`Sink`] for its results.
 //!
-//! Everything blocks and nothing spawns a thread except [`Watcher`] and [`Service`], so callers choose where the disk work
-//! runs. Long work takes a [`Cancel`]. All results are serde-serialisable, in `snake_case`, times in Unix milliseconds, offsets in bytes.
+//! Everything blocks, and only [`Watcher`] and [`Service`] spawn threads, so callers choose where the disk work runs.
+//! Long work takes a [`Cancel`]. All results serialise in `snake_case`, times as Unix milliseconds, offsets in bytes.
 //!
 //! Invariants:
-//! - Files of the CLI are only read, never written; `*.key` files beside the session records are never opened.
-//! - Lines of type `api-request*`, and what attachments hold (system prompts, tool schemas), never leave this crate.
-//! - Half characters in JSON (lone surrogates) are U+FFFD from the reading of a line on: see `claude_ide_protocol`.
-//! - The format is undocumented: what is unknown is skipped or passed on raw, never an error. Facts about it were measured
-//!   with CLI 2.1.329 and are cited where they are used.
+//! - The CLI's files are only read, never written; `*.key` files beside the session records are never opened.
+//! - Lines of type `api-request*`, and attachments (system prompts, tool schemas) except queued prompts, never leave
+//!   this crate.
+//! - Lone surrogates in JSON are replaced by U+FFFD as soon as a line is read: see `claude_ide_protocol`.
+//! - The format is undocumented: unknown content is skipped or passed on raw, never an error. Facts were measured with
+//!   CLI 2.1.329 and are cited where they are used.
 
 mod agent;
 mod body;

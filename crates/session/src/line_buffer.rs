@@ -1,8 +1,8 @@
-//! Bytes in, whole lines out, with the offset and number of each. Half characters in a line's JSON are replaced on the way,
-//! which moves nothing.
+//! Splits bytes into lines, with the offset and number of each. Lone surrogates are replaced on the way without
+//! changing the length.
 //!
-//! Invariant: memory stays within the read size plus one line of at most [`MAX_LINE`]; a longer line is passed over, counted
-//! like any other. A line without its newline stays inside until the rest comes; at the end of a file nothing else does.
+//! Invariant: memory stays within the read size plus one line of at most [`MAX_LINE`]. A longer line is skipped and
+//! counted. A line without its newline stays in the buffer until the rest arrives; at the end of a file, for good.
 
 use std::io::{self, Read};
 
@@ -10,21 +10,21 @@ use memchr::{memchr, memrchr};
 
 use crate::json::mend;
 
-/// Bytes asked of the file at first: a file that is followed grows by little.
+/// Size of the first reads: a followed file grows by little.
 const FIRST_READ: usize = 16 * 1024;
-/// Bytes asked of the file at a time where it has them.
+/// Size of further reads.
 const READ: usize = 256 * 1024;
-/// The longest line that is looked at. The largest in real transcripts hold pasted images, a few megabytes each.
+/// Longer lines are skipped. The longest in real transcripts hold pasted images, a few megabytes each.
 pub(crate) const MAX_LINE: usize = 64 * 1024 * 1024;
 
 /// One whole line, without its newline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawLine<'a> {
-    /// Where the line begins in the file, in bytes.
+    /// Its offset in the file, in bytes.
     pub(crate) offset: u64,
     /// Its number in the file, from 1.
     pub(crate) number: u32,
-    /// Its content; `None` where it was longer than allowed.
+    /// Its content; `None` if it was too long.
     pub(crate) bytes: Option<&'a [u8]>,
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct LineBuffer {
     end: usize,
     /// Bytes before this are known to hold no newline.
     searched: usize,
-    /// Where `start` lies in the file.
+    /// The file offset of `start`.
     offset: u64,
     number: u32,
     /// Bytes dropped so far of a line that is too long.
     dropped: u64,
-    /// Bytes to ask for next.
+    /// Size of the next read.
     read: usize,
     max_line: usize,
 }
@@ -62,17 +62,17 @@ impl LineBuffer {
         }
     }
 
-    /// Where the first byte lies that has not come out as part of a whole line.
+    /// The file offset of the first byte not yet returned in a line.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Where the next byte to read lies in the file.
+    /// The file offset of the next read.
     pub(crate) fn read_offset(&self) -> u64 {
         self.offset + self.dropped + to_u64(self.end - self.start)
     }
 
-    /// Reads once; 0 means that the reader has nothing more for now.
+    /// Reads once; 0 means that the reader has nothing for now.
     pub(crate) fn fill(&mut self, reader: &mut impl Read) -> io::Result<usize> {
         self.make_room();
         let space = self.buffer.get_mut(self.end..).and_then(|space| space.get_mut(..self.read));
@@ -94,7 +94,7 @@ impl LineBuffer {
         }
     }
 
-    /// Takes the next whole line out.
+    /// Takes the next whole line.
     pub(crate) fn next_line(&mut self) -> Option<RawLine<'_>> {
         let fresh = self.buffer.get(self.searched..self.end)?;
         let Some(found) = memchr(b'\n', fresh) else {
@@ -119,7 +119,7 @@ impl LineBuffer {
         Some(RawLine { offset, number, bytes: Some(bytes.strip_suffix(b"\r").unwrap_or(bytes)) })
     }
 
-    /// Room for one read: by moving what is left to the front, or by growing when one line fills the buffer.
+    /// Makes space for one read: moves the rest to the front, or grows when one line fills the buffer.
     fn make_room(&mut self) {
         if self.start > 0 && (self.start == self.end || self.buffer.len() - self.end < self.read) {
             self.move_to_front();
@@ -135,7 +135,7 @@ impl LineBuffer {
         }
     }
 
-    /// Gives back what the next read can ask for again: many files are followed, and most of them wait.
+    /// Shrinks the buffer: many files are followed, and most are idle.
     fn rest(&mut self) {
         self.move_to_front();
         self.buffer.truncate(self.end);
@@ -151,7 +151,7 @@ impl LineBuffer {
     }
 }
 
-/// The whole lines of a piece of a file: without the half lines at its ends, unless they are the file's own ends.
+/// The whole lines of a piece of a file, without the partial ones at its ends unless those are the file's own.
 pub(crate) fn whole_lines(piece: &[u8], from_start: bool) -> impl DoubleEndedIterator<Item = &[u8]> {
     let start = if from_start { 0 } else { memchr(b'\n', piece).map_or(piece.len(), |at| at + 1) };
     let end = memrchr(b'\n', piece).unwrap_or(start).max(start);
@@ -167,7 +167,7 @@ pub(crate) fn to_u64(size: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// Hands out the given pieces, one a read.
+    /// Returns the given pieces, one a read.
     struct Pieces<'a>(std::collections::VecDeque<&'a [u8]>);
 
     impl Read for Pieces<'_> {

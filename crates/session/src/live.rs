@@ -1,7 +1,7 @@
-//! The CLIs that run now, from the records they keep of themselves.
+//! Running CLIs, from the records that they write of themselves.
 //!
-//! Source: `<config>/sessions/<pid>.json`, CLI 2.1.329. Undocumented: without them there are simply none. Only files named by
-//! a number are opened; the `*.key` files beside them never are.
+//! Source: `<config>/sessions/<pid>.json`, CLI 2.1.329. Undocumented: without records no session counts as running.
+//! Only files named by a number are opened; the `*.key` files beside them never are.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,19 +19,19 @@ use crate::process::{ProcessMark, liveness};
 use crate::state::{Activity, SessionState, StateSource, WaitingFor, infer};
 use crate::time::Millis;
 
-/// A record is under a kilobyte; anything much larger is not one.
+/// A larger file is no record; records are under a kilobyte.
 const MAX_RECORD: u64 = 256 * 1024;
 
-/// A CLI that runs, and the session it runs.
+/// A running CLI and its session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LiveSession {
-    /// Its process: what `ide_connected` names.
+    /// Its process id, the one in `ide_connected`.
     pub pid: u32,
     /// The session; changes with `/clear` and with resuming.
     pub id: SessionId,
     /// Its working folder.
     pub cwd: String,
-    /// What a user, or the CLI, named it; not what was made of its folder's name (`nameSource` "derived", CLI 2.1.329).
+    /// The name given by a user or the CLI; not one derived from the folder (`nameSource` "derived", CLI 2.1.329).
     pub name: Option<String>,
     /// "interactive", "bg", …
     pub kind: Option<String>,
@@ -43,12 +43,12 @@ pub struct LiveSession {
     pub started: Option<Millis>,
     /// What it is doing.
     pub state: SessionState,
-    /// Whether that process runs.
+    /// Whether the process runs.
     pub liveness: Liveness,
 }
 
 impl LiveSession {
-    /// Where its transcript lies, if it is where today's CLI puts it.
+    /// Where today's CLI puts the transcript.
     pub(crate) fn transcript(&self, config: &ConfigDir) -> PathBuf {
         transcript_of(config, &self.cwd, self.id.as_str())
     }
@@ -78,7 +78,7 @@ struct Record {
     status_updated_at: Option<i64>,
 }
 
-/// The sessions that records speak of, by process. A record whose process died says [`Activity::Gone`].
+/// The recorded sessions, by process. A record of a dead process has [`Activity::Gone`].
 ///
 /// # Errors
 /// [`SessionError::Read`] if the folder exists and cannot be listed.
@@ -96,11 +96,11 @@ pub fn live_sessions(config: &ConfigDir) -> Result<Vec<LiveSession>, SessionErro
     Ok(sessions)
 }
 
-/// What a session is doing: from its record among `live`; where CLIs keep records and it has none, it is gone; and where no
-/// CLI keeps any, from its transcript.
+/// What a session is doing: from its record among `live`; gone if CLIs keep records and it has none; from its
+/// transcript if no CLI keeps any.
 ///
 /// # Errors
-/// [`SessionError::Read`] if it comes to the transcript and that cannot be read.
+/// [`SessionError::Read`] if the transcript is needed and cannot be read.
 pub fn state_of(
     config: &ConfigDir,
     id: &SessionId,
@@ -108,7 +108,7 @@ pub fn state_of(
     live: &[LiveSession],
 ) -> Result<SessionState, SessionError> {
     let running = live.iter().filter(|session| session.id == *id);
-    // A session resumed twice has two records: the one that was active last speaks for it.
+    // A session resumed twice has two records; the most recently active one decides.
     let newest = running.max_by_key(|session| (session.state.activity != Activity::Gone, session.state.since));
     match newest {
         Some(session) => Ok(session.state),
@@ -119,7 +119,7 @@ pub fn state_of(
     }
 }
 
-/// Whether a file is a record, by its name: digits and `.json`.
+/// Whether the name is that of a record: digits and `.json`.
 pub(crate) fn is_record(path: &Path) -> bool {
     let digits = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
@@ -145,7 +145,7 @@ fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
         pid: record.pid,
         id: SessionId::new(&record.session_id),
         cwd: record.cwd,
-        // "project-3f", made of the folder's name, is a name for machines.
+        // A name derived from the folder, such as "project-3f", is for machines.
         name: record.name.filter(|_| record.name_source.as_deref() != Some("derived")),
         kind: record.kind,
         entrypoint: record.entrypoint,
@@ -160,7 +160,7 @@ fn activity_of(status: &str) -> Activity {
     match status {
         "idle" => Activity::Idle,
         "waiting" => Activity::Waiting,
-        // "busy", and whatever else a newer CLI may be busy with.
+        // "busy", and any state added by a newer CLI.
         _ => Activity::Working,
     }
 }
@@ -178,19 +178,19 @@ fn recorded_state(activity: Activity, record: &Record) -> SessionState {
 /// A change of a running session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LiveChange {
-    /// The session as it is now; when its process ended, as it was, with [`Activity::Gone`].
+    /// The session as it is now; if its process ended, its last state with [`Activity::Gone`].
     pub session: LiveSession,
-    /// The session that the same process ran before, if it is another: after `/clear` or a resume.
+    /// The session that the process ran before, if it was another: after `/clear` or a resume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<SessionId>,
 }
 
-/// Remembers the running sessions, to tell what changed.
+/// Remembers the running sessions, to report changes.
 #[derive(Debug, Default)]
 pub(crate) struct LiveTable(BTreeMap<u32, LiveSession>);
 
 impl LiveTable {
-    /// Takes the sessions as they are now; what changed comes out, each once.
+    /// Takes the current sessions; returns each change once.
     pub(crate) fn update(&mut self, now: Vec<LiveSession>, half_written: impl Fn(u32) -> bool) -> Vec<LiveChange> {
         let mut changes = Vec::new();
         let mut next = BTreeMap::new();

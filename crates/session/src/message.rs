@@ -1,4 +1,4 @@
-//! One message in full: its lines parsed, its tool calls with their results.
+//! One message in full: its parsed lines, its tool calls with their results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,16 +10,16 @@ use crate::outcome::Outcome;
 use crate::time::Millis;
 use crate::words;
 
-/// Tokens of one request, or of several added up.
+/// Tokens of one request, or a sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Read by the model, not from the cache.
+    /// Input outside the cache.
     pub input: u64,
-    /// Written by the model.
+    /// Output.
     pub output: u64,
-    /// Put into the cache.
+    /// Input written to the cache.
     pub cache_write: u64,
-    /// Read from the cache.
+    /// Input read from the cache.
     pub cache_read: u64,
 }
 
@@ -50,9 +50,9 @@ impl From<UsageHead> for Usage {
 pub struct Message {
     /// Its row.
     pub id: NodeId,
-    /// What it is.
+    /// Its kind.
     pub kind: RowKind,
-    /// The id of its first line, as the file has it; "" where it has none.
+    /// The id of its first line, verbatim; "" if there is none.
     pub uuid: String,
     /// When it began.
     pub start: Option<Millis>,
@@ -61,22 +61,22 @@ pub struct Message {
     /// The model that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Name>,
-    /// Tokens of the request behind a reply.
+    /// Tokens of the reply's request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Why the model stopped: "end_turn", "tool_use", …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// What it consists of, in order.
+    /// Its content, in order.
     pub blocks: Vec<Block>,
 }
 
-/// A text, perhaps only its beginning.
+/// A text, possibly cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Text {
-    /// The text, up to the limit that the caller set.
+    /// The text, up to the caller's limit.
     pub text: String,
-    /// Size of the whole text in bytes; more than `text` has where it was cut.
+    /// Size of the whole text in bytes; larger than `text` if it was cut.
     pub bytes: usize,
 }
 
@@ -90,7 +90,7 @@ impl Text {
         Self { text, bytes }
     }
 
-    /// Takes the marks of the CLI from a prompt's pastes.
+    /// Removes the CLI's marks around pasted text from a prompt.
     pub(crate) fn take_paste_marks(&mut self) {
         if let Some(shown) = words::without_paste_marks(&self.text, self.bytes > self.text.len()) {
             self.bytes = self.bytes.saturating_sub(self.text.len() - shown.len());
@@ -115,26 +115,26 @@ pub struct Image {
 pub enum Block {
     /// Text of a user, of Claude, or of the CLI.
     Text(Text),
-    /// What Claude thought before it answered.
+    /// Claude's thinking.
     Thinking(Text),
     /// A tool call with its result.
     ToolUse {
-        /// Names the call in this and other files.
+        /// The id of the call in this and other files.
         id: String,
         /// "Read", "Bash", …
         name: String,
         /// The arguments, as Claude wrote them.
         input: Box<RawValue>,
-        /// How it stands.
+        /// Its status.
         status: ToolStatus,
-        /// When it was asked for.
+        /// When it was requested.
         start: Option<Millis>,
-        /// When it ended: when its result was written, or in the background, when that was told.
+        /// When its result was written; for a background call, when its end was reported.
         end: Option<Millis>,
-        /// Whether it went on in the background: its result says only that it began.
+        /// Whether it continued in the background.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         background: bool,
-        /// What came of it.
+        /// Its result.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<Box<ToolResult>>,
     },
@@ -142,28 +142,28 @@ pub enum Block {
     ToolResult {
         /// The call.
         tool_use_id: String,
-        /// What came of it.
+        /// The result.
         result: Box<ToolResult>,
     },
-    /// A picture that a user pasted.
+    /// An image that the user pasted.
     Image(Image),
-    /// A block of a type this crate does not know, as it is.
+    /// A block of a type unknown to this crate.
     Unknown {
         /// The block.
         raw: Box<RawValue>,
     },
 }
 
-/// What came of a tool call.
+/// The result of a tool call.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// Whether the tool said that it failed.
+    /// Whether the tool reported failure.
     #[serde(default)]
     pub is_error: bool,
-    /// What the model got.
+    /// The content given to the model.
     #[serde(default)]
     pub content: Vec<Part>,
-    /// What the CLI itself recorded, typed where it changed a file.
+    /// The CLI's own record, typed if it changed a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
@@ -175,16 +175,16 @@ pub struct ToolResult {
 pub enum Part {
     /// Text.
     Text(Text),
-    /// A picture.
+    /// An image.
     Image(Image),
-    /// A type this crate does not know, as it is.
+    /// A type unknown to this crate.
     Unknown {
         /// The part.
         raw: Box<RawValue>,
     },
 }
 
-/// A block or a part as it comes back from who shows it: serde cannot keep raw JSON in an enum that is told by a field.
+/// A block or part sent back by the client: serde cannot keep raw JSON in an internally tagged enum.
 #[derive(Deserialize)]
 struct Flat {
     #[serde(rename = "type")]

@@ -1,6 +1,7 @@
-//! What the CLI itself recorded of a tool call (`toolUseResult`), typed where a file changed or a subagent was started.
+//! The CLI's own record of a tool call (`toolUseResult`), typed if a file changed or a subagent was started.
 //!
-//! Source of the shapes: results of Edit, Write and Agent by CLI 2.1.329; `edits` and `originalFileContents` from older MultiEdit.
+//! Source of the shapes: results of Edit, Write and Agent by CLI 2.1.329; `edits` and `originalFileContents` from older
+//! MultiEdit.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -9,28 +10,28 @@ use crate::head::OutcomeHead;
 use crate::json::tellable;
 use crate::message::Text;
 
-/// What the CLI recorded of a tool call.
+/// The CLI's record of a tool call.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", from = "Flat")]
 #[non_exhaustive]
 pub enum Outcome {
     /// A file was changed.
     FileChange(FileChange),
-    /// A subagent was started that goes on in the background: the result says only that it began.
+    /// A subagent was started in the background.
     Launch {
         /// Its id.
         agent: String,
     },
     /// A plain message, such as "User rejected tool use".
     Message(Text),
-    /// Anything else, as it is; left out where it is larger than the caller's limit.
+    /// Anything else, raw. Dropped if it is larger than the caller's limit.
     Other {
         /// The record.
         raw: Box<RawValue>,
     },
 }
 
-/// A change to a file. Its full texts come from [`crate::Transcript::edit_texts`].
+/// A change to a file. [`crate::Transcript::edit_texts`] gives the full texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileChange {
@@ -40,21 +41,21 @@ pub struct FileChange {
     pub created: bool,
     /// Whether the user changed what Claude proposed.
     pub user_modified: bool,
-    /// Lines that came.
+    /// Added lines.
     pub added: usize,
-    /// Lines that went.
+    /// Removed lines.
     pub removed: usize,
-    /// The change, as a unified diff has it: its first lines. Empty for a new file of the CLI's.
+    /// The change as a unified diff, up to a limit of lines. Empty for a file newly created by the CLI.
     pub hunks: Vec<Hunk>,
-    /// Lines of the hunks that are left out: nobody reads so many.
+    /// How many lines of the hunks are left out.
     #[serde(skip_serializing_if = "is_none_left")]
     pub left_out: usize,
-    /// Other files that the same call changed, as some agents do.
+    /// Other files changed by the same call; some agents do so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<FileChange>,
 }
 
-/// Lines of a change's hunks that are told, those around what changed included.
+/// Hunks are cut after this many lines, context included.
 const MAX_LINES: usize = 1000;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
@@ -63,7 +64,7 @@ fn is_none_left(lines: &usize) -> bool {
 }
 
 impl FileChange {
-    /// A change of one file. Of long hunks the beginning is kept.
+    /// A change of one file. Long hunks are cut.
     #[must_use]
     pub fn new(path: String, created: bool, user_modified: bool, mut hunks: Vec<Hunk>) -> Self {
         let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
@@ -101,7 +102,7 @@ pub struct Hunk {
     pub lines: Vec<String>,
 }
 
-/// An outcome as it comes back from who shows it: serde cannot keep raw JSON in an enum that is told by a field.
+/// An outcome sent back by the client: serde cannot keep raw JSON in an internally tagged enum.
 #[derive(Deserialize)]
 struct Flat {
     #[serde(rename = "type")]
@@ -216,9 +217,9 @@ impl Outcome {
     }
 }
 
-/// What is recorded of a subagent.
+/// The record of a subagent.
 fn agent_head(raw: &RawValue) -> Option<OutcomeHead<'_>> {
-    // Records of other tools may be long, and are not read once more.
+    // Skips parsing the records of other tools, which may be long.
     let head: OutcomeHead<'_> = raw.get().contains("\"agentId\"").then(|| serde_json::from_str(raw.get()).ok())??;
     (!head.agent.text().is_empty()).then_some(head)
 }
@@ -232,8 +233,8 @@ struct RawReport<'a> {
     harness_tail_count: usize,
 }
 
-/// What a subagent itself said at its end, none where it goes on; the result is a report of it for the model. Nothing: it is no
-/// subagent's, or not known.
+/// A subagent's last message without the report's frame for the model; empty while it continues in the background.
+/// `None` if the record is no subagent's or of unknown shape.
 pub(crate) fn subagents_words(raw: &RawValue) -> Option<Box<RawValue>> {
     agent_head(raw)?;
     let report: RawReport<'_> = serde_json::from_str(raw.get()).ok()?;
@@ -242,7 +243,7 @@ pub(crate) fn subagents_words(raw: &RawValue) -> Option<Box<RawValue>> {
 }
 
 impl EditTexts {
-    /// Works both texts out; `None` if the record is not of a change, or does not hold them.
+    /// Both texts; `None` if the record is of no change or lacks them.
     pub(crate) fn parse(raw: &RawValue) -> Option<Self> {
         let change = RawChange::parse(raw)?;
         let path = change.file_path?;

@@ -11,21 +11,21 @@ pub enum Liveness {
     Alive,
     /// It does not.
     Dead,
-    /// It cannot be known from here: another machine, or another container sharing the folder.
+    /// Unknown: it runs on another machine, or in another container that shares the folder.
     Unknown,
 }
 
-/// What a session record says of its process.
+/// The process named in a session record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProcessMark<'a> {
     pub(crate) pid: u32,
-    /// The process's start time, as the system counts it; on Linux field 22 of `/proc/<pid>/stat` (measured).
+    /// The process's start time in the system's unit; on Linux field 22 of `/proc/<pid>/stat` (measured).
     pub(crate) start: Option<&'a str>,
     /// `linux:<machine id>:pid:[<namespace>]` (measured).
     pub(crate) domain: Option<&'a str>,
 }
 
-/// Whether the marked process runs: the same one, not another that got its number later.
+/// Whether the marked process runs, and not a later one with the same id.
 pub(crate) fn liveness(mark: ProcessMark<'_>) -> Liveness {
     if mark.domain.is_some_and(is_elsewhere) {
         return Liveness::Unknown;
@@ -33,14 +33,14 @@ pub(crate) fn liveness(mark: ProcessMark<'_>) -> Liveness {
     if !exists(mark.pid) {
         return Liveness::Dead;
     }
-    // What ended, and what got the number later, did not begin then.
+    // A different start time belongs to a later process with the same id.
     match mark.start.zip(start_of(mark.pid)) {
         Some((recorded, actual)) if recorded != actual => Liveness::Dead,
         Some(_) | None => Liveness::Alive,
     }
 }
 
-/// Whether a domain names another machine or another process namespace than ours.
+/// Whether a domain names another machine or another process namespace.
 fn is_elsewhere(domain: &str) -> bool {
     let Some(rest) = domain.strip_prefix("linux:") else { return false };
     let Some((machine, namespace)) = rest.split_once(':') else { return false };

@@ -1,8 +1,8 @@
 //! Finds text in many transcripts.
 //!
-//! What is searched is what people read: texts, thinking, arguments and results of tools; never keys, ids, or what the model
-//! is told. Lines are ruled out on their raw bytes where the pattern allows, so that few need parsing; memory stays within
-//! one line.
+//! Searches what users read: texts, thinking, arguments and results of tools; never keys, ids, or instructions to the
+//! model. Lines are ruled out by their raw bytes where the pattern allows, so few are parsed. Memory stays within one
+//! line.
 
 mod pattern;
 
@@ -20,20 +20,20 @@ use crate::line_buffer::RawLine;
 use crate::tail::{Tail, TailEvent};
 use pattern::Pattern;
 
-/// How to search.
+/// Options of a search.
 #[derive(Clone, Debug)]
 pub struct SearchOptions {
-    /// What to look for.
+    /// The pattern.
     pub pattern: String,
-    /// Take the pattern as plain text, not as a regular expression.
+    /// Whether the pattern is plain text, not a regular expression.
     pub literal: bool,
-    /// Whether upper and lower case differ; `None`: only if the pattern has an upper-case letter.
+    /// Whether case matters; `None`: only if the pattern has an upper-case letter.
     pub case_sensitive: Option<bool>,
-    /// Hits after which the search ends.
+    /// The search ends after this many hits.
     pub max_hits: usize,
-    /// Lines of text given before and after each hit.
+    /// Lines of context before and after each hit.
     pub context_lines: usize,
-    /// Bytes of each line of text given at most.
+    /// Longer lines are cut to about this many bytes.
     pub max_line_bytes: usize,
     /// Whether to search subagents too.
     pub agents: bool,
@@ -53,12 +53,12 @@ impl Default for SearchOptions {
     }
 }
 
-/// In whose words a hit is.
+/// The author of the text with the hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HitRole {
-    /// A user's.
+    /// The user.
     Prompt,
     /// Claude's answer.
     Reply,
@@ -68,29 +68,29 @@ pub enum HitRole {
     ToolInput,
     /// A tool's result.
     ToolResult,
-    /// The CLI's.
+    /// The CLI.
     System,
 }
 
-/// A line of text that matches.
+/// A matching line of text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hit {
     /// The session.
     pub session: SessionId,
     /// The file: the session's, or its subagent's.
     pub file: PathBuf,
-    /// The subagent, if it is one's.
+    /// The subagent, if the hit is in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Number of the line in the file, from 1; [`crate::Transcript::message_at_line`] finds the message.
+    /// The line's number in the file, from 1; [`crate::Transcript::message_at_line`] finds the message.
     pub line: u32,
-    /// In whose words.
+    /// The author.
     pub role: HitRole,
-    /// The line of text, perhaps cut at both ends.
+    /// The line of text, possibly cut at both ends.
     pub text: String,
-    /// Where the match lies in `text`, in bytes.
+    /// Byte offset of the match in `text`.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
     /// Lines of text before it.
     pub before: Vec<String>,
@@ -98,10 +98,10 @@ pub struct Hit {
     pub after: Vec<String>,
 }
 
-/// How a search went.
+/// The totals of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SearchReport {
-    /// Hits given out.
+    /// Hits reported.
     pub hits: usize,
     /// Files searched.
     pub files: usize,
@@ -111,10 +111,10 @@ pub struct SearchReport {
     pub incomplete: bool,
 }
 
-/// Searches transcripts in the given order; hits come out as they are found.
+/// Searches transcripts in the given order and reports hits as they are found.
 ///
 /// # Errors
-/// [`SessionError::Pattern`] if the pattern is not a regular expression. Files that cannot be read are counted, no more.
+/// [`SessionError::Pattern`] if the pattern is not a regular expression. Unreadable files are only counted.
 pub fn search(
     sessions: &[(SessionId, PathBuf)],
     options: &SearchOptions,
@@ -197,7 +197,7 @@ impl<'a> Finder<'a> {
         Ok(hits)
     }
 
-    /// The line, parsed, if it can have a hit.
+    /// The parsed line, if it may contain a hit.
     fn candidate<'l>(&self, line: &RawLine<'l>) -> Option<Body<'l>> {
         let bytes = line.bytes.filter(|bytes| !is_api_request(bytes))?;
         if !self.pattern.may_match_in(bytes) {
@@ -209,7 +209,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Hits in one text, at most one a line of it.
+    /// Hits in one text, at most one in each of its lines.
     fn search_text(
         &self,
         source: Source<'_>,
@@ -249,7 +249,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// A piece of a line of at most about `max` bytes around a match, and where the match lies in it.
+/// At most about `max` bytes of a line around a match, and the match's place in them.
 fn excerpt(line: &str, start: usize, end: usize, max: usize) -> (String, usize, usize) {
     if line.len() <= max {
         return (line.to_owned(), start, end);

@@ -1,9 +1,9 @@
-//! One line of a conversation, parsed alone: what a CLI streams has the form of what it writes into a transcript.
+//! One line of a conversation, parsed on its own: the CLI streams the same lines that it writes into a transcript.
 
 use crate::body::Body;
 use crate::message::{Block, ToolResult};
 
-/// What one line says.
+/// The content of one line.
 #[derive(Debug, Default)]
 pub struct Spoken {
     /// Texts, thinking, tool calls (without results), images.
@@ -13,7 +13,7 @@ pub struct Spoken {
 }
 
 impl Spoken {
-    /// Reads an "assistant" or "user" line; nothing where it is no JSON. Each text is cut to so many bytes.
+    /// Parses an "assistant" or "user" line; `None` if it is no JSON. Each text is cut to `max_text` bytes.
     ///
     /// Wire format: CLI 2.1.329, `--output-format stream-json`.
     #[must_use]
@@ -23,7 +23,7 @@ impl Spoken {
         for block in body.blocks(max_text) {
             match block {
                 Block::ToolResult { tool_use_id, result } => {
-                    // Once more, with what the CLI recorded beside it.
+                    // Parsed again, with the CLI's record of the call.
                     let result = body.result_of(&tool_use_id, max_text).unwrap_or(*result);
                     spoken.results.push((tool_use_id, result));
                 }

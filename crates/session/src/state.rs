@@ -1,8 +1,8 @@
-//! What a session is doing, worked out from its transcript: for CLIs that leave no session record.
+//! Infers what a session is doing from its transcript, for CLIs without session records.
 //!
-//! Seed 003's rules, corrected by what CLI 2.1.329 writes: a `dequeue` hands a queued prompt to Claude, so it is not idle;
-//! CLI 2.0.77 writes a text before it knows whether a call follows (`stop_reason` null);
-//! `turn_duration` ends a turn; "[Request interrupted" does too; `cost-state` is written when a session is left.
+//! The rules are seed 003's, corrected by measurement. CLI 2.1.329: a `dequeue` hands a queued prompt to Claude, so the
+//! session is not idle; `turn_duration` and "[Request interrupted" end a turn; `cost-state` is written when the user
+//! leaves. CLI 2.0.77 writes a text before it knows whether a call follows (`stop_reason` null).
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,13 +17,13 @@ use crate::json::mend;
 use crate::line_buffer::whole_lines;
 use crate::time::Millis;
 
-/// Tools that are a question to the user.
+/// Tools that ask the user.
 const QUESTIONS: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
-/// A session that is silent for this long while it should work has been killed.
+/// A session that should be working but was silent for this long has been killed.
 pub(crate) const SILENT: Duration = Duration::from_secs(10 * 60);
-/// A text that does not say whether more follows is the last word once so long nothing came after it.
+/// A text without a `stop_reason` counts as the last one after this much silence.
 pub(crate) const QUIET: Duration = Duration::from_secs(3);
-/// Bytes read from a transcript's end: at first, and at most.
+/// Bytes read of a transcript's end: at first, and at most.
 const FIRST_READ: u64 = 64 * 1024;
 const MAX_READ: u64 = 4 * 1024 * 1024;
 
@@ -31,13 +31,13 @@ const MAX_READ: u64 = 4 * 1024 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// Claude works.
+    /// Claude is working.
     Working,
     /// Claude waits for the user.
     Waiting,
-    /// Claude is done and waits for the next prompt.
+    /// Claude is done; the next prompt may come.
     Idle,
-    /// No process runs it any more.
+    /// No process runs it.
     Gone,
 }
 
@@ -46,18 +46,18 @@ pub enum Activity {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WaitingFor {
-    /// To be allowed to do something.
+    /// A permission.
     Permission,
     /// An answer to a question.
     Input,
-    /// A dialog of the CLI's own is open.
+    /// The user, to close a dialog of the CLI.
     Dialog,
-    /// Something a newer CLI knows.
+    /// A reason unknown to this crate.
     Other,
 }
 
 impl WaitingFor {
-    /// Reads the CLI's words: "permission prompt", "sandbox request", "input needed", "dialog open" (CLI 2.1.329).
+    /// Parses the CLI's text: "permission prompt", "sandbox request", "input needed", "dialog open" (CLI 2.1.329).
     pub(crate) fn of(words: &str) -> Self {
         match words {
             "permission prompt" | "sandbox request" => Self::Permission,
@@ -68,13 +68,13 @@ impl WaitingFor {
     }
 }
 
-/// Where a state is known from.
+/// The source of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateSource {
-    /// The CLI's own record: exact.
+    /// The CLI's record: exact.
     Record,
-    /// The transcript: permission prompts do not show in it.
+    /// The transcript, which does not show permission prompts.
     Transcript,
 }
 
@@ -88,11 +88,11 @@ pub struct SessionState {
     pub waiting_for: Option<WaitingFor>,
     /// Since when.
     pub since: Option<Millis>,
-    /// Where this is known from.
+    /// The source.
     pub source: StateSource,
 }
 
-/// Works out from the end of a transcript what its session is doing.
+/// Infers from the end of a transcript what its session is doing.
 ///
 /// # Errors
 /// [`SessionError::Read`] if the file cannot be read.
@@ -124,14 +124,14 @@ fn read(transcript: &Path, now: Millis) -> Result<(Guess, Millis), SessionError>
     read().map_err(SessionError::read(transcript))
 }
 
-/// The state as far as the lines seen so far tell it.
+/// The state after the lines seen so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Guess {
     activity: Option<Activity>,
     since: Option<Millis>,
-    /// Since when it did what it did before.
+    /// Start of the previous activity.
     before: Option<Millis>,
-    /// The last line may be followed by more of the same reply.
+    /// Whether the reply of the last line may continue.
     open: bool,
 }
 
@@ -177,18 +177,18 @@ impl Guess {
     }
 }
 
-/// Milliseconds.
+/// In milliseconds.
 fn passed(since: Millis, now: Millis) -> i64 {
     now.0.saturating_sub(since.0)
 }
 
-/// Whether a reply does not say why it stops here.
+/// Whether the line is a reply without a stop reason.
 fn is_open(head: &Head<'_>) -> bool {
     let message = head.message.0.as_ref();
     head.line_kind() == LineKind::Assistant && message.is_some_and(|message| message.stop_reason.text().is_empty())
 }
 
-/// What a line says of the session after it; `None` if nothing.
+/// The session's activity after a line; `None` if the line does not change it.
 fn next_activity(head: &Head<'_>) -> Option<Activity> {
     match head.line_kind() {
         LineKind::User => after_user(head),

@@ -1,7 +1,7 @@
-//! One file that grows: its new lines, each once, from a byte offset.
+//! Follows one growing file from a byte offset.
 //!
-//! Invariant: a line comes out exactly once for each life of the file. The file has a new life when it was replaced, cut
-//! short, or rewritten in place; then reading begins again at its start, after a [`TailEvent::Replaced`].
+//! Invariant: each line comes exactly once for each life of the file. A file that is replaced, truncated or rewritten
+//! in place begins a new life: [`TailEvent::Replaced`], then all its lines.
 
 use std::fs::{File, Metadata};
 use std::hash::{DefaultHasher, Hasher};
@@ -17,21 +17,21 @@ use crate::head::{Head, LineKind, is_api_request};
 use crate::json::{mend, without_debris};
 use crate::line_buffer::{LineBuffer, RawLine, to_u64};
 
-/// How much of the end of what was read is compared with the file each time, to notice that it was rewritten.
+/// How many of the last bytes read are compared with the file at each check, to detect a rewrite.
 const FINGERPRINT: usize = 64;
 
-/// One line of a transcript, as the file has it.
+/// One line of a transcript, verbatim.
 #[derive(Debug, Serialize)]
 pub struct Line {
-    /// Where it begins, in bytes.
+    /// Its offset in the file, in bytes.
     pub offset: u64,
-    /// Its number, from 1 where the file was read from its start.
+    /// Its number, from 1 if the file was read from its start.
     pub number: u32,
     /// The line.
     pub raw: Box<RawValue>,
 }
 
-/// What became of a file since it was looked at last.
+/// What happened to a file since the last check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TailEvent {
@@ -39,11 +39,11 @@ pub enum TailEvent {
     Same,
     /// It was replaced or rewritten: all lines so far are void.
     Replaced,
-    /// It is not there.
+    /// It does not exist.
     Missing,
 }
 
-/// Reads a file that grows.
+/// Reads a growing file.
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
@@ -51,7 +51,7 @@ pub struct Tail {
     identity: Option<Identity>,
     buffer: LineBuffer,
     seen: Seen,
-    /// When the file was written last, as of when its end was reached.
+    /// The file's modification time when its end was reached.
     settled: Option<SystemTime>,
     broken: u32,
 }
@@ -71,13 +71,13 @@ impl Tail {
         }
     }
 
-    /// Begins at a byte offset, which must be the start of a line; lines are then numbered from `number`.
+    /// Begins at a byte offset, which must be the start of a line; lines are numbered from `number`.
     #[must_use]
     pub fn from_offset(path: impl Into<PathBuf>, offset: u64, number: u32) -> Self {
         Self { buffer: LineBuffer::at(offset, number), ..Self::new(path) }
     }
 
-    /// Begins at the end of a file, after its last whole line.
+    /// Begins after the last whole line of a file.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file exists and cannot be read.
@@ -97,13 +97,13 @@ impl Tail {
         &self.path
     }
 
-    /// Where the first line begins that has not come out yet: what to give to [`Tail::from_offset`] later.
+    /// Offset of the first line not yet returned: the argument for a later [`Tail::from_offset`].
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.buffer.offset()
     }
 
-    /// Looks at the file; to be called before [`Tail::read_lines`].
+    /// Checks the file; to be called before [`Tail::read_lines`].
     ///
     /// # Errors
     /// [`SessionError::Read`] if it exists and cannot be opened.
@@ -130,9 +130,9 @@ impl Tail {
         Ok(TailEvent::Same)
     }
 
-    /// New lines, at most about `max_bytes` of the file at once; empty means that there are none for now.
+    /// Reads new lines, at most about `max_bytes`; empty if there are none for now.
     ///
-    /// Requests to the model and attachments do not come out; see the crate's invariants. Broken lines are logged.
+    /// Requests to the model and attachments are left out; see the crate's invariants. Broken lines are logged.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
@@ -172,7 +172,7 @@ impl Tail {
         Ok(count > 0)
     }
 
-    /// Reads a line whose place is known.
+    /// Reads a known line again.
     pub(crate) fn line_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>, SessionError> {
         let mut line = self.read_at(offset, len)?;
         mend(&mut line);
@@ -193,7 +193,7 @@ impl Tail {
             .and_then(|file| read(file).map_err(SessionError::read(&path)))
     }
 
-    /// Says that a line is broken: the first few in full, then no more.
+    /// Logs a broken line, up to a limit.
     pub(crate) fn log_broken(&mut self, number: u32) {
         const LOGGED: u32 = 10;
         self.broken += 1;
@@ -209,7 +209,8 @@ impl Tail {
         TailEvent::Replaced
     }
 
-    /// Whether the file still has what was read of it. All of it is read again only where the file was written without growing.
+    /// Whether the file still begins with what was read of it. All of it is compared only if the file was written
+    /// without growing.
     fn is_what_was_read(&mut self, metadata: &Metadata) -> bool {
         let expected = std::mem::take(&mut self.seen.end);
         let offset = self.buffer.read_offset().saturating_sub(to_u64(expected.len()));
@@ -225,7 +226,7 @@ impl Tail {
     }
 }
 
-/// The line as it may leave this crate: `Ok(None)` if it may not, `Err` if it is broken.
+/// The line, if it may leave this crate: `Ok(None)` if not, `Err` if it is broken.
 fn public_line(bytes: &[u8]) -> Result<Option<Box<RawValue>>, ()> {
     if bytes.is_empty() || is_api_request(bytes) {
         return Ok(None);
@@ -238,7 +239,7 @@ fn public_line(bytes: &[u8]) -> Result<Option<Box<RawValue>>, ()> {
     }
 }
 
-/// Where the last line of a file begins that is not whole; its length if it ends with a newline.
+/// The start of a file's last line if that is incomplete; else the file's length.
 fn last_line_start(file: &mut File) -> io::Result<u64> {
     const STEP: u64 = 64 * 1024;
     let mut end = file.metadata()?.len();
@@ -255,7 +256,7 @@ fn last_line_start(file: &mut File) -> io::Result<u64> {
     Ok(0)
 }
 
-/// Which file a path leads to.
+/// Identifies a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     #[cfg(unix)]
@@ -279,13 +280,13 @@ impl Identity {
     }
 }
 
-/// What tells whether a file still has the bytes that were read.
+/// Checks whether a file still has the bytes that were read.
 #[derive(Debug, Default)]
 struct Seen {
     bytes: u64,
-    /// Of all of them.
+    /// Of all bytes.
     hash: DefaultHasher,
-    /// The last few.
+    /// The last few bytes.
     end: Vec<u8>,
 }
 
@@ -313,7 +314,7 @@ impl Seen {
     }
 }
 
-/// Notes what is read of a file.
+/// Records what is read of a file.
 struct Spy<'a> {
     file: &'a mut File,
     seen: &'a mut Seen,

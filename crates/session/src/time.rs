@@ -1,4 +1,4 @@
-//! Times in the transcript: RFC 3339 in UTC, kept as Unix milliseconds.
+//! Times of the transcript: RFC 3339 in UTC, stored as Unix milliseconds.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,7 @@ impl Millis {
         Self::from_system(SystemTime::now())
     }
 
-    /// A moment of the system's clock, as file times are.
+    /// A time of the system's clock, such as a file's.
     #[must_use]
     pub fn from_system(time: SystemTime) -> Self {
         match time.duration_since(UNIX_EPOCH) {
@@ -25,7 +25,7 @@ impl Millis {
         }
     }
 
-    /// Reads `2026-01-19T04:45:15.012Z`, the one form the CLI writes; anything else is `None`.
+    /// Parses `2026-01-19T04:45:15.012Z`, the CLI's only form; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
@@ -58,7 +58,7 @@ fn number(digits: &[u8]) -> Option<i64> {
     digits.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
 }
 
-/// Days since 1970-01-01 in the proleptic Gregorian calendar, counting years from March so that the leap day comes last.
+/// Days since 1970-01-01 in the proleptic Gregorian calendar. Years count from March, so that the leap day comes last.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

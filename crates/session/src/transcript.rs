@@ -1,6 +1,6 @@
-//! One session opened for reading: rows to lay out, messages on demand, growth by refreshing.
+//! One session opened for reading: rows to lay out, messages on demand, refreshes.
 //!
-//! Only the index stays in memory (measured: under 300 bytes a line); a message is read from its place in the file when it is asked for.
+//! Only the index stays in memory (measured: under 300 bytes a line); a message is read from the file on demand.
 
 mod changes;
 
@@ -22,16 +22,16 @@ use crate::outcome::EditTexts;
 use crate::tail::{Tail, TailEvent};
 pub use changes::{ChangedFile, ChangedFiles};
 
-/// Where a message stands among the rows.
+/// A message's place among the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "place", rename_all = "snake_case")]
 pub enum Position {
-    /// At this row, 0-based.
+    /// In this row, 0-based.
     Row {
         /// The row.
         row: usize,
     },
-    /// On another branch; [`Transcript::show_branch`] leads there.
+    /// On another branch; [`Transcript::show_branch`] shows it.
     OtherBranch,
     /// In a sidechain; [`Transcript::sidechain`] shows it.
     Sidechain,
@@ -43,7 +43,7 @@ pub struct Transcript {
     tail: Tail,
     conversation: Conversation,
     index: Index,
-    /// A message that the shown branch leads through; `None` follows the newest branch.
+    /// A message that the shown branch contains; `None` follows the newest branch.
     through: Option<NodeId>,
     path: Vec<NodeId>,
     position: HashMap<NodeId, usize>,
@@ -51,9 +51,9 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Opens a transcript and indexes it. A subagent's file is told by its name (`agent-*.jsonl`).
+    /// Opens a transcript and indexes it. The name of a subagent's file identifies it (`agent-*.jsonl`).
     ///
-    /// When cancelled, what was read so far is there and the next [`Transcript::refresh`] goes on.
+    /// When cancelled, the part read so far is available and the next [`Transcript::refresh`] continues.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
@@ -61,7 +61,7 @@ impl Transcript {
         Self::start(Tail::new(path), true, cancel)
     }
 
-    /// Opens only about the last `bytes` of a transcript: something to show at once while a huge one is being indexed.
+    /// Opens about the last `bytes` of a transcript: something to show while a huge one is being indexed.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
@@ -111,22 +111,22 @@ impl Transcript {
         self.tail.path()
     }
 
-    /// Whether all of the file is indexed: not so after [`Transcript::open_end`].
+    /// Whether the whole file is indexed: not so after [`Transcript::open_end`].
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// How many bytes of the file are indexed: where a follower would go on.
+    /// How many bytes of the file are indexed; a follower continues there.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.tail.offset()
     }
 
-    /// Reads what was added to the file, and says which rows that changed.
+    /// Reads what was added to the file; returns which rows changed.
     ///
     /// # Errors
-    /// [`SessionError::Read`] if the file cannot be read; what was known stays.
+    /// [`SessionError::Read`] if the file cannot be read; the old rows stay.
     pub fn refresh(&mut self, cancel: &Cancel) -> Result<Delta, SessionError> {
         let reset = match self.tail.check()? {
             TailEvent::Missing => return Ok(Delta { from: self.path.len(), len: self.path.len(), ..Delta::default() }),
@@ -143,13 +143,13 @@ impl Transcript {
         Ok(Delta { reset, from: if reset { 0 } else { delta.from }, ..delta })
     }
 
-    /// How many rows the shown branch has.
+    /// The number of rows of the shown branch.
     #[must_use]
     pub fn len(&self) -> usize {
         self.path.len()
     }
 
-    /// Whether there is nothing to show.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.path.is_empty()
@@ -161,7 +161,7 @@ impl Transcript {
         self.path.iter().skip(from).take(count).filter_map(|id| self.index.row(*id)).collect()
     }
 
-    /// Shows the branch that leads through a message; `None` follows the newest branch again.
+    /// Shows the branch through a message; `None` follows the newest branch again.
     ///
     /// # Errors
     /// [`SessionError::UnknownMessage`] if there is no such message.
@@ -173,13 +173,13 @@ impl Transcript {
         Ok(self.lay_out())
     }
 
-    /// The messages of a subagent that lies in the same file (older CLIs), from its first one.
+    /// The messages of a subagent in the same file (older CLIs), from its first one.
     #[must_use]
     pub fn sidechain(&self, first: NodeId) -> Vec<Row> {
         self.index.path_through(first).into_iter().filter_map(|id| self.index.row(id)).collect()
     }
 
-    /// Where a message stands.
+    /// A message's place.
     #[must_use]
     pub fn position(&self, id: NodeId) -> Option<Position> {
         let side = self.index.node(id)?.side;
@@ -190,7 +190,7 @@ impl Transcript {
         })
     }
 
-    /// How many rows lie before those of a transcript that has the same file's end only; `None` if its newest row is none here.
+    /// How many rows precede those of a transcript of the same file's end; `None` if its newest row is not here.
     #[must_use]
     pub fn rows_before(&self, end: &Self) -> Option<usize> {
         let newest = end.path.last().and_then(|id| end.index.node(*id))?.lines.first()?.offset;
@@ -200,13 +200,13 @@ impl Transcript {
         (row + 1).checked_sub(end.path.len())
     }
 
-    /// Which message the line with this number belongs to, as search results name it.
+    /// The message that contains a line, as numbered in search results.
     #[must_use]
     pub fn message_at_line(&self, number: u32) -> Option<NodeId> {
         self.index.at_line(number)
     }
 
-    /// The first messages of the subagents that a message's calls started, where those lie in the same file.
+    /// The first messages of the subagents that a message's calls started, if they are in the same file.
     pub(crate) fn sidechains(&self, id: NodeId) -> Vec<Option<NodeId>> {
         self.index.row(id).map_or_else(Vec::new, |row| row.tools.iter().map(|tool| tool.sidechain).collect())
     }
@@ -214,7 +214,7 @@ impl Transcript {
     /// A message in full, each text cut to `max_text` bytes.
     ///
     /// # Errors
-    /// [`SessionError::UnknownMessage`] for an id that was never given out, [`SessionError::Read`] if the file cannot be read.
+    /// [`SessionError::UnknownMessage`] for an unknown id, [`SessionError::Read`] if the file cannot be read.
     pub fn message(&mut self, id: NodeId, max_text: usize) -> Result<Message, SessionError> {
         let node = self.index.node(id).ok_or(SessionError::UnknownMessage)?;
         let (lines, kind) = (node.lines.clone(), node.kind);
@@ -250,7 +250,7 @@ impl Transcript {
         Ok(message)
     }
 
-    /// The file texts before and after an edit, in full; `None` if the call changed no file or did not record them.
+    /// The file's full text before and after an edit; `None` if the call changed no file or did not record them.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
@@ -266,8 +266,8 @@ impl Transcript {
         self.index.tool_by_id(tool_use_id).map(|tool| tool.node)
     }
 
-    /// Its subagents: those listed, with what its own lines say of them. Of a subagent's transcript those that it started
-    /// itself, which lie beside it.
+    /// The listed subagents, completed from the session's own lines. For a subagent's transcript also the subagents
+    /// that it started itself, whose files lie beside it.
     #[must_use]
     pub fn agents(&self, mut listed: Vec<Agent>) -> Vec<Agent> {
         if self.conversation == Conversation::Agent {
@@ -283,14 +283,14 @@ impl Transcript {
         listed
     }
 
-    /// Whether lines that were read since this was last asked tell of subagents.
+    /// Whether lines read since the last call concern subagents.
     pub fn take_agents_touched(&mut self) -> bool {
         self.index.take_agents_touched()
     }
 
     fn agent_beside(&self, id: &str) -> Option<Agent> {
         let file = self.file().with_file_name(format!("agent-{id}.jsonl"));
-        // The id is from the file's contents: it must not lead elsewhere.
+        // The id comes from the file's contents: it must not lead elsewhere.
         let is_its = agent_id(&file) == Some(id) && file.is_file();
         is_its.then(|| Agent {
             id: id.to_owned(),
@@ -308,7 +308,7 @@ impl Transcript {
         self.index.total_usage()
     }
 
-    /// The newest reply of the shown branch: its model and what its request held say how full the context is.
+    /// The newest reply of the shown branch; its model and usage tell how full the context is.
     #[must_use]
     pub fn last_reply(&self) -> Option<Row> {
         let is_reply = |id: &&NodeId| {
@@ -317,13 +317,13 @@ impl Transcript {
         self.path.iter().rev().find(is_reply).and_then(|id| self.index.row(*id))
     }
 
-    /// How many messages there are on all branches.
+    /// Number of messages on all branches.
     #[must_use]
     pub fn message_count(&self) -> usize {
         self.index.len()
     }
 
-    /// How many lines could not be read.
+    /// Number of unreadable lines.
     #[must_use]
     pub fn broken_lines(&self) -> u32 {
         self.index.broken()
@@ -348,7 +348,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// Works the shown rows out again, and how they differ from before.
+    /// Computes the shown rows again; returns the difference.
     fn lay_out(&mut self) -> Delta {
         let touched = self.index.take_touched();
         let path = match self.through {
@@ -378,7 +378,7 @@ impl Transcript {
         self.tail.line_at(at.offset, usize::try_from(at.len).unwrap_or(usize::MAX))
     }
 
-    /// Gives a tool call its result.
+    /// Adds the result to a tool call.
     fn fill_in(&mut self, block: &mut Block, max_text: usize) -> Result<(), SessionError> {
         let Block::ToolUse { id, status, start, end, background, result, .. } = block else { return Ok(()) };
         let Some(tool) = self.index.tool_by_id(id) else { return Ok(()) };

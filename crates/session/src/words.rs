@@ -1,39 +1,39 @@
-//! The words that a user would know a prompt by: without what the CLI and editors wrap around them, and without marks that
-//! show nothing or turn the direction of what stands beside them.
+//! Reduces a prompt to the user's own words: without the wrapping of the CLI and editors, and without invisible or
+//! direction-changing characters.
 
-/// What is put around a prompt by others than the user: all of it goes.
+/// Elements added to a prompt by others than the user; removed whole.
 const NOT_SAID: [&str; 5] =
     ["ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder", "local-command-caveat"];
-/// What the user pasted: only the tags go, and what was typed beside it is worth more.
+/// Pasted text; only its tags are removed, and typed text takes precedence.
 const PASTED: &str = "pasted_content";
 
-/// The words of a prompt; `None` where there are none.
+/// The user's words in a prompt; `None` if there are none.
 pub(crate) fn of_prompt(text: &str) -> Option<String> {
     let text = NOT_SAID.iter().fold(text.to_owned(), |text, tag| cut(&text, tag).0);
     let (typed, pasted) = cut(&text, PASTED);
     [visible(without_picture(typed.trim())), visible(&pasted)].into_iter().find(|words| !words.is_empty())
 }
 
-/// A slash command as it was typed: `/review the parser`.
+/// A slash command as typed: `/review the parser`.
 pub(crate) fn of_command(text: &str) -> Option<String> {
     let name = visible(within(text, "command-name")?);
     let arguments = visible(within(text, "command-args").unwrap_or_default());
     (!name.is_empty()).then(|| format!("{name} {arguments}").trim().to_owned())
 }
 
-/// A title on one line, without marks that do not show; `None` where nothing is left.
+/// A title on one line, without invisible characters; `None` if nothing is left.
 pub(super) fn of_title(text: &str) -> Option<String> {
     let title = visible(text);
     (!title.is_empty()).then_some(title)
 }
 
-/// The text between a tag's beginning and its end.
 fn within<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{tag}>"))?;
     Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(inner, _)| inner))
 }
 
-/// Takes every such element out; gives what is left, and what was in them. One that does not end goes on to the text's end.
+/// Removes every element of this tag; returns the rest, and the removed content. An unclosed element extends to the
+/// end.
 fn cut(text: &str, tag: &str) -> (String, String) {
     let begin = format!("<{tag}");
     let (mut left, mut taken) = (String::new(), String::new());
@@ -41,7 +41,7 @@ fn cut(text: &str, tag: &str) -> (String, String) {
     while let Some((before, after)) = rest.split_once(&begin) {
         let Some((attributes, after)) = after.split_once('>') else { break };
         if !attributes.is_empty() && !attributes.starts_with(char::is_whitespace) {
-            // Another tag, which begins alike.
+            // Another tag with the same beginning.
             left.push_str(before);
             left.push_str(&begin);
             left.push_str(attributes);
@@ -59,16 +59,14 @@ fn cut(text: &str, tag: &str) -> (String, String) {
     (left, taken)
 }
 
-/// What stands before the end of an element, and what follows it. The end of a paste has an attribute (measured):
-/// `</pasted_content id="7f40">`.
+/// Splits at the end of an element. The end of a paste has an attribute (measured): `</pasted_content id="7f40">`.
 fn split_at_end<'a>(text: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
     let (inner, after) = text.split_once(&format!("</{tag}"))?;
     let (attributes, after) = after.split_once('>')?;
     (attributes.is_empty() || attributes.starts_with(char::is_whitespace)).then_some((inner, after))
 }
 
-/// A prompt without the marks that the CLI puts around what was pasted. One that does not end is a mark only where the text
-/// itself is cut.
+/// A prompt without the CLI's marks around pasted text. An unclosed mark counts only if the text was cut.
 pub(crate) fn without_paste_marks(text: &str, is_cut: bool) -> Option<String> {
     let (mut shown, mut rest, mut found) = (String::new(), text, false);
     while let Some((before, after)) = rest.split_once(&format!("<{PASTED}")) {
@@ -84,7 +82,7 @@ pub(crate) fn without_paste_marks(text: &str, is_cut: bool) -> Option<String> {
     found.then_some(shown)
 }
 
-/// `"[Image #1] what is this"` → "what is this"; a picture alone keeps its name.
+/// `"[Image #1] what is this"` → "what is this"; an image alone keeps its name.
 fn without_picture(text: &str) -> &str {
     let mut rest = text;
     while let Some((_, after)) = rest.strip_prefix("[Image").and_then(|inner| inner.split_once(']')) {
@@ -93,7 +91,7 @@ fn without_picture(text: &str) -> &str {
     if rest.is_empty() { text } else { rest }
 }
 
-/// Without marks of zero width and of direction. Those that join letters stay: scripts need them.
+/// Removes zero-width and direction characters, but keeps joiners, which scripts need.
 fn visible(text: &str) -> String {
     text.chars()
         .filter(|char| {

@@ -1,6 +1,6 @@
-//! One folder that holds subagents' files: what is known of each, and whether there is more to know.
+//! The subagents found in one folder.
 //!
-//! Invariant: a look at a folder that did not change costs a few calls of the system, however many files it holds.
+//! Invariant: checking an unchanged folder costs a few system calls, however many files it holds.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -15,27 +15,27 @@ use crate::json::parse_file;
 use crate::line_buffer::whole_lines;
 use crate::state::SILENT;
 
-/// A description is small; anything larger is not one.
+/// A larger description file is not one.
 const MAX_META: u64 = 64 * 1024;
-/// Where an older file names its session: in its first line.
+/// Bytes read of an older transcript to find its session id, which stands in the first line.
 const HEAD: u64 = 64 * 1024;
-/// Subagents of a folder that are looked at for their end, at most: the newest.
+/// At most this many of the newest subagents are checked for their end.
 const MAX_RUNNING: usize = 64;
-/// A folder that changed so shortly ago may change again within the same tick of the file system's clock.
+/// A folder changed less than this ago may change again within the same tick of the file system's clock.
 const TICK: Duration = Duration::from_millis(50);
-/// The same where that clock counts whole seconds.
+/// [`TICK`] for file systems that count whole seconds.
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
-/// What says which session a subagent is of.
+/// How a subagent's session is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// All in the folder are of one.
+    /// All subagents in the folder belong to one session.
     Folder,
-    /// The subagent's first line: sessions share the folder.
+    /// Sessions share the folder; the subagent's first line names its session.
     FirstLine,
 }
 
-/// The CLI's description of a subagent.
+/// The CLI's description of a subagent (`agent-<id>.meta.json`).
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Meta {
@@ -48,25 +48,24 @@ struct Meta {
 #[derive(Debug)]
 struct Known {
     agent: Agent,
-    /// By its first line, where that says it.
+    /// Read from the first line; unset while the file does not name it.
     session: Option<String>,
-    /// Which version of its description was read.
+    /// Modification time of the description that was read.
     meta: Option<SystemTime>,
 }
 
-/// A folder and the subagents in it.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
     owner: Owner,
-    /// When it was changed, as far as it was listed.
+    /// Modification time of the folder when it was last listed.
     modified: Option<SystemTime>,
-    /// Whether a later change will show in that time.
+    /// False while another change could fall into the same clock tick and keep `modified` unchanged.
     settled: bool,
     known: BTreeMap<String, Known>,
-    /// The newest that may run.
+    /// The newest subagents that may still run.
     running: Vec<String>,
-    /// Which change, of all folders', was the last one here.
+    /// Number of the last change here, counted over all folders.
     pub(super) changed: u64,
 }
 
@@ -75,7 +74,7 @@ impl Folder {
         Self { path, owner, modified: None, settled: false, known: BTreeMap::new(), running: Vec::new(), changed: 0 }
     }
 
-    /// Looks at what may have changed; whether anything did.
+    /// Checks for changes and returns whether there were any.
     pub(super) fn look(&mut self) -> bool {
         let modified = fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok();
         let mut changed = false;
@@ -93,7 +92,6 @@ impl Folder {
         changed
     }
 
-    /// The subagents of a session.
     pub(super) fn agents_of(&self, session: &str) -> impl Iterator<Item = &Agent> {
         let is_its = move |known: &&Known| match self.owner {
             Owner::Folder => true,
@@ -102,7 +100,7 @@ impl Folder {
         self.known.values().filter(is_its).map(|known| &known.agent)
     }
 
-    /// Learns which files there are; of those already known only descriptions that were not there before.
+    /// Lists the folder. Known subagents are only read again for a description that they lacked.
     fn list(&mut self) -> bool {
         let (mut files, mut described) = (HashSet::new(), Vec::new());
         for entry in fs::read_dir(&self.path).into_iter().flatten().filter_map(Result::ok) {
@@ -152,7 +150,7 @@ impl Known {
         Self { agent, session: None, meta: None }
     }
 
-    /// Looks at one that may run; whether anything is new.
+    /// Checks one that may run; returns whether it changed.
     fn look(&mut self, owner: Owner) -> bool {
         let mut changed = match owner {
             Owner::Folder => self.describe(),
@@ -169,11 +167,11 @@ impl Known {
         changed
     }
 
-    /// Reads its description where that is another one now.
+    /// Reads the description if it changed.
     fn describe(&mut self) -> bool {
         let file = self.agent.file.with_extension("meta.json");
         let Some(stamp) = modified(&file).filter(|stamp| self.meta != Some(*stamp)) else { return false };
-        // Half-written, it is read again.
+        // A half-written one is read again later.
         let Some(meta) = read_limited(&file, MAX_META).and_then(parse_file::<Meta>) else { return false };
         self.meta = is_settled(stamp).then_some(stamp);
         let before = self.agent.clone();
@@ -185,7 +183,7 @@ impl Known {
     }
 }
 
-/// The id of the subagent whose transcript this is, by the file's name.
+/// The subagent's id, from the name of its transcript.
 pub(crate) fn agent_id(file: &Path) -> Option<&str> {
     file.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")
 }
@@ -194,7 +192,7 @@ fn modified(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|metadata| metadata.modified()).ok()
 }
 
-/// How long ago a time is; a clock that went back makes it now.
+/// Zero after the clock was set back.
 fn age(time: SystemTime) -> Duration {
     SystemTime::now().duration_since(time).unwrap_or_default()
 }

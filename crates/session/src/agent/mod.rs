@@ -1,7 +1,7 @@
-//! Subagents of a session: their transcripts, and which tool call started each.
+//! Subagents of a session: their transcripts, and the tool call that started each.
 //!
-//! Source: `<sessionId>/subagents/agent-<id>.jsonl` with `agent-<id>.meta.json`, CLI 2.1.329. Older CLIs put the file beside
-//! the session's, or the lines into it (see [`crate::Transcript::sidechain`]), and wrote no description.
+//! Source: `<sessionId>/subagents/agent-<id>.jsonl` with `agent-<id>.meta.json`, CLI 2.1.329. Older CLIs write the file
+//! beside the session's, or the lines into it (see [`crate::Transcript::sidechain`]), and no description.
 
 mod folder;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(crate) use folder::agent_id;
 use folder::{Folder, Owner};
 
-/// Folders remembered at most; past that, all are forgotten and read again.
+/// At most this many folders are cached; beyond it the cache is cleared.
 const MAX_FOLDERS: usize = 256;
 
 /// A subagent of a session.
@@ -23,17 +23,17 @@ pub struct Agent {
     pub id: String,
     /// Its transcript, to be opened like a session's.
     pub file: PathBuf,
-    /// The tool call that started it, which may be another subagent's; unknown with older CLIs until it is done.
+    /// The tool call that started it, possibly another subagent's. Older CLIs do not record it before the end.
     pub tool_use_id: Option<String>,
     /// "general-purpose", "Explore", …
     pub agent_type: Option<String>,
-    /// What it was started for.
+    /// Its task in a few words.
     pub description: Option<String>,
-    /// Whether it may still work: not once its description or its call says that it is done, nor when it was silent for long.
+    /// Whether it may still work. False once its description or its call reports the end, or after long silence.
     pub running: bool,
 }
 
-/// The folders that hold subagents: each is listed only when it changed, and what names a subagent is read once.
+/// Caches subagents by folder: a folder is listed only when it changed, a description read once.
 #[derive(Debug, Default)]
 pub struct AgentFolders {
     folders: HashMap<PathBuf, Folder>,
@@ -41,7 +41,7 @@ pub struct AgentFolders {
 }
 
 impl AgentFolders {
-    /// Looks whether there is anything new among the subagents of a session: a number that changes when there is.
+    /// Checks a session's folders. The returned number changes whenever its subagents did.
     pub fn look(&mut self, session_file: &Path) -> u64 {
         let mut newest = 0;
         for (path, owner) in folders_of(session_file) {
@@ -58,7 +58,7 @@ impl AgentFolders {
         newest
     }
 
-    /// The subagents of the session whose transcript this is, by id, as of the last look. None is not an error.
+    /// The subagents of a session, by id, as of the last look.
     #[must_use]
     pub fn agents_of(&self, session_file: &Path) -> Vec<Agent> {
         let session = session_file.file_stem().unwrap_or_default().to_string_lossy();
@@ -69,7 +69,7 @@ impl AgentFolders {
     }
 }
 
-/// The subagents of the session whose transcript this is, by id. None is not an error.
+/// The subagents of a session, by id.
 #[must_use]
 pub fn agents_of(session_file: &Path) -> Vec<Agent> {
     let mut folders = AgentFolders::default();
@@ -77,12 +77,12 @@ pub fn agents_of(session_file: &Path) -> Vec<Agent> {
     folders.agents_of(session_file)
 }
 
-/// Where subagents of a session would lie, by name: an own subagents' folder, if it is a session at all.
+/// The folder for a session's subagents; `None` if the file is a subagent's own.
 pub(crate) fn subagents_folder(session_file: &Path) -> Option<PathBuf> {
     agent_id(session_file).is_none().then(|| session_file.with_extension("").join("subagents"))
 }
 
-/// Those of a subagent's own lie among its session's, and none has folders of its own.
+/// A subagent has no folders of its own: the subagents that it starts lie among its session's.
 fn folders_of(session_file: &Path) -> Vec<(PathBuf, Owner)> {
     let Some(own) = subagents_folder(session_file) else { return Vec::new() };
     let beside = session_file.parent().map(|folder| (folder.to_owned(), Owner::FirstLine));

@@ -1,13 +1,13 @@
-//! What a line says of itself: its type, its name, its place in the tree. Its content is passed over.
+//! The fields of a line that identify it: type, uuid, parent. Its content is not parsed.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::lenient::{Object, Scalar};
 
-/// The lines that may be shown elsewhere (seed 003, "Message Types"). Whatever else there is or will be stays here: requests to
-/// the model, attachments with prompts and schemas, bookkeeping. But for one: a prompt that a user typed while Claude worked
-/// is written as an attachment, and nowhere else (CLI 2.1.329).
+/// Types of lines that may leave this machine's files (seed 003, "Message Types"). Everything else, known or not,
+/// stays: requests to the model, attachments with prompts and schemas, bookkeeping. The one exception is a prompt typed
+/// while Claude worked, which CLI 2.1.329 writes as an attachment and nowhere else.
 const SHOWN: [&str; 6] = ["user", "assistant", "system", "progress", "queue-operation", "summary"];
 
 #[derive(Debug, Default, Deserialize)]
@@ -29,7 +29,7 @@ pub(super) struct Envelope<'a> {
     timestamp: Option<&'a RawValue>,
 }
 
-/// Of an attachment, what tells whether it is a prompt that a user typed while Claude worked.
+/// The fields that identify an attachment as a queued prompt.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Attachment<'a> {
@@ -41,7 +41,7 @@ struct Attachment<'a> {
     prompt: Option<&'a RawValue>,
 }
 
-/// Such a prompt, as any other one stands in a transcript. Of what the file has beside it nothing leaves.
+/// A queued prompt, rewritten as an ordinary one. No other field of its attachment is copied.
 #[derive(Serialize)]
 struct Prompt<'a> {
     #[serde(rename = "parentUuid")]
@@ -62,19 +62,19 @@ struct Said<'a> {
     content: &'a RawValue,
 }
 
-/// As it stands in the line, `null` too.
+/// Keeps an explicit `null` apart from a missing field.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// A line without a mark of byte order and without the hole that a crash left before it, and how many bytes these were.
+/// Strips a byte order mark, and the zero bytes that a crash left; returns how many bytes these were.
 pub(super) fn without_debris(line: &[u8]) -> (usize, &[u8]) {
     let rest = crate::json::without_debris(line);
     (line.len() - rest.len(), rest)
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads a line; nothing if it is no JSON object, or says something twice.
+    /// Parses a line; `None` if it is no JSON object or repeats a field.
     pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
@@ -94,7 +94,7 @@ impl<'a> Envelope<'a> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Writes `line` as it is shown, perhaps with another parent.
+    /// Writes `line` as it is shown, with another parent if one is given.
     pub(super) fn write(&self, line: &[u8], parent: Option<&Option<Box<str>>>, into: &mut Vec<u8>) {
         match (self.queued_prompt(), parent) {
             (Some(content), parent) => self.write_prompt(content, parent, into),
@@ -104,7 +104,7 @@ impl<'a> Envelope<'a> {
     }
 
     fn write_prompt(&self, content: &'a RawValue, parent: Option<&Option<Box<str>>>, into: &mut Vec<u8>) {
-        // As it stood in another line, escapes included.
+        // The text was copied from another line's JSON, so it is escaped already.
         let named = parent.and_then(Option::as_deref).map(|parent| format!("\"{parent}\""));
         let other = named.and_then(|json| RawValue::from_string(json).ok());
         let prompt = Prompt {
@@ -115,7 +115,7 @@ impl<'a> Envelope<'a> {
             timestamp: self.timestamp,
             session: self.session,
         };
-        // A buffer takes everything, and what was read can be written.
+        // Writing into a `Vec` cannot fail, nor can serialising values that were just parsed.
         serde_json::to_writer(into, &prompt).ok();
     }
 
@@ -124,11 +124,11 @@ impl<'a> Envelope<'a> {
             into.extend_from_slice(line);
             return;
         };
-        // Both lie in `line`.
+        // `stands` is a slice of `line`.
         let start = stands.as_ptr().addr().saturating_sub(line.as_ptr().addr());
         into.extend_from_slice(line.get(..start).unwrap_or_default());
         match parent {
-            // As it stood in another line, escapes included.
+            // The text was copied from another line's JSON, so it is escaped already.
             Some(parent) => {
                 into.push(b'"');
                 into.extend_from_slice(parent.as_bytes());

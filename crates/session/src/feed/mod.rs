@@ -1,9 +1,11 @@
-//! The lines of one transcript that may be shown elsewhere, in the file's order: what each page of them says, and where each
-//! is found by its uuid.
+//! The lines of one transcript that may be shown outside the editor, in the file's order: pages of them, and a lookup
+//! by uuid.
 //!
-//! Invariants: the file is read through once, whoever reads along; a line comes as the file has it, but for its parent where that
-//! is a line that is passed over, and for a prompt that the file has as an attachment, which comes as the others do; numbers
-//! of lines are of one epoch: a file that was replaced begins the next one.
+//! Invariants:
+//! - The file is read once, however many readers share it.
+//! - A line comes verbatim, with two exceptions: a parent that is itself left out is replaced by the nearest shown one,
+//!   and a prompt recorded as an attachment is rewritten as an ordinary prompt.
+//! - Line numbers belong to an epoch; when the file is replaced, the next one begins.
 
 mod envelope;
 
@@ -15,13 +17,13 @@ use crate::line_buffer::{RawLine, to_u64};
 use crate::tail::{Tail, TailEvent};
 use envelope::Envelope;
 
-/// Reads one transcript, and remembers where each of its lines lies.
+/// Reads one transcript, and indexes its lines.
 #[derive(Debug)]
 pub struct Feed {
     tail: Tail,
     index: Index,
     epoch: u64,
-    /// The uuids of the epoch before, by number.
+    /// The uuids of the previous epoch, by number.
     former: Vec<Option<Key>>,
 }
 
@@ -30,7 +32,7 @@ struct Index {
     places: Vec<Place>,
     /// The first line of each uuid.
     numbers: KeyMap<u32>,
-    /// What stands above each line that is passed over, and is not passed over itself.
+    /// For each line that is left out: its nearest ancestor that is not.
     above: KeyMap<Option<Box<str>>>,
 }
 
@@ -40,22 +42,22 @@ struct Place {
     offset: u64,
     len: u32,
     key: Option<Key>,
-    /// Its parent, where that is not what the file says.
+    /// Its parent, if it differs from the file's.
     parent: Option<Option<Box<str>>>,
 }
 
-/// Some lines that follow one another.
+/// Consecutive lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FeedPage {
-    /// The number of the first one.
+    /// The number of the first line.
     pub from: usize,
-    /// All of them, with nothing between.
+    /// The lines, concatenated.
     pub text: Vec<u8>,
-    /// Where each one ends in that.
+    /// The end of each line in `text`.
     pub ends: Vec<usize>,
 }
 
-/// What reading on has brought.
+/// What [`Feed::advance`] read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Advance {
     /// The new lines.
@@ -67,7 +69,7 @@ pub struct Advance {
 }
 
 impl FeedPage {
-    /// The number after the last one.
+    /// The number after the last line.
     #[must_use]
     pub fn end(&self) -> usize {
         self.from + self.ends.len()
@@ -80,7 +82,7 @@ impl FeedPage {
 }
 
 impl Feed {
-    /// Begins at the start of a transcript, which need not exist yet. Nothing is read.
+    /// Begins at the start of a transcript, which need not exist yet. Reads nothing.
     #[must_use]
     pub fn new(file: impl Into<PathBuf>) -> Self {
         Self { tail: Tail::new(file), index: Index::default(), epoch: 0, former: Vec::new() }
@@ -92,13 +94,13 @@ impl Feed {
         self.tail.path()
     }
 
-    /// How many bytes of it were read.
+    /// How many bytes were read.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.tail.offset()
     }
 
-    /// Which life of the file the numbers of lines belong to.
+    /// The epoch of the current line numbers.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
@@ -116,7 +118,7 @@ impl Feed {
         self.index.places.is_empty()
     }
 
-    /// The number of the first line of this uuid.
+    /// The number of the first line with this uuid.
     #[must_use]
     pub fn find(&self, uuid: &str) -> Option<usize> {
         let number = self.index.numbers.get(&Key::of(uuid)?)?;
@@ -129,8 +131,8 @@ impl Feed {
         self.index.places.get(number).is_some_and(|place| place.key.is_some())
     }
 
-    /// Where somebody goes on who was before the line of this number in the epoch before: behind the last of those lines that is
-    /// still there. Nothing if none is, or the number is older.
+    /// Where a reader continues that had the lines up to `number` in the previous epoch: after the last of them that
+    /// still exists. `None` if none does, or the epoch is older.
     #[must_use]
     pub fn resume(&self, epoch: u64, number: usize) -> Option<usize> {
         let seen = self.former.get(..number).filter(|_| epoch + 1 == self.epoch)?;
@@ -138,7 +140,7 @@ impl Feed {
         usize::try_from(*last).ok().map(|last| last + 1)
     }
 
-    /// Reads on, until about `max_bytes` of lines came or the file ends.
+    /// Reads on until about `max_bytes` of lines were found or the file ends.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
@@ -165,11 +167,11 @@ impl Feed {
         Ok(Advance { page, replaced, at_end })
     }
 
-    /// Lines that are known, from `from` on: at least one, then more while they make less than `max_bytes` and come before
+    /// Known lines from `from` on: at least one, then more while they total less than `max_bytes` and stand before
     /// `until`.
     ///
     /// # Errors
-    /// [`SessionError::Read`] if the file cannot be read, or is not what it was.
+    /// [`SessionError::Read`] if the file cannot be read or was rewritten.
     pub fn page(&mut self, from: usize, until: usize, max_bytes: usize) -> Result<FeedPage, SessionError> {
         let mut page = FeedPage { from, ..FeedPage::default() };
         let mut places = self.index.places.get(from..until.min(self.index.places.len())).unwrap_or_default();
@@ -179,7 +181,7 @@ impl Feed {
             for place in run {
                 let start = usize::try_from(place.offset - first).unwrap_or(usize::MAX);
                 let line = read.get(start..).and_then(|line| line.get(..to_usize(place.len))).unwrap_or_default();
-                // It was one when it was read first: a file that was rewritten says so the next time it is looked at.
+                // It parsed when it was indexed. A rewritten file is reported by the next check.
                 let envelope = Envelope::parse(line).ok_or(SessionError::UnknownMessage)?;
                 page.push(line, &envelope, place.parent.as_ref());
             }
@@ -193,7 +195,7 @@ impl Feed {
 }
 
 impl Index {
-    /// Takes note of a line, and puts it on the page if it may be shown; nothing if it is broken.
+    /// Indexes a line and adds it to the page if it may be shown; `None` if it is broken.
     fn take(&mut self, line: &RawLine<'_>, page: &mut FeedPage) -> Option<()> {
         let bytes = line.bytes?;
         if bytes.is_empty() {
@@ -224,8 +226,8 @@ impl Index {
         Some(())
     }
 
-    /// The parent that a line is told with; nothing where the file's own word stands. What was compacted away stands above what
-    /// followed.
+    /// The parent to show for a line; `None` keeps the file's own. The message before a compaction counts as the parent
+    /// of the one after it.
     fn parent_of(&self, envelope: &Envelope<'_>) -> Option<Option<Box<str>>> {
         let parent = envelope.parent_text();
         let logical = Some(envelope.logical_parent.text()).filter(|logical| parent.is_none() && !logical.is_empty());
@@ -237,13 +239,13 @@ impl Index {
     }
 }
 
-/// The first places that lie in the file with nothing but a newline between, and how many bytes they span.
+/// The longest run of adjacent places (only newlines between), and how many bytes it spans.
 fn run_of(places: &[Place], max_bytes: usize) -> Option<(&[Place], usize)> {
     let first = places.first()?;
     let mut end = first.offset + u64::from(first.len);
     let mut count = 1;
     for place in places.iter().skip(1) {
-        // A carriage return and a newline at most.
+        // At most a carriage return and a newline.
         let follows = place.offset <= end + 2;
         if !follows || end - first.offset >= to_u64(max_bytes) {
             break;

@@ -1,22 +1,21 @@
-//! What a line is to a reader: a message, part of one, a link between messages, or nothing to show.
+//! Classifies lines: a message, part of one, a link between messages, or hidden.
 
 use super::RowKind;
 use crate::head::{Content, Flavour, Head, LineKind};
 
-/// The `subtype` of the line that stands where a conversation was compacted.
+/// The `subtype` of the line that marks a compaction.
 const COMPACTION: &str = "compact_boundary";
 
-/// Whether the conversation was compacted here.
+/// Whether the conversation was compacted at this line.
 pub(super) fn is_compaction(head: &Head<'_>) -> bool {
     head.line_kind() == LineKind::System && head.subtype.text() == COMPACTION
 }
 
-/// What becomes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Begins a message, or for a reply continues one.
     Node(RowKind),
-    /// Only results of tool calls.
+    /// Nothing but results of tool calls.
     Results,
     /// Bookkeeping in the tree.
     Link,
@@ -63,7 +62,7 @@ fn user(head: &Head<'_>) -> Class {
     })
 }
 
-/// Of the CLI's own lines, those with something to read are shown; the rest (`turn_duration`, hooks, …) are links.
+/// The CLI's own lines: those with readable text are shown, the rest (`turn_duration`, hooks, …) are links.
 fn system(head: &Head<'_>) -> Class {
     match head.subtype.text() {
         COMPACTION => Class::Node(RowKind::Compaction),
@@ -74,7 +73,7 @@ fn system(head: &Head<'_>) -> Class {
     }
 }
 
-/// A prompt typed while Claude worked is written as an attachment, and nowhere else (measured).
+/// A prompt typed while Claude worked is recorded as an attachment, and nowhere else (measured).
 fn attachment(head: &Head<'_>) -> Class {
     let Some(attachment) = &head.attachment.0 else { return Class::Link };
     if attachment.kind.text() == "queued_command" && attachment.human_turn.is_true() {

@@ -1,15 +1,15 @@
-//! Subagents as their session's transcript tells of them: which call started which, and when one in the background is done.
+//! Background subagents in a session's transcript: which call started which, and when each ended.
 //!
-//! Source: CLI 2.1.329. `toolUseResult.agentId` names the subagent of a call. The result of one in the background comes at
-//! once, `{"isAsync":true,"status":"async_launched"}`; its end is told by `<task-notification>`, a text in a `user` line or
-//! in a queue operation, and again when it was woken and ended once more.
+//! Source: CLI 2.1.329. `toolUseResult.agentId` names the subagent of a call. The result of a background call comes at
+//! once, `{"isAsync":true,"status":"async_launched"}`. A `<task-notification>`, a text in a `user` line or a queue
+//! operation, reports the end, and once more if the subagent was woken and ended again.
 
 use super::{Index, ToolEnd, ToolStatus};
 use crate::body::Body;
 use crate::head::{Content, Flavour, Head, LineKind};
 use crate::id::Key;
 
-/// What the text of a task notification says.
+/// A parsed task notification.
 #[derive(Debug, PartialEq, Eq)]
 struct Notification<'a> {
     task: &'a str,
@@ -18,7 +18,7 @@ struct Notification<'a> {
 }
 
 impl<'a> Notification<'a> {
-    /// The tags stand before the result, which may hold anything.
+    /// The tags stand before the result, which may contain anything.
     fn parse(text: &'a str) -> Option<Self> {
         let text = text.strip_prefix("<task-notification>")?;
         let text = text.split_once("<result>").map_or(text, |(before, _)| before);
@@ -31,7 +31,7 @@ impl<'a> Notification<'a> {
     }
 }
 
-/// Whether a line tells of a task's end.
+/// Whether a line reports a task's end.
 pub(super) fn is_notification(head: &Head<'_>) -> bool {
     let content = match head.line_kind() {
         LineKind::User => head.message.0.as_ref().map(|message| &message.content),
@@ -42,22 +42,22 @@ pub(super) fn is_notification(head: &Head<'_>) -> bool {
 }
 
 impl Index {
-    /// The call that started a subagent, by the subagent's id.
+    /// The call that started a subagent.
     pub(crate) fn call_of_agent(&self, agent: &str) -> Option<&str> {
         self.agent_calls.get(agent).map(AsRef::as_ref)
     }
 
-    /// The subagents whose calls are known, in no order, with their calls.
+    /// Pairs of subagent and call, in no order.
     pub(crate) fn agent_calls(&self) -> impl Iterator<Item = (&str, &str)> {
         self.agent_calls.iter().map(|(agent, call)| (agent.as_ref(), call.as_ref()))
     }
 
-    /// Whether lines that were added since this was last asked tell of subagents.
+    /// Whether lines added since the last call concern subagents.
     pub(crate) fn take_agents_touched(&mut self) -> bool {
         std::mem::take(&mut self.agents_touched)
     }
 
-    /// Takes in what the CLI recorded of a call's result; whether the call goes on in the background.
+    /// Records a call's result; returns whether the call continues in the background.
     pub(super) fn add_launch(&mut self, head: &Head<'_>, call: &str) -> bool {
         let Some(outcome) = &head.outcome.0 else { return false };
         let agent = outcome.agent.text();
@@ -68,7 +68,7 @@ impl Index {
         outcome.is_launch()
     }
 
-    /// Takes in that a task ended. Of tasks that are no subagents nothing is known here.
+    /// Records the end of a task. Tasks other than subagents are unknown here.
     pub(super) fn add_notification(&mut self, head: &Head<'_>, line: &[u8]) {
         let Some(text) = Body::parse(line).and_then(Body::into_plain_text) else { return };
         let Some(told) = Notification::parse(&text) else { return };
@@ -76,7 +76,7 @@ impl Index {
         let tool = Key::of(told.call).or_else(by_task).and_then(|call| self.tool_by_id.get(&call).copied());
         let Some(tool) = tool.and_then(|tool| self.tools.get_mut(tool)).filter(|tool| tool.background) else { return };
         let status = if told.status == "completed" { ToolStatus::Done } else { ToolStatus::Failed };
-        // It is told twice: when it ends, and when the model hears of it.
+        // It is reported twice: when it ends, and when the model is notified.
         if tool.end.is_none_or(|end| end.status != status) {
             tool.end = Some(ToolEnd { status, time: head.time() });
             let node = tool.node;

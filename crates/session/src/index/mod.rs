@@ -1,11 +1,11 @@
-//! The index of one transcript: where each message's lines lie, and how messages hang together. No contents.
+//! The index of one transcript: where each message's lines lie, and how messages are linked. No contents.
 //!
-//! A *node* is what a user sees as one message: a prompt; a reply with all its lines (the CLI writes one a content block,
-//! sharing `message.id`) and the results of its tool calls; a notice. Lines that are only bookkeeping are *links*: they
-//! pass their children on to the nearest node above them.
+//! A *node* is one message as the user sees it: a prompt; a reply with all its lines (the CLI writes one a content
+//! block, sharing `message.id`) and its tool results; a notice. Lines of pure bookkeeping are *links*: their children
+//! attach to the nearest node above.
 //!
-//! Invariants: the tree depends on the order of lines alone, never on how they were read; it has no cycles; the first line
-//! with an id wins; nothing is lost because a line is missing or broken: its children hang off what came before.
+//! Invariants: the tree depends only on the order of lines, not on how they were read; it has no cycles; the first line
+//! with an id wins; no message is lost to a missing or broken line: its children attach to the message before.
 
 mod classify;
 mod launch;
@@ -25,16 +25,16 @@ pub use node::{Branch, Delta, Row, RowKind, ToolRow, ToolStatus};
 pub(crate) use node::{LineRef, Node, Tool, ToolEnd};
 use tree::{Link, starts_agent};
 
-/// Which of a file's messages are its conversation.
+/// Which messages of a file are its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Conversation {
-    /// A session: sidechains (subagents of older CLIs, in the same file) are beside it.
+    /// A session: sidechains (subagents of older CLIs, in the same file) are separate.
     Session,
     /// A subagent's own file, in which every line is a sidechain.
     Agent,
 }
 
-/// The newest reply of a message id, and what tells its lines from those of the next reply: gateways and stubs give several
+/// The newest reply of a message id, and the request that tells it from the next: gateways and stubs give several
 /// replies one id.
 #[derive(Clone, Copy, Debug)]
 struct Reply {
@@ -42,7 +42,6 @@ struct Reply {
     request: Option<Key>,
 }
 
-/// Everything known of a transcript's lines.
 #[derive(Debug)]
 pub(crate) struct Index {
     conversation: Conversation,
@@ -51,17 +50,17 @@ pub(crate) struct Index {
     links: KeyMap<Link>,
     replies: KeyMap<Reply>,
     tool_by_id: KeyMap<usize>,
-    /// Nodes whose parent has not been seen, by the id they wait for.
+    /// Nodes whose parent has not been seen, by that parent's id.
     waiting: KeyMap<Vec<NodeId>>,
     roots: Vec<NodeId>,
     side_roots: Vec<NodeId>,
     last_main: Option<NodeId>,
     last_side: Option<NodeId>,
     names: HashSet<Name>,
-    /// The calls that started subagents, by subagent.
+    /// The call that started each subagent.
     agent_calls: HashMap<Box<str>, Box<str>>,
     agents_touched: bool,
-    /// Nodes that lines added to since this was last taken.
+    /// Nodes changed since the last [`Index::take_touched`].
     touched: Vec<NodeId>,
     broken: u32,
 }
@@ -88,7 +87,7 @@ impl Index {
         }
     }
 
-    /// Takes a line in. `false` if it is broken: the caller logs its number.
+    /// Adds a line. `false` if it is broken: the caller logs its number.
     pub(crate) fn add(&mut self, line: &RawLine<'_>) -> bool {
         let Some(bytes) = line.bytes else {
             self.broken += 1;
@@ -110,7 +109,7 @@ impl Index {
         true
     }
 
-    /// Lines so far that were no JSON, or longer than allowed.
+    /// How many lines were no JSON, or too long.
     pub(crate) fn broken(&self) -> u32 {
         self.broken
     }
@@ -123,17 +122,16 @@ impl Index {
         self.tools.get(tool)
     }
 
-    /// The tool call with this id.
     pub(crate) fn tool_by_id(&self, id: &str) -> Option<&Tool> {
         self.tool_by_id.get(&Key::of(id)?).and_then(|tool| self.tools.get(*tool))
     }
 
-    /// How many messages there are, on all branches.
+    /// Number of messages on all branches.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The nodes that changed since this was last asked.
+    /// The nodes changed since the last call.
     pub(crate) fn take_touched(&mut self) -> Vec<NodeId> {
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();
@@ -168,7 +166,7 @@ impl Index {
         }
     }
 
-    /// One line of a reply: its first, or one more block of it.
+    /// Adds one line of a reply: its first, or a further block.
     fn add_reply(&mut self, at: LineRef, head: &Head<'_>, uuid: Option<Key>) {
         let empty = MessageHead::default();
         let message = head.message.0.as_ref().unwrap_or(&empty);
@@ -196,14 +194,15 @@ impl Index {
         self.add_tools(node, head, message);
     }
 
-    /// Whether a line is one more block of a reply with the same message id.
+    /// Whether a line is a further block of `reply`, which has the same message id.
     fn is_more_of(&self, reply: Reply, head: &Head<'_>, message: &MessageHead<'_>, request: Option<Key>) -> bool {
         if self.above(head) != Some(reply.node) {
             return false;
         }
         match (reply.request, request) {
             (Some(before), Some(now)) => before == now,
-            // The model is asked again once all calls have results. A call may have its result before the next one is written.
+            // The model is asked again once all calls have results. A call can have its result before the next one is
+            // written.
             _ => !self.all_answered(reply.node) || has_call(&message.content),
         }
     }
@@ -241,7 +240,7 @@ impl Index {
         }
     }
 
-    /// A line that only answers tool calls: it becomes part of the reply that made them.
+    /// Adds a line of results to the reply that made the calls.
     fn add_result_line(&mut self, at: LineRef, head: &Head<'_>, uuid: Option<Key>) {
         match self.add_results(at, head, None) {
             Some(node) => self.insert_link(uuid, Link::Node(node)),
@@ -252,7 +251,8 @@ impl Index {
         }
     }
 
-    /// Gives each tool call of the line its result; the node of the first one that is known. `inside` is the line's own node.
+    /// Attaches each result of the line to its call; returns the node of the first known call. `inside` is the line's
+    /// own node.
     fn add_results(&mut self, at: LineRef, head: &Head<'_>, inside: Option<NodeId>) -> Option<NodeId> {
         let Content::Blocks(blocks) = &head.message.0.as_ref()?.content else { return None };
         let mut owner = None;
@@ -286,7 +286,7 @@ impl Index {
         }
     }
 
-    /// The one copy of a name that repeats: of a tool, of a model.
+    /// Interns a name.
     fn name(&mut self, text: &str) -> Option<Name> {
         if text.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! What the index keeps of a message, and the row that a reader sees of it.
+//! The messages of the index, and the rows shown for them.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,6 @@ use crate::id::{Name, NodeId};
 use crate::message::Usage;
 use crate::time::Millis;
 
-/// Where a line lies in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRef {
     pub(crate) offset: u64,
@@ -14,17 +13,16 @@ pub(crate) struct LineRef {
     pub(crate) number: u32,
 }
 
-/// A message.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) kind: RowKind,
     pub(crate) parent: Option<NodeId>,
-    /// The file does not say that it hangs there, or not yet.
+    /// The file does not name this parent, or has not yet.
     pub(crate) parent_guessed: bool,
     /// In the order in which they began.
     pub(crate) children: Vec<NodeId>,
     pub(crate) lines: Vec<LineRef>,
-    /// Tool calls, as positions in the index's list.
+    /// Tool calls, as positions in [`super::Index`]'s list.
     pub(crate) tools: Vec<usize>,
     pub(crate) start: Option<Millis>,
     pub(crate) end: Option<Millis>,
@@ -41,16 +39,14 @@ pub(crate) struct Tool {
     pub(crate) name: Name,
     pub(crate) node: NodeId,
     pub(crate) started: Option<Millis>,
-    /// Where its result lies.
     pub(crate) result: Option<LineRef>,
     pub(crate) end: Option<ToolEnd>,
-    /// Whether its result says only that it began.
+    /// Whether the result only reports the start.
     pub(crate) background: bool,
-    /// The first message of the subagent it started, where that lies in the same file (older CLIs).
+    /// The first message of the subagent it started, if that is in the same file (older CLIs).
     pub(crate) sidechain: Option<NodeId>,
 }
 
-/// How a tool call ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolEnd {
     pub(crate) status: ToolStatus,
@@ -62,55 +58,55 @@ pub(crate) struct ToolEnd {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RowKind {
-    /// What a user asked.
+    /// What the user asked.
     Prompt,
-    /// What Claude answered, with its tool calls and their results.
+    /// Claude's answer, with its tool calls and their results.
     Reply,
     /// A slash command or a shell line that the user ran.
     Command,
-    /// What a command printed.
+    /// A command's output.
     Output,
     /// "Request interrupted by user".
     Interrupted,
-    /// Something the CLI tells the user: an API error, a warning.
+    /// A message of the CLI to the user: an API error, a warning.
     Notice,
     /// The conversation was compacted here.
     Compaction,
-    /// The summary that stands for what was compacted.
+    /// The summary that replaces the compacted messages.
     Summary,
-    /// What the CLI tells the model: reminders. Not for people unless they ask.
+    /// Reminders of the CLI to the model. Hidden by default.
     Meta,
     /// Results whose tool call is not in this file.
     Results,
-    /// Of a type this crate does not know.
+    /// A type unknown to this crate.
     Other,
 }
 
-/// How a tool call stands.
+/// The status of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolStatus {
-    /// No result yet, or it goes on in the background.
+    /// No result yet, or it continues in the background.
     Running,
-    /// It ran.
+    /// It succeeded.
     Done,
-    /// It ran and failed.
+    /// It failed.
     Failed,
-    /// The user did not allow it.
+    /// The user rejected it.
     Rejected,
-    /// The user allowed something else in its place: only who asked knows.
+    /// The user allowed something else in its place. Set by the client that asked; the file does not record it.
     Changed,
     /// Its outcome will never be reported.
     Void,
 }
 
-/// A message as a line in a list: enough to lay a transcript out without reading it.
+/// A message as one row of a list: enough to lay out a transcript without reading it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Names the message to [`crate::Transcript::message`].
+    /// The message, for [`crate::Transcript::message`].
     pub id: NodeId,
-    /// What it is.
+    /// Its kind.
     pub kind: RowKind,
     /// When it began.
     pub start: Option<Millis>,
@@ -119,20 +115,20 @@ pub struct Row {
     /// The model that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Name>,
-    /// Tokens of the request behind a reply.
+    /// Tokens of the reply's request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The calls a reply made, in order.
+    /// The reply's tool calls, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolRow>,
     /// Whether a reply has text.
     pub has_text: bool,
     /// Whether a reply has thinking.
     pub has_thinking: bool,
-    /// Set where the conversation forks: this message has siblings.
+    /// Set where the conversation forks: the message has siblings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<Branch>,
-    /// Size of its lines in the file, results included, in bytes.
+    /// Size of its lines and results in the file, in bytes.
     pub bytes: u64,
 }
 
@@ -141,16 +137,16 @@ pub struct Row {
 pub struct ToolRow {
     /// "Read", "Bash", …
     pub name: Name,
-    /// How it stands.
+    /// Its status.
     pub status: ToolStatus,
-    /// When it was asked for.
+    /// When it was requested.
     pub start: Option<Millis>,
-    /// When it ended: when its result was written, or in the background, when that was told.
+    /// When its result was written; for a background call, when its end was reported.
     pub end: Option<Millis>,
-    /// Whether it went on in the background: its result says only that it began.
+    /// Whether it continued in the background.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
-    /// First message of its subagent, where that lies in the same file; see also [`crate::agents_of`].
+    /// First message of its subagent, if that is in the same file; see also [`crate::agents_of`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidechain: Option<NodeId>,
 }
@@ -158,27 +154,27 @@ pub struct ToolRow {
 /// A message's place among its siblings: the alternatives after an edit, a rewind or a retry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Branch {
-    /// Which of the siblings this is, from 1.
+    /// Position among the siblings, from 1.
     pub number: u32,
-    /// All of them, in the order in which they began.
+    /// All siblings, in the order in which they began.
     pub siblings: Vec<NodeId>,
 }
 
-/// What a refresh changed in the rows.
+/// How a refresh changed the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Delta {
     /// The file was replaced: forget every id and row.
     pub reset: bool,
-    /// Rows from this position on are new or different (0-based).
+    /// Rows from this position on (0-based) are new or different.
     pub from: usize,
-    /// How many rows there are now.
+    /// The new number of rows.
     pub len: usize,
-    /// Rows before `from` that changed in place: a result came, a block was added.
+    /// Rows before `from` that changed in place: a result arrived, a block was added.
     pub changed: Vec<usize>,
 }
 
 impl Delta {
-    /// Whether nothing changed that a reader could see.
+    /// Whether no row changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.reset && self.changed.is_empty() && self.from == self.len

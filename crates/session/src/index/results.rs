@@ -3,13 +3,13 @@
 use super::{Index, LineRef, ToolStatus};
 use crate::time::Millis;
 
-/// The result of a call that ran.
+/// The result of a finished call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResultAt {
     pub(crate) at: LineRef,
     /// When the call began.
     pub(crate) started: Option<Millis>,
-    /// When the call was over.
+    /// When the call ended.
     pub(crate) ended: Option<Millis>,
 }
 

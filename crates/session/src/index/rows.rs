@@ -1,11 +1,10 @@
-//! Rows: what a reader sees of the index.
+//! Rows of the index, for display.
 
 use super::tree::MAX_BRANCHES;
 use super::{Branch, Index, Row, ToolRow, ToolStatus};
 use crate::id::NodeId;
 
 impl Index {
-    /// The row of a message.
     pub(crate) fn row(&self, id: NodeId) -> Option<Row> {
         let node = self.node(id)?;
         let tools: Vec<_> = node.tools.iter().filter_map(|tool| self.tool(*tool)).collect();
@@ -36,10 +35,10 @@ impl Index {
         })
     }
 
-    /// A message and, where it has any, its siblings: when one begins, the others' rows change too.
+    /// A message and its siblings, whose rows change too when it begins.
     pub(crate) fn with_siblings(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let siblings = self.siblings(id);
-        // One more than shown: the row of the last one to show a branch changes when they become too many.
+        // One more than shown: the last row with a branch loses it when the siblings become too many.
         let few = siblings.len() <= MAX_BRANCHES + 1;
         siblings.iter().copied().filter(move |sibling| few || *sibling == id)
     }

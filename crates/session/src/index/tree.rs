@@ -1,4 +1,4 @@
-//! How messages hang together: parents through links, orphans, forks, paths.
+//! The tree of messages: parents through links, orphans, forks, paths.
 
 use super::classify::is_compaction;
 use super::{Index, LineRef, Node, RowKind, Tool};
@@ -6,22 +6,21 @@ use crate::head::Head;
 use crate::id::{Key, Name, NodeId};
 use crate::lenient::Scalar;
 
-/// Links in a row that are followed before giving up: only links whose parent came late are followed at all.
+/// Links are followed at most this far; only links whose parent came late are followed at all.
 const MAX_LINK_STEPS: u32 = 10_000;
-/// More siblings than this are not alternatives but a torn file, whose rows show no branches.
+/// More siblings are no alternatives but a damaged file: their rows show no branches.
 pub(super) const MAX_BRANCHES: usize = 64;
-/// Tools that start subagents; older CLIs wrote those into the same file.
+/// Tools that start subagents. Older CLIs write those into the same file.
 const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
 
-/// Whether a tool starts a subagent.
 pub(super) fn starts_agent(tool: &Name) -> bool {
     AGENT_TOOLS.contains(&tool.as_str())
 }
 
-/// What a line's id stands for.
+/// What a line's id refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
-    /// A message, or a link whose messages above are known.
+    /// A message, or a link whose message above is known.
     Node(NodeId),
     /// A link with no message above it.
     Root,
@@ -29,14 +28,14 @@ pub(super) enum Link {
     Via(Key),
 }
 
-/// Where a new line hangs.
+/// Where a new line attaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Under(NodeId),
     Root,
-    /// Not known until the line with this id comes.
+    /// Unknown until the line with this id is read.
     Unknown(Key),
-    /// The line does not say.
+    /// The line names no parent.
     Unsaid,
 }
 
@@ -51,10 +50,10 @@ impl Place {
 }
 
 impl Index {
-    /// Where a line hangs, by its `parentUuid`.
+    /// Where a line attaches, by its `parentUuid`.
     ///
     /// After a compaction that is null and `logicalParentUuid` names the message before. That message can come later or
-    /// never (measured); then the compaction hangs under what came last, for a conversation does not begin with it.
+    /// never (measured); until then the compaction attaches to the last message, since no conversation begins with one.
     pub(super) fn place_of(&self, head: &Head<'_>) -> Place {
         if let Some(parent) = Key::of(head.parent.text()) {
             return self.follow(parent);
@@ -79,7 +78,7 @@ impl Index {
         Place::Root
     }
 
-    /// The message that a line would hang under; what the CLI tells the model is passed over.
+    /// The message above a line, without instructions to the model.
     pub(super) fn above(&self, head: &Head<'_>) -> Option<NodeId> {
         let mut at = self.parent_at(self.place_of(head), self.is_side(head));
         while let Some(node) = at.and_then(|id| self.node(id)).filter(|node| node.kind == RowKind::Meta) {
@@ -97,7 +96,7 @@ impl Index {
         }
     }
 
-    /// Makes a message, under its parent or, while that is unknown, under what came before.
+    /// Adds a message under its parent or, while that is unknown, under the previous message.
     pub(super) fn push_node(&mut self, at: LineRef, head: &Head<'_>, kind: RowKind) -> NodeId {
         let place = self.place_of(head);
         let side = self.is_side(head);
@@ -134,7 +133,7 @@ impl Index {
         id
     }
 
-    /// Notes what an id stands for, and settles those who waited for it.
+    /// Records what an id refers to, and attaches the nodes that waited for it.
     pub(super) fn insert_link(&mut self, uuid: Option<Key>, link: Link) {
         let Some(uuid) = uuid else { return };
         self.links.insert(uuid, link);
@@ -147,7 +146,7 @@ impl Index {
         }
     }
 
-    /// Puts a message where the file says that it hangs. A guess that would close a circle with that gives way.
+    /// Moves a message under its recorded parent. A guessed parent that would close a cycle is dropped.
     fn move_under(&mut self, node: NodeId, parent: Option<NodeId>) {
         let Some(old) = self.nodes.get(node.index()).map(|node| node.parent) else { return };
         if let Some(mut path) = parent.and_then(|parent| self.path_up(parent, node)) {
@@ -190,7 +189,7 @@ impl Index {
         }
     }
 
-    /// The messages from one up to another that is it or is above it, both included.
+    /// The messages from one up to an ancestor, both included.
     fn path_up(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
         let mut path = vec![from];
         let mut at = from;
@@ -201,7 +200,7 @@ impl Index {
         Some(path)
     }
 
-    /// The first sidechain message belongs to the oldest subagent call that has neither an end nor a sidechain yet.
+    /// The first sidechain message belongs to the oldest subagent call with neither a result nor a sidechain.
     fn give_sidechain(&mut self, first: NodeId) {
         let is_open = |tool: &&mut Tool| tool.result.is_none() && tool.sidechain.is_none();
         if let Some(tool) = self.tools.iter_mut().filter(is_open).find(|tool| starts_agent(&tool.name)) {
@@ -211,7 +210,7 @@ impl Index {
         }
     }
 
-    /// The siblings of a message, itself included.
+    /// The siblings of a message, including itself.
     pub(super) fn siblings(&self, id: NodeId) -> &[NodeId] {
         let Some(node) = self.node(id) else { return &[] };
         match node.parent.and_then(|parent| self.node(parent)) {
@@ -221,12 +220,12 @@ impl Index {
         }
     }
 
-    /// The conversation that was written to last: from its first message to its last.
+    /// The newest conversation, from its first message to its last.
     pub(crate) fn newest_path(&self) -> Vec<NodeId> {
         self.last_main.map(|leaf| self.path_to(self.descend(leaf))).unwrap_or_default()
     }
 
-    /// The conversation through a message, and on along the branch that was written to last.
+    /// The conversation through a message, continued along its newest branch.
     pub(crate) fn path_through(&self, id: NodeId) -> Vec<NodeId> {
         if self.node(id).is_none() {
             return Vec::new();

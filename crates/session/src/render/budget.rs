@@ -1,11 +1,11 @@
-//! How much of what a call was given is looked at and shown: bounded for all of its arguments together, for each may be as long
-//! as a message may be, and a call is drawn in one go.
+//! Limits how much of a call's arguments is shown. The limit spans all arguments together: each may be as long as a
+//! message, and a call is drawn in one go.
 
 use serde_json::Value as Json;
 
 use super::text::{head, left_note};
 
-/// What is left to be shown.
+/// What remains to be shown.
 pub(super) struct Budget {
     bytes: usize,
     lines: usize,
@@ -18,7 +18,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// As many lines of a text of so many bytes as fit, and what is left out. The text itself may be the beginning.
+    /// As many lines of a text as fit, and a note of the rest. `text` may be cut; `bytes` is its whole size.
     pub(super) fn lines(
         &mut self,
         text: &str,
@@ -37,7 +37,7 @@ impl Budget {
         (lines, left_note(over.len(), left))
     }
 
-    /// A value that is no text, as JSON, and whether something of it is left out.
+    /// A value as JSON, and a note if part of it is left out.
     pub(super) fn json(&self, value: &Json) -> (String, Option<String>) {
         let mut left = self.bytes;
         let shown = part(value, &mut left).to_string();
@@ -60,7 +60,7 @@ fn part(value: &Json, left: &mut usize) -> Json {
     }
 }
 
-/// An element, which takes some bytes itself.
+/// An element, which costs some bytes itself.
 fn within(value: &Json, left: &mut usize) -> Option<Json> {
     *left = left.saturating_sub(8);
     (*left > 0).then(|| part(value, left))

@@ -1,4 +1,4 @@
-//! A tool call as an item: one line, and below it, folded, what it was given and what came of it.
+//! Renders a tool call: one line, and folded below it its arguments and result.
 
 use serde_json::Value as Json;
 
@@ -11,14 +11,13 @@ use super::{AgentView, Place, message};
 use crate::message::{Image, Part, ToolResult};
 use crate::outcome::{FileChange, Hunk};
 
-/// Diffs of so many lines stand open.
+/// Shorter diffs are open at first.
 const OPEN_DIFF: usize = 40;
-/// Edits of one call that are shown.
+/// At most this many edits of one call are shown.
 const MOST_EDITS: usize = 200;
-/// Arguments that are looked at.
+/// At most this many arguments are looked at.
 const MOST_NAMES: usize = 200;
 
-/// A call that is being drawn.
 struct Drawn<'a> {
     call: &'a Call<'a>,
     line: &'a ToolLine,
@@ -26,7 +25,6 @@ struct Drawn<'a> {
     around: Around<'a>,
 }
 
-/// A call as an item.
 pub(super) fn item(call: &Call<'_>, place: &Place<'_>) -> Item {
     let scene = place.scene;
     let agent = scene.request.agents.get(call.id);
@@ -62,7 +60,7 @@ fn left_of(line: &ToolLine) -> Vec<Chunk> {
     chunks
 }
 
-/// The two counts of "+3 −1, changed by you", and the rest.
+/// Splits "+3 −1, changed by you" into the two counts and the rest.
 fn counts_of(detail: &str) -> Option<(&str, &str, &str)> {
     let (added, rest) = detail.split_once(' ').filter(|(added, _)| added.starts_with('+'))?;
     let digits = rest.strip_prefix('−')?.bytes().take_while(u8::is_ascii_digit).count();
@@ -95,7 +93,7 @@ fn whole(line: &ToolLine) -> Vec<Chunk> {
 }
 
 impl Drawn<'_> {
-    /// Adds what is below the line, and where it leads. Whether it is folded at first.
+    /// Adds the lines below the first and their targets. Returns whether the item is folded at first.
     fn add_to(&self, item: &mut Item, agent: Option<&AgentView>) -> bool {
         if self.call.is_edit() {
             return self.add_edit(item);
@@ -173,7 +171,7 @@ impl Drawn<'_> {
         item.note(note.as_deref(), BODY);
     }
 
-    /// Another file of a call that changed several, with its name.
+    /// Adds another file of a call that changed several, with its name.
     fn add_other(&self, item: &mut Item, change: &FileChange) {
         let first = item.indented(&line(&shown_path(&change.path, &self.around)), Look::Notice, BODY);
         add_hunks(item, change);
@@ -199,7 +197,7 @@ impl Drawn<'_> {
         self.add_result(item, Some("markdown"));
     }
 
-    /// What came of it, with an empty line before it if anything else is there.
+    /// Adds the result, after an empty line if anything precedes it.
     fn add_result(&self, item: &mut Item, language: Option<&'static str>) {
         let Some(result) = self.call.result else { return };
         if item.lines.len() > 1 && !result.content.is_empty() {
@@ -208,7 +206,7 @@ impl Drawn<'_> {
         add_parts(item, result, self.place, language);
     }
 
-    /// What the line does not say of its arguments.
+    /// Adds the arguments that the first line does not show.
     fn add_input(&self, item: &mut Item) {
         let input = &self.call.input;
         let mut budget = Budget::default();
@@ -306,7 +304,7 @@ fn add_diff_line(item: &mut Item, text: &str, sign: &str) {
     }
 }
 
-/// The line above a piece of a unified diff.
+/// The header of a hunk of a unified diff.
 pub(super) fn hunk_header(hunk: &Hunk) -> String {
     format!("@@ -{},{} +{},{} @@", hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines)
 }
@@ -323,7 +321,7 @@ fn add_hunks(item: &mut Item, change: &FileChange) {
     item.note(left_note(change.left_out, 0).as_deref(), BODY);
 }
 
-/// What is said of an image in its place.
+/// The placeholder of an image.
 pub(super) fn image(image: &Image) -> String {
     let kind = match image.media_type.as_str() {
         "" => "unknown type",
@@ -332,7 +330,7 @@ pub(super) fn image(image: &Image) -> String {
     format!("[image, {kind}, {}]", size(image.encoded_bytes * 3 / 4))
 }
 
-/// What came of a call.
+/// Adds the content of a result.
 pub(super) fn add_parts(item: &mut Item, result: &ToolResult, place: &Place<'_>, language: Option<&'static str>) {
     let look = match language {
         Some(_) => Look::Plain,

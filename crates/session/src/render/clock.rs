@@ -1,4 +1,4 @@
-//! Moments as the user's clock shows them.
+//! Times in the user's time zone.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use jiff::{Timestamp, Zoned};
 
 use crate::time::Millis;
 
-/// Where the user is. Looked up once: it depends on the environment, which the editor may change while other threads read it.
+/// Looked up once: it depends on the environment, which the editor may change while other threads read it.
 static ZONE: LazyLock<TimeZone> = LazyLock::new(TimeZone::system);
 
-/// Looks up where the user is. To be called on the thread that changes the environment.
+/// Looks up the time zone. Must be called on the thread that changes the environment.
 pub fn look_up_time_zone() {
     LazyLock::force(&ZONE);
 }
@@ -19,12 +19,11 @@ fn zoned(time: Millis) -> Option<Zoned> {
     Timestamp::from_millisecond(time.0).ok().map(|time| time.to_zoned(ZONE.clone()))
 }
 
-/// The day and the time.
 pub(super) fn day_and_time(time: Millis) -> String {
     zoned(time).map(|time| time.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
 }
 
-/// The time of today, else the day as well.
+/// The time, with the day unless it is today.
 pub(super) fn moment(time: Millis) -> String {
     match zoned(time) {
         Some(time) if Some(time.date()) == zoned(Millis::now()).map(|now| now.date()) => {

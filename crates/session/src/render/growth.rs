@@ -1,6 +1,6 @@
-//! Where a text may go on: at the last line that surely shows something.
+//! Extends a rendered text by what is appended to it, without rendering all of it: from its last visible line on.
 //!
-//! Invariant: the lines are those that the whole text would have. Where that cannot be known from its last line, there are none.
+//! Invariant: the lines equal those of the whole text. Where the last line alone cannot decide that, there are none.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ fn lines_of(text: &str) -> Vec<String> {
     paragraphs(text, Origin::Said)
 }
 
-/// Where the last line begins that surely shows something: a character that is neither blank nor for a terminal.
+/// The text from its last line with a visible character on: one that is neither blank nor part of a terminal sequence.
 fn last_line(text: &str) -> &str {
     let is_shown = |byte: &u8| matches!(byte, 33..=126) || *byte >= 0xc3;
     let shown = text.bytes().rposition(|byte| is_shown(&byte)).map_or(0, |at| at + 1);
@@ -19,25 +19,25 @@ fn last_line(text: &str) -> &str {
     text.get(begin..).unwrap_or(text)
 }
 
-/// Where a text of so many lines may go on; `None`: a command for a terminal may go on over lines.
+/// Where a text of `count` lines can be extended; `None` if it has a terminal sequence, which may continue over lines.
 pub(super) fn open_end(text: &str, count: usize) -> Option<OpenEnd> {
     let tail = last_line(text);
     let first = count.saturating_sub(lines_of(tail).len());
     (!text.contains('\u{1b}')).then(|| OpenEnd { first, tail: tail.to_owned(), bytes: text.len() })
 }
 
-/// What a text goes on with.
+/// How a text continues.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Growth {
-    /// Lines from where it was open on.
+    /// The lines from the open end on.
     pub lines: Vec<String>,
-    /// How many of these lines stand before the last one that has something on it.
+    /// How many of these lines precede the last visible one.
     pub first: usize,
-    /// The text from there on.
+    /// The text from that line on.
     pub tail: String,
 }
 
-/// The lines of what a text goes on with; `None`: that cannot be known without all of it.
+/// The lines that `added` brings; `None` if they depend on the whole text.
 #[must_use]
 pub fn grow(tail: &str, added: &str) -> Option<Growth> {
     if added.contains('\u{1b}') {

@@ -1,16 +1,16 @@
-//! An item: a piece of a message as lines, with what is to be coloured, folded and done there. Rows count from 0.
+//! An item is a piece of a message as lines, with its highlights, folds and targets. Rows count from 0.
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::text::{left_note, one_line};
 use super::{Origin, Place};
 
-/// Most lines of one text: the rest is behind a line that says how much it is.
+/// Longer texts are cut, with a note of the rest.
 pub(super) const MAX_LINES: usize = 1000;
-/// Where what belongs to a call begins.
+/// Indent of the lines below a call.
 pub(super) const BODY: usize = 4;
 
-/// What a piece of text is: how it is coloured.
+/// What a piece of text is, which decides its highlight group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "they say what they are")]
 pub enum Look {
@@ -64,22 +64,22 @@ impl Chunk {
     }
 }
 
-/// A look of bytes of a line.
+/// A highlighted range of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mark {
     /// The line.
     pub row: usize,
     /// The first byte.
     pub col: usize,
-    /// The byte behind the last one; `None`: to the end of the line.
+    /// The byte after the last one; `None` extends to the end of the line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_col: Option<usize>,
-    /// How it looks.
+    /// Its highlight.
     pub group: Look,
-    /// What is right of the text looks so, too.
+    /// The highlight extends to the window's edge.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub eol: bool,
-    /// Shown behind the text instead.
+    /// Text shown after the line instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Chunk>,
 }
@@ -87,7 +87,7 @@ pub struct Mark {
 /// Lines that can be folded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fold {
-    /// Names it within its item.
+    /// Its key, unique within its item.
     pub key: String,
     /// Its first line.
     pub first: usize,
@@ -95,48 +95,48 @@ pub struct Fold {
     pub last: usize,
     /// Whether it is closed at first.
     pub closed: bool,
-    /// What its line says; the second gives way where the window is narrow.
+    /// The text of its closed line; the second chunk is shortened in narrow windows.
     pub left: Vec<Chunk>,
-    /// The same at the right edge.
+    /// The text at the right edge.
     pub right: Vec<Chunk>,
 }
 
-/// Code that a line is within.
+/// The code block that a line is in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fence {
     mark: String,
     language: String,
 }
 
-/// Text of a language, to be coloured when there is time.
+/// Text in some language, highlighted when there is time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Prose {
     /// Its first line.
     pub row: usize,
-    /// How many lines it has.
+    /// The number of lines.
     pub count: usize,
-    /// Bytes before each line.
+    /// Bytes to skip at the start of each line.
     pub indent: usize,
-    /// "markdown", "prompt" (what a user typed: Markdown only between fences), or that of code.
+    /// "markdown", "prompt" (typed by the user: Markdown only within fences), or a language of code.
     pub language: &'static str,
-    /// The code that it begins in, where it goes on from another message.
+    /// The code block that continues from another message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
 }
 
-/// What lines lead to.
+/// The target of some lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Target {
     /// The first line.
     pub first: usize,
     /// The last line.
     pub last: usize,
-    /// What it is.
+    /// The target.
     #[serde(flatten)]
     pub to: To,
 }
 
-/// What a line leads to.
+/// Where a line leads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum To {
@@ -161,32 +161,32 @@ pub enum To {
         #[serde(skip_serializing_if = "Option::is_none")]
         lnum: Option<u64>,
     },
-    /// What a subagent did.
+    /// The transcript of a subagent.
     Agent {
         /// The call that started it.
         tool_id: String,
         /// Whether this is the line of that call.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         call: bool,
-        /// Its first message, where that lies in the same file.
+        /// Its first message, if that is in the same file.
         #[serde(skip_serializing_if = "Option::is_none")]
         sidechain: Option<u32>,
     },
-    /// All of a text that is cut.
+    /// The whole of a cut text.
     More {
-        /// The transcript that has it.
+        /// The transcript that contains it.
         source: String,
         /// The message.
         message: u64,
-        /// Which of its blocks, from 1.
+        /// The block, from 1.
         block: usize,
-        /// Which argument of a call; `None`: its result.
+        /// The argument of a call; `None`: its result.
         #[serde(skip_serializing_if = "Option::is_none")]
         argument: Option<String>,
     },
 }
 
-/// What an item is a piece of.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "they say what they are")]
@@ -199,23 +199,23 @@ pub enum ItemKind {
     Note,
 }
 
-/// Where a text may go on: see `growth.rs`.
+/// Where a text can be extended: see `growth.rs`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpenEnd {
-    /// Lines before the last one that has something on it.
+    /// How many lines precede the last visible one.
     pub first: usize,
-    /// The text from there on.
+    /// The text from that line on.
     pub tail: String,
-    /// Bytes of all of it.
+    /// Bytes of the whole text.
     pub bytes: usize,
 }
 
 /// A piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
-    /// Names it when its message is shown anew.
+    /// Keeps its identity when the message is rendered again.
     pub key: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ItemKind,
     /// Whether it is a call that changes a file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -225,15 +225,15 @@ pub struct Item {
     pub code: Option<String>,
     /// Its text.
     pub lines: Vec<String>,
-    /// Its colours.
+    /// Its highlights.
     pub marks: Vec<Mark>,
-    /// Its folds, inner ones before those around them.
+    /// Its folds, inner before outer.
     pub folds: Vec<Fold>,
-    /// What is to be coloured as a language.
+    /// Its text in other languages.
     pub prose: Vec<Prose>,
-    /// What its lines lead to: the first that is meant.
+    /// Its targets; the first match counts.
     pub targets: Vec<Target>,
-    /// Where its text may go on.
+    /// Where its text can be extended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_end: Option<OpenEnd>,
 }
@@ -244,30 +244,28 @@ impl Item {
         Self { key: key.into(), kind, edit: false, code: None, lines, marks, folds, prose, targets, open_end: None }
     }
 
-    /// An empty line.
     pub(super) fn gap(key: String) -> Self {
         let mut gap = Self::new(ItemKind::Gap, key);
         gap.line(String::new(), Look::Plain, 0);
         gap
     }
 
-    /// Colours a line of it.
     pub(super) fn mark(&mut self, row: usize, group: Look, col: usize, end_col: Option<usize>) {
         self.marks.push(Mark { row, col, end_col, group, eol: false, behind: Vec::new() });
     }
 
-    /// Colours a line to the window's edge.
+    /// Highlights a line to the window's edge.
     pub(super) fn mark_line(&mut self, row: usize, group: Look, col: usize) {
         self.marks.push(Mark { row, col, end_col: None, group, eol: true, behind: Vec::new() });
     }
 
-    /// Shows something behind its first line.
+    /// Shows text after its first line.
     pub(super) fn put_behind(&mut self, text: String, look: Look) {
         let behind = vec![Chunk(text, look)];
         self.marks.push(Mark { row: 0, col: 0, end_col: Some(0), group: Look::Plain, eol: false, behind });
     }
 
-    /// Adds a line, coloured from a byte on; gives its row.
+    /// Adds a line, highlighted from byte `col` on; returns its row.
     pub(super) fn line(&mut self, text: impl Into<String>, look: Look, col: usize) -> usize {
         let (text, row) = (text.into(), self.lines.len());
         if look != Look::Plain && text.len() > col {
@@ -277,12 +275,12 @@ impl Item {
         row
     }
 
-    /// Adds a line behind blanks; gives its row.
+    /// Adds an indented line; returns its row.
     pub(super) fn indented(&mut self, text: &str, look: Look, indent: usize) -> usize {
         self.line(" ".repeat(indent) + text, look, indent)
     }
 
-    /// Adds a line of coloured pieces.
+    /// Adds a line of chunks.
     pub(super) fn chunks(&mut self, chunks: &[Chunk]) {
         let (row, mut line) = (self.lines.len(), String::new());
         for Chunk(text, look) in chunks {
@@ -295,8 +293,8 @@ impl Item {
         self.lines.push(line);
     }
 
-    /// Adds lines behind blanks, to be coloured as a language if one is given; gives how many are left out, since they are too
-    /// many.
+    /// Adds indented lines, highlighted in a language if one is given; returns how many were over the limit and left
+    /// out.
     pub(super) fn block(
         &mut self,
         lines: &[String],
@@ -329,14 +327,14 @@ impl Item {
         lines.len() - count
     }
 
-    /// Adds what of a text is not shown.
+    /// Adds a note of what is not shown.
     pub(super) fn note(&mut self, note: Option<&str>, indent: usize) {
         if let Some(note) = note {
             self.indented(note, Look::Dim, indent);
         }
     }
 
-    /// Adds a line that leads to the whole of what is cut short.
+    /// Adds a line that leads to the whole of a cut text.
     pub(super) fn more(&mut self, place: &Place<'_>, note: Option<&str>, indent: usize, argument: Option<&str>) {
         if let Some(note) = note {
             let row = self.indented(&format!("{note} · Enter shows it all"), Look::Dim, indent);
@@ -350,12 +348,12 @@ impl Item {
         }
     }
 
-    /// Lets lines lead somewhere.
+    /// Adds a target for some lines.
     pub(super) fn lead(&mut self, first: usize, last: usize, to: To) {
         self.targets.push(Target { first, last, to });
     }
 
-    /// Folds the lines from a row to the last one, if there is more than one.
+    /// Folds the lines from `first` to the last, if there is more than one.
     pub(super) fn fold(&mut self, key: &str, first: usize, closed: bool, left: Vec<Chunk>, right: Vec<Chunk>) {
         let last = self.lines.len().saturating_sub(1);
         if last > first {
@@ -363,7 +361,7 @@ impl Item {
         }
     }
 
-    /// Takes the lines of another item in, and all that belongs to them.
+    /// Appends another item, with its marks, folds and targets.
     pub(super) fn adopt(&mut self, other: Self, indent: usize) {
         let (from, blanks) = (self.lines.len(), " ".repeat(indent));
         self.marks.extend(other.marks.into_iter().map(|mark| {
@@ -396,7 +394,7 @@ impl Item {
         }));
     }
 
-    /// An item that is folded: a line that says what it is, and its lines below.
+    /// A folded item: a summary line, and its lines below.
     pub(super) fn folded(
         kind: ItemKind,
         summary: &str,
@@ -420,7 +418,7 @@ impl Item {
         item
     }
 
-    /// A text that was said, as lines.
+    /// Adds a text written by a user or a model.
     pub(super) fn say(&mut self, text: &str, indent: usize, look: Look) {
         self.block(&super::text::lines(text, Origin::Said), indent, look, None);
     }

@@ -1,4 +1,4 @@
-//! A session as Markdown that any viewer shows: prompts and answers as they are, thinking and tool calls as things to unfold,
+//! Exports a session as Markdown for any viewer: prompts and answers verbatim, thinking and tool calls collapsible,
 //! edits as diffs.
 
 use serde::{Deserialize, Serialize};
@@ -14,15 +14,15 @@ use crate::message::{Block, Image, Message, Part, Text, ToolResult};
 use crate::time::Millis;
 use crate::transcript::Transcript;
 
-/// Rows and bytes of the file behind them that make one piece.
+/// Limits of one piece: rows, and the bytes behind them in the file.
 const ROWS: usize = 500;
 const BYTES: u64 = 128 * 1024;
-/// Longest text of a message or a tool's result; how much more there is of it is said, not shown.
+/// Longer texts and results are cut, with a note of the rest.
 const MAX_TEXT: usize = 64 * 1024;
-/// Longer arguments, and those of several lines, stand in a block of their own.
+/// Longer arguments, and those of several lines, get their own block.
 const MOST_IN_A_LINE: usize = 80;
 
-/// Asks for a piece of a session as Markdown.
+/// Requests a piece of the export.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Export {
@@ -32,7 +32,6 @@ pub(crate) struct Export {
     cursor: Cursor,
 }
 
-/// What the head of the document says.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct About {
@@ -43,17 +42,17 @@ struct About {
     model: Option<String>,
 }
 
-/// How far an export has come.
+/// The progress of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Cursor {
-    /// The first row that is not written.
+    /// The first row not yet written.
     next: usize,
-    /// What the last message was that is.
+    /// The kind of the last message written.
     previous: Option<RowKind>,
-    /// When the first one began.
+    /// When the first message began.
     from: Option<Millis>,
-    /// When the last one ended: the file may have been touched since.
+    /// When the last message ended. The file's own time may be later.
     to: Option<Millis>,
 }
 
@@ -62,12 +61,12 @@ pub(crate) struct Cursor {
 pub(crate) struct Piece {
     cursor: Cursor,
     lines: Vec<String>,
-    /// What stands above all of them, once this is the last one.
+    /// The document's head, in the last piece.
     head: Vec<String>,
 }
 
 impl Export {
-    /// Writes on.
+    /// Writes the next piece.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
@@ -110,7 +109,7 @@ impl Export {
         lines
     }
 
-    /// A message, with an empty line at its end. A new heading stands only where someone else speaks than before.
+    /// A message, followed by an empty line. A heading stands only where the speaker changes.
     fn message(&self, message: &Message, previous: Option<RowKind>) -> Vec<String> {
         let mut document = Document::default();
         let goes_on = message.kind == RowKind::Reply && previous == Some(RowKind::Reply);
@@ -142,7 +141,6 @@ fn heading(kind: RowKind) -> Option<&'static str> {
     }
 }
 
-/// Lines of a document.
 #[derive(Debug, Default)]
 struct Document(Vec<String>);
 
@@ -156,7 +154,7 @@ impl Document {
         self.0.extend(text.split('\n').map(str::to_owned));
     }
 
-    /// A block that nothing within ends.
+    /// A code block with a fence longer than any within.
     fn code(&mut self, text: &str, language: &str) {
         let longest = text.split(|char| char != '`').map(str::len).max().unwrap_or_default();
         let fence = "`".repeat(longest.max(2) + 1);
@@ -313,7 +311,7 @@ mod tests {
             model: None,
             usage: None,
             stop_reason: None,
-            // From a text: raw JSON is kept in no value.
+            // Parsed from text: raw JSON does not survive a `Value`.
             blocks: serde_json::from_str(&blocks.to_string()).unwrap(),
         }
     }

@@ -1,6 +1,6 @@
-//! A message as items: headings, text, thinking, tool calls, rules.
+//! Renders a message as items: headings, text, thinking, tool calls, rules.
 //!
-//! A message brings the empty line before it along, not one after it: calls that follow each other stand close together.
+//! A message starts with its empty line and ends without one, so that successive calls stand together.
 
 use super::clock::moment;
 use super::item::{Chunk, Item, ItemKind, Look, MAX_LINES, To};
@@ -10,12 +10,12 @@ use super::{AgentView, Place, Previous, Said, Scene, call, growth};
 use crate::index::RowKind;
 use crate::message::{Block, Text};
 
-/// Of more lines that a command printed the rest is folded.
+/// Longer output of a command is folded beyond this many lines.
 const OPEN_OUTPUT: usize = 10;
 /// Wider than any window.
 const RULE: usize = 300;
 
-/// A message as items; none where there is nothing for people to see.
+/// A message as items; none if it is hidden.
 pub(super) fn items(message: &Said, scene: &Scene<'_>) -> Vec<Item> {
     if message.is_hidden() {
         return Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn items(message: &Said, scene: &Scene<'_>) -> Vec<Item> {
     items
 }
 
-/// What a subagent did, within the transcript of its session.
+/// A subagent's messages, shown within its session's transcript.
 pub(super) fn of_agent(agent: &AgentView, scene: &Scene<'_>) -> Vec<Item> {
     let its = Scene {
         source: agent.source.clone(),
@@ -69,7 +69,7 @@ pub(super) fn of_agent(agent: &AgentView, scene: &Scene<'_>) -> Vec<Item> {
     items
 }
 
-/// Whether a message follows the one before it without an empty line.
+/// Whether no empty line separates a message from the previous one.
 fn is_close(first: &Item, message: &Said) -> bool {
     let Some(previous) = message.previous.as_ref().filter(|_| !message.continues) else { return true };
     match message.kind {
@@ -104,7 +104,6 @@ fn rule(text: &str, message: &Said) -> Item {
     item
 }
 
-/// All text of a message.
 fn text_of(message: &Said) -> String {
     let texts: Vec<&str> = message
         .blocks
@@ -122,7 +121,7 @@ fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     Some(rest.split_once(&format!("</{tag}>"))?.0.trim_matches(is_blank))
 }
 
-/// What a user typed, out of what the CLI made of it.
+/// The command as typed, from the CLI's tags.
 fn command_of(text: &str) -> String {
     if let Some(name) = between(text, "command-name") {
         let arguments = between(text, "command-args").unwrap_or_default();
@@ -141,7 +140,7 @@ fn command(message: &Said) -> Vec<Item> {
     vec![heading("You", Look::You, message), item]
 }
 
-/// Takes out the tags that the CLI puts around what a command printed.
+/// Removes the CLI's tags around a command's output.
 fn without_tags(text: &str) -> String {
     let (mut shown, mut rest) = (String::new(), text);
     while let Some((before, from)) = rest.split_once('<') {
@@ -171,7 +170,7 @@ fn output(message: &Said) -> Vec<Item> {
     if lines.is_empty() { Vec::new() } else { vec![item] }
 }
 
-/// The heading that names the speaker, where the speaker changes.
+/// The heading with the speaker, where that changes.
 fn speaker(message: &Said, scene: &Scene<'_>) -> Option<Item> {
     let goes_on = message.previous.as_ref().is_some_and(|previous| previous.kind == RowKind::Reply);
     match message.kind {
@@ -193,7 +192,7 @@ fn said(message: &Said, scene: &Scene<'_>) -> Vec<Item> {
     let mut items: Vec<Item> = speaker(message, scene).into_iter().collect();
     for (at, block) in (1..).zip(&message.blocks) {
         let Some(item) = block_item(block, &Place { scene, message, block: at }) else { continue };
-        // Text and what Claude does are apart; calls stand together.
+        // An empty line separates text from calls; calls stand together.
         if items.last().is_some_and(|last| last.kind != item.kind && last.kind != ItemKind::Heading) {
             items.push(Item::gap(format!("gap:{at}")));
         }
@@ -304,7 +303,7 @@ impl<'a> Wrapped<'a> {
         self.tag.starts_with("ide_") || self.tag == "system-reminder"
     }
 
-    /// How a prompt named it, where it is of ours (context/init.lua): "#lines:a.lua:3-9"; else what it is.
+    /// Its name in the prompt ("#lines:a.lua:3-9") if we wrapped it (context/init.lua); else its tag.
     fn title(&self) -> String {
         let name = self.attributes.strip_prefix(" name=\"").and_then(|rest| rest.split_once('"')).map(|(name, _)| name);
         let Some(name) = name.filter(|name| !name.is_empty()) else { return self.tag.replace('_', " ") };

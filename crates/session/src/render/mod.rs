@@ -1,5 +1,5 @@
-//! How messages are shown: their lines, with colours, folds and what lines lead to. The one place that knows what a tool call is
-//! called. What is shown is the same in a transcript, in an export and on a page; each of them paints it.
+//! Renders messages: lines with highlights, folds and targets. The only place that knows the titles of tool calls.
+//! Transcript, export and page show the same items; each paints them itself.
 
 mod budget;
 mod call;
@@ -31,26 +31,26 @@ pub use item::{Chunk, Fence, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, T
 pub(crate) use markdown::Export;
 use text::Origin;
 
-/// Messages of one transcript to be shown, and what has to be known beside them.
+/// Messages of one transcript to render, with the state around them.
 #[derive(Debug, Deserialize)]
 pub struct RenderRequest {
     messages: Vec<Said>,
-    /// The session's folder: paths below it are shown without it.
+    /// The session's folder; paths below it are shown relative.
     cwd: Option<String>,
     home: Option<String>,
-    /// The transcript that has the message.
+    /// The transcript that contains the messages.
     source: String,
-    /// Lines of a text that are shown.
+    /// How many lines of a text are shown.
     max_lines: usize,
-    /// Who replies; `None`: Claude.
+    /// Name of the agent; `None`: Claude.
     speaker: Option<String>,
-    /// Whether a subagent says it, or is asked.
+    /// Whether the messages are a subagent's.
     #[serde(default)]
     of_agent: bool,
-    /// Whether nobody runs the session any more.
+    /// Whether the session runs no more.
     #[serde(default)]
     ended: bool,
-    /// When the session waited for the user, from and to.
+    /// When the session waited for the user: start and end of each wait.
     #[serde(default)]
     waits: Vec<(i64, i64)>,
     /// Subagents, by the call that started each.
@@ -58,7 +58,7 @@ pub struct RenderRequest {
     agents: HashMap<String, AgentView>,
 }
 
-/// A message, and where it stands.
+/// A message and its surroundings.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Said {
     id: u64,
@@ -66,22 +66,21 @@ pub(crate) struct Said {
     start: Option<Millis>,
     #[serde(default)]
     blocks: Vec<Block>,
-    /// The row that is shown before.
+    /// The previous row.
     previous: Option<Previous>,
     branch: Option<BranchPlace>,
-    /// Whether it goes on with the text of the row before, without a line between.
+    /// Whether it continues the text of the previous row without a separating line.
     #[serde(default)]
     continues: bool,
-    /// The code that it begins in then.
+    /// The code block that it then starts in.
     fence: Option<Fence>,
-    /// Bytes of texts among the arguments of its calls of which the beginning alone is here, by block (from 1) and argument:
-    /// "1/content", "1/edits/1/old_string".
+    /// Full sizes in bytes of arguments that were cut, by block (from 1) and argument: "1/content",
+    /// "1/edits/1/old_string".
     #[serde(default)]
     sizes: Sizes,
 }
 
 impl Said {
-    /// Whether it is for the model, not for people.
     fn is_hidden(&self) -> bool {
         self.kind == RowKind::Meta
     }
@@ -92,7 +91,6 @@ type Sizes = HashMap<String, usize>;
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Previous {
     kind: RowKind,
-    /// Whether it has tool calls.
     #[serde(default)]
     called: bool,
 }
@@ -103,24 +101,24 @@ struct BranchPlace {
     count: u64,
 }
 
-/// A subagent within the transcript of its session.
+/// A subagent within its session's transcript.
 #[derive(Debug, Default, Deserialize)]
 struct AgentView {
-    /// What it is; `None`: it has no file of its own.
+    /// `None` if it has no file of its own.
     agent: Option<KnownAgent>,
     #[serde(default)]
     open: bool,
     #[serde(default)]
     loading: bool,
     err: Option<String>,
-    /// Messages before those that are shown.
+    /// How many earlier messages are not shown.
     #[serde(default)]
     left_out: usize,
-    /// The transcript that has its messages.
+    /// The transcript that contains its messages.
     #[serde(default)]
     source: String,
     max_lines: Option<usize>,
-    /// Its first message, where that lies in the same file (older CLIs).
+    /// Its first message, if that is in the same file (older CLIs).
     sidechain: Option<u32>,
     #[serde(default)]
     rows: Vec<Said>,
@@ -137,7 +135,7 @@ impl AgentView {
         self.agent.as_ref().is_some_and(|agent| !agent.running)
     }
 
-    /// What it is called, and how much of it there is to see.
+    /// Its name, and how much of it can be shown.
     fn title(&self) -> String {
         let kind = self.agent.as_ref().and_then(|agent| agent.agent_type.as_deref());
         let name = kind.map_or_else(|| "Subagent".to_owned(), |kind| format!("Subagent {kind}"));
@@ -156,7 +154,7 @@ impl AgentView {
     }
 }
 
-/// What messages of one transcript have in common.
+/// State shared by the messages of one transcript.
 struct Scene<'a> {
     request: &'a RenderRequest,
     source: String,
@@ -165,16 +163,16 @@ struct Scene<'a> {
     ended: bool,
 }
 
-/// A block of a message that is being drawn.
+/// A block of the message being drawn.
 struct Place<'a> {
     scene: &'a Scene<'a>,
     message: &'a Said,
-    /// Which of its blocks, from 1.
+    /// Its number, from 1.
     block: usize,
 }
 
 impl RenderRequest {
-    /// Takes the messages out of the transcript that has them, each text cut to `max_text` bytes, and the subagents that they started.
+    /// Reads the messages and the subagents that they started from their transcript, each text cut to `max_text` bytes.
     pub(crate) fn read(
         &mut self,
         transcript: &mut Transcript,
@@ -206,7 +204,7 @@ impl RenderRequest {
     }
 }
 
-/// Each message as items; none where there is nothing for people to see.
+/// Each message as items; none if it is hidden.
 #[must_use]
 pub fn render(request: &RenderRequest) -> Vec<Vec<Item>> {
     let scene = Scene {
@@ -219,13 +217,13 @@ pub fn render(request: &RenderRequest) -> Vec<Vec<Item>> {
     request.messages.iter().map(|message| message::items(message, &scene)).collect()
 }
 
-/// A text without what moves a terminal's cursor or colours its words.
+/// A text without terminal sequences.
 #[must_use]
 pub fn plain_text(text: &str) -> String {
     text::without_commands(text)
 }
 
-/// The lines of a text as a transcript shows them.
+/// The lines of a text, as a transcript shows them.
 #[must_use]
 pub fn plain_lines(text: &str) -> Vec<String> {
     text::lines(text, Origin::Said)

@@ -1,4 +1,4 @@
-//! What Claude asked with `AskUserQuestion`, and what was answered.
+//! Claude's questions (`AskUserQuestion`) and the user's answers.
 
 use serde_json::Value as Json;
 
@@ -27,7 +27,7 @@ fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The answer within what the model is told: `"question"="answer", "question"="answer".` Both may have quotes of their own.
+/// Finds an answer in the text for the model: `"question"="answer", "question"="answer".` Either may contain quotes.
 fn answer_in(said: &str, question: &str, others: &[String]) -> Option<String> {
     let (_, rest) = said.split_once(&format!("\"{question}\"=\""))?;
     let next = others.iter().filter_map(|other| rest.find(&format!("\", \"{other}\"="))).min();
@@ -35,7 +35,7 @@ fn answer_in(said: &str, question: &str, others: &[String]) -> Option<String> {
     rest.get(..end).map(str::to_owned)
 }
 
-/// The questions of a call; `None`: it is no such call.
+/// The questions of a call; `None` if it is another tool's.
 pub(super) fn questions_of(call: &Call<'_>) -> Option<Vec<Question>> {
     let asked = call.input.get("questions").filter(|_| call.name == "AskUserQuestion")?;
     if !asked.is_array() && !asked.is_object() {
@@ -53,7 +53,7 @@ pub(super) fn questions_of(call: &Call<'_>) -> Option<Vec<Question>> {
     let said = said.join("\n");
     let answer_to = |question: &str| {
         let recorded = recorded.as_ref().and_then(|recorded| recorded.get("answers")?.get(question));
-        // An older CLI says it to the model alone.
+        // Older CLIs record the answer only in the text for the model.
         recorded.map_or_else(
             || answer_in(&said, question, &texts).filter(|text| !text.is_empty()),
             |one| text_of(Some(one)),
@@ -84,7 +84,7 @@ pub(super) fn line_of(call: &Call<'_>) -> Option<String> {
     Some(if others.is_empty() { line } else { format!("{line} (and {} more)", others.len()) })
 }
 
-/// Adds all of them: the question, its options, the answer. Whether each has an answer.
+/// Adds the questions, each with its options and answer. Returns whether each has an answer.
 pub(super) fn add(item: &mut Item, questions: &[Question], indent: usize) -> bool {
     for one in questions {
         item.say(&one.text, indent, Look::Input);

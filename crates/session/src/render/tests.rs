@@ -1,4 +1,4 @@
-//! What a conversation looks like: messages as they are handed over, and the lines that they become.
+//! Rendered conversations: messages as JSON, and the resulting lines.
 
 use serde_json::{Value as Json, json};
 
@@ -9,7 +9,7 @@ fn request(message: Json, more: Json) -> RenderRequest {
         "messages": [message], "cwd": "/p", "home": "/home/me", "source": "/s.jsonl", "max_lines": 1000, "ended": true,
     });
     request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    // From a text: raw JSON is kept in no value.
+    // Parsed from text: raw JSON does not survive a `Value`.
     serde_json::from_str(&request.to_string()).unwrap()
 }
 
@@ -21,7 +21,7 @@ fn text_of(items: &[Item]) -> String {
     items.iter().flat_map(|item| &item.lines).cloned().collect::<Vec<_>>().join("\n")
 }
 
-/// The one item of a call.
+/// The single item of a call.
 fn call(name: &str, input: Json, more: Json, around: Json) -> Item {
     let mut block = json!({"type": "tool_use", "id": "t", "name": name, "input": input, "status": "done"});
     block.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -31,7 +31,7 @@ fn call(name: &str, input: Json, more: Json, around: Json) -> Item {
     items.remove(0)
 }
 
-/// Messages that follow one another.
+/// Renders consecutive messages.
 fn conversation(messages: &[(&str, Json)]) -> String {
     let mut previous = None;
     let mut text = Vec::new();

@@ -1,29 +1,29 @@
-//! Text as lines that a screen can show: no escape sequences, no control characters, no endless lines; and sizes in words.
+//! Makes text displayable: no escape sequences, no control characters, no endless lines. Formats sizes.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::message::Text;
 
-/// Longest line that is shown in full, in bytes: Neovim lays out a wrapped line anew at each redraw.
+/// Longer lines are cut (bytes): Neovim lays out a wrapped line anew at each redraw.
 const MAX_LINE: usize = 2000;
-/// Bytes of a text that are looked at for a line that sums it up.
+/// Bytes considered for a one-line summary.
 const SUMMED_UP: usize = 4 * 1024;
 const ESCAPE: u8 = 27;
 
-/// Blanks as C has them: what a terminal moves over.
+/// Whitespace as in C.
 pub(super) fn is_blank(char: char) -> bool {
     char.is_ascii_whitespace() || char == '\u{b}'
 }
 
-/// U+0080 to U+009F are control characters, too.
+/// U+0080 to U+009F are control characters too.
 fn is_c1(char: char) -> bool {
     ('\u{80}'..='\u{9f}').contains(&char)
 }
 
-/// How long a terminal's command is that these bytes begin with, which have an escape in front.
+/// Length of the terminal sequence at the start of the bytes, which begin with an escape.
 type Command = fn(&[u8]) -> Option<usize>;
 
-/// Colours, the cursor.
+/// CSI: colours, the cursor.
 fn control_sequence(bytes: &[u8]) -> Option<usize> {
     let rest = bytes.get(1..)?.strip_prefix(b"[")?;
     let arguments = rest.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b';'..=b'?')).count();
@@ -32,14 +32,14 @@ fn control_sequence(bytes: &[u8]) -> Option<usize> {
     matches!(rest.get(end)?, b'@'..=b'~').then_some(end + 3)
 }
 
-/// A title or a link that a bell ends.
+/// OSC, ended by a bell: a title or a link.
 fn until_bell(bytes: &[u8]) -> Option<usize> {
     let rest = bytes.get(1..)?.strip_prefix(b"]")?;
     let end = rest.iter().position(|byte| matches!(*byte, 7 | ESCAPE))?;
     (rest.get(end) == Some(&7)).then_some(end + 3)
 }
 
-/// A string that ESC and a backslash end.
+/// OSC, DCS, SOS, PM or APC, ended by a string terminator.
 fn until_terminator(bytes: &[u8]) -> Option<usize> {
     if !matches!(bytes.get(1)?, b']' | b'P' | b'X' | b'^' | b'_') {
         return None;
@@ -54,10 +54,10 @@ fn short_command(bytes: &[u8]) -> Option<usize> {
     matches!(rest.get(between)?, b'0'..=b'~').then_some(between + 2)
 }
 
-/// What a bell ends comes before what ends later: a terminator behind it is none of its own.
+/// A bell is looked for before a string terminator, which may belong to a later sequence.
 const COMMANDS: [Command; 4] = [control_sequence, until_bell, until_terminator, short_command];
 
-/// Takes out what moves the cursor or colours the text.
+/// Removes terminal sequences.
 pub(crate) fn without_commands(text: &str) -> String {
     let mut text = text.to_owned();
     for command in COMMANDS {
@@ -74,7 +74,7 @@ fn without(text: &str, command: Command) -> String {
     while let Some(at) = memchr::memchr(ESCAPE, rest.as_bytes()) {
         let (before, from) = rest.split_at(at);
         left.push_str(before);
-        // A command ends with a character of ASCII, so what follows is a text.
+        // A sequence ends with an ASCII character, so the rest starts at a character.
         let len = command(from.as_bytes()).filter(|len| from.is_char_boundary(*len));
         if len.is_none() {
             left.push('\u{1b}');
@@ -85,7 +85,7 @@ fn without(text: &str, command: Command) -> String {
     left
 }
 
-/// The beginning of a text, and how many bytes are left behind it: a cut does not part a character.
+/// The beginning of a text, cut between characters, and how many bytes follow it.
 pub(super) fn head(text: &str, most: usize) -> (&str, usize) {
     if text.len() <= most {
         return (text, 0);
@@ -104,7 +104,7 @@ fn shortened(line: String, behind: usize) -> String {
     format!("{head} … ({} more on this line)", size(left))
 }
 
-/// A line as a terminal leaves it: what follows a carriage return stands over what was before.
+/// A line as a terminal shows it: text after a carriage return overwrites the text before.
 fn overwritten(line: &str) -> String {
     let mut shown: Vec<String> = Vec::new();
     for part in line.split('\r') {
@@ -125,7 +125,7 @@ fn overwritten(line: &str) -> String {
     shown.concat()
 }
 
-/// A line with its control characters in words, no longer than is shown.
+/// A line with its control characters spelled out, cut to the limit.
 fn settled(line: &str, behind: usize) -> String {
     let is_odd = |char: char| char.is_ascii_control() && char != '\t' && char != '\n' || is_c1(char);
     if !line.contains(is_odd) {
@@ -147,14 +147,15 @@ fn settled(line: &str, behind: usize) -> String {
     shortened(shown, behind)
 }
 
-/// Who wrote a text: of a terminal's a lone carriage return goes back to the line's beginning, elsewhere it ends the line.
+/// The author of a text. In a terminal's output a lone carriage return goes back to the start of the line; elsewhere it
+/// ends the line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     Said,
     Terminal,
 }
 
-/// The lines of a text, without empty ones at the end; none of an empty text.
+/// The lines of a text, without empty ones at the end; none for an empty text.
 pub(crate) fn lines(text: &str, origin: Origin) -> Vec<String> {
     let text = without_commands(text);
     let mut text = text.trim_end_matches('\r').to_owned();
@@ -174,7 +175,7 @@ pub(crate) fn lines(text: &str, origin: Origin) -> Vec<String> {
     lines
 }
 
-/// The same without empty lines at the beginning.
+/// Like [`lines`], also without empty lines at the beginning.
 pub(crate) fn paragraphs(text: &str, origin: Origin) -> Vec<String> {
     let begin = text.find(|char| !is_blank(char)).unwrap_or(text.len());
     let (blank, _) = text.split_at(begin);
@@ -184,26 +185,26 @@ pub(crate) fn paragraphs(text: &str, origin: Origin) -> Vec<String> {
 
 /// One line of a file: a carriage return within it is shown.
 pub(super) fn line(line: &str) -> String {
-    // What is not shown is not looked at either.
+    // Text beyond the limit is not examined either.
     let (head, behind) = head(line, 4 * MAX_LINE);
     let head = without_commands(head);
     settled(if behind > 0 { &head } else { head.strip_suffix('\r').unwrap_or(&head) }, behind)
 }
 
-/// A text on one line, without what would move the cursor.
+/// A text in one line, without control characters.
 pub(crate) fn one_line(text: &str) -> String {
     let text = without_commands(text);
     let is_gap = |char: char| is_blank(char) || char.is_ascii_control() || is_c1(char);
     text.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A text, however long, in a line: its beginning.
+/// The beginning of a text in one line.
 pub(super) fn summary(text: &str) -> String {
     let (head, left) = head(text, SUMMED_UP);
     one_line(head) + if left > 0 { " …" } else { "" }
 }
 
-/// What is not shown of a text: so many lines, or bytes behind them whose lines nobody counted.
+/// A note of what is not shown: lines, or bytes if their lines were not counted.
 pub(super) fn left_note(lines: usize, bytes: usize) -> Option<String> {
     match (lines, bytes) {
         (0, 0) => None,
@@ -213,13 +214,13 @@ pub(super) fn left_note(lines: usize, bytes: usize) -> Option<String> {
     }
 }
 
-/// What the library left out of a text.
+/// A note of how much of a text was cut.
 pub(super) fn cut_note(text: &Text) -> Option<String> {
     let missing = text.bytes.saturating_sub(text.text.len());
     (missing > 0).then(|| format!("… {} more", size(missing)))
 }
 
-/// A number of bytes in words.
+/// Formats a number of bytes.
 pub(super) fn size(bytes: usize) -> String {
     #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a number of three digits is shown")]
     let mut value = bytes as f64;
@@ -232,10 +233,10 @@ pub(super) fn size(bytes: usize) -> String {
     if unit == "B" || value >= 10.0 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
 }
 
-/// As much of a text as fits into so many cells, from its beginning.
+/// The beginning of a text that fits into `cells` cells.
 ///
-/// Cells of the Unicode standard: this bounds how long a line may be. What is to stand in columns is cut by the editor, whose
-/// cells depend on its options.
+/// Widths are Unicode's: this only limits a line's length. Columns are aligned by the editor, whose widths depend on
+/// its options.
 pub(super) fn fit(text: &str, cells: usize) -> String {
     if text.width() <= cells {
         return text.to_owned();
@@ -248,7 +249,7 @@ pub(super) fn fit(text: &str, cells: usize) -> String {
     kept + "…"
 }
 
-/// Characters that show nothing, or turn the direction of what stands beside them.
+/// Characters that are invisible or change the direction of text.
 fn is_unseen(char: char) -> bool {
     matches!(char,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'
@@ -256,12 +257,12 @@ fn is_unseen(char: char) -> bool {
         | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Those that join letters and signs of scripts and emoji: of ASCII they have nothing to join.
+/// Joiners and variation selectors, used by scripts and emoji; after ASCII they have no use.
 fn is_joining(char: char) -> bool {
     matches!(char, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// Marks the characters of a text that cannot be seen: `<202e>`.
+/// Spells out invisible characters: `<202e>`.
 pub(super) fn with_unseen_marked(text: &str) -> String {
     let mut marked = String::with_capacity(text.len());
     let mut before = None;

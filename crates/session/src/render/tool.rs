@@ -1,4 +1,4 @@
-//! What a tool call is called, what it is about, and how it stands: the one table of it, for a transcript, an export and a page.
+//! The title, argument and status of a tool call: the one table for transcript, export and page.
 
 use serde_json::Value as Json;
 
@@ -10,14 +10,14 @@ use crate::message::{Block, ToolResult};
 use crate::outcome::{FileChange, Outcome};
 use crate::time::Millis;
 
-/// Cells of an argument in a line.
+/// Width limit of an argument, in cells.
 pub(super) const MOST_CELLS: usize = 160;
-/// A wait that is shorter is none.
+/// Shorter waits are not shown.
 const LEAST_WAIT_MS: i64 = 100;
-/// Bytes of a new file whose lines are counted.
+/// Bytes of a new file in which lines are counted.
 const MOST_COUNTED: usize = 512 * 1024;
 
-/// Arguments that name what a call is about, the most telling first. For tools that have no entry in [`argument_of`].
+/// Arguments that show what a call is about, most telling first. For tools without an entry in [`argument_of`].
 const TELLING: [&str; 11] = [
     "command",
     "file_path",
@@ -32,7 +32,7 @@ const TELLING: [&str; 11] = [
     "prompt",
 ];
 
-/// A call, as a message has it.
+/// A call in a message.
 pub(super) struct Call<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
@@ -42,12 +42,12 @@ pub(super) struct Call<'a> {
     pub(super) end: Option<Millis>,
     pub(super) background: bool,
     pub(super) result: Option<&'a ToolResult>,
-    /// Of the arguments of which the beginning alone is here, and the block that they are of.
+    /// Full sizes of arguments that were cut, and the call's block.
     pub(super) sizes: Option<(&'a Sizes, usize)>,
 }
 
 impl<'a> Call<'a> {
-    /// The call of a block; `None`: it is none.
+    /// The call of a block; `None` for other blocks.
     pub(super) fn of(block: &'a Block) -> Option<Self> {
         let Block::ToolUse { id, name, input, status, start, end, background, result } = block else { return None };
         Some(Self {
@@ -63,7 +63,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The text of an argument (`edits/1/old_string`), and its size.
+    /// The text of an argument (`edits/1/old_string`), and its full size.
     pub(super) fn text(&self, name: &str) -> Option<(&str, usize)> {
         let text = match name.split_once('/') {
             None => self.input.get(name),
@@ -74,14 +74,14 @@ impl<'a> Call<'a> {
         Some((text, size.unwrap_or(text.len())))
     }
 
-    /// A text of one of several edits, which count from 1.
+    /// A text within a list of edits, which count from 1.
     fn edit_text(&self, name: &str) -> Option<&Json> {
         let mut parts = name.split('/');
         let (list, at, text) = (parts.next()?, parts.next()?.parse::<usize>().ok()?, parts.next()?);
         self.input.get(list)?.get(at.checked_sub(1)?)?.get(text)
     }
 
-    /// What it changed, as the CLI recorded it.
+    /// The file change that the CLI recorded.
     pub(super) fn change(&self) -> Option<&'a FileChange> {
         match &self.result?.outcome {
             Some(Outcome::FileChange(change)) => Some(change),
@@ -89,7 +89,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether it changes a file: it is shown as a diff.
+    /// Whether it changes a file, and so is shown as a diff.
     pub(super) fn is_edit(&self) -> bool {
         let has = |name| self.input.get(name).is_some_and(Json::is_string);
         self.change().is_some()
@@ -99,7 +99,7 @@ impl<'a> Call<'a> {
                     || self.input.get("edits").is_some_and(|edits| edits.is_array() || edits.is_object()))
     }
 
-    /// What it was given, by name.
+    /// Its arguments, by name.
     pub(super) fn arguments(&self) -> Vec<(String, &Json)> {
         let mut arguments: Vec<(String, &Json)> = match &self.input {
             Json::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
@@ -112,7 +112,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// How a call stands, in words.
+/// The status of a call, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) words: &'static str,
@@ -142,22 +142,22 @@ pub(super) struct ToolLine {
     pub(super) standing: Standing,
     /// May be empty.
     pub(super) duration: String,
-    /// How long it waited for the user besides, "+14 s asked"; may be empty.
+    /// How long it also waited for the user, "+14 s asked"; may be empty.
     pub(super) asked: String,
-    /// The file that it is about.
+    /// The file that it concerns.
     pub(super) path: Option<String>,
     pub(super) lnum: Option<u64>,
 }
 
-/// What a call's line depends on beside the call.
+/// The state that a call's line depends on.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Around<'a> {
-    /// The session's folder: paths below it are shown without it.
+    /// The session's folder; paths below it are shown relative.
     pub(super) cwd: Option<&'a str>,
     pub(super) home: Option<&'a str>,
-    /// Nobody runs it any more.
+    /// The session runs no more.
     pub(super) is_ended: bool,
-    /// When the session waited for the user, from and to.
+    /// When the session waited for the user: start and end of each wait.
     pub(super) waits: &'a [(i64, i64)],
 }
 
@@ -192,13 +192,13 @@ impl ToolLine {
         }
     }
 
-    /// As much of the argument as a line has room for.
+    /// The argument, cut to the width limit.
     pub(super) fn fitted(&self) -> String {
         fit(&self.argument, MOST_CELLS)
     }
 }
 
-/// An argument that is a text and not empty, on one line.
+/// A non-empty text argument, on one line.
 fn text_of(input: &Json, name: &str) -> Option<String> {
     summed_up(input.get(name))
 }
@@ -207,7 +207,7 @@ fn summed_up(value: Option<&Json>) -> Option<String> {
     Some(summary(value?.as_str()?)).filter(|text| !text.is_empty())
 }
 
-/// The one table: which argument of which tool says what a call is about.
+/// Which argument of which tool shows what a call is about.
 fn argument_of(call: &Call<'_>) -> Option<String> {
     let input = &call.input;
     match call.name {
@@ -220,7 +220,7 @@ fn argument_of(call: &Call<'_>) -> Option<String> {
             Some(place.map_or_else(|| pattern.clone(), |place| format!("{pattern} in {place}")))
         }
         "Skill" => text_of(input, "skill").or_else(|| text_of(input, "command")),
-        // "Plan" is what other agents call theirs.
+        // Other agents call theirs "Plan".
         "TodoWrite" | "Plan" => todo_summary(input.get("todos")?),
         _ => None,
     }
@@ -246,7 +246,7 @@ fn todo_summary(todos: &Json) -> Option<String> {
     Some(now.map_or_else(|| counted.clone(), |now| format!("{counted}, now: {now}")))
 }
 
-/// An agent may describe a call by words that begin with what its tool is called: "Search for callers".
+/// Drops the tool's name from the start of an agent's description: "Search for callers".
 fn without_name(argument: String, call: &Call<'_>) -> String {
     let rest = argument.split_once(' ').filter(|(first, rest)| {
         !rest.is_empty()
@@ -259,7 +259,7 @@ fn without_name(argument: String, call: &Call<'_>) -> String {
     }
 }
 
-/// The name as a user reads it: "mcp__ide__getDiagnostics" is "ide: getDiagnostics".
+/// The displayed name: "mcp__ide__getDiagnostics" is "ide: getDiagnostics".
 fn shown_name(name: &str) -> String {
     let parts = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).filter(|(_, tool)| !tool.is_empty());
     match parts {
@@ -269,7 +269,7 @@ fn shown_name(name: &str) -> String {
     }
 }
 
-/// A path as it is called in the session's folder, or at home.
+/// A path relative to the session's folder or the home folder.
 pub(super) fn shown_path(path: &str, around: &Around<'_>) -> String {
     let below = |folder: &str| path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).map(str::to_owned);
     let cwd = around.cwd.map(|cwd| cwd.strip_suffix('/').unwrap_or(cwd));
@@ -290,7 +290,7 @@ fn new_detail(content: Option<(&str, usize)>) -> String {
     }
 }
 
-/// What a change of a file amounts to, and the line of the first one.
+/// A summary of a file change, and its first line.
 fn change_detail(call: &Call<'_>) -> (String, Option<u64>) {
     let Some(change) = call.change() else { return (String::new(), None) };
     if change.created && change.others.is_empty() {
@@ -308,12 +308,11 @@ fn change_detail(call: &Call<'_>) -> (String, Option<u64>) {
     (detail, first_line(change))
 }
 
-/// The line of a change's first hunk.
 pub(super) fn first_line(change: &FileChange) -> Option<u64> {
     change.hunks.first().map(|hunk| u64::from(hunk.new_start))
 }
 
-/// Which lines of a file a call reads, and the first of them.
+/// The lines of a file that a call reads, and the first of them.
 fn read_detail(input: &Json) -> (String, Option<u64>) {
     let number = |name: &str| {
         let value = input.get(name)?;
@@ -329,7 +328,7 @@ fn read_detail(input: &Json) -> (String, Option<u64>) {
     }
 }
 
-/// A duration to the precision that matters.
+/// Formats a duration, more coarsely the longer it is.
 fn duration(milliseconds: i64) -> String {
     #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a number of three digits is shown")]
     let seconds = milliseconds as f64 / 1000.0;
@@ -344,13 +343,13 @@ fn duration(milliseconds: i64) -> String {
     }
 }
 
-/// How long a call took, without what its session waited for the user meanwhile; and that wait.
+/// How long a call took without the wait for the user, and that wait.
 fn times(call: &Call<'_>, around: &Around<'_>) -> (String, String) {
     let (Some(Millis(start)), Some(Millis(end))) = (call.start, call.end) else { return Default::default() };
     if call.status == ToolStatus::Running {
         return Default::default();
     }
-    // One in the background goes on while the user is asked.
+    // A background call continues while the user is asked.
     let wait = if call.background { 0 } else { waited(around.waits, start, end) };
     if wait < LEAST_WAIT_MS {
         return (duration(end - start), String::new());
@@ -358,10 +357,10 @@ fn times(call: &Call<'_>, around: &Around<'_>) -> (String, String) {
     (duration(end - start - wait), format!("+{} asked", duration(wait)))
 }
 
-/// A call and the end of its wait are written down one after the other, in either order, within this time.
+/// A call and the end of its wait are recorded in either order, at most this far apart.
 const LAG_MS: i64 = 1000;
 
-/// How much of a call's time its session waited. A call that ended while it waited was not the one it waited for.
+/// How long the session waited during a call. A wait that outlasts the call by more than [`LAG_MS`] was for another.
 fn waited(waits: &[(i64, i64)], start: i64, end: i64) -> i64 {
     let its = waits.iter().filter(|(_, to)| to - end <= LAG_MS);
     its.map(|(from, to)| (*to.min(&end) - *from.max(&start)).max(0)).sum()
@@ -410,7 +409,7 @@ mod tests {
         }
     }
 
-    /// The page draws lines as they come, and has a table of its own: a test of the page reads the same cases.
+    /// The page draws streamed lines from a table of its own; a test of the page reads the same cases.
     #[test]
     fn a_call_has_the_same_title_here_and_on_the_page() {
         let cases: Vec<Json> = serde_json::from_str(include_str!("titles.json")).unwrap();

@@ -1,8 +1,8 @@
-//! What is looked for: plain text, or a regular expression.
+//! A search pattern: plain text or a regular expression.
 //!
-//! Expressions are those of the `regex` crate, with Unicode. Plain text never reaches the engine, and most lines are ruled out
-//! on their raw bytes by a text that every match must hold. That text is taken from the parsed expression, so that it means
-//! what the engine means.
+//! Expressions are those of the `regex` crate, with Unicode. Plain text never reaches the engine, and most lines are
+//! ruled out on their raw bytes by a literal that every match contains. That literal is taken from the parsed
+//! expression, so its meaning is the engine's.
 
 use memchr::memmem::{self, Finder};
 use regex::{Regex, RegexBuilder};
@@ -11,10 +11,10 @@ use regex_syntax::hir::{Hir, HirKind};
 
 use crate::error::SessionError;
 
-/// Shorter texts rule too little out.
+/// Shorter literals rule out too little.
 const MIN_REQUIRED: usize = 3;
 
-/// A pattern, ready to search with.
+/// A compiled pattern.
 pub(super) struct Pattern {
     matcher: Matcher,
     required: Option<Required>,
@@ -44,12 +44,12 @@ impl Pattern {
         Ok(Self { matcher: Matcher::Regex(Box::new(regex)), required })
     }
 
-    /// Whether a line of a transcript can have a match in one of its texts.
+    /// Whether a transcript line may contain a match.
     pub(super) fn may_match_in(&self, json: &[u8]) -> bool {
         self.required.as_ref().is_none_or(|required| required.may_be_in(json))
     }
 
-    /// Whether a text can have a match, where that is quicker to say than where it is.
+    /// Whether a text contains a match; cheaper than [`Pattern::find`].
     pub(super) fn may_match(&self, text: &str) -> bool {
         match &self.matcher {
             Matcher::Plain(plain) => plain.find(text.as_bytes()).is_some(),
@@ -57,7 +57,7 @@ impl Pattern {
         }
     }
 
-    /// Where the first match lies, in bytes.
+    /// The byte range of the first match.
     pub(super) fn find(&self, text: &str) -> Option<(usize, usize)> {
         match &self.matcher {
             Matcher::Plain(plain) => plain.find(text.as_bytes()).map(|start| (start, start + plain.len)),
@@ -66,10 +66,10 @@ impl Pattern {
     }
 }
 
-/// A text of ASCII that every match holds, as JSON writes it.
+/// An ASCII literal that every match contains, in JSON's spelling.
 struct Required {
     plain: Plain,
-    /// Other spellings of its letters where case does not count: Unicode folds a long s and the sign of kelvin too.
+    /// Other spellings when case is ignored: Unicode folds the long s and the Kelvin sign too.
     others: Vec<Finder<'static>>,
 }
 
@@ -88,7 +88,7 @@ impl Required {
     }
 }
 
-/// Plain text; where case does not count, only ASCII letters have two.
+/// Plain text; when case is ignored, only ASCII letters have two cases.
 struct Plain {
     find: Find,
     len: usize,
@@ -98,7 +98,7 @@ enum Find {
     Exact(Box<Finder<'static>>),
     AnyCase {
         needle: Box<[u8]>,
-        /// The byte of it that is rarest, in both cases, and where it stands.
+        /// Its rarest byte, in both cases, and its offset.
         rare: (u8, u8),
         at: usize,
     },
@@ -129,13 +129,13 @@ impl Plain {
     }
 }
 
-/// How rare a byte is in prose and code, roughly.
+/// Roughly how rare a byte is in prose and code.
 fn rarity(byte: u8) -> usize {
     const COMMON_FIRST: &[u8] = b" etaoinsrhldcu_m.fp/g\"wyb,v=k-():;x{}jqz";
     COMMON_FIRST.iter().position(|common| *common == byte.to_ascii_lowercase()).unwrap_or(COMMON_FIRST.len())
 }
 
-/// Whether a user typed an upper-case letter that means itself: `\W` and `\p{Lu}` have none.
+/// Whether the pattern has an upper-case letter that stands for itself: `\W` and `\p{Lu}` do not count.
 fn has_upper_case(ast: &Ast) -> bool {
     struct Visitor(bool);
     impl ast::Visitor for Visitor {
@@ -163,7 +163,7 @@ fn has_upper_case(ast: &Ast) -> bool {
     ast::visit(ast, Visitor(false)).unwrap_or_default()
 }
 
-/// The longest text that every match holds and that JSON writes as it is; `None` where there is none.
+/// The longest literal that every match contains and that JSON leaves unescaped.
 fn required_text(hir: &Hir) -> Option<String> {
     let mut best = match hir.kind() {
         HirKind::Literal(literal) => longest_run(std::str::from_utf8(&literal.0).ok()?),
@@ -183,7 +183,7 @@ fn longest_run(text: &str) -> String {
     runs.max_by_key(|run| run.len()).unwrap_or_default().to_owned()
 }
 
-/// Whether JSON writes a text as it is, whoever wrote it.
+/// Whether every JSON writer leaves a text unescaped.
 fn is_same_in_json(text: &str) -> bool {
     let plain = |byte: u8| {
         byte.is_ascii_alphanumeric()
@@ -200,7 +200,7 @@ mod tests {
         Pattern::new(pattern, false, None).unwrap().find(text)
     }
 
-    /// What the line's bytes may not rule out although the text matches.
+    /// Whether a matching text passes the filter on the line's bytes.
     fn found_in_line(pattern: &str, text: &str) -> bool {
         let pattern = Pattern::new(pattern, false, None).unwrap();
         pattern.may_match_in(serde_json::to_string(text).unwrap().as_bytes()) && pattern.find(text).is_some()

@@ -1,4 +1,4 @@
-//! One who asks as JSON: hands each request to a thread, and knows what can still be cancelled.
+//! A client of the service that sends JSON: runs each request on a thread and tracks which can still be cancelled.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -18,7 +18,7 @@ use crate::id::SessionId;
 use crate::search::{SearchOptions, SearchReport, search};
 use crate::store::Scope;
 
-/// What can still be cancelled, by request.
+/// A running request or an open transcript.
 enum Task {
     Request(Cancel),
     Transcript(Arc<OpenTranscript>),
@@ -33,7 +33,7 @@ impl Task {
     }
 }
 
-/// Forgets a task whose thread is done, however it ended.
+/// Forgets a task when its thread is done, also after a panic.
 struct TaskEnd {
     client: Arc<Client>,
     id: u64,
@@ -45,7 +45,7 @@ impl Drop for TaskEnd {
     }
 }
 
-/// One who asks a [`Service`], and is told through a [`Sink`].
+/// Sends requests to a [`Service`]; the replies go to a [`Sink`].
 pub struct Client {
     service: Weak<Service>,
     sink: Arc<RequestSink>,
@@ -57,10 +57,10 @@ impl Client {
         Arc::new(Self { service, sink: Arc::new(RequestSink::new(sink)), tasks: Mutex::default() })
     }
 
-    /// Takes a request; the number of what will be said of it.
+    /// Starts a request and returns its number, which all its news carry.
     ///
     /// # Errors
-    /// [`ServiceError`]; then nothing is said of it.
+    /// [`ServiceError`]; then the sink receives nothing for this request.
     pub fn request(self: &Arc<Self>, request: Request) -> Result<u64, ServiceError> {
         match request {
             Request::Ask(ask) => self.ask(ask),
@@ -83,9 +83,10 @@ impl Client {
         }
     }
 
-    /// Ends a request, or closes a transcript: nothing is said of it any more. Whether anything could still have been.
+    /// Cancels a request or closes a transcript: the sink receives nothing more for it. Returns whether it was still
+    /// open.
     pub fn cancel(&self, request: u64) -> bool {
-        // First of all: a task that ends still says so.
+        // The sink comes first, so that a task that ends now stays silent.
         let was_open = self.sink.cancel(request);
         let task = lock(&self.tasks).remove(&request);
         if let Some(task) = task {
@@ -94,7 +95,7 @@ impl Client {
         was_open
     }
 
-    /// Nothing is said any more, and everything is asked to end.
+    /// Silences the sink and asks all tasks to end.
     pub(super) fn close(&self) {
         self.sink.close();
         for task in lock(&self.tasks).values() {
@@ -110,13 +111,13 @@ impl Client {
         &self.sink
     }
 
-    /// A transcript that could not be opened is none; a request that is done cannot be cancelled.
+    /// Drops a task that is done, or a transcript that could not be opened.
     pub(super) fn forget(&self, id: u64) {
         let task = lock(&self.tasks).remove(&id);
         drop(task);
     }
 
-    /// Answers at once.
+    /// Answers without a thread.
     fn answer(&self, outcome: Result<Json, String>) -> Result<u64, ServiceError> {
         let pending = self.begin()?;
         let id = pending.id();
@@ -128,7 +129,7 @@ impl Client {
         Ok(Pending::new(self.sink.begin()?, Arc::clone(&self.sink)))
     }
 
-    /// Runs `body` on a thread, as a task that can be cancelled until it returns; what it returns is the answer.
+    /// Runs `body` on a thread, cancellable until it returns; its result is the answer.
     fn run<T: Serialize>(
         self: &Arc<Self>,
         body: impl FnOnce(&Work) -> Result<T, SessionError> + Send + 'static,
@@ -145,7 +146,7 @@ impl Client {
             pending.answer(body(&work).map_err(|error| chain(&error)).and_then(|answer| json(&answer)));
         };
         pools.requests.run(job).inspect_err(|_| {
-            // Dropping the job said so to the sink too; the caller hears it from here.
+            // The dropped job has answered with an error; the caller gets this one instead.
             self.sink.cancel(id);
         })?;
         Ok(id)
@@ -173,7 +174,7 @@ impl Client {
     }
 }
 
-/// What the thread of a request has to work with.
+/// Context of a request's thread.
 struct Work {
     service: Arc<Service>,
     sink: Arc<RequestSink>,
@@ -187,7 +188,7 @@ impl Work {
         let sessions: Vec<_> = summaries.into_iter().map(|summary| (summary.id, summary.file)).collect();
         search(&sessions, options, &self.cancel, |hit| match json(&hit) {
             Ok(hit) => self.sink.hit(self.id, hit),
-            Err(error) => tracing::debug!(error, "a hit of a search is left out"),
+            Err(error) => tracing::debug!(error, "a search hit could not be sent"),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What the watcher saw, handed to whom it concerns.
+//! Routes the watcher's updates to open transcripts, readers and clients.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::{Service, lock};
 use crate::live::LiveChange;
 use crate::watch::{FollowId, Update, Watcher};
 
-/// The files that are followed, the sessions that run, and the sinks that are told of these.
+/// Followers by file, the running sessions, and the sinks that receive their changes.
 #[derive(Default)]
 pub(super) struct Follows {
     followers: Mutex<HashMap<FollowId, Follower>>,
@@ -21,15 +21,15 @@ pub(super) struct Follows {
     listeners: Mutex<Vec<Weak<RequestSink>>>,
 }
 
-/// Whom a change of a file concerns.
+/// The receiver of a file's changes.
 #[derive(Clone)]
 pub(super) enum Follower {
     Transcript(Arc<OpenTranscript>),
-    /// Another reader of the file: how often it has changed.
+    /// A reader of the file outside this crate; counts its changes.
     Reader(watch::Sender<u64>),
 }
 
-/// A file that is followed for a reader of its own ([`crate::Feed`]), until this is dropped.
+/// A file followed for a reader such as [`crate::Feed`], until dropped.
 pub struct Followed {
     service: Weak<Service>,
     follow: FollowId,
@@ -37,13 +37,13 @@ pub struct Followed {
 }
 
 impl Followed {
-    /// How often the file may have changed. At first once: nothing of it is known.
+    /// How often the file may have changed. Starts at 1: nothing was read yet.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// How many wait for changes.
+    /// How many receivers there are.
     #[must_use]
     pub fn readers(&self) -> usize {
         self.changes.receiver_count()
@@ -59,7 +59,7 @@ impl Drop for Followed {
 }
 
 impl Service {
-    /// Follows a file, of which nothing was read yet.
+    /// Follows a file from its start.
     #[must_use]
     pub fn follow(self: &Arc<Self>, file: &Path) -> Followed {
         let changes = watch::Sender::new(1);
@@ -69,7 +69,7 @@ impl Service {
 }
 
 impl Follows {
-    /// On the watcher's thread.
+    /// Runs on the watcher's thread.
     pub(super) fn take(&self, update: Update) {
         match update {
             Update::News { follow } => {
@@ -93,7 +93,7 @@ impl Follows {
         }
     }
 
-    /// Tells which sessions run, and from now on what changes of them.
+    /// Sends the running sessions to a sink, and from now on their changes.
     pub(super) fn listen(&self, sink: &Arc<RequestSink>) {
         let mut listeners = lock(&self.listeners);
         for session in self.lives.all() {
@@ -102,7 +102,7 @@ impl Follows {
         listeners.push(Arc::downgrade(sink));
     }
 
-    /// Follows a file of which `offset` bytes were read.
+    /// Follows a file after its first `offset` bytes.
     pub(super) fn follow(&self, watcher: &Watcher, file: &Path, offset: u64, follower: Follower) -> FollowId {
         // Locked until the follower is in: an update may come before `follow_news` returns.
         let mut followers = lock(&self.followers);

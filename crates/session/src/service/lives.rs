@@ -1,4 +1,4 @@
-//! The sessions that run, and what became of those that did, for whoever asks at any time.
+//! The running sessions, and the fate of those that ended.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -10,23 +10,23 @@ use crate::id::SessionId;
 use crate::live::{LiveChange, LiveSession};
 use crate::state::Activity;
 
-/// Of so many processes it is remembered which session they had before, and of so many sessions that they have ended.
+/// Limit of remembered moves, and of remembered ends.
 const MAX_KNOWN: usize = 1024;
 
-/// The sessions that run.
+/// The running sessions.
 #[derive(Default)]
 pub struct Lives {
     state: Mutex<State>,
-    /// How often what runs has changed.
+    /// Counts the changes.
     changes: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
     by_pid: BTreeMap<u32, LiveSession>,
-    /// Which session a process went on with, by the one before, the newest last.
+    /// The session before and after each move of a process, newest last.
     moves: VecDeque<(SessionId, SessionId)>,
-    /// Sessions that a process ran and that ended with it, the newest last.
+    /// Sessions that ended with their process, newest last.
     gone: VecDeque<SessionId>,
 }
 
@@ -60,19 +60,19 @@ impl Lives {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Says when something that runs has changed.
+    /// A counter of the changes, to wait on.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// All that run.
+    /// All running sessions.
     #[must_use]
     pub fn all(&self) -> Vec<LiveSession> {
         lock(&self.state).by_pid.values().cloned().collect()
     }
 
-    /// The process that runs a session; of several, the one that was active last.
+    /// The process that runs a session; the most recently active one if there are several.
     #[must_use]
     pub fn of(&self, id: &str) -> Option<LiveSession> {
         let state = lock(&self.state);
@@ -80,14 +80,14 @@ impl Lives {
         running.max_by_key(|session| session.state.since).cloned()
     }
 
-    /// The session that the process of this one had before (`/clear`).
+    /// The session that this one's process ran before (`/clear`).
     #[must_use]
     pub fn came_from(&self, id: &str) -> Option<SessionId> {
         let state = lock(&self.state);
         state.moves.iter().rev().find(|(_, next)| next.as_str() == id).map(|(before, _)| before.clone())
     }
 
-    /// The session that the process of this one went on with, if no process runs this one any more.
+    /// The session that this one's process moved on to, if none runs this one any more.
     #[must_use]
     pub fn went_on_as(&self, id: &str) -> Option<SessionId> {
         let state = lock(&self.state);
@@ -98,7 +98,7 @@ impl Lives {
         state.is_running(next.as_str()).then(|| next.clone())
     }
 
-    /// Whether a process that ran a session has ended.
+    /// Whether the session ended with its process.
     #[must_use]
     pub fn has_gone(&self, id: &str) -> bool {
         lock(&self.state).gone.iter().any(|gone| gone.as_str() == id)

@@ -1,9 +1,9 @@
-//! Sessions as a service. Rust asks it by `async fn`s with types of their own; Lua by requests as JSON, through a [`Client`], and is
-//! told through a [`Sink`].
+//! Sessions as a service. Rust calls its `async fn`s; Lua sends JSON requests through a [`Client`] and receives
+//! [`News`] through a [`Sink`].
 //!
-//! All share the watcher, the store and a few threads. Invariants: nothing here does disk work on the thread that calls; every
-//! request is answered once, unless it was cancelled (a future: dropped), and then never; ending has a deadline, so that a disk
-//! that hangs keeps nobody from quitting.
+//! All share the watcher, the store and a few threads. Invariants: no disk work runs on the calling thread; every
+//! request is answered exactly once unless it was cancelled (a future: dropped), and then never; shutdown has a
+//! deadline, so that a hanging disk does not keep the editor from quitting.
 
 mod client;
 mod follows;
@@ -43,44 +43,44 @@ pub use sink::{Change, Growth, News, Sink};
 use follows::Follows;
 use pool::Pools;
 
-/// So long a list waits until the sessions that run are known: a disk that hangs keeps nobody from the others.
+/// A list waits at most this long for the first look at running sessions: a hanging disk must not block it.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
 
-/// Why a request was not taken or not answered, or why the service did not end.
+/// Why a request was refused or failed, or why the service did not end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// No thread could be had.
+    /// No thread could be started.
     #[error("could not start a thread: {0}")]
     Thread(#[source] io::Error),
-    /// It ends, or has ended.
+    /// It is ending, or has ended.
     #[error("sessions are not watched any more")]
     Over,
-    /// The transcript that a question is about is not open.
+    /// The requested transcript is not open.
     #[error("no transcript {number} is open")]
     UnknownTranscript {
-        /// The number that the question gave.
+        /// The transcript's number in the request.
         number: u64,
     },
-    /// Too many requests wait for their answers.
+    /// Too many requests are unanswered.
     #[error("too many requests about sessions are unanswered")]
     Busy,
-    /// A thread did not end in time, and was left to itself.
+    /// A thread did not end in time and was abandoned.
     #[error("not everything stopped in time; what did not was left behind")]
     Stuck,
-    /// Our own code failed.
+    /// A bug: the job panicked.
     #[error("it could not be finished: the log file may tell more")]
     Lost,
-    /// What the disk said.
+    /// An error of the disk or the request.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-/// What goes on for sessions, whoever asked for it.
+/// The state shared by all clients.
 pub struct Service {
     config: ConfigDir,
     cache_file: PathBuf,
-    /// Made on the thread of the first list: it reads a file.
+    /// Created on the thread of the first list, since that reads a file.
     store: Mutex<Option<Store>>,
     agent_folders: Arc<Mutex<AgentFolders>>,
     clients: Mutex<Vec<Arc<Client>>>,
@@ -89,12 +89,12 @@ pub struct Service {
     watcher: Watcher,
 }
 
-/// Nothing that is locked so is ever left half-changed.
+/// A panic cannot leave this state half-changed, so a poisoned lock is fine.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends what is no longer waited for.
+/// Cancels work whose future was dropped.
 struct CancelOnDrop(Cancel);
 
 impl Drop for CancelOnDrop {
@@ -104,11 +104,10 @@ impl Drop for CancelOnDrop {
 }
 
 impl Service {
-    /// Begins to watch the running sessions of a configuration folder. What was read of each session is remembered in
-    /// `cache_file`.
+    /// Starts watching the running sessions of a configuration folder. Summaries are cached in `cache_file`.
     ///
     /// # Errors
-    /// [`SessionError::Watcher`]; then nothing is left behind.
+    /// [`SessionError::Watcher`]; then nothing keeps running.
     pub fn start(config: ConfigDir, cache_file: PathBuf) -> Result<Arc<Self>, SessionError> {
         let follows = Arc::<Follows>::default();
         let news = Arc::clone(&follows);
@@ -125,19 +124,19 @@ impl Service {
         }))
     }
 
-    /// The sessions that run.
+    /// The running sessions.
     #[must_use]
     pub fn lives(&self) -> Arc<Lives> {
         Arc::clone(&self.follows.lives)
     }
 
-    /// Where the transcript of a session that runs lies, or will lie once it has a prompt.
+    /// Where the transcript of a running session is, or will be after its first prompt.
     #[must_use]
     pub fn transcript_of(&self, running: &LiveSession) -> PathBuf {
         running.transcript(&self.config)
     }
 
-    /// The sessions of a place, the one last written to first.
+    /// The sessions in a scope, newest first.
     ///
     /// # Errors
     /// [`ServiceError`].
@@ -145,7 +144,7 @@ impl Service {
         self.run(move |service, cancel| service.list_now(&scope, cancel)).await
     }
 
-    /// The transcript of a session.
+    /// Finds the transcript of a session.
     ///
     /// # Errors
     /// [`ServiceError`].
@@ -153,7 +152,7 @@ impl Service {
         self.run(move |service, _| service.find_now(&id)).await
     }
 
-    /// What a list says of the session of a transcript; nothing, where it is gone or nobody said anything in it.
+    /// The summary of one session; `None` if its file is gone or has no message.
     ///
     /// # Errors
     /// [`ServiceError`].
@@ -161,7 +160,7 @@ impl Service {
         self.run(move |service, _| Ok(service.summary_now(&file))).await
     }
 
-    /// What a session is doing, also one that no record speaks of.
+    /// What a session is doing, also without a record.
     ///
     /// # Errors
     /// [`ServiceError`].
@@ -169,7 +168,7 @@ impl Service {
         self.run(move |service, _| service.state_now(&id, &file)).await
     }
 
-    /// The subagents of the session of a transcript.
+    /// The subagents of a session.
     ///
     /// # Errors
     /// [`ServiceError`].
@@ -188,7 +187,7 @@ impl Service {
         Ok(answered.await.map_err(|_| ServiceError::Lost)??)
     }
 
-    /// Whoever asks from now on as JSON, and is told what comes of it, and of the sessions that run.
+    /// Adds a client. Its sink receives replies, and the running sessions with their changes.
     pub fn join(self: &Arc<Self>, sink: Arc<dyn Sink>) -> Arc<Client> {
         let client = Client::new(Arc::downgrade(self), sink);
         lock(&self.clients).push(Arc::clone(&client));
@@ -196,13 +195,13 @@ impl Service {
         client
     }
 
-    /// A client is told nothing any more, and what it had open is closed.
+    /// Removes a client: closes its transcripts and silences its sink.
     pub fn leave(&self, client: &Arc<Client>) {
         client.close();
         lock(&self.clients).retain(|other| !Arc::ptr_eq(other, client));
     }
 
-    /// Asks everything that goes on to end, and waits for none of it: nothing is said and nothing new is taken.
+    /// Asks everything to end without waiting. The sinks fall silent, and new requests are refused.
     pub fn close(&self) {
         for client in &*lock(&self.clients) {
             client.close();
@@ -210,10 +209,10 @@ impl Service {
         self.pools.dismiss();
     }
 
-    /// Ends everything. What is open is dropped on another thread: it may be large, and its disk may hang.
+    /// Ends everything. Open transcripts are dropped on another thread: they may be large, and their disk may hang.
     ///
     /// # Errors
-    /// [`ServiceError::Stuck`] when the deadline passed and a thread was left to itself, [`ServiceError::Thread`].
+    /// [`ServiceError::Stuck`] if a thread outlived the deadline and was abandoned, [`ServiceError::Thread`].
     pub fn stop(self: Arc<Self>, deadline: Duration) -> Result<(), ServiceError> {
         self.close();
         let (alive, done) = mpsc::channel::<()>();
@@ -227,7 +226,7 @@ impl Service {
         match done.recv_timeout(deadline) {
             Ok(()) | Err(RecvTimeoutError::Disconnected) => Ok(()),
             Err(RecvTimeoutError::Timeout) => {
-                tracing::warn!("a thread that reads sessions did not end in time");
+                tracing::warn!("a session thread did not end in time");
                 Err(ServiceError::Stuck)
             }
         }
@@ -238,12 +237,12 @@ impl Service {
         body(store.get_or_insert_with(|| Store::new(self.config.clone(), Some(self.cache_file.clone()))))
     }
 
-    /// One list at a time: the second one finds what the first one read.
+    /// One list at a time: the second reuses what the first one read.
     fn summaries(&self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, SessionError> {
         self.with_store(|store| {
             let summaries = store.list(scope, cancel)?;
             if let Err(error) = store.save() {
-                tracing::debug!(error = %chain(&error), "what was read of the sessions is not remembered");
+                tracing::debug!(error = %chain(&error), "could not write the session cache");
             }
             Ok(summaries)
         })
@@ -251,7 +250,7 @@ impl Service {
 
     fn list_now(&self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, SessionError> {
         let list = self.summaries(scope, cancel)?;
-        // Whoever goes on with one of them must know of the process that runs it.
+        // A client that resumes one of them must know whether a process runs it.
         self.watcher.wait_for_first_look(FIRST_LOOK);
         Ok(list)
     }

@@ -1,7 +1,7 @@
-//! One open transcript: what reaches it waits in line, and a thread of the pool takes it up, one thing a turn.
+//! One open transcript: a queue of messages, handled by threads of the pool, one message a turn.
 //!
-//! Invariants: one thread at a time; what waits is dealt with in order, and after a close nothing is; a question is answered,
-//! or dropped, which answers it too.
+//! Invariants: one thread at a time; messages are handled in order, and none after a close; a dropped question is
+//! answered with an error.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -19,13 +19,12 @@ use crate::error::chain;
 use crate::transcript::Transcript;
 use crate::watch::FollowId;
 
-/// What reaches an open transcript.
 enum Message {
     Open(Pending, PathBuf),
     Ask(Pending, Ask),
-    /// The file may have grown, or there may be news of its subagents.
+    /// The file or its subagents may have changed.
     Refresh,
-    /// The whole of a file whose end alone was known.
+    /// The whole of a file of which only the end was read.
     Whole(Box<Transcript>),
     Close,
 }
@@ -33,19 +32,18 @@ enum Message {
 #[derive(Default)]
 struct Line {
     waiting: VecDeque<Message>,
-    /// Whether a thread is at it, or will be.
+    /// Whether a thread runs, or was requested.
     taken: bool,
-    /// Whether a refresh waits.
+    /// Whether a refresh is queued.
     refresh: bool,
     closed: bool,
 }
 
-/// An open transcript.
 pub(super) struct OpenTranscript {
     client: Weak<Client>,
     cancel: Cancel,
     line: Mutex<Line>,
-    /// Away while a thread is at it.
+    /// Absent while a thread works with it.
     reader: Mutex<Option<Reader>>,
     follow: Mutex<Option<FollowId>>,
 }
@@ -59,19 +57,19 @@ impl OpenTranscript {
         self.send(Message::Open(pending, file));
     }
 
-    /// A question. Of a transcript that is closed, dropping it says so.
+    /// Queues a question. If the transcript is closed, dropping the question answers it.
     pub(super) fn ask(self: &Arc<Self>, pending: Pending, ask: Ask) {
         self.send(Message::Ask(pending, ask));
     }
 
-    /// The file may have grown.
+    /// Queues a refresh unless one is queued.
     pub(super) fn refresh(self: &Arc<Self>) {
         if !std::mem::replace(&mut lock(&self.line).refresh, true) {
             self.send(Message::Refresh);
         }
     }
 
-    /// Nobody will ask any more. What it holds is dropped on a thread of the pool: it may be large.
+    /// Closes the transcript. Its memory is freed on a pool thread: it may be large.
     pub(super) fn close(self: &Arc<Self>) {
         self.cancel.cancel();
         self.send(Message::Close);
@@ -96,7 +94,7 @@ impl OpenTranscript {
         let transcript = Arc::clone(self);
         let called = self.at().map(|at| at.service.pools.transcripts.run(move || transcript.turn()));
         if let Some(Err(error)) = called {
-            tracing::warn!(%error, "a transcript is given up");
+            tracing::warn!(%error, "no thread for a transcript");
             let mut line = lock(&self.line);
             line.closed = true;
             let waiting = std::mem::take(&mut line.waiting);
@@ -105,9 +103,9 @@ impl OpenTranscript {
         }
     }
 
-    /// Deals with what waits first; the rest comes after the other transcripts had their turn.
+    /// Handles the first message. The rest waits until the other transcripts had a turn.
     fn turn(self: &Arc<Self>) {
-        /// Also should this turn panic.
+        /// Runs even if this turn panics.
         struct Next<'a>(&'a Arc<OpenTranscript>);
         impl Drop for Next<'_> {
             fn drop(&mut self) {
@@ -128,7 +126,7 @@ impl OpenTranscript {
             message
         };
         let Some(message) = message else { return };
-        // Taken, so that a panic leaves none that is half-changed.
+        // Taken out, so that a panic drops a half-changed reader.
         let reader = lock(&self.reader).take();
         let reader = self.deal_with(message, reader, &at);
         *lock(&self.reader) = reader;
@@ -187,7 +185,7 @@ impl OpenTranscript {
         }
     }
 
-    /// Indexes all of a file whose end is shown, so that what is asked of the end need not wait.
+    /// Indexes the whole file while its end is shown, without delaying questions about the end.
     fn index_whole(self: &Arc<Self>, reader: &Reader, at: &At) {
         let (file, cancel, transcript) = (reader.file(), self.cancel.clone(), Arc::clone(self));
         let index = move || match Transcript::open(file, &cancel) {
@@ -195,18 +193,18 @@ impl OpenTranscript {
             Err(error) => tracing::warn!(error = %chain(&error), "a transcript could not be read in full"),
         };
         if let Err(error) = at.service.pools.indexing.run(index) {
-            tracing::warn!(%error, "a transcript is not read in full");
+            tracing::warn!(%error, "no thread to read a transcript in full");
         }
     }
 
-    /// Nothing once the service or the client is gone.
+    /// `None` once the service or the client is gone.
     fn at(&self) -> Option<At> {
         let client = self.client.upgrade()?;
         client.service().ok().map(|service| At { service, client })
     }
 }
 
-/// What it works with, for the length of a turn.
+/// Context of a turn.
 struct At {
     service: Arc<Service>,
     client: Arc<Client>,
@@ -222,7 +220,7 @@ impl At {
         let Some(News { change, agents }) = news else { return };
         match reader.info(agents) {
             Ok(info) => self.client.sink().change(reader.id(), Growth { change, info }),
-            Err(error) => tracing::debug!(error, "a change of a transcript is not told"),
+            Err(error) => tracing::debug!(error, "could not send a transcript's change"),
         }
     }
 }

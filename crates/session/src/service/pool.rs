@@ -1,7 +1,7 @@
-//! Thread pools for the work on sessions. A panic in one job ends nothing else.
+//! Thread pools for session work. A panic in one job ends nothing else.
 //!
-//! Three kinds of work wait for each other's threads never: a search does not keep a transcript from being read, nor does the
-//! indexing of a huge one. A thread exists only while its kind has something to do.
+//! Three kinds of work have pools of their own, so that a search never delays a transcript, nor does indexing a huge
+//! one. Threads exist only while there is work.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,16 +10,15 @@ use std::thread;
 
 use super::ServiceError;
 
-/// Lists, searches and the like, each of which may take long.
+/// Lists, searches and other possibly long requests.
 const REQUESTS: usize = 8;
-/// What is asked of open transcripts, and their growth: short turns, of however many transcripts.
+/// Questions to open transcripts, and their refreshes: short turns for any number of transcripts.
 const TRANSCRIPTS: usize = 4;
-/// Huge transcripts that are indexed.
+/// Indexing of huge transcripts.
 const INDEXING: usize = 2;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// All pools.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     pub(super) requests: Arc<Pool<REQUESTS>>,
@@ -28,14 +27,14 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// What waits is dropped; what has begun goes on, and nothing new is taken.
+    /// Drops waiting jobs and refuses new ones; started jobs continue.
     pub(super) fn dismiss(&self) {
         self.requests.dismiss();
         self.transcripts.dismiss();
         self.indexing.dismiss();
     }
 
-    /// Waits until all are done, for however long that takes.
+    /// Waits until all jobs are done, without a time limit.
     pub(super) fn wait(&self) {
         self.requests.wait();
         self.transcripts.wait();
@@ -43,7 +42,7 @@ impl Pools {
     }
 }
 
-/// At most so many threads for one kind of work; what comes beyond waits, in order.
+/// At most `SIZE` threads for one kind of work; further jobs wait in order.
 #[derive(Debug, Default)]
 pub(super) struct Pool<const SIZE: usize> {
     state: Mutex<State>,
@@ -64,10 +63,10 @@ impl std::fmt::Debug for State {
 }
 
 impl<const SIZE: usize> Pool<SIZE> {
-    /// Runs `body` as soon as a thread is free. Should it panic, what it holds is dropped, and the log tells.
+    /// Runs `body` as soon as a thread is free. A panic drops what it holds and is logged.
     ///
     /// # Errors
-    /// [`ServiceError::Thread`] when there can be none; [`ServiceError::Over`] after [`Pools::dismiss`].
+    /// [`ServiceError::Thread`] if no thread can be started; [`ServiceError::Over`] after [`Pools::dismiss`].
     pub(super) fn run(self: &Arc<Self>, body: impl FnOnce() + Send + 'static) -> Result<(), ServiceError> {
         let mut state = self.lock();
         if state.dismissed {
@@ -80,7 +79,7 @@ impl<const SIZE: usize> Pool<SIZE> {
         let pool = Arc::clone(self);
         match thread::Builder::new().name("claude-ide-reader".to_owned()).spawn(move || pool.work()) {
             Ok(_) => state.threads += 1,
-            // Those that are there come to it.
+            // A running thread takes the job.
             Err(_) if state.threads > 0 => {}
             Err(error) => {
                 let job = state.waiting.pop_back();
@@ -94,12 +93,12 @@ impl<const SIZE: usize> Pool<SIZE> {
 
     fn work(&self) {
         while let Some(job) = self.next() {
-            // The panic hook has written to the log.
+            // The panic hook has logged it.
             catch_unwind(AssertUnwindSafe(job)).ok();
         }
     }
 
-    /// The next job; without one the thread that asks counts no more.
+    /// The next job. Without one, the calling thread no longer counts.
     fn next(&self) -> Option<Job> {
         let mut state = self.lock();
         let job = state.waiting.pop_front();
@@ -115,7 +114,7 @@ impl<const SIZE: usize> Pool<SIZE> {
         state.dismissed = true;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        // What they hold may answer, or be large: not under the lock.
+        // Dropped outside the lock: jobs may answer when dropped, and may be large.
         drop(waiting);
     }
 
@@ -123,7 +122,7 @@ impl<const SIZE: usize> Pool<SIZE> {
         drop(self.fewer.wait_while(self.lock(), |state| state.threads > 0));
     }
 
-    /// Never left half-changed.
+    /// A panic cannot leave this state half-changed, so a poisoned lock is fine.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,9 +1,8 @@
-//! What an open transcript answers, and what of it is news.
+//! Answers questions about an open transcript, and detects its changes.
 //!
-//! Of a huge file the end comes first; all of it is indexed meanwhile, so that what is asked of the end is answered at once.
-//! Then the whole takes the place of the end: that is a new epoch, since messages have other numbers in it. Invariants: a
-//! question is answered by the transcript of the epoch it was asked for, or not at all; subagents are told of when they
-//! changed, not with every line.
+//! Of a huge file the end is read first. The whole is indexed meanwhile and then replaces the end, which begins a new
+//! epoch, since messages get other numbers. Invariants: a question is answered within its epoch or refused; subagents
+//! are reported when they change, not with every line.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,14 +22,14 @@ use crate::render::render;
 use crate::time::Millis;
 use crate::transcript::{Position, Transcript};
 
-/// How much of a transcript's end is read at first.
+/// Bytes read of a transcript's end at first.
 const FIRST_BYTES: u64 = 1024 * 1024;
-/// Where that holds fewer rows than this, more is read: what the model is told takes most of a file.
+/// If these bytes hold fewer rows, more are read: instructions to the model take up most of a file.
 const FIRST_ROWS: usize = 200;
-/// How much is read at most before something is shown.
+/// At most this much is read before the first rows are shown.
 const MAX_FIRST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What is known of a transcript without asking.
+/// A transcript's properties, sent with each change.
 #[derive(Serialize)]
 struct Info<'a> {
     epoch: u64,
@@ -43,40 +42,39 @@ struct Info<'a> {
     total_usage: Usage,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_reply: Option<Row>,
-    /// Left out where they are those of before.
+    /// Left out while unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     agents: Option<&'a [Agent]>,
 }
 
-/// An answer that moved the rows.
+/// An answer that changed the rows.
 #[derive(Serialize)]
 struct Moved {
     delta: Change,
     info: Json,
 }
 
-/// What changed in an open transcript.
+/// A change of an open transcript.
 pub(super) struct News {
     pub(super) change: Change,
-    /// Whether its subagents did.
+    /// Whether its subagents changed.
     pub(super) agents: bool,
 }
 
-/// An open transcript.
 pub(super) struct Reader {
     id: u64,
     transcript: Transcript,
     epoch: u64,
     broken: u32,
     folders: Arc<Mutex<AgentFolders>>,
-    /// The subagents, and as of which change of their folders.
+    /// The subagents, and the change of their folders that they reflect.
     agents: Vec<Agent>,
     looked: u64,
     cancel: Cancel,
 }
 
 impl Reader {
-    /// Opens a transcript, or its end where it is huge.
+    /// Opens a transcript; of a huge one, only the end.
     ///
     /// # Errors
     /// As [`Transcript::open`].
@@ -98,7 +96,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The request that opened it, which names it.
+    /// The number of the request that opened it, which is its id.
     pub(super) fn id(&self) -> u64 {
         self.id
     }
@@ -115,10 +113,10 @@ impl Reader {
         self.transcript.offset()
     }
 
-    /// What is known without asking; the subagents only if they are asked for.
+    /// The transcript's properties, with its subagents if requested.
     ///
     /// # Errors
-    /// Why it cannot be told: its path is no text.
+    /// A path that is not Unicode cannot be sent.
     pub(super) fn info(&self, agents: bool) -> Result<Json, String> {
         let transcript = &self.transcript;
         json(&Info {
@@ -160,12 +158,12 @@ impl Reader {
         Some(News { change: Change { delta, shift: None }, agents })
     }
 
-    /// All of the file, in the place of its end.
+    /// Replaces the end by the whole file.
     pub(super) fn take_whole(&mut self, mut whole: Transcript) -> Option<News> {
         if self.transcript.is_complete() {
-            return None; // It was replaced meanwhile, and read anew.
+            return None; // The file was replaced meanwhile and read again.
         }
-        // What was added since it was opened.
+        // Reads what was added since it was opened.
         if let Err(error) = whole.refresh(&self.cancel) {
             tracing::debug!(error = %chain(&error), "could not follow a transcript");
         }
@@ -178,7 +176,7 @@ impl Reader {
         Some(News { change: Change { delta, shift }, agents })
     }
 
-    /// Whether the subagents are others than before, or stand otherwise: then the rows of the calls that started them.
+    /// Checks the subagents; if they changed, returns the rows of the calls that started them.
     fn look_at_agents(&mut self, anyway: bool) -> Option<Vec<usize>> {
         let touched = self.transcript.take_agents_touched();
         let listed = {
@@ -259,10 +257,10 @@ fn told<T: Serialize>(found: Result<T, SessionError>) -> Result<Json, String> {
     found.map_err(|error| chain(&error)).and_then(|value| json(&value))
 }
 
-/// A value as it goes to who asked.
+/// Serialises a value for the client.
 ///
 /// # Errors
-/// Why it is no JSON; never a null in its place, which nobody expects.
+/// The reason; the client never receives a null instead.
 pub(super) fn json<T: Serialize>(value: &T) -> Result<Json, String> {
     serde_json::to_value(value).map_err(|error| format!("it cannot be told: {error}"))
 }
@@ -275,16 +273,16 @@ mod tests {
 
     use super::*;
 
-    /// Many, since the system may count the time of threads in steps of 10 ms.
+    /// Many, since the system may count thread time in steps of 10 ms.
     const LINES: u32 = 100;
 
-    /// Time that this thread ran, where the system tells.
+    /// CPU time of this thread, if the system reports it.
     fn cpu_time() -> Option<Duration> {
         let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         text.split_ascii_whitespace().next()?.parse().ok().map(Duration::from_nanos)
     }
 
-    /// All that an appended line costs who reads it: the file, the subagents, what is told.
+    /// The whole cost of an appended line for a reader: the file, the subagents, the message.
     #[test]
     fn a_line_beside_two_thousand_subagents_costs_less_than_a_millisecond() {
         let dir = tempfile::tempdir().unwrap();
@@ -304,7 +302,7 @@ mod tests {
         assert_eq!(reader.agents.len(), 2000);
         let deadline = Instant::now() + Duration::from_secs(60);
         let mut best = Duration::MAX;
-        // The first looks list: what was written just now may be followed by more in the same tick of the clock.
+        // The first looks list the folder: a change within the same clock tick would not show.
         while best > Duration::from_millis(1) {
             assert!(Instant::now() < deadline, "a line beside 2,000 subagents takes {best:?}");
             let (before, started) = (cpu_time(), Instant::now());

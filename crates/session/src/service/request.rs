@@ -1,4 +1,4 @@
-//! What may be asked about sessions, as JSON: an object with one field that names the request.
+//! Requests as JSON: an object with one field, which names the request.
 
 use std::path::PathBuf;
 
@@ -8,29 +8,29 @@ use crate::render::{Export, RenderRequest};
 use crate::search::SearchOptions;
 use crate::store::Scope;
 
-/// One request.
+/// A request of a client.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// The sessions of a place.
     List(Place),
-    /// Where a session lies.
+    /// The transcript of a session.
     Find(Find),
-    /// What a list says of the session of a transcript.
+    /// The summary of one session.
     One(One),
-    /// Opens a transcript, which is told of until it is closed.
+    /// Opens a transcript, whose changes are reported until it is closed.
     Open(Open),
-    /// Asks an open transcript.
+    /// A question to an open transcript.
     Ask(Ask),
     /// Searches sessions.
     Search(Search),
     /// What a session is doing.
     State(StateOf),
-    /// How the watcher learns of changes.
+    /// Whether the watcher gets events or polls.
     Mode {},
 }
 
-/// Which sessions are meant.
+/// Which sessions to list.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
@@ -57,21 +57,21 @@ impl From<Place> for Scope {
     }
 }
 
-/// Where a session's transcript lies.
+/// Finds a session's transcript.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Find {
     pub(super) id: String,
 }
 
-/// One session of a list; nothing, where its transcript is gone or nobody said anything in it.
+/// Requests the summary of one session; null if its file is gone or has no message.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct One {
     pub(super) file: PathBuf,
 }
 
-/// What a session is doing, also one that no record speaks of.
+/// Asks what a session is doing, also without a record.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateOf {
@@ -79,7 +79,7 @@ pub struct StateOf {
     pub(super) file: PathBuf,
 }
 
-/// Opens a transcript; the request's number names it from then on.
+/// Opens a transcript; the request's number becomes its id.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
@@ -91,12 +91,11 @@ pub struct Open {
 #[serde(deny_unknown_fields)]
 pub struct Ask {
     pub(super) transcript: u64,
-    /// Which life of the transcript the numbers in the question belong to.
+    /// The epoch of the numbers in the question.
     pub(super) epoch: u64,
     pub(super) question: Question,
 }
 
-/// What a transcript can be asked.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Question {
@@ -114,7 +113,7 @@ pub(super) enum Question {
     Draw { request: Box<RenderRequest>, max_text: usize },
 }
 
-/// Searches sessions, the one last written to first.
+/// Searches sessions, newest first.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
@@ -127,7 +126,7 @@ pub struct Search {
     place: Place,
 }
 
-/// What one search may find at most: all of it may wait for Neovim to look.
+/// Limit of hits: all of them may queue up while Neovim is busy.
 const MAX_HITS: usize = 10_000;
 
 impl Search {

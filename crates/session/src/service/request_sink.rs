@@ -1,7 +1,7 @@
-//! What may still be said to one sink.
+//! Filters what reaches one sink.
 //!
-//! Invariants: nothing is said of a request that was cancelled, nor twice of one that was answered; after the close nothing
-//! is said at all. Numbers of requests are never used again in this process, so an old one means nothing new.
+//! Invariants: the sink receives nothing for a cancelled request, and one answer for any other; after the close it
+//! receives nothing at all. Request numbers are never reused within a process.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,12 +13,12 @@ use super::ServiceError;
 use super::sink::{Growth, News, Sink};
 use crate::live::LiveChange;
 
-/// Requests that may be unanswered, and transcripts that may be open, together.
+/// Limit of unanswered requests and open transcripts, together.
 pub(super) const MAX_OPEN: usize = 4096;
 
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// A sink, and the requests of which more may be said to it.
+/// A sink and its open requests.
 pub(super) struct RequestSink {
     sink: Arc<dyn Sink>,
     open: Mutex<Open>,
@@ -35,7 +35,7 @@ impl RequestSink {
         Self { sink, open: Mutex::default() }
     }
 
-    /// The number of a new request.
+    /// Opens a new request and returns its number.
     ///
     /// # Errors
     /// [`ServiceError::Over`] once it is closed, [`ServiceError::Busy`] when too many are unanswered.
@@ -52,14 +52,14 @@ impl RequestSink {
         Ok(request)
     }
 
-    /// Nothing is said of this request any more. Whether anything could still have been.
+    /// Silences a request; returns whether it was still open.
     pub(super) fn cancel(&self, request: u64) -> bool {
         let mut open = self.lock();
         self.sink.forget(request);
         open.requests.remove(&request)
     }
 
-    /// Nothing is said any more.
+    /// Silences all requests.
     pub(super) fn close(&self) {
         let mut open = self.lock();
         open.over = true;
@@ -70,7 +70,7 @@ impl RequestSink {
         self.lock().over
     }
 
-    /// The last word about a request.
+    /// Answers a request, which closes it.
     pub(super) fn reply(&self, request: u64, outcome: Result<Json, String>) {
         let mut open = self.lock();
         if open.requests.remove(&request) {
@@ -78,7 +78,7 @@ impl RequestSink {
         }
     }
 
-    /// The answer to a request to open a transcript, of which more will be said.
+    /// Answers a request to open a transcript, which stays open.
     pub(super) fn opened(&self, request: u64, info: Json) {
         self.say_of(request, || News::Reply { request, outcome: Ok(info) });
     }
@@ -101,7 +101,7 @@ impl RequestSink {
         }
     }
 
-    /// Says it under the lock, so that a cancel that returned is the end.
+    /// Sends under the lock: after a cancel has returned, nothing is sent.
     fn say_of(&self, request: u64, news: impl FnOnce() -> News) {
         let open = self.lock();
         if open.requests.contains(&request) {
@@ -109,14 +109,14 @@ impl RequestSink {
         }
     }
 
-    /// Never left half-changed.
+    /// A panic cannot leave this state half-changed, so a poisoned lock is fine.
     fn lock(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request on its way to its answer. Dropped unanswered, because the transcript was closed or our own code failed, it says
-/// that instead; of a request that was cancelled nothing is said either way.
+/// A request that still has to be answered. If it is dropped unanswered, because the transcript was closed or a job
+/// panicked, it sends an error. A cancelled request stays silent.
 pub(super) struct Pending {
     id: u64,
     sink: Option<Arc<RequestSink>>,
@@ -135,7 +135,7 @@ impl Pending {
         self.send(outcome);
     }
 
-    /// The answer to a request to open a transcript, of which more will be said.
+    /// Answers a request to open a transcript, which stays open.
     pub(super) fn opened(mut self, info: Json) {
         if let Some(sink) = self.sink.take() {
             sink.opened(self.id, info);
@@ -163,7 +163,7 @@ mod tests {
     use crate::index::Delta;
     use crate::service::sink::Change;
 
-    /// Remembers what it is told, in words.
+    /// Records what it receives, as text.
     #[derive(Default)]
     struct Heard(Mutex<Vec<String>>);
 

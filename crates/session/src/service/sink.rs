@@ -1,4 +1,4 @@
-//! Who is told what was found out: an editor, a socket. What waits there is merged by the rules that stand here.
+//! The interface of receivers (an editor, a socket), and the rules for merging queued changes.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -6,39 +6,39 @@ use serde_json::Value as Json;
 use crate::index::Delta;
 use crate::live::LiveChange;
 
-/// Takes what a [`super::Client`] is told. It decides how that waits, and how it stays bounded while nobody looks.
+/// Receives the news of a [`super::Client`]. The implementation decides how they are queued and bounded.
 ///
-/// Both methods are called under a lock of the client: they are quick, and ask the client nothing.
+/// Both methods run under a lock of the client: they must be quick and must not call the client.
 pub trait Sink: Send + Sync + 'static {
-    /// Something to say.
+    /// Receives news.
     fn tell(&self, news: News);
 
-    /// Nothing is said of this request any more, nor what waits of it.
+    /// The request is over: queued news of it are to be dropped.
     fn forget(&self, request: u64);
 }
 
-/// What a client is told.
+/// A message to a client.
 #[derive(Debug)]
 pub enum News {
-    /// The answer to a request, of which more comes only if it opened a transcript.
+    /// The answer to a request. Only an opened transcript sends more.
     Reply {
         /// The request.
         request: u64,
-        /// The answer, or why there is none.
+        /// The answer, or an error.
         outcome: Result<Json, String>,
     },
-    /// A search found something. No more come than the request allowed.
+    /// A search hit; at most as many as the request allowed.
     Hit {
         /// The request.
         request: u64,
-        /// What it found.
+        /// The hit.
         hit: Json,
     },
     /// An open transcript changed.
     Change {
         /// The request that opened it.
         transcript: u64,
-        /// What changed, and how it stands now.
+        /// The change, and the transcript's new state.
         growth: Growth,
     },
     /// A running session changed.
@@ -51,22 +51,22 @@ pub struct Change {
     /// The rows.
     #[serde(flatten)]
     pub delta: Delta,
-    /// With `reset`: how many rows further each old row is now; nothing when the old rows are void.
+    /// With `reset`: by how many rows each old row moved; `None` if the old rows are void.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<usize>,
 }
 
-/// A change of an open transcript, and how it stands after that.
+/// A change of an open transcript, with its state afterwards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
-    /// What changed.
+    /// The change.
     pub change: Change,
-    /// What is known of it without asking.
+    /// The transcript's properties.
     pub info: Json,
 }
 
 impl Change {
-    /// This change and then a later one, as one.
+    /// Merges a later change into this one.
     fn then(self, later: Self) -> Self {
         if later.delta.reset {
             let shift = if self.delta.reset { None } else { later.shift };
@@ -83,10 +83,10 @@ impl Change {
 }
 
 impl Growth {
-    /// This one, which nobody saw, and then a later one, as one.
+    /// Merges a later change into this unsent one.
     #[must_use]
     pub fn then(self, mut later: Self) -> Self {
-        // Subagents are told of when they changed only: what nobody saw of them is still news.
+        // Subagents are only sent when they changed, so an unsent list is still needed.
         if let (Json::Object(mut before), Json::Object(info)) = (self.info, &mut later.info)
             && let Some(agents) = before.remove("agents")
         {
@@ -97,7 +97,7 @@ impl Growth {
 }
 
 impl LiveChange {
-    /// This one, which nobody saw, and then a later one of the same process, as one.
+    /// Merges a later change of the same process into this unsent one.
     #[must_use]
     pub fn then(self, later: Self) -> Self {
         Self { previous: self.previous.or(later.previous), session: later.session }

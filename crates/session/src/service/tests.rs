@@ -1,4 +1,4 @@
-//! Requests about sessions from beginning to end: what a sink is told of them.
+//! Requests from beginning to end: what the sink receives.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ use super::*;
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Keeps what it is told, as JSON.
+/// Records what it receives, as JSON.
 #[derive(Default)]
 struct Heard {
     told: Mutex<Vec<Json>>,
@@ -41,7 +41,7 @@ impl Sink for Heard {
 }
 
 impl Heard {
-    /// The next that `is_it`; what came before it is lost.
+    /// Waits for the first message that matches; earlier ones are dropped.
     fn next(&self, what: &str, is_it: impl Fn(&Json) -> bool) -> Json {
         let deadline = Instant::now() + DEADLINE;
         let mut told = lock(&self.told);
@@ -62,7 +62,7 @@ fn a_list_is_told_after_the_sessions_that_run() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("projects/-p")).unwrap();
     fs::create_dir_all(dir.path().join("sessions")).unwrap();
-    // The first look takes as long as the test wants: nobody writes into the pipe yet.
+    // The test decides how long the first look takes: it blocks on a pipe without a writer.
     let own = std::process::id();
     let record = dir.path().join(format!("sessions/{own}.json"));
     assert!(std::process::Command::new("mkfifo").arg(&record).status().unwrap().success());
@@ -75,7 +75,7 @@ fn a_list_is_told_after_the_sessions_that_run() {
     let text = format!(r#"{{"pid":{own},"sessionId":"s","cwd":"/p","status":"busy"}}"#);
     let mut pipe = fs::File::options().write(true).open(&record).unwrap();
     pipe.write_all(text.as_bytes()).unwrap();
-    // A file like others by the time of the next look.
+    // An ordinary file by the time of the next look.
     fs::write(dir.path().join("record"), text).unwrap();
     fs::rename(dir.path().join("record"), &record).unwrap();
     drop(pipe);
@@ -117,12 +117,12 @@ impl Lab {
         self.client.request(serde_json::from_value(request).unwrap())
     }
 
-    /// The next that is said of this request; what is said of others before is lost.
+    /// The next message for this request; others before it are dropped.
     fn hear(&self, request: u64) -> Json {
         self.hear_any(&[request])
     }
 
-    /// Waits until such a thing was said of each of these requests.
+    /// Waits for a matching message of each request.
     fn hear_each(&self, requests: &[u64], is_it: impl Fn(&Json) -> bool) {
         let mut left = requests.to_vec();
         while !left.is_empty() {
@@ -231,7 +231,7 @@ fn what_cannot_be_opened_is_an_error() {
     assert!(serde_json::from_value::<Request>(json!({ "find": { "id": "x", "more": 1 } })).is_err());
 }
 
-/// Threads of this process that read for some session, of whichever test.
+/// Reader threads of this process, of any test.
 #[cfg(target_os = "linux")]
 fn readers() -> usize {
     let threads = fs::read_dir("/proc/self/task").unwrap().filter_map(Result::ok);
@@ -241,7 +241,7 @@ fn readers() -> usize {
         .count()
 }
 
-/// Two CLIs with their subagents opened 66: from there on everything was refused.
+/// Regression: two CLIs with their subagents opened 66 transcripts, and all further ones were refused.
 #[test]
 fn hundreds_of_open_transcripts_refuse_nobody() {
     let lab = Lab::new();
@@ -274,7 +274,7 @@ fn what_comes_after_the_end_is_refused() {
     assert!(matches!(client.request(Request::Mode {}), Err(ServiceError::Over)));
 }
 
-/// An editor and a socket, say: each is told what concerns it, and one that leaves takes nothing from the other.
+/// As an editor and a socket do: each receives its own messages, and one that leaves does not disturb the other.
 #[test]
 fn several_ask_side_by_side() {
     let lab = Lab::new();
@@ -285,7 +285,7 @@ fn several_ask_side_by_side() {
         (lab.ask(open.clone()).unwrap(), other.request(serde_json::from_value(open).unwrap()).unwrap());
     assert_eq!(lab.hear(ours)["result"]["len"], json!(2));
     assert_eq!(heard.next("theirs", |told| told["id"] == json!(theirs))["result"]["len"], json!(2));
-    assert!(!other.cancel(ours), "what somebody opened, only he closes");
+    assert!(!other.cancel(ours), "only the client that opened a transcript can close it");
     lab.service.leave(&other);
     lab.transcript("s.jsonl", 1);
     assert_eq!(lab.hear(ours)["info"]["len"], json!(3));
@@ -295,7 +295,6 @@ fn several_ask_side_by_side() {
     assert_eq!(lab.service.follows.followed(), 0);
 }
 
-/// Whoever comes later is told what runs already.
 #[test]
 fn a_client_that_joins_late_hears_of_the_sessions_that_run() {
     let lab = Lab::new();
@@ -311,7 +310,7 @@ fn a_client_that_joins_late_hears_of_the_sessions_that_run() {
     lab.service.close();
 }
 
-/// A reader that draws a call before its subagent is described hears of it, and is not told of all subagents with each line.
+/// A call drawn before its subagent is described is updated later, and the subagents are not sent with each line.
 #[test]
 fn subagents_are_told_of_when_they_change() {
     let lab = Lab::new();
@@ -327,7 +326,7 @@ fn subagents_are_told_of_when_they_change() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("agent-a.jsonl"), "{}\n").unwrap();
     fs::write(folder.join("agent-a.meta.json"), r#"{"toolUseId":"t1","agentType":"Explore"}"#).unwrap();
-    // The file and its description come one after the other, and may be told of together.
+    // The file and its description are written one after the other and may be reported together.
     let linked = loop {
         let change = lab.hear(id);
         if change["info"]["agents"][0]["tool_use_id"] == json!("t1") {

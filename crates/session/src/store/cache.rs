@@ -1,7 +1,7 @@
-//! What was read of each session, kept while its file does not change: in memory, and in one file over restarts.
+//! Caches each session's summary while its file is unchanged: in memory, and in one file across restarts.
 //!
-//! The file holds beginnings of prompts, so it is private to its owner like the transcripts are. Whatever is wrong with it,
-//! it is only forgotten.
+//! The cache file holds beginnings of prompts, so only its owner can read it, as with the transcripts. A damaged one is
+//! discarded.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,14 +18,14 @@ use crate::error::SessionError;
 use crate::head::{Head, is_api_request};
 use crate::tail::{Tail, TailEvent};
 
-/// Changed whenever the meaning of what is stored changes.
+/// Raised whenever the meaning of the stored data changes.
 const VERSION: u32 = 3;
-/// Sessions remembered at most; past that, those not asked for longest are forgotten.
+/// Limit of cached sessions; beyond it the least recently used are dropped.
 const MAX_ENTRIES: usize = 20_000;
-/// A cache file larger than this is not one.
+/// A larger file is no cache.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// What tells that a file did not change.
+/// Identifies a version of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     pub(super) modified_ns: u64,
@@ -38,7 +38,7 @@ struct Entry {
     summary: Summary,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     count: Option<Progress>,
-    /// When it was last asked for, in lists.
+    /// The number of the list that used it last.
     #[serde(skip)]
     used: u64,
 }
@@ -92,7 +92,7 @@ impl Cache {
         self.changed = true;
     }
 
-    /// Counts on from where the last count ended.
+    /// Continues an earlier count.
     pub(super) fn count(&mut self, file: &Path, cancel: &Cancel) -> Result<Option<u32>, SessionError> {
         let Some(entry) = self.entries.get_mut(file) else { return Ok(None) };
         if let Some(known) = entry.summary.messages {
@@ -128,7 +128,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Forgets the half that was not asked for longest.
+    /// Drops the least recently used half.
     fn forget_some(&mut self) {
         let mut used: Vec<_> = self.entries.values().map(|entry| entry.used).collect();
         used.sort_unstable();
@@ -142,7 +142,7 @@ fn read(file: &Path) -> Option<Stored> {
     (size <= MAX_FILE).then(|| fs::read(file).ok()).flatten().and_then(|json| serde_json::from_slice(&json).ok())
 }
 
-/// Readers see the old one or the new one. Readable by the owner alone.
+/// Replaces the file atomically; only its owner can read it.
 fn write_privately(file: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;

@@ -1,8 +1,8 @@
-//! The sessions there are: of a folder, of all folders, newest first.
+//! Lists the sessions of a folder or of all folders, newest first.
 //!
-//! A list must be quick over thousands of files, so of each only the beginning and the end are read, and only when it changed
-//! since it was last seen. Invariant: a session belongs to the folder that `cwd` in its lines names; the name of the folder
-//! that its file lies in is lossy and only says where to look.
+//! To be quick with thousands of files, it reads only the beginning and end of each, and only after a change.
+//! Invariant: a session belongs to the folder named by `cwd` in its lines; the name of the folder that contains its
+//! file is lossy and only tells where to look.
 
 mod cache;
 mod scan;
@@ -25,13 +25,13 @@ pub use summary::Summary;
 pub enum Scope {
     /// Those of one folder.
     Folder(PathBuf),
-    /// Those of a folder and of the folders below it.
+    /// Those of a folder and the folders below it.
     Tree(PathBuf),
     /// All.
     All,
 }
 
-/// Lists sessions, and remembers what it read of them.
+/// Lists sessions and caches their summaries.
 #[derive(Debug)]
 pub struct Store {
     config: ConfigDir,
@@ -39,7 +39,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// A store over a configuration folder. With `cache_file`, what was read is remembered over restarts too: see
+    /// A store for a configuration folder. With `cache_file`, summaries are cached across restarts: see
     /// [`Store::save`].
     #[must_use]
     pub fn new(config: ConfigDir, cache_file: Option<PathBuf>) -> Self {
@@ -52,10 +52,10 @@ impl Store {
         &self.config
     }
 
-    /// The sessions in scope, the one last written to first. Sessions without a single message are left out.
+    /// The sessions in scope, most recently written first. Sessions without a message are left out.
     ///
     /// # Errors
-    /// [`SessionError::Read`] if the folder of all projects exists and cannot be listed. Single files that cannot be read are
+    /// [`SessionError::Read`] if the folder of all projects exists and cannot be listed. Unreadable transcripts are
     /// logged and left out.
     pub fn list(&mut self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, SessionError> {
         let filter = Filter::new(scope);
@@ -75,7 +75,7 @@ impl Store {
         Ok(summaries)
     }
 
-    /// The transcript of a session, wherever it lies.
+    /// The transcript of a session, in any project.
     ///
     /// # Errors
     /// [`SessionError::UnknownSession`] if there is none, [`SessionError::Read`] if the projects cannot be listed.
@@ -88,22 +88,22 @@ impl Store {
         files.filter(|file| file.is_file()).max_by_key(newest).ok_or_else(unknown)
     }
 
-    /// The folder that the CLI keeps a project's transcripts in; it need not exist.
+    /// The folder for a project's transcripts; it need not exist.
     #[must_use]
     pub fn project_folder(&self, folder: &Path) -> PathBuf {
         let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         self.config.projects().join(encode_folder(&real.to_string_lossy()))
     }
 
-    /// One session as it is now; `None` if its file is gone.
+    /// The current summary of a session; `None` if its file is gone.
     pub fn get(&mut self, file: &Path) -> Option<Summary> {
         let stamp = Stamp::of(&fs::metadata(file).ok()?);
         self.summary(file, stamp)
     }
 
-    /// Counts the messages of a session exactly, which takes reading all of it, but only what was added since the last time.
+    /// Counts the messages of a session exactly. This reads the whole file the first time, then only what was added.
     ///
-    /// `None` when cancelled; the count goes on from there the next time.
+    /// `None` if cancelled; the next call continues.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
@@ -112,10 +112,10 @@ impl Store {
         self.cache.count(file, cancel)
     }
 
-    /// Writes what is remembered to the cache file, if there is one and something changed.
+    /// Writes the cache file, if there is one and the cache changed.
     ///
     /// # Errors
-    /// [`SessionError::Cache`] if it cannot be written: then the next start is slower, nothing else.
+    /// [`SessionError::Cache`] if it cannot be written; only the next start suffers, by being slower.
     pub fn save(&mut self) -> Result<(), SessionError> {
         self.cache.save()
     }
@@ -154,7 +154,7 @@ impl Store {
     }
 }
 
-/// A scope, made ready to ask.
+/// A prepared scope.
 enum Filter {
     All,
     Folder { paths: Vec<PathBuf>, names: Vec<String> },
@@ -176,7 +176,7 @@ impl Filter {
         }
     }
 
-    /// Whether a folder of this name can hold sessions in scope. Names of deep folders are cut, so only their start counts.
+    /// Whether a folder of this name can hold sessions in scope. Long names are cut, so only their start counts.
     fn may_hold(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -204,7 +204,7 @@ impl Filter {
     }
 }
 
-/// A folder as given and as it really is, and what the CLI would name each.
+/// A folder as given and as resolved, and the CLI's name for each.
 fn spellings(folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
     let given: PathBuf = folder.components().collect();
     let mut paths = vec![given];
@@ -214,7 +214,7 @@ fn spellings(folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
     (paths, names)
 }
 
-/// The transcripts of sessions in a folder; subagents of older CLIs lie there too and are left out.
+/// The transcripts of sessions in a folder, without those of subagents (older CLIs).
 fn transcripts(folder: &Path) -> Vec<(PathBuf, Stamp)> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let transcript = |entry: fs::DirEntry| {

@@ -1,4 +1,4 @@
-//! Reads a summary off a transcript's beginning and end.
+//! Reads a summary from a transcript's beginning and end.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -23,12 +23,12 @@ const FIRST_READ: u64 = 64 * 1024;
 const MAX_READ: u64 = 1024 * 1024;
 /// Titles and prompts are cut to this many bytes.
 const MAX_PROMPT: usize = 400;
-/// Of a prompt, with what is wrapped around it, no more is read.
+/// Bytes read of a prompt including its wrapping.
 const MAX_WRAPPED: usize = 16 * 1024;
-/// Where the CLI notes the name a user gave, beside what it writes into the transcript.
+/// Limit of the file with the session's name.
 const MAX_TITLE_FILE: u64 = 64 * 1024;
 
-/// Of a line, what only a summary needs.
+/// Fields of a line that only a summary needs.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Extra<'a> {
@@ -38,14 +38,14 @@ struct Extra<'a> {
     branch: Scalar<'a>,
     #[serde(borrow, rename = "sessionId")]
     session: Scalar<'a>,
-    /// In a fork's copied lines, the session that they were written in (measured).
+    /// In a fork's copied lines: the session that they come from (measured).
     #[serde(borrow)]
     session_id: Scalar<'a>,
     #[serde(borrow, rename = "customTitle")]
     custom_title: Scalar<'a>,
     #[serde(borrow, rename = "aiTitle")]
     ai_title: Scalar<'a>,
-    /// What the CLI itself notes as the last prompt.
+    /// The CLI's own record of the last prompt.
     #[serde(borrow, rename = "lastPrompt")]
     last_prompt: Scalar<'a>,
     /// Titles of older CLIs.
@@ -62,14 +62,13 @@ struct Turn {
     index: Tokens,
 }
 
-/// What was found so far.
 #[derive(Default)]
 struct Found {
     cwd: Option<PathBuf>,
     started: Option<Millis>,
     first_prompt: Option<String>,
     last_prompt: Option<String>,
-    /// A slash command: what is there where nothing was said.
+    /// A slash command, used if there is no prompt.
     command: Option<String>,
     branch: Option<String>,
     model: Option<String>,
@@ -80,7 +79,7 @@ struct Found {
     messages: MessageCount,
 }
 
-/// Counts prompts and replies; a reply has several lines that share an id.
+/// Counts prompts and replies; the lines of one reply share an id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
 pub(super) struct MessageCount {
     pub(super) messages: u32,
@@ -111,7 +110,7 @@ impl MessageCount {
     }
 }
 
-/// Whether a line is what a user said.
+/// Whether the user wrote the line.
 fn is_prompt(head: &Head<'_>) -> bool {
     if !matches!(head.line_kind(), LineKind::User | LineKind::Attachment) {
         return false;
@@ -164,14 +163,14 @@ pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
     })
 }
 
-/// Reads forward until the first prompt, or as far as is allowed; returns how far.
+/// Reads forward to the first prompt or the limit; returns the end of what was read.
 fn scan_beginning(reader: &mut File, size: u64, found: &mut Found) -> io::Result<u64> {
     let mut want = FIRST_READ;
     loop {
         let piece = read_piece(reader, 0, want.min(size))?;
         *found = Found::default();
         for line in whole_lines(&piece, true) {
-            // In a longer file, all but a name is read again at the end.
+            // In a longer file, everything but the name is read again at the end.
             if size <= want || !found.has_begun() || found.model.is_none() || is_title(line) {
                 found.take_forward(line);
             }
@@ -187,7 +186,7 @@ fn scan_beginning(reader: &mut File, size: u64, found: &mut Found) -> io::Result
     }
 }
 
-/// Reads on to the end of the line that `piece` ends in: a prompt with pictures may be far longer than what is read else.
+/// Reads to the end of the line that `piece` ends in: a prompt with images can be far longer than the limit.
 fn scan_long_line(reader: &mut File, piece: &[u8], size: u64, found: &mut Found) -> io::Result<u64> {
     let start = memchr::memrchr(b'\n', piece).map_or(0, |newline| newline + 1);
     reader.seek(SeekFrom::Start(to_u64(start)))?;
@@ -198,11 +197,11 @@ fn scan_long_line(reader: &mut File, piece: &[u8], size: u64, found: &mut Found)
         mend(&mut line);
         found.take_forward(&line);
     }
-    // What is read from the end begins after a newline: with this one, where more lines follow.
+    // The scan from the end starts after a newline: this one, if more lines follow.
     Ok(if end < size { end.saturating_sub(1) } else { end })
 }
 
-/// Reads backward until the last reply, or as far as is allowed, but never what was read from the beginning.
+/// Reads backward to the last reply or the limit, but not into what was read from the beginning.
 fn scan_end(reader: &mut File, from: u64, size: u64, found: &mut Found) -> io::Result<()> {
     let mut want = FIRST_READ;
     loop {
@@ -210,7 +209,7 @@ fn scan_end(reader: &mut File, from: u64, size: u64, found: &mut Found) -> io::R
         let piece = read_piece(reader, start, size - start)?;
         let mut end = Found::default();
         for line in whole_lines(&piece, false).rev() {
-            // Once all else is known, only a name can still matter: it is written again now and then.
+            // Once everything else is known, only a name matters: it is written again now and then.
             let known = end.model.is_some() && end.branch.is_some() && end.last_prompt.is_some();
             if !known || (end.custom_title.is_none() && is_title(line)) {
                 end.take_backward(line);
@@ -239,7 +238,7 @@ fn read_piece(reader: &mut File, start: u64, len: u64) -> io::Result<Vec<u8>> {
 }
 
 impl Found {
-    /// Whether all is known that only the beginning tells.
+    /// Whether everything that only the beginning can provide is known.
     fn has_begun(&self) -> bool {
         self.first_prompt.is_some() && self.cwd.is_some() && self.started.is_some()
     }
@@ -271,7 +270,7 @@ impl Found {
         }
     }
 
-    /// Takes a line from the end backwards: what is found first stays.
+    /// Takes a line in reverse order: what was found first stays.
     fn take_backward(&mut self, line: &[u8]) {
         let Some((head, extra)) = parse(line) else { return };
         self.branch = self.branch.take().or_else(|| text(&extra.branch));
@@ -289,7 +288,7 @@ impl Found {
     }
 }
 
-/// Parses a line that can matter; `None` for requests to the model, for most attachments, and for broken lines.
+/// Parses a relevant line; `None` for requests to the model, most attachments, and broken lines.
 fn parse(line: &[u8]) -> Option<(Head<'_>, Extra<'_>)> {
     if is_api_request(line) || is_dull_attachment(line) {
         return None;
@@ -297,8 +296,8 @@ fn parse(line: &[u8]) -> Option<(Head<'_>, Extra<'_>)> {
     Some((Head::parse(line)?, serde_json::from_slice(without_debris(line)).ok()?))
 }
 
-/// Attachments are large and many; only a queued prompt among them matters. Told by their first bytes, where they are as the
-/// CLI writes them; any other spelling only costs time.
+/// Whether this is an attachment without a queued prompt. Attachments are large and many, so only the first bytes are
+/// checked, in the CLI's spelling; any other spelling only costs time.
 fn is_dull_attachment(line: &[u8]) -> bool {
     let beginning = line.get(..200).unwrap_or(line);
     memchr::memmem::find(beginning, br#""attachment":{"type":""#).is_some()
@@ -311,7 +310,7 @@ fn is_title(line: &[u8]) -> bool {
 
 fn model(head: &Head<'_>) -> Option<String> {
     let model = head.message.0.as_ref()?.model.text();
-    // "<synthetic>" stands where no model answered.
+    // "<synthetic>" marks a reply without a model.
     let answers = head.line_kind() == LineKind::Assistant && !head.sidechain.is_true();
     (answers && !model.is_empty() && !model.starts_with('<')).then(|| model.to_owned())
 }
@@ -334,9 +333,9 @@ fn noted_prompt(head: &Head<'_>, extra: &Extra<'_>) -> Option<String> {
     words::of_prompt(&Text::cut(noted, MAX_PROMPT).text)
 }
 
-/// The texts of a message, and whether it shows a picture.
+/// The texts of a message, and whether it has an image.
 fn texts(line: &[u8]) -> Option<(Vec<String>, bool)> {
-    // What is wrapped around a prompt may be longer than the prompt.
+    // The wrapping of a prompt may be longer than the prompt.
     let blocks = Body::parse(line)?.blocks(MAX_WRAPPED);
     let has_image = blocks.iter().any(|block| matches!(block, Block::Image(_)));
     let texts = blocks.into_iter().filter_map(|block| match block {
@@ -360,7 +359,8 @@ fn first_line(prompt: &str) -> String {
     prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
 }
 
-/// The name in `<id>/custom-title.json` beside the transcript (measured); it survives that the transcript grows past it.
+/// The name in `<id>/custom-title.json` beside the transcript (measured). The name in the transcript may be too far
+/// back.
 fn title_file(file: &Path) -> Option<String> {
     #[derive(Deserialize)]
     struct Title {

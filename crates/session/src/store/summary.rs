@@ -1,5 +1,3 @@
-//! What a list says of a session.
-
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -10,13 +8,13 @@ use crate::time::Millis;
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Its id: what `--resume` takes.
+    /// Its id, as for `--resume`.
     pub id: SessionId,
     /// Its transcript.
     pub file: PathBuf,
     /// The folder it was started in.
     pub cwd: Option<PathBuf>,
-    /// The name that a user gave it, else the one the CLI made up, else the beginning of the first prompt.
+    /// The user's name for it, else the CLI's, else the beginning of the first prompt.
     pub title: Option<String>,
     /// Whether a user named it.
     pub named: bool,
@@ -24,26 +22,26 @@ pub struct Summary {
     pub first_prompt: Option<String>,
     /// The beginning of the last prompt.
     pub last_prompt: Option<String>,
-    /// The git branch, when it was last written to.
+    /// The git branch at the last write.
     pub branch: Option<String>,
-    /// The model that answered last.
+    /// The model of the last reply.
     pub model: Option<String>,
     /// When it began.
     pub started: Option<Millis>,
     /// When it was last written to.
     pub updated: Millis,
-    /// Size of the transcript.
+    /// Size of the transcript, in bytes.
     pub bytes: u64,
-    /// Prompts and replies; `None` until all of the file was read: see [`crate::Store::count`].
+    /// Prompts and replies; `None` until the whole file was read: see [`crate::Store::count`].
     pub messages: Option<u32>,
-    /// How many turns it had, where the CLI says so.
+    /// Number of turns, if the CLI records it.
     pub turns: Option<u32>,
     /// The session it was forked from.
     pub forked_from: Option<SessionId>,
 }
 
 impl Summary {
-    /// Whether nobody said anything in it yet.
+    /// Whether it has no message yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.first_prompt.is_none() && self.model.is_none() && self.messages.is_none_or(|count| count == 0)

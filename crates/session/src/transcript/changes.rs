@@ -1,4 +1,4 @@
-//! Which files the calls of a transcript changed, asked again and again while it grows: no line is read twice.
+//! Lists the files changed by a transcript's calls. Repeated calls while it grows read no line twice.
 
 use serde::Serialize;
 
@@ -9,33 +9,33 @@ use crate::error::SessionError;
 use crate::outcome::Outcome;
 use crate::time::Millis;
 
-/// A tool call that changed a file. Its texts come from [`Transcript::edit_texts`].
+/// A tool call that changed a file. [`Transcript::edit_texts`] gives the texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangedFile {
     /// The call.
     pub tool_use_id: String,
     /// Absolute path.
     pub path: String,
-    /// Whether the user changed what Claude proposed.
+    /// Whether the user changed Claude's proposal.
     pub user_modified: bool,
     /// When the call began.
     pub start: Option<Millis>,
-    /// When it was over.
+    /// When the call ended.
     pub end: Option<Millis>,
 }
 
-/// Files that were changed in a part of a transcript.
+/// Changed files in a part of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChangedFiles {
     /// In the order of the results.
     pub changes: Vec<ChangedFile>,
-    /// Where to go on the next time.
+    /// Where the next call continues.
     pub offset: u64,
 }
 
 impl Transcript {
-    /// The calls that changed a file and whose results lie at byte `offset` or later, on any branch. Calls that ended before
-    /// `since` are passed over without a look at the file.
+    /// Calls that changed a file and whose results are at byte `offset` or later, on any branch. Calls that ended
+    /// before `since` are skipped without reading the file.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.

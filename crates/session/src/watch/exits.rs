@@ -1,12 +1,12 @@
-//! The end of processes, told by the system: a CLI that is killed leaves its record behind and writes nothing.
+//! Reports the end of processes: a CLI that is killed leaves its record unchanged.
 //!
-//! Linux tells through a descriptor of the process (`pidfd_open`, Linux 5.3). Elsewhere the watcher has to look again and again.
+//! Linux reports it through a descriptor of the process (`pidfd_open`, Linux 5.3). Elsewhere the watcher has to poll.
 
 use std::sync::Arc;
 
 use super::inbox::Inbox;
 
-/// Tells an inbox when one of some processes ends.
+/// Wakes an inbox when a watched process ends.
 #[derive(Debug)]
 pub(super) struct Exits(Option<system::Exits>);
 
@@ -15,7 +15,7 @@ impl Exits {
         Self(system::Exits::start(inbox))
     }
 
-    /// From now on the ends of these are told, and of no others. Whether all of them will be.
+    /// Watches these processes instead of the previous ones. Returns whether the end of all will be reported.
     pub(super) fn watch(&mut self, pids: &[u32]) -> bool {
         match &mut self.0 {
             Some(exits) => exits.watch(pids),
@@ -42,7 +42,7 @@ mod system {
     #[derive(Debug, Default)]
     struct Watched {
         processes: BTreeMap<u32, Arc<OwnedFd>>,
-        /// Ended, but perhaps still there: their parents did not ask how.
+        /// Ended, but perhaps still zombies, which their parents have not reaped.
         ended: BTreeSet<u32>,
         over: bool,
     }
@@ -52,7 +52,7 @@ mod system {
         watched: Arc<Mutex<Watched>>,
         wake: UnixStream,
         inbox: Arc<Inbox>,
-        /// Runs while there is something to watch for the first time.
+        /// Started by the first process to watch.
         thread: Option<JoinHandle<()>>,
         waiting: Option<UnixStream>,
     }
@@ -131,7 +131,7 @@ mod system {
             match poll(&mut all, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "the ends of processes are not told any more");
+                    tracing::warn!(%error, "the ends of processes are no longer reported");
                     return;
                 }
             }

@@ -1,4 +1,4 @@
-//! What one follower wants to know of a file, and what of it changed since it was told.
+//! A follower of a file: what it wants, and what it was last sent.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -9,12 +9,11 @@ use std::time::SystemTime;
 use crate::agent::{agent_id, subagents_folder};
 use crate::tail::{Identity, Tail};
 
-/// A follower.
 #[derive(Debug)]
 pub(super) enum Follow {
-    /// Wants the lines.
+    /// Receives the lines.
     Lines(Box<Tail>),
-    /// Wants to know that there is something new, no more: whoever reads the file himself.
+    /// Is only notified of changes, and reads the file itself.
     News(Box<News>),
 }
 
@@ -26,12 +25,12 @@ impl Follow {
         }
     }
 
-    /// Whether its file is not there (yet, or any more).
+    /// Whether its file does not exist (yet, or any more).
     pub(super) fn is_missing(&self) -> bool {
         !self.file().exists()
     }
 
-    /// Folders that must be watched for it; while its file is missing also what lies above, where the folder comes and goes.
+    /// Folders to watch for it. While its file is missing also their parents, where the folder may appear.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let subagents = match self {
             Self::Lines(_) => None,
@@ -41,7 +40,7 @@ impl Follow {
         self.file().ancestors().skip(1).take(levels).map(Path::to_owned).chain(subagents)
     }
 
-    /// Whether a file that changed may matter to it. Told by names: paths may lead through links.
+    /// Whether a changed file may matter to it. Compares names, since paths may lead through links.
     pub(super) fn concerns(&mut self, changed: &Path) -> bool {
         let of_subagents = match self {
             Self::Lines(_) => false,
@@ -51,16 +50,16 @@ impl Follow {
     }
 }
 
-/// What was known of a transcript and its subagents when its follower was told last.
+/// The state of a transcript and its subagents at the last notification.
 #[derive(Debug)]
 pub(super) struct News {
     file: PathBuf,
     subagents: Option<PathBuf>,
     stamp: Option<Stamp>,
     subagents_stamp: Option<SystemTime>,
-    /// Subagents that the follower was told of.
+    /// Subagents that were reported.
     known: HashSet<OsString>,
-    /// Whether there is something new whatever the stamps say.
+    /// Whether to notify even if the stamps are unchanged.
     due: bool,
 }
 
@@ -72,14 +71,14 @@ struct Stamp {
 }
 
 impl News {
-    /// The follower has read so many bytes. What is there beyond them, and all subagents, are news.
+    /// For a follower that has read `offset` bytes: anything beyond them, and all subagents, are new.
     pub(super) fn after(file: PathBuf, offset: u64) -> Self {
         let stamp = stamp(&file).filter(|stamp| stamp.bytes == offset);
         let subagents = subagents_folder(&file);
         Self { file, subagents, stamp, subagents_stamp: None, known: HashSet::new(), due: false }
     }
 
-    /// Whether there is something new since this was asked last.
+    /// Whether anything is new since the last call.
     pub(super) fn take(&mut self) -> bool {
         let stamp = stamp(&self.file);
         let folder = self.subagents.as_deref().and_then(|folder| fs::metadata(folder).ok()?.modified().ok());
@@ -88,7 +87,7 @@ impl News {
         news
     }
 
-    /// Lines that subagents write are none: their transcripts have followers of their own.
+    /// Lines of subagents do not count: their transcripts have their own followers.
     fn is_news_of_subagents(&mut self, changed: &Path) -> bool {
         let (Some(folder), Some(name)) = (&self.subagents, changed.file_name()) else { return false };
         let session = |folder: &Path| Some(folder.parent()?.file_name()?.to_owned());

@@ -1,4 +1,4 @@
-//! What wakes the watcher's thread: commands, and files that changed, merged by name.
+//! Wakes the watcher's thread: collects commands and changed files, merged by name.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -13,15 +13,15 @@ use notify::event::{AccessKind, AccessMode};
 use super::FollowId;
 use super::follow::Follow;
 
-/// Past this many changed files it is simply "everything".
+/// Beyond this many changed files, everything is checked.
 const MAX_CHANGED: usize = 4096;
 
-/// What the watcher's owner asks for.
+/// A command of the watcher's owner.
 #[derive(Debug)]
 pub(super) enum Command {
     Follow(FollowId, Follow),
     Unfollow(FollowId),
-    /// The folder, and the transcripts that were there already.
+    /// The folder, and the transcripts already in it.
     WatchFolder(PathBuf, HashSet<OsString>),
     Stop,
 }
@@ -31,7 +31,7 @@ pub(super) enum Command {
 pub(super) struct Work {
     pub(super) commands: Vec<Command>,
     pub(super) changed: BTreeSet<PathBuf>,
-    /// Some events were lost: look at everything.
+    /// Events were lost: check everything.
     pub(super) all: bool,
     /// A process ended.
     pub(super) ended: bool,
@@ -62,13 +62,13 @@ impl Inbox {
         self.wake.notify_one();
     }
 
-    /// A process that was watched is over.
+    /// Reports the end of a watched process.
     pub(super) fn process_ended(&self) {
         self.work.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
         self.wake.notify_one();
     }
 
-    /// Notes how often the thread looks without being told; `None` if never.
+    /// Records the polling interval; `None` if the thread only waits for events.
     pub(super) fn waits_for(&self, pause: Option<Duration>) {
         self.polling.store(pause.is_some(), Ordering::Relaxed);
     }
@@ -77,19 +77,19 @@ impl Inbox {
         self.polling.load(Ordering::Relaxed)
     }
 
-    /// The sessions that ran at the start were told, or the thread is gone.
+    /// The first look is done, or the thread is gone.
     pub(super) fn has_looked(&self) {
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.first_look.notify_all();
     }
 
-    /// Waits until they were told, and no longer than that.
+    /// Waits for the first look, at most this long.
     pub(super) fn wait_for_first_look(&self, at_most: Duration) {
         let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.first_look.wait_timeout_while(looked, at_most, |looked| !*looked));
     }
 
-    /// Takes what the system says. That a file was opened, read, or closed after reading is nobody's business: we do that.
+    /// Takes an event of the system. Reads are ignored: our own would wake the thread.
     pub(super) fn take_event(&self, event: notify::Result<notify::Event>) {
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
@@ -101,7 +101,7 @@ impl Inbox {
         self.wake.notify_one();
     }
 
-    /// Waits until there is something to do, or until the time is over; then there may be nothing.
+    /// Waits until there is work, or until the time is over; then there may be none.
     pub(super) fn wait(&self, at_most: Option<Duration>) -> Work {
         let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Following: new lines of transcripts, new transcripts, and what each running session does.
+//! Follows transcripts, new sessions, and what each running session does.
 //!
-//! One thread for everything. The system says which files changed (notify) and which processes ended; without an event the
-//! thread sleeps. Where the system does not tell (network file systems, a limit of watches that is reached, processes outside
-//! Linux), it looks once a second, and [`Watcher::mode`] says so. Events are merged by file, so a flood of them costs no
-//! memory, and what was read decides, not what an event said.
+//! One thread for everything. It sleeps until the system reports changed files (notify) or ended processes. Where the
+//! system cannot (network file systems, a limit of watches that is reached, processes outside Linux), it polls every
+//! second, and [`Watcher::mode`] says so. Events are merged by file, so a flood of them costs no memory. An event only
+//! triggers a check; what is read decides.
 //!
-//! Invariants: each line comes once; our own reads wake nobody; the receiver is called from that thread alone.
+//! Invariants: each line comes once; our own reads cause no wake-up; the receiver is called from that thread only.
 
 mod exits;
 mod follow;
@@ -31,7 +31,7 @@ use follow::{Follow, News};
 use inbox::{Command, Inbox};
 use worker::Worker;
 
-/// Names one follower of a [`Watcher`].
+/// Identifies a follower of a [`Watcher`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct FollowId(u64);
@@ -47,23 +47,23 @@ pub enum From {
     Offset(u64),
 }
 
-/// What a watcher saw.
+/// An update of a watcher.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Update {
-    /// A followed transcript has new lines. To show them, [`crate::Transcript::refresh`] its transcript.
+    /// A followed transcript has new lines. [`crate::Transcript::refresh`] updates the rows.
     Lines {
         /// The follower.
         follow: FollowId,
         /// The file was replaced before these lines: all earlier ones are void.
         replaced: bool,
-        /// The new lines that may be shown; can be empty, when only bookkeeping was written.
+        /// The new lines that may be shown; empty if only bookkeeping was written.
         lines: Vec<Line>,
-        /// Where following would go on.
+        /// The offset after these lines.
         offset: u64,
     },
-    /// A followed transcript, or what is known of its subagents, changed: see [`Watcher::follow_news`].
+    /// A followed transcript or its subagents changed: see [`Watcher::follow_news`].
     News {
         /// The follower.
         follow: FollowId,
@@ -75,17 +75,17 @@ pub enum Update {
         /// The file.
         file: PathBuf,
     },
-    /// A running session began, changed what it does, moved to another session (`/clear`), or ended.
+    /// A running session began, changed its activity, moved to another session (`/clear`), or ended.
     Live(LiveChange),
 }
 
-/// How a watcher learns of changes.
+/// How a watcher detects changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WatchMode {
-    /// The system tells.
+    /// The system reports them.
     Events,
-    /// It looks again and again, at least at something: the system does not tell of it.
+    /// It polls at least some files: the system does not report their changes.
     Polling,
 }
 
@@ -98,12 +98,12 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts watching the running sessions of a configuration folder; transcripts are added by [`Watcher::follow`].
+    /// Starts watching the running sessions of a configuration folder; [`Watcher::follow`] adds transcripts.
     ///
-    /// `receive` is called on the watcher's own thread and should be quick; the sessions that run now come first.
+    /// `receive` is called on the watcher's own thread and should be quick. The sessions running now come first.
     ///
     /// # Errors
-    /// [`SessionError::Watcher`] if no thread can be had.
+    /// [`SessionError::Watcher`] if no thread can be started.
     pub fn start(config: ConfigDir, receive: impl FnMut(Update) + Send + 'static) -> Result<Self, SessionError> {
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
@@ -111,10 +111,10 @@ impl Watcher {
         Self::run(config, inbox, watcher.ok(), receive)
     }
 
-    /// Like [`Watcher::start`], without asking the system for events: for file systems known to lose them.
+    /// Like [`Watcher::start`], but polls: for file systems known to lose events.
     ///
     /// # Errors
-    /// [`SessionError::Watcher`] if no thread can be had.
+    /// [`SessionError::Watcher`] if no thread can be started.
     pub fn start_polling(
         config: ConfigDir,
         receive: impl FnMut(Update) + Send + 'static,
@@ -131,7 +131,7 @@ impl Watcher {
         inbox.waits_for(None);
         let worker = Worker::new(config, Arc::clone(&inbox), system, Box::new(receive));
         let body = move || {
-            // It wakes the one that waits for processes to end, which may have ended itself.
+            // It writes to the pipe of the thread that waits for processes, which may have ended.
             block_sigpipe();
             worker.run();
         };
@@ -140,18 +140,18 @@ impl Watcher {
         Ok(Self { inbox, next: 1.into(), thread: Some(thread) })
     }
 
-    /// How it learns of changes now: that depends on where the files are, and on which CLIs run.
+    /// How it detects changes now; depends on where the files are, and on the running CLIs.
     #[must_use]
     pub fn mode(&self) -> WatchMode {
         if self.inbox.is_polling() { WatchMode::Polling } else { WatchMode::Events }
     }
 
-    /// Waits until the sessions that ran at the start were told to the receiver, and no longer than that.
+    /// Waits until the receiver got the sessions that ran at the start, at most this long.
     pub fn wait_for_first_look(&self, at_most: Duration) {
         self.inbox.wait_for_first_look(at_most);
     }
 
-    /// Follows a transcript, which need not exist yet. Lines that are there already come at once.
+    /// Follows a transcript, which need not exist yet. Existing lines come at once.
     ///
     /// # Errors
     /// [`SessionError::Read`] if it begins at the end of a file that cannot be read.
@@ -164,8 +164,8 @@ impl Watcher {
         Ok(self.add(Follow::Lines(Box::new(tail))))
     }
 
-    /// Says when there is more of a transcript than the first `offset` bytes, and again at each change of it or of what is
-    /// known of its session's subagents: for whoever reads the file himself. Costs no memory for its lines.
+    /// Notifies of changes beyond the first `offset` bytes of a transcript, and of changes of its session's subagents.
+    /// For receivers that read the file themselves; lines are not held in memory.
     pub fn follow_news(&self, file: impl Into<PathBuf>, offset: u64) -> FollowId {
         self.add(Follow::News(Box::new(News::after(file.into(), offset))))
     }
@@ -176,19 +176,19 @@ impl Watcher {
         id
     }
 
-    /// Stops following; an update that is on its way may still come.
+    /// Stops following; an update already under way may still arrive.
     pub fn unfollow(&self, follow: FollowId) {
         self.inbox.send(Command::Unfollow(follow));
     }
 
-    /// Says which new transcripts appear in a folder: see [`crate::Store::project_folder`].
+    /// Reports new transcripts in a folder: see [`crate::Store::project_folder`].
     pub fn watch_folder(&self, folder: impl AsRef<Path>) {
         let folder = folder.as_ref().to_owned();
         let known = worker::transcripts(&folder).into_iter().collect();
         self.inbox.send(Command::WatchFolder(folder, known));
     }
 
-    /// Whether its thread waits for an event, for however long.
+    /// Whether its thread waits for an event without a timeout.
     #[cfg(test)]
     fn sleeps(&self) -> bool {
         self.inbox.sleeps()

@@ -37,10 +37,10 @@ impl Bench {
         file.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Waits until all that was done to files so far is known, in a watched folder: events come in order.
+    /// Waits until all earlier file changes were processed in a watched folder: events come in order.
     fn catch_up(&self, name: &str) {
         let elsewhere = tempfile::NamedTempFile::new().unwrap();
-        // A second name for a file is one event, with none to follow. (To move it is two, and the second may come late.)
+        // A hard link is a single event. (A move is two, of which the second may come late.)
         fs::hard_link(elsewhere.path(), self.file(name)).unwrap();
         let is_it = |update| matches!(update, Update::Appeared { file, .. } if file == self.file(name));
         while !is_it(self.next()) {}
@@ -50,7 +50,7 @@ impl Bench {
         self.updates.recv_timeout(DEADLINE).expect("an update")
     }
 
-    /// The next lines of a follower, as text.
+    /// The next lines of a follower, and whether the file was replaced.
     fn lines(&self) -> (Vec<String>, bool) {
         loop {
             if let Update::Lines { lines, replaced, .. } = self.next() {
@@ -73,7 +73,7 @@ impl Bench {
     }
 }
 
-/// Every line that came of a file, until the one that was written last; and how often it was said to be another file.
+/// All lines of a file up to `last`, and how often it was reported replaced.
 fn lines_until(bench: &Bench, last: &str) -> (Vec<String>, usize) {
     let (mut all, mut replacements) = (Vec::new(), 0);
     while all.last().is_none_or(|line| line != last) {
@@ -96,7 +96,7 @@ fn each_line_comes_once(polling: bool) {
         bench.append("s.jsonl", "{\"n\"");
         bench.append("s.jsonl", &format!(":{n}}}\n"));
     }
-    // All that came before the last one is here: more of the same would have been among it, or stands before the next.
+    // Lines repeated before the last one would be among these; those after it would precede the next.
     assert_eq!(lines_until(&bench, &line(29)), ((1..30).map(line).collect(), 0));
     bench.append("s.jsonl", &(line(30) + "\n"));
     assert_eq!(lines_until(&bench, &line(30)), (vec![line(30)], 0));
@@ -118,7 +118,7 @@ fn each_line_comes_once_by_polling() {
     each_line_comes_once(true);
 }
 
-/// Without a timer that could be what looked.
+/// Without polling, which could have found it instead.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_new_line_wakes_a_watcher_that_sleeps() {
@@ -141,7 +141,7 @@ fn our_own_reads_wake_nobody() {
     bench.watcher.follow(bench.file("s.jsonl"), From::Start).unwrap();
     bench.lines();
     eventually("it sleeps", || bench.watcher.sleeps());
-    // What appears now is told because of its event, and not because the folder was looked at anyhow.
+    // The next file must be found by its event, not by a listing of the folder.
     bench.catch_up("before.jsonl");
     let before = bench.watcher.wakes();
     for _ in 0..50 {
@@ -182,7 +182,7 @@ fn a_file_that_comes_later_is_followed_too() {
     bench.watcher.unfollow(follow);
 }
 
-/// The first session of a project makes the project's folder, and the first CLI ever makes all of them.
+/// A project's first session creates its folder, and the first CLI creates all of them.
 #[test]
 fn folders_that_come_later_are_watched_at_once() {
     let dir = tempfile::tempdir().unwrap();
@@ -197,7 +197,7 @@ fn folders_that_come_later_are_watched_at_once() {
     assert!(matches!(update, Update::Appeared { id, .. } if id == SessionId::new("s")));
 }
 
-/// Waits until the watcher's thread has settled; then it must hold.
+/// Waits until the condition holds once the watcher's thread has settled.
 fn eventually(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + DEADLINE;
     while !holds() {
@@ -281,11 +281,11 @@ fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
     news();
     bench.append("s/subagents/agent-a.meta.json", "{}");
     news();
-    // The rest of these changes.
+    // Lets the remaining events of these changes pass.
     bench.watcher.watch_folder(bench.file(""));
     bench.catch_up("another.jsonl");
     bench.watcher.follow(bench.file("s/subagents/agent-a.jsonl"), From::End).unwrap();
-    // What a busy machine tells late of the folder and its files comes before the lines.
+    // On a busy machine, late events of the folder and its files come before the lines.
     bench.catch_up("third.jsonl");
     for n in 0..40 {
         bench.append("s/subagents/agent-a.jsonl", &format!("{{\"n\":{n}}}\n"));
@@ -298,7 +298,7 @@ fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
             other => panic!("{other:?}"),
         }
     }
-    // At most that it is there, where its folder was watched too late to tell.
+    // At most its appearance, if its folder was watched too late to report it.
     assert!(told <= 1, "{told}");
 }
 

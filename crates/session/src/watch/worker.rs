@@ -19,17 +19,18 @@ use crate::live::{LiveSession, LiveTable, Liveness, is_record, live_sessions};
 use crate::state::{Activity, QUIET, SILENT, StateSource};
 use crate::tail::{Identity, TailEvent};
 
-/// How often everything is looked at where the system does not tell of some of it.
+/// Polling interval where the system does not report some changes.
 const SWEEP: Duration = Duration::from_secs(1);
-/// How often everything is looked at where it tells of nothing.
+/// Polling interval where it reports none.
 const POLL: Duration = Duration::from_millis(100);
-/// Bytes of a transcript in one update, about: the first reading of a large file must not become one huge message.
+/// About this many bytes of a transcript go into one update: the first read of a large file must not become one huge
+/// message.
 const MAX_BATCH_BYTES: u64 = 1024 * 1024;
 
-/// What a follower's file was when it was read.
+/// Whether a follower's file was the same as before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// The one that it was before.
+    /// The same file.
     Same,
     /// Another file, or none.
     AnotherOrNone,
@@ -41,21 +42,21 @@ pub(super) struct Worker {
     system: Option<RecommendedWatcher>,
     receive: Box<dyn FnMut(Update) + Send>,
     follows: BTreeMap<FollowId, Follow>,
-    /// Watched folders, each with the transcripts known in it.
+    /// Watched folders, each with its known transcripts.
     folders: BTreeMap<PathBuf, HashSet<OsString>>,
-    /// Folders that the system watches for us, and which ones they were then.
+    /// Folders watched by the system, with their identity at that time.
     registered: BTreeMap<PathBuf, Option<Identity>>,
-    /// Folders that matter and do not exist yet; what lies above them is watched instead.
+    /// Folders that matter and do not exist yet; their parents are watched instead.
     missing: BTreeSet<PathBuf>,
-    /// Folders that exist and of which the system does not tell.
+    /// Existing folders that the system does not report on.
     untold: BTreeSet<PathBuf>,
     live: LiveTable,
     exits: Exits,
-    /// Whether the end of every CLI that runs will be told.
+    /// Whether the end of every running CLI will be reported.
     ends_are_told: bool,
-    /// Transcripts that say what their sessions do, because the records do not (older CLIs).
+    /// Transcripts that must be read for their sessions' state, since older CLIs keep no records.
     telling: BTreeSet<PathBuf>,
-    /// When one of these sessions will have been silent for long enough to be at work no more.
+    /// When the next of these sessions counts as idle after its silence.
     silent_at: Option<Instant>,
 }
 
@@ -105,7 +106,7 @@ impl Worker {
         }
     }
 
-    /// How long to wait for an event at most; `None` where all that matters is told.
+    /// The longest wait for an event; `None` if the system reports everything that matters.
     fn pause(&self) -> Option<Duration> {
         match &self.system {
             None => Some(POLL),
@@ -114,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Does what there is to do; `false` at the end.
+    /// Handles the work; `false` at the end.
     fn handle(&mut self, work: Work, sweep: bool) -> bool {
         let (mut fresh, mut fresh_folder) = (Vec::new(), false);
         let commanded = !work.commands.is_empty();
@@ -137,7 +138,7 @@ impl Worker {
             all |= self.register();
         }
         let appeared = |path: &PathBuf| self.missing.iter().any(|missing| missing.starts_with(path));
-        // A folder that goes takes its watch along; another of its name needs a new one.
+        // A removed folder loses its watch; a new one of the same name needs another.
         let gone: Vec<_> = work.changed.iter().filter(|path| self.registered.contains_key(*path)).cloned().collect();
         if work.changed.iter().any(appeared) || !gone.is_empty() {
             self.forget(&gone);
@@ -151,9 +152,9 @@ impl Worker {
                 due.push(*id);
             }
         }
-        // Each of them is read, also after one that is lost.
+        // `count` and not `any`: all of them must be read.
         if due.iter().filter(|id| self.read(**id) == Found::AnotherOrNone).count() > 0 && self.register() {
-            // Its folder may have gone with it. The system does not say so while the old file is still open here.
+            // Its folder may have been removed too. The system does not report that while the old file is open here.
             for id in self.follows.keys().copied().collect::<Vec<_>>() {
                 self.read(id);
             }
@@ -172,7 +173,7 @@ impl Worker {
         true
     }
 
-    /// Hands on what a follower has not seen.
+    /// Sends a follower what is new.
     fn read(&mut self, follow: FollowId) -> Found {
         let tail = match self.follows.get_mut(&follow) {
             Some(Follow::Lines(tail)) => tail,
@@ -236,7 +237,7 @@ impl Worker {
         }
     }
 
-    /// Sessions whose transcripts must be watched, for nothing else says what they do.
+    /// Finds the sessions whose transcripts must be watched, since only these tell their state.
     fn look_at_telling(&mut self, sessions: &[LiveSession]) {
         let told = sessions.iter().filter(|session| session.state.source == StateSource::Transcript);
         let telling: BTreeSet<_> = told.clone().map(|session| session.transcript(&self.config)).collect();
@@ -253,7 +254,7 @@ impl Worker {
         }
     }
 
-    /// All watched folders: what no event told of.
+    /// Looks for new transcripts that no event reported, in all watched folders.
     fn look_for_new(&mut self) {
         let list = |folder: &PathBuf| transcripts(folder).into_iter().map(|name| folder.join(name)).collect::<Vec<_>>();
         let files: Vec<_> = self.folders.keys().flat_map(list).collect();
@@ -274,11 +275,11 @@ impl Worker {
         }
     }
 
-    /// Asks the system to watch the folders that matter now and exist, and no others. Whether any of them is new: what was
-    /// written into it before is told by no event.
+    /// Updates the system's watches to the folders that matter and exist. Returns whether any is new: earlier changes
+    /// in it caused no event.
     fn register(&mut self) -> bool {
         let mut any = false;
-        // A folder made while what lies above it was not watched yet is told by no event either.
+        // A folder created before its parent was watched caused no event either.
         while self.register_what_is_there() {
             any = true;
         }
@@ -329,7 +330,7 @@ impl Worker {
         any
     }
 
-    /// Gives up watches that may be of a folder that is no more.
+    /// Drops watches of folders that may be gone.
     fn forget(&mut self, folders: &[PathBuf]) {
         let Some(system) = &mut self.system else { return };
         for folder in folders {
@@ -339,7 +340,7 @@ impl Worker {
     }
 }
 
-/// Whether a reply may go on that ends for now.
+/// Whether the file's last reply may still continue.
 fn was_just_written(file: &Path) -> bool {
     let modified = std::fs::metadata(file).and_then(|metadata| metadata.modified());
     modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|elapsed| elapsed < QUIET))
@@ -349,14 +350,13 @@ fn identity_of(folder: &Path) -> Option<Identity> {
     std::fs::metadata(folder).ok().map(|metadata| Identity::of(&metadata))
 }
 
-/// Names of the transcripts in a folder.
 pub(super) fn transcripts(folder: &Path) -> Vec<OsString> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name()));
     names.filter(|name| is_transcript(Path::new(name))).collect()
 }
 
-/// Whether a file is a session's transcript, by its name; a subagent's is not.
+/// Whether a file is a session's transcript, by its name; subagents' are not.
 pub(super) fn is_transcript(path: &Path) -> bool {
     let is_agent = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
     path.extension().is_some_and(|extension| extension == "jsonl") && !is_agent
