@@ -387,6 +387,35 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     what_a_turn_changed_is_reviewed_undone_and_rewound(nvim)
 
 
+def test_an_edit_that_a_turns_end_overtakes_is_reviewed(begin_chat_with_stand_in):
+    """A subagent in the background announces an edit, the turn that began it ends, and only then the file is written."""
+    nvim = begin_chat_with_stand_in("SAY begun", files={"a.txt": "one\n"})
+    wait_text(nvim, "\nbegun")
+    wait_idle(nvim)
+    path = nvim.project / "a.txt"
+    take_in = "require('claude-ide.chat.events').take_in(require('claude-ide.chat').current(), ...)"
+    nvim.lua(take_in, {"type": "prompt", "state": "started", "id": "p"})
+    nvim.lua(take_in, {"type": "before_edit", "request": "h", "call": "edit", "path": str(path)})
+    nvim.lua(take_in, {"type": "turn", "outcome": "done"})
+    nvim.lua("require('claude-ide.journal').when_known(function() known = true end)")
+    nvim.wait("known", what="the file to be looked at")
+    path.write_text("ONE\n")
+    result = {"content": [], "is_error": False}
+    nvim.lua(take_in, {"type": "results", "by": {"call": "agent"}, "results": [["edit", result]]})
+    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    (turn,) = nvim.wait(
+        "local turns = require('claude-ide.journal').turns() return turns[#turns].ended and { turns[#turns] }",
+        what="the end of the turn",
+    )
+    assert turn["files"] == [str(path)]
+    path.write_text("of another program\n")
+    nvim.lua("require('claude-ide.journal').look_again()")
+    nvim.lua("known = false require('claude-ide.journal').when_known(function() known = true end)")
+    nvim.wait("known")
+    undone = nvim.lua("return require('claude-ide.journal').preview_undo()")
+    assert undone == [] or undone[0].get("hunks", 0) == 0, undone
+
+
 def it_goes_on_in_the_terminal_and_back(nvim):
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
     nvim.cmd(f"Claude open --resume {session}")

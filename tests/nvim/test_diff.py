@@ -164,7 +164,12 @@ _G.mend = function() broken[name] = whole end
 """
 
 
-BROKEN = ["proposal.write_intent.start", "proposal.present_text.present", "proposal.buffers.finish", "diffview.hunks.follow"]
+BROKEN = [
+    "proposal.write_intent.start",
+    "proposal.present_text.present",
+    "proposal.buffers.finish",
+    "diffview.hunks.follow",
+]
 BROKEN += ["diffview.windows.open", "ui.window_look.window", "diffview.unified.go_to_first", "proposal.events.attach"]
 BROKEN += ["ui.own_buffer.highlight"]
 

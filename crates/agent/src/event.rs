@@ -242,6 +242,9 @@ pub enum Event {
         request: String,
         /// Absolute.
         path: String,
+        /// The call that writes it, whose result says that this is over.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
     },
     /// A question is taken back.
     Withdrawn {

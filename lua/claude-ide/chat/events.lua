@@ -115,7 +115,7 @@ end
 
 ---The agent waits for leave.
 function ON.before_edit(self, event)
-  local ok, err = pcall(require("claude-ide.chat.record").before_edit, self, event.path or "")
+  local ok, err = pcall(require("claude-ide.chat.record").before_edit, self, event.path or "", event.call)
   self:answerer()({ go_on = { request = event.request } })
   assert(ok, err)
 end
@@ -156,7 +156,7 @@ function ON.results(self, event)
   require("claude-ide.chat.asks").results(self, results)
   if not is_replay(self) then
     require("claude-ide.chat.tripwire").results(self, results, more)
-    require("claude-ide.chat.record").results(results, places)
+    require("claude-ide.chat.record").results(self, results, places)
   end
 end
 
@@ -417,7 +417,9 @@ local ANSWERS =
 function M.take_in(chat, event)
   if event.by and event.by.call and not OF_SUBAGENTS_TOO[event.type] then
     if event.type == "results" then
-      require("claude-ide.chat.asks").results(chat, event.results or {}) -- they ask for their edits, too
+      -- Subagents ask for their edits and announce them, too.
+      require("claude-ide.chat.asks").results(chat, event.results or {})
+      require("claude-ide.chat.record").calls_over(chat, event.results or {})
     end
     return
   end

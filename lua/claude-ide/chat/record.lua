@@ -36,9 +36,10 @@ local MOST_PLACES = 50
 ---The agent is about to write a file, a subagent of it too: what it holds is kept.
 ---@param chat claude-ide.chat.Chat
 ---@param path string as the agent names it
-function M.before_edit(chat, path)
+---@param call? string that writes it, if that is known: see `calls_over`
+function M.before_edit(chat, path, call)
   if path:sub(1, 1) == "/" and #path <= MOST_PATH then
-    require("claude-ide.journal").before_edit(client(chat), require("claude-ide.path").normalize(path))
+    require("claude-ide.journal").before_edit(client(chat), require("claude-ide.path").normalize(path), call)
   end
 end
 
@@ -59,10 +60,21 @@ function M.calls(chat, blocks, places)
   end
 end
 
----Calls came to an end.
+---Calls came to an end, those of subagents too: an edit of one in the background may end after the turn that began it.
+---@param chat claude-ide.chat.Chat
+---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
+function M.calls_over(chat, results)
+  for _, pair in ipairs(results) do
+    require("claude-ide.journal").edit_over(client(chat), pair[1])
+  end
+end
+
+---Calls of the agent itself came to an end.
+---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 ---@param places string[] files that they may have written
-function M.results(results, places)
+function M.results(chat, results, places)
+  M.calls_over(chat, results)
   local paths = vim.list_slice(places, 1, MOST_PLACES)
   for _, pair in ipairs(results) do
     local outcome = pair[2].outcome

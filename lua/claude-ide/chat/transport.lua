@@ -38,7 +38,7 @@ local GROUP = "claude-ide.chat"
 ---@field resets? integer limit
 ---@field delay? integer retry: milliseconds
 ---@field doing? string doing
----@field call? string task_started, task_ended
+---@field call? string before_edit, task_started, task_ended
 ---@field is_done? boolean task_ended
 ---@field session? string reset
 ---@field reason? string sign_in

@@ -81,12 +81,20 @@ end
 ---A client is about to edit a file: what it holds now is kept, before this returns.
 ---@param client integer
 ---@param path string absolute
-function M.before_edit(client, path)
-  observe().before_edit(client, path)
+---@param call? string that writes it, where `edit_over` will name it: until then the file is followed, whatever turns end
+function M.before_edit(client, path, call)
+  observe().before_edit(client, path, call)
   local known = require("claude-ide.server").client(client)
   if known and known.pid and not require("claude-ide.journal.shell").is_watching(client) then
     look_for_work(known)
   end
+end
+
+---A call that may have announced an edit is over.
+---@param client integer
+---@param call string
+function M.edit_over(client, call)
+  observe().edit_over(client, call)
 end
 
 ---Something saw that a file was written; the watch of announced files does so itself.
@@ -130,7 +138,7 @@ end
 function M.left(client)
   unannounced[client] = nil
   require("claude-ide.journal.shell").stop(client, observe().found_changed)
-  observe().settle(client, true)
+  observe().left(client)
   require("claude-ide.journal.transcript_edits").stop(client)
   store().leave(client)
 end

@@ -6,8 +6,15 @@ local M = {}
 ---Larger files are not followed: keeping their bytes would hold up the CLI.
 M.MAX_BYTES = 4 * 1024 * 1024
 
+---@class claude-ide.journal.Followed a file that a client said it would edit
+---@field file claude-ide.journal.File
+---@field unfollow fun()
+---@field turn integer that announced its last edit
+---@field calls table<string, true> that are to write it and are not over: one of a subagent may outlive its turn
+---@field settled? { is_over: boolean } its turn was settled without it
+
 ---Files of turns that go on, by client: no longer followed when the edits are over.
----@type table<integer, table<integer, { file: claude-ide.journal.File, unfollow: fun() }>>
+---@type table<integer, table<integer, claude-ide.journal.Followed>>
 local followed = {}
 
 ---Files that a client said it would edit and that are too large to be kept, by client: how each looked before, by path.
@@ -71,7 +78,8 @@ end
 ---A client is about to edit a file: what it holds now is kept, before this returns.
 ---@param client integer
 ---@param path string absolute
-function M.before_edit(client, path)
+---@param call? string that writes it
+function M.before_edit(client, path, call)
   local bytes, why_not = require("claude-ide.file").read_now(path, M.MAX_BYTES)
   if why_not == "large" then
     local mine = unkept[client] or {}
@@ -88,11 +96,17 @@ function M.before_edit(client, path)
   store().set_mode(file.id, stat and stat.mode % 4096)
   local mine = followed[client] or {}
   followed[client] = mine
-  if not mine[file.id] then
+  local one = mine[file.id]
+  if not one then
     local unfollow = require("claude-ide.watch.files").follow(real, function()
       M.look(file)
     end)
-    mine[file.id] = { file = file, unfollow = unfollow }
+    one = { file = file, unfollow = unfollow, calls = {} }
+    mine[file.id] = one
+  end
+  one.turn, one.settled = store().last_turn(client), nil
+  if call then
+    one.calls[call] = true
   end
 end
 
@@ -105,17 +119,12 @@ function M.look_again()
   end
 end
 
----Sees what was written last: what is written from now on is not taken for Claude's.
+---Sees what was written last in files: what is written from now on is not taken for Claude's.
 ---@param client integer
+---@param turn integer
+---@param files table<integer, claude-ide.journal.Followed> that are followed no more
 ---@param is_over boolean whether this is the end of the turn, too
-function M.settle(client, is_over)
-  local mine = followed[client] or {}
-  followed[client] = nil
-  local turn = store().last_turn(client)
-  if not turn then
-    return
-  end
-  leave_out_unkept(client, turn)
+local function let_go(client, turn, files, is_over)
   local open, known = 1, require("claude-ide.journal.pending").begin()
   local function one_less()
     open = open - 1
@@ -126,19 +135,64 @@ function M.settle(client, is_over)
       store().finish_turn(client)
     end
   end
-  for id, one in pairs(mine) do
+  for id, one in pairs(files) do
     one.unfollow()
     open = open + 1
-    local of = store().turn_of(id) == turn and turn or nil
+    local of = store().turn_of(id) == one.turn and one.turn or nil
     M.look(one.file, function()
       -- Unless another edit of it was announced meanwhile.
       if not (followed[client] and followed[client][id]) then
-        store().release(id, turn)
+        store().release(id, one.turn)
       end
       one_less()
     end, nil, of)
   end
   one_less()
+end
+
+---The edits of a turn are over, but for those whose calls are not.
+---@param client integer
+---@param is_over boolean whether this is the end of the turn, too
+function M.settle(client, is_over)
+  local turn, files, left = store().last_turn(client), {}, {}
+  for id, one in pairs(followed[client] or {}) do
+    if next(one.calls) then
+      one.settled, left[id] = { is_over = is_over }, one
+    else
+      files[id] = one
+    end
+  end
+  followed[client] = next(left) and left or nil
+  if turn then
+    leave_out_unkept(client, turn)
+    let_go(client, turn, files, is_over)
+  end
+end
+
+---A call is over: what it was to write is written.
+---@param client integer
+---@param call string
+function M.edit_over(client, call)
+  local mine = followed[client] or {}
+  for id, one in pairs(mine) do
+    if one.calls[call] then
+      one.calls[call] = nil
+      if one.settled and not next(one.calls) then
+        mine[id] = nil
+        followed[client] = next(mine) and mine or nil
+        let_go(client, one.turn, { [id] = one }, one.settled.is_over)
+      end
+    end
+  end
+end
+
+---A client is gone, and its calls with it.
+---@param client integer
+function M.left(client)
+  for _, one in pairs(followed[client] or {}) do
+    one.calls = {}
+  end
+  M.settle(client, true)
 end
 
 ---A checkpoint shows that a file changed in a turn: by a shell command, or by an edit that is known already.

@@ -17,6 +17,13 @@ const HOOK_TIMEOUT: u64 = 600;
 /// Neovim may be busy with a command of the user's: the CLI goes on without it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// An edit that waits for leave.
+#[derive(Debug)]
+pub(super) struct Edit {
+    pub(super) path: String,
+    pub(super) call: Option<String>,
+}
+
 /// What waits for leave.
 #[derive(Debug, Default)]
 pub(super) struct Leave {
@@ -34,15 +41,16 @@ impl Leave {
         subtype == "hook_callback" && ask.get("callback_id").and_then(Value::as_str) == Some(HOOK)
     }
 
-    /// Leave is asked for; which file is to be written. Without one there is nothing to wait for.
-    pub(super) fn asked(&mut self, id: &str, ask: &Value) -> Option<String> {
+    /// Leave is asked for, for which edit. Without a file there is nothing to wait for.
+    pub(super) fn asked(&mut self, id: &str, ask: &Value) -> Option<Edit> {
         let input = ask.get("input")?;
         let arguments = input.get("tool_input")?;
         let named = ["file_path", "notebook_path"].iter().find_map(|name| arguments.get(name)?.as_str())?;
         let folder = input.get("cwd").and_then(Value::as_str).unwrap_or_default();
         let path = Path::new(folder).join(named);
         self.waiting.insert(id.to_owned(), Instant::now().checked_add(PATIENCE)?);
-        Some(path.to_string_lossy().into_owned())
+        let call = ask.get("tool_use_id").and_then(Value::as_str).map(str::to_owned);
+        Some(Edit { path: path.to_string_lossy().into_owned(), call })
     }
 
     /// Nobody waits for it any more; whether somebody did.

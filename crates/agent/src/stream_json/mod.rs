@@ -22,7 +22,7 @@ use crate::command::Command;
 use crate::event::{Answer, Event};
 use crate::settings::SettingValue;
 use incoming::{Asked, Incoming};
-use leave::Leave;
+use leave::{Edit, Leave};
 use outgoing::{ControlRequest, ControlResponse, Permission, Reply, UserMessage};
 
 /// Without an answer for so long, it is told that the CLI does not begin, or does not stop. Nothing is given up.
@@ -150,7 +150,7 @@ impl StreamJson {
         let Asked { id, subtype, ask, is_whole, input, suggestions } = asked;
         if Leave::is_asked(&subtype, &ask) {
             return match self.leave.asked(&id, &ask) {
-                Some(path) => out.emit(Event::BeforeEdit { request: id, path }),
+                Some(Edit { path, call }) => out.emit(Event::BeforeEdit { request: id, path, call }),
                 None => give_leave(&id, out),
             };
         }

@@ -92,7 +92,7 @@ fn what_nobody_here_serves_is_refused_at_once() {
 }
 
 fn before_edit(id: &str, input: &Value) -> Value {
-    let ask = json!({"subtype":"hook_callback","callback_id":"before_edit","input":input});
+    let ask = json!({"subtype":"hook_callback","callback_id":"before_edit","input":input,"tool_use_id":"c"});
     json!({"type":"control_request","request_id":id,"request":ask})
 }
 
@@ -106,7 +106,8 @@ fn an_edit_waits_until_what_the_file_held_is_kept() {
     let asked = before_edit("h", &json!({"cwd":"/p","tool_input":{"file_path":"a.txt"}}));
     let out = hear(&mut backend, &asked);
     assert!(out.lines.is_empty());
-    assert!(matches!(&out.events[..], [Event::BeforeEdit { request, path }] if request == "h" && path == "/p/a.txt"));
+    let [Event::BeforeEdit { request, path, call }] = &out.events[..] else { panic!("{:?}", out.events) };
+    assert_eq!((request.as_str(), path.as_str(), call.as_deref()), ("h", "/p/a.txt", Some("c")));
     let go_on = json!({"go_on":{"request":"h"}});
     let lines = want(&mut backend, go_on.clone());
     assert_eq!(lines[0]["response"], json!({"subtype":"success","request_id":"h","response":{}}));
