@@ -1,4 +1,4 @@
-//! The listener: connections in, each served to its end, all of them ended with it.
+//! The listener: accepts connections, serves each to its end, and ends them all when it stops.
 
 use std::collections::VecDeque;
 use std::net::TcpListener as StdListener;
@@ -12,35 +12,35 @@ use tokio::time::{sleep, timeout_at};
 
 use crate::connection::{Caller, Visit, converse};
 
-/// How long to wait when the system has no file descriptor left.
+/// Pause when the system has no file descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How many connections there may be, and how slow.
+/// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections at one time.
     pub connections: usize,
-    /// Such as have shown no secret.
+    /// Connections that have not shown a secret.
     pub strangers: usize,
-    /// How long the first request may take to arrive.
+    /// Time until the first request must have arrived.
     pub handshake: Duration,
-    /// How long a connection is kept that asks for nothing more.
+    /// Time until an idle connection is closed.
     pub idle: Duration,
-    /// How long a connection is kept that takes nothing.
+    /// Time until a connection that does not read is closed.
     pub stall: Duration,
 }
 
-/// When everything must be gone, once it is told to stop.
+/// The deadline of the shutdown, once it is requested.
 pub type Stop = watch::Receiver<Option<Instant>>;
 
-/// Waits until it is told to stop, and by when.
+/// Waits for the shutdown request; returns its deadline.
 pub async fn stopping(stop: &mut Stop) -> Instant {
     let deadline = stop.wait_for(Option::is_some).await;
     deadline.ok().and_then(|deadline| *deadline).unwrap_or_else(Instant::now)
 }
 
-/// Serves what connects until it is told to stop, and then until every connection has ended, at the latest by the deadline. `visit`
-/// makes what answers one of them.
+/// Serves connections until the shutdown is requested, then until all have ended or the deadline passes. `visit` makes
+/// the handler of a connection.
 pub async fn serve<V: Visit>(
     listener: StdListener,
     limits: Limits,
@@ -50,7 +50,7 @@ pub async fn serve<V: Visit>(
     let mut connections = JoinSet::new();
     match TcpListener::from_std(listener) {
         Ok(listener) => accept(&listener, limits, &mut stop, visit, &mut connections).await,
-        Err(error) => tracing::error!(%error, "nothing can be served: the runtime does not take the socket"),
+        Err(error) => tracing::error!(%error, "could not register the listener with the runtime"),
     }
     let deadline = stop.borrow().unwrap_or_else(Instant::now);
     let rest = async { while connections.join_next().await.is_some() {} };
@@ -107,13 +107,13 @@ async fn accept<V: Visit>(
     }
 }
 
-/// Tells a client that it is one too many, if its socket takes that at once.
+/// Sends 503 to a client beyond the limit, if its socket accepts that at once.
 fn refuse(stream: &TcpStream) {
     let words = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     stream.try_write(words).ok();
 }
 
-/// Ends every connection to a port on which nothing is served any more, until this is dropped.
+/// Closes every connection to a port that is no longer served, until dropped.
 pub async fn turn_away(port: StdListener) {
     match TcpListener::from_std(port) {
         Ok(listener) => loop {
@@ -121,6 +121,6 @@ pub async fn turn_away(port: StdListener) {
                 sleep(PAUSE).await;
             }
         },
-        Err(error) => tracing::error!(%error, "a port is kept, and nothing answers there"),
+        Err(error) => tracing::error!(%error, "could not register a reserved port with the runtime"),
     }
 }

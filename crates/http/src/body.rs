@@ -1,4 +1,4 @@
-//! What is sent, and what is read of a request beyond its head.
+//! Bodies of responses, and reading those of requests.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use tokio::time::timeout;
 
 use crate::request::Refusal;
 
-/// What is sent.
+/// A response's body.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Nothing.
+/// An empty body.
 #[must_use]
 pub fn empty() -> Body {
     Empty::new().boxed_unsync()
 }
 
-/// All of it at once.
+/// A body in one piece.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).boxed_unsync()
 }
 
-/// Reads a body of at most `limit` bytes, which must be there in time.
+/// Reads a body of at most `limit` bytes within `time`.
 ///
 /// # Errors
 /// [`Refusal::TooLarge`], [`Refusal::TooSlow`], [`Refusal::Broken`].

@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last: HTTP, which may become a WebSocket.
+//! One connection from its first byte to its last: HTTP, which may become a WebSocket.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -28,18 +28,18 @@ use crate::body::Body;
 use crate::request::Refusal;
 use crate::wire::{Liveness, Wire};
 
-/// More than any client sends; a token and the headers of browsers come to less than 2 KiB.
+/// More than any client sends: a token and a browser's headers take less than 2 KiB.
 const MAX_HEADER_BYTES: usize = 16 << 10;
 const MAX_HEADERS: usize = 64;
-/// How long a peer has to read a goodbye.
+/// Time for a peer to read the last bytes before the close.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// What answers the requests of one connection.
+/// Handles the requests of one connection.
 pub trait Visit: Send + Sync + 'static {
-    /// Answers one request. Its answer may upgrade the connection: [`crate::Policy::upgrade`].
+    /// Answers one request. The answer may upgrade the connection: [`crate::Policy::upgrade`].
     fn answer(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = Response<Body>> + Send;
 
-    /// Serves the connection after that, to its end.
+    /// Serves the upgraded connection to its end.
     fn upgraded(self: Arc<Self>, socket: Socket) -> impl Future<Output = ()> + Send;
 }
 
@@ -50,7 +50,7 @@ pub struct Caller {
     peer: SocketAddr,
     has_asked: AtomicBool,
     is_known: AtomicBool,
-    /// Nothing where the system does not tell.
+    /// `None` if the system does not show it.
     process: OnceCell<Option<Process>>,
 }
 
@@ -60,30 +60,30 @@ impl Caller {
         Self { local: stream.local_addr().ok(), peer, has_asked, is_known, process: OnceCell::new() }
     }
 
-    /// The address on which it came in.
+    /// The local address.
     #[must_use]
     pub fn local(&self) -> Option<SocketAddr> {
         self.local
     }
 
-    /// Its own address.
+    /// The remote address.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    /// Whether it showed a secret.
+    /// Whether it has shown a secret.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.is_known.load(Ordering::Relaxed)
     }
 
-    /// It showed one.
+    /// Records that it has shown a secret.
     pub fn set_known(&self) {
         self.is_known.store(true, Ordering::Relaxed);
     }
 
-    /// Which process it is; nothing where the system does not tell.
+    /// The process at the other end; `None` if the system does not show it.
     pub async fn process(&self) -> Option<Process> {
         let find = async || {
             let (local, peer) = (self.local?, self.peer);
@@ -93,17 +93,17 @@ impl Caller {
     }
 }
 
-/// A connection that speaks HTTP no more.
+/// A connection after its upgrade.
 #[derive(Debug)]
 pub struct Socket {
-    /// What is left of it.
+    /// The stream.
     pub stream: TcpStream,
-    /// What was read beyond the requests.
+    /// Bytes read after the last request.
     pub rest: Vec<u8>,
 }
 
 impl Socket {
-    /// Closes a WebSocket unheard, and waits a moment for the goodbye to be read.
+    /// Closes a WebSocket without reading, and waits a moment for the peer to read the close frame.
     pub async fn close(self, code: CloseCode, reason: &'static str) {
         let parting = async {
             let mut socket = WebSocketStream::from_raw_socket(self.stream, Role::Server, None).await;
@@ -118,12 +118,11 @@ impl Socket {
 enum End {
     /// Between two requests, or with an error.
     Over,
-    /// Nothing was asked for in time.
+    /// No request arrived in time.
     Late,
     Upgraded,
 }
 
-/// Serves one connection.
 pub(crate) async fn converse<V: Visit>(
     stream: TcpStream,
     caller: Arc<Caller>,
@@ -131,7 +130,7 @@ pub(crate) async fn converse<V: Visit>(
     limits: Limits,
     stop: Stop,
 ) {
-    // Answers are small and waited for: never hold one back to fill a packet.
+    // Responses are small and awaited: never delay one to fill a packet.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "could not set TCP_NODELAY");
     }
@@ -145,12 +144,12 @@ pub(crate) async fn converse<V: Visit>(
             format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{reason}\n", reason.len() + 1)
         }
     };
-    // What belongs to the connection ends with it, and not when the peer has heard of that.
+    // The connection's state ends now, without waiting for the peer.
     drop(visit);
     timeout(GOODBYE, farewell(socket.stream, words.as_bytes())).await.ok();
 }
 
-/// Answers requests until the connection ends or becomes something else; nothing where it is gone.
+/// Answers requests until the connection ends or is upgraded; `None` if it is gone.
 async fn converse_http<V: Visit>(
     stream: TcpStream,
     caller: &Arc<Caller>,
@@ -215,8 +214,8 @@ async fn converse_http<V: Visit>(
     Some((socket, end))
 }
 
-/// Sends the last words, and reads and forgets until the peer closes: a socket that is closed over unread bytes is reset, and the
-/// peer would lose them.
+/// Sends the last bytes, then discards input until the peer closes: closing a socket with unread bytes resets it, and
+/// the peer would lose the last bytes.
 async fn farewell(mut stream: TcpStream, words: &[u8]) -> io::Result<()> {
     stream.write_all(words).await?;
     stream.shutdown().await?;

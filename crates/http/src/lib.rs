@@ -1,11 +1,11 @@
-//! The way in over TCP, for everything that is served: a listener, connections with limits and deadlines, and what a request must
-//! show before it is looked at. What is served, to whom and in which words it is refused, the users of this crate say.
+//! HTTP over TCP for all servers of the plugin: a listener, limits and deadlines of connections, and the checks of a
+//! request's head. The content and the wording of refusals are up to the users of this crate.
 //!
 //! Invariants:
-//! - There are no more connections than allowed. Of those that showed no secret, the oldest makes room for the next.
-//! - The first request, every write and the end of a connection have a deadline. After [`serve`] nothing is left.
-//! - A secret has at least 128 random bits, so that guesses need not be counted. It is compared in constant time and never shown
-//!   by `Debug`.
+//! - The number of connections is limited. Among those without a secret, the oldest is closed for a new one.
+//! - The first request, every write and the end of a connection have a deadline. After [`serve`] no connection is left.
+//! - A secret has at least 128 random bits, so guesses need not be counted. It is compared in constant time and never
+//!   shown by `Debug`.
 #![forbid(unsafe_code)]
 
 mod accept;

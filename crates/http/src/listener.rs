@@ -3,10 +3,10 @@
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, ToSocketAddrs as _};
 
-/// Binds the first of these ports that can be had, for use with a runtime.
+/// Binds the first available port.
 ///
 /// # Errors
-/// Why none can be had.
+/// Why none is available.
 pub fn bind(host: &str, ports: impl IntoIterator<Item = u16>) -> io::Result<TcpListener> {
     let mut failure = io::Error::new(ErrorKind::InvalidInput, "the range of ports is empty");
     for port in ports {

@@ -1,7 +1,7 @@
-//! What is asked of the head of a request before anything is done for it.
+//! Checks of a request's head, before anything is done for it.
 //!
-//! A web page can make a name of its own point here (DNS rebinding); it cannot make a browser send another `Host`. A page of
-//! another origin can send requests here; it cannot make a browser hide where they come from.
+//! A web page can point a name of its own here (DNS rebinding), but the browser then sends that name as `Host`. A page
+//! of another origin can send requests here, but the browser then sends its `Origin`.
 
 use std::net::SocketAddr;
 
@@ -14,40 +14,40 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::body::{Body, empty};
 
-/// RFC 6455, 4.1: the nonce of the key.
+/// Length of the key's nonce: RFC 6455, 4.1.
 const KEY_BYTES: usize = 16;
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// The request line names a host, which would go past the one in the header.
+    /// The request line names a host, which would override the header.
     Authority,
-    /// There is no `Host`, or several.
+    /// `Host` is missing or repeated.
     NoHost,
-    /// It names another machine.
+    /// `Host` names another machine.
     Host,
-    /// It comes from another web page.
+    /// It comes from another site's page.
     Origin,
-    /// Its head or its body is not there in time.
+    /// Its head or body did not arrive in time.
     TooSlow,
     /// Its body is too large.
     TooLarge,
-    /// Its body ends early, or is no body.
+    /// Its body ends early or is malformed.
     Broken,
-    /// It is no GET of HTTP/1.1.
+    /// It is no HTTP/1.1 GET.
     NotGet,
-    /// It asks for no WebSocket.
+    /// It is no WebSocket upgrade.
     NotUpgrade,
-    /// It asks for another version of WebSocket.
+    /// It requests another WebSocket version.
     Version,
-    /// It has no fitting `Sec-WebSocket-Key`.
+    /// It has no valid `Sec-WebSocket-Key`.
     Key,
-    /// It does not ask for this subprotocol.
+    /// It does not offer this subprotocol.
     Subprotocol(&'static str),
 }
 
 impl Refusal {
-    /// As HTTP has it.
+    /// The HTTP status.
     #[must_use]
     pub const fn status(self) -> StatusCode {
         match self {
@@ -61,7 +61,7 @@ impl Refusal {
         }
     }
 
-    /// For the user who looks at the failed request, and for the log.
+    /// A reason for the user, and for the log.
     #[must_use]
     pub fn reason(self) -> String {
         let reason = match self {
@@ -81,23 +81,23 @@ impl Refusal {
     }
 }
 
-/// The headers of a request, looked up by name.
+/// A request's headers, looked up by name.
 #[derive(Clone, Copy)]
 pub struct Headers<'h>(pub &'h HeaderMap);
 
 impl<'h> Headers<'h> {
-    /// Every value.
+    /// All values of a header.
     pub fn all(self, name: &str) -> impl Iterator<Item = &'h [u8]> + use<'h> {
         self.0.get_all(name).iter().map(|value| value.as_bytes().trim_ascii())
     }
 
-    /// The value, if the header is there exactly once.
+    /// The value of a header that occurs exactly once.
     #[must_use]
     pub fn only(self, name: &str) -> Option<&'h [u8]> {
         only(self.all(name))
     }
 
-    /// The values of a comma-separated list, spread over any number of headers.
+    /// The items of a comma-separated list, across all headers of this name.
     pub fn list(self, name: &str) -> impl Iterator<Item = &'h [u8]> + use<'h> {
         self.all(name).flat_map(|value| value.split(|&byte| byte == b',')).map(<[u8]>::trim_ascii)
     }
@@ -106,7 +106,7 @@ impl<'h> Headers<'h> {
         self.list(name).any(|value| value.eq_ignore_ascii_case(wanted.as_bytes()))
     }
 
-    /// Whether a WebSocket is asked for.
+    /// Whether an upgrade to WebSocket is requested.
     #[must_use]
     pub fn ask_for_a_socket(self) -> bool {
         self.lists("upgrade", "websocket")
@@ -118,38 +118,38 @@ fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
     all.next().is_none().then_some(first)
 }
 
-/// The names of this machine under which it may be asked.
+/// The accepted names of this machine.
 #[derive(Clone, Debug)]
 pub struct Hosts {
-    /// The configured host, beside the loopback's names.
+    /// The configured host; loopback names are always accepted.
     pub host: String,
-    /// Other names, of tunnels and proxies. They may speak https.
+    /// Other names, of tunnels and proxies. They may use https.
     pub names: Vec<String>,
 }
 
-/// The web pages that may ask. What has no `Origin` is no page: browsers send it with each upgrade and with each request that
-/// could change something.
+/// The pages whose requests are accepted. A request without `Origin` comes from no page: browsers send it with each
+/// upgrade and each request that could change something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
     /// None.
     None,
-    /// Those that were served from here.
+    /// Those served from here.
     Own,
 }
 
-/// What a route asks of requests.
+/// A route's requirements.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// The pages that may ask.
+    /// The accepted pages.
     pub pages: Pages,
-    /// The headers that may carry a secret, and what stands before it there. The first that is there counts.
+    /// The headers that may carry a secret, with the prefix before it. The first one present counts.
     pub secrets: &'static [(&'static str, &'static str)],
-    /// What is spoken on a socket, where that must be asked for.
+    /// The WebSocket subprotocol, if one is required.
     pub subprotocol: Option<&'static str>,
 }
 
 impl Policy {
-    /// Judges where a request goes, and where it comes from.
+    /// Checks the host and the origin of a request.
     ///
     /// # Errors
     /// Why it is refused.
@@ -177,7 +177,7 @@ impl Policy {
         Ok(())
     }
 
-    /// The secret that a request shows. One header, one guess.
+    /// The presented secret. Only one header counts, so a request is one guess.
     #[must_use]
     pub fn shown<'h>(&self, headers: Headers<'h>) -> Option<&'h [u8]> {
         let after = |value: &'h [u8], prefix: &str| {
@@ -188,10 +188,10 @@ impl Policy {
         secrets.find_map(|(name, prefix)| only(headers.all(name).filter_map(|value| after(value, prefix))))
     }
 
-    /// The answer that upgrades to a WebSocket. No extension is offered: the codec has none.
+    /// The response that upgrades to a WebSocket. No extensions: the codec supports none.
     ///
     /// # Errors
-    /// Why it cannot be upgraded. RFC 6455, 4.2.1.
+    /// Why it cannot be upgraded (RFC 6455, 4.2.1).
     pub fn upgrade(&self, request: &Parts) -> Result<Response<Body>, Refusal> {
         if request.method != Method::GET || request.version != Version::HTTP_11 {
             return Err(Refusal::NotGet);
@@ -228,7 +228,7 @@ mod tests {
 
     use super::*;
 
-    /// The route of the CLI, and that of the page.
+    /// The CLI's route, and the page's.
     const IDE: Policy = Policy { pages: Pages::None, secrets: &[("x-ide", "")], subprotocol: Some("mcp") };
     const PAGE: Policy =
         Policy { pages: Pages::Own, secrets: &[("x-key", ""), ("authorization", "Bearer ")], subprotocol: None };
@@ -243,7 +243,8 @@ mod tests {
         "Sec-WebSocket-Protocol: mcp",
     ];
 
-    /// The request of a client, with other lines in the place of those that begin so; an empty one leaves them out.
+    /// A client's request, in which `replacement` takes the place of the lines with this prefix; an empty one removes
+    /// them.
     fn request(prefix: &str, replacement: &str) -> Parts {
         let kept = UPGRADE.into_iter().filter(|line| !line.starts_with(prefix));
         let lines: Vec<_> = replacement.lines().chain(kept).collect();

@@ -1,4 +1,4 @@
-//! Secrets that a client must show. They go to the one program that they are made for, and nowhere else: not into a log, not into
+//! Secrets that a client must present. They are revealed only to the program that they are made for, never in a log or
 //! an error.
 
 use std::collections::VecDeque;
@@ -24,13 +24,13 @@ impl Secret {
         Ok(Self(URL_SAFE_NO_PAD.encode(bytes).into()))
     }
 
-    /// The text, for the program that it is made for.
+    /// The text, for the program that needs it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether a client showed the same secret. The time it takes tells nothing about where the two differ.
+    /// Compares in constant time.
     #[must_use]
     pub fn matches(&self, shown: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(shown).into()
@@ -43,7 +43,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Secrets, and what each of them opens. Their number is bounded: the oldest is forgotten.
+/// A limited number of secrets, each with what it unlocks. The oldest are dropped.
 #[derive(Clone, Debug)]
 pub struct Keys<T> {
     keys: VecDeque<(Secret, T)>,
@@ -51,13 +51,13 @@ pub struct Keys<T> {
 }
 
 impl<T> Keys<T> {
-    /// None yet, and at most so many.
+    /// An empty set of at most `most` secrets.
     #[must_use]
     pub const fn new(most: usize) -> Self {
         Self { keys: VecDeque::new(), most }
     }
 
-    /// Adds one.
+    /// Adds a secret, and drops the oldest if there are too many.
     pub fn add(&mut self, secret: Secret, opens: T) {
         if self.keys.len() >= self.most {
             self.keys.pop_front();
@@ -65,14 +65,14 @@ impl<T> Keys<T> {
         self.keys.push_back((secret, opens));
     }
 
-    /// What a secret opens. It is compared with all of them.
+    /// What a secret unlocks. Compares with all secrets.
     #[must_use]
     pub fn find(&self, shown: &[u8]) -> Option<&T> {
         let at = self.position(shown)?;
         self.keys.get(at).map(|(_, opens)| opens)
     }
 
-    /// The same, for one that opens once.
+    /// Like [`Self::find`], and removes the secret.
     pub fn take(&mut self, shown: &[u8]) -> Option<T> {
         let at = self.position(shown)?;
         self.keys.remove(at).map(|(_, opens)| opens)
@@ -84,12 +84,12 @@ impl<T> Keys<T> {
         self.keys.iter().enumerate().fold(None, matching)
     }
 
-    /// Forgets all others.
+    /// Removes all other secrets.
     pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         self.keys.retain(|(_, opens)| keep(opens));
     }
 
-    /// What they open.
+    /// What the secrets unlock.
     pub fn opened(&self) -> impl Iterator<Item = &T> {
         self.keys.iter().map(|(_, opens)| opens)
     }

@@ -1,4 +1,4 @@
-//! A socket whose writes have a deadline, and whether its peer still gives signs of life.
+//! A socket with a deadline for writes, and a count of its peer's activity.
 
 use std::io;
 use std::pin::Pin;
@@ -11,40 +11,40 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop;
 use tokio::time::{Sleep, sleep};
 
-/// Signs of life of one peer. They are counted and not timed: an answer within the clock's resolution is an answer.
+/// Activity of one peer. Counted, not timed: activity within the clock's resolution must still show.
 #[derive(Debug, Clone, Default)]
 pub struct Liveness(Arc<AtomicU64>);
 
 impl Liveness {
-    /// The peer sent a byte, or took one after it had made us wait.
+    /// Records that the peer sent a byte, or accepted one after a wait.
     pub fn sign(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many there were.
+    /// The count so far.
     #[must_use]
     pub fn signs(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A socket that gives up a peer that does not read, and takes what it is given whole.
+/// A socket that fails when its peer does not read, and accepts each write whole.
 ///
-/// Whole, because the codec moves the rest of its buffer down after each part that was taken: a large message would be
-/// moved once for every piece that fits into the socket. So a write that has to wait must be tried again with the same
-/// bytes at its beginning, as the codec, `write_all` and hyper do.
+/// Whole, because the codec shifts its buffer after each partial write: a large message would be moved once for every
+/// piece that fits into the socket. So a pending write must be retried with the same bytes first, as the codec,
+/// `write_all` and hyper do.
 pub struct Wire<W> {
     socket: W,
     liveness: Liveness,
     stall: Duration,
-    /// How much of the bytes of a write that waits is written.
+    /// How much of a pending write is written.
     taken: usize,
-    /// Since the peer last took a byte.
+    /// Since the peer last accepted a byte.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<W> Wire<W> {
-    /// Writing fails when the peer does not take a single byte for `stall`.
+    /// A write fails when the peer accepts no byte for `stall`.
     pub fn new(socket: W, liveness: Liveness, stall: Duration) -> Self {
         Self { socket, liveness, stall, taken: 0, waiting: None }
     }
@@ -78,7 +78,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Wire<W> {
                     }
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                // It is this task that must let others run, not the peer that is slow.
+                // This task must yield; the peer is not to blame.
                 Poll::Pending if !coop::has_budget_remaining() => return Poll::Pending,
                 Poll::Pending => {
                     let stall = this.stall;

@@ -1,4 +1,4 @@
-//! How many may be connected, and how slow, for whatever is served.
+//! Limits of connections, independent of what is served.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::unwrap_used, reason = "tests may fail loudly")]
 
 use std::net::SocketAddr;
@@ -16,10 +16,11 @@ use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(60);
 const LIMITS: Limits = Limits { connections: 3, strangers: 3, handshake: LONG, idle: LONG, stall: LONG };
-/// The same for strangers, where those who are known have places of their own.
+/// Limits only connections without a secret.
 const STRANGERS: Limits = Limits { connections: usize::MAX, ..LIMITS };
 
-/// `/known` shows a secret, `/much` is answered with more than a socket holds, `/never` is not, `/socket` is upgraded and echoes.
+/// `/known` shows a secret, `/much` is answered with more than a socket holds, `/never` is not answered, `/socket` is
+/// upgraded and echoes.
 struct Site(Arc<Caller>);
 
 impl Visit for Site {
@@ -64,7 +65,7 @@ impl Lab {
         TcpStream::connect(self.at).await.unwrap()
     }
 
-    /// A connection that has asked for this and read an answer.
+    /// A connection that has requested this path and read the answer.
     async fn asked(&self, path: &str) -> Result<TcpStream, String> {
         let mut stream = self.connect().await;
         let answer = ask(&mut stream, path).await;
@@ -166,7 +167,7 @@ async fn after_the_end_nothing_is_left() {
     let mut stranger = lab.asked("/").await.unwrap();
     let mut waiting = lab.connect().await;
     waiting.write_all(b"GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
-    // It is heard by then.
+    // It is served by then.
     lab.asked("/").await.unwrap();
     lab.stop.send_replace(Some(Instant::now() + Duration::from_millis(100)));
     timeout(LONG, lab.served).await.expect("it ends by its deadline").unwrap();

@@ -1,9 +1,9 @@
-//! Jupyter notebooks (nbformat 4) as texts: their cells, and what a run of one of them put out.
+//! Jupyter notebooks (nbformat 4) as text: their cells, and the outputs of a run.
 //!
-//! A notebook is never written as a whole from here: new outputs go into the places of the old ones.
+//! A notebook is never rewritten as a whole: new outputs replace the old ones in place.
 //!
-//! Invariants: a place is what the parser has read as that value, to the byte; all that stands around it stays as it was written; a
-//! text that is not JSON gets an error with line and column.
+//! Invariants: a replaced range is exactly a value that the parser read; everything around it stays byte for byte; text
+//! that is not JSON yields an error with line and column.
 
 mod put;
 
@@ -15,12 +15,12 @@ use serde_json::value::RawValue;
 
 pub use put::{Ran, put};
 
-/// What a notebook holds.
+/// A parsed notebook.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub struct Notebook {
-    /// All cells, in their order.
+    /// All cells, in order.
     pub cells: Vec<Cell>,
-    /// The name of the kernel that it was made with (`metadata.kernelspec.name`).
+    /// The name of its kernel (`metadata.kernelspec.name`).
     pub kernel: Option<String>,
     /// The language of its code.
     pub language: Option<String>,
@@ -31,25 +31,25 @@ pub struct Notebook {
 pub struct Cell {
     /// "code", "markdown" or "raw".
     pub kind: String,
-    /// Its name among the cells of its notebook, since nbformat 4.5.
+    /// Its id, since nbformat 4.5.
     pub id: Option<String>,
-    /// What stands in it.
+    /// Its text.
     pub source: String,
     /// The number of its last run.
     pub count: Option<u64>,
-    /// How many outputs it keeps.
+    /// The number of its outputs.
     pub outputs: usize,
-    /// Where it stands among them.
+    /// Its position among the cells.
     pub index: usize,
-    /// Where in the text it keeps what came of its last run.
+    /// Where its outputs are in the text.
     #[serde(skip)]
     at: Places,
 }
 
-/// Bytes of a text.
+/// Byte offsets in the text.
 #[derive(Debug, PartialEq, Eq)]
 struct Places {
-    /// Where the cell's object begins, behind the brace.
+    /// The start of the cell's object, after the brace.
     inside: usize,
     /// The value of `execution_count`.
     count: Option<Range<usize>>,
@@ -57,27 +57,27 @@ struct Places {
     outputs: Option<Range<usize>>,
 }
 
-/// Why a text is no notebook.
+/// Why a text is no notebook, or a run could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum NotebookError {
-    /// It is not even JSON.
+    /// It is not JSON.
     #[error("it is no JSON ({0})")]
     NoJson(serde_json::Error),
-    /// It is not even text.
+    /// It is not UTF-8.
     #[error("it is no JSON (its byte {0} is not UTF-8)")]
     NoText(usize),
-    /// It is JSON of something else, or of an older format.
+    /// It is other JSON, or an older format.
     #[error("it is no notebook of nbformat 4")]
     OtherFormat,
-    /// One of its cells makes no sense.
+    /// A cell is malformed.
     #[error("its cell {index} is broken ({source})")]
     BrokenCell {
-        /// Counted from 0.
+        /// Its position, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The error.
         source: serde_json::Error,
     },
-    /// The cell that was run is not in it any more.
+    /// The cell that was run no longer exists.
     #[error("the cell was changed while it ran")]
     CellIsGone,
 }
@@ -103,12 +103,12 @@ struct RawCell<'a> {
     outputs: Option<&'a RawValue>,
 }
 
-/// A value that is there, also where it is `null`.
+/// Keeps an explicit `null` apart from a missing field.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// A text, whole or as its lines.
+/// A text, as one string or as its lines.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Source {
@@ -116,7 +116,7 @@ enum Source {
     Lines(Vec<String>),
 }
 
-/// What cannot be read of it counts as absent.
+/// Unreadable parts count as absent.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Metadata {
@@ -137,13 +137,13 @@ struct Language {
     name: Option<String>,
 }
 
-/// Reads a notebook.
+/// Parses a notebook.
 ///
 /// # Errors
-/// Where the text is no notebook of nbformat 4.
+/// The text is no notebook of nbformat 4.
 pub fn read(text: &[u8]) -> Result<Notebook, NotebookError> {
     let text = std::str::from_utf8(text).map_err(|error| NotebookError::NoText(error.valid_up_to()))?;
-    let text: Cow<'_, str> = without_lone_surrogates(text); // as long as it was
+    let text: Cow<'_, str> = without_lone_surrogates(text); // of the same length
     let raw: RawNotebook<'_> = serde_json::from_str(&text)
         .map_err(|error| if error.is_data() { NotebookError::OtherFormat } else { NotebookError::NoJson(error) })?;
     if raw.nbformat != 4 {
@@ -158,7 +158,7 @@ pub fn read(text: &[u8]) -> Result<Notebook, NotebookError> {
     Ok(Notebook { cells, kernel: metadata.kernelspec.name, language })
 }
 
-/// Where a part of a text is, which must be a slice of it.
+/// The range of a part, which must be a slice of the text.
 fn place(text: &str, part: &RawValue) -> Range<usize> {
     let start = part.get().as_ptr().addr().saturating_sub(text.as_ptr().addr()).min(text.len());
     start..start.saturating_add(part.get().len())

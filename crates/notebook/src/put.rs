@@ -1,4 +1,4 @@
-//! What a run of a cell put out, in the place of what it had before.
+//! Replaces a cell's outputs with those of a run.
 
 use std::ops::Range;
 
@@ -6,25 +6,25 @@ use serde::Deserialize;
 
 use crate::{Cell, NotebookError, read};
 
-/// A cell as it was when it was run, and what came of it.
+/// A cell as it was when it was run, and its new outputs.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Ran {
-    /// Where it stood.
+    /// Its position.
     pub index: usize,
-    /// Its name.
+    /// Its id.
     pub id: Option<String>,
-    /// What stood in it.
+    /// Its text.
     pub source: String,
     /// The number of the run.
     pub count: Option<u64>,
-    /// Its outputs: JSON as Jupyter writes it, one space a level.
+    /// Its outputs: JSON as Jupyter writes it, indented by one space.
     pub outputs: String,
 }
 
-/// The text of the notebook with the outputs and the number of a run; nothing else of it changes.
+/// The notebook's text with the outputs and number of a run; the rest is unchanged.
 ///
 /// # Errors
-/// The text is no notebook, or the cell is not in it any more.
+/// The text is no notebook, or the cell no longer exists.
 pub fn put(text: &[u8], ran: &Ran) -> Result<String, NotebookError> {
     let notebook = read(text)?;
     let text = std::str::from_utf8(text).map_err(|error| NotebookError::NoText(error.valid_up_to()))?;
@@ -39,7 +39,7 @@ pub fn put(text: &[u8], ran: &Ran) -> Result<String, NotebookError> {
     Ok(changed)
 }
 
-/// By its name, else where it was, else the one that reads the same.
+/// Finds the cell by its id, else by its position, else by its text.
 fn find_again<'a>(cells: &'a [Cell], ran: &Ran) -> Option<&'a Cell> {
     let is_same =
         |cell: &&Cell| cell.kind == "code" && cell.id == ran.id && (cell.id.is_some() || cell.source == ran.source);
@@ -50,7 +50,7 @@ fn find_again<'a>(cells: &'a [Cell], ran: &Ran) -> Option<&'a Cell> {
     found.next().filter(|_| found.next().is_none())
 }
 
-/// What goes where, for the values of these keys. Those that are missing go to the beginning of the cell.
+/// The replacements for these keys. Missing keys are added at the beginning of the cell.
 fn changes(text: &str, cell: &Cell, values: &[(&str, &str)]) -> Vec<(Range<usize>, String)> {
     let behind = text.get(cell.at.inside..).unwrap_or_default();
     let (rest, below) = behind.split_once('\n').unwrap_or((behind, ""));
@@ -75,7 +75,7 @@ fn changes(text: &str, cell: &Cell, values: &[(&str, &str)]) -> Vec<(Range<usize
     changes
 }
 
-/// JSON with one space a level, as it is written where a line begins with its key; else on one line.
+/// Reindents JSON if its key starts a line; else puts it on one line.
 fn in_style(json: &str, before: &str) -> String {
     let Some(lead) = lead_of_key(before) else {
         let lines = json.lines().map(|line| {
@@ -84,7 +84,7 @@ fn in_style(json: &str, before: &str) -> String {
         });
         return lines.collect();
     };
-    // A key of a cell is on the third level.
+    // A cell's key is on the third level.
     let unit =
         lead.get(..lead.len() / 3).filter(|unit| !unit.is_empty() && unit.len() * 3 == lead.len()).unwrap_or(" ");
     let mut lines = json.split('\n');
@@ -99,7 +99,7 @@ fn in_style(json: &str, before: &str) -> String {
     styled
 }
 
-/// The blanks before a line's only key.
+/// The indent of a line that consists of a key.
 fn lead_of_key(line: &str) -> Option<&str> {
     let key = line.trim_start();
     let name = key.trim_end().strip_suffix(':')?.trim_end().strip_prefix('"')?.strip_suffix('"')?;

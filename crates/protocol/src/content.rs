@@ -1,4 +1,4 @@
-//! Content blocks: the pieces that a tool's answer is made of.
+//! Content blocks, the parts of a tool's answer.
 //!
 //! Wire format: MCP 2025-11-25, "ContentBlock"; ACP v1 borrows it.
 
@@ -14,7 +14,7 @@ pub enum Content {
         /// The text.
         text: Text,
     },
-    /// A picture.
+    /// An image.
     #[serde(rename_all = "camelCase")]
     Image {
         /// Its bytes, in base64.
@@ -22,16 +22,16 @@ pub enum Content {
         /// `image/png`, …
         mime_type: String,
     },
-    /// Where more can be read, without its contents.
+    /// A link to a resource, without its contents.
     ResourceLink {
-        /// What reads it.
+        /// The URI for `resources/read`.
         uri: String,
-        /// For a user to read.
+        /// A display name.
         name: String,
     },
-    /// A text with its place: a file, a buffer.
+    /// The text of a resource: a file, a buffer.
     Resource {
-        /// The text and the place.
+        /// The resource.
         resource: TextResource,
     },
 }
@@ -39,22 +39,22 @@ pub enum Content {
 /// The text of a [`Content::Text`].
 #[derive(Debug)]
 pub enum Text {
-    /// As it is.
+    /// Plain text.
     Plain(String),
-    /// JSON already (a string literal, quotes and all), so that it need not be unpacked and packed again.
+    /// A JSON string literal, quotes included, which need not be decoded and encoded again.
     Literal(Box<RawValue>),
 }
 
-/// A text that can be read again under its URI.
+/// The text of a resource.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextResource {
-    /// What reads it.
+    /// The URI for `resources/read`.
     pub uri: String,
     /// `text/plain`, …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// What it holds now.
+    /// The current text.
     pub text: String,
 }
 
@@ -65,7 +65,7 @@ impl Content {
         Self::Text { text: Text::Plain(text.into()) }
     }
 
-    /// Text that is a JSON string literal already.
+    /// Text from a JSON string literal.
     #[must_use]
     pub const fn literal(literal: Box<RawValue>) -> Self {
         Self::Text { text: Text::Literal(literal) }

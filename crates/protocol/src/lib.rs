@@ -1,7 +1,8 @@
-//! The messages that a Claude Code CLI and an editor exchange: JSON-RPC 2.0, the part of MCP that is spoken, and the
-//! IDE notifications beside it.
+//! The messages between a Claude Code CLI and an editor: JSON-RPC 2.0, the supported part of MCP, and the IDE
+//! notifications.
 //!
-//! Types and their JSON only: no I/O, no clock, no runtime. What a peer sent is parsed here once and trusted inside.
+//! Types and their JSON only: no I/O, no clock, no runtime. Messages are parsed here once; other crates trust the
+//! types.
 #![forbid(unsafe_code)]
 
 pub mod content;

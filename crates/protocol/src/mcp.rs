@@ -1,4 +1,4 @@
-//! The part of the Model Context Protocol that an IDE server speaks: lifecycle, tools, roots, cancellation.
+//! The part of the Model Context Protocol that an IDE server needs: lifecycle, tools, roots, cancellation.
 //!
 //! Wire format: <https://modelcontextprotocol.io/specification/2025-11-25>.
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::content::Content;
 
-/// A version of the protocol that is spoken here.
+/// A supported version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProtocolVersion {
     /// 2024-11-05
@@ -24,16 +24,16 @@ impl ProtocolVersion {
     /// Every version, oldest first.
     pub const ALL: [Self; 4] = [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
 
-    /// The one that is offered to a client that asks for an unknown one.
+    /// Offered to a client that requests an unknown version.
     pub const LATEST: Self = Self::V2025_11_25;
 
-    /// The version to answer with: the client's own, if it is spoken here, else the latest.
+    /// The version to answer with: the client's own if supported, else the latest.
     #[must_use]
     pub fn negotiate(requested: &str) -> Self {
         Self::known(requested).unwrap_or(Self::LATEST)
     }
 
-    /// The version of that date, if it is spoken here.
+    /// The version of that date, if supported.
     #[must_use]
     pub fn known(date: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.as_str() == date)
@@ -50,7 +50,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// Whether a client may send several messages in one JSON array.
+    /// Whether a client may send a batch (a JSON array of messages).
     #[must_use]
     pub const fn allows_batches(self) -> bool {
         match self {
@@ -66,7 +66,7 @@ impl Serialize for ProtocolVersion {
     }
 }
 
-/// Who is speaking: `clientInfo`, `serverInfo`.
+/// `clientInfo` or `serverInfo`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Implementation {
     /// Its name.
@@ -76,21 +76,21 @@ pub struct Implementation {
     pub version: String,
 }
 
-/// `initialize`, the answer.
+/// The result of `initialize`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult<'a> {
     /// The version that both will use.
     pub protocol_version: ProtocolVersion,
-    /// What the server can do.
+    /// The server's capabilities.
     pub capabilities: ServerCapabilities,
-    /// Who it is.
+    /// The server's name and version.
     pub server_info: Implementation,
-    /// What a model should know about it.
+    /// Instructions for a model.
     pub instructions: &'a str,
 }
 
-/// What an endpoint can do.
+/// The capabilities of an endpoint.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ServerCapabilities {
     /// It has tools.
@@ -103,11 +103,11 @@ pub struct ServerCapabilities {
     pub resources: Option<ListCapability>,
 }
 
-/// How a list of an endpoint behaves.
+/// A capability with a list.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListCapability {
-    /// The list may change during a connection.
+    /// Whether the list may change during a connection.
     pub list_changed: bool,
 }
 
@@ -115,56 +115,56 @@ pub struct ListCapability {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDescription {
-    /// What the client calls.
+    /// The name to call.
     pub name: &'static str,
-    /// What a user reads instead of the name.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<&'static str>,
-    /// When and how, for a model to read.
+    /// When and how to use it, for a model.
     pub description: &'static str,
     /// JSON Schema of the arguments.
     pub input_schema: Value,
-    /// What it does to the world.
+    /// Hints about its effects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
-    /// For clients that know the words in it.
+    /// Extensions for clients that know them.
     #[serde(rename = "_meta", skip_serializing_if = "Map::is_empty")]
     pub meta: Map<String, Value>,
 }
 
-/// What a tool does to the world, as a hint.
+/// Hints about a tool's effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
     /// It changes nothing.
     pub read_only_hint: bool,
-    /// What it changes may be lost: what is assumed of a tool that changes something.
+    /// Whether it may destroy data; clients assume so if it is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
 }
 
-/// `tools/list`, the answer.
+/// The result of `tools/list`.
 #[derive(Debug, Serialize)]
 pub struct ListToolsResult<T> {
-    /// All of them, on one page: [`ToolDescription`], or its JSON.
+    /// All tools on one page: [`ToolDescription`], or its JSON.
     pub tools: Vec<T>,
 }
 
-/// `tools/call`, from the client. What else it sends is ignored.
+/// The parameters of `tools/call`; unknown members are ignored.
 #[derive(Debug, Deserialize)]
 pub struct CallToolParams {
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
-    /// With what.
+    /// Its arguments.
     #[serde(default)]
     pub arguments: Option<Map<String, Value>>,
-    /// What goes along with it.
+    /// Metadata, such as the progress token.
     #[serde(rename = "_meta", default)]
     pub meta: Option<Value>,
 }
 
 impl CallToolParams {
-    /// What news of its progress are to carry, if the client wants any: a string or a number.
+    /// The token for progress notifications, if the client wants any: a string or a number.
     #[must_use]
     pub fn progress_token(&self) -> Option<Value> {
         let token = self.meta.as_ref()?.get("progressToken")?;
@@ -172,39 +172,39 @@ impl CallToolParams {
     }
 }
 
-/// `tools/call`, the answer.
+/// The result of `tools/call`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallToolResult {
-    /// What the tool says.
+    /// The content.
     pub content: Vec<Content>,
-    /// It ran and did not succeed.
+    /// The tool ran and failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
 }
 
 impl CallToolResult {
-    /// One text.
+    /// A result of one text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Content::text(text)], is_error: false }
     }
 
-    /// A tool that ran and did not succeed.
+    /// A result of a tool that ran and failed.
     #[must_use]
     pub fn failure(message: impl Into<String>) -> Self {
         Self { content: vec![Content::text(message)], is_error: true }
     }
 }
 
-/// One folder of the client.
+/// A root folder of the client.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Root {
     /// `file://` and a path.
     pub uri: String,
 }
 
-/// `roots/list`, the answer of the client.
+/// The result of `roots/list`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct ListRootsResult {
     /// Its folders.
@@ -216,7 +216,7 @@ pub struct ListRootsResult {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelledParams<'a> {
-    /// The request that it no longer wants answered.
+    /// The request to cancel.
     #[serde(borrow)]
     pub request_id: &'a RawValue,
     /// Why.

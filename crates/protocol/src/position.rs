@@ -1,4 +1,4 @@
-//! Places in a text as the protocol counts them: lines from 0, columns in UTF-16 units from 0, the end exclusive.
+//! Positions in a text as the protocol counts them: lines from 0, columns in UTF-16 units from 0, the end exclusive.
 //!
 //! Wire format: LSP 3.17 `Position` and `Range`, which the IDE notifications borrow.
 
@@ -14,7 +14,7 @@ pub struct Line0(pub u32);
 #[serde(transparent)]
 pub struct Utf16Col(pub u32);
 
-/// One place between two characters.
+/// A position between two characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
     /// The line.
@@ -23,12 +23,12 @@ pub struct Position {
     pub character: Utf16Col,
 }
 
-/// What lies between two places, the end exclusive.
+/// A range between two positions, the end exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
-    /// The first place.
+    /// The first position.
     pub start: Position,
-    /// The place after the last character.
+    /// The position after the last character.
     pub end: Position,
 }
 

@@ -1,21 +1,22 @@
-//! Halves of characters in JSON.
+//! Lone surrogates in JSON.
 //!
-//! JavaScript cuts strings between UTF-16 units, so the CLI sends and stores half an emoji, which JSON spells `\ud83d`. It is
-//! no character, and a JSON string that holds one is none in Rust. U+FFFD stands for it, as in a file that Node writes.
+//! JavaScript cuts strings between UTF-16 units, so the CLI sends and stores half an emoji, which JSON spells `\ud83d`.
+//! Rust's JSON parsers reject such a string. It is replaced by U+FFFD, as in a file that Node writes.
 //!
-//! Invariant: the text keeps its length, so that offsets into it hold, and text without such halves is not touched.
+//! Invariant: the text keeps its length, so that offsets into it stay valid, and text without lone surrogates is
+//! unchanged.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-/// How every spelled-out UTF-16 unit begins.
+/// The start of every escaped UTF-16 unit.
 static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br"\u"));
 const REPLACEMENT: &[u8; ESCAPE_LEN] = br"\ufffd";
 const ESCAPE_LEN: usize = 6;
 
-/// A UTF-16 unit, as far as it matters here.
+/// The kinds of UTF-16 units.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     High,
@@ -23,7 +24,7 @@ enum Unit {
     Whole,
 }
 
-/// Replaces the halves of characters in a JSON text; nothing else changes.
+/// Replaces the lone surrogates in a JSON text; nothing else changes.
 pub fn replace_lone_surrogates(json: &mut [u8]) {
     let mut from = 0;
     while let Some(at) = next_lone(json, from) {
@@ -34,7 +35,7 @@ pub fn replace_lone_surrogates(json: &mut [u8]) {
     }
 }
 
-/// The text without halves of characters; a copy only where it had some.
+/// The text without lone surrogates, copied only if it had some.
 #[must_use]
 pub fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
     if next_lone(json.as_bytes(), 0).is_none() {
@@ -42,11 +43,11 @@ pub fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
     }
     let mut bytes = json.as_bytes().to_vec();
     replace_lone_surrogates(&mut bytes);
-    // Six ASCII bytes replaced six: it is UTF-8 as before.
+    // Six ASCII bytes replaced six, so it is still UTF-8.
     Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Where the next half without its other half begins.
+/// The offset of the next lone surrogate.
 fn next_lone(json: &[u8], from: usize) -> Option<usize> {
     let mut from = from;
     loop {
@@ -63,13 +64,13 @@ fn next_lone(json: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Whether the backslash here is itself spelled out: then `\\ud83d` is a backslash and five letters.
+/// Whether the backslash here is itself escaped: then `\\ud83d` is a backslash and five letters.
 fn is_escaped(json: &[u8], at: usize) -> bool {
     let before = json.get(..at).unwrap_or_default();
     before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// What is spelled out here; `None` if nothing is.
+/// The escaped unit here, if there is one.
 fn unit(json: &[u8], at: usize) -> Option<Unit> {
     let digits = json.get(at..at + ESCAPE_LEN)?.strip_prefix(br"\u")?;
     if !digits.iter().all(u8::is_ascii_hexdigit) {

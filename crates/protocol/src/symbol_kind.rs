@@ -1,6 +1,6 @@
-//! What kind of thing a symbol of a language server is, in the words that models read and say.
+//! Names of LSP's symbol kinds, for models.
 
-/// By the server's number, from 1. LSP 3.17, "SymbolKind".
+/// Indexed by LSP's number minus 1. LSP 3.17, "SymbolKind".
 pub const SYMBOL_KINDS: [&str; 26] = [
     "file",
     "module",

@@ -1,7 +1,8 @@
-//! The requests of this end that the other has yet to answer.
+//! Our requests that are still unanswered.
 //!
-//! Invariants: an answer counts once, and only while it is waited for; no more are open than allowed. A deadline tells that
-//! the time is up and ends nothing: whether a late answer still counts is for the asker to say, with [`Asked::withdraw`].
+//! Invariants: a response counts once, and only while its request is open; the number of open requests is limited. A
+//! deadline only reports that the time is up; the request stays open until it is answered or withdrawn with
+//! [`Asked::withdraw`].
 
 use std::{collections::HashMap, time::Instant};
 
@@ -9,12 +10,12 @@ use serde::Serialize;
 
 use claude_ide_protocol::jsonrpc::{self, RequestId};
 
-/// As many requests wait for their answer as may.
+/// The limit of open requests is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many requests are unanswered")]
 pub struct TooMany;
 
-/// The open requests of this end, each with what the asker wants to remember of it.
+/// Our open requests, each with the caller's data.
 #[derive(Debug)]
 pub struct Asked<T> {
     open: HashMap<u64, Entry<T>>,
@@ -29,13 +30,13 @@ struct Entry<T> {
 }
 
 impl<T> Asked<T> {
-    /// No more than `limit` may be open.
+    /// At most `limit` requests may be open.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { open: HashMap::new(), last: 0, limit }
     }
 
-    /// Opens a request; what is returned is to be sent.
+    /// Opens a request and returns the message to send.
     ///
     /// # Errors
     /// [`TooMany`]: nothing was opened.
@@ -50,41 +51,40 @@ impl<T> Asked<T> {
             return Err(TooMany);
         }
         self.last = self.last.wrapping_add(1);
-        // Parameters of ours always serialise; without a message nobody would ever answer.
+        // Our parameters always serialise; a request without a message would never be answered.
         let message = jsonrpc::request(self.last, method, params).map_err(|_| TooMany)?;
         self.open.insert(self.last, Entry { about, deadline });
         Ok(message)
     }
 
-    /// An answer came. None: nobody waits for it, or not any more.
+    /// Handles a response. `None` if no open request has this id.
     pub fn answered(&mut self, id: Option<&RequestId>) -> Option<T> {
         let id = id?.as_json().parse().ok()?;
         self.open.remove(&id).map(|entry| entry.about)
     }
 
-    /// Whether such a request is open.
+    /// Whether a matching request is open.
     pub fn is_open(&self, which: impl Fn(&T) -> bool) -> bool {
         self.open.values().any(|entry| which(&entry.about))
     }
 
-    /// The ids of such requests, which stay open.
+    /// The ids of matching requests, which stay open.
     pub fn ids(&self, which: impl Fn(&T) -> bool) -> Vec<u64> {
         self.open.iter().filter(|(_, entry)| which(&entry.about)).map(|(id, _)| *id).collect()
     }
 
-    /// Waits no longer for such requests: their answers will be nobody's. Returns their ids, for who wants to tell the
-    /// other end.
+    /// Closes matching requests: their responses will be ignored. Returns their ids, for a cancellation.
     pub fn withdraw(&mut self, which: impl Fn(&T) -> bool) -> Vec<u64> {
         self.open.extract_if(|_, entry| which(&entry.about)).map(|(id, _)| id).collect()
     }
 
-    /// When to look at [`Self::overdue`].
+    /// When [`Self::overdue`] must be called next.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         self.open.values().filter_map(|entry| entry.deadline).min()
     }
 
-    /// Whose time is up, each told once. They stay open: an answer that comes late is an answer.
+    /// Requests past their deadline, each reported once. They stay open: a late response still counts.
     pub fn overdue(&mut self, now: Instant) -> Vec<&T> {
         let mut told = Vec::new();
         for entry in self.open.values_mut() {

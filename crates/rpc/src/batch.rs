@@ -1,12 +1,12 @@
-//! Several messages that came in one JSON array, and are answered in one.
+//! Batches: several messages that came in one JSON array, and are answered in one.
 
 use std::collections::HashMap;
 
-/// Which batch.
+/// The id of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BatchId(u64);
 
-/// The batches that are not answered yet.
+/// The unanswered batches.
 #[derive(Debug, Default)]
 pub(crate) struct Batches {
     open: HashMap<BatchId, Batch>,
@@ -17,12 +17,12 @@ pub(crate) struct Batches {
 struct Batch {
     answers: Vec<Vec<u8>>,
     bytes: usize,
-    /// Requests that are still being served, and one more while the batch is being read.
+    /// Requests still being served, plus one while the batch is being read.
     parts: usize,
 }
 
 impl Batches {
-    /// A batch begins, as one part: [`Self::close_part`] must follow when all of its messages were read.
+    /// Begins a batch as one part: [`Self::close_part`] must follow when all of its messages were read.
     pub(crate) fn begin(&mut self) -> BatchId {
         let id = BatchId(self.next);
         self.next = self.next.wrapping_add(1);
@@ -30,14 +30,14 @@ impl Batches {
         id
     }
 
-    /// One of its requests will be answered later.
+    /// Adds a request that will be answered later.
     pub(crate) fn open_part(&mut self, id: BatchId) {
         if let Some(batch) = self.open.get_mut(&id) {
             batch.parts = batch.parts.saturating_add(1);
         }
     }
 
-    /// How much its answers hold so far.
+    /// Bytes of its answers so far.
     pub(crate) fn bytes(&self, id: BatchId) -> usize {
         self.open.get(&id).map_or(0, |batch| batch.bytes)
     }
@@ -49,8 +49,8 @@ impl Batches {
         }
     }
 
-    /// Returns the whole answer after the last part. Where every part was a notification or was cancelled, JSON-RPC wants
-    /// silence, not an empty array.
+    /// Returns the whole answer after the last part. If every part was a notification or was cancelled, JSON-RPC
+    /// requires silence, not an empty array.
     pub(crate) fn close_part(&mut self, id: BatchId) -> Option<Vec<u8>> {
         let batch = self.open.get_mut(&id)?;
         batch.parts = batch.parts.saturating_sub(1);

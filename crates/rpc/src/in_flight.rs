@@ -1,8 +1,8 @@
-//! The requests of the other end that are being served, and the batches that their answers belong to.
+//! The peer's requests that are being served, and the batches of their responses.
 //!
-//! Invariants: whatever is begun ends exactly once: answered, or cancelled and then not answered. Work starts in the order
-//! in which the requests came, and only so much of it runs that its answers have room: a peer that asks for much and
-//! reads nothing makes its own requests wait.
+//! Invariants: every request ends exactly once: answered, or cancelled and then not answered. Work starts in the order
+//! of the requests, and the cost of running work is limited: a peer that asks for much and reads nothing delays only
+//! itself.
 
 mod turns;
 
@@ -22,24 +22,24 @@ use turns::{Settled, Turn, Turns};
 
 /// What a request waits for.
 pub trait Kind: Copy {
-    /// How much room its answer may need, relative to others.
+    /// The relative memory cost of its response.
     fn cost(self) -> usize;
 }
 
-/// How much one peer may have going on.
+/// Limits for one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many of its requests may be open.
+    /// Number of open requests.
     pub requests: usize,
-    /// How large its open requests may be together; a single one may be as large as a message can be.
+    /// Total size of open requests; a single one may be as large as a message.
     pub bytes: usize,
-    /// How much work runs at a time, counted in [`Kind::cost`].
+    /// Total [`Kind::cost`] of running work.
     pub cost: usize,
-    /// From here on the rest of a batch is refused: its answers leave together, so nothing else bounds them.
+    /// Beyond this size the rest of a batch is refused: its responses leave together, so nothing else limits them.
     pub batch_bytes: usize,
 }
 
-/// The open requests of one peer. `K` is what they wait for, `A` and `E` are what serving them gives.
+/// The open requests of one peer. `K` is what they wait for, `A` and `E` are the results of serving them.
 pub struct InFlight<K, A, E> {
     turns: Turns<A, E>,
     entries: HashMap<RequestId, Entry<K>>,
@@ -68,13 +68,13 @@ impl<K: Kind, A: Serialize + 'static, E: Into<ErrorObject> + 'static> InFlight<K
         self.entries.len()
     }
 
-    /// Nothing is being served, nothing waits for it.
+    /// Whether no work is waiting or running.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
     }
 
-    /// Whether that id names no open request.
+    /// Checks that no open request has this id.
     ///
     /// # Errors
     /// [`Refusal::IdInUse`].
@@ -85,7 +85,7 @@ impl<K: Kind, A: Serialize + 'static, E: Into<ErrorObject> + 'static> InFlight<K
         Ok(())
     }
 
-    /// Whether another request of that size may wait for its answer.
+    /// Checks that a request of this size may be opened.
     ///
     /// # Errors
     /// [`Refusal::TooMany`], [`Refusal::TooLarge`].
@@ -100,7 +100,7 @@ impl<K: Kind, A: Serialize + 'static, E: Into<ErrorObject> + 'static> InFlight<K
         Ok(())
     }
 
-    /// Opens a request whose answer takes a while.
+    /// Opens a request that takes time.
     pub fn begin(&mut self, id: RequestId, batch: Option<BatchId>, bytes: usize, work: Later<A, E>, kind: K) {
         let turn = self.turns.queue(id.clone(), work, kind.cost());
         self.entries.insert(id, Entry { turn, kind, batch, bytes });
@@ -110,32 +110,32 @@ impl<K: Kind, A: Serialize + 'static, E: Into<ErrorObject> + 'static> InFlight<K
         }
     }
 
-    /// Starts what has waited longest, as far as there is room.
+    /// Starts waiting work, oldest first, up to the cost limit.
     pub fn start_waiting(&mut self) {
         self.turns.start_waiting();
     }
 
-    /// Ends a request without an answer. Unknown ids are ignored, as MCP says: the answer may be on its way.
+    /// Ends a request without a response. Unknown ids are ignored, as MCP requires: the response may be on its way.
     pub fn cancel(&mut self, id: &RequestId) -> bool {
         let entry = self.entries.get(id);
         entry.inspect(|entry| entry.turn.end()).is_some()
     }
 
-    /// Waits until a request is settled. Returns what is to be sent, if anything is. Never resolves while nothing is in
-    /// flight; may be dropped and called again.
+    /// Waits until a request is settled. Returns the message to send, if any. Never resolves while nothing is in
+    /// flight; cancel safe.
     pub async fn settle(&mut self) -> Option<Vec<u8>> {
         let settled = self.turns.settle().await;
         self.settled(settled)
     }
 
-    /// What can be sent of the requests that are settled already; None when there is none.
+    /// The message of a request that is settled already; `None` if there is no such request.
     pub fn settle_now(&mut self) -> Option<Option<Vec<u8>>> {
         let settled = self.turns.settle_now()?;
         Some(self.settled(settled))
     }
 
     fn settled(&mut self, Settled { id, number, outcome }: Settled<A, E>) -> Option<Vec<u8>> {
-        // Not of another request that came with the same id after this one was given up.
+        // A new request may have the id of one that was given up.
         let entry = self.entries.get(&id).filter(|entry| entry.turn.number == number)?;
         let (batch, bytes) = (entry.batch, entry.bytes);
         self.entries.remove(&id);
@@ -150,12 +150,12 @@ impl<K: Kind, A: Serialize + 'static, E: Into<ErrorObject> + 'static> InFlight<K
         }
     }
 
-    /// Ends every request of this kind with an error, because what it waits for goes away. Returns what is to be sent.
+    /// Ends every matching request with an error, because what it waits for goes away. Returns the messages to send.
     pub fn give_up(&mut self, which: impl Fn(K) -> bool, why: impl Fn() -> E) -> Vec<Vec<u8>> {
         let given_up: Vec<_> = self.entries.extract_if(|_, entry| which(entry.kind)).collect();
         let mut answers = Vec::new();
         for (id, entry) in given_up {
-            // Its future ends as aborted, finds no entry, and says nothing.
+            // Its future ends as aborted, finds no entry, and sends nothing.
             entry.turn.end();
             self.bytes = self.bytes.saturating_sub(entry.bytes);
             let answer = encode::<A, E>(&id, Err(why()));
@@ -170,12 +170,12 @@ impl<K: Kind, A: Serialize + 'static, E: Into<ErrorObject> + 'static> InFlight<K
         answers
     }
 
-    /// A batch begins; [`Self::end_batch`] must follow when all of its messages were read.
+    /// Begins a batch; [`Self::end_batch`] must follow when all of its messages were read.
     pub fn begin_batch(&mut self) -> BatchId {
         self.batches.begin()
     }
 
-    /// The answer to one message of a batch; `request` is its id, if it has one.
+    /// Adds the response to one message of a batch; `request` is its id, if it has one.
     pub fn add_to_batch(&mut self, batch: BatchId, request: Option<&RequestId>, answer: Option<Vec<u8>>) {
         let Some(mut answer) = answer else { return };
         let limit = self.limits.batch_bytes;
@@ -187,21 +187,21 @@ impl<K: Kind, A: Serialize + 'static, E: Into<ErrorObject> + 'static> InFlight<K
         self.batches.add(batch, answer);
     }
 
-    /// Returns the answers, if all are there already.
+    /// Returns the responses, if all are there already.
     pub fn end_batch(&mut self, batch: BatchId) -> Option<Vec<u8>> {
         self.batches.close_part(batch)
     }
 }
 
-/// The whole message that answers a request.
+/// The response to a request.
 pub fn encode<A: Serialize, E: Into<ErrorObject>>(id: &RequestId, outcome: Result<A, E>) -> Vec<u8> {
     let encoded = match outcome {
         Ok(answer) => jsonrpc::result(id, &answer),
         Err(error) => jsonrpc::error(Some(id), &error.into()),
     };
     encoded.unwrap_or_else(|error| {
-        // Only an answer with a key that is no string could fail, and there is none.
-        tracing::error!(%error, "an answer could not be written");
+        // Only a map with a non-string key could fail, and there is none.
+        tracing::error!(%error, "a response does not serialise");
         let message = "the answer could not be written".into();
         let error = ErrorObject { code: ErrorCode::InternalError, message };
         jsonrpc::error(Some(id), &error).unwrap_or_default()

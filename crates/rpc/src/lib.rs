@@ -1,10 +1,10 @@
-//! One end of a JSON-RPC conversation, without the socket or pipe: the requests of the other end that are being served, and
-//! those of ours that it has yet to answer.
+//! One end of a JSON-RPC connection, without the transport: the peer's requests being served, and our own unanswered
+//! ones.
 //!
-//! Whoever reads the wire hands in what came and sends what is given back. Nothing here waits for the wire, and nothing
-//! here knows what the methods mean.
+//! The caller reads the wire, passes messages in, and sends those returned. Nothing here waits for the wire or knows
+//! the methods.
 //!
-//! Invariants: a request is answered exactly once, or cancelled and then not at all; both sides are bounded.
+//! Invariants: a request is answered exactly once, or cancelled and then not at all; both sides are limited.
 #![forbid(unsafe_code)]
 
 mod asked;
@@ -17,12 +17,12 @@ pub use batch::BatchId;
 pub use in_flight::{InFlight, Kind, Later, Limits, Work, encode};
 pub use refusal::Refusal;
 
-/// One end of a conversation.
+/// One end of a connection.
 ///
-/// `T` is what it remembers of a request of its own, `K` what a served one waits for, `A` and `E` are what serving gives.
+/// `T` is the data of our requests, `K` what a served request waits for, `A` and `E` are the results of serving it.
 pub struct Peer<T, K, A, E> {
-    /// What we asked the other end.
+    /// Our open requests.
     pub asked: Asked<T>,
-    /// What it asked us.
+    /// The peer's open requests.
     pub in_flight: InFlight<K, A, E>,
 }

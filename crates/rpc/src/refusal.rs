@@ -1,35 +1,35 @@
-//! Why a request is not even begun.
+//! Reasons to refuse a request without starting it.
 
 use claude_ide_protocol::jsonrpc::{ErrorCode, ErrorObject, RequestId};
 
-/// Why a request is not even begun.
+/// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// An open request has that id.
+    /// An open request has this id.
     #[error("invalid request: the id {0} is in use by a request in flight")]
     IdInUse(RequestId),
-    /// The other end has as many open requests as it may.
+    /// The limit of open requests is reached.
     #[error("too many requests in flight: the limit is {limit}")]
     TooMany {
-        /// How many it may have.
+        /// The limit.
         limit: usize,
     },
-    /// Its open requests hold as much as they may.
+    /// The open requests are too large together.
     #[error("the requests in flight are too large: the limit is {limit} bytes")]
     TooLarge {
-        /// How much they may hold.
+        /// The limit.
         limit: usize,
     },
-    /// The answers of a batch, which leave together, hold as much as they may.
+    /// The responses of the batch are too large together.
     #[error("the answers of this batch are too large: the limit is {limit} bytes")]
     BatchTooLarge {
-        /// How much they may hold.
+        /// The limit.
         limit: usize,
     },
 }
 
 impl Refusal {
-    /// The code that tells the other end whether it may try again.
+    /// The error code, which shows the peer whether a retry makes sense.
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self {

@@ -1,4 +1,4 @@
-//! Files that are written whole: whoever looks sees the old contents or the new, never a part.
+//! Replaces files atomically: readers see the old contents or the new, never a part.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
@@ -8,41 +8,41 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-/// Who may read and write a file.
+/// The permissions of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// The user alone.
+    /// Only the user.
     Private,
-    /// Whoever the system lets by default.
+    /// The system's default.
     Usual,
-    /// As these say.
+    /// These permissions.
     Like(Permissions),
 }
 
-/// A file that is about to be written: beside its place first, then by a rename.
+/// A file to be written under a temporary name and then renamed.
 #[derive(Debug)]
 pub struct Whole<'a> {
-    /// Where it will be.
+    /// Its final path.
     pub path: &'a Path,
-    /// What it is called until it is whole, in the same folder. The name is of this process alone: what bears it was left by
-    /// one that was killed, and is removed.
+    /// Its temporary path, in the same folder. The name must be this process's own: a file left there by a killed
+    /// process is removed.
     pub temporary: &'a Path,
-    /// Who may read and write it.
+    /// Its permissions.
     pub access: Access,
-    /// Whether it is on the disk, and not only on its way there, once it is written.
+    /// Whether to wait until the contents are on the disk.
     pub durable: bool,
 }
 
 impl Whole<'_> {
-    /// Writes it.
+    /// Writes the file.
     ///
     /// # Errors
-    /// What the system says; then nothing is left of it, and what was there still is.
+    /// The system's error; then the old file is unchanged, and the temporary one removed.
     pub fn write(&self, contents: &[u8]) -> io::Result<()> {
         self.write_in(CWD, contents)
     }
 
-    /// The same, where both paths begin in this folder.
+    /// Like [`Whole::write`], with both paths relative to `folder`.
     ///
     /// # Errors
     /// As [`Whole::write`].
@@ -58,7 +58,7 @@ impl Whole<'_> {
         let written = self.fill(file?.into(), contents);
         let written = written.and_then(|()| Ok(renameat(folder, self.temporary, folder, self.path)?));
         if written.is_err() {
-            // The error that matters is the first one.
+            // The first error is the relevant one.
             unlinkat(folder, self.temporary, AtFlags::empty()).ok();
         }
         written

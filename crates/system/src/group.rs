@@ -1,16 +1,15 @@
-//! Groups of processes that end as a whole: when they are told to, and when this process ends, however it does.
+//! Process groups that end as a whole: on request, and when this process ends, in whatever way.
 //!
-//! A keeper, a shell that waits for the end of a pipe, asks the group to end (SIGTERM) and ends what does not within
-//! three seconds (SIGKILL). It does so whether the pipe was closed here or with this process. What leaves the group by itself
-//! (`setsid`) is not followed.
+//! A keeper, a shell that waits for the end of a pipe, sends SIGTERM to the group, and after three seconds SIGKILL. The
+//! pipe closes on request, and with this process. A process that leaves the group (`setsid`) is not followed.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-/// The number of a group stays its own while a process is in it, and is not given away again within the tenth of a second
-/// that passes between two looks.
+/// A group's number stays its own while a process is in it, and is not reused within the tenth of a second between two
+/// checks.
 const KEEPER: &str = "read -r _; kill -TERM -$1 2>/dev/null || exit 0; n=0; \
     while [ $n -lt 30 ] && kill -0 -$1 2>/dev/null; do sleep 0.1; n=$((n+1)); done; kill -KILL -$1 2>/dev/null";
 
@@ -19,12 +18,12 @@ const KEEPER: &str = "read -r _; kill -TERM -$1 2>/dev/null || exit 0; n=0; \
 pub struct Keeper(Option<Child>);
 
 impl Keeper {
-    /// Of the group that this process leads. What the calling thread blocks of signals, the keeper does, too.
+    /// Keeps the group that this process leads. The keeper inherits the calling thread's signal mask.
     ///
     /// # Errors
-    /// That no process can be started, or that no process of a user leads a group of this number.
+    /// No process could be started, or no process group of the user has this number.
     pub fn of(leader: u32) -> io::Result<Self> {
-        // To the system `-0` and `-1` mean others.
+        // `kill` gives `-0` and `-1` other meanings.
         if leader <= 1 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -39,7 +38,7 @@ impl Keeper {
         Ok(Self(Some(keeper)))
     }
 
-    /// The number of the keeper itself.
+    /// The keeper's process id.
     #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.0.as_ref().map(Child::id)
@@ -50,7 +49,7 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         let Some(mut keeper) = self.0.take() else { return };
         drop(keeper.stdin.take());
-        // Without a thread nobody asks how it ended, and it ends its group all the same.
+        // Without a thread it is not reaped, but it still ends its group.
         let _: io::Result<_> = thread::Builder::new().name("claude-ide-keeper".to_owned()).spawn(move || keeper.wait());
     }
 }
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
     use crate::process::{exists, start_of};
 
-    /// A group whose members ignore what may be ignored: its leader, and another one's number.
+    /// A group that ignores SIGTERM and SIGHUP: its leader, and the id of another member.
     fn stubborn() -> (Child, u32) {
         let script = "trap '' TERM HUP; sleep 1000 & echo $!; wait; wait";
         let mut leader =
@@ -74,7 +73,7 @@ mod tests {
         (leader, other)
     }
 
-    /// One that ended and was not asked how has no start; where the system does not show it, its parent asks soon.
+    /// A zombie has an empty start time; where the system does not show it, its parent reaps it soon.
     fn runs(number: u32) -> bool {
         exists(number) && start_of(number).is_none_or(|start| !start.is_empty())
     }

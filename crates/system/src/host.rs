@@ -1,10 +1,10 @@
-//! Whether a name is one of this machine's, for whoever is asked by it in a `Host` header.
+//! Decides whether a `Host` header names this machine.
 //!
-//! A web page can make a name of its own point here (DNS rebinding); it cannot make a browser send another name.
+//! A web page can point a name of its own here (DNS rebinding), but the browser then sends that name.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Whether this is loopback by any name, the configured host, or the address on which a connection came in.
+/// Whether the name is loopback in any spelling, the configured host, or the connection's local address.
 #[must_use]
 pub fn is_this_machine(name: &str, configured: &str, local: Option<SocketAddr>) -> bool {
     if name.eq_ignore_ascii_case("localhost") || name.eq_ignore_ascii_case(configured) {

@@ -1,6 +1,5 @@
-//! What the other crates need of the operating system, each thing once: a file that is written whole, whether a process
-//! runs, which one connects, a group of processes that ends as a whole, a pipe that is let go, whether a name is this
-//! machine's, which signals a thread wants. It blocks, and knows no protocol and no editor.
+//! Access to the operating system, each thing once: atomic file writes, processes and their groups, the process behind
+//! a connection, interruptible pipes, host names, signal masks. It blocks, and knows no protocol and no editor.
 
 pub mod file;
 pub mod group;

@@ -1,5 +1,5 @@
-//! Which process is at the other end of a connection on this machine, and what started it. Only Linux tells; elsewhere, and of
-//! a process that may not be looked at, nothing is known.
+//! Finds the process at the other end of a local connection, and its ancestors. Works on Linux, for processes that this
+//! user may inspect; otherwise the result is `None`.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -9,34 +9,34 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::process::start_of;
 
-/// Further up nobody looks.
+/// At most this many ancestors are returned.
 const MAX_ANCESTORS: usize = 64;
 
-/// A process, not another one that has its number later.
+/// A process; the start time tells it from a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Its id.
     pub pid: u32,
-    /// When it began, in the system's own count.
+    /// Its start time, in the system's unit.
     started: u64,
 }
 
 impl Process {
-    /// The process that has this number now.
+    /// The process that has this id now.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, started: start_of(pid)?.parse().ok()? })
     }
 }
 
-/// Whether this system tells.
+/// Whether this system shows the process behind a connection.
 #[must_use]
 pub fn is_known() -> bool {
     cfg!(target_os = "linux") && Path::new("/proc/self/fd").exists()
 }
 
-/// The process at the other end of a connection: `local` is the address of this end, `peer` that of the other. A child may hold the
-/// socket, too: until it runs a program of its own it has all that its parent has open. The connection is of the parent then.
+/// The process at the other end of a connection between `local` (this end) and `peer`. Until it executes a program, a
+/// child shares its parent's sockets; the connection then belongs to the parent.
 #[must_use]
 pub fn of_connection(local: SocketAddr, peer: SocketAddr) -> Option<Process> {
     let table = if peer.is_ipv6() { "/proc/net/tcp6" } else { "/proc/net/tcp" };
@@ -57,17 +57,17 @@ pub fn of_connection(local: SocketAddr, peer: SocketAddr) -> Option<Process> {
     above.take(MAX_ANCESTORS).last().and_then(Process::of)
 }
 
-/// The processes that a process descends from, its parent first.
+/// A process's ancestors, its parent first.
 #[must_use]
 pub fn ancestors(pid: u32) -> Vec<Process> {
     let parents = std::iter::successors(parent(pid), |pid| parent(*pid));
     parents.take(MAX_ANCESTORS).map_while(Process::of).collect()
 }
 
-/// To whom a secret belongs that was made for one program.
+/// Binds a secret to the program that it was made for.
 ///
-/// Invariant: to the process that first shows it. What that process starts (the commands of a model) cannot use it, nor can a
-/// process of another tree that has read it somewhere.
+/// Invariant: the first process to present the secret owns it. Its children (the commands of a model) cannot use it,
+/// nor can processes outside its tree that read it somewhere.
 #[derive(Debug, Default)]
 pub struct Owner(Mutex<Owners>);
 
@@ -75,18 +75,18 @@ pub struct Owner(Mutex<Owners>);
 enum Owners {
     #[default]
     Nobody,
-    /// This system does not tell.
+    /// The system does not show processes.
     Unknown,
     These(Vec<Process>),
 }
 
 impl Owner {
     fn lock(&self) -> MutexGuard<'_, Owners> {
-        // Never left half-changed.
+        // A panic cannot leave this state half-changed, so a poisoned lock is fine.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The process that showed the secret first.
+    /// The first process that presented the secret.
     pub fn process(&self) -> Option<Process> {
         match &*self.lock() {
             Owners::These(these) => these.first().copied(),
@@ -94,8 +94,8 @@ impl Owner {
         }
     }
 
-    /// Whether this process, which shows the secret, may use it. A program may start another process of its own for each
-    /// session: that is below this process, and not below one that has used the secret.
+    /// Whether a process that presents the secret may use it. A program may start another process of its own for each
+    /// session: that one descends from this process, and not from one that has used the secret.
     pub fn admits(&self, process: Option<Process>) -> bool {
         let mut owners = self.lock();
         match (&mut *owners, process) {
@@ -120,7 +120,7 @@ impl Owner {
 
 fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything. State is the 3rd field, the parent the 4th.
+    // The name in parentheses may contain anything. The state is field 3, the parent field 4.
     let parent = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().nth(1)?.parse().ok()?;
     (parent != 0).then_some(parent)
 }
@@ -129,7 +129,7 @@ fn number(path: &Path) -> Option<u32> {
     path.file_name()?.to_str()?.parse().ok()
 }
 
-/// The number of the socket between these addresses, of the end that is at `own`.
+/// The inode of the socket bound to `own` and connected to `other`.
 fn inode(table: &str, own: SocketAddr, other: SocketAddr) -> Option<&str> {
     let (own, other) = (hex(own), hex(other));
     table.lines().find_map(|line| {
@@ -140,7 +140,7 @@ fn inode(table: &str, own: SocketAddr, other: SocketAddr) -> Option<&str> {
     })
 }
 
-/// An address as the table has it: each four bytes as a number in the order of this machine.
+/// An address as the table spells it: each four bytes as a number in this machine's byte order.
 fn hex(address: SocketAddr) -> String {
     let octets = match address.ip() {
         IpAddr::V4(ip) => ip.octets().to_vec(),

@@ -1,4 +1,4 @@
-//! Pipes that threads wait at until they are told to stop: whoever holds the other end may live on.
+//! Pipes whose blocked reads and writes can be stopped, even while another process holds the other end open.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,27 +6,27 @@ use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// Stops all that waits, when it is dropped.
+/// Stops all waiting operations when dropped.
 #[derive(Debug)]
 pub struct Stop {
     _writer: PipeWriter,
 }
 
-/// Is told to stop.
+/// Signals the stop to a pipe.
 #[derive(Debug, Clone)]
 pub struct Stopped(Arc<PipeReader>);
 
-/// Both.
+/// Creates both ends of a stop signal.
 ///
 /// # Errors
-/// That there are no file descriptors left.
+/// No file descriptors are left.
 pub fn stop() -> io::Result<(Stop, Stopped)> {
     let (reader, writer) = io::pipe()?;
     Ok((Stop { _writer: writer }, Stopped(Arc::new(reader))))
 }
 
 impl Stopped {
-    /// Waits until the pipe is ready; false: it is to be let go.
+    /// Waits until the pipe is ready; `false` after the stop.
     fn wait(&self, pipe: BorrowedFd<'_>, ready: PollFlags) -> io::Result<bool> {
         loop {
             let mut both = [PollFd::from_borrowed_fd(pipe, ready), PollFd::new(&*self.0, PollFlags::IN)];
@@ -46,7 +46,7 @@ impl Stopped {
     }
 }
 
-/// What a pipe gives until it ends or is stopped.
+/// A pipe that ends at the stop.
 #[derive(Debug)]
 pub struct Until<P> {
     pipe: P,
@@ -54,17 +54,17 @@ pub struct Until<P> {
 }
 
 impl<P: AsFd> Until<P> {
-    /// To be read from. One that is written to needs [`Until::writer`].
+    /// Wraps a pipe for reading. Writing needs [`Until::writer`].
     pub fn new(pipe: P, stopped: Stopped) -> Self {
         Self { pipe, stopped }
     }
 
-    /// To be written to.
+    /// Wraps a pipe for writing.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn writer(pipe: P, stopped: Stopped) -> io::Result<Self> {
-        // Of this end alone: the other one is a description of its own.
+        // Only this end becomes non-blocking: the other has a file description of its own.
         rustix::io::ioctl_fionbio(&pipe, true)?;
         Ok(Self { pipe, stopped })
     }

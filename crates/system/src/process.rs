@@ -1,17 +1,17 @@
-//! Whether a process runs, by its number.
+//! Looks up processes by their id.
 
 use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-/// A number that a process can have.
+/// A valid process id.
 #[must_use]
 pub fn pid(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
-/// Whether some process has this number: one of another user too, and one that ended but whose parent has not asked how.
+/// Whether a process has this id: any user's, zombies included.
 #[must_use]
 pub fn exists(number: u32) -> bool {
     pid(number).is_some_and(|pid| match test_kill_process(pid) {
@@ -20,11 +20,11 @@ pub fn exists(number: u32) -> bool {
     })
 }
 
-/// When a process began, in the system's own count, where the system shows it. Of one that ended: nothing, as text.
+/// A process's start time in the system's unit, if the system shows it; empty for a zombie.
 #[must_use]
 pub fn start_of(number: u32) -> Option<String> {
     let stat = std::fs::read_to_string(Path::new("/proc").join(number.to_string()).join("stat")).ok()?;
-    // The name in parentheses may hold anything; the fields after it are plain. State is the 3rd, start time the 22nd.
+    // The name in parentheses may contain anything. The state is field 3, the start time field 22.
     let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
     let state = fields.next()?;
     if state == "Z" || state == "X" {

@@ -1,16 +1,17 @@
-//! Signals, each as one thread sees it. What the process does about them is Neovim's, and what it starts would inherit a change.
+//! Per-thread signal masks. Dispositions belong to Neovim, and processes that we start would inherit a change.
 
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// From now on a write of this thread to a pipe or a socket that nobody reads fails with `BrokenPipe`, and that is all. Neovim
-/// catches SIGPIPE only until it begins to exit; from then on it would end Neovim, with 141, and our threads still write.
+/// Blocks SIGPIPE in this thread: writing to a closed pipe or socket then only fails with `BrokenPipe`. Neovim catches
+/// the signal only until it begins to exit; after that it would end Neovim with status 141 while our threads still
+/// write.
 ///
-/// Not for a thread that starts processes: what starts there has SIGPIPE blocked as well.
+/// Not for a thread that starts processes: they inherit the blocked signal.
 pub fn block_sigpipe() {
     let mut pipe = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: `sigemptyset` makes the set whole before anything reads it, and nobody wants to know what was blocked before. None
-    // of the three can fail where set, signal and `SIG_BLOCK` are what they are here.
+    // SAFETY: `sigemptyset` initialises the set before it is read, and the old mask may be null. None of the three can
+    // fail with these arguments.
     unsafe {
         libc::sigemptyset(pipe.as_mut_ptr());
         libc::sigaddset(pipe.as_mut_ptr(), libc::SIGPIPE);

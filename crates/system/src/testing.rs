@@ -1,4 +1,4 @@
-//! For tests of this crate and of its users.
+//! Helpers for the tests of this crate and its users.
 #![allow(
     clippy::expect_used,
     clippy::missing_panics_doc,
@@ -11,14 +11,14 @@ use std::process::{self, Command};
 
 const INSIDE: &str = "CLAUDE_IDE_TEST_INSIDE";
 
-/// Runs the body of a test in a process of its own, which SIGPIPE ends as it ends a Neovim that exits. The programs of Rust's
-/// tests ignore it. `test` is the whole name of the test that calls this: the process runs it alone.
+/// Runs a test's body in a process that SIGPIPE kills, as it kills an exiting Neovim; Rust's test programs ignore the
+/// signal. `test` is the full name of the calling test, which the process runs alone.
 pub fn where_sigpipe_ends(test: &str, body: impl FnOnce()) {
     if env::var_os(INSIDE).is_some() {
-        // SAFETY: the default is no function that could be called at a bad time.
+        // SAFETY: the default disposition runs no handler.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
         body();
-        // Without what the harness writes then.
+        // Skips the harness's output.
         process::exit(0);
     }
     let this = env::current_exe().expect("this program has a path");

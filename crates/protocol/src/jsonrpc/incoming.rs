@@ -1,4 +1,4 @@
-//! What a peer sent: one message or a batch, sorted into requests, notifications and answers.
+//! Parses a peer's message or batch into requests, notifications and responses.
 
 use std::{borrow::Cow, fmt};
 
@@ -10,12 +10,12 @@ use serde_json::{error::Category, value::RawValue};
 
 use super::{ErrorCode, ErrorObject, RequestId};
 
-/// A message that is no request, and whom to tell.
+/// A malformed message, and the error to answer with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// The id, where one could be read.
+    /// The id, if it could be read.
     pub id: Option<RequestId>,
-    /// What is wrong.
+    /// The error.
     pub error: ErrorObject,
 }
 
@@ -37,25 +37,25 @@ impl Malformed {
 /// One message of the peer.
 #[derive(Debug)]
 pub enum Incoming<'a> {
-    /// Wants exactly one answer.
+    /// Requires exactly one response.
     Request {
-        /// To be returned with the answer.
+        /// Its id, to be returned in the response.
         id: RequestId,
-        /// What to do.
+        /// The method.
         method: Cow<'a, str>,
-        /// With what: an object or an array.
+        /// The parameters: an object or an array.
         params: Option<&'a RawValue>,
     },
-    /// Wants none.
+    /// Requires no response.
     Notification {
-        /// What happened.
+        /// The method.
         method: Cow<'a, str>,
-        /// With what: an object or an array.
+        /// The parameters: an object or an array.
         params: Option<&'a RawValue>,
     },
-    /// Answers a request of ours.
+    /// The response to a request of ours.
     Response {
-        /// The id that we gave, where it can be read.
+        /// The id of our request, if it could be read.
         id: Option<RequestId>,
         /// The `result`, or the `error`.
         outcome: Result<&'a RawValue, &'a RawValue>,
@@ -68,10 +68,10 @@ pub fn is_batch(text: &str) -> bool {
     text.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b'[')
 }
 
-/// The messages of a batch, not yet parsed.
+/// Splits a batch into unparsed messages.
 ///
 /// # Errors
-/// Not JSON, no message, or more than `limit`.
+/// Not JSON, empty, or longer than `limit`.
 pub fn split_batch(text: &str, limit: usize) -> Result<Vec<&RawValue>, Malformed> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let messages = deserializer
@@ -84,7 +84,7 @@ pub fn split_batch(text: &str, limit: usize) -> Result<Vec<&RawValue>, Malformed
     Ok(messages)
 }
 
-/// Why a batch is refused where none may be sent: as what it is, or as text that is not even JSON.
+/// The error for a batch where none is allowed, or for text that is not JSON.
 #[must_use]
 pub fn refuse_batch(text: &str) -> Malformed {
     match serde_json::from_str::<IgnoredAny>(text) {
@@ -105,8 +105,7 @@ pub fn parse(text: &str) -> Result<Incoming<'_>, Malformed> {
     open(text, RequestId::from_raw)
 }
 
-/// The same for a protocol in which the id of a request may be `null`, as JSON-RPC itself and the Agent Client Protocol have
-/// it.
+/// Like [`parse`], for protocols that allow a `null` id, as JSON-RPC itself and the Agent Client Protocol do.
 ///
 /// # Errors
 /// As for [`parse`].
@@ -122,7 +121,7 @@ fn open(text: &str, id_of: fn(&RawValue) -> Option<RequestId>) -> Result<Incomin
     envelope.open(id_of)
 }
 
-/// The members that JSON-RPC knows, each raw. Absent and `null` differ, so every one is read as it stands.
+/// The members defined by JSON-RPC, each raw: an absent member differs from `null`.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -143,7 +142,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// A JSON string, borrowed where it has no escapes.
+/// A JSON string, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -153,7 +152,8 @@ impl<'a> Envelope<'a> {
         let invalid = |message: &'static str| {
             Malformed::new(id.clone(), ErrorCode::InvalidRequest, format!("invalid request: {message}"))
         };
-        // An answer is never answered, however odd it is: two peers that complain to each other would not end.
+        // A response never gets a response, however malformed: two peers would otherwise complain to each other
+        // forever.
         if self.method.is_none()
             && let Some(outcome) = self.error.map(Err).or(self.result.map(Ok))
         {

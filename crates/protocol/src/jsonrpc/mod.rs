@@ -1,8 +1,8 @@
-//! JSON-RPC 2.0 envelopes. The inside (`params`, `result`) stays raw JSON until the one who needs it parses it, so
-//! that a message of many megabytes is parsed once.
+//! JSON-RPC 2.0 envelopes. `params` and `result` stay raw JSON until they are used, so that a message of many megabytes
+//! is parsed once.
 //!
-//! Wire format: <https://www.jsonrpc.org/specification>, with MCP's one narrowing: a request id is never `null`
-//! (but see [`parse_with_null_ids`]).
+//! Wire format: <https://www.jsonrpc.org/specification>, narrowed by MCP: a request id is never `null` (but see
+//! [`parse_with_null_ids`]).
 
 mod incoming;
 mod outgoing;
@@ -19,20 +19,20 @@ use serde_json::value::RawValue;
 pub use incoming::{Incoming, Malformed, is_batch, parse, parse_with_null_ids, refuse_batch, split_batch};
 pub use outgoing::{error, notification, request, result};
 
-/// The id of a request, kept exactly as the peer wrote it: `1`, `1.0`, `"a"` and 20-digit numbers all return unchanged.
+/// A request id, verbatim: `1`, `1.0`, `"a"` and 20-digit numbers all return unchanged.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct RequestId(Box<RawValue>);
 
 impl RequestId {
-    /// Takes an id that came over the wire, or `None` if it is neither a string nor a number.
+    /// Accepts a string or a number; `None` for anything else.
     #[must_use]
     pub fn from_raw(raw: &RawValue) -> Option<Self> {
         let first = raw.get().bytes().next()?;
         (first == b'"' || first == b'-' || first.is_ascii_digit()).then(|| Self(raw.to_owned()))
     }
 
-    /// The same where `null` is an id, too.
+    /// Like [`Self::from_raw`], but accepts `null`.
     #[must_use]
     pub fn from_raw_or_null(raw: &RawValue) -> Option<Self> {
         Self::from_raw(raw).or_else(|| (raw.get() == "null").then(|| Self(raw.to_owned())))
@@ -65,24 +65,24 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Why a request was not served, as a number that the peer understands.
+/// An error code of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
     /// The text is not JSON.
     ParseError,
-    /// The JSON is not a request.
+    /// The JSON is no request.
     InvalidRequest,
     /// No such method.
     MethodNotFound,
-    /// The method is known, its arguments are wrong.
+    /// The parameters are wrong.
     InvalidParams,
     /// The method failed.
     InternalError,
-    /// Refused for now, for want of room; in the range that JSON-RPC leaves to servers.
+    /// Too busy for now; in the range that JSON-RPC reserves for servers.
     Busy,
-    /// There is no such thing; a code of the Agent Client Protocol.
+    /// Not found; a code of the Agent Client Protocol.
     NotFound,
-    /// Whoever asked took it back; a code of the Agent Client Protocol.
+    /// Cancelled by the requester; a code of the Agent Client Protocol.
     Cancelled,
 }
 
@@ -109,11 +109,11 @@ impl Serialize for ErrorCode {
     }
 }
 
-/// The `error` of an answer.
+/// The `error` of a response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorObject {
     /// The kind of failure.
     pub code: ErrorCode,
-    /// For a user or a model to read.
+    /// A message for a user or a model.
     pub message: Cow<'static, str>,
 }

@@ -1,4 +1,4 @@
-//! What is sent to a peer, as the text of a whole message.
+//! Builds messages to a peer.
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ struct MethodEnvelope<'a, P: ?Sized> {
     params: Option<&'a P>,
 }
 
-/// The answer to a request that was served.
+/// A successful response.
 ///
 /// # Errors
 /// `result` does not serialise.
@@ -36,15 +36,15 @@ pub fn result<R: Serialize + ?Sized>(id: &RequestId, result: &R) -> serde_json::
     serde_json::to_vec(&ResultEnvelope { jsonrpc: "2.0", id, result })
 }
 
-/// The answer to a request that was not served, or to a message whose id could not be read.
+/// A response with an error; without an id if the request's could not be read.
 ///
 /// # Errors
-/// Never in practice: nothing in it can fail to serialise.
+/// Never in practice: all of it serialises.
 pub fn error(id: Option<&RequestId>, error: &ErrorObject) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&ErrorEnvelope { jsonrpc: "2.0", id, error })
 }
 
-/// A request of this side.
+/// A request.
 ///
 /// # Errors
 /// `params` does not serialise.
@@ -52,7 +52,7 @@ pub fn request<P: Serialize + ?Sized>(id: u64, method: &str, params: Option<&P>)
     serde_json::to_vec(&MethodEnvelope { jsonrpc: "2.0", id: Some(id), method, params })
 }
 
-/// A notification of this side.
+/// A notification.
 ///
 /// # Errors
 /// `params` does not serialise.

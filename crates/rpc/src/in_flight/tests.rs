@@ -1,4 +1,4 @@
-//! What is begun ends once, in its turn, and within bounds.
+//! Requests end once, in order, and within limits.
 
 use std::future::{pending, ready};
 

@@ -1,6 +1,6 @@
-//! Work that waits for its turn and work that runs: as much of it at a time as its answers have room for.
+//! A queue of work, of which a limited cost runs at a time.
 //!
-//! Invariant: each comes out once, with its outcome, also if it is ended before it began.
+//! Invariant: each item comes out once, with its outcome, also if it is ended before it began.
 
 use std::{
     collections::VecDeque,
@@ -18,15 +18,15 @@ use tokio::task::coop::unconstrained;
 
 use claude_ide_protocol::jsonrpc::RequestId;
 
-/// An answer on its way. Dropped to cancel.
+/// A response in progress. Dropped to cancel.
 pub type Work<A, E> = Pin<Box<dyn Future<Output = Result<A, E>> + Send>>;
 
-/// Starts an answer that takes a while, when it is its turn.
+/// Starts the work for a response, when its turn has come.
 pub type Later<A, E> = Box<dyn FnOnce() -> Work<A, E> + Send>;
 
-/// The turn of one piece of work, for whoever may want to end it.
+/// A handle to end one item.
 pub(super) struct Turn {
-    /// Ids of requests may be used again; this is not.
+    /// Unique, unlike request ids, which may be reused.
     pub(super) number: u64,
     abort: AbortHandle,
 }
@@ -37,7 +37,7 @@ impl Turn {
     }
 }
 
-/// What became of one.
+/// The outcome of an item.
 pub(super) struct Settled<A, E> {
     pub(super) id: RequestId,
     pub(super) number: u64,
@@ -69,10 +69,10 @@ impl<A, E> Future for Running<A, E> {
 }
 
 pub(super) struct Turns<A, E> {
-    /// Not started yet, the oldest first.
+    /// Not yet started, oldest first.
     waiting: VecDeque<Waiting<A, E>>,
     running: FuturesUnordered<Running<A, E>>,
-    /// Of what is running.
+    /// Of the running items.
     cost: usize,
     limit: usize,
     last: u64,
@@ -95,20 +95,20 @@ impl<A: 'static, E: 'static> Turns<A, E> {
         Turn { number, abort }
     }
 
-    /// Starts what has waited longest, as far as there is room.
+    /// Starts waiting items, oldest first, up to the cost limit.
     pub(super) fn start_waiting(&mut self) {
         while let Some(next) = self.waiting.front()
             && (self.cost == 0 || self.cost.saturating_add(next.cost) <= self.limit)
             && let Some(Waiting { id, number, work, registration, cost }) = self.waiting.pop_front()
         {
-            // What was ended comes out as such, without having begun.
+            // An ended item comes out as aborted, without having begun.
             let work = if registration.handle().is_aborted() { Box::pin(pending()) } else { work() };
             self.cost = self.cost.saturating_add(cost);
             self.running.push(Running { id, number, cost, work: Abortable::new(work, registration) });
         }
     }
 
-    /// Never resolves while nothing runs; may be dropped and called again.
+    /// Never resolves while nothing runs; cancel safe.
     pub(super) async fn settle(&mut self) -> Settled<A, E> {
         match self.running.next().await {
             Some((cost, settled)) => self.leave_room(cost, settled),
@@ -116,9 +116,9 @@ impl<A: 'static, E: 'static> Turns<A, E> {
         }
     }
 
-    /// What is settled already.
+    /// An item that is settled already.
     pub(super) fn settle_now(&mut self) -> Option<Settled<A, E>> {
-        // Without a budget: an answer that is there must not look as if it were not.
+        // Outside tokio's budget: a settled item must not look unsettled.
         let (cost, settled) = unconstrained(self.running.next()).now_or_never().flatten()?;
         Some(self.leave_room(cost, settled))
     }
