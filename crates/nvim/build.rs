@@ -1,5 +1,5 @@
-//! Compiles into the library which sources it is built from, so that it can tell whether those beside it are the same, and
-//! tells the linker what the library needs: here, since `.cargo/config.toml` does not count where RUSTFLAGS is set.
+//! Compiles a hash of the sources into the library, so that it can detect other sources beside it, and sets its linker
+//! options: here, since `.cargo/config.toml` does not apply where RUSTFLAGS is set.
 
 use std::env;
 use std::io;
@@ -20,7 +20,7 @@ fn main() -> io::Result<()> {
     let is = |name, value| env::var(name).is_ok_and(|found| found == value);
     let on_macos = is("CARGO_CFG_TARGET_OS", "macos");
     if on_macos {
-        // Neovim itself provides the symbols of Lua and libuv when it loads the library.
+        // Neovim provides the symbols of Lua and libuv when it loads the library.
         println!("cargo::rustc-link-arg-cdylib=-Wl,-undefined,dynamic_lookup");
     }
     if is("PROFILE", "release") {

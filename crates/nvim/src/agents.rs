@@ -1,4 +1,4 @@
-//! Chats with agents for Lua: each by its number, and what they tell as it waits in the queue.
+//! Chats with agents for Lua, by number.
 //!
 //! Independent of the server and of the sessions.
 
@@ -25,7 +25,7 @@ mod news;
 static CHATS: Lazy<Mutex<HashMap<u64, Chat>>> = Lazy::new(Mutex::default);
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// What `agent_open` takes.
+/// The options of `agent_open`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AgentOptions {
@@ -42,14 +42,14 @@ enum BackendOptions {
 }
 
 fn chats() -> MutexGuard<'static, HashMap<u64, Chat>> {
-    // Entries are only ever added and taken whole.
+    // Entries are only added and removed whole.
     CHATS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Begins a chat; its number. What comes of it rings `wake`.
+/// Starts a chat and returns its number; its events ring `wake`.
 ///
 /// # Errors
-/// [`Error::Thread`]. That its program cannot be run is told by the chat.
+/// [`Error::Thread`]. A program that cannot be run is reported by the chat.
 pub(crate) fn open(options: AgentOptions, wake: AsyncHandle) -> Result<u64, Error> {
     logging::configure(&options.log);
     QUEUE.arm(Ringer::Agents, wake);
@@ -63,10 +63,10 @@ pub(crate) fn open(options: AgentOptions, wake: AsyncHandle) -> Result<u64, Erro
     Ok(number)
 }
 
-/// Gives a command to a chat.
+/// Sends a command to a chat.
 ///
 /// # Errors
-/// [`Error::NoChat`], [`Error::ChatFull`]; [`Error::Thread`], where there is none to be had.
+/// [`Error::NoChat`], [`Error::ChatFull`]; [`Error::Thread`] if no thread can be started.
 pub(crate) fn command(number: u64, command: Command) -> Result<(), Error> {
     let chats = chats();
     let chat = chats.get(&number).ok_or(Error::NoChat)?;
@@ -77,12 +77,12 @@ pub(crate) fn command(number: u64, command: Command) -> Result<(), Error> {
     })
 }
 
-/// Ends a chat. Its last events are still delivered. Whether there was one.
+/// Ends a chat, whose last events are still delivered. Returns whether it existed.
 pub(crate) fn close(number: u64) -> bool {
     chats().remove(&number).is_some()
 }
 
-/// Ends all chats, and nothing more is reported: Neovim leaves.
+/// Ends all chats and drops further events: Neovim exits.
 pub(crate) fn stop() {
     chats().clear();
     QUEUE.disarm(Ringer::Agents);
@@ -90,7 +90,7 @@ pub(crate) fn stop() {
 
 impl Sink for Queue {
     fn tell(&self, chat: u64, events: Vec<Event>, held: Held) {
-        // Made ready here, on the chat's thread: Neovim only takes it.
+        // Converted here, on the chat's thread, so that Neovim only takes it.
         self.put(ChatNews::new(chat, events, held));
     }
 

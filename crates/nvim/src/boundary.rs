@@ -1,8 +1,8 @@
-//! The boundary itself: how Lua calls a Rust function, and how the answer gets back.
+//! Calls from Lua: reads the arguments, runs the function, pushes the result.
 //!
-//! Invariant: nothing fails across. Arguments of any type and number are read without an error, a panic of the body is
-//! caught and logged, and every function answers either `value` or `nil, message`. An `Err` or a panic that reached
-//! nvim-oxi or C would end Neovim.
+//! Invariant: no error crosses the boundary. Arguments of any type and number are accepted, a panic of the body is
+//! caught and logged, and every function returns `value` or `nil, message`. An `Err` or a panic that reached nvim-oxi
+//! or C would end Neovim.
 
 use core::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,10 +16,10 @@ use crate::lua::{
 };
 use crate::value::{MAX_SLOTS, Value};
 
-/// No function takes more; what Lua passes beyond is dropped.
+/// No function takes more; further arguments are dropped.
 const MAX_ARGUMENTS: c_int = 12;
 
-/// One argument as Lua passed it.
+/// An argument as Lua passed it.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Argument {
     Nil,
@@ -27,7 +27,7 @@ pub(crate) enum Argument {
     Number(f64),
     Bytes(Vec<u8>),
     Async(AsyncHandle),
-    /// A type that no function takes, by its name.
+    /// A type that no function takes, by name.
     Other(&'static str),
 }
 
@@ -56,7 +56,7 @@ impl Argument {
 }
 
 fn type_name(kind: c_int) -> &'static str {
-    /// LuaJIT's own, after those of lua.h 5.1.
+    /// Defined by LuaJIT, not by lua.h 5.1.
     const LUA_TCDATA: c_int = 10;
     match kind {
         LUA_TLIGHTUSERDATA => "light userdata",
@@ -68,7 +68,7 @@ fn type_name(kind: c_int) -> &'static str {
     }
 }
 
-/// The arguments of one call. Reading them never fails; asking for a type that is not there gives a message.
+/// The arguments of one call. Reading them never fails; requesting another type than the one passed is an error.
 #[derive(Debug)]
 pub(crate) struct Arguments(std::vec::IntoIter<Argument>, usize);
 
@@ -90,7 +90,7 @@ impl Arguments {
         }
     }
 
-    /// The next argument as bytes, or nothing when it is nil or not there.
+    /// The next argument as bytes; `None` if it is nil or missing.
     pub(crate) fn optional_bytes(&mut self, name: &'static str) -> Result<Option<Vec<u8>>, Error> {
         match self.next() {
             (_, Argument::Bytes(bytes)) => Ok(Some(bytes)),
@@ -108,12 +108,12 @@ impl Arguments {
         }
     }
 
-    /// The next argument as text; bytes that are no UTF-8 are replaced.
+    /// The next argument as text; invalid UTF-8 is replaced.
     pub(crate) fn text(&mut self, name: &'static str) -> Result<String, Error> {
         self.bytes(name).map(into_text)
     }
 
-    /// The next argument as an id, a whole number from 0 up.
+    /// The next argument as an id, an integer from 0.
     pub(crate) fn id(&mut self, name: &'static str) -> Result<u64, Error> {
         match self.next() {
             (_, Argument::Number(number)) => {
@@ -123,7 +123,7 @@ impl Arguments {
         }
     }
 
-    /// The next argument as a whole number.
+    /// The next argument as an integer.
     pub(crate) fn integer(&mut self, name: &'static str) -> Result<i64, Error> {
         match self.next() {
             (_, Argument::Number(number)) => {
@@ -135,7 +135,7 @@ impl Arguments {
         }
     }
 
-    /// The next argument as an id, or nothing when it is nil or not there.
+    /// The next argument as an id; `None` if it is nil or missing.
     pub(crate) fn optional_id(&mut self, name: &'static str) -> Result<Option<u64>, Error> {
         match self.0.as_slice().first() {
             None | Some(Argument::Nil) => {
@@ -157,7 +157,7 @@ impl Arguments {
 
 impl Poppable for Arguments {
     unsafe fn pop(state: *mut State) -> Result<Self, LuaError> {
-        // SAFETY: the caller hands over the state of the call that runs now.
+        // SAFETY: the caller passes the state of the running call.
         let stack = unsafe { Stack::new(state) };
         let count = stack.len().min(MAX_ARGUMENTS);
         let arguments: Vec<Argument> = (1..=count).map(|index| Argument::read(stack, index)).collect();
@@ -166,12 +166,12 @@ impl Poppable for Arguments {
     }
 }
 
-/// What a function gives back to Lua.
+/// The return values of a function.
 struct Answer(Result<Value, Error>);
 
 impl Pushable for Answer {
     unsafe fn push(self, state: *mut State) -> Result<c_int, LuaError> {
-        // SAFETY: the caller hands over the state of the call that runs now.
+        // SAFETY: the caller passes the state of the running call.
         let stack = unsafe { Stack::new(state) };
         match self.0 {
             Ok(value) => {
@@ -187,10 +187,10 @@ impl Pushable for Answer {
     }
 }
 
-/// The Lua function that runs `body`.
+/// Exports `body` as a Lua function.
 ///
-/// `body` is a plain function, which its type alone names: nothing is kept in Lua's registry and no Lua state is
-/// remembered, so the library may be required from a coroutine, and again after that coroutine is gone.
+/// `body` is identified by its type alone: nothing is stored in Lua's registry and no Lua state is remembered, so the
+/// library may be required from a coroutine, also after that coroutine has ended.
 pub(crate) const fn export<F>(_body: F) -> Function
 where
     F: Fn(Arguments) -> Result<Value, Error> + Copy + 'static,
@@ -203,14 +203,15 @@ unsafe extern "C-unwind" fn trampoline<F>(state: *mut State) -> c_int
 where
     F: Fn(Arguments) -> Result<Value, Error> + Copy + 'static,
 {
-    // SAFETY: Lua calls this with a live state; everything below is done before the call ends.
+    // SAFETY: Lua calls this with a live state; everything below ends with the call.
     let stack = unsafe { Stack::new(state) };
     if !stack.reserve(MAX_SLOTS) {
         stack.truncate(0);
         stack.push_nil();
         return 1;
     }
-    // SAFETY: `F` has no bytes (asserted in `export`) and a value of it was given away there, so it may be conjured.
+    // SAFETY: `F` is zero-sized (asserted in `export`), and a value of it existed there, so a reference to one may be
+    // made.
     let body = unsafe { core::ptr::NonNull::<F>::dangling().as_ref() };
     // SAFETY: the state is live.
     let arguments = match unsafe { Arguments::pop(state) } {
@@ -222,14 +223,14 @@ where
     unsafe { Answer(answer).push(state) }.unwrap_or(0)
 }
 
-/// `Arguments::pop` never fails; should it ever, Lua reads why.
+/// `Arguments::pop` never fails; if it did, Lua gets the error.
 fn unpoppable(stack: Stack, error: &LuaError) -> c_int {
     stack.push_nil();
     stack.push_bytes(error.to_string().as_bytes());
     2
 }
 
-/// The table of functions that `require` gives to Lua.
+/// The table returned by `require`.
 pub(crate) struct Module(pub(crate) &'static [(&'static str, Function)]);
 
 impl Pushable for Module {
@@ -249,12 +250,12 @@ impl Pushable for Module {
     }
 }
 
-/// Text out of bytes, copied only when they are no UTF-8: then what is broken becomes U+FFFD.
+/// Converts bytes to text, copied only if they are invalid UTF-8, which becomes U+FFFD.
 pub(crate) fn into_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Doubles are exact up to here.
+/// The largest integer that a double represents exactly.
 const MAX_ID: f64 = 9_007_199_254_740_991.0;
 
 #[expect(clippy::as_conversions, reason = "checked to be whole and in range")]

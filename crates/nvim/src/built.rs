@@ -1,23 +1,22 @@
-//! Which sources the library was built from, and whether those that lie beside it are the same: after an update whose build failed
-//! they are not, and Lua must not call what it no longer knows.
+//! Compares the sources of the library with those beside it: after an update whose build failed they differ, and the
+//! Lua code may call functions that the library lacks.
 
 use std::io;
 use std::path::Path;
 
 use crate::sources::Sources;
 
-/// What `build.rs` has found.
+/// Computed by `build.rs`.
 pub(crate) struct Built {
     pub(crate) hash: &'static str,
     pub(crate) look: &'static str,
 }
 
-/// Of this library.
 pub(crate) const THIS: Built = Built { hash: env!("CLAUDE_IDE_SOURCES"), look: env!("CLAUDE_IDE_SOURCES_SEEN") };
 
 impl Built {
-    /// The hash of the sources below a folder; nothing where there are none. They are read only where they are not the very files
-    /// that were built.
+    /// The hash of the sources below a folder; `None` without sources. Files are only read if they are not the very
+    /// ones that were built.
     pub(crate) fn beside(&self, root: &Path) -> io::Result<Option<String>> {
         let Some(sources) = Sources::below(root)? else { return Ok(None) };
         if sources.look()? == self.look {

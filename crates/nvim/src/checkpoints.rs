@@ -1,4 +1,4 @@
-//! What checkpoints of git work trees differ in, for Lua: worked out on a thread of its own, told as events.
+//! Compares checkpoints of git work trees for Lua, on a thread; results arrive as events.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -26,7 +26,7 @@ static WORKER: Lazy<Mutex<Option<Sender<Job>>>> = Lazy::new(Mutex::default);
 static LAST_JOB: AtomicU64 = AtomicU64::new(0);
 static LAST_TOLD: AtomicU64 = AtomicU64::new(0);
 
-/// A part of what a job found. A job tells of as many files as it was asked for or may look at, and of its end.
+/// A part of a job's result. A job sends as many files as requested or allowed, and its end.
 struct Told {
     number: u64,
     value: Value,
@@ -108,7 +108,7 @@ fn start(job: Job) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is joined by zero bytes.
+/// Splits at zero bytes.
 fn list(joined: &[u8]) -> Vec<Vec<u8>> {
     joined.split(|byte| *byte == 0).filter(|part| !part.is_empty()).map(<[u8]>::to_vec).collect()
 }

@@ -1,7 +1,7 @@
-//! News of the server's clients, and of its own end, as they wait for Lua.
+//! Events of the server and its clients, queued for Lua.
 //!
-//! Invariant: newer news of a client replaces older that nobody has read, and a client that came and went unseen is never
-//! spoken of.
+//! Invariant: an event of a client replaces an unread older one, and a client that connected and left unseen causes
+//! none.
 
 use claude_ide_server::{ClientEvent, ClientInfo};
 use serde_json::Value as Json;
@@ -10,7 +10,7 @@ use crate::queue::Queue;
 use crate::value::Value;
 use crate::waiting::{Bound, Event, Full, Turn, Waiting};
 
-/// News of one client.
+/// An event of one client.
 struct News {
     kind: Kind,
     client: ClientInfo,
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The key of such news of a client: one waits of each kind.
+    /// The queue key: one event of each kind waits per client.
     fn of(self, client: u64) -> u64 {
         let kind = match self {
             Self::Connected => 0,
@@ -67,7 +67,7 @@ impl Event for News {
     }
 }
 
-/// The server ended though nobody asked it to.
+/// The server ended unrequested.
 pub(crate) struct ServerEnded;
 
 impl Event for ServerEnded {
@@ -83,7 +83,7 @@ impl Event for ServerEnded {
     }
 }
 
-/// Puts news of a client in the queue.
+/// Queues an event of a client.
 pub(crate) fn announce(queue: &Queue, event: ClientEvent) {
     let news = |kind, client| News { kind, client, reason: None };
     let news = match event {
@@ -92,7 +92,7 @@ pub(crate) fn announce(queue: &Queue, event: ClientEvent) {
         ClientEvent::Changed(client) => news(Kind::Changed, client),
         ClientEvent::Disconnected { client, reason } => News { kind: Kind::Disconnected, client, reason: Some(reason) },
     };
-    // Of news no source refuses any.
+    // These sources never refuse an event.
     let _: Result<(), Full> = queue.change(|waiting| take(waiting, news));
 }
 
@@ -101,7 +101,7 @@ fn take(waiting: &mut Waiting, news: News) -> Result<(), Full> {
     match news.kind {
         Kind::Connected | Kind::Ready => waiting.push(news),
         Kind::Changed => {
-            // Older news that nobody has read yet can as well tell the new state.
+            // An unread older event can carry the new state.
             let unseen = Kind::ALL.map(|kind| kind.of(id)).into_iter().max_by_key(|key| waiting.moment::<News>(*key));
             match unseen.and_then(|key| waiting.get_mut::<News>(key)) {
                 Some(old) => {

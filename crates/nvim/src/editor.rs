@@ -1,4 +1,4 @@
-//! The server's editor: every call goes to the queue, and waits there for Lua's answer.
+//! The server's interface to Neovim: queues each call and waits for Lua's answer.
 
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -11,7 +11,6 @@ use crate::boundary::into_text;
 use crate::clients::announce;
 use crate::queue::{Queue, Refusal, Reply, Ticket};
 
-/// Neovim as the server sees it.
 #[derive(Debug)]
 pub(crate) struct QueueEditor(Arc<Queue>);
 
@@ -37,7 +36,7 @@ impl Editor for QueueEditor {
     }
 }
 
-/// The answer is checked here, on the server's thread, so that a large one does not hold Neovim up.
+/// Parsed on the server's thread, so that a large answer does not delay Neovim.
 async fn wait(ticket: Ticket) -> Result<Box<RawValue>, EditorError> {
     match ticket.answer().await {
         Some(Reply::Result(bytes)) => RawValue::from_string(into_text(bytes)).map_err(|error| {

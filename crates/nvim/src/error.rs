@@ -1,11 +1,10 @@
-//! What a function answers to Lua when it could not do its work: the second value after nil.
+//! Errors returned to Lua, as the second value after nil.
 
 use claude_ide_notebook::NotebookError;
 use claude_ide_server::{NotifyError, ServerError};
 use claude_ide_session::{ServiceError, SessionError, chain};
 use claude_ide_web::WebError;
 
-/// Why a function of this library failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("argument {position} ({name}): expected {expected}, got {found}")]

@@ -1,4 +1,4 @@
-//! Groups of processes that Lua starts: each ends as a whole when Lua says so, and with Neovim, however that ends.
+//! Process groups started by Lua: each ends as a whole on request, and with Neovim, however that ends.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,11 +13,11 @@ static KEEPERS: Lazy<Mutex<HashMap<u64, Keeper>>> = Lazy::new(Mutex::default);
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 fn keepers() -> MutexGuard<'static, HashMap<u64, Keeper>> {
-    // Entries are only ever added and taken whole.
+    // Entries are only added and removed whole.
     KEEPERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps the group that this process leads; its number here.
+/// Keeps the group led by a process; returns its number.
 ///
 /// # Errors
 /// [`Error::Group`].
@@ -28,7 +28,7 @@ pub(crate) fn keep(leader: u64) -> Result<u64, Error> {
     Ok(number)
 }
 
-/// Ends a group. Whether it was kept.
+/// Ends a group. Returns whether it was kept.
 pub(crate) fn end(number: u64) -> bool {
     keepers().remove(&number).is_some()
 }

@@ -1,7 +1,7 @@
-//! The journal of what Claude changed in files, for Lua: one function, whose first argument says what is wanted.
+//! The journal of Claude's changes for Lua: one function, whose first argument names the operation.
 //!
-//! Files and turns are numbers, texts and paths are bytes, places are counted from 1. What happened meanwhile is taken with
-//! `events`, after a call that may change something.
+//! Files and turns are numbers, texts and paths are bytes, positions count from 1. After an operation that may change
+//! something, `events` returns what happened.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -32,10 +32,9 @@ fn now() -> Moment {
     Moment { nanos, seconds }
 }
 
-/// What is wanted of the journal.
 type Operation = fn(&mut Journal, &mut Arguments) -> Result<Value, Error>;
 
-/// By the name that Lua calls it by (`lua/claude-ide/journal/store.lua`).
+/// The operations by the names that Lua uses (`lua/claude-ide/journal/store.lua`).
 const OPERATIONS: &[(&str, Operation)] = &[
     // Files.
     ("open", open),
@@ -58,7 +57,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         let (id, now) = (file(given)?, given.optional_bytes("bytes")?);
         Ok(Value::Bool(journal.is_last(id, now.as_deref())))
     }),
-    // What is found in them.
+    // Observations.
     ("note", note),
     ("before_edit", before_edit),
     ("release", |journal, given| {
@@ -81,7 +80,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Ok(list(&met, |path| bytes(path)))
     }),
     ("told", told),
-    // What Claude changed.
+    // Claude's changes.
     ("may_have", |journal, given| Ok(Value::Bool(journal.may_have(file(given)?, scope(given)?)))),
     ("change", |journal, given| {
         let (id, scope, text) = (file(given)?, scope(given)?, Text::of(given)?);
@@ -134,7 +133,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         let events = journal.take_events();
         Ok(if events.is_empty() { Value::Nil } else { list(&events, of_event) })
     }),
-    // Where old texts lie.
+    // Storage of old texts.
     ("keep_in", |journal, given| {
         journal.keep_in(PathBuf::from(OsString::from_vec(given.bytes("folder")?)), &given.text("host")?);
         Ok(Value::Nil)
@@ -155,14 +154,14 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
 ];
 
-/// `journal(operation, …)` → what it gives.
+/// `journal(operation, …)` → the operation's result.
 pub(crate) fn call(mut given: Arguments) -> Result<Value, Error> {
     let name = given.text("operation")?;
     let operation = OPERATIONS.iter().find(|(known, _)| *known == name).ok_or(Error::UnknownOperation { name })?;
     (operation.1)(&mut lock(), &mut given)
 }
 
-/// `merge(base, mine, theirs)` → two changes of a text as one.
+/// `merge(base, mine, theirs)` → two changes of a text, merged.
 pub(crate) fn merge(mut given: Arguments) -> Result<Value, Error> {
     let (base, mine, theirs) = (given.bytes("base")?, given.bytes("mine")?, given.bytes("theirs")?);
     let merged = three_way(&base, &mine, &theirs);
@@ -266,7 +265,7 @@ fn scope(given: &mut Arguments) -> Result<Scope, Error> {
     named(&given.bytes("scope")?)
 }
 
-/// What a file holds now, as Lua says: which kind of text, and the text.
+/// A file's current content, as Lua passes it: the kind of text, and the text.
 struct Text {
     kind: Vec<u8>,
     bytes: Option<Vec<u8>>,

@@ -1,12 +1,12 @@
-//! What Neovim loads: the functions that Lua calls, and nothing else.
+//! The library that Neovim loads: the functions that Lua calls.
 //!
-//! Lua's side of this is `lua/claude-ide/native.lua`, the only place that calls these functions. Lua pulls, Rust never
-//! calls Lua: events wait in a queue, the wake tells Neovim's event loop, and Lua takes them one by one with `poll()`.
-//! Behind it is the journal of Claude's edits (`journal.rs`), which answers at once, and four things run: the server (`server.rs`), what reads sessions (`sessions/`), what serves them to pages
-//! (`web.rs`), which needs the second, and chats with agents (`agents.rs`). Those that speak over sockets share one thread
-//! (`runtime.rs`).
-//! No policy lives here, and nothing of Neovim's own interface is used, so that one library serves every supported
-//! Neovim.
+//! `lua/claude-ide/native.lua` is the only caller. Rust never calls Lua: events wait in a queue, a wake notifies
+//! Neovim's event loop, and Lua takes them one by one with `poll()`. The journal of Claude's edits (`journal.rs`)
+//! answers at once. Four services run: the server (`server.rs`), the session reader (`sessions/`), the web page
+//! (`web.rs`), which needs the session reader, and chats with agents (`agents.rs`). Those that use sockets share one
+//! thread (`runtime.rs`).
+//!
+//! It holds no policy, and does not use Neovim's API (`nvim_*`), so that one library works with every supported Neovim.
 
 mod agents;
 mod boundary;
@@ -49,7 +49,7 @@ use crate::options::{ServeOptions, SessionsOptions, StartOptions, WorkspaceOptio
 use crate::queue::{QUEUE, Reply};
 use crate::value::Value;
 
-/// What `require` gives to Lua. Every function answers `value`, or `nil, message`.
+/// The table returned by `require`. Every function returns `value`, or `nil, message`.
 const FUNCTIONS: &[(&str, Function)] = &[
     ("version", export(version)),
     ("sources", export(sources)),
@@ -104,26 +104,26 @@ fn claude_ide_native() -> Module {
     Module(FUNCTIONS)
 }
 
-/// `version()` → the version that Lua's side must have too.
+/// `version()` → the version, which Lua's must equal.
 #[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
 fn version(_arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Text(env!("CARGO_PKG_VERSION")))
 }
 
-/// `sources()` → a hash of what it was built from (`build.rs`).
+/// `sources()` → a hash of the sources it was built from (`build.rs`).
 #[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
 fn sources(_arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Text(built::THIS.hash))
 }
 
-/// `sources_beside(root)` → the same of what lies in that folder, or nil: there are none.
+/// `sources_beside(root)` → the hash of the sources in that folder, or nil if there are none.
 fn sources_beside(mut arguments: Arguments) -> Result<Value, Error> {
     let root = arguments.bytes("root")?;
     let found = built::THIS.beside(Path::new(OsStr::from_bytes(&root))).map_err(Error::SourcesOfLibrary)?;
     Ok(found.map_or(Value::Nil, |hash| Value::Json(hash.into())))
 }
 
-/// `start(options_json, async)` → where the server listens.
+/// `start(options_json, async)` → the server's address.
 fn start(mut arguments: Arguments) -> Result<Value, Error> {
     let options: StartOptions = parse("options", &arguments.bytes("options")?)?;
     let wake = arguments.async_handle("async")?;
@@ -136,20 +136,20 @@ fn stop(_arguments: Arguments) -> Result<Value, Error> {
     server::stop().map(|()| Value::Bool(true))
 }
 
-/// `poll()` → the next event, or nil when none waits.
+/// `poll()` → the next event, or nil.
 #[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
 fn poll(_arguments: Arguments) -> Result<Value, Error> {
     Ok(QUEUE.poll().unwrap_or(Value::Nil))
 }
 
-/// `respond(id, json)` → true, or nil when nobody waits for it any more.
+/// `respond(id, json)` → true, or nil if the call is no longer open.
 fn respond(mut arguments: Arguments) -> Result<Value, Error> {
     let id = arguments.id("id")?;
     let json = arguments.bytes("json")?;
     answer(id, Reply::Result(json))
 }
 
-/// `fail(id, code, message)` → true, or nil when nobody waits for it any more.
+/// `fail(id, code, message)` → true, or nil if the call is no longer open.
 fn fail(mut arguments: Arguments) -> Result<Value, Error> {
     let id = arguments.id("id")?;
     let code = arguments.text("code")?;
@@ -175,14 +175,14 @@ fn notify(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Bool(true))
 }
 
-/// `disconnect(client_id)` → true; the client is told not to come back by itself.
+/// `disconnect(client_id)` → true; the client is asked not to reconnect by itself.
 fn disconnect(mut arguments: Arguments) -> Result<Value, Error> {
     let client = ClientId::new(arguments.id("client")?);
     server::handle()?.disconnect(client)?;
     Ok(Value::Bool(true))
 }
 
-/// `symbol_kinds()` → the names of LSP's kinds of symbols, in the order of their numbers.
+/// `symbol_kinds()` → the names of LSP's symbol kinds, in the order of their numbers.
 #[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
 fn symbol_kinds(_arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&SYMBOL_KINDS))
@@ -194,7 +194,8 @@ fn lsp_methods_of_tools(_arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&lsp_methods()))
 }
 
-/// `set_able(endpoint, names_json)` → true; the tools of these names can run now, and those that need one of these LSP methods.
+/// `set_able(endpoint, names_json)` → true; makes available the tools with these names, and those that need one of
+/// these LSP methods.
 fn set_able(mut arguments: Arguments) -> Result<Value, Error> {
     let endpoint = arguments.text("endpoint")?;
     let able = parse("names", &arguments.bytes("names")?)?;
@@ -202,26 +203,26 @@ fn set_able(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Bool(true))
 }
 
-/// `resources_changed()` → true; agents are told that there are other resources.
+/// `resources_changed()` → true; notifies agents that the resources changed.
 fn resources_changed(_arguments: Arguments) -> Result<Value, Error> {
     server::handle()?.resources_changed();
     Ok(Value::Bool(true))
 }
 
-/// `agents_token()` → what an agent must show, or nil where there is no door for agents.
+/// `agents_token()` → the token for agents, or nil without an endpoint for them.
 fn agents_token(_arguments: Arguments) -> Result<Value, Error> {
     let server = server::handle()?;
     Ok(server.agents_token().map_or(Value::Nil, |token| Value::Json(token.reveal().into())))
 }
 
-/// `begin_run(name)` → what a program that is started under that name must show, or nil where there is no door for agents.
+/// `begin_run(name)` → the token for a program started under that name, or nil without an endpoint for agents.
 fn begin_run(mut arguments: Arguments) -> Result<Value, Error> {
     let name = arguments.text("name")?;
     let token = server::handle()?.begin_run(&name)?;
     Ok(token.map_or(Value::Nil, |token| Value::Json(token.reveal().into())))
 }
 
-/// `set_workspace(json)` → true; the lock file follows.
+/// `set_workspace(json)` → true; updates the lock file.
 fn set_workspace(mut arguments: Arguments) -> Result<Value, Error> {
     let workspace: WorkspaceOptions = parse("workspace", &arguments.bytes("workspace")?)?;
     server::handle()?.set_workspace(workspace.into());
@@ -239,84 +240,84 @@ fn status(_arguments: Arguments) -> Result<Value, Error> {
     Ok(status)
 }
 
-/// `sessions_start(options_json, async)` → true; running sessions are watched and requests are taken from now on.
+/// `sessions_start(options_json, async)` → true; starts watching sessions and accepting requests.
 fn sessions_start(mut arguments: Arguments) -> Result<Value, Error> {
     let options: SessionsOptions = parse("options", &arguments.bytes("options")?)?;
     let wake = arguments.async_handle("async")?;
-    // On this thread, which alone changes the environment.
+    // On the main thread, the only one that changes the environment.
     render::look_up_time_zone();
     sessions::start(options, wake)?;
     Ok(Value::Bool(true))
 }
 
-/// `sessions_stop()` → true once nothing of it runs any more.
+/// `sessions_stop()` → true once it has ended.
 fn sessions_stop(_arguments: Arguments) -> Result<Value, Error> {
     sessions::stop().map(|()| Value::Bool(true))
 }
 
-/// `session_request(request_json)` → the number that events about it carry.
+/// `session_request(request_json)` → the request's number, which its events carry.
 fn session_request(mut arguments: Arguments) -> Result<Value, Error> {
     let request: Request = parse("request", &arguments.bytes("request")?)?;
     sessions::request(request).map(Value::Id)
 }
 
-/// `session_cancel(number)` → whether anything could still have been said of it. Closes a transcript too.
+/// `session_cancel(number)` → whether the request was still open. Also closes a transcript.
 fn session_cancel(mut arguments: Arguments) -> Result<Value, Error> {
     sessions::cancel(arguments.id("number")?).map(Value::Bool)
 }
 
-/// `render_messages(request_json)` → the items of each, as a transcript shows them.
+/// `render_messages(request_json)` → the items of each message, as a transcript shows them.
 fn render_messages(mut arguments: Arguments) -> Result<Value, Error> {
     let request: RenderRequest = parse("request", &arguments.bytes("request")?)?;
     Ok(json(&render::render(&request)))
 }
 
-/// `render_growth(tail, added)` → the lines of a text that goes on, or nil: all of it has to be drawn.
+/// `render_growth(tail, added)` → the lines of a continued text, or nil if all of it must be rendered.
 fn render_growth(mut arguments: Arguments) -> Result<Value, Error> {
     let (tail, added) = (into_text(arguments.bytes("tail")?), into_text(arguments.bytes("added")?));
     Ok(render::grow(&tail, &added).map_or(Value::Nil, |growth| json(&growth)))
 }
 
-/// `plain_text(text)` → the text without what moves a terminal's cursor or colours its words.
+/// `plain_text(text)` → the text without terminal sequences.
 fn plain_text(mut arguments: Arguments) -> Result<Value, Error> {
     let text = into_text(arguments.bytes("text")?);
     Ok(Value::Json(render::plain_text(&text).into()))
 }
 
-/// `plain_lines(text)` → its lines as a transcript shows them.
+/// `plain_lines(text)` → its lines, as a transcript shows them.
 fn plain_lines(mut arguments: Arguments) -> Result<Value, Error> {
     let text = into_text(arguments.bytes("text")?);
     Ok(json(&render::plain_lines(&text)))
 }
 
-/// `web_start(options_json, async)` → where sessions are served.
+/// `web_start(options_json, async)` → the page's address.
 fn web_start(mut arguments: Arguments) -> Result<Value, Error> {
     let options: ServeOptions = parse("options", &arguments.bytes("options")?)?;
     let wake = arguments.async_handle("async")?;
     web::start(options, wake).map(|served| json(&served))
 }
 
-/// `web_release()` → true once the ports are free that sessions were served on.
+/// `web_release()` → true once the reserved ports are free.
 fn web_release(_arguments: Arguments) -> Result<Value, Error> {
     web::release().map(|()| Value::Bool(true))
 }
 
-/// `web_stop()` → true once they are not served any more. The port is kept.
+/// `web_stop()` → true once the page is no longer served. The port stays reserved.
 fn web_stop(_arguments: Arguments) -> Result<Value, Error> {
     web::stop().map(|()| Value::Bool(true))
 }
 
-/// `web_info()` → where sessions are served.
+/// `web_info()` → the page's address.
 fn web_info(_arguments: Arguments) -> Result<Value, Error> {
     web::info().map(|served| json(&served))
 }
 
-/// `web_code()` → a code that lets one browser in, once.
+/// `web_code()` → a code that signs in one browser, once.
 fn web_code(_arguments: Arguments) -> Result<Value, Error> {
     web::code().map(|code| Value::Json(serde_json::Value::String(code)))
 }
 
-/// `web_hook_token()` → what the hooks of one CLI show.
+/// `web_hook_token()` → the token for the hooks of one CLI.
 fn web_hook_token(_arguments: Arguments) -> Result<Value, Error> {
     web::hook_token().map(|token| Value::Json(serde_json::Value::String(token)))
 }
@@ -326,13 +327,13 @@ fn web_picture(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&claude_ide_web::qr_rows(&arguments.text("text")?)))
 }
 
-/// `web_tell(json)` → true. What became of what a client wants, or what waits for a user.
+/// `web_tell(json)` → true. The outcome of a client's request, or an open question to the user.
 fn web_tell(mut arguments: Arguments) -> Result<Value, Error> {
     let told: Told = parse("told", &arguments.bytes("told")?)?;
     web::tell(told).map(|()| Value::Bool(true))
 }
 
-/// `agent_open(options_json, async)` → the number of a chat that begins.
+/// `agent_open(options_json, async)` → the number of a new chat.
 fn agent_open(mut arguments: Arguments) -> Result<Value, Error> {
     let options: AgentOptions = parse("options", &arguments.bytes("options")?)?;
     let wake = arguments.async_handle("async")?;
@@ -346,41 +347,41 @@ fn agent_command(mut arguments: Arguments) -> Result<Value, Error> {
     agents::command(number, command).map(|()| Value::Bool(true))
 }
 
-/// `agent_close(number)` → whether there was such a chat. Its last words are still told.
+/// `agent_close(number)` → whether the chat existed. Its last events are still delivered.
 fn agent_close(mut arguments: Arguments) -> Result<Value, Error> {
     arguments.id("number").map(|number| Value::Bool(agents::close(number)))
 }
 
-/// `agents_stop()` → true; all chats end, and nothing more is told of them.
+/// `agents_stop()` → true; ends all chats and drops their events.
 #[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
 fn agents_stop(_arguments: Arguments) -> Result<Value, Error> {
     agents::stop();
     Ok(Value::Bool(true))
 }
 
-/// `group_keep(pid)` → a number. The group of processes that this one leads ends with Neovim.
+/// `group_keep(pid)` → a number. The process group led by `pid` ends with Neovim.
 fn group_keep(mut arguments: Arguments) -> Result<Value, Error> {
     groups::keep(arguments.id("pid")?).map(Value::Id)
 }
 
-/// `group_end(number)` → whether there was such a group. Nothing of it is left after three seconds.
+/// `group_end(number)` → whether the group existed. It is gone after three seconds at most.
 fn group_end(mut arguments: Arguments) -> Result<Value, Error> {
     arguments.id("number").map(|number| Value::Bool(groups::end(number)))
 }
 
-/// `notebook_read(text)` → its cells and its kernel, or nil and why it is no notebook.
+/// `notebook_read(text)` → its cells and kernel, or nil and why it is no notebook.
 fn notebook_read(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&claude_ide_notebook::read(&arguments.bytes("text")?)?))
 }
 
-/// `notebook_put(text, ran_json)` → the text with what a run of a cell put out, or nil and why that cannot be.
+/// `notebook_put(text, ran_json)` → the text with the outputs of a cell's run, or nil and the reason.
 fn notebook_put(mut arguments: Arguments) -> Result<Value, Error> {
     let text = arguments.bytes("text")?;
     let ran = parse("ran", &arguments.bytes("ran")?)?;
     Ok(json(&claude_ide_notebook::put(&text, &ran)?))
 }
 
-/// `panic()` → nil and a message. For the test that shows that a panic ends in the log and goes no further.
+/// `panic()` → nil and a message. For the test that a panic ends in the log.
 #[expect(clippy::panic, reason = "it is what this function is for")]
 fn panic(_arguments: Arguments) -> Result<Value, Error> {
     panic!("asked to panic")

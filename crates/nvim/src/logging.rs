@@ -1,7 +1,7 @@
-//! The log file, shared with Lua: same file, same line format, same limit on its size (`lua/claude-ide/log.lua`).
+//! The log file, shared with Lua: same file, same line format, same size limit (`lua/claude-ide/log.lua`).
 //!
-//! A line is `<UTC time> <LEVEL> <where>: <text>`. Nothing is ever written to the terminal that Neovim draws on, so
-//! panics go here too.
+//! A line is `<UTC time> <LEVEL> <module>: <text>`. Nothing is written to the terminal that Neovim draws on, so panics
+//! are logged too.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -21,10 +21,10 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Registry, reload};
 
-/// Past this size the file becomes `<name>.1` and a new one begins. `log.lua` says the same.
+/// Beyond this size the file is renamed to `<name>.1` and a new one begins, as in `log.lua`.
 const MAX_LOG_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Where and what to log.
+/// The log's path and level.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct LogOptions {
@@ -32,7 +32,7 @@ pub(crate) struct LogOptions {
     level: Level,
 }
 
-/// The least important lines that are written.
+/// The lowest level that is written.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Level {
@@ -59,28 +59,28 @@ impl From<Level> for LevelFilter {
 
 static LOG: OnceCell<Log> = OnceCell::new();
 
-/// The process's log: a file that can be swapped and a level that can be turned.
+/// The process's log. File and level can change.
 struct Log {
     file: Mutex<LogFile>,
     level: reload::Handle<LevelFilter, Registry>,
 }
 
-/// Begins to log, or changes where and what is logged when it has begun before.
+/// Starts logging, or changes path and level.
 pub(crate) fn configure(options: &LogOptions) {
     let log = LOG.get_or_init(|| {
         let (filter, level) = reload::Layer::new(LevelFilter::OFF);
         let lines = tracing_subscriber::fmt::layer().event_format(Line).with_ansi(false).with_writer(OpenLog);
-        // The library has its own copy of tracing, so no other plugin can have set a default before.
+        // The library has its own copy of tracing, so no other plugin can have set a default.
         let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(filter).with(lines));
         std::panic::set_hook(Box::new(|panic| tracing::error!(target: "claude_ide_nvim", "{panic}")));
         Log { file: Mutex::default(), level }
     });
     log.file.lock().unwrap_or_else(PoisonError::into_inner).set_path(&options.path);
-    // Fails only when the subscriber is gone, and a global one never is.
+    // Fails only without a subscriber, and the global one stays.
     let _ = log.level.modify(|level| *level = options.level.into());
 }
 
-/// The file, opened when the first line comes.
+/// The file, opened at the first line.
 #[derive(Default)]
 struct LogFile {
     path: PathBuf,
@@ -95,14 +95,14 @@ impl LogFile {
         }
     }
 
-    /// Appends whole lines in one write, so that lines of Lua and of other Neovims never mix with them.
+    /// Appends whole lines in one write, so that they never mix with those of Lua and other Neovims.
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let mut file = match self.file.take() {
             Some(file) => file,
             None => open(&self.path)?,
         };
         if file.metadata()?.size() >= MAX_LOG_BYTES {
-            // Someone else may have begun the new file already.
+            // Another process may have begun the new file already.
             file = open(&self.path)?;
             if file.metadata()?.size() >= MAX_LOG_BYTES {
                 let mut old = self.path.clone().into_os_string();
@@ -117,12 +117,11 @@ impl LogFile {
     }
 }
 
-/// Readable by its owner alone: paths and names are private too.
+/// Only readable by its owner: paths and names are private.
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-/// Hands the log file to the formatter.
 struct OpenLog;
 
 impl<'a> MakeWriter<'a> for OpenLog {
@@ -135,7 +134,7 @@ impl<'a> MakeWriter<'a> for OpenLog {
 
 impl Write for OpenLog {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
-        // A log that cannot be written is no reason to fail, nor to tell anybody: there is nowhere to tell it.
+        // There is nowhere to report a failing log.
         if let Some(log) = LOG.get() {
             let _ = log.file.lock().unwrap_or_else(PoisonError::into_inner).append(lines);
         }
@@ -172,7 +171,7 @@ where
     }
 }
 
-/// `claude_ide_server::lock_file` reads `server::lock_file`.
+/// `claude_ide_server::lock_file` becomes `server::lock_file`.
 fn place<'a>(metadata: &'a Metadata<'_>) -> &'a str {
     let target = metadata.target();
     target.strip_prefix("claude_ide_").unwrap_or(target)

@@ -1,12 +1,11 @@
 //! The part of Neovim's C interface that this library uses: Lua, and three functions of libuv.
 //!
-//! Invariant: every symbol that the built library takes from Neovim is declared here or in nvim-oxi's `lua::ffi`, and
-//! all of them mean the same on every supported Neovim. No `nvim_*` symbol is among them; a test reads the library's
-//! symbol table.
+//! Invariant: every symbol that the library takes from Neovim is declared here or in nvim-oxi's `lua::ffi`, and all
+//! have the same meaning on every supported Neovim. None begins with `nvim_`; a test reads the symbol table.
 //!
-//! nvim-oxi declares Lua's functions `extern "C"`. An error raised inside one (memory has run out, a `__gc` of some
-//! other plugin fails) would then reach a frame that must not unwind, and end Neovim. Those that can raise are
-//! therefore declared here as `extern "C-unwind"`: the error runs the destructors on its way and arrives in Lua.
+//! nvim-oxi declares Lua's functions `extern "C"`. An error raised inside one (out of memory, a failing `__gc` of
+//! another plugin) would then reach a frame that must not unwind, and end Neovim. Those that can raise are therefore
+//! declared here as `extern "C-unwind"`: the error runs the destructors on its way and arrives in Lua.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -15,13 +14,13 @@ pub(crate) use nvim_oxi::lua::ffi::{
     LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE, LUA_TTHREAD, LUA_TUSERDATA, State,
 };
 
-/// What Lua calls. Unlike nvim-oxi's `CFunction` it lets a Lua error through.
+/// A function called by Lua. Unlike nvim-oxi's `CFunction` it lets a Lua error through.
 pub(crate) type Function = unsafe extern "C-unwind" fn(*mut State) -> c_int;
 
-/// Tables are made with room for at most this many values; they grow beyond it as they are filled.
+/// Larger tables grow while they are filled.
 const MAX_PREALLOCATED: usize = 4096;
 
-/// `UV_ASYNC` of `uv_handle_type`, which libuv 1.x keeps as its second value (uv.h, `UV_HANDLE_TYPE_MAP`).
+/// `UV_ASYNC` of `uv_handle_type`, whose value is fixed in libuv 1.x (uv.h, `UV_HANDLE_TYPE_MAP`).
 const UV_ASYNC: c_int = 1;
 
 unsafe extern "C-unwind" {
@@ -56,9 +55,9 @@ unsafe extern "C" {
     fn uv_is_closing(handle: *const c_void) -> c_int;
 }
 
-/// One Lua stack, for the length of one call from Lua.
+/// A Lua stack during one call.
 ///
-/// Holds a raw pointer, so it cannot leave the thread it was made on.
+/// Holds a raw pointer, so it cannot leave its thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Stack(*mut State);
 
@@ -69,13 +68,13 @@ impl Stack {
         Self(state)
     }
 
-    /// Makes room for that many more values; false if there is none, and then nothing may be pushed.
+    /// Reserves stack slots; if it returns `false`, nothing may be pushed.
     pub(crate) fn reserve(self, slots: c_int) -> bool {
         // SAFETY: the state is live (`new`); lua_checkstack reports failure instead of raising it.
         unsafe { lua_checkstack(self.0, slots) != 0 }
     }
 
-    /// How many values lie on the stack: at entry, the number of arguments.
+    /// The number of values on the stack: at entry, of arguments.
     pub(crate) fn len(self) -> c_int {
         // SAFETY: the state is live (`new`).
         unsafe { lua_gettop(self.0) }
@@ -101,7 +100,7 @@ impl Stack {
         unsafe { lua_tonumber(self.0, index) }
     }
 
-    /// A copy of the string at `index`, or nothing when another type lies there (a number is not converted in place).
+    /// A copy of the string at `index`; `None` for other types (a number is not converted in place).
     pub(crate) fn bytes(self, index: c_int) -> Option<Vec<u8>> {
         if self.kind(index) != LUA_TSTRING {
             return None;
@@ -118,7 +117,7 @@ impl Stack {
         }
     }
 
-    /// The libuv handle inside the `uv_async_t` userdata at `index`; nothing when anything else lies there.
+    /// The libuv handle inside the `uv_async_t` userdata at `index`; `None` for other values.
     ///
     /// luv stores a pointer to the handle in the userdata and registers the metatable as "uv_async". The userdata is
     /// anchored in the registry, because the handle is freed with it and a thread may still send to it.
@@ -144,8 +143,8 @@ impl Stack {
     }
 
     fn has_metatable(self, index: c_int, name: &CStr) -> bool {
-        // SAFETY: the state is live, room for two values was reserved by the caller's `reserve`, the registry has no
-        // metamethods, and both values pushed are taken off again.
+        // SAFETY: the state is live, the caller's `reserve` included two slots, the registry has no metamethods, and
+        // both values pushed are popped again.
         unsafe {
             if lua_getmetatable(self.0, index) == 0 {
                 return false;
@@ -158,7 +157,7 @@ impl Stack {
     }
 
     pub(crate) fn push_nil(self) {
-        // SAFETY: the state is live and has room: `reserve` came first. So for every push below.
+        // SAFETY: the state is live and has space: `reserve` came first. This holds for every push below.
         unsafe { lua_pushnil(self.0) }
     }
 
@@ -182,9 +181,9 @@ impl Stack {
         unsafe { lua_pushcclosure(self.0, function, 0) }
     }
 
-    /// Pushes `vim.NIL`, Neovim's null; nil where there is no such thing (a bare Lua state).
+    /// Pushes `vim.NIL`, Neovim's null; nil in a bare Lua state.
     pub(crate) fn push_null(self) {
-        // SAFETY: see push_nil; both fields are raw ones in Neovim, and a lookup in anything but a table is not made.
+        // SAFETY: see push_nil; both fields are raw ones in Neovim, and only tables are indexed.
         unsafe {
             lua_getfield(self.0, LUA_GLOBALSINDEX, c"vim".as_ptr());
             if lua_type(self.0, -1) != LUA_TTABLE {
@@ -202,13 +201,13 @@ impl Stack {
         unsafe { lua_createtable(self.0, hint(items), hint(fields)) }
     }
 
-    /// `table[key] = value`, with the table below the key and the value on the stack; takes both off.
+    /// `table[key] = value`, with table, key and value on the stack; pops key and value.
     pub(crate) fn set_pair(self) {
         // SAFETY: callers pushed table, key and value in this order; the key is a string, never nil or NaN.
         unsafe { lua_rawset(self.0, -3) }
     }
 
-    /// `table[position] = value` (1-based), with the table below the value on the stack; takes the value off.
+    /// `table[position] = value` (1-based), with table and value on the stack; pops the value.
     pub(crate) fn set_item(self, position: c_int) {
         // SAFETY: callers pushed table and value in this order.
         unsafe { lua_rawseti(self.0, -2, position) }
@@ -220,13 +219,13 @@ impl Stack {
 pub(crate) struct AsyncHandle(*mut c_void);
 
 // SAFETY: the handle's memory is never freed (`Stack::async_handle` anchors its owner), and the one function called on
-// it, uv_async_send, is the one that libuv allows from any thread.
+// it, `uv_async_send`, is the one that libuv allows from any thread.
 unsafe impl Send for AsyncHandle {}
 
 impl AsyncHandle {
-    /// Makes Neovim's event loop run the handle's callback soon; several sends may end in one run.
+    /// Makes Neovim's event loop run the handle's callback soon; several sends may cause one run.
     pub(crate) fn send(&self) {
-        // SAFETY: see `Send` above. It returns an error code only for a handle that is no async handle.
+        // SAFETY: see `Send` above. It fails only for a handle that is no async handle.
         unsafe {
             uv_async_send(self.0);
         }
@@ -235,13 +234,13 @@ impl AsyncHandle {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! libuv's part for the unit tests, which run without a Neovim.
+    //! A stand-in for libuv in unit tests, which run without a Neovim.
 
     use core::sync::atomic::{AtomicUsize, Ordering};
 
     use super::{AsyncHandle, c_int, c_void};
 
-    /// A handle that counts how often it is rung.
+    /// A handle that counts its rings.
     pub(crate) fn counting_handle() -> (AsyncHandle, &'static AtomicUsize) {
         let rings: &'static AtomicUsize = Box::leak(Box::default());
         (AsyncHandle(core::ptr::from_ref(rings).cast_mut().cast()), rings)

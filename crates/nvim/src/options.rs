@@ -1,7 +1,6 @@
-//! The options that Lua passes to `start`, `set_workspace` and `sessions_start`, as JSON.
+//! The options that Lua passes as JSON to `start`, `set_workspace` and `sessions_start`.
 //!
-//! Both sides ship together, so nothing is optional that need not be: a field that is missing or unknown is our own
-//! mistake and is said aloud.
+//! Both sides ship together, so hardly any field is optional: a missing or unknown one is a bug and is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -17,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::error::Error;
 use crate::logging::LogOptions;
 
-/// Everything `start` needs.
+/// The options of `start`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct StartOptions {
@@ -35,7 +34,7 @@ pub(crate) struct StartOptions {
     max_message_bytes: usize,
     keepalive: KeepaliveOptions,
     write_file: WriteFile,
-    /// Tools by the name that clients use; false leaves one out.
+    /// Tools by name; false leaves one out.
     tools: BTreeMap<String, bool>,
     serves_agents: bool,
     pub(crate) log: LogOptions,
@@ -49,7 +48,7 @@ struct KeepaliveOptions {
     mcp_ping: bool,
 }
 
-/// What `set_workspace` takes.
+/// The options of `set_workspace`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct WorkspaceOptions {
@@ -57,32 +56,32 @@ pub(crate) struct WorkspaceOptions {
     ide_name: String,
 }
 
-/// Everything `sessions_start` needs.
+/// The options of `sessions_start`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SessionsOptions {
     /// Claude's configuration folder.
     pub(crate) config_dir: PathBuf,
-    /// Where to remember what was read of each session.
+    /// The cache of session summaries.
     pub(crate) cache_file: PathBuf,
     pub(crate) log: LogOptions,
 }
 
-/// Everything `web_start` needs.
+/// The options of `web_start`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ServeOptions {
     host: String,
     port: u16,
-    /// Other names that it is reached by.
+    /// Other host names, of tunnels and proxies.
     names: Vec<String>,
-    /// Clients may write, and write commands.
+    /// Whether clients may write, and send commands.
     write: bool,
     commands: bool,
 }
 
 impl ServeOptions {
-    /// With who does what clients write.
+    /// Adds the editor that carries out what clients write.
     pub(crate) fn with(self, editor: Arc<dyn claude_ide_web::Editor>) -> WebOptions {
         let Self { host, port, names, write, commands } = self;
         let writing = write.then_some(Writing { editor, commands });
@@ -124,10 +123,10 @@ impl From<WorkspaceOptions> for Workspace {
     }
 }
 
-/// Reads an argument that is JSON.
+/// Parses an argument that is JSON.
 ///
 /// # Errors
-/// [`Error::Json`], with the place and the field.
+/// [`Error::Json`], with the position and the field.
 pub(crate) fn parse<T: DeserializeOwned>(name: &'static str, json: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(json).map_err(|source| Error::Json { name, source })
 }

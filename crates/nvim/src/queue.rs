@@ -1,10 +1,9 @@
-//! What passes between the library's threads and Neovim's main loop: events that wait for Lua to look, and the calls that it
-//! has yet to answer.
+//! The queue between the library's threads and Neovim's main loop: events for Lua, and calls that Lua must answer.
 //!
 //! Invariants:
-//! - A call is answered at most once, and its caller hears of it exactly once: an answer, or that the editor is gone.
-//! - It is bounded while Neovim does not look: each source of events declares how (`waiting.rs`). A call that is cancelled
-//!   before Lua saw it leaves without a trace.
+//! - A call is answered at most once, and its caller gets exactly one outcome: an answer, or that the editor is gone.
+//! - It stays bounded while Neovim is busy: each source of events declares how (`waiting.rs`). A call that is cancelled
+//!   before Lua took it leaves no trace.
 //! - Events of one client arrive in the order in which they happened.
 
 use std::collections::HashMap;
@@ -21,19 +20,19 @@ use crate::value::{self, Value};
 use crate::waiting::{Bound, Event, Full, Turn, Waiting};
 use crate::wake::{Ringer, Wake};
 
-/// Outlives every service, so that what happened while one stopped can still be read.
+/// Outlives every service, so that events of a stopping one can still be read.
 pub(crate) static QUEUE: Lazy<Arc<Queue>> = Lazy::new(Arc::default);
 
-/// Why a call was not taken.
+/// Why a call was refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The arguments nest deeper than Lua values may here.
+    /// The arguments nest too deep for Lua.
     TooDeep,
     /// Too much waits already.
     Full,
 }
 
-/// What Lua answered to a call.
+/// Lua's answer to a call.
 #[derive(Debug)]
 pub(crate) enum Reply {
     /// JSON, as bytes from `vim.json.encode`.
@@ -42,7 +41,6 @@ pub(crate) enum Reply {
     Failed(String),
 }
 
-/// The events that wait, and the calls that Lua has yet to answer.
 #[derive(Debug, Default)]
 pub(crate) struct Queue(Mutex<State>);
 
@@ -63,30 +61,30 @@ struct Call {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change below is complete before anything that could panic, so a poisoned state is still a sound one.
+        // Every change below is complete before anything could panic, so a poisoned lock is fine.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes go to this handle from now on, the first at once when something waits.
+    /// Rings this handle from now on, and at once if something waits.
     pub(crate) fn arm(&self, ringer: Ringer, handle: AsyncHandle) {
         let mut state = self.lock();
         state.wake.arm(ringer, handle);
         state.ring();
     }
 
-    /// No wake is sent for this one any more once this returns.
+    /// Once this returns, no wake is sent for this service.
     pub(crate) fn disarm(&self, ringer: Ringer) {
         self.lock().wake.disarm(ringer);
     }
 
-    /// Puts an event in the queue.
+    /// Queues an event.
     pub(crate) fn put<E: Event>(&self, event: E) {
         if self.change(|waiting| waiting.push(event)) == Err(Full) {
-            tracing::error!(event = std::any::type_name::<E>(), "too much waits for Neovim: an event is lost");
+            tracing::error!(event = std::any::type_name::<E>(), "the queue for Neovim is full: an event is dropped");
         }
     }
 
-    /// Changes what waits; rings when something waits then.
+    /// Changes the queue; rings if it is not empty afterwards.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Waiting) -> T) -> T {
         let mut state = self.lock();
         let answer = change(&mut state.waiting);
@@ -94,7 +92,7 @@ impl Queue {
         answer
     }
 
-    /// Puts a call in the queue. Dropping the [`Ticket`] cancels it.
+    /// Queues a call. Dropping the [`Ticket`] cancels it.
     pub(crate) fn submit(self: &Arc<Self>, call: EditorCall) -> Result<Ticket, Refusal> {
         let EditorCall { client, name, args, progress } = call;
         let weight = value::measure(&args).ok_or(Refusal::TooDeep)?;
@@ -112,7 +110,7 @@ impl Queue {
         Ok(Ticket { id, answer, queue: Arc::clone(self) })
     }
 
-    /// Takes the oldest event, as a table for Lua.
+    /// Takes the first event, as a table for Lua.
     pub(crate) fn poll(&self) -> Option<Value> {
         let mut state = self.lock();
         state.wake.looked();
@@ -121,7 +119,7 @@ impl Queue {
         Some(taken.into_value())
     }
 
-    /// Answers a call that Lua has taken; false when it is unknown, answered, or its caller is gone.
+    /// Answers a call that Lua has taken; `false` if it is unknown, answered, or cancelled.
     pub(crate) fn answer(&self, id: u64, reply: Reply) -> bool {
         let mut state = self.lock();
         if state.waiting.moment::<Called>(id).is_some() {
@@ -132,12 +130,12 @@ impl Queue {
         call.is_some_and(|call| call.reply.send(reply).is_ok())
     }
 
-    /// Events of clients that wait for Lua to look.
+    /// Number of waiting events of clients.
     pub(crate) fn len(&self) -> usize {
         self.lock().waiting.len(Turn::Calls)
     }
 
-    /// Calls that Lua has yet to answer, taken or not.
+    /// Number of unanswered calls, taken or not.
     pub(crate) fn unanswered(&self) -> usize {
         self.lock().calls.len()
     }
@@ -160,7 +158,7 @@ impl State {
     }
 }
 
-/// A call that Lua has to answer once it has taken it.
+/// A call for Lua to answer.
 struct Called {
     id: u64,
     client: u64,
@@ -194,7 +192,7 @@ impl Event for Called {
     }
 }
 
-/// Nobody waits any more for the answer to a call that Lua has taken.
+/// The caller no longer waits for a call that Lua has taken.
 struct Cancelled {
     id: u64,
     client: u64,
@@ -219,7 +217,7 @@ fn call_event(kind: &'static str, id: u64, client: u64, name: &'static str) -> V
     vec![("type", Value::Text(kind)), ("id", Value::Id(id)), ("client", Value::Id(client)), ("name", Value::Text(name))]
 }
 
-/// A call on its way. Dropping it unanswered cancels the call.
+/// A queued call. Dropping it unanswered cancels the call.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     id: u64,
@@ -228,7 +226,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Waits for Lua's answer; nothing when there will be none.
+    /// Waits for Lua's answer; `None` if there will be none.
     pub(crate) async fn answer(mut self) -> Option<Reply> {
         (&mut self.answer).await.ok()
     }

@@ -1,8 +1,7 @@
-//! The thread on which services that speak over sockets run, all on one runtime.
+//! The thread, with one async runtime, of all services that use sockets.
 //!
-//! Invariants: the first service begins the thread and the last one that ends takes it along, so none is left idle. What one
-//! service does to itself (it panics, it hangs) ends no other. Waiting for an end has a deadline, so that nothing here can
-//! keep Neovim from quitting.
+//! Invariants: the first service starts the thread and the last one to end stops it. A service that panics or hangs
+//! ends no other. Waiting for an end has a deadline, so that nothing here can keep Neovim from quitting.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,40 +16,40 @@ use tokio::sync::oneshot;
 
 use crate::error::Error;
 
-/// How long disk work in flight may hold up the end of the thread.
+/// Grace period for disk work when the thread ends.
 const BLOCKING_GRACE: Duration = Duration::from_millis(100);
 
-/// The one of this process.
+/// The runtime of this process.
 pub(crate) static RUNTIME: Runtime = Runtime(Mutex::new(Weak::new()));
 
-/// A thread for services while there are any.
+/// Runs a thread while there are services.
 #[derive(Debug)]
 pub(crate) struct Runtime(Mutex<Weak<Host>>);
 
-/// The thread that runs. Each service holds it, and its end is the thread's.
+/// The running thread. Each service holds it; dropping the last reference ends the thread.
 #[derive(Debug)]
 struct Host {
     handle: Handle,
     thread: Arc<Thread>,
-    /// Dropped with this, which tells the thread.
+    /// Its drop ends the thread.
     _over: oneshot::Sender<Infallible>,
 }
 
 #[derive(Debug)]
 struct Thread(Mutex<Option<(JoinHandle<()>, Receiver<Infallible>)>>);
 
-/// A service that runs, or ran.
+/// A service that runs, or has ended.
 #[derive(Debug)]
 pub(crate) struct Running {
     host: Weak<Host>,
     thread: Arc<Thread>,
-    /// Disconnects when the service is done.
+    /// Disconnects when the service has ended.
     done: Receiver<Infallible>,
     /// Whether the service was asked to end.
     asked: Arc<AtomicBool>,
 }
 
-/// Held by a service; dropped with it, however it ends.
+/// Held by a service and dropped with it, however it ends.
 struct Stay<F: FnOnce()> {
     held: Option<(Arc<Host>, Sender<Infallible>)>,
     asked: Arc<AtomicBool>,
@@ -59,7 +58,7 @@ struct Stay<F: FnOnce()> {
 
 impl<F: FnOnce()> Drop for Stay<F> {
     fn drop(&mut self) {
-        // The host first: whoever hears that this service is done knows whether it was the last.
+        // The host first: once a service is seen to have ended, it must be known whether it was the last.
         if let Some((host, alive)) = self.held.take() {
             drop(host);
             drop(alive);
@@ -72,14 +71,13 @@ impl<F: FnOnce()> Drop for Stay<F> {
     }
 }
 
-/// Never left half-changed.
+/// A panic cannot leave this state half-changed, so a poisoned lock is fine.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Runtime {
-    /// Runs a service. Should it end though nobody asked it to ([`Running::ask`]), `unexpected` tells; it is called on the
-    /// thread.
+    /// Runs a service. If it ends unrequested (see [`Running::ask`]), `unexpected` is called on the thread.
     ///
     /// # Errors
     /// [`Error::Thread`]; then the service is dropped.
@@ -108,7 +106,7 @@ impl Runtime {
             return Ok(host);
         }
         let mut builder = Builder::new_current_thread();
-        // The hook is for the threads of disk work; the one that is begun here sees to itself.
+        // The hook is for the blocking pool's threads; the thread started below blocks the signal itself.
         let runtime =
             builder.enable_io().enable_time().on_thread_start(block_sigpipe).build().map_err(Error::Thread)?;
         let handle = runtime.handle().clone();
@@ -117,7 +115,7 @@ impl Runtime {
         let body = move || {
             block_sigpipe();
             let _alive: Sender<Infallible> = alive;
-            // Nothing is ever sent: it ends when the last service has.
+            // Nothing is ever sent: it ends with the last service.
             let _: Result<Infallible, _> = runtime.block_on(is_over);
             runtime.shutdown_timeout(BLOCKING_GRACE);
         };
@@ -128,10 +126,10 @@ impl Runtime {
         Ok(host)
     }
 
-    /// Waits until a service has ended, which somebody else asked it to, and with the last one the thread.
+    /// Waits until a service that was asked to end has done so; after the last one also for the thread.
     ///
     /// # Errors
-    /// [`Error::Stuck`] when `time` passed and the thread was left to itself. What starts then gets another one.
+    /// [`Error::Stuck`] if `time` passed; the thread is then abandoned, and new services get another one.
     pub(crate) fn wait(&self, running: &Running, time: Duration) -> Result<(), Error> {
         let now = Instant::now();
         let deadline = now.checked_add(time).unwrap_or(now);
@@ -148,7 +146,7 @@ impl Runtime {
 }
 
 impl Running {
-    /// From now on its end is no surprise.
+    /// Marks its end as requested.
     pub(crate) fn ask(&self) {
         self.asked.store(true, Ordering::Release);
     }
@@ -194,7 +192,7 @@ mod tests {
         Runtime(Mutex::default())
     }
 
-    /// A service that says on which thread it runs, and ends when it is told to.
+    /// A service that reports its thread and runs until told to end.
     fn service(runtime: &Runtime) -> (Running, ThreadId, oneshot::Sender<()>) {
         let ((end, may_end), (here, thread)) = (oneshot::channel(), mpsc::channel());
         let body = async move {

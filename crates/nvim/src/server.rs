@@ -1,7 +1,7 @@
 //! The one server of this process, a service of the runtime.
 //!
-//! Invariants: at most one server runs. Port and token belong to the process, so a server that starts again is the same one
-//! to a CLI that reconnects.
+//! Invariants: at most one server runs. Port and token belong to the process, so a reconnecting CLI finds a restarted
+//! server unchanged.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,11 +19,10 @@ use crate::queue::QUEUE;
 use crate::runtime::{RUNTIME, Running};
 use crate::wake::Ringer;
 
-/// How long the server may take to send what is queued, say goodbye and remove its lock file.
+/// Time for the server to send its queue, close connections and remove its lock file.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_millis(500);
 
-/// How long to wait for it to end beyond that: it keeps its deadline, unless the machine gives it no time to. Then a lock file
-/// that is taken away late is better than one that stays.
+/// Extra time to wait on a busy machine: a lock file that is removed late is better than one that stays.
 const JOIN_GRACE: Duration = Duration::from_secs(2);
 
 static IDENTITY: OnceCell<Identity> = OnceCell::new();
@@ -31,14 +30,14 @@ static IDENTITY: OnceCell<Identity> = OnceCell::new();
 static SERVER: Mutex<Option<(ServerHandle, Running)>> = Mutex::new(None);
 
 fn slot() -> MutexGuard<'static, Option<(ServerHandle, Running)>> {
-    // The slot is only ever set and taken whole.
+    // The slot is only set and taken whole.
     SERVER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A handle to the running server.
 ///
 /// # Errors
-/// [`Error::NotRunning`] when there is none.
+/// [`Error::NotRunning`].
 pub(crate) fn handle() -> Result<ServerHandle, Error> {
     match &*slot() {
         Some((handle, running)) if !running.is_over() => Ok(handle.clone()),
@@ -46,7 +45,7 @@ pub(crate) fn handle() -> Result<ServerHandle, Error> {
     }
 }
 
-/// Binds, writes the lock file and begins to serve; events ring `wake`.
+/// Binds, writes the lock file and starts serving; events ring `wake`.
 ///
 /// # Errors
 /// [`Error::Running`], or why the server could not start; then nothing is left behind.
@@ -69,10 +68,10 @@ fn identity() -> Result<Identity, ServerError> {
     IDENTITY.get_or_try_init(Identity::generate).cloned()
 }
 
-/// Ends the server: sends what is queued, closes the connections, removes the lock file.
+/// Ends the server: sends its queue, closes the connections, removes the lock file.
 ///
 /// # Errors
-/// [`Error::NotRunning`], or [`Error::Stuck`] when the deadline passed and it was left to itself.
+/// [`Error::NotRunning`], or [`Error::Stuck`] if the deadline passed and it was abandoned.
 pub(crate) fn stop() -> Result<(), Error> {
     let (handle, running) = slot().take().ok_or(Error::NotRunning)?;
     running.ask();

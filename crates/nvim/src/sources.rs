@@ -1,15 +1,15 @@
-//! What the library is made of: which files, a hash of their text, and one of what they look like. `build.rs` compiles both into
-//! the library (it has this file as a module of its own), and the library compares them with what lies beside it.
+//! The sources of the library: a hash of their text, and one of their metadata. `build.rs` compiles both into the
+//! library (with this file as its own module), and the library compares them with the sources beside it.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// What the library is compiled from: Rust, and the page that it serves.
+/// File types that go into the library: Rust, and the web page.
 const KINDS: [&str; 4] = ["rs", "html", "css", "js"];
 
-/// FNV-1a over words of four bytes. It tells sources apart and protects nothing.
+/// FNV-1a over words of four bytes. It distinguishes versions; it protects nothing.
 struct Hash(u32);
 
 impl Hash {
@@ -36,16 +36,16 @@ impl Hash {
     }
 }
 
-/// The sources below one folder, in the order of their names.
+/// The sources below a folder, sorted by name.
 pub(crate) struct Sources {
     files: Vec<(String, PathBuf)>,
-    /// Where a change of them shows; for cargo.
+    /// Paths for cargo to watch.
     #[allow(dead_code, reason = "build.rs alone asks for it")]
     pub(crate) watched: Vec<PathBuf>,
 }
 
 impl Sources {
-    /// Nothing where there are none: a library may come without them.
+    /// `None` without sources: a library may be installed without them.
     pub(crate) fn below(root: &Path) -> io::Result<Option<Self>> {
         if !root.join("Cargo.lock").is_file() || !root.join("crates").is_dir() {
             return Ok(None);
@@ -88,8 +88,8 @@ impl Sources {
         Ok(hash.text())
     }
 
-    /// A hash of what the files look like (size, time, inode): where it is the same they are those very files, and need not be
-    /// read.
+    /// A hash of the files' metadata (size, time, inode). If it is the same, they are the very same files and need not
+    /// be read.
     pub(crate) fn look(&self) -> io::Result<String> {
         let mut hash = Hash::new();
         for (name, path) in &self.files {
@@ -101,7 +101,6 @@ impl Sources {
     }
 }
 
-/// Every source below a folder.
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

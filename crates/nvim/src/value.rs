@@ -1,12 +1,12 @@
-//! What goes into Lua, and how JSON becomes Lua values.
+//! Values for Lua, and the conversion of JSON to them.
 //!
-//! Values are pushed straight from the parsed JSON: an 11.7 MB string takes 1.5 ms so, and 31 ms through
-//! `vim.json.decode`. The rules:
+//! Values are pushed straight from parsed JSON: this takes 1.5 ms for an 11.7 MB string, `vim.json.decode` 31 ms. The
+//! rules:
 //! - a null field of an object is left out, so Lua reads nil; a null in an array is `vim.NIL`, so positions hold;
-//! - numbers are doubles, as all of LuaJIT's: an integer beyond 2^53 arrives rounded to the nearest double;
-//! - strings are bytes, whatever they hold.
+//! - numbers are doubles, as all of LuaJIT's: an integer beyond 2^53 is rounded;
+//! - strings are bytes.
 //!
-//! Invariant: nothing deeper than [`MAX_DEPTH`] is pushed, and room for that is reserved before.
+//! Invariant: nothing deeper than [`MAX_DEPTH`] is pushed, and stack slots for that depth are reserved first.
 
 use core::ffi::c_int;
 
@@ -14,13 +14,13 @@ use serde_json::{Map, Value as Json};
 
 use crate::lua::Stack;
 
-/// How deep arrays and objects may nest in what is handed to Lua.
+/// Limit of nesting in values for Lua.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// Slots on the Lua stack that pushing one value takes at most: a table, a key and a value a level, and some air.
+/// Stack slots needed to push one value: a table, a key and a value a level, and a margin.
 pub(crate) const MAX_SLOTS: c_int = 3 * 64 + 16;
 
-/// An answer to Lua.
+/// A value for Lua.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Nil,
@@ -64,7 +64,7 @@ impl Value {
     }
 }
 
-/// Whether `fields` nest no deeper than [`MAX_DEPTH`], and about how many bytes they hold.
+/// The approximate size of `fields` in bytes; `None` if they nest deeper than [`MAX_DEPTH`].
 pub(crate) fn measure(fields: &Map<String, Json>) -> Option<usize> {
     measure_object(fields, MAX_DEPTH)
 }
@@ -79,7 +79,7 @@ fn measure_object(fields: &Map<String, Json>, depth: usize) -> Option<usize> {
 }
 
 fn measure_json(json: &Json, depth: usize) -> Option<usize> {
-    /// What a value weighs beside the bytes of its strings.
+    /// Size of a value beside its strings.
     const OVERHEAD: usize = size_of::<Json>();
     let inner = match json {
         Json::Null | Json::Bool(_) | Json::Number(_) => 0,

@@ -1,63 +1,63 @@
-//! What waits for Lua to look: events of several sources, in order, each source within the bound that it declares.
+//! The waiting events: several sources in one order, each within the bound that it declares.
 //!
-//! A new source of events is a type that implements [`Event`]; nothing here names one. Invariants: an event comes after all
-//! that came before it of its turn, also where it is taken in parts; what was removed leaves no trace.
+//! A new source is a type that implements [`Event`]; nothing here names one. Invariants: events of one turn keep their
+//! order, also when they are taken in parts; a removed event leaves no trace.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
 
 use crate::value::Value;
 
-/// One kind of event, and how it stays bounded while Neovim does not look, for however long.
+/// A kind of event, and how it stays bounded while Neovim is busy.
 pub(crate) trait Event: Any + Send + Sized {
     const TURN: Turn;
     const BOUND: Bound;
 
-    /// What tells one from another of this kind.
+    /// Distinguishes events of this kind.
     fn key(&self) -> u64;
 
-    /// How many bytes it holds, where the bound counts them.
+    /// Its size in bytes, if the bound counts them.
     fn weight(&self) -> usize {
         0
     }
 
-    /// This one, which nobody saw, and then a later one of the same key, as one.
+    /// Merges a later event with the same key into this unread one.
     fn then(self, later: Self) -> Self {
         later
     }
 
-    /// What of it is taken at one look, and what then waits in its place: of one that Neovim would stand still for while it
-    /// becomes values of Lua. The rest has the same key. Called under a lock: nothing large is copied.
+    /// Splits off the part for one poll; the rest stays in the queue under the same key. For events whose conversion to
+    /// Lua would block Neovim. Called under a lock: nothing large is copied.
     fn part(self) -> (Self, Option<Self>) {
         (self, None)
     }
 
-    /// What Lua is told.
+    /// Converts it for Lua.
     fn into_value(self) -> Value;
 }
 
-/// What Lua is told first when several things wait.
+/// The order of delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Turn {
-    /// Somebody waits for an answer, or it belongs in one line with that.
+    /// A caller waits for an answer, or the event must keep its order with such calls.
     Calls,
-    /// It was found out meanwhile.
+    /// Everything else.
     News,
 }
 
-/// How many of one kind may wait.
+/// The bound of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bound {
-    /// So many, and so many bytes unless there is but one. One more is refused.
+    /// At most this many events, and this many bytes unless there is only one. More are refused.
     Count { events: usize, bytes: usize },
-    /// One of each key, in the place of the older one. There is a bounded number of keys: each was asked for, or is of
-    /// something that runs.
+    /// One per key; a newer event takes the older one's place. The number of keys is limited: each belongs to a request
+    /// or to something that runs.
     Latest,
-    /// The same, after all that waits: whoever reads it has read what was said before it.
+    /// Like `Latest`, but a newer event moves to the end, behind everything sent before it.
     LatestAtEnd,
 }
 
-/// An event whose kind is known to itself alone.
+/// An event whose type is erased.
 trait Erased: Send {
     fn place(&self) -> Place;
     fn weight(&self) -> usize;
@@ -94,11 +94,11 @@ impl<E: Event> Erased for E {
     }
 }
 
-/// An event, or a part of one, that nobody waits with any more.
+/// An event, or a part of one, taken out of the queue.
 pub(crate) struct Taken(Box<dyn Erased>);
 
 impl Taken {
-    /// What Lua is told. May take a while: not under a lock.
+    /// Converts it for Lua. May take a while: not under a lock.
     pub(crate) fn into_value(self) -> Value {
         self.0.into_value()
     }
@@ -107,14 +107,14 @@ impl Taken {
 /// A source, and one of its keys.
 type Place = (TypeId, u64);
 
-/// When an event came; orders them.
+/// The order of an event.
 pub(crate) type Moment = (Turn, u64);
 
-/// Its source has no room for one more.
+/// The source's bound is reached.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
-/// Everything that waits.
+/// All waiting events.
 #[derive(Default)]
 pub(crate) struct Waiting {
     events: BTreeMap<Moment, Box<dyn Erased>>,
@@ -130,10 +130,10 @@ struct Tally {
 }
 
 impl Waiting {
-    /// Adds an event, or joins it to the one of its key.
+    /// Adds an event, or merges it with the one of its key.
     ///
     /// # Errors
-    /// [`Full`], only where the bound is [`Bound::Count`].
+    /// [`Full`], only with [`Bound::Count`].
     pub(crate) fn push<E: Event>(&mut self, event: E) -> Result<(), Full> {
         let before = self.moments.get(&event.place()).copied();
         match (E::BOUND, before) {
@@ -163,7 +163,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// Takes what comes first, or a part of it.
+    /// Takes the first event, or a part of it.
     pub(crate) fn pop(&mut self) -> Option<Taken> {
         let moment = *self.events.first_key_value()?.0;
         let (part, rest) = self.take(moment)?.part();
@@ -173,12 +173,12 @@ impl Waiting {
         Some(Taken(part))
     }
 
-    /// Removes an event that nobody saw. Whether there was one.
+    /// Removes an unread event. Returns whether there was one.
     pub(crate) fn remove<E: Event>(&mut self, key: u64) -> bool {
         self.moment::<E>(key).and_then(|moment| self.take(moment)).is_some()
     }
 
-    /// Removes all of a kind. Others of its turn may be of another source.
+    /// Removes all events of a kind; other sources may share its turn.
     pub(crate) fn clear<E: Event>(&mut self) {
         let kind = TypeId::of::<E>();
         let of_kind = self.moments.iter().filter(|((other, _), _)| *other == kind);
@@ -188,18 +188,18 @@ impl Waiting {
         }
     }
 
-    /// When the event came that waits with this key.
+    /// The moment of the event with this key.
     pub(crate) fn moment<E: Event>(&self, key: u64) -> Option<Moment> {
         self.moments.get(&(TypeId::of::<E>(), key)).copied()
     }
 
-    /// The event that waits with this key. Its key and its weight stay as they are.
+    /// The event with this key. Its key and weight must not change.
     pub(crate) fn get_mut<E: Event>(&mut self, key: u64) -> Option<&mut E> {
         let moment = self.moment::<E>(key)?;
         self.events.get_mut(&moment)?.as_mut().as_any().downcast_mut()
     }
 
-    /// How many of a turn wait.
+    /// Number of events with this turn.
     pub(crate) fn len(&self, turn: Turn) -> usize {
         self.events.range((turn, 0)..=(turn, u64::MAX)).count()
     }
@@ -217,7 +217,7 @@ impl Waiting {
         (E::TURN, self.last)
     }
 
-    /// The event of this moment, taken out, and then a later one, as one.
+    /// Takes an event out and merges a later one into it.
     fn join<E: Event>(&mut self, moment: Moment, later: E) -> E {
         match self.take(moment).and_then(|before| before.into_any().downcast::<E>().ok()) {
             Some(before) => before.then(later),

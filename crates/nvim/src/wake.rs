@@ -1,11 +1,11 @@
-//! The wake: tells Neovim's event loop that events wait.
+//! Wakes Neovim's event loop when events wait.
 //!
-//! Invariant: Rust never calls Lua. Lua makes one async handle a process, whose callback drains the queue through
-//! `poll()`; this only rings it. One ring suffices until `poll` has looked again, so a burst of events costs one.
+//! Invariant: Rust never calls Lua. Lua makes one async handle per process, whose callback drains the queue through
+//! `poll()`; this only rings it. One ring suffices until the next `poll`, so a burst of events costs one.
 
 use crate::lua::AsyncHandle;
 
-/// Who may have something to say to Neovim: each arms the wake for itself.
+/// A service with events for Neovim; each arms the wake for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ringer {
     Server,
@@ -15,7 +15,7 @@ pub(crate) enum Ringer {
     Checkpoints,
 }
 
-/// Rings Neovim at most once between two looks into the queue. Guarded by the queue's lock.
+/// Rings Neovim at most once between two polls. Guarded by the queue's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Wake {
     handle: Option<AsyncHandle>,
@@ -24,7 +24,7 @@ pub(crate) struct Wake {
 }
 
 impl Wake {
-    /// From now on `ring` reaches this handle.
+    /// Directs `ring` to this handle.
     pub(crate) fn arm(&mut self, ringer: Ringer, handle: AsyncHandle) {
         self.handle = Some(handle);
         self.rung = false;
@@ -33,7 +33,7 @@ impl Wake {
         }
     }
 
-    /// This ringer is done. After the last one `ring` reaches nothing: Neovim's event loop may go away.
+    /// Removes a ringer. After the last one `ring` does nothing: Neovim's event loop may go away.
     pub(crate) fn disarm(&mut self, ringer: Ringer) {
         self.ringers.retain(|other| *other != ringer);
         if self.ringers.is_empty() {
@@ -41,7 +41,7 @@ impl Wake {
         }
     }
 
-    /// Wakes Neovim unless it was woken already and has not looked yet.
+    /// Rings Neovim, unless it was rung since its last poll.
     pub(crate) fn ring(&mut self) {
         if !self.rung
             && let Some(handle) = &self.handle
@@ -51,7 +51,7 @@ impl Wake {
         }
     }
 
-    /// Neovim is about to look: what is pushed from now on needs a new ring.
+    /// Neovim polls now: later events need a new ring.
     pub(crate) fn looked(&mut self) {
         self.rung = false;
     }

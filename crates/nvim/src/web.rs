@@ -1,6 +1,6 @@
-//! Sessions served to pages and other clients, as a service of the runtime.
+//! The web page's server, as a service of the runtime.
 //!
-//! Invariant: at most one runs. It asks the sessions' service as Neovim does, and ends without it.
+//! Invariant: at most one runs. It is a client of the sessions' service and can end without it.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
@@ -23,21 +23,21 @@ use crate::value::Value;
 use crate::waiting::{Bound, Event, Turn};
 use crate::wake::Ringer;
 
-/// It says goodbye within a quarter of a second; a machine that gives it no time gets some more.
+/// The server closes within a quarter of a second; a busy machine gets some more.
 const STOP_DEADLINE: Duration = Duration::from_secs(2);
 
 static WEB: Mutex<Option<(WebHandle, Running)>> = Mutex::new(None);
 
-/// Ports on which nothing is served any more, and that a CLI still sends its questions to: it believes who answers there.
+/// Ports of stopped servers that CLIs still send their hooks to: a CLI trusts any program that answers there.
 static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
-/// A port that nobody else can have.
+/// A reserved port, which no other program can take.
 struct Kept {
     address: SocketAddr,
     port: TcpListener,
-    /// Those that still ask there.
+    /// The hooks that still send there.
     hooks: Hooks,
-    /// Turns away what comes, until that is dropped.
+    /// Closes incoming connections until `over` is dropped.
     running: Running,
     over: oneshot::Sender<Infallible>,
 }
@@ -56,7 +56,7 @@ impl Kept {
         Ok(Self { address, port, hooks, running, over })
     }
 
-    /// Whether this is where that is to be served.
+    /// Whether the options ask for this port.
     fn fits(&self, options: &WebOptions) -> bool {
         let port = self.address.port();
         let names = (options.host.as_str(), port).to_socket_addrs();
@@ -64,7 +64,7 @@ impl Kept {
     }
 }
 
-/// Where sessions are served.
+/// The page's address.
 #[derive(Serialize)]
 pub(crate) struct Served {
     host: String,
@@ -72,7 +72,7 @@ pub(crate) struct Served {
     token: String,
 }
 
-/// It ended though nobody asked it to.
+/// The server ended unrequested.
 struct WebEnded;
 
 impl Event for WebEnded {
@@ -88,14 +88,14 @@ impl Event for WebEnded {
     }
 }
 
-/// Something that a client wants done.
+/// A request of a client to Neovim.
 struct WebAsk(u64, Ask);
 
-/// Names each ask for the queue.
+/// Queue keys of requests.
 static LAST_ASK: AtomicU64 = AtomicU64::new(0);
 
 impl Event for WebAsk {
-    // After what was found out before: who wrote it knew of that, and it must not go into a question that has come up since.
+    // After earlier news: the client had seen it, and the request must not answer a question that came up since.
     const TURN: Turn = Turn::News;
     const BOUND: Bound = Bound::Count { events: 256, bytes: 4 * 1024 * 1024 };
 
@@ -117,7 +117,7 @@ impl Event for WebAsk {
     }
 }
 
-/// Lua, for what clients want.
+/// Passes clients' requests to Lua.
 struct Wanted;
 
 impl Editor for Wanted {
@@ -127,7 +127,7 @@ impl Editor for Wanted {
     }
 }
 
-/// Lua tells what became of something, or what waits.
+/// Passes on Lua's outcome of a request, or an open question.
 ///
 /// # Errors
 /// [`Error::NotServed`].
@@ -136,7 +136,7 @@ pub(crate) fn tell(told: Told) -> Result<(), Error> {
     Ok(())
 }
 
-/// A chat says something: for those who read it elsewhere.
+/// Passes a chat's output to the page's clients.
 pub(crate) fn stream(streamed: &Streamed) {
     let Ok(handle) = handle() else { return };
     match &streamed.event {
@@ -146,7 +146,7 @@ pub(crate) fn stream(streamed: &Streamed) {
 }
 
 fn slot() -> MutexGuard<'static, Option<(WebHandle, Running)>> {
-    // The slot is only ever set and taken whole.
+    // The slot is only set and taken whole.
     WEB.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -162,10 +162,10 @@ fn served(handle: &WebHandle) -> Served {
     Served { host: address.ip().to_string(), port: address.port(), token: handle.token().reveal().to_owned() }
 }
 
-/// Begins to serve; where it is served already, that is the answer.
+/// Starts the server; returns the address of a running one.
 ///
 /// # Errors
-/// [`Error::NoSessions`], or why nothing can be served; then nothing is left behind.
+/// [`Error::NoSessions`], or why the server could not start; then nothing is left behind.
 pub(crate) fn start(options: ServeOptions, wake: AsyncHandle) -> Result<Served, Error> {
     if let Ok(handle) = handle() {
         return Ok(served(&handle));
@@ -184,7 +184,7 @@ pub(crate) fn start(options: ServeOptions, wake: AsyncHandle) -> Result<Served, 
 }
 
 fn kept() -> MutexGuard<'static, Vec<Kept>> {
-    // Each of them is whole.
+    // Each entry is whole.
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -195,10 +195,10 @@ fn take_kept(options: &WebOptions) -> Option<(TcpListener, Hooks)> {
     Some((port, hooks))
 }
 
-/// Gives up the ports that are kept: no CLI asks there any more.
+/// Releases the reserved ports: no CLI sends there any more.
 ///
 /// # Errors
-/// [`Error::Stuck`] when the deadline passed and one was left to itself.
+/// [`Error::Stuck`] if the deadline passed and one was abandoned.
 pub(crate) fn release() -> Result<(), Error> {
     let kept = std::mem::take(&mut *kept());
     kept.into_iter().try_for_each(|Kept { port, running, over, .. }| {
@@ -207,10 +207,10 @@ pub(crate) fn release() -> Result<(), Error> {
     })
 }
 
-/// Ends it: sockets are told so. Its port is kept until [`release`].
+/// Ends the server and closes its sockets. Its port stays reserved until [`release`].
 ///
 /// # Errors
-/// [`Error::NotServed`], or [`Error::Stuck`] when the deadline passed and it was left to itself.
+/// [`Error::NotServed`], or [`Error::Stuck`] if the deadline passed and it was abandoned.
 pub(crate) fn stop() -> Result<(), Error> {
     let (handle, running) = slot().take().ok_or(Error::NotServed)?;
     let port = handle.port();
@@ -222,7 +222,7 @@ pub(crate) fn stop() -> Result<(), Error> {
     outcome
 }
 
-/// Where it is served.
+/// The page's address.
 ///
 /// # Errors
 /// [`Error::NotServed`].
@@ -230,7 +230,7 @@ pub(crate) fn info() -> Result<Served, Error> {
     handle().map(|handle| served(&handle))
 }
 
-/// A code that lets one browser in, once.
+/// A code that signs in one browser, once.
 ///
 /// # Errors
 /// [`Error::NotServed`], or that there are no random bytes.
@@ -238,7 +238,7 @@ pub(crate) fn code() -> Result<String, Error> {
     Ok(handle()?.code()?.reveal().to_owned())
 }
 
-/// What the hooks of one CLI show.
+/// The token for the hooks of one CLI.
 ///
 /// # Errors
 /// [`Error::NotServed`], or that there are no random bytes.

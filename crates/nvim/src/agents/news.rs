@@ -1,8 +1,8 @@
-//! What a chat reported since Lua looked, as it waits in the queue.
+//! A chat's events, queued for Lua.
 //!
-//! Invariants: events keep their order and come once, however they are parted. What Lua takes at one look is about
-//! [`AT_ONCE`] bytes: more only where one thing that is no text is larger. What waits is bounded by what the chat may have waiting
-//! (`claude_ide_agent::Gate`), which hears of each part that was taken.
+//! Invariants: events keep their order and come once, however they are split. One poll takes about [`AT_ONCE`] bytes,
+//! more only for a single larger event that is no text. The chat's limit (`claude_ide_agent::Gate`) bounds the queue;
+//! it is notified of each part taken.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use serde_json::Value as Json;
 use crate::value::{self, Value};
 use crate::waiting::{Bound, Event, Turn};
 
-/// Bytes that Lua takes at one look: what becomes of it in Lua is Neovim's main thread's work.
+/// Bytes per poll: Lua handles them on Neovim's main thread.
 const AT_ONCE: usize = 64 * 1024;
 
-/// A text goes on, or anything else, made ready on the chat's thread.
+/// A continued text, or another event, converted on the chat's thread.
 enum Piece {
     Text(AgentEvent),
     Other { event: Json, weight: usize },
@@ -27,7 +27,7 @@ impl From<AgentEvent> for Piece {
             return Self::Text(event);
         }
         let event = json(&event);
-        // What nests too deep is left out where it is handed to Lua.
+        // Values that nest too deep are left out when they are handed to Lua.
         let weight = event.as_object().and_then(value::measure).unwrap_or(AT_ONCE);
         Self::Other { event, weight }
     }
@@ -68,8 +68,8 @@ impl ChatNews {
 
 impl Event for ChatNews {
     const TURN: Turn = Turn::News;
-    /// One that is taken in parts keeps its place and is joined by what comes meanwhile. Others do not wait long for that: Lua
-    /// takes faster than an agent's lines are read.
+    /// A partly taken event keeps its place and grows by new ones. Other chats do not wait long: Lua takes faster than
+    /// an agent's lines are read.
     const BOUND: Bound = Bound::Latest;
 
     fn key(&self) -> u64 {

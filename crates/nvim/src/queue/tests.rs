@@ -1,4 +1,4 @@
-//! What the queue promises, without a Neovim.
+//! The queue without a Neovim.
 
 use std::sync::atomic::Ordering;
 
@@ -36,7 +36,7 @@ fn gone(id: u64) -> ClientEvent {
     ClientEvent::Disconnected { client: client(id), reason: "closed".to_owned() }
 }
 
-/// The type of an event and the id of its call or client.
+/// An event's type, and the id of its call or client.
 fn summary(event: &Value) -> (String, u64) {
     let Value::Table(fields) = event else { panic!("an event is a table") };
     let field = |name| fields.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());

@@ -1,8 +1,6 @@
-//! What Lua is told of sessions, as it waits in the queue: replies, hits of searches, changes of open transcripts and of
-//! running sessions.
+//! Session events queued for Lua: replies, search hits, changes of open transcripts and of running sessions.
 //!
-//! Invariant: a change of a transcript that Lua has not seen moves to the end when it grows, so it never overtakes a reply
-//! that was given before it.
+//! Invariant: an unread change of a transcript moves to the end when it grows, so it never overtakes an earlier reply.
 
 use claude_ide_session::{Growth, LiveChange, News, Sink};
 use serde::Serialize;
@@ -31,7 +29,7 @@ impl Sink for Queue {
     }
 }
 
-/// Nothing of before is said any more. What chats tell has the same turn, and stays.
+/// Drops all waiting events of sessions. Events of chats have the same turn, and stay.
 pub(super) fn clear(waiting: &mut Waiting) {
     waiting.clear::<Reply>();
     waiting.clear::<Hits>();
@@ -39,7 +37,7 @@ pub(super) fn clear(waiting: &mut Waiting) {
     waiting.clear::<Live>();
 }
 
-/// The answer to a request. As many as were asked.
+/// The answer to a request; at most one per request.
 struct Reply {
     request: u64,
     outcome: Result<Json, String>,
@@ -62,7 +60,7 @@ impl Event for Reply {
     }
 }
 
-/// What a search found since Lua looked. No more than the request allowed.
+/// A search's unread hits; no more than the request allowed.
 struct Hits {
     request: u64,
     hits: Vec<Json>,
@@ -86,7 +84,7 @@ impl Event for Hits {
     }
 }
 
-/// What changed in an open transcript since Lua looked.
+/// The unread changes of an open transcript.
 struct Changed {
     transcript: u64,
     growth: Growth,
@@ -111,7 +109,7 @@ impl Event for Changed {
     }
 }
 
-/// What changed of a running session since Lua looked.
+/// The unread change of a running session.
 struct Live(LiveChange);
 
 impl Event for Live {

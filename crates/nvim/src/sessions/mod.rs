@@ -1,6 +1,6 @@
-//! Sessions for Lua: the one service of this process, and Neovim as one who asks it.
+//! Sessions for Lua: the one service of this process, and Neovim as its client.
 //!
-//! Independent of the server: it works while none runs, and outlives one that stops.
+//! Independent of the server.
 
 mod events;
 
@@ -17,7 +17,7 @@ use crate::options::SessionsOptions;
 use crate::queue::QUEUE;
 use crate::wake::Ringer;
 
-/// How long the threads may take to end.
+/// Time for the threads to end.
 const STOP_DEADLINE: Duration = Duration::from_millis(300);
 
 static SESSIONS: Mutex<Option<Sessions>> = Mutex::new(None);
@@ -28,7 +28,7 @@ struct Sessions {
 }
 
 fn slot() -> MutexGuard<'static, Option<Sessions>> {
-    // The slot is only ever set and taken whole.
+    // The slot is only set and taken whole.
     SESSIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -36,7 +36,7 @@ fn client() -> Result<Arc<Client>, Error> {
     slot().as_ref().map(|sessions| Arc::clone(&sessions.client)).ok_or(Error::NoSessions)
 }
 
-/// The service, for others who ask it.
+/// The service, for other clients.
 ///
 /// # Errors
 /// [`Error::NoSessions`] before `start`.
@@ -44,12 +44,12 @@ pub(crate) fn service() -> Result<Arc<Service>, Error> {
     slot().as_ref().map(|sessions| Arc::clone(&sessions.service)).ok_or(Error::NoSessions)
 }
 
-/// Begins to watch the running sessions, and to take requests; events ring `wake`. What ran before is stopped.
+/// Starts watching sessions and accepting requests; events ring `wake`. Stops a previous service.
 ///
 /// # Errors
 /// Why nothing can be watched; then nothing is left behind.
 pub(crate) fn start(options: SessionsOptions, wake: AsyncHandle) -> Result<(), Error> {
-    // A new beginning need not wait for the end of what was there.
+    // The start need not wait for the end of the previous service.
     let before = slot().take();
     if let Some(before) = before {
         before.service.close();
@@ -57,7 +57,7 @@ pub(crate) fn start(options: SessionsOptions, wake: AsyncHandle) -> Result<(), E
     }
     logging::configure(&options.log);
     QUEUE.change(events::clear);
-    // First of all: what is said at once must ring the new handle.
+    // First of all: the service's first events must ring the new handle.
     QUEUE.arm(Ringer::Sessions, wake);
     let service = Service::start(ConfigDir::at(options.config_dir), options.cache_file);
     let service = service.inspect_err(|_| QUEUE.disarm(Ringer::Sessions))?;
@@ -66,29 +66,29 @@ pub(crate) fn start(options: SessionsOptions, wake: AsyncHandle) -> Result<(), E
     Ok(())
 }
 
-/// Ends everything.
+/// Ends the service.
 ///
 /// # Errors
-/// [`Error::NoSessions`], or that the deadline passed and a thread was left to itself.
+/// [`Error::NoSessions`], or that the deadline passed and a thread was abandoned.
 pub(crate) fn stop() -> Result<(), Error> {
     let Sessions { service, client } = slot().take().ok_or(Error::NoSessions)?;
     service.close();
     QUEUE.change(events::clear);
     QUEUE.disarm(Ringer::Sessions);
-    // What it had open is the service's to drop.
+    // The service drops what the client had open.
     drop(client);
     Ok(service.stop(STOP_DEADLINE)?)
 }
 
-/// Takes a request; the number of what will be said of it.
+/// Sends a request; returns its number.
 ///
 /// # Errors
-/// [`Error::NoSessions`] before `start`, or why it is not taken.
+/// [`Error::NoSessions`] before `start`, or why it was refused.
 pub(crate) fn request(request: Request) -> Result<u64, Error> {
     Ok(client()?.request(request)?)
 }
 
-/// Ends a request, or closes a transcript: nothing is said of it any more. Whether anything could still have been.
+/// Cancels a request or closes a transcript. Returns whether it was still open.
 ///
 /// # Errors
 /// [`Error::NoSessions`] before `start`.

@@ -1,8 +1,8 @@
-//! What waits, without a Neovim.
+//! The waiting events without a Neovim.
 
 use super::*;
 
-/// Declares a source of the tests: a key and a number, which add up.
+/// Declares a source for tests: a key, and numbers that add up.
 macro_rules! source {
     ($name:ident, $turn:ident, $bound:expr) => {
         struct $name(u64, usize);
@@ -41,7 +41,7 @@ macro_rules! source {
     };
 }
 
-/// Is taken so much at a time.
+/// The size of a part.
 const AT_ONCE: usize = 1_000_000;
 
 source!(Asked, Calls, Bound::Count { events: 3, bytes: 100 });

@@ -1,4 +1,4 @@
-//! Events of a chat, in parts.
+//! Splitting of a chat's events.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn news(gate: &Arc<Gate>, events: Vec<AgentEvent>) -> ChatNews {
     ChatNews::new(7, events, held)
 }
 
-/// What Lua takes at each look.
+/// The events of each poll.
 fn looks(waiting: &mut Waiting) -> Vec<Vec<Json>> {
     let looks = std::iter::from_fn(|| waiting.pop()).map(Taken::into_value);
     let events = looks.map(|event| {
@@ -55,7 +55,7 @@ fn what_is_taken_is_no_longer_held() {
     waiting.push(news(&gate, vec![text(&"x".repeat(10 * AT_ONCE))])).unwrap();
     let before = gate.bytes();
     waiting.pop().map(Taken::into_value).unwrap();
-    assert!(gate.bytes() < before, "whoever reads the agent may go on");
+    assert!(gate.bytes() < before, "the agent's reader may continue");
     waiting.pop().map(Taken::into_value).unwrap();
     assert!(gate.bytes() <= before - 2 * AT_ONCE);
     drop(waiting);

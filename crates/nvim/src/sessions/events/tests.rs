@@ -1,4 +1,4 @@
-//! What the sink of sessions promises, without a Neovim.
+//! The sessions' sink without a Neovim.
 
 use claude_ide_session::{Activity, Change, Delta, LiveSession, Liveness, SessionId, SessionState, StateSource};
 use serde_json::json;
