@@ -1,23 +1,23 @@
--- Subagents within the transcript of their session: what they did, read when it is asked for, and let go of again.
+-- Shows subagents inside their session's transcript: reads their messages on demand and drops them when closed.
 
 local M = {}
 
 ---@class claude-ide.transcript.AgentView
----@field tool_id string the call that started it
----@field root string the call in the session itself, above all that are nested
+---@field tool_id string the call that started the subagent
+---@field root string the top-level call that contains it
 ---@field agent? claude-ide.sessions.Agent
----@field sidechain? integer its first message, where it lies among those of the session (older CLIs)
+---@field sidechain? integer its first message, if it is among the session's (older CLIs)
 ---@field open boolean
 ---@field loading boolean
 ---@field err? string
----@field source? claude-ide.transcript.Source its own; nil where it lies in that of the session
+---@field source? claude-ide.transcript.Source nil: its messages are in the session's source
 ---@field rows claude-ide.sessions.Row[]
 ---@field messages claude-ide.sessions.Message[]
----@field left_out integer messages before those
+---@field left_out integer earlier messages that are not shown
 
----Most messages that are shown within another transcript: the newest.
+---Maximum number of messages shown, the newest ones.
 local MOST = 200
----Texts longer than this are cut.
+---Longer texts are cut.
 local MAX_TEXT = 4 * 1024
 
 ---@param view claude-ide.transcript.View
@@ -111,8 +111,8 @@ local function close(agent)
 end
 
 ---@param view claude-ide.transcript.View
----@param target claude-ide.transcript.Target of a line of its call
----@param item claude-ide.transcript.Item that has the line
+---@param target claude-ide.transcript.Target of a line of the call
+---@param item claude-ide.transcript.Item with that line
 ---@return claude-ide.transcript.AgentView
 local function learn(view, target, item)
   local tool_id = target.tool_id --[[@as string]]
@@ -131,7 +131,7 @@ local function learn(view, target, item)
   return view.agents[tool_id]
 end
 
----Whether what a subagent did is shown.
+---Whether a subagent's messages are shown.
 ---@param view claude-ide.transcript.View
 ---@param target claude-ide.transcript.Target
 ---@return boolean
@@ -140,10 +140,10 @@ function M.is_open(view, target)
   return agent ~= nil and agent.open
 end
 
----Shows what a subagent did, or hides it.
+---Shows or hides a subagent's messages.
 ---@param view claude-ide.transcript.View
----@param target claude-ide.transcript.Target of a line of its call
----@param item claude-ide.transcript.Item that has the line
+---@param target claude-ide.transcript.Target of a line of the call
+---@param item claude-ide.transcript.Item with that line
 function M.toggle(view, target, item)
   local agent = learn(view, target, item)
   if agent.open then
@@ -155,7 +155,7 @@ function M.toggle(view, target, item)
   show(view, agent)
 end
 
----More is known of the subagents that there are: those that another subagent started are drawn within it.
+---Redraws open subagents: nested ones may be known now.
 ---@param view claude-ide.transcript.View
 function M.look_again(view)
   for _, agent in pairs(view.agents) do
@@ -165,7 +165,6 @@ function M.look_again(view)
   end
 end
 
----Lets go of all.
 ---@param view claude-ide.transcript.View
 function M.close_all(view)
   for _, agent in pairs(view.agents) do

@@ -1,22 +1,20 @@
--- What the buffer and the windows of a transcript listen to.
+-- Autocommands of a transcript's buffer and windows.
 
 local M = {}
 
 ---@param view claude-ide.transcript.View
----@return string
 local function group_of(view)
   return "claude-ide.transcript." .. view.buf
 end
 
----Nobody listens any more.
 ---@param view claude-ide.transcript.View
 function M.stop(view)
   pcall(vim.api.nvim_del_augroup_by_name, group_of(view))
 end
 
 ---@param view claude-ide.transcript.View
----@param lay_out fun(view: claude-ide.transcript.View) after `:edit`
----@param forget fun(view: claude-ide.transcript.View) its buffer is gone
+---@param lay_out fun(view: claude-ide.transcript.View) called after `:edit`
+---@param forget fun(view: claude-ide.transcript.View) called when the buffer is wiped out
 function M.create(view, lay_out, forget)
   local group = vim.api.nvim_create_augroup(group_of(view), { clear = true })
   local function on(events, desc, callback)
@@ -42,7 +40,7 @@ function M.create(view, lay_out, forget)
   end)
   on("BufReadCmd", "read a transcript again", function()
     require("claude-ide.ui.own_buffer").renew(view.buf, require("claude-ide.transcript.buffer").OPTS)
-    require("claude-ide.transcript.keys").map(view) -- `:bdelete` took them
+    require("claude-ide.transcript.keys").map(view) -- `:bdelete` removed them
     lay_out(view)
   end)
   on("BufWipeout", "close a transcript", function()
@@ -65,7 +63,7 @@ function M.create(view, lay_out, forget)
   require("claude-ide.transcript.search").listen(view, group)
   vim.api.nvim_create_autocmd({ "WinScrolled", "WinResized" }, {
     group = group,
-    desc = "Claude Code: render what comes near",
+    desc = "Claude Code: render rows near the window",
     callback = require("claude-ide.safely").wrap("render what comes near", function()
       if #vim.fn.win_findbuf(view.buf) > 0 then
         require("claude-ide.transcript.loader").update(view)
@@ -90,7 +88,7 @@ function M.create(view, lay_out, forget)
         end
       end
       stay()
-      -- And once all who hear of the size have done what they do.
+      -- Again after other handlers of the resize.
       vim.schedule(require("claude-ide.safely").wrap("stay at the end of a transcript", stay))
     end,
   })

@@ -1,4 +1,4 @@
--- Where a conversation forks: the other branches, to go to.
+-- Branches of a conversation: steps between them, and lets the user choose one.
 
 local M = {}
 
@@ -67,7 +67,7 @@ end
 
 ---@param view claude-ide.transcript.View
 ---@param branch claude-ide.sessions.Branch
----@param messages claude-ide.sessions.Message[] the first of each
+---@param messages claude-ide.sessions.Message[] the first message of each branch
 local function ask(view, branch, messages)
   local words = require("claude-ide.sessions.phrases")
   require("claude-ide.ui.choose").select(messages, {
@@ -100,7 +100,7 @@ function M.choose(view)
       require("claude-ide.ui.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
       return
     end
-    -- What is typed by now is meant for something else.
+    -- Keys typed since the request are not meant for the list.
     guard.when_asked("branches " .. view.buf, "The branches of a conversation", function()
       ask(view, branch, messages)
     end, request)

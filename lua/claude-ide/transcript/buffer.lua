@@ -1,8 +1,8 @@
--- The buffer and the windows of a transcript: what they are called and set to.
+-- Name and options of a transcript's buffer and windows.
 
 local M = {}
 
----What a transcript's buffer is made with, and has again after `:edit` and `:bdelete`.
+---Options of the buffer, also after `:edit` and `:bdelete`.
 ---@type claude-ide.ui.own_buffer.Opts
 M.OPTS = {
   kind = "transcript",
@@ -10,10 +10,10 @@ M.OPTS = {
   bo = { undolevels = -1, tabstop = 4, modifiable = false, filetype = "claude-transcript" },
 }
 
----Cells of a title in the name.
+---Maximum width of a title in the buffer's name.
 local MAX_TITLE = 60
 
----Names the buffer as its transcript is called by now.
+---Names the buffer after the transcript's current title.
 ---@param view claude-ide.transcript.View
 function M.name(view)
   local source, words = view.source, require("claude-ide.sessions.phrases")
@@ -32,7 +32,7 @@ function M.dress(win)
   wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
   wo.list, wo.spell, wo.cursorline, wo.colorcolumn = false, false, false, ""
   wo.statuscolumn = ""
-  wo.conceallevel, wo.concealcursor = 2, "" -- the line of the cursor shows what is yanked
+  wo.conceallevel, wo.concealcursor = 2, "" -- the cursor line shows the text as it is yanked
   wo.foldmethod, wo.foldenable, wo.foldminlines = "manual", true, 0
   wo.foldtext = "v:lua.require'claude-ide.transcript.fold'.text()"
   wo.fillchars = "fold: ,eob: "
@@ -40,14 +40,14 @@ function M.dress(win)
   require("claude-ide.ui.winbar").hold(win, "%{%v:lua.require'claude-ide.transcript.winbar'.text()%}")
 end
 
----Asks for the title, until it is known.
+---Requests the title, once per session id.
 ---@param view claude-ide.transcript.View
 function M.learn_title(view)
   local id = view.source.id
   if view.named == id or view.closed then
     return
   elseif view.named then
-    -- The chat has begun anew, in another session.
+    -- The chat continued in another session.
     view.title, view.name = view.source.title, nil
     M.name(view)
   end
@@ -63,14 +63,14 @@ function M.learn_title(view)
     M.name(view)
     if about.cwd and view.cwd ~= about.cwd then
       view.cwd = about.cwd
-      view.canvas:mark_all_stale() -- paths are shown from there
+      view.canvas:mark_all_stale() -- paths are shown relative to it
       require("claude-ide.transcript.loader").update(view)
     end
     require("claude-ide.transcript.winbar").refresh(view)
   end)
 end
 
----Its session may have another title now.
+---Requests the title again: the session may have been renamed.
 ---@param view claude-ide.transcript.View
 function M.learn_title_again(view)
   view.named = nil

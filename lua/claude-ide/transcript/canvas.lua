@@ -1,33 +1,32 @@
--- The buffer of a transcript: which lines each row takes, and how they change without moving what is on the screen.
--- A row that is not near a window is one empty line. After the last row comes an empty line: the end, where a cursor
--- stays at the end.
--- Invariant: the text changes within `edit` alone, which puts the view of each window and the selection back.
+-- Maps rows to lines of a transcript's buffer, and changes them without moving the visible text.
+-- A row that is not rendered is one empty line. An empty line follows the last row: a cursor there follows the end.
+-- Invariant: the text changes only within `edit`, which restores the view of each window and the selection.
 
 ---@class claude-ide.transcript.Rendered
 ---@field items claude-ide.transcript.Item[]
 ---@field height integer lines
----@field shown integer lines while its folds are as they were at first
----@field stale? boolean there may be more of the message now
+---@field shown integer lines while its folds are in their initial state
+---@field stale? boolean the message may have changed
 
 ---@class claude-ide.transcript.Canvas
 ---@field buf integer
 ---@field heights claude-ide.transcript.Heights
 ---@field rows table<integer, claude-ide.transcript.Rendered>
 ---@field count integer of rendered rows
----@field stale integer how many of them are stale
----@field lines integer of all rendered rows
----@field private outdated table<integer, true> rows that became stale since what is being drawn was asked for
----@field private all_outdated boolean all did
+---@field stale integer number of stale rows
+---@field lines integer total of the rendered rows
+---@field private outdated table<integer, true> rows that became stale since the current request
+---@field private all_outdated boolean all rows did
 ---@field private new_folds claude-ide.transcript.NewFold[]
 local Canvas = {}
 Canvas.__index = Canvas
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript")
----What the painter puts there comes later, and anew where a text goes on.
+---Marks of the painter, which sets them later and again as a text grows.
 local colours = vim.api.nvim_create_namespace("claude-ide.transcript.colours")
 Canvas.colours = colours
 
----Lines put into the buffer at one time, when many rows come at once.
+---Maximum lines per insertion.
 local PIECE = 40000
 
 ---@param one claude-ide.transcript.Item
@@ -82,7 +81,7 @@ function Canvas.new(buf)
   }, Canvas)
 end
 
----Takes lines out, and all that belongs to them.
+---Deletes lines and their marks.
 ---@param first integer 0-based
 ---@param last integer exclusive
 function Canvas:delete(first, last)
@@ -93,7 +92,7 @@ function Canvas:delete(first, last)
   end
 end
 
----Puts lines in. Not with nvim_buf_set_lines(): where a fold begins at the line below, that takes them into the fold.
+---Inserts lines. nvim_buf_set_lines() would put them into a fold that begins at the line below.
 ---@param at integer 0-based
 ---@param lines string[]
 function Canvas:insert(at, lines)
@@ -120,7 +119,7 @@ end
 
 ---@param row integer
 ---@param item integer from 1
----@return integer line of its first line, 0-based
+---@return integer line first line, 0-based
 function Canvas:line_of(row, item)
   local line = self.heights:before(row)
   local rendered = self.rows[row]
@@ -133,11 +132,11 @@ end
 ---@class claude-ide.transcript.Spot
 ---@field row integer
 ---@field item integer from 1; 0 in a row that is not rendered, and at the end
----@field key? string the item's
----@field offset integer lines from the item's first
----@field past? boolean the line after the last row
+---@field key? string of the item
+---@field offset integer lines below the item's first
+---@field past? boolean after the last row
 
----What a line shows.
+---The row and item at a line.
 ---@param lnum integer from 1
 ---@return claude-ide.transcript.Spot
 ---@return claude-ide.transcript.Item?
@@ -154,7 +153,7 @@ function Canvas:spot(lnum)
   return { row = row, item = 0, offset = offset, past = past or nil }
 end
 
----Where a spot is now.
+---The current line of a spot.
 ---@param spot claude-ide.transcript.Spot
 ---@return integer lnum from 1
 function Canvas:lnum(spot)
@@ -176,14 +175,14 @@ function Canvas:lnum(spot)
   end
   local line = self.heights:before(row)
   if spot.item > 0 or spot.offset == 0 then
-    -- It was rendered and is not now, or the other way round. An empty line stands before a heading.
+    -- It was rendered and is not now, or vice versa. An empty line precedes a heading.
     local gap = rendered and rendered.items[1] and rendered.items[1].kind == "gap" and 1 or 0
     return line + 1 + (spot.item == 0 and gap or 0)
   end
   return math.min(line + spot.offset + 1, vim.api.nvim_buf_line_count(self.buf))
 end
 
----@param line integer of the item's first line, 0-based
+---@param line integer first line of the item, 0-based
 ---@param item claude-ide.transcript.Item
 function Canvas:dress(line, item)
   for _, mark in ipairs(item.marks) do
@@ -210,10 +209,10 @@ end
 ---@class claude-ide.transcript.NewFold
 ---@field row integer
 ---@field item claude-ide.transcript.Item
----@field closed table<integer, table<string, boolean>> by window, by the fold's key: as the user had it
+---@field closed table<integer, table<string, boolean>> state set by the user, by window and fold key
 
----How the folds of an item are in each window.
----@param line integer of its first line, 0-based
+---The state of an item's folds in each window.
+---@param line integer first line of the item, 0-based
 ---@param item claude-ide.transcript.Item
 ---@return table<integer, table<string, boolean>>
 function Canvas:fold_state(line, item)
@@ -223,7 +222,7 @@ function Canvas:fold_state(line, item)
       local closed = {}
       for _, fold in ipairs(item.folds) do
         local at = vim.fn.foldclosed(line + fold.first + 1)
-        if at < 0 or at == line + fold.first + 1 then -- else it is within a closed one, and nobody knows
+        if at < 0 or at == line + fold.first + 1 then -- else unknown: it is inside a closed fold
           closed[fold.key] = at > 0
         end
       end
@@ -233,7 +232,7 @@ function Canvas:fold_state(line, item)
   return states
 end
 
----Says what is rendered of a row now.
+---Records what is rendered of a row.
 ---@param row integer
 ---@param rendered? claude-ide.transcript.Rendered
 function Canvas:record(row, rendered)
@@ -244,17 +243,17 @@ function Canvas:record(row, rendered)
   self.rows[row] = rendered
 end
 
----Rows are asked for: what becomes stale from now on is drawn again, though its answer is still to come.
+---Marks the start of a request: rows that become stale from now on are drawn again after its response.
 function Canvas:expect()
   self.outdated, self.all_outdated = {}, false
 end
 
----What is being drawn does not know all that is known now.
+---The response to the current request is out of date.
 function Canvas:distrust()
   self.all_outdated = true
 end
 
----There may be more of a row's message now.
+---A row's message may have changed.
 ---@param row integer
 function Canvas:mark_stale(row)
   self.outdated[row] = true
@@ -272,7 +271,7 @@ function Canvas:mark_all_stale()
   end
 end
 
----Shows a row's message as it was drawn when it was asked for.
+---Shows a row as of the current request.
 ---@param row integer
 ---@param items claude-ide.transcript.Item[]
 function Canvas:answer(row, items)
@@ -282,7 +281,7 @@ function Canvas:answer(row, items)
   end
 end
 
----Shows a row's message. What is as it was stays untouched.
+---Shows a row. Unchanged items stay untouched.
 ---@param row integer
 ---@param items claude-ide.transcript.Item[]
 function Canvas:put(row, items)
@@ -312,9 +311,9 @@ function Canvas:put(row, items)
     line = line + #item.lines
   end
   if not rendered then
-    line = line + 1 -- its empty line
+    line = line + 1 -- the row's empty line
   end
-  self:delete(first, line) -- the folds go with the lines
+  self:delete(first, line) -- and its folds
   local lines = {}
   for _, item in ipairs(new) do
     vim.list_extend(lines, item.lines)
@@ -332,10 +331,10 @@ function Canvas:put(row, items)
   self:record(row, { items = items, height = height, shown = shown_of(items) })
 end
 
----Lets the last item of a row, one without folds, end with other lines. What is as it was stays untouched, to the byte.
+---Replaces the end of a row's last item, which has no folds. Unchanged bytes stay untouched.
 ---@param row integer
----@param offset integer lines of the item that stay
----@param lines string[] no fewer than those that they replace
+---@param offset integer lines of the item to keep
+---@param lines string[] at least as many as they replace
 function Canvas:extend(row, offset, lines)
   local rendered = self.rows[row]
   local item = rendered.items[#rendered.items]
@@ -361,7 +360,7 @@ function Canvas:extend(row, offset, lines)
   self.heights:set(row, rendered.height)
 end
 
----Makes a row an empty line again.
+---Replaces a row by an empty line.
 ---@param row integer
 function Canvas:drop(row)
   local rendered = self.rows[row]
@@ -374,7 +373,7 @@ function Canvas:drop(row)
   end
 end
 
----@param count integer how many rows there are now
+---@param count integer new number of rows
 function Canvas:resize(count)
   local len = self.heights:len()
   if count < len then
@@ -392,7 +391,7 @@ function Canvas:resize(count)
   end
 end
 
----Puts rows before the first.
+---Inserts rows before the first.
 ---@param count integer
 function Canvas:prepend(count)
   self:insert_empty(0, count)
@@ -404,9 +403,9 @@ function Canvas:prepend(count)
   self.rows = rows
 end
 
----Changes the text, and puts the view of each window and the selection back.
+---Changes the text, and restores the view of each window and the selection.
 ---@param change fun()
----@param shift? integer rows that the change puts before the first
+---@param shift? integer rows that the change inserts before the first
 function Canvas:edit(change, shift)
   local views = require("claude-ide.transcript.viewport")
   local folds = require("claude-ide.transcript.fold")

@@ -1,8 +1,8 @@
--- Code of a transcript, to be yanked: without the fences and the indent that it has there.
+-- Yanks code of a transcript, without fences and indent.
 
 local M = {}
 
----Rows of one text that are looked at, each way.
+---Rows of one text that are searched in each direction.
 local MOST = 512
 
 ---@param item claude-ide.transcript.Item
@@ -22,7 +22,7 @@ end
 ---@return string[]?
 local function of_call(item)
   if not item.edit then
-    -- As the agent runs it: what is shown of it may be less.
+    -- The full code; the text may show less.
     local code = item.code and item.code:gsub("\r\n", "\n"):gsub("%z", "^@"):gsub("%s+$", "")
     return code and vim.split(code, "\n", { plain = true })
   end
@@ -37,8 +37,8 @@ end
 ---@param item claude-ide.transcript.Item
 ---@param offset integer of the line, from 0
 ---@return string[]?
----@return boolean from_before it began in the row before
----@return boolean goes_on it does not end in this row
+---@return boolean from_before it begins in an earlier row
+---@return boolean goes_on it ends in a later row
 function M.at(item, offset)
   local prose = prose_at(item, offset)
   if not prose or (prose.language ~= "markdown" and prose.language ~= "prompt") then
@@ -49,7 +49,7 @@ function M.at(item, offset)
     lines[#lines + 1] = item.lines[at]:sub(prose.indent + 1)
   end
   local row = offset - prose.row
-  local block = prose.fence and {} or nil ---@type string[]? of the fence that is open
+  local block = prose.fence and {} or nil ---@type string[]? the open code block
   local from_before = block ~= nil
   for _, piece in ipairs(require("claude-ide.transcript.pieces").of(lines, prose.language, prose.fence)) do
     if not piece.fence then
@@ -67,9 +67,9 @@ function M.at(item, offset)
   return block, from_before, block ~= nil
 end
 
----The rows of the text that a row is part of.
+---The rows that make up the text of a row.
 ---@param rows claude-ide.sessions.Row[]
----@param at integer which of them, from 1
+---@param at integer index, from 1
 ---@return integer first
 ---@return integer last
 local function text_around(rows, at)
@@ -85,13 +85,13 @@ end
 
 ---@param items table<integer, claude-ide.transcript.Item[]> by row
 ---@param row integer
----@return claude-ide.transcript.Item? nil: it has empty lines alone
+---@return claude-ide.transcript.Item? nil: only empty lines
 local function text_of(items, row)
   return items[row][#items[row]]
 end
 
 ---@param items table<integer, claude-ide.transcript.Item[]> by row
----@param row integer where it is looked for
+---@param row integer to start from
 ---@param offset integer
 ---@return string[]
 local function put_together(items, row, offset)
@@ -120,10 +120,10 @@ local function put_together(items, row, offset)
   return vim.iter(all):flatten():totable()
 end
 
----The code at a line, where it is in several rows, for it is long.
+---Code that spans several rows, because it is long.
 ---@param view claude-ide.transcript.View
 ---@param row integer
----@param offset integer of the line in the row's text
+---@param offset integer of the line in the row
 ---@param done fun(lines: string[])
 local function of_rows(view, row, offset, done)
   local from = math.max(row - MOST, 0)
@@ -163,12 +163,12 @@ end
 ---@param view claude-ide.transcript.View
 function M.yank(view)
   local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
-  local register = vim.v.register -- of now: what is not in the text is read first
+  local register = vim.v.register -- now: reading rows is asynchronous
   if not item then
     return into_register(nil, register)
   end
   local lines, from_before, goes_on = M.at(item, spot.offset)
-  local next_row = view.known[spot.row + 1] -- nil: it was not read yet, or is the end
+  local next_row = view.known[spot.row + 1] -- nil: not read yet, or the end
   local may_go_on = goes_on
     and spot.row + 1 < view.canvas.heights:len()
     and (not next_row or next_row.continues)

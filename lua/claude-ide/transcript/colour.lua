@@ -1,6 +1,6 @@
--- Colours: the highlight groups, and texts of a language coloured by its treesitter parser.
--- Each text is parsed by itself, in pieces of a few lines: an open fence in one message colours no other, what is far costs
--- nothing, and no piece takes longer than a frame.
+-- Highlight groups of a transcript, and treesitter highlighting of its texts.
+-- Texts are parsed in pieces of a few lines each: an open fence in one message does not affect others, distant text costs nothing,
+-- and no piece takes longer than a frame.
 
 local M = {}
 
@@ -46,13 +46,13 @@ local LINKS = {
   ClaudeTranscriptWaiting = "DiagnosticWarn",
 }
 
----Defines the highlight groups where the user or the colour scheme has not.
+---Defines highlight groups that the user and the colour scheme have not defined.
 function M.define()
   require("claude-ide.diffview.colours").define()
   require("claude-ide.ui.highlights").link(LINKS)
 end
 
----@type table<string, string|false> names of fences to languages that there is a parser for
+---@type table<string, string|false> languages with a parser, by fence name
 local languages = {}
 
 ---@param name string
@@ -61,15 +61,15 @@ local function parser_for(name)
   if languages[name] == nil then
     local language = name ~= "" and (vim.treesitter.language.get_lang(name) or name) or ""
     local ok, added = pcall(vim.treesitter.language.add, language)
-    -- 0.10 says nothing where it went well.
+    -- 0.10 returns nothing on success.
     local there = language ~= "" and ok and added ~= false and (added == true or vim.fn.has("nvim-0.11") == 0)
     languages[name] = there and language or false
   end
   return languages[name] or nil
 end
 
----What is left to be loaded of a language, by the name of its fence: each takes Neovim some milliseconds, once.
----@type table<string, (fun(): boolean)[]> each says whether it is to be called again
+---Loading steps per fence name: each takes Neovim some milliseconds, once.
+---@type table<string, (fun(): boolean)[]> a step returns true to be called again
 local loading = {}
 
 ---@param name string
@@ -91,9 +91,9 @@ local function steps_for(name)
   return steps
 end
 
----Loads a part of what a language needs.
----@param name string of its fence
----@return boolean more there was something to load: look at the time
+---Runs one loading step of a language.
+---@param name string fence name
+---@return boolean more false: all is loaded
 function M.load(name)
   if not loading[name] then
     loading[name] = steps_for(name)
@@ -127,7 +127,7 @@ local function add_captures(spans, query, tree, language, source)
     local is_hidden = markup and (own.conceal or metadata.conceal) == "" and markup.may_hide(node, source)
     local is_group = name:sub(1, 1) ~= "_" and name ~= "spell" and name ~= "nospell" and name ~= "conceal"
     local row, col, end_row, end_col = node:range()
-    local is_empty = row == end_row and col == end_col -- what the parser found missing
+    local is_empty = row == end_row and col == end_col -- a MISSING node
     if not is_empty and (is_hidden or (is_group and (not markup or markup.is_meant(node, source)))) then
       spans[#spans + 1] = {
         row = row,
@@ -141,11 +141,10 @@ local function add_captures(spans, query, tree, language, source)
   end
 end
 
----Whether the whole query would capture one before another: by where they begin, the outer one first, then by pattern. Of two at
----one place the later one is seen.
+---The capture order of the whole query: by start, outer nodes first, then by pattern. At one place the later capture wins.
 ---@param one claude-ide.transcript.Span
 ---@param other claude-ide.transcript.Span
----@param is_of_earlier boolean pattern
+---@param is_of_earlier boolean whether its pattern comes first
 ---@return boolean
 local function precedes(one, other, is_of_earlier)
   if one.row ~= other.row then
@@ -180,7 +179,7 @@ local function add_tree(spans, tree, language, source)
   vim.list_extend(spans, own)
 end
 
----What stands out where there is no parser for Markdown.
+---Spans of Markdown when its parser is missing.
 ---@param lines string[]
 ---@return claude-ide.transcript.Span[]
 local function plain_markdown(lines)
@@ -207,12 +206,11 @@ local function plain_markdown(lines)
   return spans
 end
 
----How long it may take after the work, of what the work took and at most.
+---Time for the collector: share of the work's time, and maximum.
 local SHARE, MOST_NS = 0.5, 2e6
 
----Does something while the collector waits, which then gets its share of the time, and goes on by itself afterwards. Much is made
----here that is dear to free, parsers and syntax trees: left to itself the collector frees hundreds of them in one go, in the middle
----of whatever runs (20 to 30 ms were measured while an answer was drawn, 4 of them the work itself).
+---Runs a function with the garbage collector stopped, then lets it collect for a bounded time. Parsers and syntax trees are costly to
+---free: left alone, the collector frees hundreds at once (20 to 30 ms measured while an answer was drawn, 4 ms of it the work).
 ---@param fn fun()
 ---@return boolean ok
 ---@return any err
@@ -222,14 +220,14 @@ function M.paced(fn)
   local ok, err = pcall(fn)
   local now = vim.uv.hrtime()
   local stop = now + math.min((now - began) * SHARE, MOST_NS)
-  -- The first step lets it run again, whatever comes of it.
+  -- The first step also restarts it.
   repeat
     local is_over = collectgarbage("step")
   until is_over or vim.uv.hrtime() > stop
   return ok, err
 end
 
----The colours of a piece.
+---Highlight spans of a piece.
 ---@param piece claude-ide.transcript.Piece
 ---@return claude-ide.transcript.Span[]
 function M.spans(piece)

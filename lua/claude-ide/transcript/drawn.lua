@@ -1,33 +1,33 @@
--- Markdown as it is meant to look: headings without their marks, code set apart, tables in columns. All of it is drawn beside and
--- over the text, which stays Markdown. Pure, but for the width of characters.
+-- Display of Markdown: headings without marks, code blocks, aligned tables. All of it is virtual; the text stays Markdown. Pure,
+-- except for character widths.
 
 local M = {}
 
----A mark of a piece.
+---A mark in a piece.
 ---@class claude-ide.transcript.DrawnMark
 ---@field row integer within the piece
 ---@field col integer byte
 ---@field end_col? integer byte
----@field line? boolean all of the line, to the window's edge
----@field conceal? string what is seen instead
+---@field line? boolean the whole line, to the window's edge
+---@field conceal? string replacement
 ---@field group? string
 ---@field insert? integer blanks before `col`
----@field over? string seen over the line from `col` on
+---@field over? string overlay from `col` on
 
 ---@class claude-ide.transcript.Cell
----@field from integer byte of what is before its text, 0-based
+---@field from integer byte of the blanks before the text, 0-based
 ---@field text_from integer
 ---@field text_to integer exclusive
----@field to integer byte of the pipe behind it, or the line's end
----@field width integer of its text
+---@field to integer byte of the next pipe, or the line's end
+---@field width integer of the text
 
 ---@class claude-ide.transcript.Table
----@field first integer its first piece, from 1
+---@field first integer first piece, from 1
 ---@field rows integer
 ---@field widths integer[] of its columns
----@field sides? string[] "left", "right" or "center"; nil: no line below the head tells that it is a table
----@field version integer counts how often a column became wider
----@field drawn? integer the version that is drawn
+---@field sides? string[] "left", "right" or "center"; nil: no delimiter row, thus no table
+---@field version integer incremented when a column widens
+---@field drawn? integer version on display
 
 ---@param line string
 ---@return claude-ide.transcript.Cell[]
@@ -59,7 +59,7 @@ local function cells_of(line)
 end
 
 ---@param line string
----@return string[]? sides nil: it is not the line below a table's head
+---@return string[]? sides nil: not a delimiter row
 local function sides_of(line)
   if not line:find("^%s*|[%s|:%-]+$") or not line:find("-", 1, true) then
     return nil
@@ -81,13 +81,13 @@ function M.is_row(line)
   return line:find("^%s*|") ~= nil
 end
 
----@param first integer its first piece
+---@param first integer first piece
 ---@return claude-ide.transcript.Table
 function M.new_table(first)
   return { first = first, rows = 0, widths = {}, version = 0 }
 end
 
----Takes in the next row of a table.
+---Adds a table's next row.
 ---@param of claude-ide.transcript.Table
 ---@param line string
 function M.add_row(of, line)
@@ -169,7 +169,7 @@ local function add_table(marks, piece, room)
   local indent = #piece.lines[1]:match("^%s*")
   local width = indent + vim.api.nvim_strwidth(rule(of, "|", "|", "|"))
   if not of.sides or width > room then
-    return -- it would be broken over lines, and be less of a table than it is
+    return -- wrapped lines would be harder to read than the plain text
   end
   for at, line in ipairs(piece.lines) do
     if piece.table_row + at - 1 == 2 then
@@ -183,7 +183,7 @@ local function add_table(marks, piece, room)
   end
 end
 
----What is drawn of a piece.
+---Marks of a piece.
 ---@param piece claude-ide.transcript.Piece
 ---@param room integer cells of the window
 ---@return claude-ide.transcript.DrawnMark[]

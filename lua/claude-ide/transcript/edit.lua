@@ -1,4 +1,4 @@
--- An edit of a transcript beside what was before it: two texts to read, in a tab page of their own.
+-- Shows an edit of a transcript: the file before and after it, side by side in a tab page.
 
 local M = {}
 
@@ -116,12 +116,12 @@ function M.show(texts)
           close(view)
         end, { buffer = buf, nowait = true, desc = "Claude Code: back to the transcript" })
       end
-      -- One window of it alone says nothing.
+      -- One side alone is useless.
       vim.api.nvim_create_autocmd("WinClosed", {
         group = vim.api.nvim_create_augroup(GROUP .. view.bufs.proposal, { clear = true }),
         pattern = vim.tbl_map(tostring, vim.tbl_values(view.wins)),
         once = true,
-        desc = "Claude Code: an edit is shown with both sides or not at all",
+        desc = "Claude Code: close an edit when one side is closed",
         callback = function()
           require("claude-ide.diffview.windows").note_loss(view)
           vim.schedule(function()
@@ -135,7 +135,7 @@ function M.show(texts)
 end
 
 ---Shows what a tool call changed.
----@param source claude-ide.transcript.Source the one it is in
+---@param source claude-ide.transcript.Source that has the call
 ---@param tool_id string
 function M.open(source, tool_id)
   local guard = require("claude-ide.ui.guard")
@@ -143,7 +143,7 @@ function M.open(source, tool_id)
   local function show(texts, err)
     local notice = require("claude-ide.ui.notice")
     if texts then
-      -- What is typed by now is meant for something else.
+      -- Keys typed since the request are not meant for it.
       guard.when_asked("edit " .. tool_id, "An edit of a conversation", function()
         M.show(texts)
       end, request)

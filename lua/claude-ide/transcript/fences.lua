@@ -1,15 +1,15 @@
--- Code in fences, line by line: whether a line begins it, ends it or belongs to it. Pure.
+-- Parses fenced code blocks line by line. Pure.
 local M = {}
 
----Code that a line is within.
+---An open code block.
 ---@class claude-ide.transcript.Fence
----@field mark string that began it
+---@field mark string that opened it
 ---@field language string
 
 ---@param open? claude-ide.transcript.Fence before the line
 ---@param line string
 ---@return claude-ide.transcript.Fence? open after it
----@return boolean is_mark it begins or ends code
+---@return boolean is_mark the line opens or closes a block
 function M.after(open, line)
   local mark, info = line:match("^%s*(```+)%s*([^`]*)$")
   if not mark then

@@ -1,10 +1,10 @@
--- Files that a transcript names: the path under the cursor, the line that a diff stands for, and going there.
+-- Opens files named in a transcript: the path under the cursor, or the line of a diff.
 
 local M = {}
 
 ---@param path string
 ---@param view claude-ide.transcript.View
----@return string? path an absolute one, of something that is there
+---@return string? path absolute, existing
 local function resolve(path, view)
   path = path:gsub("^file://", ""):gsub("^~/", (vim.env.HOME or "~") .. "/")
   local places = vim.startswith(path, "/") and { path }
@@ -19,7 +19,7 @@ local function resolve(path, view)
   return nil
 end
 
----The path under the cursor, with what may follow it: "a.lua:12:3", "a.lua#L12", "a.lua(12)".
+---The path under the cursor, possibly with a position: "a.lua:12:3", "a.lua#L12", "a.lua(12)".
 ---@param text string the line
 ---@param col integer byte, 0-based
 ---@return string? path
@@ -27,7 +27,7 @@ end
 function M.under(text, col)
   for first, target, after in text:gmatch("()%[[^%]]*%]%(([^%s()]+)%)()") do
     if col + 1 >= first and col + 1 < after then
-      text, col = target, 0 -- what a link leads to
+      text, col = target, 0 -- target of a link
       break
     end
   end
@@ -53,7 +53,7 @@ function M.under(text, col)
   end
 end
 
----The line of the file that a line of a diff stands for.
+---The line of the file at a line of a diff.
 ---@param item claude-ide.transcript.Item
 ---@param offset integer
 ---@return integer?
@@ -71,7 +71,7 @@ function M.diff_line(item, offset)
   return nil
 end
 
----A conversation that goes on keeps its window: a file opens where files are shown.
+---A chat keeps its window: files open in a window for files.
 ---@param view claude-ide.transcript.View
 ---@param path string
 ---@return boolean
@@ -110,7 +110,7 @@ local function edit(view, path, lnum, how)
   end
 end
 
----Goes to a file, if it is there.
+---Opens a file, if it exists.
 ---@param view claude-ide.transcript.View
 ---@param path? string
 ---@param lnum? integer

@@ -1,11 +1,11 @@
--- Folds of a transcript: made by hand where a row is rendered, so that what they cost grows with what is near and not with
--- the transcript. And what the line of a closed one says.
+-- Folds of a transcript. They are manual and created when a row is rendered, so that their cost depends on the rendered part only.
+-- Also the text of closed folds.
 
 local M = {}
 
----@param line integer of the item's first line, 0-based
+---@param line integer first line of the item, 0-based
 ---@param item claude-ide.transcript.Item
----@param closed? table<string, boolean> by the fold's key
+---@param closed? table<string, boolean> by fold key
 local function create(line, item, closed)
   for _, fold in ipairs(item.folds) do
     local first, last = line + fold.first + 1, line + fold.last + 1
@@ -50,7 +50,7 @@ function M.create(canvas, created)
   end
 end
 
----Makes all folds anew in a window that shows the buffer for the first time, or again.
+---Creates all folds again in a window that shows the buffer (again).
 ---@param canvas claude-ide.transcript.Canvas
 ---@param win integer
 function M.create_all(canvas, win)
@@ -68,14 +68,14 @@ function M.create_all(canvas, win)
   end)
 end
 
----Lines that say more than fits beside each other: the widest a folded line is spread.
+---Maximum width of a fold's line.
 local WIDEST = 100
 
----Cells that what it is about has at least.
+---Minimum width of its subject.
 local LEAST_ABOUT = 8
 
----As much of the right as there is room for beside the least of the left: of a call how long it waited for the user goes first,
----then how long it took, and how it went stays.
+---The chunks on the right that fit beside a minimal left side. A call first drops how long it waited for the user, then its duration;
+---the outcome stays.
 ---@param fold claude-ide.transcript.Fold
 ---@param width integer
 ---@return claude-ide.transcript.Chunk[]
@@ -90,7 +90,7 @@ local function right_of(fold, width)
   return right
 end
 
----A folded line: what it is on the left, how it went on the right. The second piece of the left gives way.
+---A fold's line: subject on the left, outcome on the right. The second chunk on the left is shortened.
 ---@param fold claude-ide.transcript.Fold
 ---@param width integer
 ---@return claude-ide.transcript.Chunk[]

@@ -1,5 +1,4 @@
--- What changes while a transcript is open: new messages, results, another branch, a file that was replaced; and what the
--- session does.
+-- Applies changes to an open transcript: new messages, results, another branch, a replaced file, and the state of its session.
 
 local M = {}
 
@@ -8,7 +7,7 @@ local slices = require("claude-ide.transcript.slices")
 
 ---@param view claude-ide.transcript.View
 ---@param from integer row
----@param len integer how many rows there are now
+---@param len integer current number of rows
 local function forget(view, from, len)
   for row = from, math.max(len, view.canvas.heights:len()) - 1 do
     view.known[row] = nil
@@ -16,7 +15,7 @@ local function forget(view, from, len)
   end
 end
 
----The rest of a huge file is known now: what there is stays, with new ids, below what comes before it.
+---The rest of a huge file was read: known rows stay, with new ids, below the new ones.
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 local function complete(view, delta)
@@ -55,7 +54,7 @@ local function change(view, delta)
     require("claude-ide.transcript.agent_reader").look_again(view)
   end
   for _, row in ipairs(delta.changed or {}) do
-    -- How the next one begins depends on it.
+    -- The beginning of the next row depends on it.
     for _, other in ipairs({ row, row + 1 }) do
       view.known[other] = nil
       view.canvas:mark_stale(other)
@@ -69,12 +68,12 @@ local function change(view, delta)
   end
 end
 
----Changes the text when lines may come and go, one after the other. What waited comes a few a turn, for it may be much.
+---Applies changes in order, once lines may come and go. Queued changes are applied a few per turn, since there may be many.
 ---@param view claude-ide.transcript.View
 ---@param apply fun()
 local function when_free(view, apply)
   if not slices.is_alive(view) then
-    return -- all of it is made anew when the buffer is loaded again
+    return -- the buffer is filled again when it is loaded
   end
   local held = view.held_changes
   local function go_on()
@@ -120,7 +119,7 @@ local function apply_now(view, delta)
   require("claude-ide.transcript.winbar").refresh(view)
 end
 
----Rows came, changed, or were replaced.
+---Rows were added, changed, or replaced.
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 function M.apply(view, delta)
@@ -132,11 +131,11 @@ function M.apply(view, delta)
   end)
 end
 
----Shows what was added to the last text of the last message: that costs the lines that it changes, however long the message is.
+---Appends to the last text of the last message. Costs only the changed lines, however long the message is.
 ---@param view claude-ide.transcript.View
 ---@param added string
----@param bytes integer of the text with it
----@return boolean shown false: the message is to be rendered again
+---@param bytes integer of the whole text
+---@return boolean shown false: the message must be rendered again
 local function grow(view, added, bytes)
   local canvas, source = view.canvas, view.source
   local row = canvas.heights:len() - 1
@@ -168,22 +167,22 @@ local function grow(view, added, bytes)
   return true
 end
 
----The last text of the last message went on.
+---The last text of the last message grew.
 ---@param view claude-ide.transcript.View
----@param text string what was added
----@param bytes integer of the whole text now
+---@param text string added text
+---@param bytes integer of the whole text
 function M.append(view, text, bytes)
   when_free(view, function()
     if not grow(view, text, bytes) then
       local row = view.canvas.heights:len() - 1
-      view.known[row] = nil -- an answer of before is on its way, perhaps
+      view.known[row] = nil -- an earlier response may be on its way
       view.canvas:mark_stale(row)
       require("claude-ide.transcript.loader").update(view)
     end
   end)
 end
 
----The session began to run, or ended: what is drawn as running is drawn again.
+---The session started or ended: redraws what is shown as running.
 ---@param view claude-ide.transcript.View
 local function run_or_end(view)
   local is_ended = require("claude-ide.transcript.render").is_ended(view)
@@ -202,7 +201,7 @@ local function run_or_end(view)
   require("claude-ide.transcript.loader").update(view)
 end
 
----A wait of the session may have ended: a call that was drawn before that was known is drawn again.
+---A wait of the session may have ended: redraws calls that were drawn before.
 ---@param view claude-ide.transcript.View
 local function waited(view)
   local wait = require("claude-ide.sessions.waits").last(view.session)
@@ -224,7 +223,7 @@ end
 ---@param view claude-ide.transcript.View
 ---@param change_of claude-ide.sessions.LiveChange
 function M.session_changed(view, change_of)
-  local session, source = change_of.session, view.source -- whose id is another one after `/clear` in a chat
+  local session, source = change_of.session, view.source -- the source's id changes after `/clear` in a chat
   if session.id == source.session or change_of.previous == source.session then
     run_or_end(view)
     waited(view)

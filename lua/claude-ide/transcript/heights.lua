@@ -1,5 +1,4 @@
--- How many lines each row takes, and so where it lies: sums that are kept while single heights change. Pure.
--- A Fenwick tree: asking and changing take O(log n), so a transcript may have any number of rows.
+-- Heights of rows and their prefix sums, in a Fenwick tree: O(log n) for any number of rows. Pure.
 
 ---@class claude-ide.transcript.Heights
 ---@field private count integer
@@ -36,7 +35,6 @@ function Heights:set(row, height)
   end
 end
 
----Adds a row at the end.
 ---@param height integer
 function Heights:push(height)
   local at = self.count + 1
@@ -51,8 +49,7 @@ function Heights:push(height)
   self.sums[at] = sum
 end
 
----Takes rows off the end.
----@param count integer how many stay
+---@param count integer rows to keep
 function Heights:truncate(count)
   for at = self.count, count + 1, -1 do
     self.own[at], self.sums[at] = nil, nil
@@ -60,7 +57,7 @@ function Heights:truncate(count)
   self.count = math.min(self.count, count)
 end
 
----@param count integer rows to put before the first
+---@param count integer rows to insert before the first
 ---@param height integer of each
 function Heights:prepend(count, height)
   local before = self.own
@@ -73,8 +70,8 @@ function Heights:prepend(count, height)
   end
 end
 
----How many lines lie before a row.
----@param row integer 0-based; the number of rows gives all
+---Number of lines before a row.
+---@param row integer 0-based; the number of rows: total
 ---@return integer
 function Heights:before(row)
   local sum, at = 0, row
@@ -85,7 +82,7 @@ function Heights:before(row)
   return sum
 end
 
----The row that a line belongs to: the last one for a line past the end.
+---The row at a line; the last one for a line past the end.
 ---@param line integer 0-based
 ---@return integer row
 ---@return integer offset of the line in it

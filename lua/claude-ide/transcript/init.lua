@@ -1,8 +1,7 @@
--- Transcripts of sessions, to be read: a buffer each, that follows what is said.
--- A `source` tells of messages, `view` is one that is shown. `heights` knows where each row lies, `canvas` changes the text,
--- `viewport` keeps what the windows show meanwhile, `loader` decides what is rendered, `render` makes lines of messages,
--- `painter` colours them. What is near a window is text first, then the rest, up to a bound; every other message is one empty
--- line. `search` and `take` look through those, too.
+-- Transcripts of sessions: read-only buffers that follow their session.
+-- A `source` provides messages, a `view` shows them. `heights` maps rows to lines, `canvas` changes the text, `viewport` keeps windows
+-- in place, `loader` decides what is rendered, `render` turns messages into lines, `painter` highlights them. Rows near a window are
+-- rendered first, then others up to a limit; the rest are empty lines, which `search` and `offscreen` cover.
 
 local M = {}
 
@@ -14,7 +13,7 @@ function M.of_buffer(buf)
   return open_views.of_buffer(buf)
 end
 
----A window of the tab page that shows this transcript, or else another one.
+---A window of the tab page that shows this transcript, or else another transcript.
 ---@param view claude-ide.transcript.View
 ---@return integer? win
 local function own_window(view)
@@ -31,7 +30,7 @@ local function own_window(view)
 end
 
 ---@param view claude-ide.transcript.View
----@param chosen? integer the window to show it in
+---@param chosen? integer window to use
 ---@return integer? win
 local function put_into_window(view, chosen)
   local before = {}
@@ -51,14 +50,14 @@ local function put_into_window(view, chosen)
   end
   local buf = win and before[win]
   if win and buf and buf ~= view.buf then
-    -- From one transcript to the next: `q` goes back to what was there before both.
+    -- From one transcript to the next: `q` returns to the buffer before both.
     local other = open_views.of_buffer(buf)
     view.came_from[win] = other and other.came_from[win] or buf --[[@as integer]]
   end
   return win
 end
 
----Goes to the end of a source wherever it is shown, and follows it there.
+---Moves to the end of a source in all its windows, to follow it.
 ---@param source claude-ide.transcript.Source
 function M.go_to_end(source)
   local view = open_views.of_source(source)
@@ -68,11 +67,11 @@ function M.go_to_end(source)
 end
 
 ---@class claude-ide.transcript.OpenOpts
----@field line? integer of the file, from 1: go to the message it belongs to
----@field match? claude-ide.transcript.Match with `line`: what to go to in this message
----@field win? integer the window to show it in; otherwise one that is fit for it
+---@field line? integer line of the session file, from 1: go to its message
+---@field match? claude-ide.transcript.Match with `line`: the match in that message
+---@field win? integer window to use; default: a suitable one
 
----Shows a source; a second time goes to its buffer.
+---Shows a source in its existing buffer or a new one.
 ---@param source claude-ide.transcript.Source
 ---@param opts claude-ide.transcript.OpenOpts
 local function show(source, opts)
@@ -92,7 +91,7 @@ local function show(source, opts)
   end
 end
 
----Shows a source in a window, at once: what its listener tells follows.
+---Shows a source in a window at once; content follows.
 ---@param source claude-ide.transcript.Source
 ---@param win integer
 ---@return claude-ide.transcript.View
@@ -100,19 +99,19 @@ function M.show_in(source, win)
   local views = require("claude-ide.transcript.view")
   local view = views.create(source, require("claude-ide.ui.own_buffer").create({}))
   vim.api.nvim_win_set_buf(win, view.buf)
-  -- The window may not be the current one, where its own autocommand would do it.
+  -- `win` may not be the current window, so the autocommand may not run for it.
   require("claude-ide.transcript.buffer").dress(win)
   views.read(view, function() end)
   return view
 end
 
----Takes away what `show_in` has shown.
+---Undoes `show_in`.
 ---@param view claude-ide.transcript.View
 function M.close(view)
   require("claude-ide.transcript.view").close(view)
 end
 
----Shows a transcript. Nothing is raised: what fails is a notice.
+---Shows a transcript. Errors become notices.
 ---@param wanted? claude-ide.transcript.Wanted default: the current session
 ---@param opts? claude-ide.transcript.OpenOpts
 function M.open(wanted, opts)
@@ -125,15 +124,15 @@ function M.open(wanted, opts)
   end)
 end
 
----Fills a buffer that has the name of a transcript and nothing in it: after `:edit claude://transcript/{id}`, or from a saved
+---Fills an empty buffer named like a transcript: after `:edit claude://transcript/{id}`, or in a restored session.
 ---session.
 ---@param buf integer
----@param name string the buffer's
+---@param name string of the buffer
 function M.read_into(buf, name)
   if open_views.of_buffer(buf) then
-    return -- its own autocommand reads it
+    return -- its own autocommand fills it
   elseif vim.startswith(name, "/") and vim.uv.fs_stat(name) then
-    return -- a file, whatever it is called
+    return -- a file with such a name
   end
   local session, agent = require("claude-ide.ui.ours").conversation(name)
   local bo = vim.bo[buf]

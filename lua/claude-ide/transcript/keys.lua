@@ -1,14 +1,14 @@
--- The keys of a transcript.
+-- Keys of a transcript.
 
 local M = {}
 
 ---@class claude-ide.transcript.Key
----@field name string of the option and, with dashes, of the <Plug>
+---@field name string option name, and with dashes of the <Plug> map
 ---@field modes? string[] default: normal mode
 ---@field desc string
 ---@field run fun(view: claude-ide.transcript.View, count: integer)
 
----What does the work, loaded with the first key that needs it.
+---Modules with the actions, loaded by the first key that needs them.
 ---@type table<string, fun(): table>
 local MODULES = {
   branch = function()
@@ -99,7 +99,7 @@ local function search(name, desc, again)
   end)
 end
 
----Takes a transcript out of the current window: what was there before comes back, or the window goes.
+---Leaves a transcript: restores the window's previous buffer, or closes the window.
 ---@param view claude-ide.transcript.View
 local function leave(view)
   local win = vim.api.nvim_get_current_win()
@@ -162,14 +162,14 @@ M.KEYS = {
   },
 }
 
----The keys of an action, as the option has them.
+---The configured keys of an action.
 ---@param name string
 ---@return string[]
 function M.of(name)
   return require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().transcript.keymaps[name])
 end
 
----What Vim does here anyway, and is good to know.
+---Built-in keys worth listing.
 local BUILT_IN = {
   { "za zR zM", "open or close folds" },
   { "G", "go to the end and follow what is said" },
@@ -189,7 +189,6 @@ function M.map(view)
   end
 end
 
----Lists the keys.
 function M.help()
   local key_list, entries = require("claude-ide.ui.key_list"), {}
   for _, one in ipairs(M.KEYS) do

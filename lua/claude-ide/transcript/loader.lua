@@ -1,6 +1,6 @@
--- Brings what is near the windows onto the canvas: asks for rows and messages, and renders them in slices short enough that no
--- key waits. `painter` colours them when nothing else is to be done.
--- Invariant: one question is on its way at a time, and an answer to an older state of the transcript is dropped.
+-- Renders rows near the windows: requests rows and messages, and renders them in short time slices so that no key waits. `painter`
+-- highlights them when there is nothing else to do.
+-- Invariant: at most one request is pending, and a response to an older state of the transcript is dropped.
 
 local M = {}
 
@@ -8,18 +8,18 @@ local painter = require("claude-ide.transcript.painter")
 local render = require("claude-ide.transcript.render")
 local slices = require("claude-ide.transcript.slices")
 
----Rows asked for at once, and bytes of the file behind the messages asked for at once.
+---Rows per request, and bytes of the file for the messages of one request.
 local ROWS, BYTES = 24, 192 * 1024
 local BEFORE = render.ROWS_BEFORE
----Lines of rendered rows that are kept; and so many are rendered while nothing else is to be done, so that what Neovim does
----with text does it with all of a transcript that is not huge.
+---Maximum lines of rendered rows; and how many are rendered when idle, so that Neovim's text commands work on all of a transcript
+---that is not huge.
 M.KEPT_LINES, M.FILLED_LINES = 30000, 20000
 
----Whether lines may come and go: not where the next key acts on a range whose beginning would stay behind. A selection is
----kept by the canvas, a motion waits for what it asks for.
+---Whether lines may come and go: not when the next key acts on a range whose start would not move along. The canvas keeps a
+---visual selection, and a motion waits for its own request.
 ---@param view claude-ide.transcript.View
----@param key string what waits
----@param again fun() runs when they may, if they may not now
+---@param key string id of the waiting entry
+---@param again fun() called when they may, if not now
 ---@return boolean
 function M.may_change(view, key, again)
   local waits = require("claude-ide.ui.guard.waits")
@@ -36,7 +36,7 @@ end
 
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
----@param drawn table<integer, claude-ide.transcript.Item[]> of each of them
+---@param drawn table<integer, claude-ide.transcript.Item[]> by index
 ---@param from integer
 local function show(view, rows, drawn, from)
   local generation, canvas = view.generation, view.canvas
@@ -65,7 +65,7 @@ local function show(view, rows, drawn, from)
         painter.want(view, row)
       end
       at = at + 1
-      -- Not one more that takes as long as the longest past the end.
+      -- No further row if it may exceed the slice.
       last = math.max(last, vim.uv.hrtime() - before)
     until at > #rows or vim.uv.hrtime() + last > stop
   end)
@@ -81,7 +81,7 @@ local function show(view, rows, drawn, from)
   end)
 end
 
----Takes so many rows as may be read at once.
+---The rows that fit in one request.
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
 ---@return integer[] rows
@@ -135,8 +135,8 @@ local function ask_items(view, rows)
   end)
 end
 
----Rows around each other, as far as one question reaches.
----@param rows integer[] the nearest first
+---The range that one request covers.
+---@param rows integer[] nearest first
 ---@return integer first
 ---@return integer last
 local function reach(rows)
@@ -176,8 +176,8 @@ local function ask_rows(view, rows)
   end)
 end
 
----Makes what is far empty lines again where there is too much: until half of it is left, so that this is not to be done again at
----once, and a few rows a turn, for each takes its marks along.
+---Drops distant rows when there are too many: down to half the limit, so that it is rarely needed, and a few rows per turn, since
+---each takes its marks along.
 ---@param view claude-ide.transcript.View
 ---@param ranges claude-ide.transcript.Range[]
 local function forget_far(view, ranges)
@@ -210,7 +210,7 @@ local function forget_far(view, ranges)
   slices.later(view, go_on)
 end
 
----Rows that are far and can be rendered now.
+---Distant rows to render when idle.
 ---@param view claude-ide.transcript.View
 ---@param ranges claude-ide.transcript.Range[]
 ---@return integer[]
@@ -220,15 +220,15 @@ local function rows_to_fill(view, ranges)
   if view.full or view.colouring or canvas.lines >= M.FILLED_LINES then
     return {}
   elseif count == canvas.heights:len() and canvas.stale == 0 then
-    return {} -- not looked for, row by row, each time one comes
+    return {} -- all rows are rendered
   elseif view.filled_from == count then
-    return {} -- what could not be rendered is not asked for again and again
+    return {} -- the last request failed to render more
   end
   view.filled_from = count
   return require("claude-ide.transcript.render_order").around(canvas, ranges, ROWS)
 end
 
----Shows what is near the windows and is not there yet; then, a little at a time, the rest.
+---Renders missing rows near the windows, then gradually the rest.
 ---@param view claude-ide.transcript.View
 function M.update(view)
   if not slices.is_alive(view) or not view.source:info() then
@@ -256,15 +256,15 @@ function M.update(view)
   ask_rows(view, rows)
 end
 
----Colours what is there, then goes on with what is far.
+---Highlights what is rendered, then continues with distant rows.
 ---@param view claude-ide.transcript.View
 function M.colour(view)
   painter.colour(view, M.update)
 end
 
----Renders again the row that has this item, if it is there.
+---Renders the row with this item again, if it is rendered.
 ---@param view claude-ide.transcript.View
----@param key string the item's
+---@param key string of the item
 function M.show_again(view, key)
   if not slices.is_alive(view) then
     return

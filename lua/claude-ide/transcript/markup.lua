@@ -1,5 +1,5 @@
--- What of an answer's Markdown is meant as such. `__init__`, `2*3*4`, `list[0]`, `~/a~b` and `handlers[i](event)` are Markdown
--- too, by the letter: they are shown as they were written. Pure.
+-- Tells which Markdown of an answer is meant as markup. `__init__`, `2*3*4`, `list[0]`, `~/a~b` and `handlers[i](event)` parse as
+-- Markdown too, but are shown as written. Pure.
 
 local M = {}
 
@@ -10,7 +10,7 @@ local function char(source, byte)
   return source:sub(byte + 1, byte + 1)
 end
 
----Emphasis is meant where asterisks stand around words, with nothing of a word or a path on their outside.
+---Emphasis: asterisks around words, not adjacent to a word or a path outside.
 ---@param node TSNode
 ---@param source string
 ---@return boolean
@@ -62,7 +62,7 @@ local MEANT = {
   full_reference_link = never,
 }
 
----Whether a node, or what it is a part of, is meant as Markdown: else it has no colour.
+---Whether a node and its parent are meant as Markdown; otherwise they are not highlighted.
 ---@param node TSNode of `markdown_inline`
 ---@param source string
 ---@return boolean
@@ -72,10 +72,10 @@ function M.is_meant(node, source)
   return not (own and not own(node, source)) and not (parent and around and not around(parent, source))
 end
 
----What is hidden where it is part of what is meant: the marks of emphasis, code and links.
+---Nodes whose marks are hidden.
 local HIDDEN = { code_span = true, emphasis = true, strong_emphasis = true, inline_link = true }
 
----Whether a mark of Markdown may be hidden. Not in a table: its columns would no longer stand below each other.
+---Whether a mark may be hidden. Not in a table: its columns would lose their alignment.
 ---@param node TSNode of `markdown_inline`
 ---@param source string
 ---@return boolean

@@ -1,34 +1,34 @@
--- A match of `:Claude grep` in the text of its message: where it stands, and how it is shown.
+-- Finds and highlights a match of `:Claude grep` in its message.
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.match")
 
----What was found, as the search told it.
+---A match as the search reports it.
 ---@class claude-ide.transcript.Match
 ---@field role claude-ide.sessions.Hit["role"]
----@field text string the line it is in, perhaps cut at both ends
+---@field text string its line, possibly cut at both ends
 ---@field start integer byte in `text`, 0-based
----@field stop integer where it ends
+---@field stop integer end
 ---@field before? string the line above
 ---@field after? string the line below
----@field nth integer which of those that are alike, from 1
+---@field nth integer which of identical matches, from 1
 
----Kinds of items that words of a role stand in.
+---Kinds of items that contain a role's text.
 ---@type table<claude-ide.sessions.Hit["role"], string>
 local KINDS =
   { thinking = "thinking", tool_input = "tool", tool_result = "tool", prompt = "text", reply = "text" }
 
----A piece of a line as the transcript shows it, with the blanks at its ends.
+---A piece of a line as the transcript shows it, with surrounding blanks.
 ---@param piece string
 ---@return string
 local function shown(piece)
   return ((require("claude-ide.native").plain_lines("." .. piece .. ".") or {})[1] or ".."):sub(2, -2)
 end
 
----Whether a line is the one that was told to be beside the match.
+---Whether a line is the reported neighbour of the match.
 ---@param line? string
----@param told string empty: none, or an empty one
+---@param told string empty: none, or an empty line
 ---@return boolean
 local function is_beside(line, told)
   if not line or not line:find("%S") then
@@ -42,7 +42,7 @@ end
 ---@field col integer byte
 ---@field end_col integer
 
----Where a match stands among the items of its message: the line that is most like the one that was found. Pure.
+---Locates a match in the items of its message by the most similar line. Pure.
 ---@param items claude-ide.transcript.Item[]
 ---@param match claude-ide.transcript.Match
 ---@return claude-ide.transcript.MatchPlace?
@@ -87,7 +87,7 @@ function M.find(items, match)
   return best
 end
 
----The line that offers what is left out of a message: the match is there.
+---The line that offers the omitted part of a message, where the match is then.
 ---@param items claude-ide.transcript.Item[]
 ---@return integer? line
 local function more_line(items)
@@ -115,7 +115,7 @@ local function light(view, lnum, place)
   })
 end
 
----The match of before is no longer lit where the cursor has left its line.
+---Clears the highlight once the cursor leaves its line.
 ---@param view claude-ide.transcript.View
 function M.moved(view)
   local marks = vim.api.nvim_buf_get_extmarks(view.buf, namespace, 0, -1, { limit = 1 })
@@ -124,9 +124,9 @@ function M.moved(view)
   end
 end
 
----Goes from the message to the match in it, in the current window.
+---Moves to the match in the current window.
 ---@param view claude-ide.transcript.View
----@param row integer a rendered one
+---@param row integer rendered
 ---@param match claude-ide.transcript.Match
 function M.go(view, row, match)
   vim.api.nvim_buf_clear_namespace(view.buf, namespace, 0, -1)

@@ -1,19 +1,19 @@
--- Jumps between prompts, tool calls and edits, and to a message: over rows that are not rendered, too.
+-- Motions between prompts, tool calls and edits, and to a message; they include rows that are not rendered.
 
 local M = {}
 
 ---@alias claude-ide.transcript.Stop "prompt"|"tool"|"edit"
 
----How long a jump may wait for the library: it answers within a few milliseconds.
+---Timeout of a jump; the library responds within a few milliseconds.
 M.WAIT_MS = 1000
----Rows looked at in one question.
+---Rows per request.
 local ROWS = 500
 
 local EDITS = { Edit = true, Write = true, MultiEdit = true, NotebookEdit = true }
 
 ---@class claude-ide.transcript.StopKind
----@field row fun(row: claude-ide.sessions.Row): boolean whether a row has one
----@field item fun(item: claude-ide.transcript.Item): boolean whether it is one
+---@field row fun(row: claude-ide.sessions.Row): boolean whether a row contains one
+---@field item fun(item: claude-ide.transcript.Item): boolean whether an item is one
 
 ---@type table<claude-ide.transcript.Stop, claude-ide.transcript.StopKind>
 local STOPS = {
@@ -45,7 +45,7 @@ local STOPS = {
   },
 }
 
----Asks for rows and waits.
+---Requests rows and blocks until they arrive.
 ---@param view claude-ide.transcript.View
 ---@param from integer
 ---@param count integer
@@ -68,7 +68,7 @@ local function ask(view, from, count)
   return by_row
 end
 
----Lines of a row where the motion stops.
+---Lines of a row to stop at.
 ---@param view claude-ide.transcript.View
 ---@param row integer
 ---@param stop claude-ide.transcript.Stop
@@ -85,9 +85,9 @@ local function lines_in(view, row, stop)
   return lnums
 end
 
----The next row where the motion stops.
+---The next row to stop at.
 ---@param view claude-ide.transcript.View
----@param row integer to begin with
+---@param row integer to start with
 ---@param step 1|-1
 ---@param stop claude-ide.transcript.Stop
 ---@return integer?
@@ -112,7 +112,7 @@ local function next_row(view, row, step, stop)
   return nil
 end
 
----Goes to a line. One that was not on the screen comes to its top, so that what follows is there to be read.
+---Moves to a line. One that was not visible scrolls to the top, so that the text below it is visible.
 ---@param view claude-ide.transcript.View
 ---@param lnum integer
 local function go(view, lnum)
@@ -123,7 +123,7 @@ local function go(view, lnum)
   end
 end
 
----Goes to a row and waits until it is rendered.
+---Moves to a row and blocks until it is rendered.
 ---@param view claude-ide.transcript.View
 ---@param row integer
 ---@return boolean
@@ -171,14 +171,14 @@ local function jump_once(view, stop, step)
     end
     row = found
     if row then
-      -- What lies in it counts from its edge.
+      -- Search the row from its edge.
       lnum = step > 0 and view.canvas.heights:before(row) or view.canvas.heights:before(row + 1) + 1
     end
   end
   return false
 end
 
----The row of the prompt that is so many prompts away, or as many as there are.
+---The row of the prompt `count` prompts away, or the last one before that.
 ---@param view claude-ide.transcript.View
 ---@param step 1|-1
 ---@param count integer
@@ -188,7 +188,7 @@ local function prompt_row(view, step, count)
   local row, found = view.canvas.heights:at(lnum - 1), nil
   local heading = lines_in(view, row, "prompt")[1]
   if heading and step < 0 and heading < lnum or heading and step > 0 and heading > lnum then
-    row = row - step -- that of its own row comes first
+    row = row - step -- start with the row's own heading
   end
   for _ = 1, count do
     local next_one = next_row(view, row + step, step, "prompt")
@@ -219,10 +219,10 @@ local function go_by(view, stop, step, count)
   end
 end
 
----Selects what an operator is to act on: the lines that came meanwhile would have left its beginning behind. Where the end
----stands before a line, the lines above it are meant, as of any motion that leaves its end out.
+---Selects the range of an operator: lines added since would not move its start. An end before the first column excludes its line,
+---as with any exclusive motion.
 ---@param from integer[] line from 1, byte
----@param to integer[] the end, itself left out
+---@param to integer[] exclusive end
 local function select_range(from, to)
   local function text(lnum)
     return vim.fn.getline(lnum) --[[@as string]]
@@ -237,7 +237,7 @@ local function select_range(from, to)
   vim.api.nvim_win_set_cursor(0, last)
 end
 
----Goes to the next or the one before.
+---Moves to a stop.
 ---@param view claude-ide.transcript.View
 ---@param stop claude-ide.transcript.Stop
 ---@param step 1|-1
@@ -266,11 +266,11 @@ function M.jump(view, stop, step, count)
   end
 end
 
----Goes to a message, wherever it is: on another branch, or in the part of a huge transcript that is not known yet.
+---Moves to a message, also on another branch or in the part of a huge transcript that is not read yet.
 ---@param view claude-ide.transcript.View
----@param id integer a message
+---@param id integer of the message
 ---@param win integer
----@param match? claude-ide.transcript.Match what to go to in the message
+---@param match? claude-ide.transcript.Match of that message
 function M.go_to_message(view, id, win, match)
   local source = view.source
   if not source.position then
@@ -299,7 +299,7 @@ function M.go_to_message(view, id, win, match)
   end)
 end
 
----Goes to the message that a line of the file belongs to.
+---Moves to the message at a line of the session file.
 ---@param view claude-ide.transcript.View
 ---@param line integer from 1
 ---@param win integer

@@ -1,24 +1,23 @@
--- Messages that are no text in the buffer, rendered for what needs their words: a search that goes on beyond the text, a yank or
--- a file that would get an empty line for each.
--- In turns short enough that no key waits; ends without a word when the transcript is closed or replaced.
+-- Renders messages that are not in the buffer's text, for searches, yanks and `:write`, which would otherwise see empty lines.
+-- Works in time slices so that no key waits; stops silently when the transcript is closed or replaced.
 
 local M = {}
 
----Rows asked for at once, and bytes of the file behind the messages asked for at once.
+---Rows per request, and bytes of the file for the messages of one request.
 local ROWS, BYTES = 64, 256 * 1024
 local BEFORE = require("claude-ide.transcript.render").ROWS_BEFORE
----How long a turn may take.
+---Time per turn.
 local BUDGET_NS = 7e6
 
 ---@param view claude-ide.transcript.View
----@return boolean whether some row is no text
+---@return boolean whether any row is not rendered
 function M.has_gaps(view)
   return view.canvas.count < view.canvas.heights:len()
 end
 
 ---@class claude-ide.transcript.Visit
 ---@field view claude-ide.transcript.View
----@field rows integer[] to be rendered, in order
+---@field rows integer[] to render, in order
 ---@field at integer
 ---@field visit fun(row: integer, items: claude-ide.transcript.Item[]): boolean?
 ---@field done fun(finished: boolean)
@@ -47,9 +46,9 @@ end
 local ask ---@type fun(visit: claude-ide.transcript.Visit)
 
 ---@param visit claude-ide.transcript.Visit
----@param drawn table<integer, claude-ide.transcript.Item[]> from the first one that was asked for on
+---@param drawn table<integer, claude-ide.transcript.Item[]> by index from `first`
 ---@param first integer
----@param last integer where what was asked for ends
+---@param last integer last requested index
 local function give(visit, drawn, first, last)
   local stop = vim.uv.hrtime() + BUDGET_NS
   while visit.at <= last and vim.uv.hrtime() < stop do
@@ -105,7 +104,7 @@ function ask(visit)
       wanted[#wanted + 1], bytes = visit.rows[at], bytes + row.bytes
     end
     if #wanted == 0 then
-      return give(visit, {}, begin, begin) -- there is no such row
+      return give(visit, {}, begin, begin) -- no such row
     end
     local request = require("claude-ide.transcript.render").request(visit.view, known, wanted)
     visit.view.source:draw(request, function(drawn)
@@ -119,11 +118,11 @@ function ask(visit)
   end)
 end
 
----Renders rows one after the other.
+---Renders rows in order.
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
----@param visit fun(row: integer, items: claude-ide.transcript.Item[]): boolean? true ends it
----@param done fun(finished: boolean) not called after it is cancelled
+---@param visit fun(row: integer, items: claude-ide.transcript.Item[]): boolean? true: stop
+---@param done fun(finished: boolean) not called after `cancel`
 ---@return fun() cancel
 function M.visit(view, rows, visit, done)
   local guard = require("claude-ide.safely")
@@ -142,11 +141,11 @@ function M.visit(view, rows, visit, done)
   end
 end
 
----Lines of the buffer with the words of all messages that are no text in it.
+---Adds the text of messages that are not rendered to lines of the buffer.
 ---@param view claude-ide.transcript.View
----@param first integer line of the first, from 1
----@param lines string[] as they are in the buffer, or parts of them
----@param done fun(lines: string[]?) nil: the transcript is gone. At once where nothing is missing
+---@param first integer first line, from 1
+---@param lines string[] the buffer's lines, or parts of them
+---@param done fun(lines: string[]?) nil: the transcript is gone. Called at once if nothing is missing
 function M.fill(view, first, lines, done)
   local canvas, at, pieces, missing, of_row = view.canvas, 1, {}, {}, {}
   while at <= #lines do
@@ -181,15 +180,15 @@ function M.fill(view, first, lines, done)
   end)
 end
 
----Notes whether something else is yanked or deleted before the words of a yank are read: that is newer, and stays.
+---Tracks whether the register is overwritten before the text of a yank arrives; the newer content stays.
 ---@param view claude-ide.transcript.View
 ---@param register string
----@return fun(): boolean is_newest to be called once, when they are read
+---@return fun(): boolean is_newest call once, when it arrives
 function M.watch_register(view, register)
   local is_newest = true
   local autocmd = vim.api.nvim_create_autocmd("TextYankPost", {
     group = "claude-ide.transcript." .. view.buf,
-    desc = "Claude Code: what is yanked later stays",
+    desc = "Claude Code: keep what is yanked later",
     callback = function()
       local other = vim.v.event.regname
       is_newest = is_newest and (other == "_" or other ~= register and register ~= '"')
@@ -201,7 +200,7 @@ function M.watch_register(view, register)
   end
 end
 
----After `TextYankPost`: puts the words into the register where it got empty lines for them.
+---After `TextYankPost`: fills the register with text that the buffer lacks.
 ---@param view claude-ide.transcript.View
 ---@param event { operator: string, regname: string, regtype: string, regcontents: string[] }
 function M.yanked(view, event)
@@ -214,7 +213,7 @@ function M.yanked(view, event)
   M.fill(view, first, event.regcontents, function(lines)
     is_read = true
     if not is_newest or not is_newest() then
-      return -- nothing was missing, or something else is there now
+      return -- nothing was missing, or the register was overwritten
     elseif not lines then
       require("claude-ide.ui.notice").error("What was yanked cannot be read: the transcript is gone.")
     else
@@ -225,7 +224,7 @@ function M.yanked(view, event)
   is_newest = not is_read and M.watch_register(view, name) or nil
 end
 
----`:write {file}`: in place of Neovim.
+---Implements `:write {file}`.
 ---@param view claude-ide.transcript.View
 ---@param path string
 ---@param append boolean

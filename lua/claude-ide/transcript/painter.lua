@@ -1,11 +1,11 @@
--- Colours the text of a transcript when there is time: what the windows show first, a few pieces a turn.
--- Of a text that goes on the pieces are kept: only the one that its last line is in is coloured anew.
+-- Highlights a transcript when idle: visible rows first, a few pieces per turn.
+-- Pieces of a growing text are kept: only the one with its last line is highlighted again.
 
 local M = {}
 
 local slices = require("claude-ide.transcript.slices")
 
----Says that a row has something to colour.
+---Queues a row.
 ---@param view claude-ide.transcript.View
 ---@param row integer
 function M.want(view, row)
@@ -15,13 +15,13 @@ function M.want(view, row)
   end
 end
 
----Forgets what is to be coloured: the rows have other numbers now.
+---Clears the queue: row numbers have changed.
 ---@param view claude-ide.transcript.View
 function M.reset(view)
   view.uncoloured, view.to_colour = {}, {}
 end
 
----The row whose colours are to be made next: one in a window, else any.
+---The next row to highlight: a visible one, else any.
 ---@param view claude-ide.transcript.View
 ---@return integer? row
 local function next_uncoloured(view)
@@ -45,13 +45,13 @@ end
 
 ---@param item claude-ide.transcript.Item
 ---@param prose claude-ide.transcript.Prose
----@param first integer line of the text, from 0
+---@param first integer first line of the text, from 0
 ---@param pieces claude-ide.transcript.Pieces
 ---@param last integer exclusive
 local function add_lines(item, prose, first, pieces, last)
   for at = prose.row + first + 1, prose.row + last do
     if pieces.bytes > pieces.MAX_TEXT then
-      return -- it stays plain
+      return -- too long: stays plain
     end
     pieces:add(item.lines[at]:sub(prose.indent + 1))
   end
@@ -71,7 +71,7 @@ local function pieces_of(item, prose)
   return pieces
 end
 
----A text went on; its item has the lines already.
+---A text grew; its item has the new lines already.
 ---@param view claude-ide.transcript.View
 ---@param row integer
 ---@param item claude-ide.transcript.Item
@@ -99,7 +99,7 @@ end
 ---@field prose claude-ide.transcript.Prose
 ---@field pieces claude-ide.transcript.Pieces
 
----What is to be coloured of a row.
+---Texts of a row that are not highlighted yet.
 ---@param view claude-ide.transcript.View
 ---@param row integer
 ---@return claude-ide.transcript.Colouring[]
@@ -118,7 +118,7 @@ local function colourings(view, row)
 end
 
 ---@param canvas claude-ide.transcript.Canvas
----@param first integer line of the piece's first line, 0-based
+---@param first integer first line of the piece, 0-based
 ---@param indent integer
 ---@param mark claude-ide.transcript.DrawnMark
 local function draw(canvas, first, indent, mark)
@@ -128,7 +128,7 @@ local function draw(canvas, first, indent, mark)
     end_row = mark.end_col and row or nil,
     end_col = mark.end_col and mark.end_col + indent or nil,
     hl_group = not chunk and not is_line and mark.group or nil,
-    -- Not a mark that ends on the next line: it would go where that one is coloured anew.
+    -- Not a mark that ends on the next line: highlighting that line again would clear it.
     line_hl_group = is_line and mark.group or nil,
     conceal = mark.conceal,
     virt_text = chunk and { chunk },
@@ -138,7 +138,7 @@ local function draw(canvas, first, indent, mark)
   })
 end
 
----Cells that a line has in each window.
+---Width of the narrowest window.
 local function room_in(buf)
   local room = vim.o.columns
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -148,7 +148,7 @@ local function room_in(buf)
 end
 
 ---@param canvas claude-ide.transcript.Canvas
----@param line integer of the text's first line, 0-based
+---@param line integer first line of the text, 0-based
 ---@param prose claude-ide.transcript.Prose
 ---@param piece claude-ide.transcript.Piece
 local function paint(canvas, line, prose, piece)
@@ -175,7 +175,7 @@ local function paint(canvas, line, prose, piece)
   end
 end
 
----A window has another width: a table may have room now, or none.
+---A window's width changed: draws tables again that fit now, or no longer.
 ---@param view claude-ide.transcript.View
 function M.resized(view)
   local room = room_in(view.buf)
@@ -195,10 +195,9 @@ function M.resized(view)
   end
 end
 
----The line of a text's first line.
 ---@param canvas claude-ide.transcript.Canvas
 ---@param colouring claude-ide.transcript.Colouring
----@return integer? line 0-based; nil: it is not there any more
+---@return integer? line first line of the text, 0-based; nil: no longer rendered
 local function line_of(canvas, colouring)
   local rendered = canvas.rows[colouring.row]
   for at, item in ipairs(rendered and rendered.items or {}) do
@@ -209,10 +208,10 @@ local function line_of(canvas, colouring)
   return nil
 end
 
----Colours the next piece.
+---Highlights the next piece.
 ---@param view claude-ide.transcript.View
 ---@param colouring claude-ide.transcript.Colouring
----@return boolean over there is no more of it
+---@return boolean over no pieces are left
 local function go_on(view, colouring)
   local prose, pieces = colouring.prose, colouring.pieces
   local list = pieces.bytes <= pieces.MAX_TEXT and pieces.list or {}
@@ -229,9 +228,9 @@ local function go_on(view, colouring)
   return piece == nil
 end
 
----Colours what is there, a few pieces a turn.
+---Highlights rendered rows, a few pieces per turn.
 ---@param view claude-ide.transcript.View
----@param done fun(view: claude-ide.transcript.View) there is time for what is far
+---@param done fun(view: claude-ide.transcript.View) called when distant rows may be rendered
 function M.colour(view, done)
   if view.colouring or not slices.is_alive(view) or not next(view.uncoloured) then
     return
@@ -246,7 +245,7 @@ function M.colour(view, done)
       if not current then
         local row = next_uncoloured(view)
         if not row then
-          -- Not where some of it had to be forgotten: that would begin again and again.
+          -- Not when rows had to be dropped: it would render and drop them forever.
           return not view.full and done(view) or nil
         end
         view.uncoloured[row] = nil
@@ -254,7 +253,7 @@ function M.colour(view, done)
       elseif go_on(view, current) then
         work[#work] = nil
       end
-      -- Not one more that takes as long as the last one past the end.
+      -- No further piece if it may exceed the slice.
       last = math.max(last, vim.uv.hrtime() - before)
     until vim.uv.hrtime() + last > stop
     view.colouring = true

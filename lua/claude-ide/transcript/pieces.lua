@@ -1,34 +1,34 @@
--- A text parted into pieces that are coloured one by one: code in fences by itself, prose where a line is empty. Line by line,
--- so that a text that goes on is parted from its last line on. Pure.
+-- Splits a text into pieces that are highlighted separately: fenced code, and prose at empty lines. Incremental, so that a growing
+-- text is split from its last line on. Pure.
 
 ---@class claude-ide.transcript.Piece
----@field row integer its first, within the text
+---@field row integer first row, within the text
 ---@field lines string[]
 ---@field language string
----@field fence? boolean the line that begins or ends code
----@field code? boolean it stands between such lines
----@field table? claude-ide.transcript.Table that its lines are rows of
----@field table_row? integer the row that it begins with, from 1
+---@field fence? boolean a line that opens or closes code
+---@field code? boolean inside a fence
+---@field table? claude-ide.transcript.Table that its rows belong to
+---@field table_row? integer its first row in the table, from 1
 
 ---@class claude-ide.transcript.Pieces
 ---@field list claude-ide.transcript.Piece[]
----@field rows integer lines there are
----@field bytes integer of them
----@field private language string "markdown", "prompt", or that of code
----@field private open? claude-ide.transcript.Piece the next line may belong to it
+---@field rows integer number of lines
+---@field bytes integer their size
+---@field private language string "markdown", "prompt", or a code language
+---@field private open? claude-ide.transcript.Piece that the next line may extend
 ---@field private open_bytes integer
----@field private fence? claude-ide.transcript.Fence the code that the next line is within
----@field private table? claude-ide.transcript.Table that the next line may be a row of
+---@field private fence? claude-ide.transcript.Fence open code block
+---@field private table? claude-ide.transcript.Table that the next line may extend
 local Pieces = {}
 Pieces.__index = Pieces
 
----Bytes parsed at once: a millisecond, or a few where the parser has to guess (`**` without an end).
+---Bytes per piece: they parse in a millisecond, or a few where the parser must backtrack (an unclosed `**`).
 local PIECE = 300
----From this size on a text stays plain.
+---Larger texts stay plain.
 Pieces.MAX_TEXT = 64 * 1024
 
 ---@param language string
----@param fence? claude-ide.transcript.Fence the code that it begins in
+---@param fence? claude-ide.transcript.Fence code block that it starts in
 ---@return claude-ide.transcript.Pieces
 function Pieces.new(language, fence)
   return setmetatable({
@@ -78,7 +78,7 @@ function Pieces:put_row(line)
   self:put(line, "markdown", false, self.table)
 end
 
----A prompt is no Markdown but for its fences: what a user typed is shown as it was typed.
+---A prompt is plain text except for fences: it is shown as typed.
 ---@private
 ---@param line string
 function Pieces:put_prose(line)
@@ -111,7 +111,7 @@ function Pieces:add(line)
   self.rows, self.bytes = self.rows + 1, self.bytes + #line + 1
 end
 
----@class claude-ide.transcript.PiecesMark how the pieces were before a line
+---@class claude-ide.transcript.PiecesMark state before a line
 ---@field rows integer
 ---@field package bytes integer
 ---@field package count integer
@@ -137,9 +137,9 @@ function Pieces:mark()
   }
 end
 
----Takes back the lines that came after a mark.
+---Removes the lines added since a mark.
 ---@param mark claude-ide.transcript.PiecesMark
----@return integer pieces that stay as they are, whatever comes
+---@return integer pieces number of pieces that no longer change
 function Pieces:rewind(mark)
   for at = #self.list, mark.count + 1, -1 do
     self.list[at] = nil
@@ -151,22 +151,22 @@ function Pieces:rewind(mark)
   self.open, self.open_bytes = mark.open, mark.open_bytes
   self.fence, self.table = mark.fence, mark.table
   if self.table then
-    self.table.rows = mark.table_rows -- no column becomes narrower by what follows
+    self.table.rows = mark.table_rows -- widths only grow
   end
   return mark.open and mark.count - 1 or mark.count
 end
 
----The first piece that is to be drawn again: of a table whose columns became wider.
+---The first piece to draw again: a table whose columns widened.
 ---@return integer? piece from 1
 function Pieces:outdated()
   local of = self.table
   return of and of.drawn and of.drawn ~= of.version and of.first or nil
 end
 
----The pieces of a text that is whole; none of one that is too large.
+---The pieces of a whole text; none if it is too large.
 ---@param lines string[]
----@param language string "markdown", "prompt", or that of code
----@param fence? claude-ide.transcript.Fence the code that it begins in
+---@param language string "markdown", "prompt", or a code language
+---@param fence? claude-ide.transcript.Fence code block that it starts in
 ---@return claude-ide.transcript.Piece[]
 function Pieces.of(lines, language, fence)
   local pieces = Pieces.new(language, fence)

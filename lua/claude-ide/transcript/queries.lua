@@ -1,31 +1,30 @@
--- Highlight queries of treesitter, loaded a few patterns at a time: Neovim compiles a query in one go, that of C for 16 ms and
--- more. Invariant: what is captured is what the whole query would capture, but for a few patterns that are left out.
+-- Treesitter highlight queries, loaded a few patterns at a time: Neovim compiles a query in one go, that of C in 16 ms and more.
+-- Invariant: captures equal those of the whole query, except for the patterns in `DEAR`.
 
 local M = {}
 
----Patterns compiled at once: a millisecond or two, but where a single one takes longer.
+---Patterns compiled at once: one or two milliseconds, unless a single one takes longer.
 local AT_ONCE = 8
 
----Of one file of a query.
+---Maximum size of a query file.
 local MAX_BYTES = 1024 * 1024
 
----Patterns to do without, blanks as one: one takes as long as the rest of its query does five times (9 of 11 ms, Neovim 0.11).
+---Patterns to omit, with normalised blanks. This one takes 9 of the query's 11 ms (Neovim 0.11).
 ---@type table<string, table<string, true>>
 local DEAR = {
-  -- The colon where a link is defined.
+  -- The colon of a link definition.
   markdown = { ['((link_label) . ":" @punctuation.delimiter)'] = true },
 }
 
 ---@class claude-ide.transcript.LoadedQuery
----@field queries vim.treesitter.Query[] the first patterns first
----@field waiting? string[] what is to be compiled; nil: it was not read yet
+---@field queries vim.treesitter.Query[] in order of their patterns
+---@field waiting? string[] parts to compile; nil: not read yet
 
 ---@type table<string, claude-ide.transcript.LoadedQuery> by language
 local loaded = {}
 
----Where the patterns of a query begin.
 ---@param text string
----@return integer[] bytes from 1
+---@return integer[] bytes where patterns begin, from 1
 local function beginnings(text)
   local list, depth, at = {}, 0, 1
   while true do
@@ -51,7 +50,7 @@ local function beginnings(text)
   end
 end
 
----A query in parts that are compiled by themselves. Pure.
+---Splits a query into parts that compile separately. Pure.
 ---@param text string
 ---@param language string
 ---@return string[]
@@ -59,7 +58,7 @@ function M.parts(text, language)
   local from = beginnings(text)
   local parts, part = {}, {}
   for at, first in ipairs(from) do
-    -- What stands before the first one belongs to it.
+    -- The first part includes the text before its pattern.
     local pattern = text:sub(at == 1 and 1 or first, (from[at + 1] or 0) - 1)
     local bare = pattern:gsub(";[^\n]*", ""):gsub("%s+", " ")
     if not (DEAR[language] or {})[vim.trim(bare)] then
@@ -82,9 +81,9 @@ local function read(language)
   return M.parts(table.concat(texts, "\n"), language)
 end
 
----Loads a part of a language's query.
----@param language string that there is a parser for
----@return boolean more there was something to load
+---Loads the next part of a language's query.
+---@param language string with a parser
+---@return boolean more false: all is loaded
 function M.load(language)
   local query = loaded[language] or { queries = {} }
   loaded[language] = query
@@ -96,13 +95,13 @@ function M.load(language)
   if not part then
     return false
   end
-  -- One that the parser does not know (it is older, or newer) takes its part along, not the others.
+  -- A pattern of another parser version invalidates its own part only.
   local ok, compiled = pcall(vim.treesitter.query.parse, language, part)
   query.queries[#query.queries + 1] = ok and compiled or nil
   return true
 end
 
----All of it, also where nobody has loaded it.
+---The whole query, loaded if necessary.
 ---@param language string
 ---@return vim.treesitter.Query[]
 function M.of(language)

@@ -1,42 +1,42 @@
--- Messages as items to be painted. The library draws them (`crates/session/src/render`), those of a file on threads of its own; here
--- is what it has to know beside them.
--- Rows of an item count from 0.
+-- Requests rendered messages. The library renders them (`crates/session/src/render`), those of files on its own threads; this module
+-- collects the editor's part of the request.
+-- Rows of an item are 0-based.
 
 ---@class claude-ide.transcript.Mark
 ---@field row integer
 ---@field col integer byte
 ---@field end_col? integer byte; nil: to the end of the line
 ---@field group string
----@field eol? boolean colour what is right of the text, too
----@field behind? claude-ide.transcript.Chunk[] shown behind the text instead of a colour
+---@field eol? boolean highlight to the window's edge
+---@field behind? claude-ide.transcript.Chunk[] virtual text at the end of the line, instead of a highlight
 
----A text and its highlight group, as virtual text and 'foldtext' take it.
+---A text and its highlight group, for virtual text and 'foldtext'.
 ---@class claude-ide.transcript.Chunk
 ---@field [1] string
 ---@field [2] string
 
 ---@class claude-ide.transcript.Fold
----@field key string names it within its item
+---@field key string unique in its item
 ---@field first integer
 ---@field last integer
----@field closed boolean at first
----@field left claude-ide.transcript.Chunk[] what its line says; the second gives way where the window is narrow
----@field right claude-ide.transcript.Chunk[] at the right edge
+---@field closed boolean initially
+---@field left claude-ide.transcript.Chunk[] text of the closed fold; the second chunk is shortened in narrow windows
+---@field right claude-ide.transcript.Chunk[] right-aligned
 
----Text of a language, to be coloured when there is time.
+---A text to highlight when idle.
 ---@class claude-ide.transcript.Prose
 ---@field row integer
 ---@field count integer lines
 ---@field indent integer bytes before each line
----@field language string "markdown", "prompt" (see `pieces`), or that of code
----@field fence? claude-ide.transcript.Fence the code that it begins in, where a text goes on from another row
----@field painted? integer pieces that are coloured
+---@field language string "markdown", "prompt" (see `pieces`), or a code language
+---@field fence? claude-ide.transcript.Fence code block that it starts in, if it continues another row
+---@field painted? integer number of highlighted pieces
 ---@field is_done? boolean all are
----@field has_table? boolean how that is drawn depends on the windows' width
----@field pieces? claude-ide.transcript.Pieces kept where the text may go on
----@field mark? claude-ide.transcript.PiecesMark before the line where it does
+---@field has_table? boolean display depends on the windows' width
+---@field pieces? claude-ide.transcript.Pieces kept if the text may grow
+---@field mark? claude-ide.transcript.PiecesMark before the line where it may
 
----What lines lead to: what Enter and `gf` do there. Of those that have a line the first is meant.
+---Target of Enter and `gf` on a range of lines. The first one that contains a line applies.
 ---@class claude-ide.transcript.Target
 ---@field type "edit"|"file"|"agent"|"more"|"branch"
 ---@field first integer
@@ -44,44 +44,44 @@
 ---@field tool_id? string edit, agent
 ---@field path? string file
 ---@field lnum? integer file
----@field source? string more: the key of the source that has it all
+---@field source? string more: key of the source with the full text
 ---@field message? integer more
----@field block? integer more: which of the message's blocks, from 1
----@field argument? string more: which of a call's, where it is no result
----@field call? boolean agent: the line of the call that started it
----@field sidechain? integer agent: its first message, where it lies in the same file
+---@field block? integer more: index of the message's block, from 1
+---@field argument? string more: name of the call's argument; nil: its result
+---@field call? boolean agent: on the line of the call
+---@field sidechain? integer agent: its first message, if it is in the same file
 
----Where a text may go on.
+---Where a text may grow.
 ---@class claude-ide.transcript.OpenEnd
----@field first integer lines before the last one that has something on it
----@field tail string the text from there on
----@field bytes integer of all of it
+---@field first integer lines before the last non-blank one
+---@field tail string text from there on
+---@field bytes integer of the whole text
 
 ---@class claude-ide.transcript.Item
----@field key string names it when its message is shown anew
+---@field key string identifies it when its message is rendered again
 ---@field kind "gap"|"heading"|"text"|"thinking"|"tool"|"note"
 ---@field edit? boolean
----@field code? string the command of a call
+---@field code? string command of a call
 ---@field lines string[]
 ---@field marks claude-ide.transcript.Mark[]
----@field folds claude-ide.transcript.Fold[] inner ones before those around them
+---@field folds claude-ide.transcript.Fold[] inner ones first
 ---@field prose claude-ide.transcript.Prose[]
 ---@field targets claude-ide.transcript.Target[]
----@field open_end? claude-ide.transcript.OpenEnd where its text may go on
+---@field open_end? claude-ide.transcript.OpenEnd
 
 local M = {}
 
----Whether a row is for the model, not for people.
+---Whether a row is for the model only.
 ---@param row claude-ide.sessions.Row
 ---@return boolean
 function M.is_hidden(row)
   return row.kind == "meta"
 end
 
----How many rows before a message are looked at for the one that it follows: it may be without a heading of its own.
+---Rows to search backwards for a message's predecessor, which decides on its heading.
 M.ROWS_BEFORE = 8
 
----The row that a message follows on the screen.
+---The visible row before a message.
 ---@param known table<integer, claude-ide.sessions.Row> by number
 ---@param row integer
 ---@return claude-ide.sessions.Row?
@@ -94,7 +94,7 @@ local function previous(known, row)
   return nil
 end
 
----Whether the session does not run any more: a call without a result runs only where Claude does.
+---Whether the session has ended; a call without a result runs only in a running session.
 ---@param view claude-ide.transcript.View
 ---@return boolean
 function M.is_ended(view)
@@ -104,21 +104,21 @@ function M.is_ended(view)
   return require("claude-ide.sessions.catalogue").running(view.session) == nil
 end
 
----Whether a message is something that a user said: what `]]` goes to.
+---Whether a message is the user's, as a target of `]]`.
 ---@param kind claude-ide.sessions.RowKind
 ---@return boolean
 function M.is_prompt(kind)
   return kind == "prompt" or kind == "command"
 end
 
----Longer texts of a call's arguments are cut before they are handed over: of a new file so much is counted.
+---Size limit of an argument's text in a request; sizes of a new file are counted up to it.
 local MOST_TEXT = 512 * 1024
 
 ---The arguments of a call with long texts cut.
 ---@param value any
 ---@param path string
----@param sizes table<string, integer> of these texts, by their path
----@return any value the same one where nothing in it is long
+---@param sizes table<string, integer> full sizes of cut texts, by path
+---@return any value unchanged if nothing was cut
 local function bounded(value, path, sizes)
   if type(value) == "string" and #value > MOST_TEXT then
     sizes[path] = #value
@@ -139,7 +139,7 @@ end
 
 ---@param message claude-ide.sessions.Message
 ---@return claude-ide.sessions.Block[]
----@return table<string, integer>? sizes of texts that are cut
+---@return table<string, integer>? sizes of cut texts
 local function blocks_of(message)
   local blocks, sizes = {}, {}
   for at, block in ipairs(message.blocks) do
@@ -149,7 +149,7 @@ local function blocks_of(message)
   return blocks, next(sizes) and sizes
 end
 
----@class claude-ide.transcript.Said a message to be drawn; of one of a file the library knows its blocks
+---@class claude-ide.transcript.Said a message to render; the library has the blocks of a file's messages
 ---@field id integer
 ---@field kind claude-ide.sessions.RowKind
 ---@field start? integer
@@ -162,10 +162,10 @@ end
 
 ---@class claude-ide.transcript.DrawRequest
 ---@field messages claude-ide.transcript.Said[]
----@field agents? table<string, table> subagents, by the call that started each
+---@field agents? table<string, table> subagents by tool call
 
 ---@param row claude-ide.sessions.Row
----@param before? claude-ide.sessions.Row the one that is shown before
+---@param before? claude-ide.sessions.Row the previous visible one
 ---@return claude-ide.transcript.Said
 local function said(row, before)
   return {
@@ -186,14 +186,14 @@ local function fill(one, message)
   one.blocks, one.sizes = blocks_of(message)
 end
 
----The subagent that a call started, as far as a source knows.
+---The subagent that a call started, if a source knows it.
 ---@param view claude-ide.transcript.View
 ---@param tool_id string
 ---@return claude-ide.sessions.Agent?
 function M.agent_of(view, tool_id)
   local sources = { view.source }
   for _, agent in pairs(view.agents) do
-    sources[#sources + 1] = agent.source -- that of a subagent knows those that it started
+    sources[#sources + 1] = agent.source -- knows nested subagents
   end
   for _, source in ipairs(sources) do
     local agent = source.agent_of and source:agent_of(tool_id)
@@ -214,7 +214,7 @@ local function closed(agent, sidechain)
 end
 
 ---@param view claude-ide.transcript.View
----@param agents table<string, table> gets those that a subagent's message started
+---@param agents table<string, table> gets the subagents started by the message
 ---@param message claude-ide.sessions.Message
 ---@param row claude-ide.sessions.Row
 local function add_nested(view, agents, message, row)
@@ -232,9 +232,9 @@ local function add_nested(view, agents, message, row)
   end
 end
 
----The subagents that are shown, and those that they started, by call.
+---Open subagents and those that they started, by call.
 ---@param view claude-ide.transcript.View
----@return table<string, table>? nil: none is
+---@return table<string, table>? nil: none
 local function agents_of(view)
   local agents = {}
   for tool_id, agent in pairs(view.agents) do
@@ -265,9 +265,9 @@ local function agents_of(view)
   return next(agents) and agents or nil
 end
 
----What a source is asked to draw.
+---The request to render rows.
 ---@param view claude-ide.transcript.View
----@param known table<integer, claude-ide.sessions.Row> by number: those before, too
+---@param known table<integer, claude-ide.sessions.Row> by number, including earlier rows
 ---@param rows integer[]
 ---@return claude-ide.transcript.DrawRequest
 function M.request(view, known, rows)
@@ -292,7 +292,7 @@ function M.request(view, known, rows)
   }
 end
 
----A command is yanked as the agent runs it, however long it is.
+---Keeps the full command for yanks.
 ---@param items claude-ide.transcript.Item[]
 ---@param block claude-ide.sessions.Block
 local function keep_code(items, block)
@@ -318,10 +318,10 @@ local function broken()
   }
 end
 
----Draws messages that are at hand: those of a chat.
+---Renders messages in memory, those of a chat.
 ---@param source claude-ide.transcript.Source
 ---@param request claude-ide.transcript.DrawRequest
----@param messages claude-ide.sessions.Message[] one for each of the request
+---@param messages claude-ide.sessions.Message[] parallel to the request's
 ---@return claude-ide.transcript.Item[][]
 function M.draw(source, request, messages)
   local agents = request.agents or {}

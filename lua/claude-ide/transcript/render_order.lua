@@ -1,12 +1,11 @@
--- Which rows are to be rendered: those that the windows show, then those around, the nearest first. Pure, but for the
--- windows' own lines.
+-- Order of rendering: visible rows, then those around them, nearest first. Pure, except for the windows' visible lines.
 
 local M = {}
 
----@class claude-ide.transcript.Range lines that a window shows, from 1
+---@class claude-ide.transcript.Range visible lines of a window, from 1
 ---@field top integer
 ---@field bottom integer
----@field height integer of the window; closed folds make it show more lines than that
+---@field height integer of the window; with closed folds more lines are visible
 
 ---@param buf integer
 ---@return claude-ide.transcript.Range[]
@@ -30,7 +29,7 @@ local function is_wanting(canvas, row)
   return not rendered or rendered.stale == true
 end
 
----Rows from one on, until they fill so many lines.
+---Visits rows from `row` on until they fill `lines` lines.
 ---@param canvas claude-ide.transcript.Canvas
 ---@param row integer
 ---@param step 1|-1
@@ -41,13 +40,13 @@ local function walk(canvas, row, step, lines, visit)
   while lines > 0 and row >= 0 and row < len do
     visit(row)
     local rendered = canvas.rows[row]
-    -- An unknown row will be several lines.
+    -- Estimate for a row that is not rendered.
     lines = lines - (rendered and rendered.shown or 3)
     row = row + step
   end
 end
 
----Visits the rows that the windows show, then those around, the nearest first; some more than once.
+---Visits visible rows, then those around them, nearest first; some more than once.
 ---@param canvas claude-ide.transcript.Canvas
 ---@param ranges claude-ide.transcript.Range[]
 ---@param visit fun(row: integer)
@@ -85,7 +84,7 @@ function M.wanted(canvas, ranges, limit)
   return rows
 end
 
----Rows around what the windows show that are not rendered yet, however far.
+---Rows to render next around the visible ones, at any distance.
 ---@param canvas claude-ide.transcript.Canvas
 ---@param ranges claude-ide.transcript.Range[]
 ---@param limit integer
@@ -109,11 +108,10 @@ function M.around(canvas, ranges, limit)
   return rows
 end
 
----Rows to forget, the farthest from any window first, until few enough lines are left. None that is near: it would be wanted
----again at once.
+---Rows to drop, farthest from any window first, until `most` lines are left. Never a near one: it would be rendered again at once.
 ---@param canvas claude-ide.transcript.Canvas
 ---@param ranges claude-ide.transcript.Range[]
----@param most integer lines that are to be left
+---@param most integer lines to keep
 ---@return integer[] rows
 function M.far(canvas, ranges, most)
   if canvas.lines <= most then

@@ -1,18 +1,18 @@
--- `/`, `?`, `n` and `N` where a transcript has more messages than are text: Neovim searches the text, and what lies between
--- the cursor and what it found is looked through here. The same pattern, the same lines, the same order.
+-- Extends `/`, `?`, `n` and `N` to messages that are not in the buffer's text: Neovim searches the text, and this module the
+-- messages between the cursor and Neovim's match, with the same pattern and order.
 
 local M = {}
 
 ---@class claude-ide.transcript.Search
 ---@field view claude-ide.transcript.View
 ---@field win integer
----@field origin claude-ide.transcript.SearchPlace the cursor when it began
----@field landed? claude-ide.transcript.SearchPlace where Neovim's own search went
+---@field origin claude-ide.transcript.SearchPlace cursor before the search
+---@field landed? claude-ide.transcript.SearchPlace Neovim's match
 ---@field forward boolean
 ---@field pattern string
 ---@field cancel? fun()
 
----@class claude-ide.transcript.SearchPlace a place that stays the same while lines come and go
+---@class claude-ide.transcript.SearchPlace stable while lines come and go
 ---@field spot claude-ide.transcript.Spot
 ---@field col integer
 
@@ -31,12 +31,12 @@ end
 ---@return boolean
 local function is_same(one, other)
   local is_line = one.spot.key == other.spot.key and one.spot.offset == other.spot.offset
-  -- A row that has become text meanwhile is the same place.
+  -- The row may have been rendered since.
   is_line = is_line or one.spot.item == 0 or other.spot.item == 0
   return one.spot.row == other.spot.row and is_line and one.col == other.col
 end
 
----The rows without text that a search passes before it comes to what Neovim found.
+---Rows without text between the cursor and Neovim's match.
 ---@param search claude-ide.transcript.Search
 ---@return integer[]
 local function rows_passed(search)
@@ -73,7 +73,7 @@ local function go(search, place)
   end
 end
 
----Goes to the match in a row, once that is text.
+---Moves to the match in a row after rendering it.
 ---@param search claude-ide.transcript.Search
 ---@param row integer
 local function go_to_row(search, row)
@@ -116,7 +116,7 @@ local function finish(search, finished, row)
   end
 end
 
----Looks on where Neovim has searched.
+---Continues Neovim's search in messages without text.
 ---@param search claude-ide.transcript.Search
 local function look_on(search)
   local rows = rows_passed(search)
@@ -124,7 +124,7 @@ local function look_on(search)
   if #rows == 0 or not ok then
     return
   end
-  -- 'smartcase' as Neovim takes it.
+  -- Apply 'smartcase'.
   if vim.o.ignorecase and vim.o.smartcase and search.pattern:find("%u") then
     regex = vim.regex("\\C" .. search.pattern)
   end
@@ -147,7 +147,7 @@ local function look_on(search)
   end)
 end
 
----Ends the search that goes on.
+---Cancels the search.
 function M.stop()
   local search = running
   running = nil
@@ -156,7 +156,7 @@ function M.stop()
   end
 end
 
----The cursor has moved: whoever moves it looks elsewhere.
+---Cancels the search when the cursor moves.
 ---@param view claude-ide.transcript.View
 function M.moved(view)
   if running and running.view == view and vim.api.nvim_get_current_win() == running.win then
@@ -201,7 +201,7 @@ function M.again(view, key)
   end
 end
 
----Listens to searches that are typed.
+---Handles searches that are typed.
 ---@param view claude-ide.transcript.View
 ---@param group integer
 function M.listen(view, group)

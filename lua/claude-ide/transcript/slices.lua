@@ -1,13 +1,13 @@
--- Work on a transcript in slices short enough that no key waits. What fails there is a line in the log.
+-- Time slices for work on transcripts, so that no key waits. Errors are logged.
 
 local M = {}
 
----How long a slice may take.
+---Duration of a slice.
 local BUDGET_NS = 7e6
 
----Whether there is a text to work on: not after `:bdelete`, which leaves the buffer for later.
+---Whether the view has a text: not after `:bdelete`, which unloads the buffer.
 ---@param view claude-ide.transcript.View
----@param canvas? claude-ide.transcript.Canvas that the work is meant for: after `:edit` there is another one
+---@param canvas? claude-ide.transcript.Canvas of the work; `:edit` replaces the view's canvas
 ---@return boolean
 function M.is_alive(view, canvas)
   return not view.closed and vim.api.nvim_buf_is_loaded(view.buf) and (canvas == nil or canvas == view.canvas)
@@ -23,7 +23,7 @@ function M.guarded(view, fn)
   end
 end
 
----Runs in a slice of its own, after keys and redraws that wait.
+---Runs `fn` in a later slice, after pending keys and redraws.
 ---@param view claude-ide.transcript.View
 ---@param fn fun()
 function M.later(view, fn)
@@ -35,7 +35,7 @@ function M.later(view, fn)
   end, 1)
 end
 
----@return number time of the clock of `vim.uv.hrtime()`
+---@return number time in terms of `vim.uv.hrtime()`
 function M.deadline()
   return vim.uv.hrtime() + BUDGET_NS
 end

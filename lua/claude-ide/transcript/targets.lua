@@ -1,12 +1,12 @@
--- What lines of a transcript lead to: Enter, and `gf`. One entry for each kind of target.
+-- Actions of Enter and `gf` on lines of a transcript, by type of target.
 
 local M = {}
 
 local files = require("claude-ide.transcript.files")
 
 ---@class claude-ide.transcript.TargetKind
----@field enter? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, item: claude-ide.transcript.Item): boolean? Enter there; false, and none: the fold opens or closes
----@field go? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, at: claude-ide.transcript.TargetPlace, how: claude-ide.transcript.HowToOpen) `gf` there; none: the path under the cursor
+---@field enter? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, item: claude-ide.transcript.Item): boolean? Enter; false or absent: toggle the fold
+---@field go? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, at: claude-ide.transcript.TargetPlace, how: claude-ide.transcript.HowToOpen) `gf`; absent: the path under the cursor
 
 ---@class claude-ide.transcript.TargetPlace
 ---@field item claude-ide.transcript.Item
@@ -30,7 +30,7 @@ KINDS.file = {
   end,
 }
 
----Where an edit is: in the session, or in a subagent that is shown within it.
+---The source with an edit: the session's, or that of an open subagent.
 ---@param view claude-ide.transcript.View
 ---@param tool_id string
 ---@return claude-ide.transcript.Source
@@ -59,9 +59,9 @@ KINDS.edit = {
   go = KINDS.file.go,
 }
 
----A subagent: what it did, here or in a transcript of its own.
+---A subagent: its messages here, or in a transcript of its own.
 KINDS.agent = {
-  ---On the line of its call, what it did comes and goes with the fold.
+  ---On the line of the call, its messages open and close with the fold.
   enter = function(view, target, item)
     local agents = require("claude-ide.transcript.agent_reader")
     local is_open = agents.is_open(view, target)
@@ -96,7 +96,7 @@ KINDS.agent = {
   end,
 }
 
----No longer than this.
+---Size limit of a text shown in full.
 local MOST = 8 * 1024 * 1024
 
 ---@param block claude-ide.sessions.Block
@@ -123,7 +123,7 @@ local function show_text(block, argument)
   if #text > MOST then
     text = text:sub(1, MOST + vim.str_utf_start(text, MOST + 1))
   end
-  -- An argument is shown as the agent has it, to the byte.
+  -- An argument is shown unchanged, byte for byte.
   local lines = argument and vim.split(text, "\n", { plain = true })
     or require("claude-ide.native").plain_lines(text)
     or {}
@@ -143,7 +143,7 @@ local function show_text(block, argument)
   )
 end
 
----A text that is cut: all of it, in a window of its own.
+---A cut text: shows it in full in a window.
 KINDS.more = {
   enter = function(view, target)
     local source, id, at = view.source, target.message, target.block
@@ -160,7 +160,7 @@ KINDS.more = {
     source:messages({ id }, MOST, function(messages, err)
       local block = messages and messages[1] and messages[1].blocks[at]
       if block then
-        -- What is typed by now is meant for something else.
+        -- Keys typed since the request are not meant for it.
         guard.when_asked(("text %s %d %d"):format(source.key, id, at), "A text of a conversation", function()
           show_text(block, target.argument)
         end, request)
@@ -183,7 +183,7 @@ local function target_at(item, offset)
   return nil
 end
 
----Enter: what the line under the cursor offers.
+---Enter on the line under the cursor.
 ---@param view claude-ide.transcript.View
 function M.enter(view)
   local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
@@ -201,7 +201,7 @@ function M.enter(view)
   end
 end
 
----`gf`: what the line under the cursor leads to, or the file whose path is under the cursor.
+---`gf`: the target of the line, or the file named under the cursor.
 ---@param view claude-ide.transcript.View
 ---@param how claude-ide.transcript.HowToOpen
 function M.go(view, how)

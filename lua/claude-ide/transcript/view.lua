@@ -1,4 +1,4 @@
--- A transcript that is shown, from the beginning to the end: its source, its buffer, and what it listens to.
+-- Lifecycle of a displayed transcript: its source, buffer and subscriptions.
 
 local M = {}
 
@@ -15,7 +15,7 @@ local function forget(view)
   end
 end
 
----Closes one, and takes its buffer away: of that no autocommand tells.
+---Closes a view and deletes its buffer, without autocommands.
 ---@param view claude-ide.transcript.View
 function M.close(view)
   if not view.closed then
@@ -35,7 +35,7 @@ local function break_off(view, err)
   end
 end
 
----Makes the text anew, of an empty buffer. What was under way ended with the canvas of before.
+---Fills the buffer from scratch. Work in progress ends with the previous canvas.
 ---@param view claude-ide.transcript.View
 local function lay_out(view)
   view.canvas = require("claude-ide.transcript.canvas").new(view.buf)
@@ -58,7 +58,7 @@ local function lay_out(view)
 end
 
 ---@param source claude-ide.transcript.Source
----@param buf integer to show it in
+---@param buf integer to fill
 ---@return claude-ide.transcript.View
 function M.create(source, buf)
   require("claude-ide.transcript.colour").define()
@@ -90,7 +90,7 @@ function M.create(source, buf)
   return view
 end
 
----Listens to what its session does.
+---Subscribes to events of its session.
 ---@param view claude-ide.transcript.View
 local function listen(view)
   for _, live in ipairs(require("claude-ide.sessions").live()) do

@@ -1,5 +1,5 @@
--- What each window shows of a transcript, kept while its text changes: the same message on the same line of the screen;
--- or its end, for a cursor that is there.
+-- Keeps windows in place while a transcript's text changes: the same message stays at the same screen line, and a cursor at the end
+-- stays at the end.
 
 local M = {}
 
@@ -10,7 +10,7 @@ local M = {}
 ---@field screen_line integer of the cursor, from 1
 ---@field at_end boolean
 
----Whether a window's cursor is at the end: then it stays there.
+---Whether a window's cursor is at the end, and follows it.
 ---@param win integer
 ---@return boolean
 function M.is_at_end(win)
@@ -37,11 +37,11 @@ function M.save(canvas)
   return saved
 end
 
----@class claude-ide.transcript.SavedAnchor where a selection began
+---@class claude-ide.transcript.SavedAnchor start of a selection
 ---@field spot claude-ide.transcript.Spot
 ---@field col integer
 
----Where the selection in this buffer began: Neovim leaves that at its line number, whatever comes above it.
+---The start of the selection in this buffer: Neovim does not move it when lines above it change.
 ---@param canvas claude-ide.transcript.Canvas
 ---@return claude-ide.transcript.SavedAnchor?
 function M.save_anchor(canvas)
@@ -54,14 +54,14 @@ end
 
 ---@param canvas claude-ide.transcript.Canvas
 ---@param anchor claude-ide.transcript.SavedAnchor
----@param shift integer rows that came before the first
+---@param shift integer rows inserted before the first
 function M.restore_anchor(canvas, anchor, shift)
   anchor.spot.row = anchor.spot.row + shift
   local lnum, now = canvas:lnum(anchor.spot), vim.fn.getpos("v")
   if now[2] == lnum and now[3] == anchor.col + 1 then
     return
   end
-  -- Only the cursor can be set: it changes places with the beginning, and back.
+  -- Only the cursor can be set: swap the ends, and swap them back.
   local view = vim.fn.winsaveview()
   vim.cmd("normal! o")
   vim.api.nvim_win_set_cursor(0, { lnum, anchor.col })
@@ -69,7 +69,7 @@ function M.restore_anchor(canvas, anchor, shift)
   vim.fn.winrestview(view)
 end
 
----The first line of the window that leaves so many screen lines above a line.
+---The topline that leaves `above` screen lines above a line.
 ---@param win integer
 ---@param lnum integer
 ---@param above integer
@@ -89,8 +89,8 @@ local function topline_for(win, lnum, above)
   return top
 end
 
----The last line at the bottom. Without `:normal`: the user may be typing in another window.
----@param win integer the current one
+---Scrolls the last line to the bottom. Without `:normal`: the user may be typing in another window.
+---@param win integer current window
 local function show_end(win)
   local last = vim.api.nvim_buf_line_count(0)
   local bar = vim.wo[win].winbar ~= "" and 1 or 0
@@ -119,7 +119,7 @@ end
 
 ---@param canvas claude-ide.transcript.Canvas
 ---@param saved table<integer, claude-ide.transcript.SavedView>
----@param shift integer rows that came before the first
+---@param shift integer rows inserted before the first
 function M.restore(canvas, saved, shift)
   for win, view in pairs(saved) do
     if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == canvas.buf then
@@ -132,7 +132,6 @@ function M.restore(canvas, saved, shift)
   end
 end
 
----Shows the end.
 ---@param win integer
 function M.go_to_end(win)
   vim.api.nvim_win_call(win, function()

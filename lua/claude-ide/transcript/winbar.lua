@@ -1,14 +1,14 @@
--- The line above a transcript: what it is, what its session does, what it took, where the cursor is. And the last line of
--- the text, which says the same of a session that works or waits.
+-- Winbar of a transcript: title, state of its session, usage, position. Also the virtual text on the last line while the session
+-- works or waits.
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.end")
 
----What gives way where there is no room, the first one first.
+---Pieces are dropped in this order.
 local RANKS = { keys = 1, total = 2, model = 3, position = 4, context = 5, fact = 6, title = 7, state = 8 }
 
----Columns that a title has at least.
+---Minimum width of a title.
 local MIN_TITLE = 16
 
 ---@param tokens integer
@@ -24,13 +24,13 @@ function M.tokens(tokens)
   return ("%.1fM"):format(tokens / 1e6)
 end
 
----What a session does, in words and a highlight group; nil: nothing is known.
+---The state of the session; nil: unknown.
 ---@param view claude-ide.transcript.View
 ---@return string?
 ---@return string? group
 local function state_of(view)
   local live = view.live
-  local is_begun_again = view.source.runs ~= nil and view.source:runs() -- and the record of it is yet to come
+  local is_begun_again = view.source.runs ~= nil and view.source:runs() -- its record is not written yet
   if view.problem then
     return view.problem, "ClaudeTranscriptFailed"
   elseif require("claude-ide.transcript.open_views").went_on(view) then
@@ -99,7 +99,7 @@ function M.of(view, win)
       add(rank, its_group or "ClaudeTranscriptFact", text and " " .. text .. " ", true)
     end
     for at, one in ipairs(view.source.facts and view.source:facts() or {}) do
-      -- The last one gives way first. What its session does is said already, as soon as that is known.
+      -- The last one is dropped first. The session's state is shown already.
       fact(RANKS.fact - at / 100, one[1] ~= state and one[1] or nil, one[2])
     end
     fact(RANKS.model, model)
@@ -116,14 +116,14 @@ function M.of(view, win)
       texts = { { "ClaudeTranscriptKey", " " .. help }, { "ClaudeTranscriptFact", " keys " } },
     }
   end
-  -- A first prompt may be long: it has half of the line, and less where a source has something to say of its own.
+  -- A first prompt may be long: it gets half of the line, or less if the source has facts.
   local room = math.max(math.min(math.floor(width / 2), width - needed - 1), MIN_TITLE)
   local title = words.fit(view.title or "Transcript", room)
   table.insert(pieces, 1, fit.name(RANKS.title, "ClaudeTranscriptTitle", title))
   return fit.winbar(pieces, width)
 end
 
----'winbar' of a transcript's window.
+---Value of 'winbar'.
 ---@return string
 function M.text()
   local win = vim.g.statusline_winid or vim.api.nvim_get_current_win()
@@ -135,7 +135,7 @@ function M.text()
 end
 
 ---@param view claude-ide.transcript.View
----@return claude-ide.transcript.Chunk? what stands on the last line
+---@return claude-ide.transcript.Chunk? text for the last line
 local function closing(view)
   local live = view.live
   local went_on = require("claude-ide.transcript.open_views").went_on(view)
@@ -153,7 +153,7 @@ local function closing(view)
   return nil
 end
 
----Says anew what the session does.
+---Updates winbar and last line.
 ---@param view claude-ide.transcript.View
 function M.refresh(view)
   if not require("claude-ide.transcript.slices").is_alive(view) then

@@ -1,9 +1,9 @@
--- A transcript in a file, as a CLI writes it: a session's or a subagent's. The library reads it and follows it.
+-- A source for session and subagent files of the CLI. The library reads and follows them.
 
 ---@class claude-ide.transcript.FileSource : claude-ide.transcript.Source
----@field private transcript claude-ide.sessions.Transcript there once it is open
+---@field private transcript claude-ide.sessions.Transcript set once it is open
 ---@field private cancel? fun()
----@field private agents? claude-ide.sessions.Agent[] those that are in `by_call`
+---@field private agents? claude-ide.sessions.Agent[] indexed in `by_call`
 ---@field private by_call table<string, claude-ide.sessions.Agent>
 local File = {}
 File.__index = File
@@ -12,7 +12,7 @@ File.__index = File
 local MAX_TEXT, MAX_LINES = 16 * 1024, 1000
 
 ---@param file string
----@param cwd? string the session's
+---@param cwd? string of the session
 ---@return claude-ide.transcript.Source
 function File.new(file, cwd)
   file = require("claude-ide.path").normalize(file)
@@ -70,7 +70,7 @@ function File:draw(request, done)
   self.transcript:draw(request, self.max_text, done)
 end
 
----A session that has just begun is not listed yet. Of a subagent there is no list.
+---A session that has just begun is not listed yet; subagents are never listed.
 function File:describe(done)
   if self.is_agent then
     return

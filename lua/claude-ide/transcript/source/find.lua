@@ -1,18 +1,17 @@
--- Which transcript is meant: by its file, by an id or the beginning of one, or the current session.
+-- Finds the transcript to open: by file, by id or prefix, or the current session.
 
 local M = {}
 
----What to read.
 ---@class claude-ide.transcript.Wanted
----@field id? string a session's, or the beginning of it
----@field agent? string with `id`: a subagent of it, as its file is called
----@field file? string a session's or a subagent's
----@field cwd? string the session's, where it is known already
----@field source? claude-ide.transcript.Source the source itself
+---@field id? string session id or prefix
+---@field agent? string with `id`: file name of a subagent
+---@field file? string of a session or a subagent
+---@field cwd? string of the session, if known
+---@field source? claude-ide.transcript.Source to show as is
 
 ---@alias claude-ide.transcript.Found fun(file: string, cwd?: string)
 
----The CLI writes a new session some time after the first prompt.
+---The CLI writes a new session's file some time after the first prompt.
 local PATIENCE_MS = 3000
 
 local function refuse(err)
@@ -48,9 +47,9 @@ local function by_id(id, cwd, found)
   end)
 end
 
----@param session string the session's file
+---@param session string file of the session
 ---@param agent string
----@return string? file nil: it is gone
+---@return string? file nil: gone
 local function file_of_agent(session, agent)
   local folder = session:gsub("%.jsonl$", "")
   for _, place in ipairs({ folder .. "/subagents", vim.fs.dirname(session) }) do
@@ -62,7 +61,7 @@ local function file_of_agent(session, agent)
   return nil
 end
 
----That of our own terminal or of a connected CLI, else the newest of the project.
+---The session of our terminal or of a connected CLI, else the newest of the project.
 ---@param found claude-ide.transcript.Found
 local function current(found)
   require("claude-ide.sessions.catalogue").load({}, function(items, err)
@@ -82,7 +81,7 @@ local function current(found)
 end
 
 ---@param wanted claude-ide.transcript.Wanted
----@param found fun(source: claude-ide.transcript.Source) not called where there is none: the user is told
+---@param found fun(source: claude-ide.transcript.Source) not called on failure, which is a notice
 function M.find(wanted, found)
   local function deliver(file, cwd)
     found(require("claude-ide.transcript.source.file").new(file, cwd))

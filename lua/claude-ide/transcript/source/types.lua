@@ -1,58 +1,58 @@
 ---@meta
--- Where a transcript comes from. `transcript/source/file.lua` reads what a CLI writes; anything else that tells of messages
--- as they come is one too, if it has these fields. Nothing above knows which it is.
--- Rows count from 0. Numbers of rows and messages hold until a change says `reset`.
+-- Interface of a transcript's source. `transcript/source/file.lua` reads session files, `chat/` has another one. The modules above do
+-- not distinguish them.
+-- Rows are 0-based. Numbers of rows and messages are valid until a change with `reset`.
 
 ---@class claude-ide.transcript.Source
----@field key string names it: of two with the same key one is shown
----@field id string the session's; a name of its own where it is a subagent's
----@field session string the id of its session, of a subagent too
----@field speaker? string who replies; nil: Claude
----@field is_agent boolean it is what a subagent did
----@field title string what it is called until `describe` knows more
----@field noun? string what its buffer is called until then; nil: a transcript; of a chat, after who replies alone
----@field is_chat? boolean somebody writes there
----@field cwd? string the session's, as far as it is known
----@field max_text integer bytes of a text that are shown; the rest is behind a line that shows all of it
+---@field key string identity: a key has at most one view
+---@field id string session id, or a subagent's own
+---@field session string session id, also for a subagent
+---@field speaker? string name of the agent; nil: Claude
+---@field is_agent boolean a subagent's
+---@field title string until `describe` returns one
+---@field noun? string buffer name until then; nil: "transcript", or for a chat the speaker alone
+---@field is_chat? boolean the user can reply
+---@field cwd? string of the session, if known
+---@field max_text integer bytes shown of a text; a line offers the rest
 ---@field max_lines integer lines of a text, likewise
----@field open fun(self: claude-ide.transcript.Source, listener: claude-ide.transcript.Listener) begins to tell
----@field close fun(self: claude-ide.transcript.Source) nothing more is told, nor answered
----@field info fun(self: claude-ide.transcript.Source): claude-ide.transcript.Info? what is known without asking; nil until it is open
+---@field open fun(self: claude-ide.transcript.Source, listener: claude-ide.transcript.Listener) starts events
+---@field close fun(self: claude-ide.transcript.Source) stops events and responses
+---@field info fun(self: claude-ide.transcript.Source): claude-ide.transcript.Info? current state; nil until it is open
 ---@field rows fun(self: claude-ide.transcript.Source, from: integer, count: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) oldest first
----@field messages fun(self: claude-ide.transcript.Source, ids: integer[], max_text: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Message[]>) each text cut to so many bytes
----@field draw fun(self: claude-ide.transcript.Source, request: claude-ide.transcript.DrawRequest, done: claude-ide.sessions.Done<table<integer, claude-ide.transcript.Item[]>>) the items of messages, in their order
----@field describe fun(self: claude-ide.transcript.Source, done: fun(about: claude-ide.transcript.About?)) what it is called; nil: nobody knows yet. Not answered where there is no more to know
+---@field messages fun(self: claude-ide.transcript.Source, ids: integer[], max_text: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Message[]>) each text cut to `max_text` bytes
+---@field draw fun(self: claude-ide.transcript.Source, request: claude-ide.transcript.DrawRequest, done: claude-ide.sessions.Done<table<integer, claude-ide.transcript.Item[]>>) items in order of the messages
+---@field describe fun(self: claude-ide.transcript.Source, done: fun(about: claude-ide.transcript.About?)) its title; nil: not known yet. No callback if it never will be
 ---
----What not every source can do. Who has rows with branches, calls with subagents, … has what belongs to them.
+---Optional capabilities: branches, subagents, …
 ---@field show_branch? fun(self: claude-ide.transcript.Source, through: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Delta>)
----@field position? fun(self: claude-ide.transcript.Source, id: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Position>) where a message stands
----@field message_at_line? fun(self: claude-ide.transcript.Source, line: integer, done: claude-ide.sessions.Done<integer>) what a search has found
----@field edit_texts? fun(self: claude-ide.transcript.Source, tool_id: string, done: claude-ide.sessions.Done<claude-ide.sessions.EditTexts>) a file before and after a call; nil without an error: nobody kept them
+---@field position? fun(self: claude-ide.transcript.Source, id: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Position>) of a message
+---@field message_at_line? fun(self: claude-ide.transcript.Source, line: integer, done: claude-ide.sessions.Done<integer>) for a search hit
+---@field edit_texts? fun(self: claude-ide.transcript.Source, tool_id: string, done: claude-ide.sessions.Done<claude-ide.sessions.EditTexts>) the file before and after a call; nil without an error: not recorded
 ---@field agent_of? fun(self: claude-ide.transcript.Source, tool_id: string): claude-ide.sessions.Agent? the subagent that a call started
----@field subagent? fun(self: claude-ide.transcript.Source, agent: claude-ide.sessions.Agent, cwd?: string): claude-ide.transcript.Source what it did
----@field sidechain? fun(self: claude-ide.transcript.Source, first: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) what a subagent did whose messages are among those of the session
----@field facts? fun(self: claude-ide.transcript.Source): claude-ide.transcript.Fact[] what else the line above it says
----@field hide? fun() takes it off the screen together with what belongs to it; nil: its window goes
----@field runs? fun(self: claude-ide.transcript.Source): boolean whether its session runs; otherwise as the CLI's records tell
+---@field subagent? fun(self: claude-ide.transcript.Source, agent: claude-ide.sessions.Agent, cwd?: string): claude-ide.transcript.Source
+---@field sidechain? fun(self: claude-ide.transcript.Source, first: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) a subagent whose messages are among the session's
+---@field facts? fun(self: claude-ide.transcript.Source): claude-ide.transcript.Fact[] for the winbar
+---@field hide? fun() hides it with its other windows; nil: its window is closed
+---@field runs? fun(self: claude-ide.transcript.Source): boolean whether its session runs; default: by the CLI's records
 
 ---@class claude-ide.transcript.Fact
 ---@field [1] string
 ---@field [2]? string highlight group
 
----What a source tells. Each is called on the main loop, and not while Neovim is in the middle of something else.
+---Events of a source, emitted on the main loop, and not while Neovim is busy.
 ---@class claude-ide.transcript.Listener
----@field opened fun() once: there are rows now
----@field failed fun(err: string) it cannot be opened, or nothing more will come
----@field changed fun(delta: claude-ide.sessions.Delta) rows came, changed, or all were replaced
----@field appended fun(text: string, bytes: integer) the last text of the last message goes on with this, and is so long now
+---@field opened fun() once, when rows are available
+---@field failed fun(err: string) it cannot be opened, or has ended
+---@field changed fun(delta: claude-ide.sessions.Delta) rows were added, changed, or replaced
+---@field appended fun(text: string, bytes: integer) the last text of the last message grew to `bytes`
 
 ---@class claude-ide.transcript.Info
----@field len integer rows there are
----@field complete boolean false while only the end is known
+---@field len integer number of rows
+---@field complete boolean false: only the end is read
 ---@field total_usage? claude-ide.sessions.Usage
 ---@field last_reply? claude-ide.sessions.Row
 
 ---@class claude-ide.transcript.About
 ---@field title string
----@field name? string what its buffer is called; nil: as the title
+---@field name? string for the buffer; nil: the title
 ---@field cwd? string
