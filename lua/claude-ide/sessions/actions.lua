@@ -1,10 +1,10 @@
--- What can be done with a session: read it, go on with it, go on with a copy, take its id, write it down, rename it.
+-- Actions on a session: read, resume, fork, copy the id, export, rename.
 
 local M = {}
 
 ---@alias claude-ide.sessions.ActionName "read"|"resume"|"fork"|"copy"|"export"|"rename"
 
----In the order in which they are offered; the first one is what is wanted most.
+---In display order, the most common first.
 ---@type claude-ide.sessions.ActionName[]
 M.NAMES = { "read", "resume", "fork", "copy", "export", "rename" }
 
@@ -15,8 +15,8 @@ local function is_in_terminal(item)
 end
 
 ---@param args string[] for the CLI
----@param doing string "resume", "fork"
----@param before? fun(go_on: fun()) ends what else has the session
+---@param doing string verb: "resume", "fork"
+---@param before? fun(go_on: fun()) ends the other process of the session
 local function start(item, args, doing, before)
   local summary = item.summary
   local words = require("claude-ide.sessions.phrases")
@@ -48,7 +48,7 @@ function RUN.fork(item)
   start(item, { "--resume", item.summary.id, "--fork-session" }, "fork")
 end
 
----Two processes that write to one session leave it with two ends, of which each knows only its own.
+---Two processes that write to one session would fork it, each unaware of the other's branch.
 function RUN.resume(item)
   local id = item.summary.id
   if is_in_terminal(item) then
@@ -84,7 +84,7 @@ function RUN.copy(item)
   require("claude-ide.ui.notice").info("Copied " .. id)
 end
 
----@param title? string asked for where it is missing
+---@param title? string default: ask
 function RUN.rename(item, title)
   require("claude-ide.sessions.rename").run(item, title)
 end
@@ -120,21 +120,21 @@ function M.run(name, item, text)
   RUN[name](item, text)
 end
 
----The same once it was found which session is meant: at once, unless the user has gone on to type something else meanwhile.
+---Runs an action on a session that was looked up: at once, unless the user has pressed keys since.
 ---@param request claude-ide.ui.guard.Request
 ---@param name claude-ide.sessions.ActionName
 ---@param item claude-ide.sessions.Item
----@param text? string as with `run`
+---@param text? string as for `run`
 function M.run_in_time(request, name, item, text)
   require("claude-ide.ui.guard").when_asked("session " .. item.summary.id, "The session", function()
     M.run(name, item, text)
   end, request)
 end
 
----The same for a session that is known by its id, or the beginning of it.
+---Runs an action on a session by id or prefix.
 ---@param name claude-ide.sessions.ActionName
 ---@param id string
----@param text? string as with `run`
+---@param text? string as for `run`
 function M.run_by_id(name, id, text)
   local request = require("claude-ide.ui.guard").ask()
   require("claude-ide.sessions.catalogue").find(id, function(item, err)

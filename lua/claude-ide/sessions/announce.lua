@@ -1,14 +1,14 @@
--- What the sessions of this Neovim do, told: `User` events, the statusline, and what is worth a notice.
+-- Reports state changes of this Neovim's sessions: `User` events, the statusline, notices.
 
 local M = {}
 
----By process. One that is not connected for a moment stays known: the CLI reconnects at `/clear`, and that is no news.
+---By process. A disconnected one is kept for a moment: the CLI reconnects at `/clear`, which is no change.
 ---@type table<integer, claude-ide.sessions.Progress>
 local known = {}
 ---@type table<string, string>
 local EVENTS = { working = "ClaudeWorking", waiting = "ClaudeWaiting", idle = "ClaudeIdle" }
 
----@class claude-ide.sessions.EventData what a handler of ClaudeWorking, ClaudeWaiting, ClaudeIdle gets
+---@class claude-ide.sessions.EventData data of ClaudeWorking, ClaudeWaiting, ClaudeIdle
 ---@field session string
 ---@field pid integer
 ---@field client? integer
@@ -29,7 +29,7 @@ local function tell(ours, news)
   require("claude-ide.sessions.notify").consider(ours, news)
 end
 
----Looks at the sessions of this Neovim and tells what is new.
+---Compares the sessions of this Neovim with their last state, and reports changes.
 function M.update()
   local present, news, now = {}, {}, require("claude-ide.clock").now()
   for _, session in ipairs(require("claude-ide.sessions").live()) do
@@ -43,7 +43,7 @@ function M.update()
       news[#news + 1] = { ours = ours, item = item }
     end
   end
-  -- Known before it is told: a handler may look at sessions, and so come back here.
+  -- Set before events are emitted: a handler may look at sessions and end up here.
   known = present
   require("claude-ide.bus").emit("sessions_changed")
   for _, one in ipairs(news) do
@@ -51,7 +51,7 @@ function M.update()
   end
 end
 
----Begins to tell. Once for the life of this Neovim.
+---Starts reporting, once per Neovim.
 M.attach = require("claude-ide.once")(function()
   require("claude-ide.sessions.notify").attach()
   local sessions = require("claude-ide.sessions")

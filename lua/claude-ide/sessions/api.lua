@@ -1,10 +1,10 @@
--- `require("claude-ide").sessions`: what the commands on sessions do, as functions, and what a picker of your own needs.
--- A session is named by its id or the beginning of it. What fails later is a notice, as with the commands.
+-- `require("claude-ide").sessions`: the session commands as functions, and what a custom picker needs.
+-- A session is given by id or prefix. Later errors are notices, as with the commands.
 
 ---@class claude-ide.sessions.Api
 local M = {}
 
----The sessions that run now, of this Neovim and elsewhere. From memory: empty until the first look at them is over.
+---The running sessions, of this Neovim and others. From memory: empty until the first scan is complete.
 ---@return claude-ide.sessions.Live[]
 function M.live()
   local sessions = require("claude-ide.sessions")
@@ -12,7 +12,7 @@ function M.live()
   return sessions.live()
 end
 
----The sessions of this project, or of all projects, the one last written to first.
+---The sessions of this project, or of all, most recently written first.
 ---@param options? claude-ide.sessions.CatalogueOptions
 ---@param done fun(items?: claude-ide.sessions.Item[], err?: string)
 ---@return fun() cancel
@@ -20,57 +20,57 @@ function M.list(options, done)
   return require("claude-ide.sessions.catalogue").load(options or {}, done)
 end
 
----Lets the user choose one, and what to do with it.
+---Opens a list of sessions, then of actions.
 ---@param options? claude-ide.sessions.CatalogueOptions
 function M.select(options)
   require("claude-ide.sessions.picker").open(options)
 end
 
----Shows what was said in it.
+---Opens its transcript.
 ---@param id string
 function M.read(id)
   require("claude-ide.sessions.actions").run_by_id("read", id)
 end
 
----Goes on with it in Neovim's terminal. Asks where a CLI runs there already, or the session runs elsewhere.
+---Resumes it in Neovim's terminal. Asks if a CLI runs there, or the session runs elsewhere.
 ---@param id string
 function M.resume(id)
   require("claude-ide.sessions.actions").run_by_id("resume", id)
 end
 
----Goes on with a copy of it, in Neovim's terminal.
+---Forks it in Neovim's terminal.
 ---@param id string
 function M.fork(id)
   require("claude-ide.sessions.actions").run_by_id("fork", id)
 end
 
----Puts its whole id into the unnamed register and the clipboard.
+---Copies its full id into the unnamed register and the clipboard.
 ---@param id string
 function M.copy(id)
   require("claude-ide.sessions.actions").run_by_id("copy", id)
 end
 
----Gives it a title, as `/rename` of the CLI does; asks for one where none is given.
+---Renames it, like `/rename` of the CLI; asks for a title if none is given.
 ---@param id string
 ---@param title? string
 function M.rename(id, title)
   require("claude-ide.sessions.actions").run_by_id("rename", id, title)
 end
 
----Writes it as Markdown into a new buffer.
+---Exports it as Markdown into a new buffer.
 ---@param id string
 function M.export(id)
   require("claude-ide.sessions.actions").run_by_id("export", id)
 end
 
----Searches what was said and lists it in the quickfix window. A new search ends the one before.
+---Searches transcripts and lists the hits in the quickfix window. Cancels a running search.
 ---@param pattern string
 ---@param options? claude-ide.sessions.GrepOptions
 function M.grep(pattern, options)
   require("claude-ide.sessions.grep").start(pattern, options)
 end
 
----Ends the search that runs.
+---Cancels the running search.
 ---@return boolean cancelled
 function M.cancel_grep()
   return require("claude-ide.sessions.grep").cancel()

@@ -1,22 +1,22 @@
--- The sessions that a list shows: those of the project or all, the newest first, each with the process that runs it.
+-- Lists of sessions, of the project or all, newest first, each with its running process.
 
 local M = {}
 
 ---@class claude-ide.sessions.CatalogueOptions
----@field all? boolean of every folder, not only of this project
----@field words? string[] only those in whose title, prompts, branch, folder or id each of these occurs
----@field action? claude-ide.sessions.ActionName for the list: what to do with the one that is chosen, instead of asking
----@field text? string with `action`: what it is done with
+---@field all? boolean of all projects
+---@field words? string[] filter: each must occur in the title, prompts, branch, folder or id
+---@field action? claude-ide.sessions.ActionName for the picker: run it instead of asking
+---@field text? string argument of `action`
 
----How much a state matters where two processes run the same session.
+---Precedence of states when two processes run the same session.
 local WEIGHT = { waiting = 3, working = 2, idle = 1, gone = 0 }
 
----Whether a process has ended since it was told of.
+---Whether a process has ended since it was reported.
 local function has_ended(live)
   return live.liveness == "alive" and not require("claude-ide.process").runs(live.pid)
 end
 
----The process that runs a session, if one does.
+---The process that runs a session.
 ---@param id string
 ---@return claude-ide.sessions.Live?
 function M.running(id)
@@ -99,7 +99,7 @@ function M.load(options, done)
   end
 end
 
----The one session whose id is this, or begins so.
+---The only session with this id or prefix.
 ---@param id string
 ---@param done fun(item?: claude-ide.sessions.Item, err?: string)
 function M.find(id, done)

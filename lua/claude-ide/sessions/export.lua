@@ -1,12 +1,11 @@
--- A session as a Markdown document: a new buffer that has a name and is not written yet, so that the user reads it first
--- and decides. The library writes it (`crates/session/src/render/markdown.rs`), in pieces, so that a session of any size never
--- holds Neovim up.
+-- Exports a session as Markdown into a new, named buffer, which the user may write. The library renders it
+-- (`crates/session/src/render/markdown.rs`) in pieces, so that it never blocks Neovim.
 
 local M = {}
 
----From this size on the buffer gets no filetype: highlighting would hold Neovim up.
+---Larger buffers get no filetype: highlighting would block Neovim.
 local MAX_HIGHLIGHTED = 2 * 1024 * 1024
----A notice tells how far it is where it takes longer than this.
+---Time before a notice reports progress.
 local PATIENCE_MS = 1000
 
 ---@class claude-ide.sessions.Export
@@ -14,12 +13,12 @@ local PATIENCE_MS = 1000
 ---@field buf integer
 ---@field transcript claude-ide.sessions.Transcript
 ---@field cursor? claude-ide.sessions.ExportCursor
----@field head string[] what stands above the first message
----@field bytes integer written so far
----@field told? number when the user was last told how far it is
+---@field head string[] lines above the first message
+---@field bytes integer size so far
+---@field told? number time of the last progress notice
 ---@field request claude-ide.ui.guard.Request
 
----A name for the file, of what any file system takes.
+---A file name that any file system accepts.
 ---@param summary claude-ide.sessions.Summary
 ---@return string
 local function file_name(summary)
@@ -48,7 +47,7 @@ local function append(export, lines)
 end
 
 ---@param export claude-ide.sessions.Export
----@return boolean goes_on false where the user has wiped the buffer out
+---@return boolean goes_on false: the user has wiped out the buffer
 local function is_wanted(export)
   local wanted = vim.api.nvim_buf_is_loaded(export.buf)
   if not wanted then
@@ -132,12 +131,11 @@ local function step(export)
   end)
 end
 
----Makes the document and shows it.
 ---@param summary claude-ide.sessions.Summary
 function M.open(summary)
   local started, request = false, require("claude-ide.ui.guard").ask()
   local export ---@type claude-ide.sessions.Export?
-  ---Begins once all of the file is known: of a huge one the end is known first.
+  ---Starts once the whole file is read; of a huge one the end is read first.
   local function begin()
     if not started and export and export.transcript:info().complete then
       started = true
@@ -146,7 +144,7 @@ function M.open(summary)
   end
   require("claude-ide.sessions").open(summary.file, function(transcript, err)
     if export then
-      return fail(export, err) -- it broke later
+      return fail(export, err) -- a later error
     elseif not transcript then
       require("claude-ide.ui.notice").error("The session cannot be exported: " .. (err or "unknown reason"))
       return

@@ -1,33 +1,33 @@
--- `:Claude grep`: text in every session of the project, as a quickfix list that fills while the search goes on.
--- An entry names no file of its own but `claude://grep/…`, a buffer that shows the place in the transcript when it is
--- entered, so that every key and command of a quickfix list works. One search runs at a time.
+-- `:Claude grep`: searches the project's sessions and fills a quickfix list meanwhile.
+-- An entry refers to a buffer `claude://grep/…`, which opens the transcript at the hit when entered, so that every quickfix key and
+-- command works. At most one search runs.
 
 local M = {}
 
----Hits after which a search ends.
+---Maximum hits of a search.
 local MAX_HITS = 1000
----The first hits are listed at once, later ones together: a list costs by its length each time it grows.
+---Batches later hits: the cost of extending a list grows with its length.
 local GATHER_MS = 100
 
----Cells of a session's title: with its age it fits on a narrow screen.
+---Width of a session's title: with its age it fits a narrow screen.
 local MAX_TITLE = 60
 
 ---@class claude-ide.sessions.GrepOptions
 ---@field all? boolean search the sessions of all projects
----@field literal? boolean take the pattern as plain text
+---@field literal? boolean the pattern is plain text
 ---@field case_sensitive? boolean nil: only if the pattern has an upper-case letter
 
 ---@class claude-ide.sessions.Search
 ---@field pattern string
 ---@field list integer id of the quickfix list
 ---@field cancel fun()[]
----@field left integer searches that go on
+---@field left integer running searches
 ---@field hits integer listed
----@field gathered claude-ide.sessions.Hit[] to be listed soon
+---@field gathered claude-ide.sessions.Hit[] not listed yet
 ---@field gathering boolean
 ---@field titles table<string, string> of sessions
----@field last_session? string the one of the last entry
----@field alike table<string, integer> how often the same was found in one line of a file
+---@field last_session? string of the last entry
+---@field alike table<string, integer> number of identical hits by place
 ---@field incomplete boolean
 ---@field failed? string
 
@@ -54,9 +54,9 @@ local function has_list(search)
   return vim.fn.getqflist({ id = search.list }).id == search.list
 end
 
-local cancelling ---@type integer? the buffer in which `<C-c>` ends the search
+local cancelling ---@type integer? buffer in which `<C-c>` cancels the search
 
----@param on boolean whether `<C-c>` in the list ends the search
+---@param on boolean
 local function map_cancel(on)
   local interrupt_key = require("claude-ide.ui.interrupt_key")
   if cancelling then
@@ -74,7 +74,7 @@ local function map_cancel(on)
   end
 end
 
----The place of a hit: of those that say the same of the same line of a file, each has its own.
+---The buffer of a hit; identical hits in one line of a file get different ones.
 ---@return integer buf
 local function place_of(search, hit)
   local alike = table.concat({
@@ -193,8 +193,8 @@ local function finish(search)
   end
 end
 
----Ends the search that runs. What it found stays.
----@return boolean cancelled false where none ran
+---Cancels the running search and keeps its hits.
+---@return boolean cancelled false: none was running
 function M.cancel()
   local search = running
   if not search then
@@ -239,8 +239,8 @@ local function run(search, options)
   end
 end
 
----Searches, and lists what it finds as it finds it. Ends the search before.
----@param pattern string a regular expression, unless it is to be literal
+---Starts a search and lists hits as they arrive. Cancels the previous one.
+---@param pattern string a regular expression, unless `literal`
 ---@param options? claude-ide.sessions.GrepOptions
 function M.start(pattern, options)
   M.cancel()
@@ -264,7 +264,7 @@ function M.start(pattern, options)
     incomplete = false,
   }
   running = search
-  -- Titles first: they are there at once, and each hit stands below the one of its session.
+  -- Titles first: they arrive at once, and hits are listed below their session.
   local cancel = require("claude-ide.sessions.catalogue").load({ all = chosen.all }, function(items)
     if running ~= search then
       return

@@ -1,15 +1,14 @@
--- How the quickfix list of `:Claude grep` looks: a title for each session, its hits with whose words they are, the lines
--- around them dimmed, the match itself marked. What is changed in a list goes through here, so that its items need not be
--- asked for: that costs milliseconds for each thousand.
+-- Display of `:Claude grep`'s quickfix list: a title per session, hits with their role, dimmed context lines, highlighted matches.
+-- Changes of a list go through this module, since reading items back costs milliseconds per thousand.
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.sessions.grep")
 
----Cells for whose words a line is.
+---Width of the role.
 local ROLE_WIDTH = 9
 
----Defines the highlight groups where the user or the colour scheme has not.
+---Defines highlight groups that the user and the colour scheme have not defined.
 function M.define()
   require("claude-ide.ui.highlights").link({
     ClaudeGrepTitle = "Title",
@@ -20,12 +19,12 @@ function M.define()
 end
 M.define()
 
----@type { id: integer, first: integer, items: table[] }? what is being put into a list from here, behind `first` items
+---@type { id: integer, first: integer, items: table[] }? items that are being added, after `first` existing ones
 local change
 
----Adds items to a list, or changes what else there is of it.
+---Adds items to a list, or sets other properties.
 ---@param id integer
----@param what table as setqflist() takes it
+---@param what table for setqflist()
 function M.change(id, what)
   local size = vim.fn.getqflist({ id = id, size = 1 }).size
   change = { id = id, first = size, items = what.items or {} }
@@ -73,14 +72,14 @@ local function paint_line(buf, row, line, item)
   end
 end
 
----'quickfixtextfunc'
+---Value of 'quickfixtextfunc'.
 ---@param info { id: integer, start_idx: integer, end_idx: integer }
 ---@return string[]
 function M.lines(info)
   local items = items_of(info.id, info.start_idx, info.end_idx)
   local lines = vim.tbl_map(line_of, items)
   local buf = vim.fn.getqflist({ qfbufnr = 1 }).qfbufnr
-  -- The lines are put into the buffer after this returns.
+  -- The lines are in the buffer only after this function returns.
   vim.schedule(function()
     if not vim.api.nvim_buf_is_valid(buf) then
       return

@@ -1,6 +1,5 @@
--- A place in a transcript as the name of a buffer, for lists that can only name files: `claude://grep/<session>/<line>`, with a
--- number behind it where a line of the file has several.
--- Entering that buffer shows the transcript at this line instead, in the same window.
+-- Buffers that stand for a place in a transcript, for lists of files: `claude://grep/<session>/<line>`, numbered if a line has
+-- several. Entering one shows the transcript at that line in its window.
 
 local M = {}
 
@@ -12,28 +11,28 @@ local TRANSCRIPT = "claude-transcript"
 ---@field line integer
 ---@field match claude-ide.transcript.Match
 
----@type table<string, claude-ide.sessions.Place> by the buffer's name
+---@type table<string, claude-ide.sessions.Place> by buffer name
 local places = {}
----@type table<string, table<string, integer>> numbers of what was found in a line, by the name without one
+---@type table<string, table<string, integer>> numbers of hits in a line, by the name without number
 local numbers = {}
 local listening = false
----@type integer? a window that was made just now, for the jump
+---@type integer? window that was just created for the jump
 local new_window
 
 local function is_place(buf)
   return vim.startswith(vim.api.nvim_buf_get_name(buf), PREFIX)
 end
 
----A window of the tab page that shows a transcript already: a list makes a new one rather than use it.
+---A window of the tab page with a transcript. Quickfix would create another window instead.
 local function transcript_window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
     return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == TRANSCRIPT
   end)
 end
 
----Takes the place's own buffer out of the window that it was entered in.
----@param made boolean the window was made for it
----@return integer win where to show the transcript
+---Removes the place's buffer from the window that it was entered in.
+---@param made boolean the window was created for it
+---@return integer win window for the transcript
 local function vacate(win, made)
   local other = made and transcript_window()
   if other then
@@ -75,7 +74,7 @@ local function enter(event)
   end
   local win = vim.api.nvim_get_current_win()
   local made = win == new_window
-  -- Not within the jump: Neovim still has the cursor to place.
+  -- Not during the jump: Neovim still sets the cursor.
   vim.schedule(function()
     if vim.api.nvim_buf_is_valid(buf) then
       vim.bo[buf].buflisted = false
@@ -109,8 +108,8 @@ local function listen()
 end
 
 ---@param hit claude-ide.sessions.Hit
----@param alike string what tells it from the others in its line of the file, but for `nth`
----@param nth integer which of those that are alike, from 1
+---@param alike string distinguishes hits of one line, except for `nth`
+---@param nth integer which of identical hits, from 1
 ---@return integer buf
 function M.buffer(hit, alike, nth)
   listen()

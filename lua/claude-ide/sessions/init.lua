@@ -1,14 +1,14 @@
--- Sessions of Claude: which run, which there are, what was said. The facade over the library; nothing here draws.
--- Works while the server does not run. What takes disk work happens on threads of the library: callbacks come later, on
--- the main loop, once, and never after a cancel. Types: sessions/types.lua.
+-- Claude's sessions: running ones, stored ones, transcripts. The facade over the library; draws nothing.
+-- Works without the server. Disk access is on the library's threads: callbacks run later, on the main loop, once, and never after a
+-- cancel. Types: sessions/types.lua.
 local M = {}
 
----Begins to watch the running sessions. Cheap to call again. Without files to watch it stays silent: see `problem`.
+---Starts watching running sessions. Cheap to repeat. Silent without files to watch: see `problem`.
 function M.attach()
   require("claude-ide.sessions.transport").start()
 end
 
----Why what running sessions do cannot be seen, for :checkhealth; nil where it can. Looks at the disk.
+---Why running sessions cannot be watched, for :checkhealth; nil: they can. Reads the disk.
 ---@return string?
 function M.problem()
   local transport = require("claude-ide.sessions.transport")
@@ -38,7 +38,7 @@ function M.live()
   return require("claude-ide.sessions.live").list()
 end
 
----The session that a connected client is in.
+---The session of a connected client.
 ---@param client_id integer
 ---@return claude-ide.sessions.Live?
 function M.of_client(client_id)
@@ -46,7 +46,7 @@ function M.of_client(client_id)
   return client and require("claude-ide.sessions.live").of_pid(client.pid)
 end
 
----Which sessions are meant: those of a folder, of a folder and what lies below it, or all.
+---The sessions of a folder, of a folder and its subfolders, or all.
 ---@class claude-ide.sessions.Scope
 ---@field scope? "folder"|"tree"|"all" default: "folder"
 ---@field folder? string default: the root of the workspace
@@ -60,7 +60,7 @@ local function place(opts)
   return { scope = scope, folder = opts.folder or require("claude-ide.workspace").folders()[1] }
 end
 
----The sessions there are, the one last written to first.
+---Stored sessions, most recently written first.
 ---@param opts claude-ide.sessions.Scope?
 ---@param done fun(summaries: claude-ide.sessions.Summary[]?, err: string?)
 ---@return fun() cancel
@@ -72,7 +72,7 @@ function M.list(opts, done)
   return cancel
 end
 
----Where the transcript of a session lies.
+---Finds a session's transcript.
 ---@param id string
 ---@param done fun(file: string?, err: string?)
 ---@return fun() cancel
@@ -81,7 +81,7 @@ function M.find(id, done)
   return cancel
 end
 
----What a session is doing: from the record of its process, and where CLIs keep none, from the end of its transcript.
+---The state of a session: from its process's record or, for CLIs without one, from the end of its transcript.
 ---@param id string
 ---@param file string its transcript
 ---@param done fun(state: claude-ide.sessions.State?, err: string?)
@@ -94,7 +94,7 @@ function M.state(id, file, done)
   return cancel
 end
 
----How changes are learned of: the system tells, or it does not tell of all and some files are looked at again and again.
+---How changes are detected: by events of the system, or by polling where those are incomplete.
 ---@param done fun(mode: ("events"|"polling")?, err: string?)
 ---@return fun() cancel
 function M.watch_mode(done)
@@ -105,23 +105,23 @@ function M.watch_mode(done)
   return cancel
 end
 
----Opens a transcript and follows it. Of a huge one the end is there first; a change tells when all is.
----@param file string a session's or a subagent's
----@param done fun(transcript: claude-ide.sessions.Transcript?, err: string?) a second time, with an error, should it break
+---Opens a transcript and follows it. Of a huge one the end is available first; a change reports completion.
+---@param file string of a session or a subagent
+---@param done fun(transcript: claude-ide.sessions.Transcript?, err: string?) called again with an error if it breaks later
 ---@param on_change? fun(delta: claude-ide.sessions.Delta)
----@return fun() cancel closes it, too
+---@return fun() cancel also closes it
 function M.open(file, done, on_change)
   return require("claude-ide.sessions.open_transcript").open(file, done, on_change)
 end
 
 ---@class claude-ide.sessions.SearchOpts : claude-ide.sessions.Scope
----@field pattern string a regular expression of Rust's
+---@field pattern string a Rust regular expression
 ---@field literal? boolean the pattern is plain text
 ---@field case_sensitive? boolean nil: only if the pattern has an upper-case letter
 ---@field max_hits? integer default: 1000
 ---@field context_lines? integer default: 1
 
----Searches sessions, the one last written to first. Hits come in batches, as they are found.
+---Searches sessions, most recently written first. Hits arrive in batches.
 ---@param opts claude-ide.sessions.SearchOpts
 ---@param on_hits fun(hits: claude-ide.sessions.Hit[])
 ---@param done fun(report: claude-ide.sessions.SearchReport?, err: string?)

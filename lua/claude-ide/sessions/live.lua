@@ -1,16 +1,16 @@
--- The running sessions, as the library last told of them: by process, in memory.
+-- The running sessions as last reported by the library, by process, in memory.
 local M = {}
 
 ---@type table<integer, claude-ide.sessions.Live>
 local by_pid = {}
----Parents of processes, once asked for.
+---Cache of parent processes.
 ---@type table<integer, integer>
 local parents = {}
 
----How far up a CLI may lie below the job of its terminal: a wrapper, a shell, a launcher of a version manager.
+---Maximum processes between a CLI and its terminal's job: wrappers, a shell, a version manager.
 local MAX_ANCESTORS = 8
 
----What the library tells of one.
+---Handles the library's report on a session.
 ---@param change claude-ide.sessions.LiveChange
 function M.take(change)
   local session = change.session
@@ -23,13 +23,13 @@ function M.take(change)
   require("claude-ide.bus").emit("session_changed", change)
 end
 
----Forgets all of them: the library begins anew.
+---Forgets all sessions, for a restart of the library.
 function M.reset()
   by_pid, parents = {}, {}
   require("claude-ide.sessions.waits").forget_running()
 end
 
----The running sessions, the one that began first first.
+---The running sessions, oldest first.
 ---@return claude-ide.sessions.Live[]
 function M.list()
   local list = vim.tbl_values(by_pid)
@@ -58,7 +58,7 @@ local function parent_of(pid)
   return parent
 end
 
----The session of a process or of one that it started, directly or not.
+---The session of a process or one of its descendants.
 ---@param pid integer
 ---@return claude-ide.sessions.Live?
 function M.below(pid)

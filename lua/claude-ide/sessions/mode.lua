@@ -1,8 +1,8 @@
--- In which permission mode a session is, as its transcript tells: each prompt is written down with the mode it was given in, and
--- so is each change of it (CLI 2.1.329). Undocumented, so nobody may rely on it being known.
+-- Permission mode of a session, from its transcript: the CLI records it with each prompt and each change of mode (2.1.329).
+-- Undocumented, so it may be unknown.
 local M = {}
 
----The end of a transcript in which it is looked for.
+---Bytes to search at the end of a transcript.
 local TAIL_BYTES = 512 * 1024
 
 ---@alias claude-ide.sessions.Mode "default"|"plan"|"acceptEdits"|"bypassPermissions"|"dontAsk"|"auto"
@@ -11,13 +11,13 @@ local function mode_in(line)
   if not line:find('"permissionMode"', 1, true) then
     return nil
   end
-  -- What tools print may hold the word too: only the line's own field counts.
+  -- Output of tools may contain the word: only the record's own field counts.
   local ok, record = pcall(vim.json.decode, line)
   local mode = ok and type(record) == "table" and record.permissionMode
   return type(mode) == "string" and mode or nil
 end
 
----The mode that the end of a transcript tells of.
+---The last mode in a transcript's tail.
 ---@param tail string
 ---@return claude-ide.sessions.Mode?
 function M.of_lines(tail)
@@ -51,9 +51,9 @@ local function read_tail(path, done)
   end)
 end
 
----The mode of the session that a client is in.
+---The mode of a client's session.
 ---@param client integer
----@param done fun(mode: claude-ide.sessions.Mode?) on the main loop, once; nil: it is not known
+---@param done fun(mode: claude-ide.sessions.Mode?) on the main loop, once; nil: unknown
 function M.of_client(client, done)
   local sessions = require("claude-ide.sessions")
   local session = sessions.of_client(client)

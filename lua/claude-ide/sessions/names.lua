@@ -1,8 +1,8 @@
--- What to call the CLIs that are connected, so that a user knows which is which. From memory.
+-- Display names for connected CLIs. From memory.
 local M = {}
 
 ---@return string name
----@return string mark that nothing else has
+---@return string mark unique
 local function of_client(id)
   local client = require("claude-ide.server").client(id)
   local live = require("claude-ide.sessions").of_client(id)
@@ -17,7 +17,7 @@ local function of_client(id)
   return mark, mark
 end
 
----The session's name, else the name of its folder; with the process where two are called the same.
+---The session's name, else its folder's; with the process id if ambiguous.
 ---@param ids integer[] clients
 ---@return table<integer, string>
 function M.of_clients(ids)

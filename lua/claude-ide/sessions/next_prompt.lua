@@ -1,11 +1,11 @@
--- What a user says to the CLI whose edit they rejected: it becomes its next prompt, if that CLI runs in our terminal.
--- Invariant: words that the user wrote are either typed into that prompt or kept in a register, and they are told where.
+-- The user's reason for rejecting an edit becomes the CLI's next prompt, if the CLI runs in our terminal.
+-- Invariant: the text is either typed into that prompt or saved to a register, which a notice names.
 --
--- The CLI breaks its turn off at a rejection (2.1.329); its record says "idle" when the prompt is there. Until then a key
--- could answer a question of its own, so nothing is typed.
+-- The CLI aborts its turn at a rejection (2.1.329); its record says "idle" once the prompt is ready. Nothing is typed before: a key
+-- could answer a question of the CLI.
 local M = {}
 
----How long a CLI may take to break off. Measured: 40 to 300 ms, on a busy machine up to 3 s.
+---Timeout of the abort. Measured: 40 to 300 ms, on a busy machine up to 3 s.
 local PATIENCE_MS = 30000
 
 ---@class claude-ide.sessions.Words
@@ -13,14 +13,14 @@ local PATIENCE_MS = 30000
 ---@field pid integer of the CLI
 ---@field client integer
 ---@field buf integer of the terminal
----@field since number Unix milliseconds: an idle prompt from before is not the one to wait for
+---@field since number Unix milliseconds: an earlier "idle" does not count
 
 ---@type claude-ide.sessions.Words?
 local waiting
 local timer ---@type uv.uv_timer_t?
 local unsubscribe ---@type fun()?
 
----@param why string a sentence without its end
+---@param why string a sentence without its full stop
 local function give_back(text, why)
   require("claude-ide.ui.kept_words").give_back(text, why)
 end
@@ -93,15 +93,15 @@ local function target_of(client)
   return nil, "That Claude runs in another terminal"
 end
 
----Why words cannot be told to a client now.
+---Why a text cannot be sent to a client now.
 ---@param client integer
----@return string? why nil: they can
+---@return string? why nil: it can
 function M.cannot_hear(client)
   local _, why = target_of(client)
   return why
 end
 
----Sees to it that a client learns why what it asked for is rejected. Call before it is answered.
+---Sends the reason of a rejection to a client. Call it before the request is answered.
 ---@param client integer
 ---@param text string
 function M.tell(client, text)
@@ -134,14 +134,14 @@ function M.tell(client, text)
   end)
 end
 
----Whether a terminal's next prompt is what the user has to say.
+---Whether a text waits for a terminal's next prompt.
 ---@param buf integer
 ---@return boolean
 function M.is_waiting(buf)
   return waiting ~= nil and waiting.buf == buf
 end
 
----The client has taken a prompt: the user was faster.
+---The client got a prompt: the user was faster.
 ---@param client integer
 function M.prompt_submitted(client)
   if waiting and waiting.client == client then

@@ -1,22 +1,22 @@
--- The one notice when Claude waits for a user, or has finished, who looks elsewhere.
--- Elsewhere is: another program, while the session is in a terminal of this Neovim; or this Neovim, where that terminal
--- is not in sight or the CLI runs in another program. When a CLI in another program finishes while Neovim is not looked at
--- either, the user may well sit at that CLI: nothing is said.
+-- Notifies once when Claude waits for the user or has finished while the user is elsewhere.
+-- Elsewhere: in another program while the session runs in a terminal of this Neovim; or in this Neovim while that terminal is hidden
+-- or the CLI runs in another program. No notice if a CLI in another program finishes while Neovim has no focus: the user may be
+-- at that CLI.
 
 local M = {}
 
----A state counts once it has lasted this long: some waits are answered by a rule, some ends begin the next prompt at once.
+---How long a state must last: some waits are answered by a rule, some turns are followed by another at once.
 M.settle_ms = 500
----How soon to try again while a message would disturb what is on the command line.
+---Retry interval while a message would overwrite the command line.
 local RETRY_MS = 300
 
----A record that says so this much later than a diff was decided may still speak of that diff: it is looked at again.
+---For this long after a decision, a record's wait may still refer to the decided diff: check again.
 M.grace_ms = 2000
 
----Whether the terminal says that Neovim has the focus. One that says nothing leaves it at yes.
+---Whether Neovim has the focus, by the terminal's reports. Stays true without reports.
 local focused = true
 
----When the last diff of each client was decided, in Unix milliseconds: the record of its session may say so later.
+---Time of each client's last decided diff, in Unix milliseconds. The session's record may lag behind.
 ---@type table<integer, integer>
 local decided = {}
 
@@ -36,7 +36,7 @@ function M.is_elsewhere(ours)
   return not focused or not require("claude-ide.terminal").is_visible()
 end
 
----Whether the user has been told already: by what waits for the same yes, a diff.
+---Whether a diff is open for the same question, so that the user knows.
 local function has_decision(ours)
   local client, other = ours.client, ours.other
   return #require("claude-ide.decisions").pending(function(decision)
@@ -45,22 +45,22 @@ local function has_decision(ours)
   end) > 0
 end
 
----Whether the user has answered already, in a diff that came after the wait began.
+---Whether the user has decided a diff since the wait began.
 local function is_answered(ours)
   local at = ours.client and decided[ours.client.id]
   local since = ours.session.state.since
   return at ~= nil and since ~= nil and since <= at
 end
 
----How long it is still doubtful whether a wait is that for a diff that was just decided.
----@return integer? milliseconds nil: it is not
+---How long a wait may still refer to a diff that was just decided.
+---@return integer? milliseconds nil: no longer
 local function doubtful_for(ours)
   local at = ours.client and decided[ours.client.id]
   local left = at and at + M.grace_ms - require("claude-ide.clock").now()
   return left and left > 0 and left or nil
 end
 
----@param title? string where it is to say which session
+---@param title? string to tell sessions apart
 local function message(ours, news, title)
   local words = require("claude-ide.sessions.phrases")
   local text = news.kind == "waiting" and "Claude " .. words.waits(ours.session.state.waiting_for)
@@ -68,8 +68,8 @@ local function message(ours, news, title)
   return title and ("%s: %s"):format(text, words.fit(title, 40)) or text
 end
 
----What a user knows the session by, where there are several.
----@param done fun(title?: string) at once where nothing has to be read
+---The session's title, if there are several sessions.
+---@param done fun(title?: string) called at once if nothing must be read
 local function title_of(ours, done)
   local words, session = require("claude-ide.sessions.phrases"), ours.session
   if #require("claude-ide.sessions.ours").list() < 2 then
@@ -77,7 +77,7 @@ local function title_of(ours, done)
   end
   require("claude-ide.sessions.catalogue").find(session.id, function(item)
     local summary = item and item.summary
-    -- A name that was given elsewhere since is in the transcript alone.
+    -- A title that was set elsewhere since is only in the transcript.
     if summary and (summary.named or not session.name) then
       done(words.title(summary))
     else
@@ -86,7 +86,7 @@ local function title_of(ours, done)
   end)
 end
 
----@param silent boolean leave the message out
+---@param silent boolean no message
 local function say(text, silent)
   for _, channel in ipairs(require("claude-ide.config").get().notify.channels) do
     if channel == "bell" then
@@ -99,7 +99,7 @@ local function say(text, silent)
   end
 end
 
----@return boolean whether it is of a kind that is told
+---@return boolean whether the options ask for it
 local function is_wanted(news)
   local options = require("claude-ide.config").get().notify
   if #options.channels == 0 then
@@ -113,7 +113,7 @@ local function is_wanted(news)
     and news.took ~= nil
 end
 
----The session as it is now, if it still is as the news said.
+---The session's current entry, if its state is unchanged.
 ---@param before claude-ide.sessions.Ours
 ---@return claude-ide.sessions.Ours?
 local function still(before)
@@ -150,7 +150,7 @@ local function later(ours, news, delay)
   end, delay)
 end
 
----Says it, if it is worth it and the user is elsewhere in a moment.
+---Notifies if the options ask for it and the user is elsewhere in a moment.
 ---@param ours claude-ide.sessions.Ours
 ---@param news claude-ide.sessions.News
 function M.consider(ours, news)
@@ -159,7 +159,7 @@ function M.consider(ours, news)
   end
 end
 
----Learns from now on whether the user looks at Neovim, and what they decide.
+---Starts tracking the focus and the user's decisions.
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true })
   vim.api.nvim_create_autocmd("User", {

@@ -1,22 +1,22 @@
--- One open transcript: what is known of it at hand, everything else asked of the library.
--- Row and message numbers hold until a change says `reset`; a question that crosses one is answered with an error.
+-- An open transcript: its summary is in memory, everything else is requested from the library.
+-- Row and message numbers are valid until a change with `reset`; a request that crosses one fails.
 
 ---@class claude-ide.sessions.Transcript
----@field private number integer names it, to the library
+---@field private number integer id in the library
 ---@field private end_request fun()
 ---@field private current claude-ide.sessions.Info
----@field private cancels table<fun(), true> of questions that wait
+---@field private cancels table<fun(), true> of pending requests
 ---@field private closed boolean
 local Transcript = {}
 Transcript.__index = Transcript
 
 ---@alias claude-ide.sessions.Done<T> fun(result: T?, err: string?)
 
----Opens a transcript and follows it. Of a huge one the end is there first.
+---Opens a transcript and follows it. Of a huge one the end is available first.
 ---@param file string
 ---@param done fun(transcript: claude-ide.sessions.Transcript?, err: string?) called again with an error if it breaks later
 ---@param on_change? fun(delta: claude-ide.sessions.Delta)
----@return fun() cancel closes it, too
+---@return fun() cancel also closes it
 function Transcript.open(file, done, on_change)
   local self = setmetatable({ cancels = {}, closed = false }, Transcript)
   local number
@@ -44,14 +44,14 @@ function Transcript.open(file, done, on_change)
 end
 
 ---@private
----@param info claude-ide.sessions.Info without subagents where those are still the same
+---@param info claude-ide.sessions.Info without `agents` if those are unchanged
 function Transcript:learn(info)
   info.agents = info.agents or self.current and self.current.agents or {}
   self.current = info
 end
 
 ---@private
----@param question table one field, named after the question: see `crates/session/src/service/request.rs`
+---@param question table one field, named after the request: see `crates/session/src/service/request.rs`
 ---@param done fun(result: any, err: string?)
 ---@return fun() cancel
 function Transcript:ask(question, done)
@@ -81,13 +81,13 @@ function Transcript:ask(question, done)
   return cancel
 end
 
----What is known without asking.
+---The current state, from memory.
 ---@return claude-ide.sessions.Info
 function Transcript:info()
   return self.current
 end
 
----Rows of the branch that is shown, oldest first.
+---Rows of the displayed branch, oldest first.
 ---@param from integer 0-based
 ---@param count integer
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.Row[]>
@@ -96,7 +96,7 @@ function Transcript:rows(from, count, done)
   return self:ask({ rows = { from = from, count = count } }, done)
 end
 
----Messages in full, each text cut to so many bytes.
+---Messages in full, each text cut to `max_text` bytes.
 ---@param ids integer[] of rows
 ---@param max_text integer
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.Message[]>
@@ -105,16 +105,16 @@ function Transcript:messages(ids, max_text, done)
   return self:ask({ messages = { ids = ids, max_text = max_text } }, done)
 end
 
----Messages as a transcript shows them.
+---Rendered messages.
 ---@param request claude-ide.transcript.DrawRequest
----@param max_text integer each text is cut to so many bytes
+---@param max_text integer size limit of each text
 ---@param done claude-ide.sessions.Done<claude-ide.transcript.Item[][]>
 ---@return fun() cancel
 function Transcript:draw(request, max_text, done)
   return self:ask({ draw = { request = request, max_text = max_text } }, done)
 end
 
----The file before and after an edit, in full; nil without an error where the call changed no file.
+---The file before and after an edit, in full; nil without an error: the call changed no file.
 ---@param tool_use_id string
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.EditTexts>
 ---@return fun() cancel
@@ -122,16 +122,16 @@ function Transcript:edit_texts(tool_use_id, done)
   return self:ask({ edit_texts = { tool_use_id = tool_use_id } }, done)
 end
 
----The calls that changed a file, by results from a byte of the file on, and where to go on the next time.
+---Calls that changed files, for results from a byte offset on, and the next offset.
 ---@param offset integer 0 at first
----@param since integer calls that ended before this are left out
+---@param since integer omit calls that ended before
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.ChangedFiles>
 ---@return fun() cancel
 function Transcript:changed_files(offset, since, done)
   return self:ask({ changed_files = { offset = offset, since = since } }, done)
 end
 
----The message that made a tool call; nil without an error where there is none.
+---The message with a tool call; nil without an error: none.
 ---@param tool_use_id string
 ---@param done claude-ide.sessions.Done<integer>
 ---@return fun() cancel
@@ -139,7 +139,7 @@ function Transcript:message_of_tool(tool_use_id, done)
   return self:ask({ message_of_tool = { tool_use_id = tool_use_id } }, done)
 end
 
----Shows the branch that leads through a message; nil follows the newest branch again.
+---Shows the branch through a message; nil: follow the newest branch.
 ---@param through integer?
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.Delta>
 ---@return fun() cancel
@@ -152,7 +152,7 @@ function Transcript:show_branch(through, done)
   end)
 end
 
----The messages of a subagent that lies in the same file (older CLIs).
+---Messages of a subagent in the same file (older CLIs).
 ---@param first integer its first message
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.Row[]>
 ---@return fun() cancel
@@ -160,14 +160,14 @@ function Transcript:sidechain(first, done)
   return self:ask({ sidechain = { first = first } }, done)
 end
 
----The subagents that there are now.
+---The current subagents.
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.Agent[]>
 ---@return fun() cancel
 function Transcript:agents(done)
   return self:ask({ agents = vim.empty_dict() }, done)
 end
 
----Where a message stands; nil without an error where there is no such message.
+---The position of a message; nil without an error: no such message.
 ---@param id integer
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.Position>
 ---@return fun() cancel
@@ -175,7 +175,7 @@ function Transcript:position(id, done)
   return self:ask({ position = { id = id } }, done)
 end
 
----The message that a line of the file belongs to; nil without an error where it belongs to none, or is not known yet.
+---The message at a line of the file; nil without an error: none, or not read yet.
 ---@param line integer from 1
 ---@param done claude-ide.sessions.Done<integer>
 ---@return fun() cancel
@@ -183,17 +183,17 @@ function Transcript:message_at_line(line, done)
   return self:ask({ message_at_line = { line = line } }, done)
 end
 
----@class claude-ide.sessions.ExportCursor how far an export has come; the library's
+---@class claude-ide.sessions.ExportCursor progress of an export, opaque
 ---@field next integer row
 
 ---@class claude-ide.sessions.MarkdownPiece
 ---@field cursor claude-ide.sessions.ExportCursor
 ---@field lines string[]
----@field head string[] what stands above all of them, once this is the last one
+---@field head string[] lines above all others, with the last piece
 
----A piece of it as Markdown.
+---The next piece as Markdown.
 ---@param summary claude-ide.sessions.Summary
----@param cursor? claude-ide.sessions.ExportCursor nil: from the beginning
+---@param cursor? claude-ide.sessions.ExportCursor nil: start
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.MarkdownPiece>
 ---@return fun() cancel
 function Transcript:markdown(summary, cursor, done)
@@ -207,7 +207,7 @@ function Transcript:markdown(summary, cursor, done)
   return self:ask({ markdown = { about = about, home = vim.env.HOME, cursor = cursor } }, done)
 end
 
----Closes it: nothing more is heard of it, nor of what was asked.
+---Closes it and cancels pending requests.
 function Transcript:close()
   if self.closed then
     return

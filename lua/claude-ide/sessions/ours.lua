@@ -1,25 +1,25 @@
--- The sessions of this Neovim: those of connected CLIs, and the one in its own terminal. From memory, loads nothing.
+-- The sessions of this Neovim: connected CLIs, the terminal's, and chats'. From memory, loads nothing.
 
 local M = {}
 
 ---@class claude-ide.sessions.Ours
 ---@field session claude-ide.sessions.Live
----@field client? claude-ide.Client the connection of its CLI
+---@field client? claude-ide.Client connection of its CLI
 ---@field terminal boolean it runs in a terminal buffer of this Neovim
----@field other? claude-ide.sessions.Other it is another part of this Neovim that runs it
+---@field other? claude-ide.sessions.Other another part of this Neovim runs it
 
 ---@class claude-ide.sessions.Other
----@field id string the session's
+---@field id string of the session
 ---@field pid integer
 ---@field visible boolean it is on the screen
----@field source claude-ide.decisions.Source who asks for it
----@field run? string what its CLI is called where it uses the editor's tools
----@field release fun(done: fun()) ends its process, for another to go on with the session
+---@field source claude-ide.decisions.Source its requester
+---@field run? string name of its CLI for the editor's tools
+---@field release fun(done: fun()) ends its process, so that another can resume the session
 
 ---@type (fun(): claude-ide.sessions.Other[])[]
 local others = {}
 
----Who runs a session that is neither connected nor in the terminal.
+---The part of this Neovim that runs a session, other than connected CLIs and the terminal.
 ---@param id string
 ---@return claude-ide.sessions.Other?
 function M.other(id)
@@ -33,18 +33,18 @@ function M.other(id)
   return nil
 end
 
----Says who knows of sessions that are neither connected nor in the terminal.
+---Registers a provider of sessions that are neither connected nor in the terminal.
 ---@param known fun(): claude-ide.sessions.Other[]
 function M.also(known)
   others[#others + 1] = known
 end
 
----@return table? module if it is in use
+---@return table? module if loaded
 local function used(module)
   return type(module) == "table" and module or nil
 end
 
----The session of a program that we started, by the name that it got for the editor's tools.
+---The session of a program that we started, by its name for the editor's tools.
 local function of_run(run)
   local terminal = used(package.loaded["claude-ide.terminal"])
   if terminal and terminal.is_run(run) then
@@ -60,9 +60,9 @@ local function of_run(run)
   end
 end
 
----The session that somebody calls from: a CLI by its process, a user of the editor's tools by the name that we gave it.
+---The session of a caller: a CLI by its process, an agent by its name for the editor's tools.
 ---@param caller integer claude-ide.Client.id
----@return string? id nil where that is not known
+---@return string? id nil: unknown
 function M.of_caller(caller)
   local server = require("claude-ide.server")
   local agent = server.agent(caller)
@@ -73,7 +73,7 @@ function M.of_caller(caller)
   return live and live.id
 end
 
----First the one whose CLI connected first.
+---In order of connection.
 ---@return claude-ide.sessions.Ours[]
 function M.list()
   local sessions = used(package.loaded["claude-ide.sessions"])

@@ -1,4 +1,4 @@
--- Sessions in words: how long ago, how long, what one is doing, what it is called. Pure, but for the width of characters.
+-- Formats ages, durations, sizes, states and titles of sessions. Pure, except for character widths.
 
 local M = {}
 
@@ -7,12 +7,12 @@ local MINUTE = 60 * SECOND
 local HOUR = 60 * MINUTE
 local DAY = 24 * HOUR
 
----How long ago, in at most four characters.
+---An age, in at most four characters.
 ---@param milliseconds number
 ---@return string
 function M.age(milliseconds)
   if milliseconds < MINUTE then
-    return "now" -- and what a clock that was set back has in the future
+    return "now" -- also for times in the future, after the clock was set back
   elseif milliseconds < HOUR then
     return ("%dm"):format(milliseconds / MINUTE)
   elseif milliseconds < DAY then
@@ -27,7 +27,7 @@ function M.age(milliseconds)
   return ("%dy"):format(milliseconds / (365 * DAY))
 end
 
----How long something took, to the precision that matters.
+---A duration, rounded.
 ---@param milliseconds number
 ---@return string
 function M.duration(milliseconds)
@@ -55,7 +55,7 @@ function M.size(bytes)
     or ("%.1f %s"):format(value, units[at])
 end
 
----What is waited for, after "waiting: " and after "Claude waits for your ".
+---Reasons of a wait, after "waiting: " and after "Claude waits for your ".
 ---@type table<string, { short: string, yours: string }>
 local REASONS = {
   permission = { short = "permission", yours = "permission" },
@@ -63,7 +63,7 @@ local REASONS = {
   dialog = { short = "dialog", yours = "choice in a dialog" },
 }
 
----What a session is doing, in a word or two: "working", "waiting: permission", "idle".
+---A state: "working", "waiting: permission", "idle".
 ---@param state claude-ide.sessions.State
 ---@return string
 function M.activity(state)
@@ -71,9 +71,9 @@ function M.activity(state)
   return reason and ("waiting: %s"):format(reason.short) or state.activity
 end
 
----What sessions do: of one in words, of several how many do what.
+---States of sessions: of one by name, of several as counts.
 ---@param sessions claude-ide.sessions.Live[]
----@return string? nil where none is known
+---@return string? nil: no sessions
 function M.activities(sessions)
   if #sessions == 1 then
     return M.activity(sessions[1].state)
@@ -95,7 +95,7 @@ function M.waits(waiting_for)
   return reason and ("waits for your %s"):format(reason.yours) or "waits for you"
 end
 
----A text on one line, without what would move the cursor.
+---Replaces line breaks and control characters by blanks.
 ---@param text string
 ---@return string
 function M.one_line(text)
@@ -103,7 +103,7 @@ function M.one_line(text)
   return vim.trim((text:gsub("\194[\128-\159]", " "):gsub("[%c%s]+", " ")))
 end
 
----A text that a program wrote, on one line: without what a terminal takes as commands.
+---`one_line` for output of programs: also removes escape sequences.
 ---@param text string
 ---@return string
 function M.plain_line(text)
@@ -111,8 +111,8 @@ function M.plain_line(text)
   return M.one_line(plain)
 end
 
----Marks that show nothing, or turn the direction of what stands beside them: U+00AD, U+061C, U+200B, U+200E, U+200F, U+202A
----to U+202E, U+2060 to U+2069, U+FEFF. Those that join letters stay: scripts need them.
+---Characters that are invisible or change text direction: U+00AD, U+061C, U+200B, U+200E, U+200F, U+202A to U+202E, U+2060 to
+---U+2069, U+FEFF. Joiners are kept: scripts need them.
 local UNSEEN = {
   "\194\173",
   "\216\156",
@@ -121,7 +121,7 @@ local UNSEEN = {
   "\239\187\191",
 }
 
----A text without marks that do not show.
+---Removes invisible characters.
 ---@param text string
 ---@return string
 function M.visible(text)
@@ -131,7 +131,7 @@ function M.visible(text)
   return text
 end
 
----What a session is called.
+---The display title of a session.
 ---@param session { title?: string, name?: string, id: string }
 ---@return string
 function M.title(session)
@@ -140,7 +140,7 @@ function M.title(session)
   return title ~= "" and title or "Session " .. session.id:sub(1, 8)
 end
 
----As much of a text as fits into so many cells, from its beginning.
+---The beginning of a text that fits into `cells` cells.
 ---@param text string
 ---@param cells integer
 ---@return string
@@ -152,7 +152,7 @@ function M.fit(text, cells)
   return kept .. (cells > 0 and "…" or "")
 end
 
----As much of a text as fits, from its end: what matters of a path.
+---The end of a text that fits, for paths.
 ---@param text string
 ---@param cells integer
 ---@return string

@@ -1,5 +1,5 @@
--- `:Claude sessions`: choose a session, then what to do with it. Through vim.ui.select, so with the picker that a user
--- has: those know the kinds "claude_sessions" and "claude_session_action", and may ask for a preview.
+-- `:Claude sessions`: lets the user choose a session, then an action. Uses vim.ui.select, so pickers can recognise the kinds
+-- "claude_sessions" and "claude_session_action" and request a preview.
 
 local M = {}
 
@@ -36,8 +36,7 @@ local function details(item)
   return lines
 end
 
----For pickers that show what is under the cursor. Neovim 0.12 says that it is a table with a buffer; pickers that had it
----before that take a list of lines.
+---Preview for pickers. Neovim 0.12 defines it as a table with a buffer; earlier pickers take a list of lines.
 ---@return { buf: integer }|string[]
 local function preview_item(item)
   local lines = item.summary and details(item --[[@as claude-ide.sessions.Item]]) or {}
@@ -54,7 +53,7 @@ local function preview_item(item)
   })
 end
 
----The same for snacks.nvim, which has options of its own.
+---Preview for snacks.nvim, which has its own options.
 ---@type table
 local SNACKS = {
   layout = { hidden = {} },
@@ -84,7 +83,7 @@ local function choose_action(item)
   end)
 end
 
----The entry that stands for what did not fit on the screen.
+---Titles of the list, by action.
 ---@type table<claude-ide.sessions.ActionName, string>
 local VERBS = {
   read = "Read",
@@ -107,7 +106,7 @@ end
 
 ---@param options claude-ide.sessions.CatalogueOptions
 local function show(items, options)
-  local number = #tostring(#items) + 6 -- what stands beside each line
+  local number = #tostring(#items) + 6 -- width of the picker's own prefix
   local lines = require("claude-ide.sessions.rows").format(items, {
     now = require("claude-ide.clock").now(),
     width = math.max(vim.o.columns - number, 20),
@@ -130,7 +129,7 @@ local function show(items, options)
     if not item then
       return
     end
-    -- Some pickers are still on the screen while they tell.
+    -- Some pickers are still open when they call back.
     vim.schedule(function()
       if options.action then
         require("claude-ide.sessions.actions").run(options.action, item, options.text)
@@ -166,23 +165,23 @@ local function show_or_say(items, err, chosen)
   end
 end
 
----Lets the user choose a session, then what to do with it.
+---Opens a list of sessions, then of actions.
 ---@param options? claude-ide.sessions.CatalogueOptions
----@param request? claude-ide.ui.guard.Request of the user, who asked a while ago; default: now
+---@param request? claude-ide.ui.guard.Request default: now
 function M.open(options, request)
   local chosen, guard = options or {}, require("claude-ide.ui.guard")
   local asked = request or guard.ask()
   require("claude-ide.sessions.catalogue").load(chosen, function(items, err)
-    -- What is typed by now is meant for something else.
+    -- Keys typed since the request are not meant for the list.
     guard.when_asked("sessions", "The list of sessions", function()
       show_or_say(items, err, chosen)
     end, asked)
   end)
 end
 
----Does something with the one session that is called so; where several are meant, the user chooses.
+---Runs an action on a session by name; opens a list if it is ambiguous.
 ---@param name claude-ide.sessions.ActionName
----@param words string[] an id or the beginning of one, a title, or words of it
+---@param words string[] an id or prefix, a title, or words of it
 function M.run_by_name(name, words)
   local text = table.concat(words, " ")
   local catalogue, actions = require("claude-ide.sessions.catalogue"), require("claude-ide.sessions.actions")

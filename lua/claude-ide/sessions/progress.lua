@@ -1,24 +1,24 @@
--- From what a session does now and what it did before: what is new, and how long the turn took. Pure.
+-- Detects state changes of a session, and how long its turn took. Pure.
 
 local M = {}
 
----What is remembered of one process.
+---State of a process.
 ---@class claude-ide.sessions.Progress
 ---@field id string the session
 ---@field activity claude-ide.sessions.Activity
 ---@field waiting_for? string
----@field began? integer when the turn began that is not over yet, Unix milliseconds
+---@field began? integer start of the current turn, Unix milliseconds
 
 ---@class claude-ide.sessions.News
 ---@field kind "working"|"waiting"|"idle"
----@field previous? string the session that the process was in before
+---@field previous? string session that the process was in before
 ---@field took? integer milliseconds of the turn that has ended
 
 ---@param before? claude-ide.sessions.Progress nil: the process is new
----@param session claude-ide.sessions.Live which is not gone
+---@param session claude-ide.sessions.Live running
 ---@param now integer Unix milliseconds
 ---@return claude-ide.sessions.Progress after
----@return claude-ide.sessions.News? news nil where nothing is
+---@return claude-ide.sessions.News? news nil: no change
 function M.step(before, session, now)
   local state = session.state
   local after = { id = session.id, activity = state.activity, waiting_for = state.waiting_for }

@@ -1,22 +1,21 @@
--- Gives a session a title, as `/rename` of the CLI does (2.1.329, measured): a line at the end of its transcript, and a small
--- file beside it that says the same. CLIs before 2.1 write the line alone.
+-- Renames a session like `/rename` of the CLI (2.1.329, measured): appends a line to its transcript, and writes the title to a small
+-- file beside it. CLIs before 2.1 only write the line.
 --
--- A CLI that runs the session takes the title up at its next prompt: it looks at the end of its transcript before it writes
--- there itself (measured, 2.1.329). Invariant: what was in the transcript stays, byte by byte; the title is one whole line,
--- written at once, at the end, as the CLI's own lines are.
+-- A CLI that runs the session reads the title at its next prompt: it checks the end of its transcript before it writes (measured,
+-- 2.1.329). Invariant: the transcript's existing bytes stay; the title is one whole line, appended at once, as by the CLI.
 
 local M = {}
 
----As long as the CLI lets it be.
+---The CLI's limit.
 local MAX_CHARACTERS = 200
 
 local function json_string(text)
   return (vim.json.encode(text):gsub("\\/", "/"))
 end
 
----A title as it is kept: one line, without what does not show, no longer than the CLI's own.
+---Normalises a title: one line, no invisible characters, within the CLI's limit.
 ---@param text string
----@return string? title nil: nothing is left of it
+---@return string? title nil: empty
 function M.clean(text)
   local words = require("claude-ide.sessions.phrases")
   local valid = vim.fn.iconv(text, "utf-8", "utf-8")
@@ -25,8 +24,8 @@ function M.clean(text)
   return title ~= "" and title or nil
 end
 
----Writes it down, on a thread of its own: disks can be slow. Stands alone, so it takes all it needs.
----@param beside string what the small file says
+---Runs on a thread, since disks can be slow. Must be self-contained.
+---@param beside string content of the small file
 ---@return string? err
 local function write(file, line, beside, is_running)
   local uv = vim.uv
@@ -40,7 +39,7 @@ local function write(file, line, beside, is_running)
     end
     return text or nil
   end
-  -- Like the CLI: for its owner alone. Whole, or not at all.
+  -- Like the CLI: readable for the owner only, and atomic.
   local function replace(path, text)
     local scratch = ("%s.%d.tmp"):format(path, uv.os_getpid())
     local fd, err = uv.fs_open(scratch, "w", 384)
@@ -57,7 +56,7 @@ local function write(file, line, beside, is_running)
     return not renamed and failed or nil
   end
 
-  -- Never a file of its own: a transcript that is gone stays gone.
+  -- Never creates the file: a deleted transcript stays deleted.
   local fd, err = uv.fs_open(file, constants.O_RDWR + constants.O_APPEND, 0)
   if not fd then
     return err
@@ -72,7 +71,7 @@ local function write(file, line, beside, is_running)
     if last ~= "\n" and is_running then
       return "it is being written to just now, try again"
     elseif last ~= "\n" then
-      line = "\n" .. line -- what a CLI that was killed left half written stays a line of its own
+      line = "\n" .. line -- after a partial line of a killed CLI
     end
     local folder = file:gsub("%.jsonl$", "")
     local path = folder .. "/custom-title.json"
@@ -132,7 +131,7 @@ local function take(item, text)
   end)
 end
 
----Gives a session a title; asks for one where none is given.
+---Renames a session; asks for a title if none is given.
 ---@param item claude-ide.sessions.Item
 ---@param title? string
 function M.run(item, title)

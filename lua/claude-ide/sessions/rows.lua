@@ -1,28 +1,28 @@
--- Sessions as the lines of a list, in columns: age, state, folder, branch, title, last prompt. What is longest comes last, so
--- that a picker of any width cuts only that.
+-- Formats sessions as lines in columns: age, state, folder, branch, title, last prompt. The longest come last, so that a narrow
+-- picker cuts only those.
 
 local M = {}
 
 local GAP = "  "
 local MAX_STATE, MAX_FOLDER, MAX_BRANCH = 19, 28, 20
----Below this a title says nothing: then the wide columns give way.
+---Minimum width of a title: below it the wide columns are dropped.
 local LEAST_TITLE = 20
----The last prompt stands beside titles where this much is left for it, and titles take no more than so much.
+---Minimum width of a last prompt, and maximum width of titles beside it.
 local LEAST_PROMPT, MAX_TITLE = 24, 50
 
----@class claude-ide.sessions.Item a session and, while it runs, the process that speaks for it
+---@class claude-ide.sessions.Item a session and its running process
 ---@field summary claude-ide.sessions.Summary
 ---@field live? claude-ide.sessions.Live
 
 ---@class claude-ide.sessions.RowOptions
 ---@field now integer Unix milliseconds
----@field width integer cells a line may take
----@field folders boolean show which folder each is of
+---@field width integer cells of a line
+---@field folders boolean show folders
 
 ---@class claude-ide.sessions.Column
----@field texts string[] one an item
+---@field texts string[] one per item
 ---@field width integer
----@field right? boolean the texts are flush right
+---@field right? boolean right-aligned
 
 ---@param right? boolean
 ---@return claude-ide.sessions.Column
@@ -43,7 +43,7 @@ local function cell(col, at)
 end
 
 ---@param columns claude-ide.sessions.Column[]
----@return integer cells with a gap after each
+---@return integer cells including gaps
 local function width_of(columns)
   local width = 0
   for _, col in ipairs(columns) do
@@ -62,7 +62,7 @@ local function title_of(summary)
   return summary.forked_from and "fork: " .. title or title
 end
 
----The last prompt, where it says more than the title.
+---The last prompt, unless the title says the same.
 ---@param summary claude-ide.sessions.Summary
 local function prompt_of(summary)
   local words = require("claude-ide.sessions.phrases")
@@ -71,7 +71,7 @@ local function prompt_of(summary)
   return is_said and "" or prompt
 end
 
----Titles, and beside them last prompts where both have room.
+---Titles, and last prompts if there is space.
 ---@param items claude-ide.sessions.Item[]
 ---@param space integer cells
 local function endings(items, space)
@@ -93,13 +93,13 @@ local function endings(items, space)
   local lines = {}
   for at in ipairs(items) do
     local prompt = words.fit(prompts[at], space - col.width - #GAP)
-    -- A title alone may take the room of the prompt that is not there.
+    -- A title without a prompt gets the whole space.
     lines[at] = prompt ~= "" and cell(col, at) .. GAP .. prompt or words.fit(titles[at], space)
   end
   return lines
 end
 
----The lines, one an item, in the same order.
+---One line per item, in order.
 ---@param items claude-ide.sessions.Item[]
 ---@param options claude-ide.sessions.RowOptions
 ---@return string[]

@@ -1,5 +1,5 @@
--- Requests to the library about sessions, and what comes back: one callback a request, in order, on the main loop.
--- Works without the server. Invariant: after `cancel` nothing more is heard of a request; every other one is answered.
+-- Requests to the library about sessions, and its responses: one callback per request, in order, on the main loop.
+-- Works without the server. Invariant: a cancelled request gets no callback; every other one is answered.
 local M = {}
 
 local GROUP = "claude-ide.sessions"
@@ -11,11 +11,11 @@ local GROUP = "claude-ide.sessions"
 
 ---@type table<integer, claude-ide.sessions.Listener>
 local listeners = {}
----Where the library was told to look.
+---Folder that the library watches.
 ---@type string?
 local config_dir
 
----Claude's configuration folder, as the CLI finds it.
+---Claude's configuration folder, determined like the CLI does.
 ---@return string
 function M.config_dir()
   local path = require("claude-ide.path")
@@ -45,7 +45,7 @@ local function stop_at_exit()
   })
 end
 
----Begins to watch the running sessions, once. Begins anew where Claude's configuration folder is another one now.
+---Starts watching running sessions, once; restarts if Claude's configuration folder has changed.
 ---@return boolean started
 ---@return string? err
 function M.start()
@@ -79,11 +79,11 @@ local function cancel(number)
   end
 end
 
----Sends a request. A failure to send it is an answer too, and comes like one.
+---Sends a request. A failure to send is reported as its response.
 ---@param request table one field, named after the request: see `crates/session/src/service/request.rs`
 ---@param listener claude-ide.sessions.Listener
 ---@return fun() cancel
----@return integer? number that names it in the library
+---@return integer? number id in the library
 function M.request(request, listener)
   local started, err = M.start()
   local number
@@ -130,7 +130,7 @@ local function receive(event)
       event.info --[[@as claude-ide.sessions.Info]]
     )
   elseif event.type == "session_reply" then
-    -- Of a transcript that was opened, more will be heard.
+    -- An opened transcript will report changes.
     if event.err or not listener.change then
       listeners[event.id] = nil
     end

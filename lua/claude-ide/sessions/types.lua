@@ -1,24 +1,24 @@
 ---@meta
--- What the library says of sessions: the shapes of `crates/session`, as Lua sees them.
--- Times are Unix milliseconds, sizes and offsets are bytes, rows count from 0, lines of a file from 1. A field that is
--- null in the library is nil here. `end` is a word of Lua: write `row["end"]`.
+-- Types of `crates/session` as Lua sees them.
+-- Times are Unix milliseconds, sizes and offsets are bytes, rows are 0-based, lines of a file 1-based. Null fields are nil. `end` is a
+-- keyword of Lua: write `row["end"]`.
 
 ---@alias claude-ide.sessions.Activity
 ---| "working" # Claude works
 ---| "waiting" # Claude waits for the user: see waiting_for
 ---| "idle" # Claude is done and waits for the next prompt
----| "gone" # no process runs it any more
+---| "gone" # its process has ended
 
 ---@class claude-ide.sessions.State
 ---@field activity claude-ide.sessions.Activity
 ---@field waiting_for? "permission"|"input"|"dialog"|"other" set while it waits
 ---@field since? integer
----@field source "record"|"transcript" the CLI's own record is exact; in a transcript, permission prompts do not show
+---@field source "record"|"transcript" the CLI's record is exact; a transcript does not show permission prompts
 
----A running CLI and the session it is in.
+---A running CLI and its session.
 ---@class claude-ide.sessions.Live
 ---@field pid integer
----@field id string the session: what `--resume` takes
+---@field id string session id, for `--resume`
 ---@field cwd string
 ---@field name? string
 ---@field kind? string "interactive", …
@@ -29,24 +29,24 @@
 ---@field liveness "alive"|"dead"|"unknown" whether the process runs
 
 ---@class claude-ide.sessions.LiveChange
----@field session claude-ide.sessions.Live as it is now; its activity is "gone" once its process ended
----@field previous? string the session that the same process ran before, after `/clear` or a resume
+---@field session claude-ide.sessions.Live current; "gone" once its process has ended
+---@field previous? string previous session of the process, after `/clear` or a resume
 
----A session in a list.
+---A stored session.
 ---@class claude-ide.sessions.Summary
 ---@field id string
 ---@field file string
----@field cwd? string the folder it was started in
----@field title? string the name a user gave it, else the CLI's, else the beginning of the first prompt
----@field named boolean whether a user named it
+---@field cwd? string folder that it was started in
+---@field title? string the user's, else the CLI's, else the beginning of the first prompt
+---@field named boolean the title is the user's
 ---@field first_prompt? string
 ---@field last_prompt? string
----@field branch? string of git
----@field model? string that answered last
+---@field branch? string Git branch
+---@field model? string of the last reply
 ---@field started? integer
 ---@field updated integer
 ---@field bytes integer
----@field messages? integer prompts and replies; nil where counting would take reading the whole file
+---@field messages? integer prompts and replies; nil if the file is too large to count
 ---@field turns? integer
 ---@field forked_from? string
 
@@ -57,35 +57,35 @@
 ---@field cache_read integer
 
 ---@alias claude-ide.sessions.RowKind
----| "prompt" # what a user asked
----| "reply" # what Claude answered, with its tool calls and their results
+---| "prompt" # the user's prompt
+---| "reply" # Claude's answer, with tool calls and results
 ---| "command" # a slash command or a shell line of the user
----| "output" # what a command printed
+---| "output" # output of a command
 ---| "interrupted" # "Request interrupted by user"
----| "notice" # something the CLI tells the user
+---| "notice" # a message of the CLI
 ---| "compaction" # the conversation was compacted here
----| "summary" # stands for what was compacted
----| "meta" # what the CLI tells the model
+---| "summary" # replaces compacted messages
+---| "meta" # for the model only
 ---| "results" # results whose tool call is not in the file
----| "other" # of a type this version does not know
+---| "other" # unknown type
 
----@alias claude-ide.sessions.ToolStatus "running"|"done"|"failed"|"rejected"|"changed"|"void" void: nobody will tell its result
+---@alias claude-ide.sessions.ToolStatus "running"|"done"|"failed"|"rejected"|"changed"|"void" void: its result will never be known
 
 ---@class claude-ide.sessions.ToolRow
 ---@field name string "Read", "Bash", …
 ---@field status claude-ide.sessions.ToolStatus
 ---@field start? integer
 ---@field end? integer
----@field background? boolean it went on in the background: "running" until its end was told, then with the end's time
----@field sidechain? integer first message of its subagent, where that lies in the same file
+---@field background? boolean it continues in the background: "running" until its end is reported, with that time then
+---@field sidechain? integer first message of its subagent, if it is in the same file
 
 ---@class claude-ide.sessions.Branch
----@field number integer which of the siblings this is, from 1
+---@field number integer index among the siblings, from 1
 ---@field siblings integer[] messages
 
----A message as a line in a list: enough to lay a transcript out.
+---Summary of a message, enough to lay out a transcript.
 ---@class claude-ide.sessions.Row
----@field id integer names the message; valid until a delta says `reset`
+---@field id integer of the message; valid until a delta with `reset`
 ---@field kind claude-ide.sessions.RowKind
 ---@field start? integer
 ---@field end? integer
@@ -96,7 +96,7 @@
 ---@field has_thinking boolean
 ---@field branch? claude-ide.sessions.Branch set where the conversation forks
 ---@field bytes integer
----@field continues? boolean it goes on with the text of the row before, without a line between
+---@field continues? boolean continues the text of the previous row, without a line break
 
 ---@class claude-ide.sessions.Hunk
 ---@field old_start integer 1-based
@@ -105,19 +105,19 @@
 ---@field new_lines integer
 ---@field lines string[] each begins with " ", "-" or "+"
 
----What the CLI recorded of a tool call.
+---The CLI's record of a tool call.
 ---@class claude-ide.sessions.Outcome
----@field type "file_change"|"launch"|"message"|"other" launch: of a subagent that goes on in the background
+---@field type "file_change"|"launch"|"message"|"other" launch: of a background subagent
 ---@field path? string file_change
 ---@field created? boolean file_change
 ---@field user_modified? boolean file_change
 ---@field added? integer file_change: lines
 ---@field removed? integer file_change: lines
----@field hunks? claude-ide.sessions.Hunk[] file_change: their first 1,000 lines; empty for a new file of the CLI's
----@field left_out? integer file_change: lines of hunks that are left out
----@field others? claude-ide.sessions.FileChange[] file_change: other files that the same call changed
+---@field hunks? claude-ide.sessions.Hunk[] file_change: their first 1,000 lines; empty if the CLI created the file
+---@field left_out? integer file_change: omitted lines of hunks
+---@field others? claude-ide.sessions.FileChange[] file_change: other files changed by the call
 ---@field text? string message
----@field bytes? integer message: size of the whole text
+---@field bytes? integer message: full size
 ---@field raw? any other
 
 ---@class claude-ide.sessions.FileChange
@@ -128,33 +128,33 @@
 ---@field hunks claude-ide.sessions.Hunk[]
 ---@field left_out? integer
 
----A piece of a tool's result.
+---A part of a tool's result.
 ---@class claude-ide.sessions.Part
 ---@field type "text"|"image"|"unknown"
 ---@field text? string
----@field bytes? integer size of the whole text; more than `text` has where it was cut
+---@field bytes? integer full size of the text, which may be cut
 ---@field media_type? string image
 ---@field encoded_bytes? integer image
 ---@field raw? any unknown
 
 ---@class claude-ide.sessions.ToolResult
 ---@field is_error boolean
----@field content claude-ide.sessions.Part[] what the model got
+---@field content claude-ide.sessions.Part[] as the model got it
 ---@field outcome? claude-ide.sessions.Outcome
 
----A piece of a message. Which fields are there depends on the type.
+---A block of a message. Fields depend on the type.
 ---@class claude-ide.sessions.Block
 ---@field type "text"|"thinking"|"tool_use"|"tool_result"|"image"|"unknown"
 ---@field text? string text, thinking
----@field bytes? integer text, thinking: size of the whole text
----@field continues? { fence?: claude-ide.transcript.Fence } text: it goes on with that of the row before, in the middle of code, perhaps
+---@field bytes? integer text, thinking: full size
+---@field continues? { fence?: claude-ide.transcript.Fence } text: continues the previous row's, possibly inside a code block
 ---@field id? string tool_use
 ---@field name? string tool_use
----@field input? any tool_use: the arguments as Claude wrote them
+---@field input? any tool_use: raw arguments
 ---@field status? claude-ide.sessions.ToolStatus tool_use
 ---@field start? integer tool_use
 ---@field end? integer tool_use
----@field background? boolean tool_use: as in its row; the result is empty: it says only that it began
+---@field background? boolean tool_use: as in its row; the result only reports the start
 ---@field result? claude-ide.sessions.ToolResult tool_use, tool_result
 ---@field tool_use_id? string tool_result
 ---@field media_type? string image
@@ -163,7 +163,7 @@
 
 ---A message in full.
 ---@class claude-ide.sessions.Message
----@field id integer its row's
+---@field id integer of its row
 ---@field kind claude-ide.sessions.RowKind
 ---@field uuid string
 ---@field start? integer
@@ -176,7 +176,7 @@
 ---A file before and after an edit, in full.
 ---@class claude-ide.sessions.EditTexts
 ---@field path string
----@field before? string nil: the file is new
+---@field before? string nil: new file
 ---@field after string
 
 ---A tool call that changed a file.
@@ -188,37 +188,37 @@
 ---@field end? integer
 
 ---@class claude-ide.sessions.ChangedFiles
----@field changes claude-ide.sessions.ChangedFile[] in the order of their results
+---@field changes claude-ide.sessions.ChangedFile[] in order of their results
 ---@field offset integer
 
----A subagent; its file opens like a session's. Where a description or a link to its call comes later than the call was drawn,
----a change names the call's row, or comes with no rows at all where the call is another subagent's: look at `agents` again.
+---A subagent; its file opens like a session's. If its description or link to a call arrives after the call was drawn, a change names
+---the call's row, or no rows if the call is another subagent's: read `agents` again.
 ---@class claude-ide.sessions.Agent
 ---@field id string
 ---@field file string
----@field tool_use_id? string the call that started it: from its description, else from the call's result
+---@field tool_use_id? string call that started it: from its description, else from the call's result
 ---@field agent_type? string
 ---@field description? string
----@field running boolean false: it ended, though its call may still be "running" where no end was told (a CLI that was killed)
+---@field running boolean false: ended, though its call may still be "running" if no end was reported (a killed CLI)
 
 ---@class claude-ide.sessions.Position
 ---@field place "row"|"other_branch"|"sidechain"
 ---@field row? integer 0-based
 
----Which rows of a transcript are new or different.
+---The changed rows of a transcript.
 ---@class claude-ide.sessions.Delta
----@field reset boolean forget every id and row: the file was replaced, or all of a huge one is known now
----@field from integer rows from here on are new or different (0-based)
----@field len integer how many rows there are now
----@field changed integer[] rows before `from` that changed in place
----@field shift? integer with `reset`, when all of a huge file is known: what was row `n` is row `n + shift`
+---@field reset boolean all ids and rows are invalid: the file was replaced, or a huge one is now read completely
+---@field from integer rows from here on are new or changed (0-based)
+---@field len integer current number of rows
+---@field changed integer[] changed rows before `from`
+---@field shift? integer with `reset` of a huge file: row `n` becomes row `n + shift`
 
----What is known of an open transcript without asking.
+---Summary of an open transcript.
 ---@class claude-ide.sessions.Info
----@field epoch integer which life of the transcript this is: a change with `reset` begins a new one
+---@field epoch integer incremented by a change with `reset`
 ---@field file string
----@field len integer rows of the branch that is shown
----@field complete boolean false while only the end of a huge file is known
+---@field len integer rows of the displayed branch
+---@field complete boolean false: only the end of a huge file is read
 ---@field offset integer bytes read
 ---@field message_count integer on all branches
 ---@field broken_lines integer
@@ -226,14 +226,14 @@
 ---@field last_reply? claude-ide.sessions.Row
 ---@field agents claude-ide.sessions.Agent[]
 
----A line of text that matches.
+---A matching line of text.
 ---@class claude-ide.sessions.Hit
 ---@field session string
----@field file string the session's, or its subagent's
+---@field file string of the session or its subagent
 ---@field agent? string
 ---@field line integer of the file, from 1: see Transcript:message_at_line()
 ---@field role "prompt"|"reply"|"thinking"|"tool_input"|"tool_result"|"system"
----@field text string perhaps cut at both ends
+---@field text string possibly cut at both ends
 ---@field start integer byte in `text`, 0-based
 ---@field end integer
 ---@field before string[]

@@ -1,5 +1,5 @@
--- When sessions waited for the user, as far as this Neovim saw it: a transcript tells nothing of that, and the time of a
--- call that had to be allowed holds the wait. In memory, from the states that the library tells of.
+-- Records when sessions waited for the user: transcripts do not, and a call's duration includes the wait for permission. In memory,
+-- from states that the library reports.
 
 local M = {}
 
@@ -7,22 +7,21 @@ local M = {}
 ---@field from integer
 ---@field to integer
 
----A wait that goes on.
 ---@class claude-ide.sessions.Open
 ---@field id string the session
 ---@field from integer
 ---@field reason string
 
----Sessions, and waits of each, that are remembered.
+---Limits of remembered sessions, and waits of each.
 local MAX_SESSIONS, MAX_WAITS = 50, 500
 
----What holds a call up. A dialog that the user opened holds up none.
+---Waits that delay a call. A dialog opened by the user does not.
 ---@type table<string, boolean>
 local HOLDS_UP = { permission = true, input = true }
 
----@type table<string, claude-ide.sessions.Wait[]> by session, the first one first
+---@type table<string, claude-ide.sessions.Wait[]> by session, oldest first
 local seen = {}
----@type string[] sessions, the one that waited first first
+---@type string[] sessions, oldest first
 local order = {}
 ---@type table<integer, claude-ide.sessions.Open> by process
 local open = {}
@@ -41,7 +40,7 @@ local function remember(id, wait)
   end
 end
 
----Takes note of what a session does now.
+---Records a session's current state.
 ---@param session claude-ide.sessions.Live
 function M.take(session)
   local state, before = session.state, open[session.pid]
@@ -51,24 +50,24 @@ function M.take(session)
     return
   end
   open[session.pid] = waits and { id = session.id, from = now, reason = state.waiting_for } or nil
-  -- Waiting anew for the same: what lay between was not seen, and so neither was the end.
+  -- Waiting again for the same: the end of the previous wait was not seen.
   local is_unseen = before and waits and before.reason == state.waiting_for
   if before and not is_unseen and now > before.from then
     remember(before.id, { from = before.from, to = now })
   end
 end
 
----The last wait that ended.
+---The last completed wait.
 ---@param id string
 ---@return claude-ide.sessions.Wait?
 function M.last(id)
   return seen[id] and seen[id][#seen[id]]
 end
 
----The waits of a session that ended after a time.
+---The waits of a session that ended after `start`.
 ---@param id string
 ---@param start integer
----@return { [1]: integer, [2]: integer }[] waits from and to
+---@return { [1]: integer, [2]: integer }[] waits start and end
 function M.since(id, start)
   local waits = {}
   for _, wait in ipairs(seen[id] or {}) do
@@ -79,7 +78,7 @@ function M.since(id, start)
   return waits
 end
 
----What ran is not known any more; what was seen stays true.
+---Forgets waits in progress; completed ones stay.
 function M.forget_running()
   open = {}
 end

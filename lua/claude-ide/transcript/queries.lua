@@ -17,7 +17,7 @@ local DEAR = {
 }
 
 ---@class claude-ide.transcript.LoadedQuery
----@field queries vim.treesitter.Query[] in order of their patterns
+---@field queries vim.treesitter.Query[] sorted by pattern
 ---@field waiting? string[] parts to compile; nil: not read yet
 
 ---@type table<string, claude-ide.transcript.LoadedQuery> by language
