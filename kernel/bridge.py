@@ -1,9 +1,9 @@
-"""One Jupyter kernel, for the Neovim at the other end of stdin and stdout: a JSON object a line, both ways.
+"""Connects one Jupyter kernel with the Neovim at stdin and stdout: one JSON object per line, in both directions.
 
-Run by the interpreter that the kernel is to have, for jupyter_client comes with ipykernel. What goes in: what to start, once, then
-`run`, one at a time, and `interrupt`. What comes out: `started`, `output` as it comes, `done` once for each run, `free` where a run
-went on after that, `died` or `failed`, after which it ends.
-Invariant: when this process ends, or the one at the other end, however it ends, the kernel and what it started end, too.
+Run by the kernel's interpreter, since jupyter_client comes with ipykernel. Input: the start order, once, then `run`,
+one at a time, and `interrupt`. Output: `started`, `output` as it arrives, `done` once per run, `free` if a run
+continued after that, and `died` or `failed`, after which the bridge ends. Invariant: when this process or Neovim ends,
+in whatever way, the kernel and its children end too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_LINE = 64 << 20
 
 
 class Lines:
-    """The lines of stdin, given away as they come."""
+    """Reads the lines of stdin as they arrive."""
 
     def __init__(self, take: Callable[[bytes], None], end: Callable[[], None]) -> None:
         self._parts: list[bytes] = []
@@ -57,7 +57,7 @@ class Bridge:
         Lines(self._obey, self._end)
 
     def say(self, event: str, **fields: Any) -> None:
-        # Half a character is none to whoever reads this.
+        # Lone surrogates are not valid UTF-8.
         data = json.dumps({"event": event, **fields}, ensure_ascii=False).encode(errors="replace") + b"\n"
         while data:
             data = data[os.write(self._out, data) :]
@@ -70,7 +70,7 @@ class Bridge:
                 self._over.set_result(None)
 
     async def serve(self) -> None:
-        """Until the other end is gone, or the kernel is."""
+        """Runs until Neovim or the kernel is gone."""
         try:
             await self._over
         finally:
@@ -90,7 +90,7 @@ class Bridge:
         if not task.cancelled() and task.exception():
             self._end(task.exception())
 
-    # What the other end wants
+    # Neovim's requests
 
     def _obey(self, line: bytes) -> None:
         try:
@@ -105,7 +105,7 @@ class Bridge:
                 self._begin(order)
             elif order["do"] == "interrupt" and self._run:
                 self._run.interrupt("interrupted")
-        except Exception as problem:  # noqa: BLE001 - it is told
+        except Exception as problem:  # noqa: BLE001 - it is reported
             self._end(problem)
 
     async def _start(self, order: dict[str, Any]) -> None:
@@ -128,7 +128,7 @@ class Bridge:
             try:
                 run.began(self._kernel.execute(order["code"]))
                 return
-            except Exception as error:  # noqa: BLE001 - said, and the kernel stays
+            except Exception as error:  # noqa: BLE001 - reported, and the kernel stays
                 problem = f"{error}"
                 run.forget()
                 self._run = None
@@ -143,7 +143,7 @@ class Bridge:
             self.say("died")
             self._end()
 
-    # What the kernel says
+    # The kernel's messages
 
     def _hear(self, message: dict[str, Any]) -> None:
         if self._run:
@@ -158,7 +158,7 @@ class Bridge:
 
 async def main() -> None:
     out = os.dup(1)
-    os.dup2(2, 1)  # what a library prints must not come between our lines
+    os.dup2(2, 1)  # a library's prints must not mix with the protocol
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, asyncio.current_task().cancel)
@@ -169,7 +169,7 @@ async def main() -> None:
         with contextlib.suppress(OSError):
             bridge.say("failed", message=str(problem))
     except OSError:
-        pass  # nobody listens any more
+        pass  # the reader is gone
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The outputs of one run as a notebook keeps them (nbformat 4), bounded.
+"""The outputs of one run in a notebook's format (nbformat 4), bounded.
 
-Invariant: the JSON is what Jupyter itself would write for them: keys in order, one space a level, texts as their lines.
+Invariant: the JSON is the same as Jupyter's: sorted keys, one space per level, texts as lists of lines.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class CellOutputs:
         return fits
 
     def display(self, data: dict[str, Any], metadata: dict[str, Any], result: int | None) -> dict[str, Any]:
-        """Something shown, or the result of the last expression with the number of the run. For `update`."""
+        """Adds a displayed object, or the result of the last expression with the run's number. Returns it for `update`."""
         if not self._fits(data):
             data = {"text/plain": f"[… {', '.join(data)} of {_size(data):,} bytes left out …]"}
         output = {"output_type": "display_data", "data": data, "metadata": metadata}
@@ -76,7 +76,7 @@ class CellOutputs:
         return output
 
     def update(self, output: dict[str, Any], data: dict[str, Any], metadata: dict[str, Any]) -> None:
-        """Another version of something that was shown."""
+        """Replaces a displayed object by a new version."""
         self._bytes += _size(output["data"])
         if self._fits(data):
             output.update(data=data, metadata=metadata)
@@ -88,7 +88,7 @@ class CellOutputs:
         self._add({"output_type": "error", "ename": name, "evalue": value[: self._limit], "traceback": kept})
 
     def text(self) -> str:
-        """All of them as JSON."""
+        """The outputs as JSON."""
         outputs = list(map(_as_written, self._outputs))
         if self._left_out:
             note = f"[… {self._left_out:,} characters left out …]\n"

@@ -1,8 +1,8 @@
-"""The process of a kernel and the sockets to it.
+"""A kernel's process and the sockets to it.
 
-Invariants: what is not signed with the kernel's key is not heard. The process, all that it started and the folder with the
-key go when this process goes, however it goes: a shell that waits for the end of a pipe sees to it where nobody else can. Should
-that be killed as well, the folder goes when the next kernel begins.
+Invariants: messages that are not signed with the kernel's key are ignored. The process, its children and the folder
+with the key go when this process goes, in whatever way: a shell that waits for the end of a pipe cleans up after a
+kill. If the shell is killed as well, the next kernel to start removes the folder.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ rm -rf -- "$1"
 
 
 class Problem(Exception):
-    """In words for a user."""
+    """An error message for the user."""
 
 
 def _locked(folder: str) -> int | None:
-    """The folder's file, locked for this process; None: another one has it."""
+    """The folder's file, locked for this process; None if another process holds it."""
     file = os.open(os.path.join(folder, IN_USE), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -57,7 +57,7 @@ def _locked(folder: str) -> int | None:
 
 
 def _is_left(folder: str) -> bool:
-    """Whether nobody needs a folder any more. Another user's cannot be told."""
+    """Whether no process needs a folder any more. Another user's cannot be judged."""
     about = os.lstat(folder)
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
         return False
@@ -103,13 +103,13 @@ class OneKernel:
         self.instead_of: str | None = None
         """The kernel that the notebook names and that is not there."""
 
-    # Its beginning
+    # Start
 
     async def start(self, order: dict[str, Any]) -> dict[str, Any]:
-        """What it says of itself."""
+        """Starts the kernel; returns its self-description."""
         try:
             await asyncio.wait_for(self._start(order), START_SECONDS)
-        except asyncio.TimeoutError:  # noqa: UP041 - before Python 3.11 it is one of its own
+        except asyncio.TimeoutError:  # noqa: UP041 - a class of its own before Python 3.11
             raise Problem(f"the kernel did not start within {START_SECONDS} seconds") from None
         return self._info or {}
 
@@ -122,12 +122,12 @@ class OneKernel:
             raise Problem(f"{sys.executable} has no jupyter_client: {error}") from None
 
         class OwnInterpreter(KernelSpecManager):
-            """Whatever kernels are installed for the user: this interpreter."""
+            """This interpreter, whatever kernels the user has installed."""
 
             def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
                 from ipykernel.kernelspec import get_kernel_dict
 
-                # What runs here is no history of the user's; to write it takes as long as to run a line.
+                # These runs are not the user's history, and writing it takes as long as running a line.
                 return KernelSpec(resource_dir="", **get_kernel_dict(["--HistoryManager.enabled=False"]))
 
         kernel = order.get("kernel") or self._of_notebook(
@@ -136,7 +136,7 @@ class OneKernel:
         manager = AsyncKernelManager(
             kernel_name=kernel or "python3",
             connection_file=os.path.join(self._folder, "kernel.json"),
-            # Sockets in our folder, which nobody else can open. A kernel that is not Python's may know only of ports.
+            # Sockets in our private folder. Kernels of other languages may only support ports.
             **({} if kernel else {"transport": "ipc", "ip": os.path.join(self._folder, "s")}),
         )
         if not kernel:
@@ -163,7 +163,7 @@ class OneKernel:
         await self._make_ready()
 
     def _of_notebook(self, wanted: dict[str, str], installed: Callable[[], dict[str, str]]) -> str | None:
-        """The kernel that a notebook names, where it is another than this interpreter's own and is installed."""
+        """The kernel that a notebook names, if it is not this interpreter's own and is installed."""
         name, language = wanted.get("kernel") or "", (wanted.get("language") or "python").lower()
         if name in GENERIC:
             return None
@@ -178,7 +178,9 @@ class OneKernel:
         return None
 
     async def _make_ready(self) -> None:
-        """Asks who it is until it says so on both channels: what is published before we are subscribed is lost."""
+        """Requests the kernel's info until it answers on both channels: output published before we are subscribed is
+        lost.
+        """
         import zmq
 
         for channel in (self._client.shell_channel, self._client.iopub_channel):
@@ -192,7 +194,7 @@ class OneKernel:
             raise Problem("the kernel ended while it started")
 
     def _wait_for_its_end(self) -> None:
-        """In a thread of its own. Leaves the body to be buried: until then its number is nobody else's."""
+        """Runs in its own thread. Does not reap the process, so that its id is not reused."""
         with contextlib.suppress(ChildProcessError):
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         with contextlib.suppress(RuntimeError):
@@ -200,23 +202,23 @@ class OneKernel:
 
     def _died(self) -> None:
         if self._client:
-            self._read()  # what it said at last
+            self._read()  # its last messages
         self.is_dead = True
         self._gone.set()
         if self._ready.is_set():
             self._tell_died()
         self._ready.set()
 
-    # What passes
+    # Messages
 
     def execute(self, code: str) -> str:
-        """Sends code; the id that answers carry."""
+        """Sends code; returns the id that its answers carry."""
         message = self._client.execute(code, allow_stdin=False, stop_on_error=False)
-        self._loop.call_soon(self._read)  # to send may have taken the news that something came
+        self._loop.call_soon(self._read)  # sending may have consumed the socket's event
         return message
 
     def _read(self) -> None:
-        """All that there is, for sockets of ZeroMQ tell only that something came since."""
+        """Reads everything, since ZeroMQ's sockets only report new arrivals."""
         import zmq
 
         for channel in (self._client.iopub_channel, self._client.shell_channel):
@@ -247,7 +249,7 @@ class OneKernel:
             with contextlib.suppress(ProcessLookupError):
                 await self._manager.interrupt_kernel()
 
-    # Its end
+    # End
 
     def _tell_keeper(self, text: str) -> None:
         with contextlib.suppress(OSError):
@@ -255,8 +257,8 @@ class OneKernel:
             self._keeper.stdin.flush()
 
     async def end(self, gently: bool) -> None:
-        """The kernel is asked to end, then made to, with all that it started."""
-        if self.pid is None:  # it may have come while nobody waited for it any more
+        """Asks the kernel to end, then kills it with all its children."""
+        if self.pid is None:  # it may have started after the timeout
             self.pid = getattr(getattr(self._manager, "provisioner", None), "pid", None)
         if self.pid is not None:
             if gently and not self.is_dead and self._client:

@@ -1,7 +1,7 @@
 """One run of code in a kernel, from the request to its answer.
 
-Invariants: it says `done` once. It is done when the kernel has answered and said that all output is out, when the kernel is
-dead, or when code ignores that it is interrupted: then it says `free` once that ends, too.
+Invariants: it reports `done` once: when the kernel has answered and all output has arrived, when the kernel is dead, or
+when the code ignores an interrupt. In that case it reports `free` once the code ends.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class OneRun:
             self._timer = self._loop.call_later(order["timeout"], self.interrupt, "timeout")
 
     def began(self, message: str) -> None:
-        """It was sent to the kernel with this id."""
+        """The request was sent with this id."""
         self._message = message
 
     def forget(self) -> None:
-        """It never began."""
+        """The request was never sent."""
         self._wait(None)
 
     def _wait(self, timer: asyncio.TimerHandle | None) -> None:
@@ -62,10 +62,10 @@ class OneRun:
             self._timer.cancel()
         self._timer = timer
 
-    # What happens
+    # Events
 
     def hear(self, message: dict[str, Any]) -> None:
-        """What the kernel says, of this run or of an earlier one."""
+        """Handles a message of the kernel, of this run or an earlier one."""
         if message["parent_header"].get("msg_id") != self._message:
             return
         kind, content = message["header"]["msg_type"], message["content"]
@@ -117,7 +117,7 @@ class OneRun:
             self.interrupt(self._why)
 
     def interrupt(self, why: str) -> None:
-        """Again and again: one may come where nothing minds it."""
+        """Interrupts repeatedly: the code may ignore one."""
         if self._reply is not None or self._is_told:
             return
         now = self._loop.time()

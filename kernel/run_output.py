@@ -1,7 +1,7 @@
-"""What one run of code puts out, as an MCP client and a notebook want it: bounded, in order, without escape sequences.
+"""Collects the output of a run for an MCP client and a notebook: bounded, in order, without escape sequences.
 
-Invariants: of any amount of text no more than `limit` characters are kept, its head and its tail, and what is between is
-counted; no more than MAX_IMAGES images are kept; an image is never text.
+Invariants: of any amount of text at most `limit` characters are kept, head and tail, and the rest is counted; at most
+MAX_IMAGES images are kept; an image is never text.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def plain(text: str) -> str:
 
 
 def overwritten(line: str) -> str:
-    """What a terminal would show of a line with carriage returns in it."""
+    """A line with carriage returns, as a terminal shows it."""
     line = line.rstrip("\r")
     return line.rsplit("\r", 1)[-1] if "\r" in line else line
 
 
 def best_text(data: dict[str, Any]) -> str | None:
-    """The text of a bundle of one thing in several formats."""
+    """The text of a bundle of formats."""
     for mime in TEXTS:
         value = data.get(mime)
         if isinstance(value, list):
@@ -57,7 +57,7 @@ def best_text(data: dict[str, Any]) -> str | None:
 
 
 class RunOutput:
-    """Collects what one run puts out. `tell` hears of it as it comes, in the same bounds."""
+    """Collects the output of a run. `tell` receives it as it arrives, within the same limits."""
 
     def __init__(self, limit: int, folder: str, name: str, tell: Callable[[dict[str, Any]], None]) -> None:
         self._limit, self._folder, self._name, self._tell = limit, folder, name, tell
@@ -75,7 +75,7 @@ class RunOutput:
         self._last_stream = "stdout"
         self._displays: dict[str, dict[str, Any]] = {}
 
-    # What the kernel says
+    # The kernel's messages
 
     def stream(self, name: str, text: str) -> None:
         self._clear_if_asked()
@@ -93,7 +93,7 @@ class RunOutput:
     def display(
         self, data: dict[str, Any], metadata: dict[str, Any], result: int | None, display_id: str | None
     ) -> None:
-        """Something shown, or the result of the last expression with the number of the run."""
+        """Adds a displayed object, or the result of the last expression with the run's number."""
         self._clear_if_asked()
         self._end_lines()
         cell = self._cells.display(data, metadata, result)
@@ -102,7 +102,7 @@ class RunOutput:
             self._displays[display_id] = {"cell": cell, "shown": shown}
 
     def update_display(self, data: dict[str, Any], metadata: dict[str, Any], display_id: str | None) -> None:
-        """Another version of something that was shown."""
+        """Replaces a displayed object by a new version."""
         earlier = self._displays.get(display_id or "")
         if not earlier:
             return
@@ -124,10 +124,10 @@ class RunOutput:
         else:
             self._clear()
 
-    # What became of it
+    # Results
 
     def content(self) -> list[dict[str, Any]]:
-        """MCP content blocks. The last call: what is still open is closed."""
+        """MCP content blocks. Call it last: it closes open text."""
         self._end_lines()
         if self._tail:
             tail = "".join(self._tail)
@@ -145,10 +145,10 @@ class RunOutput:
         return merged
 
     def cells(self) -> str:
-        """The outputs of a notebook's cell, as JSON. After `content`."""
+        """A notebook cell's outputs, as JSON. Call it after `content`."""
         return self._cells.text()
 
-    # How
+    # Helpers
 
     def _clear_if_asked(self) -> None:
         if self._clear_next:
@@ -179,7 +179,7 @@ class RunOutput:
         self._text(text, ended=ended)
 
     def _text(self, text: str, ended: bool = True) -> dict[str, Any] | None:
-        """Keeps a text in the head while there is room, then in the tail."""
+        """Keeps a text in the head while there is space, then in the tail."""
         text = plain(text)
         if ended and text and not text.endswith("\n"):
             text += "\n"

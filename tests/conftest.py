@@ -1,9 +1,9 @@
 """Fixtures: a Neovim of each supported version, and clients of its server.
 
-Every test that uses `nvim` or `start_nvim` runs once a version, with ids like `[0.10]`; `--nvim 0.11` picks some.
-What cannot differ between versions (pure Lua, what the server alone does) is marked `one_nvim` and runs on one.
-What hardly differs, and most of all what has many cases, is marked `dealt`: each case runs on one version, which a hash of its
-name picks. `every_nvim` takes a test out of a module that is marked otherwise.
+A test that uses `nvim` or `start_nvim` runs once per version, with ids like `[0.10]`; `--nvim 0.11` selects versions.
+`one_nvim` marks tests whose result cannot differ (pure Lua, the server alone); they run on one version. `dealt` marks
+modules with many cases that hardly differ: each case runs on one version, picked by a hash of its name. `every_nvim`
+exempts a test from its module's mark.
 """
 
 import gc
@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _beyond_the_gate(items):
-    """What `make test-all` adds: slow tests, the browser, and of the tests that start the real CLI all but those marked `smoke`."""
+    """Tests that only `make test-all` runs: slow ones, the browser, and those with the real CLI except `smoke`."""
     return {
         item
         for item in items
@@ -76,7 +76,7 @@ def _is_dear(item):
 
 
 def _dealt_to_others(items):
-    """A case that is dealt runs on the Neovim that a hash of its name picks: a new test moves no other."""
+    """A hash of a dealt case's name picks its Neovim, so that a new test moves no other."""
     cases = {}
     for item in items:
         version = getattr(item, "callspec", None) and item.callspec.params.get("nvim_version")
@@ -92,7 +92,7 @@ def _dealt_to_others(items):
 
 
 def _mixed(items):
-    """The dear ones (a CLI, language servers) among the others: workers begin with as much of both, and none is left with all."""
+    """Spreads the expensive tests (a CLI, language servers) among the others, so that workers get equal shares."""
     kinds = {True: {}, False: {}}
     for item in items:
         of_modules = kinds[_is_dear(item)]
@@ -107,7 +107,7 @@ def _mixed(items):
 
 
 def pytest_collection_finish(session):
-    gc.freeze()  # thousands of items live to the end: to look at them again and again takes longer than some tests
+    gc.freeze()  # thousands of items live to the end; collecting them repeatedly takes longer than some tests
 
 
 @pytest.hookimpl(wrapper=True)
@@ -129,8 +129,8 @@ def pytest_runtest_makereport(item, call):
 def start_nvim(request, tmp_path, nvim_version):
     """A factory: start_nvim(args, opts, init_lua, env, cwd, files, notices) -> Nvim.
 
-    `opts` goes to setup(), with auto_start off unless it says otherwise; None leaves setup() out. Several Neovims share
-    the home (as on a user's machine) and, unless `cwd` says otherwise, the project.
+    `opts` goes to setup(), with auto_start off by default; None skips setup(). Several Neovims share the home (as on a
+    user's machine) and, by default, the project.
     """
     started = request.node.stash.setdefault(_started, [])
 
@@ -151,9 +151,9 @@ def start_nvim(request, tmp_path, nvim_version):
 
 @pytest.fixture
 def nvim(request, nvim_version):
-    """A Neovim in an empty project, the plugin on its runtime path, the server not started.
+    """A Neovim in an empty project, with the plugin on its runtime path and the server not started.
 
-    Where the test is marked `shared`, others of its kind used it before: it fails if it leaves a trace.
+    A test marked `shared` gets a Neovim that others used before, and fails if it leaves a trace.
     """
     if not request.node.get_closest_marker("shared"):
         yield request.getfixturevalue("start_nvim")()
@@ -168,7 +168,7 @@ def nvim(request, nvim_version):
 
 @pytest.fixture(scope="session")
 def _shared_nvim(tmp_path_factory):
-    """One Neovim of each version for all tests of a worker that leave no trace."""
+    """One Neovim of each version for all of a worker's tests that leave no trace."""
     shared = {}
 
     def get(version):
@@ -200,8 +200,8 @@ return {
 def connect():
     """A factory: connect(nvim, **overrides of initialize) -> a ready Client.
 
-    Starts the server where it does not run. `roots` are the client's folders (the project); `initialize=False` leaves
-    the handshake of MCP out; `wait_ready=False` does not wait until Neovim knows of the client.
+    Starts the server if needed. `roots` are the client's folders (default: the project); `initialize=False` skips the
+    MCP handshake; `wait_ready=False` does not wait until Neovim knows the client.
     """
     clients = []
 
@@ -228,9 +228,9 @@ def connect():
 
 @pytest.fixture
 def connect_agent():
-    """A factory: connect_agent(nvim, **overrides of initialize) -> a ready Client of the endpoint of agents.
+    """A factory: connect_agent(nvim, **overrides of initialize) -> a ready Client of the agents' endpoint.
 
-    Starts the server where it does not run.
+    Starts the server if needed.
     """
     clients = []
 
@@ -259,9 +259,9 @@ def mock_api():
 
 @pytest.fixture
 def cli(request, mock_api):
-    """A factory: cli(nvim, cwd, mode, args, env) -> a real CLI, ready for a prompt, in the home of that Neovim.
+    """A factory: cli(nvim, cwd, mode, args, env) -> a real CLI in that Neovim's home, ready for a prompt.
 
-    `wait_connected=False` does not wait until Neovim knows of it.
+    `wait_connected=False` does not wait until Neovim knows it.
     """
     started = request.node.stash.setdefault(_clis, [])
 

@@ -12,13 +12,13 @@ _MOST = LONGEST / PATIENCE  # what takes 10 ms elsewhere has taken 20 s on a loa
 
 
 def left(began: float, timeout: float = PATIENCE) -> float:
-    """Seconds until a wait that `began` (of time.monotonic) has failed: more while programs wait for a processor."""
+    """Seconds left of a wait that `began` at that time.monotonic(); longer while programs wait for a processor."""
     stretch = min(max(os.getloadavg()[0] / (os.cpu_count() or 1), 1), _MOST)
     return began + timeout * stretch - time.monotonic()
 
 
 def pairs(*options: list) -> list[tuple]:
-    """Few of the products of options: each pair of any two of them is in one."""
+    """A small subset of the options' product in which each pair of two options occurs."""
 
     def of(product: tuple[int, ...]) -> set:
         return set(itertools.combinations(enumerate(product), 2))

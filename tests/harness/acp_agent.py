@@ -1,10 +1,12 @@
-"""An agent that speaks the Agent Client Protocol and does what a prompt says, line by line; for what real ones do not do.
+"""An agent that speaks the Agent Client Protocol and follows a prompt line by line, for behaviour that real agents
+lack.
 
-A prompt's lines: `SAY text`, `THINK text`, `UPDATE {update}`, `REQUEST method {params}` (says what was answered),
-`SEND method {params}` (waits for nothing), `TAKE_BACK` (of the last one), `RAW line`, `BIG bytes shape` (see `big`),
-`CALLS count`, `WAIT` (to be cancelled), `END` (of the turn, and goes on), `WRITE path text` (by itself; as JSON, null: no such
-file any more), `STOP reason`, `FAIL code message`, `TWICE`, `EXIT code`, `HANG`. Within an update and within parameters a text
-"BIG bytes shape" is such a text. How it begins is the JSON of ACP_AGENT, and there what other prompts stand for: `turns`. What it reads is kept in the file ACP_LOG. With arguments it is a program that signs in.
+A prompt's lines: `SAY text`, `THINK text`, `UPDATE {update}`, `REQUEST method {params}` (says the answer), `SEND method
+{params}` (waits for nothing), `TAKE_BACK` (cancels the last one), `RAW line`, `BIG bytes shape` (see `big`), `CALLS
+count`, `WAIT` (to be cancelled), `END` (of the turn, and continues), `WRITE path text` (by itself; JSON null deletes
+the file), `STOP reason`, `FAIL code message`, `TWICE`, `EXIT code`, `HANG`. Within an update and within parameters the
+text "BIG bytes shape" is replaced by such a text. The JSON in ACP_AGENT configures its start, and `turns` in it expands
+other prompts. It logs its input to the file ACP_LOG. With arguments it is a program that signs in.
 """
 
 import json
@@ -26,7 +28,7 @@ def write(message):
 
 
 def big(length, shape=""):
-    """About so many bytes of text."""
+    """A text of about this many bytes."""
     if shape == "one line":
         return "ä" * (length // 2)
     if shape == "words":
@@ -35,7 +37,7 @@ def big(length, shape=""):
 
 
 def inflated(value):
-    """A value with those texts that stand for large ones."""
+    """A value with its "BIG …" texts expanded."""
     if isinstance(value, dict):
         return {key: inflated(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -204,7 +206,7 @@ class Agent:
 
 
 def sign_in():
-    """What a user runs in a terminal."""
+    """The program that a user runs in a terminal to sign in."""
     name = input("Your name: ")
     with open(SIGNED_IN, "w") as file:
         json.dump([name, *sys.argv[1:], os.environ.get("LOGIN")], file)

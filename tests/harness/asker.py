@@ -1,4 +1,4 @@
-"""A process that posts over HTTP, and processes below it that do the same."""
+"""A process that posts over HTTP, and its child processes that do the same."""
 
 import subprocess
 import sys
@@ -24,18 +24,18 @@ if deeper:
 
 
 def command(url, body, *tokens):
-    """Posts to an address without its scheme, with each of the first tokens; a process below it with the second, and so on."""
+    """A command that posts to an address with each of the first tokens; its child posts with the second, and so on."""
     return [sys.executable, "-c", f"script = {SCRIPT!r}\nexec(script)", url, body, *tokens]
 
 
 def ask(url, body, *tokens):
-    """Runs that; each status."""
+    """Runs the command; returns each status."""
     done = subprocess.run(command(url, body, *tokens), capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
 def ask_below(nvim, url, body, *tokens):
-    """The same in a process that Neovim starts."""
+    """Runs the command as a child of Neovim."""
     run = "out = nil; vim.system(..., { text = true }, function(done) out = done.stdout end)"
     nvim.lua(run, command(url, body, *tokens))
     nvim.wait("out ~= nil")

@@ -18,7 +18,7 @@ PROGRAM = Path(os.environ.get("CLAUDE_IDE_CHROMIUM", ROOT / ".deps" / "chromium"
 
 
 class Browser:
-    """One page of a browser of its own."""
+    """A page in its own browser."""
 
     def __init__(self, folder: Path) -> None:
         log = folder / "stderr"
@@ -43,7 +43,7 @@ class Browser:
         return subprocess.Popen(
             [
                 PROGRAM,
-                "--no-sandbox",  # a container's root has none
+                "--no-sandbox",  # root in a container has no sandbox
                 "--disable-gpu",
                 "--disable-dev-shm-usage",
                 "--remote-debugging-port=0",
@@ -86,7 +86,7 @@ class Browser:
         return result["result"].get("value")
 
     def wait(self, expression: str, what: str = ""):
-        """Until it is true, which is given back."""
+        """Waits until the expression is true; returns its value."""
         began = time.monotonic()
         while not (value := self.js(expression)):
             assert left(began) > 0, f"{what or expression}: {self.text()[-2000:]}\n{self.errors}"
@@ -102,11 +102,11 @@ class Browser:
             self.command("Input.dispatchKeyEvent", type=kind, key=key, text=text, modifiers=8 if shift else 0)
 
     def type(self, text: str) -> None:
-        """What a keyboard types into whatever has the focus, at once."""
+        """Types text into the focused element, in one go."""
         self.command("Input.insertText", text=text)
 
     def before_pages(self, script: str) -> Callable[[], None]:
-        """Runs a script in each page before its own, until what is given back is called."""
+        """Runs a script in each page before the page's own, until the returned function is called."""
         made = self.command("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
         return lambda: self.command("Page.removeScriptToEvaluateOnNewDocument", identifier=made) and None
 

@@ -1,6 +1,6 @@
-"""The real Claude Code CLI in a terminal, offline: a throw-away home, a clean environment, the mock of the Messages API.
+"""The real Claude Code CLI in a terminal, offline: a throw-away home, a clean environment, a mock of the Messages API.
 
-The same environment serves a CLI that Neovim starts in its own terminal: give `environment()` to that Neovim.
+For a CLI in Neovim's own terminal, give `environment()` to that Neovim.
 """
 
 import json
@@ -29,7 +29,7 @@ _KEY = "sk-ant-dummy-000000000000"
 
 
 def binary() -> Path:
-    """The CLI under test: `$CLAUDE_IDE_CLI`, else what `make setup` has put into `.deps/`."""
+    """The CLI under test: `$CLAUDE_IDE_CLI`, else the one that `make setup` has installed in `.deps/`."""
     chosen = os.environ.get("CLAUDE_IDE_CLI")
     path = Path(chosen) if chosen else ROOT / ".deps" / "node" / "node_modules" / ".bin" / "claude"
     if not path.exists():
@@ -38,13 +38,13 @@ def binary() -> Path:
 
 
 def version() -> str:
-    """The one of the CLI under test."""
+    """The version of the CLI under test."""
     told = subprocess.run([binary(), "--version"], capture_output=True, text=True, check=True).stdout
     return told.split()[0]
 
 
 def prepare_home(home: Path, *projects: Path) -> None:
-    """Sees to it that the CLI asks none of its first-run questions in that home. What the file holds already stays."""
+    """Prevents the CLI's first-run questions in that home. Existing content of the file stays."""
     path = home / ".claude.json"
     state = json.loads(path.read_text()) if path.exists() else {}
     state |= {
@@ -63,7 +63,7 @@ def prepare_home(home: Path, *projects: Path) -> None:
 
 
 def environment(home: Path, api: MockApi, executable: Path | None = None) -> dict[str, str]:
-    """All that the CLI gets to see, `claude` on the PATH included."""
+    """The CLI's whole environment, with `claude` on the PATH."""
     executable = executable or binary()
     return {
         "PATH": f"{executable.parent}:{os.environ['PATH']}",
@@ -84,13 +84,13 @@ def environment(home: Path, api: MockApi, executable: Path | None = None) -> dic
 
 
 def submitting(api: MockApi, enter: Callable[[], None]) -> Callable[[], bool]:
-    """A condition to wait for: the model is asked what stands at the prompt. Presses Enter, and again where one was lost."""
+    """A condition: the prompt was submitted to the model. Presses Enter, and again if one was lost."""
     turns, pressed = api.turns(), None
 
     def asked() -> bool:
         nonlocal pressed
         if pressed is None or time.monotonic() - pressed > _LOST:
-            pressed = time.monotonic()  # nothing was asked yet, so nothing else can be what this answers
+            pressed = time.monotonic()  # before this, nothing was submitted that a request could answer
             enter()
         return api.turns() > turns
 
@@ -98,10 +98,10 @@ def submitting(api: MockApi, enter: Callable[[], None]) -> Callable[[], bool]:
 
 
 def answering(screen: Callable[[], str], press: Callable[[], None], question: str = QUESTION) -> Callable[[], bool]:
-    """A condition to wait for: a question on the screen is answered.
+    """A condition: a question on the screen is answered.
 
-    The CLI ignores keys for a moment after it has put a question; so the key is pressed again while it still asks. Not soon: a
-    busy CLI shows a question for a while that is answered, and the second key would be typed into its prompt.
+    The CLI ignores keys for a moment after it shows a question, so the key is pressed again while the question stays.
+    Not soon: a busy CLI shows an answered question for a while, and would take the second key as text of its prompt.
     """
     pressed = 0.0
 
@@ -118,7 +118,7 @@ def answering(screen: Callable[[], str], press: Callable[[], None], question: st
 
 
 class Cli:
-    """One CLI in a terminal of its own."""
+    """A CLI in its own terminal."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class Cli:
         return self.terminal.pid
 
     def wait_ready(self, timeout: float = PATIENCE) -> None:
-        """Waits until the CLI takes a prompt."""
+        """Waits until the CLI accepts a prompt."""
         self.wait_screen(re.compile(r"^❯", re.MULTILINE), timeout)
 
     def type(self, text: str) -> None:
@@ -154,7 +154,7 @@ class Cli:
             nonlocal written
             if tail in _compact(self.terminal.text()):
                 return True
-            # A CLI that draws a rejection anew throws away what is typed at that moment (2.1.329): a prompt that stays empty is tried again.
+            # CLI 2.1.329 drops text typed while it redraws a rejection: type again if the prompt stays empty.
             if written is None or (time.monotonic() - written > 2 * _LOST and _EMPTY.search(self.terminal.text())):
                 written = time.monotonic()
                 self.terminal.write(text)
@@ -163,11 +163,10 @@ class Cli:
         self.terminal.wait(shown, PATIENCE, f"the CLI to show {tail!r}")
 
     def enter(self) -> None:
-        """Presses Enter."""
         self.terminal.write("\r")
 
     def prompt(self, text: str) -> None:
-        """Types a prompt and submits it; waits until the model has it, where it is for the model."""
+        """Types a prompt and submits it; waits until the model has it, if it is for the model."""
         self.type(text)
         if text.startswith("/"):
             self.enter()
@@ -175,7 +174,7 @@ class Cli:
             self.terminal.wait(submitting(self._api, self.enter), PATIENCE, "the CLI to ask the model")
 
     def answer(self, choice: str = "1", question: str = QUESTION) -> None:
-        """Answers the permission question on the screen, or another one that shows this text until it is answered."""
+        """Answers the permission question on the screen, or the question with this text."""
         self.wait_screen(question)
         answered = answering(self.screen, lambda: self.terminal.write(choice), question)
         self.terminal.wait(answered, PATIENCE, "the CLI to take the answer")
@@ -210,5 +209,5 @@ def call(tool: str, **arguments: object) -> str:
 
 
 def _compact(text: str) -> str:
-    """Without blanks and frames, as the CLI wraps what is typed."""
+    """Without whitespace and frames, since the CLI wraps typed text."""
     return re.sub(r"[\s│❯>]", "", text)

@@ -1,4 +1,4 @@
-"""An MCP client over WebSocket that behaves as the CLI does, for tests that ask the server directly.
+"""An MCP client over WebSocket that behaves like the CLI, for tests of the server alone.
 
 Owns one connection and one reader thread. Answers `ping` and `roots/list` by itself.
 """
@@ -20,7 +20,7 @@ PROTOCOL_VERSION = "2025-11-25"
 
 
 class RpcError(Exception):
-    """A JSON-RPC error that the server answered."""
+    """A JSON-RPC error from the server."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(f"{code}: {message}")
@@ -32,8 +32,6 @@ class ToolError(Exception):
 
 
 class Client:
-    """One connected client."""
-
     def __init__(
         self,
         port: int,
@@ -64,12 +62,12 @@ class Client:
             close_timeout=2,
             proxy=None,
         )
-        self._socket = connecting.__enter__()  # until `close`, which outlives any `with`
+        self._socket = connecting.__enter__()  # ends in `close`, after any `with`
         self._reader = threading.Thread(target=self._read, name="mcp-client", daemon=True)
         self._reader.start()
 
     def initialize(self, **overrides: object) -> dict[str, object]:
-        """Runs the handshake of MCP and tells the pid, as the CLI does."""
+        """Runs the MCP handshake and sends the pid, as the CLI does."""
         params = {
             "protocolVersion": PROTOCOL_VERSION,
             "capabilities": {"roots": {"listChanged": True}, "elicitation": {}},
@@ -93,7 +91,7 @@ class Client:
         return request_id
 
     def result(self, request_id: int, timeout: float = PATIENCE) -> object:
-        """Waits for the answer to a request that was sent; raises RpcError."""
+        """Waits for the response to a request; raises RpcError."""
         self._wait(lambda: request_id in self._replies, timeout, f"the answer to request {request_id}")
         reply = self._replies.pop(request_id)
         if error := reply.get("error"):
@@ -101,24 +99,24 @@ class Client:
         return reply["result"]
 
     def answered(self, request_id: int) -> bool:
-        """Whether the answer to a request has come and was not fetched yet."""
+        """Whether a response has arrived that was not fetched yet."""
         with self._changed:
             return request_id in self._replies
 
     def tools(self) -> dict[str, dict[str, object]]:
-        """The tools that are listed, by name."""
+        """The listed tools, by name."""
         return {tool["name"]: tool for tool in self.request("tools/list")["tools"]}
 
     def call(self, tool: str, /, *, timeout: float = PATIENCE, **args: object) -> list[str]:
-        """Calls a tool and returns its text items; raises ToolError where the tool says that it failed."""
+        """Calls a tool and returns its text items; raises ToolError if the tool failed."""
         return self.call_result(self.start_call(tool, **args), timeout)
 
     def start_call(self, tool: str, /, **args: object) -> int:
-        """Calls a tool without waiting (a diff, say) and returns the request's id."""
+        """Calls a tool without waiting (a diff, for instance); returns the request's id."""
         return self.send("tools/call", {"name": tool, "arguments": args})
 
     def call_result(self, request_id: int, timeout: float = PATIENCE) -> list[str]:
-        """Waits for a tool call that was started and returns its text items; raises ToolError."""
+        """Waits for a started tool call and returns its text items; raises ToolError."""
         result = self.result(request_id, timeout)
         texts = [item["text"] for item in result["content"]]
         if result.get("isError"):
@@ -131,11 +129,11 @@ class Client:
         self._send(message if params is None else {**message, "params": params})
 
     def cancel(self, request_id: int, reason: str = "") -> None:
-        """Cancels a request that was sent."""
+        """Cancels a request."""
         self.notify("notifications/cancelled", {"requestId": request_id, "reason": reason})
 
     def wait_notification(self, method: str, timeout: float = PATIENCE, match=lambda params: True) -> dict[str, object]:
-        """Waits for a notification, takes it off the list and returns its params."""
+        """Waits for a notification, removes it from the list and returns its params."""
 
         def find() -> int | None:
             for index, message in enumerate(self.notifications):
@@ -148,7 +146,7 @@ class Client:
             return self.notifications.pop(find()).get("params", {})
 
     def wait_closed(self, timeout: float = PATIENCE) -> tuple[int | None, str]:
-        """Waits until the connection is closed and returns the code and reason that the server gave."""
+        """Waits until the connection is closed; returns the server's code and reason."""
         self._wait(lambda: self._closed, timeout, "the connection to close", closed_is_fine=True)
         return self._socket.close_code, self._socket.close_reason or ""
 
@@ -157,13 +155,13 @@ class Client:
         return self._closed
 
     def drop(self) -> None:
-        """Cuts the connection without a closing handshake, as a killed process does."""
+        """Cuts the connection without a closing handshake, like a killed process."""
         with contextlib.suppress(OSError):
             self._socket.socket.shutdown(2)
         self._reader.join(2)
 
     def close(self) -> None:
-        """Closes the connection; harmless when it is closed."""
+        """Closes the connection; may be called twice."""
         with contextlib.suppress(OSError, ConnectionClosed):
             self._socket.close()
         self._reader.join(2)

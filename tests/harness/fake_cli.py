@@ -1,4 +1,4 @@
-"""A stand-in for the CLI in Neovim's terminal: a script that writes down how it was started and every byte it reads."""
+"""A stand-in for the CLI in Neovim's terminal: a script that records how it was started and every byte it reads."""
 
 import json
 import os
@@ -58,20 +58,20 @@ class FakeCli:
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
 
     def environment(self) -> dict[str, str]:
-        """The PATH on which it is found."""
+        """The PATH that contains it."""
         return {"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"}
 
     def starts(self) -> list[dict]:
-        """How it was started, each time. What hands it the editor's tools is not in `argv` but in `tools`, as text."""
+        """Its starts. The arguments with the editor's tools are in `tools`, as text, and not in `argv`."""
         found = sorted(self.folder.glob("*.json"), key=lambda path: int(path.stem))
         return [json.loads(path.read_text()) for path in found]
 
     def typed(self, number: int = 0) -> bytes:
-        """What it read."""
+        """The bytes it read."""
         path = self.folder / f"{number}.typed"
         return path.read_bytes() if path.exists() else b""
 
     def show(self, text: str, number: int = 0) -> None:
-        """Draws on its terminal."""
+        """Draws text on its terminal."""
         with open(f"/proc/{self.starts()[number]['pid']}/fd/1", "wb", buffering=0) as terminal:
             terminal.write(text.encode())

@@ -1,6 +1,6 @@
-"""A server that only remembers, in place of `claude-ide.server`: for tests of what is told to clients, and when.
+"""A recording stand-in for `claude-ide.server`, for tests of the messages to clients and their timing.
 
-Has the functions of the real module that selection and mentions use. Clients come and go as the test says.
+It has the functions that selection and mentions use. The test adds and removes clients.
 """
 
 from . import PATIENCE
@@ -64,7 +64,7 @@ end
 
 
 class FakeServer:
-    """The fake server in one Neovim, with the modules attached to it."""
+    """The fake server in a Neovim, with the modules attached to it."""
 
     def __init__(self, nvim: Nvim, *modules: str) -> None:
         self.nvim = nvim
@@ -83,11 +83,11 @@ class FakeServer:
         self._call("disconnect", id)
 
     def used_last(self, id: int) -> None:
-        """Makes a client the one that called a tool last."""
+        """Makes a client the most recent caller of a tool."""
         self.nvim.lua('require("claude-ide.server").last = ...', id)
 
     def refuse(self, id: int, refuses: bool = True) -> None:
-        """Makes the notifications to a client fail, as when it has just gone."""
+        """Makes the notifications to a client fail, as after it disconnected."""
         self.nvim.lua('local id, refuses = ... require("claude-ide.server").refuse[id] = refuses or nil', id, refuses)
 
     def sent(self, method: str) -> list[dict[str, object]]:

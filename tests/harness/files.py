@@ -1,10 +1,10 @@
-"""What files hold that come and go while one looks: whether they are there is not asked first."""
+"""Reads files that may disappear at any moment: no check whether they exist comes first."""
 
 from pathlib import Path
 
 
 def bytes_of(path: Path) -> bytes | None:
-    """None where there is no file."""
+    """None if the file does not exist."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -12,7 +12,7 @@ def bytes_of(path: Path) -> bytes | None:
 
 
 def text_of(path: Path) -> str | None:
-    """None where there is no file."""
+    """None if the file does not exist."""
     try:
         return path.read_text()
     except FileNotFoundError:

@@ -1,12 +1,13 @@
-"""A stand-in for the CLI behind a chat, for what our side alone does: it takes a thirtieth of what the real one takes to start.
+"""A stand-in for the CLI behind a chat. It starts in a thirtieth of the real one's time, for tests of the plugin's side
+only.
 
-It asks the scripted model (`mock_api`) what it is asked, and tells the answer in the CLI's protocol (`stream-json`). It keeps
-sessions as the CLI does, for one that goes on. It has no tools, no modes and no questions: those are for the real one.
+It sends prompts to the scripted model (`mock_api`) and reports the answer in the CLI's protocol (`stream-json`). It
+stores sessions as the CLI does, so that they can be resumed. It has no tools, modes or questions; tests of those use
+the real CLI.
 
-Where `STEPS` are: with the name of one in the file `hold` of its home, it stops there until it is killed, once, and `hold` becomes
-`held`. How it was started each time is in the file `starts`, a line of JSON each; `rests` has a line for each turn that is behind it
-with all its steps. What it does about a session that is not there, or
-holds no conversation yet, and when it writes to its file, is what CLI 2.1.329 does.
+It stops at the step of `STEPS` named in its home's file `hold`, once, until it is killed; `hold` becomes `held`. The
+file `starts` has a line of JSON for each start, `rests` a line for each turn that is over with all its steps. A missing
+or empty session, and the time of writes to its file, are handled as by CLI 2.1.329.
 """
 
 import stat
@@ -15,15 +16,15 @@ from pathlib import Path
 
 STEPS = (
     "begin",  # before its first byte
-    "ready",  # nothing was said to it
-    "read",  # it has read what was said, and says nothing of it
-    "started",  # it has said that it begins with it
-    "init",  # and which session it is in; nothing is in its file
-    "asked",  # it is in its file, and the model was not asked
-    "reply",  # in the middle of an answer
-    "result",  # after it
-    "reset",  # of /clear: another conversation; not yet, which
-    "cleared",  # nor anything of that one
+    "ready",  # no prompt yet
+    "read",  # prompt read, nothing reported
+    "started",  # start of the prompt reported
+    "init",  # session reported; nothing is in its file
+    "asked",  # the prompt is in its file, the model was not asked
+    "reply",  # within an answer
+    "result",  # after the answer
+    "reset",  # /clear: a new conversation reported, without its id
+    "cleared",  # nothing of the new conversation reported
 )
 
 _PROGRAM = """#!{python} -SE
@@ -165,7 +166,7 @@ if os.path.exists(record):
 
 
 def install(directory: Path) -> Path:
-    """Writes the program, and says where it is."""
+    """Writes the program; returns its path."""
     program = directory / "stand_in" / "claude"
     program.parent.mkdir(exist_ok=True)
     program.write_text(_PROGRAM.format(python=sys.executable))

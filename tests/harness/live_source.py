@@ -1,4 +1,4 @@
-"""A transcript whose source is the test: it tells of messages as they come, the last one word by word."""
+"""A transcript whose source is the test: it emits messages, the last one word by word."""
 
 LIVE = """
 live = { messages_of = {}, listener = nil, asked = 0 }
@@ -99,7 +99,7 @@ require("claude-ide.transcript").open({ source = live.source })
 
 
 def start(start_nvim, **more):
-    """A Neovim that shows an empty chat."""
+    """A Neovim with an empty chat."""
     nvim = start_nvim(**more)
     nvim.lua(LIVE)
     return nvim

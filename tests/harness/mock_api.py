@@ -1,7 +1,7 @@
 """A stand-in for the Messages API on loopback, so that the real CLI runs without an account.
 
-The model is a script (see `scripted_model`); `script()` queues replies that are used before any prompt is looked at. Requests
-are kept in `requests`. Wire format: Anthropic Messages API, streaming and not; `other_apis` has those of other agents.
+The model is a script (see `scripted_model`); `script()` queues replies that take precedence over prompts. Requests are
+kept in `requests`. Wire format: Anthropic Messages API, streaming and not; `other_apis` has those of other agents.
 """
 
 import json
@@ -20,7 +20,7 @@ _USAGE = {"input_tokens": 10, "output_tokens": 10, "cache_creation_input_tokens"
 class MockApi:
     """The server; listens from construction to `close`.
 
-    `model` makes the reply out of the messages of a conversation; by default prompts say what they want.
+    `model` makes the reply from a conversation's messages; by default the prompts are the script.
     """
 
     def __init__(self, model: Callable[[list[dict[str, object]]], Reply] | None = None) -> None:
@@ -48,33 +48,33 @@ class MockApi:
         return f"http://127.0.0.1:{self.port}"
 
     def script(self, *replies: Reply) -> None:
-        """Queues replies for the coming turns of the conversation, before what prompts ask for."""
+        """Queues replies for the next turns; they take precedence over prompts."""
         with self._lock:
             self._scripted += replies
 
     def fail(self, status: int, kind: str, *, times: int = 1) -> None:
-        """The next requests of the conversation get that status and an error of that type."""
+        """Makes the next requests of the conversation fail with that status and error type."""
         with self._lock:
             self._failures += [(status, kind)] * times
 
     def recover(self) -> None:
-        """Nothing fails any more."""
+        """Ends the failures."""
         with self._lock:
             self._failures.clear()
 
     def conversation(self) -> list[dict[str, object]]:
-        """The messages of the latest request that offered tools (others are the CLI's housekeeping)."""
+        """The messages of the latest request with tools (requests without are the CLI's housekeeping)."""
         with self._lock:
             bodies = [body for body in self.requests if body.get("tools")]
         return bodies[-1]["messages"] if bodies else []
 
     def turns(self) -> int:
-        """How often the model was asked; the CLI's housekeeping does not count."""
+        """Number of requests to the model, without the CLI's housekeeping."""
         with self._lock:
             return sum(bool(body.get("tools")) for body in self.requests)
 
     def seen(self, text: str) -> bool:
-        """Whether a part of the latest conversation holds this text."""
+        """Whether the latest conversation contains this text."""
         return text in json.dumps(self.conversation(), ensure_ascii=False)
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class MockApi:
                 self.wfile.write(data.encode())
 
             def log_message(self, *_args: object) -> None:
-                """Standard error is for the test's own words."""
+                """Keeps standard error for the tests' own messages."""
 
         return Handler
 

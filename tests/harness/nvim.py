@@ -1,7 +1,7 @@
-"""A real Neovim in a terminal, with a project, a home and a state of its own.
+"""A real Neovim in a terminal, with its own project, home and state.
 
-What a user does goes through the PTY (`keys`), what a test asks goes over RPC (`lua`), what a user sees is `screen`.
-Keys are read by Neovim in its own time: after typing, wait for what they bring about.
+The user's actions go through the PTY (`keys`), the test's queries over RPC (`lua`); `screen` is the user's view. Neovim
+reads keys in its own time: after typing, wait for their effect.
 """
 
 import contextlib
@@ -21,7 +21,9 @@ VERSIONS = ("0.10", "0.11", "0.12")
 
 
 def binary(version: str) -> Path:
-    """The Neovim of that version: `$CLAUDE_IDE_NVIM_010` and so on, else what `make setup` has put into `.deps/`."""
+    """The Neovim of that version: `$CLAUDE_IDE_NVIM_010` and so on, else the one that `make setup` has installed in
+    `.deps/`.
+    """
     chosen = os.environ.get("CLAUDE_IDE_NVIM_" + version.replace(".", ""))
     path = Path(chosen) if chosen else ROOT / ".deps" / f"nvim-{version}" / "bin" / "nvim"
     if not path.exists():
@@ -30,8 +32,6 @@ def binary(version: str) -> Path:
 
 
 class Nvim:
-    """One Neovim, from its start to its end."""
-
     def __init__(
         self,
         directory: Path,
@@ -76,7 +76,7 @@ class Nvim:
             raise
 
     def environment(self) -> dict[str, str]:
-        """The whole environment of this Neovim: nothing of the caller's but the PATH."""
+        """This Neovim's whole environment; only the PATH comes from the caller."""
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
@@ -89,32 +89,32 @@ class Nvim:
             "XDG_DATA_DIRS": str(self.home / "none"),
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
-            "NVIM_NOTTYFAST": "1",  # 0.12 else complains where the terminal takes 0.1 s to answer, as on a busy machine
+            "NVIM_NOTTYFAST": "1",  # else 0.12 complains if the terminal takes 0.1 s to answer, as on a busy machine
             "SHELL": "/bin/sh",
         }
 
     def lua(self, code: str, *args: object, timeout: float = PATIENCE) -> object:
-        """Runs Lua in Neovim; `...` holds the arguments, what it returns comes back."""
+        """Runs Lua in Neovim with the arguments as `...`; returns its result."""
         return self._request("nvim_exec_lua", code, list(args), timeout=timeout)
 
     def notify(self, code: str, *args: object) -> None:
-        """Runs Lua as soon as Neovim can, and does not wait for it."""
+        """Runs Lua as soon as Neovim can, without waiting."""
         self._rpc.notify("nvim_exec_lua", code, list(args))
 
     def cmd(self, command: str) -> None:
-        """Runs an Ex command, as if it came from a script."""
+        """Runs an Ex command as if from a script."""
         self._request("nvim_command", command)
 
     def keys(self, keys: str) -> None:
-        """Types keys, given in Vim notation, through the terminal. `<` itself is `<lt>`."""
+        """Types keys in Vim notation through the terminal. `<` itself is `<lt>`."""
         self.terminal.keys(keys)
 
     def input(self, keys: str) -> None:
-        """Keys that need no terminal to arrive: they are there as soon as Neovim looks, whatever else waits for it then."""
+        """Adds keys to the input buffer directly: Neovim finds them at its next check, before anything else that waits."""
         self._rpc.notify("nvim_input", keys)
 
     def interrupt(self) -> None:
-        """A `<C-c>` that comes while Neovim does not wait for a key: it is no mapped key any more."""
+        """A `<C-c>` while Neovim does not wait for a key: it is not mapped then."""
         self.lua(
             """
             local ffi = require("ffi")
@@ -128,7 +128,7 @@ class Nvim:
         self.terminal.paste(text)
 
     def screen(self) -> list[str]:
-        """The lines a user sees."""
+        """The lines on the screen."""
         return self.terminal.screen()
 
     def wait_screen(self, text: str, timeout: float = PATIENCE) -> str:
@@ -145,13 +145,13 @@ class Nvim:
         return self._request("nvim_buf_get_lines", buf, 0, -1, False)
 
     def mode(self) -> str:
-        """The mode, as `mode(1)` gives it; also answered while Neovim waits for a key."""
+        """The mode, as `mode(1)` gives it; works while Neovim waits for a key."""
         return self._request("nvim_get_mode")["mode"]
 
     def wait(self, condition: str | Callable[[], object], timeout: float = PATIENCE, what: str = "") -> object:
-        """Polls until the condition holds, and returns its value.
+        """Polls until the condition holds; returns its value.
 
-        `condition` is a function, or Lua: an expression, or a chunk that holds `return`.
+        `condition` is a function, or Lua: an expression, or a chunk with `return`.
         """
         if callable(condition):
             check, what = condition, what or "condition"
@@ -161,7 +161,7 @@ class Nvim:
         return self.terminal.wait(check, timeout, what)
 
     def wait_kind(self, kind: str) -> None:
-        """Waits until the cursor is in a buffer of that kind of the plugin: `question`, `prompt`, `proposal`, …"""
+        """Waits until the cursor is in a buffer of that kind: `question`, `prompt`, `proposal`, …"""
         self.wait(f"(vim.b.claude_ide or {{}}).kind == '{kind}'", what=f"a window of the kind {kind} to have the focus")
 
     def start_server(self) -> None:
@@ -169,36 +169,36 @@ class Nvim:
         self.lua("assert(require('claude-ide.server').start())")
 
     def keep_notices(self, *, shown: bool = False) -> None:
-        """From now on what `vim.notify` is given is kept, and not shown. `start_nvim(notices=True)` keeps it from the start."""
+        """Records the calls of `vim.notify` instead of showing them. `start_nvim(notices=True)` does so from the start."""
         self.lua(f"{_KEEP}.notices(...)", shown)
 
     def notices(self) -> list[str]:
-        """What was kept, so far; in Lua it is `notices`."""
+        """The notices recorded so far (`notices` in Lua)."""
         return self.lua("return notices")
 
     def wait_notice(self, part: str = "") -> str:
-        """Waits until a notice holds the text, and returns the first that does."""
+        """Waits for a notice that contains the text; returns the first one."""
         return self.wait(
             lambda: next((text for text in self.notices() if part in text), None), what=f"a notice: {part!r}"
         )
 
     def keep_events(self, *patterns: str) -> None:
-        """From now on `User` events that match are kept."""
+        """Records `User` events with these patterns."""
         self.lua(f"{_KEEP}.events(...)", patterns)
 
     def events(self) -> list[list[object]]:
-        """The names and data of those, so far; in Lua it is `events`."""
+        """Names and data of the events recorded so far (`events` in Lua)."""
         return self.lua("return events")
 
     def answer(self, *answers: int | str) -> None:
-        """From now on each `vim.ui.select` takes an item, by its number (negative: from the end), and each `vim.ui.input` a text.
+        """Makes each `vim.ui.select` take an item by number (negative: from the end), each `vim.ui.input` a text.
 
-        What is asked beyond that is cancelled. Forgets what was asked before.
+        Further questions are cancelled. Clears `asked`.
         """
         self.lua(f"{_KEEP}.questions(...)", answers)
 
     def asked(self) -> list[dict[str, object]]:
-        """What those were asked, so far: `prompt`, and of a list `kind` and `lines`; in Lua it is `asked`."""
+        """The questions so far: `prompt`, and for a list `kind` and `lines` (`asked` in Lua)."""
         return self.lua("return asked")
 
     def log(self) -> str:
@@ -217,16 +217,16 @@ class Nvim:
         return [lock for _, lock in sorted(found, key=lambda entry: -entry[0])]
 
     def running(self) -> bool:
-        """Whether Neovim is still there."""
+        """Whether Neovim is running."""
         return self.terminal.exit_code() is None
 
     def leave(self, timeout: float = PATIENCE) -> int:
-        """Quits with `:qa!` and returns the exit code; what it has begun and left running runs on, for a test to see."""
+        """Quits with `:qa!` and returns the exit code; processes that it left running stay, for the test to see."""
         self._rpc.notify("nvim_command", "qall!")
         return self.terminal.wait_exit(timeout)
 
     def quit(self, timeout: float = PATIENCE) -> int:
-        """Quits with `:qa!` and returns the exit code; ends what hangs, and all that is left behind."""
+        """Quits with `:qa!` and returns the exit code; kills a hanging Neovim and any process left behind."""
         if self._rpc is not None and self.running():
             with contextlib.suppress(OSError):
                 self._rpc.notify("nvim_command", "qall!")
@@ -244,7 +244,7 @@ class Nvim:
         shutil.rmtree(self._run, ignore_errors=True)
 
     def report(self) -> str:
-        """What helps to understand a failure: the screen and the end of the log."""
+        """The screen and the end of the log, for a failure message."""
         log = "\n".join(self.log().splitlines()[-40:]) or "(no log)"
         return f"{self.terminal.framed()}\nNeovim {self.version}, log:\n{log}"
 
@@ -267,7 +267,7 @@ _NO_KERNEL = {"kernel": "/nowhere/python"}
 
 
 def _init(opts: Mapping[str, object] | None, extra: str) -> str:
-    """The init.lua of one test: the minimal one, `setup()` unless it is left out, and the test's own lines."""
+    """The init.lua of a test: the minimal one, `setup()` unless skipped, and the test's own lines."""
     parts = [f"dofile({json.dumps(str(ROOT / 'tests' / 'minimal_init.lua'))})", _NO_PROVIDERS]
     if opts is not None:
         encoded = json.dumps({"auto_start": False, "notebook": _NO_KERNEL, **opts})

@@ -1,7 +1,7 @@
-"""Two more wire formats of `MockApi`, so that the agents of others run without an account: Gemini's and OpenAI's Responses.
+"""Two more wire formats of `MockApi`, so that other agents run without an account: Gemini's and OpenAI's Responses.
 
-Each turns a request into messages of the Messages API, which the script looks at, and the reply into a stream of its own.
-Wire formats: Gemini API `streamGenerateContent?alt=sse`, OpenAI Responses API with `stream`.
+Each converts a request into messages of the Messages API, and the script's reply into its own stream. Wire formats:
+Gemini API `streamGenerateContent?alt=sse`, OpenAI Responses API with `stream`.
 """
 
 import itertools
@@ -58,7 +58,7 @@ class Responses:
         return path.endswith("/responses")
 
     def messages(self, body: Json) -> list[Json]:
-        """Calls that go out together are one message, as the script counts them."""
+        """Calls that are sent together form one message, as the script counts them."""
         grouped = itertools.groupby(map(self._message, body["input"]), key=lambda message: message["role"])
         return [
             {"role": role, "content": [b for message in several for b in message["content"]]}
@@ -84,7 +84,7 @@ class Responses:
             items.append({"type": "message", "role": "assistant", "id": f"msg_{next(_ids)}", "content": [text]})
         for name, args in reply.calls:
             call = {"id": f"fc_{next(_ids)}", "call_id": f"call_{next(_ids)}", "name": name}
-            if isinstance(args.get("patch"), str):  # a tool of free form: a text, no JSON
+            if isinstance(args.get("patch"), str):  # a freeform tool: text, not JSON
                 items.append({"type": "custom_tool_call", **call, "input": args["patch"]})
             else:
                 items.append({"type": "function_call", **call, "arguments": json.dumps(args)})

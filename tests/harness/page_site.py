@@ -1,7 +1,7 @@
-"""A site that serves the page of `web/` and plays a session to it, as crates/web would: what the page does with frames that no
-real session can be made to send in an instant, and with connections that drop.
+"""A site that serves the page of `web/` and plays a session to it, as crates/web does: for frames that no real session
+can be made to send in an instant, and for connections that drop.
 
-The wire is that of `:h claude-ide-web`; `tests/nvim/test_web_page.py` has the page on the library itself.
+The protocol is that of `:h claude-ide-web`; `tests/nvim/test_web_page.py` tests the page with the library itself.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ from . import left
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
-POLICY = re.search(  # the library's own: a page that needs more must fail here, too
+POLICY = re.search(  # the library's own, so that a page that needs more fails here too
     r'"content-security-policy",\s*"((?:[^"\\]|\\\n)*)"', (ROOT / "crates/web/src/answer.rs").read_text()
 )[1]
 
 
 class PageSite:
-    """One session, `s`, that the test writes, and all sockets that read it."""
+    """One session, `s`, written by the test, and all sockets that read it."""
 
     def __init__(self) -> None:
         self.lines: list[dict] = []
@@ -43,12 +43,12 @@ class PageSite:
         self.standing: Callable[[], list[dict]] = list
         """What is told to whoever comes, after the history: what is queued and waits."""
         self.answers: Callable[[dict], list[dict]] = lambda frame: []  # noqa: ARG005
-        """What is told to all when the page says something."""
+        """The frames sent to all readers in reply to a frame of the page."""
         self.may_write = True
         self.opened = 0
         self._sockets: dict = {}
         self._lock = threading.RLock()
-        # No pings: a connection drops when the test says so, not when the machine is busy.
+        # No pings: only the test drops connections, not a busy machine.
         more = {"process_request": self._http, "compression": None, "ping_interval": None}
         self._server = serve(self._socket, "127.0.0.1", 0, **more)
         self.url = f"http://127.0.0.1:{self._server.socket.getsockname()[1]}/"
@@ -59,13 +59,13 @@ class PageSite:
         self._server.shutdown()
 
     def append(self, *lines: dict) -> None:
-        """Writes lines to the transcript, and tells them."""
+        """Appends lines to the transcript and sends them."""
         with self._lock:
             self.lines += lines
             self.tell(*lines)
 
     def tell(self, *frames: dict) -> None:
-        """Tells all who read."""
+        """Sends frames to all readers."""
         with self._lock:
             for frame in frames:
                 for socket in list(self._sockets):
@@ -79,13 +79,13 @@ class PageSite:
                 self._send(socket, {**self.state, "canWrite": writes})
 
     def drop(self) -> None:
-        """Ends all connections, as a network does."""
+        """Cuts all connections, like a network failure."""
         with self._lock:
             sockets = list(self._sockets)
             self._sockets.clear()
         for socket in sockets:
             with contextlib.suppress(OSError):
-                # Not closed: whoever waits for what it brings would not hear of that.
+                # Not closed: a thread blocked in a read would not notice.
                 socket.socket.shutdown(SHUT_RDWR)
 
     def wait(self, is_so: Callable[[], object], what: str = ""):
@@ -118,7 +118,7 @@ class PageSite:
         elif path == "/api/claude/sessions/s":
             answer = self.listed
         elif path in ("/api/claude/sessions/s/messages", "/api/claude/sessions/t/messages"):
-            # `t` follows `s` over /clear.
+            # `t` continues `s` after /clear.
             names = [line.get("uuid") for line in self.lines] if "/s/" in path else []
             before = names.index(query["before"][0]) if names else 0
             first = max(0, before - int(query["limit"][0]))

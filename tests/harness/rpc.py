@@ -1,6 +1,7 @@
 """MessagePack-RPC to a Neovim over its socket, with a deadline for every request.
 
-Owns one connection. A prompt that blocks Neovim (hit-enter, say) fails a request soon instead of hanging the run.
+Owns one connection. A prompt that blocks Neovim (hit-enter, for instance) fails a request soon instead of hanging the
+run.
 """
 
 import socket
@@ -18,7 +19,7 @@ _KEYS_TAKE = 10.0
 
 
 class NvimError(Exception):
-    """What Neovim answered instead of a result."""
+    """An error from Neovim."""
 
 
 class RpcTimeout(AssertionError):
@@ -48,7 +49,7 @@ class Rpc:
     def request(self, method: str, *args: object, timeout: float = PATIENCE) -> object:
         """Calls an API function and returns its result.
 
-        Raises NvimError for an error of Neovim's, RpcTimeout when it does not answer.
+        Raises NvimError for an error from Neovim, RpcTimeout without an answer.
         """
         self._next += 1
         request_id = self._next
@@ -76,8 +77,8 @@ class Rpc:
             self._receive(max(0.001, patience if probe_id else min(patience, probe_at - now)), method)
 
     def notify(self, method: str, *args: object) -> None:
-        """Calls an API function without waiting for it."""
-        self._socket.settimeout(LONGEST)  # not what was left of the last request's
+        """Calls an API function without waiting."""
+        self._socket.settimeout(LONGEST)  # not the rest of the last request's timeout
         self._socket.sendall(msgpack.packb([2, method, args]))
 
     def close(self) -> None:

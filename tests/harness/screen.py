@@ -1,7 +1,7 @@
-"""What a terminal shows, from what a program writes.
+"""The screen of a terminal, computed from a program's output.
 
-A `pyte` screen with shortcuts for what makes up nearly all of the output: text of narrow characters, and control sequences
-of known shape. They cut what the tests compute by a third, and leave the same cells (`test_harness.py` compares).
+A `pyte` screen with fast paths for nearly all output: text of narrow characters, and common control sequences. They
+save the tests a third of their processor time and give the same cells (`test_harness.py` compares).
 """
 
 import re
@@ -23,7 +23,7 @@ _LONGEST = 65536
 
 
 def split_incomplete(text: str) -> tuple[str, str]:
-    """The text up to a sequence that is not whole yet, and the rest."""
+    """The text up to an incomplete sequence, and the rest."""
     cut = _INCOMPLETE.search(text)
     if not cut or len(text) - cut.start() >= _LONGEST:
         return text, ""
@@ -31,7 +31,7 @@ def split_incomplete(text: str) -> tuple[str, str]:
 
 
 class _Glyphs(dict[str, pyte.screens.Char]):
-    """Cells of one colour, by their character; only of characters as wide as one cell."""
+    """Cells of one colour, by character; only for characters one cell wide."""
 
     def __init__(self, attributes: pyte.screens.Char) -> None:
         self._attributes = attributes
@@ -44,7 +44,7 @@ class _Glyphs(dict[str, pyte.screens.Char]):
 
 
 class Screen(pyte.Screen):
-    """A screen that keeps quiet where pyte would raise: what it does not know is no matter to a test."""
+    """A screen that ignores sequences for which pyte would raise."""
 
     def __init__(self, columns: int, rows: int) -> None:
         self._glyphs: dict[pyte.screens.Char, _Glyphs] = {}
@@ -58,7 +58,7 @@ class Screen(pyte.Screen):
         }
 
     def feed(self, text: str) -> None:
-        """Draws text that ends with no incomplete sequence."""
+        """Draws text that does not end within a sequence."""
         position = 0
         for match in _SEQUENCE.finditer(text):
             if match.start() > position:
@@ -80,7 +80,7 @@ class Screen(pyte.Screen):
             self._stream.feed(text[position:])
 
     def rows(self) -> list[str]:
-        """The lines of the screen, without trailing blanks."""
+        """The lines, without trailing blanks."""
         if not self._rows:
             self._rows = [""] * self.lines
             self.dirty.update(range(self.lines))
@@ -90,7 +90,7 @@ class Screen(pyte.Screen):
         return list(self._rows)
 
     def cells(self) -> list[list[pyte.screens.Char]]:
-        """The cells with their colours; the second half of a wide character is left out."""
+        """The cells with their colours, without the second halves of wide characters."""
         rows = [[self.buffer[y][x] for x in range(self.columns)] for y in range(self.lines)]
         return [[cell for cell in row if cell.data] for row in rows]
 
@@ -124,11 +124,11 @@ class Screen(pyte.Screen):
 
     def delete_lines(self, count: int | None = None) -> None:
         for y in range(self.lines):
-            _ = self.buffer[y]  # makes it: pyte leaves a line as it is where an empty one should take its place
+            _ = self.buffer[y]  # creates the line: pyte does not replace a line by an empty one
         super().delete_lines(count)
 
     def write_process_input(self, data: str) -> None:
-        """Answers are given by `Terminal`."""
+        """`Terminal` answers queries."""
 
     def _row(self, y: int) -> str:
         line = self.buffer[y]

@@ -16,7 +16,7 @@ _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>|\[Request interr
 
 @dataclass
 class Reply:
-    """What the model answers: a text, tool calls, or both; and what it thought before."""
+    """The model's reply: a text, tool calls, or both; and the thinking before it."""
 
     text: str = ""
     calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Reply:
 
 
 def scripted_by_prompt(messages: list[dict[str, object]]) -> Reply:
-    """What the last thing typed asks for, given how many of its steps are done."""
+    """The reply requested by the last typed prompt, given how many of its steps are done."""
     steps_done = 0
     for message in reversed(messages):
         if message["role"] == "assistant":
@@ -43,7 +43,7 @@ def scripted_by_prompt(messages: list[dict[str, object]]) -> Reply:
 
 
 def _typed(message: dict[str, object]) -> str:
-    """The text that a user typed, without what the CLI adds and without results of tools."""
+    """The typed text, without the CLI's additions and the results of tools."""
     text = ""
     for block in _blocks(message):
         if block.get("type") == "tool_result":

@@ -1,4 +1,4 @@
-"""A client of the page's socket that writes: what it is told, in order, until something comes."""
+"""A writing client of the page's socket: receives frames in order until a given one."""
 
 import json
 import time
@@ -10,15 +10,13 @@ from . import LONGEST, left
 
 
 class Reader:
-    """One socket of a session."""
-
     def __init__(self, site, session, query=""):
         self.frames = []
         self.connection = open_socket(
             f"ws://{site.at}/api/claude/sessions/{session}/subscribe{query}",
             additional_headers=site.headers,
             open_timeout=LONGEST,
-            ping_interval=None,  # a busy machine may be slow to answer
+            ping_interval=None,  # a busy machine may answer slowly
             max_size=None,
             compression=None,
         )
@@ -34,7 +32,7 @@ class Reader:
         self.socket.send(json.dumps(frame))
 
     def until(self, matches, what="a frame"):
-        """Reads on to the first frame that matches; a dict: that has these fields."""
+        """Reads on to the first frame that matches; a dict matches by its fields."""
         if isinstance(matches, dict):
             wanted = matches
             what = str(wanted)
@@ -57,7 +55,7 @@ class Reader:
         raise AssertionError(f"no {what} came, but: {tail}")
 
     def once(self, matches, what="a frame"):
-        """The first frame that matches, whether it came already or is yet to come."""
+        """The first matching frame, already received or still to come."""
         return next((frame for frame in self.frames if matches(frame)), None) or self.until(matches, what)
 
     def of_type(self, kind):
@@ -65,7 +63,7 @@ class Reader:
 
 
 class Site:
-    """What a Neovim serves, for one who has its token."""
+    """A Neovim's page, for a client with its token."""
 
     def __init__(self, nvim):
         self.nvim = nvim

@@ -1,8 +1,8 @@
-"""The screen as a text that a user can review: what stands there, and which highlight groups colour it.
+"""The screen as a reviewable text: its characters, and the highlight groups that colour them.
 
-A colour scheme of its own gives every group a colour of its own, so that colours can be told back as names. Three blocks of
-the same shape: the text, the groups whose background shows, the groups whose foreground shows; each group is one
-character, and the legend below says which.
+A special colour scheme gives every group its own colour, so that colours map back to names. Three blocks of the same
+shape: the text, the groups of the backgrounds, the groups of the foregrounds; each group is one character, explained by
+the legend below.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ import pyte.graphics
 
 from .nvim import Nvim
 
-# Neither has a colour where text is just text.
+# Plain text has neither.
 BACKGROUNDS = {
     "+": "DiffAdd",
     "~": "DiffChange",
@@ -70,7 +70,7 @@ FOREGROUNDS = {
     "w": "ClaudeTranscriptWorking",
     "u": "ClaudeTranscriptWaiting",
 }
-# What else would be coloured is plain text, so that one snapshot serves all versions of Neovim.
+# Other groups are drawn as plain text, so that one snapshot serves all versions of Neovim.
 _PLAIN = ("Normal", "NormalFloat", "FloatBorder", "WinBar", "WinBarNC", "SignColumn", "MsgArea", "Directory", "Title")
 _LINKS = {"@comment": "Comment", "@string": "String", "@number": "Number", "ClaudeReviewConflict": "ClaudeDiffWarning"}
 

@@ -1,8 +1,7 @@
-"""A program in a pseudo-terminal, with the screen a user would see.
+"""A program in a pseudo-terminal, with the user's view of the screen.
 
-Owns the process, the PTY and one reader thread, which keeps what is written for the screen and answers what programs ask of
-a terminal at their start (device attributes, background colour, cursor position), so that none waits for a terminal that is
-mute.
+Owns the process, the PTY and one reader thread. The thread collects the output and answers the queries that programs
+send at their start (device attributes, background colour, cursor position), so that none waits for a mute terminal.
 """
 
 import codecs
@@ -48,7 +47,7 @@ _QUERY = re.compile(
 _COLOURS = {"10": "ffff/ffff/ffff", "11": "0000/0000/0000"}
 
 _NAMED_KEYS = {
-    "esc": "\x1b[27u",  # CSI u: a bare ESC would join with what follows into an Alt chord
+    "esc": "\x1b[27u",  # CSI u: a bare ESC would combine with the next key into an Alt chord
     "cr": "\r",
     "enter": "\r",
     "return": "\r",
@@ -76,7 +75,7 @@ _KEY = re.compile(r"<([^<>\s]+|[CMAS]-<)>")
 
 
 def key_bytes(keys: str) -> bytes:
-    """Turns Vim key notation (`<Esc>:w<CR>`, `<C-w>h`, `<M-x>`) into what a terminal sends for it."""
+    """Converts Vim key notation (`<Esc>:w<CR>`, `<C-w>h`, `<M-x>`) to a terminal's bytes."""
 
     def translate(match: re.Match[str]) -> str:
         name = match.group(1)
@@ -96,7 +95,7 @@ def key_bytes(keys: str) -> bytes:
 
 
 class Terminal:
-    """A child process in a PTY of its own."""
+    """A child process in its own PTY."""
 
     def __init__(
         self, argv: Sequence[str | Path], *, env: dict[str, str], cwd: Path, rows: int = 40, columns: int = 140
@@ -138,7 +137,7 @@ class Terminal:
         return self._process.poll()
 
     def write(self, data: bytes | str) -> None:
-        """Sends bytes as if they had been typed. What a dead process no longer reads is dropped."""
+        """Sends bytes as if typed. Bytes for a dead process are dropped."""
         view = memoryview(data.encode() if isinstance(data, str) else data)
         while view:
             try:
@@ -147,7 +146,7 @@ class Terminal:
                 return
 
     def keys(self, keys: str) -> None:
-        """Types keys given in Vim notation."""
+        """Types keys in Vim notation."""
         self.write(key_bytes(keys))
 
     def paste(self, text: str) -> None:
@@ -155,7 +154,7 @@ class Terminal:
         self.write(f"\x1b[200~{text}\x1b[201~")
 
     def resize(self, rows: int, columns: int) -> None:
-        """Makes the screen of another size, as a user does with a window; the program is told."""
+        """Resizes the screen and notifies the program."""
         with self._lock:
             screen = self._drawn()
             if (screen.lines, screen.columns) == (rows, columns):
@@ -169,11 +168,11 @@ class Terminal:
             return self._drawn().rows()
 
     def text(self) -> str:
-        """The screen as one text, without the blank lines at its end."""
+        """The screen as one text, without blank lines at its end."""
         return "\n".join(self.screen()).rstrip()
 
     def cells(self) -> list[list[pyte.screens.Char]]:
-        """The cells of the screen, with their colours; the second half of a wide character is left out."""
+        """The cells with their colours, without the second halves of wide characters."""
         with self._lock:
             return self._drawn().cells()
 
@@ -184,7 +183,7 @@ class Terminal:
             return cursor.y, cursor.x
 
     def wait(self, condition: Callable[[], object], timeout: float = PATIENCE, what: str = "") -> object:
-        """Polls until `condition` holds and returns what it gave; raises with the screen when time is up."""
+        """Polls until `condition` holds and returns its value; raises with the screen after the timeout."""
         began = time.monotonic()
         pause = 0.002
         while True:
@@ -206,7 +205,7 @@ class Terminal:
         return str(self.wait(shown, timeout, f"the screen to show {text!r}"))
 
     def wait_quiet(self, quiet: float = 0.15, timeout: float = PATIENCE) -> None:
-        """Waits until the program has drawn nothing for so many seconds."""
+        """Waits until the program has drawn nothing for `quiet` seconds."""
         drawn, since = len(self.raw), time.monotonic()
 
         def is_quiet() -> bool:
@@ -218,7 +217,7 @@ class Terminal:
         self.wait(is_quiet, timeout, "the screen to come to rest")
 
     def wait_exit(self, timeout: float = PATIENCE) -> int:
-        """Waits for the process to end and returns its exit code."""
+        """Waits for the process to end; returns its exit code."""
         self.wait(lambda: self.exit_code() is not None, timeout, "the process to exit")
         return self._process.returncode
 
@@ -232,10 +231,10 @@ class Terminal:
         )
 
     def kill(self) -> None:
-        """Ends the process and everything it began, at once; harmless when it is gone."""
+        """Kills the process and all its descendants at once; may be called twice."""
         if self._ended:
             return
-        for look in range(20):  # one that is just being replaced by exec has no environment to be found by
+        for look in range(20):  # a process within exec has no environment to be found by
             for pid in marked_processes(self.marker) | {self._process.pid}:
                 if pid == self._process.pid and self._process.poll() is not None:
                     continue
@@ -262,7 +261,9 @@ class Terminal:
             self._take(decoder.decode(data))
 
     def _take(self, text: str) -> None:
-        """Answers what is asked. Drawing waits until somebody looks: it costs as much as Neovim's start, and many never do."""
+        """Answers queries. Drawing waits until the screen is read: it costs as much as Neovim's start, and many tests
+        never read it.
+        """
         text, self._pending = split_incomplete(self._pending + text)
         position = 0
         for match in _QUERY.finditer(text):
@@ -298,7 +299,7 @@ def _set_size(terminal: int, rows: int, columns: int) -> None:
 
 
 def marked_processes(marker: str) -> set[int]:
-    """The ids of living processes whose environment holds this run's marker (Linux; elsewhere none)."""
+    """The ids of living processes with this run's marker in their environment (Linux; elsewhere none)."""
     return {pid for pid, found in _markers().items() if found == marker and _marker(pid) == marker}
 
 
@@ -307,7 +308,7 @@ _known: dict[int, str] = {}
 
 
 def _markers() -> dict[int, str]:
-    """Looks at the processes that were not there at the last look: reading all of them at every end of a test is dear."""
+    """Reads only the processes that are new since the last call: reading all of them after every test is expensive."""
     global _known
     if sys.platform != "linux":
         return {}
@@ -325,7 +326,7 @@ def _markers() -> dict[int, str]:
 
 
 def _marker(pid: int) -> str | None:
-    """What marks a process: nothing where it is none of a test's; None where that cannot be told."""
+    """The marker of a process; "" if it is no test's, None if it cannot be read."""
     try:
         with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
             environment = file.read()
