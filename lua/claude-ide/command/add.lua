@@ -1,4 +1,4 @@
--- `:Claude add`: files and folders by name, or lines of one file.
+-- `:Claude add`: mentions files and folders, or lines of a file.
 
 local M = {}
 
@@ -6,8 +6,7 @@ local function line_number(word)
   return word and word:match("^%d+$") and tonumber(word) or nil
 end
 
----`%`, `#`, `~` and `$VAR` mean what they mean elsewhere in Neovim; nothing else in a name is special, since `[id].tsx` is
----a fine name.
+---Expands `%`, `#`, `~` and `$VAR`; nothing else in a name is special, since `[id].tsx` is a valid name.
 local function expand(name)
   if not vim.uv.fs_stat(name) and name:match("^[%%#~$]") then
     local expanded = vim.fn.expand(name) --[[@as string]]

@@ -1,9 +1,9 @@
--- `:Claude chat`: which chat is meant, and what is said to it.
+-- `:Claude chat`: selects or opens a chat, and passes on the text.
 local M = {}
 
 local FLAGS = { "--resume", "--continue", "--fork", "--new", "--agent" }
 
----What is said, and from where.
+---A text and its place.
 ---@class claude-ide.command.chat.Words
 ---@field text string
 ---@field lines? string the range, as a context
@@ -19,7 +19,7 @@ local function said(words)
   }
 end
 
----How often it is looked whether a session's process is gone, and how long.
+---Polling interval and limit while a session's process exits.
 local LOOK_MS, MOST_LOOKS = 100, 100
 
 ---@param looks? integer
@@ -35,7 +35,7 @@ local function when_gone(id, done, looks)
   end, LOOK_MS)
 end
 
----Goes on with a session that was found.
+---Resumes a session.
 local function go_on(item, fork, words)
   local summary = item.summary
   local live = require("claude-ide.sessions.catalogue").running(summary.id)
@@ -61,7 +61,7 @@ local function go_on(item, fork, words)
   local terminal = require("claude-ide.terminal")
   local inside = terminal.session()
   local is_inside = inside ~= nil and inside.id == summary.id
-  -- Two processes that write to one session leave it with two ends.
+  -- Two processes that write to one session would fork it.
   local copy = "Go on in a copy"
   local here = is_inside and "End it there and go on with it here" or "Go on with it here too"
   require("claude-ide.ui.choose").select({ copy, here }, {
@@ -78,7 +78,7 @@ local function go_on(item, fork, words)
   end)
 end
 
----What is to go on with a session in the terminal ends the chat that has it first.
+---Ends the chat of a session that the terminal is about to resume.
 ---@param words string[] arguments for the CLI
 local function release(words, done)
   if not package.loaded["claude-ide.chat"] then
@@ -96,7 +96,7 @@ local function release(words, done)
   done()
 end
 
----How the terminal is opened with them: a chat ends once it is sure that the CLI is started.
+---Options for the terminal that end the session's chat once the CLI will start.
 ---@param words string[] arguments for the CLI
 ---@return claude-ide.terminal.OpenOptions
 function M.releasing(words)
@@ -117,9 +117,9 @@ local function found(item, err, fork, words)
   end
 end
 
----Talks to another agent than the CLI.
----@param rest string[] name, perhaps `--resume` and a session
----@param after string what follows the flag
+---Opens a chat with an agent other than the CLI.
+---@param rest string[] name, optionally `--resume` and a session
+---@param after string text after the flag
 ---@return boolean? ok
 ---@return string? err
 local function with_agent(rest, after, words)
@@ -173,7 +173,7 @@ local function by_flag(flag, rest, at, words)
   return true
 end
 
----The folder of the chat that is shown or begun.
+---The folder of the current chat, or of a new one.
 ---@param at claude-ide.command.Context
 local function folder_of(at)
   local chat = at.rest == "" and require("claude-ide.chat").current() or nil

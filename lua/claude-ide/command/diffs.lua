@@ -1,8 +1,8 @@
--- `:Claude diffs`: the proposed edits that wait, to choose from, to go through, to list. And what decides on all of them.
+-- `:Claude diffs`, `accept` and `reject`: chooses among waiting proposals, steps through them, lists or decides them.
 
 local M = {}
 
----Lines that come and go.
+---Added and removed lines.
 ---@param diff claude-ide.proposal.Item|claude-ide.proposal.ItemFile
 local function counts(diff)
   return diff.added and ("+%d −%d"):format(diff.added, diff.removed) or "is being made"
@@ -18,7 +18,7 @@ local function names_of(diffs)
   return require("claude-ide.sessions.names").of_clients(clients)
 end
 
----One line for each, in columns, no two alike.
+---Unique labels in columns.
 ---@param diffs claude-ide.proposal.Item[]
 ---@return table<claude-ide.proposal.Item, string>
 local function labels_of(diffs)
@@ -41,7 +41,7 @@ local function labels_of(diffs)
   return labels
 end
 
----Goes to a diff that was listed a while ago: it may have been answered in the CLI since.
+---Goes to a listed diff, which may have been decided since.
 local function go_to(id, path)
   local ok, err = require("claude-ide.proposal").focus(id, path)
   if not ok then
@@ -73,8 +73,8 @@ local function choose()
   return true
 end
 
----Lets Enter in the quickfix window, the current one, go to the diff of its line: Neovim would go to the file. In another list
----that comes there later Enter is Enter.
+---Maps Enter in the quickfix window to go to the line's diff instead of the file. The mapping removes itself when another list is
+---shown.
 local function map_enter()
   local buf = vim.api.nvim_get_current_buf()
   vim.keymap.set("n", "<CR>", function()
@@ -89,7 +89,7 @@ local function map_enter()
   end, { buffer = buf, desc = "Claude Code: go to this diff" })
 end
 
----Lists them in the quickfix window, each file at its first change.
+---Lists proposals in the quickfix window, each file at its first change.
 ---@return boolean? ok
 ---@return string? err
 local function quickfix()

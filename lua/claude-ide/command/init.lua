@@ -1,5 +1,5 @@
--- `:Claude`, `:ClaudeConnect` and `:ClaudeSend`: what was typed, to the subcommand that does it.
--- The subcommands are in command/registry.lua. What goes wrong in one is a notice of one line; the trace goes to the log.
+-- `:Claude`, `:ClaudeConnect` and `:ClaudeSend`: parses arguments and runs subcommands, which command/registry.lua lists. Errors are
+-- one-line notices, with a trace in the log.
 
 require("claude-ide.app")
 
@@ -9,7 +9,7 @@ local M = {}
 ---@field range boolean whether a range was given
 ---@field first integer first line of the range, from 1
 ---@field last integer
----@field rest string what follows the subcommand, as it was typed
+---@field rest string text after the subcommand, as typed
 
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@return claude-ide.command.Context
@@ -22,7 +22,7 @@ end
 local function guarded(run)
   local update = require("claude-ide.update")
   update.keep()
-  vim.defer_fn(update.look, 1) -- a millisecond of work that the command need not wait for
+  vim.defer_fn(update.look, 1) -- takes a millisecond that the command need not wait for
   local ok, result, err = xpcall(run, function(message)
     require("claude-ide.log").error("a command failed: %s", debug.traceback(tostring(message), 2))
     local first = tostring(message):gsub("\n.*", "")
@@ -58,9 +58,9 @@ local function unknown(word)
   return ("`:Claude %s`: no such subcommand. %s"):format(word, hint)
 end
 
----A command line into words, as a shell would: spaces part, quotes and backslashes keep together. Nothing is expanded.
+---Splits a command line like a shell: blanks separate, quotes and backslashes join. Expands nothing.
 ---@return string[] words
----@return boolean open whether the last word is still being typed
+---@return boolean open whether the last word is incomplete
 local function split(line)
   local words, word, quote = {}, nil, nil
   local i = 1
@@ -89,7 +89,7 @@ local function split(line)
   return words, word ~= nil
 end
 
----Writes a word so that `split` reads it back.
+---Quotes a word for `split`.
 local function escape(word)
   return (word:gsub("[%s\"'\\]", "\\%0"))
 end
@@ -135,13 +135,13 @@ function M.send(args)
   end)
 end
 
----The words that may stand where the cursor is, for `:Claude`.
----@param lead string what was typed of the word, as Neovim parts words
+---Completion of `:Claude`.
+---@param lead string typed part of the word, as split by Neovim
 ---@param line string the whole command line
 ---@param cursor integer byte
 ---@return string[]
 function M.complete(lead, line, cursor)
-  -- A range and modifiers may stand before the command's name.
+  -- Skip a range and modifiers before the command's name.
   local typed = line:sub(1, cursor):gsub("^.-Claude!?%s*", "", 1)
   local words, is_open = split(typed)
   local word = is_open and table.remove(words) or ""
@@ -149,7 +149,7 @@ function M.complete(lead, line, cursor)
   if #words == 0 and not vim.startswith(word, "-") then
     candidates = names()
   elseif vim.startswith(word, "-") and (#words == 0 or vim.startswith(words[1], "-")) then
-    words = { "open" } -- flags alone are those of the CLI
+    words = { "open" } -- flags alone are the CLI's
   end
   local sub = not candidates and find(words[1])
   if sub and sub.complete then
@@ -157,7 +157,7 @@ function M.complete(lead, line, cursor)
   elseif sub and not words[2] then
     candidates = sub.choices
   end
-  -- Neovim puts the chosen text in the place of `lead`, which begins after the last blank, escaped or not.
+  -- Neovim replaces `lead`, which begins after the last blank, escaped or not.
   local kept = escape(word):sub(1, -#lead - 1)
   return vim
     .iter(candidates or {})

@@ -1,4 +1,4 @@
--- `:Claude kernel`: what a user does with the kernels that Claude's code runs in.
+-- `:Claude kernel`: controls the kernels that Claude's code runs in.
 local M = {}
 
 local function say(text)
@@ -19,7 +19,7 @@ local function describe(kernel)
   return ("%s is %s%s%s"):format(kernel.name, states[kernel.state], waiting, about)
 end
 
----Starts one, and says when it is ready: that takes seconds.
+---Starts a kernel, and reports when it is ready, after seconds.
 local function start(kernel)
   if kernel.state ~= "off" then
     return say("Kernel: " .. describe(kernel))
@@ -36,7 +36,6 @@ local function start(kernel)
   end
 end
 
----Says how things stand.
 ---@return boolean? ok
 ---@return string? err
 local function status()

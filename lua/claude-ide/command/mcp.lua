@@ -1,4 +1,4 @@
--- `:Claude mcp`: how other agents find the editor's tools, in a window to yank from.
+-- `:Claude mcp`: shows how other agents connect to the editor's tools.
 local M = {}
 
 ---@param access { url: string, token: string }
@@ -7,7 +7,7 @@ local function lines_of(access)
   local json = vim.json.encode({
     mcpServers = { nvim = { type = "http", url = url, headers = { Authorization = bearer } } },
   })
-  -- As a user reads it, and in an order that stays.
+  -- Pretty-printed, in a stable order.
   local pretty = {
     "{",
     '  "mcpServers": {',
@@ -59,7 +59,7 @@ function M.show()
     kind = "mcp",
     name = { "Claude", "MCP" },
     lines = lines,
-    is_private = true, -- the token is for nobody that the user has not told
+    is_private = true, -- contains the token
     bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
   })
   local height = math.min(#lines, math.max(vim.o.lines - 6, 1))

@@ -1,9 +1,9 @@
--- What is said to Claude from a command line or by an operator, about lines: `:Claude ask`, `prompt` and `edit`. The lines are those
--- of the range, or of what is selected where it was called by `<Cmd>` from Visual mode.
+-- `:Claude ask`, `prompt` and `edit`, and the operators. They apply to the range or, called by `<Cmd>` in Visual mode, the selected
+-- lines.
 local M = {}
 
 ---@param at claude-ide.command.Context
----@return integer? first nil: none were given
+---@return integer? first nil: no lines
 ---@return integer? last
 local function lines_of(at)
   if at.range then
@@ -16,11 +16,11 @@ local function lines_of(at)
   return nil
 end
 
----The lines as a context that goes along: `#lines:lua/a.lua:3-9`.
+---The lines as a reference: `#lines:lua/a.lua:3-9`.
 ---@param at claude-ide.command.Context
 ---@param cwd string
----@return string? reference nil: there are none, or they cannot go along
----@return string? why they cannot
+---@return string? reference nil: no lines, or withheld
+---@return string? why reason if withheld
 function M.reference(at, cwd)
   local first, last = lines_of(at)
   if not first or not last then
@@ -38,7 +38,7 @@ function M.reference(at, cwd)
   return require("claude-ide.context.lines").reference(buf, first, last, cwd)
 end
 
----Has something done with the words that were typed, or asks for them. What it then cannot be done with is given back.
+---Runs `run` with typed text, or asks for a text. A text that cannot be used is saved to a register.
 ---@param run fun(words: string): boolean?, string?
 ---@return boolean? ok
 ---@return string? err
@@ -96,8 +96,8 @@ function M.prompt(_, at)
   return say_about_lines(at, "Put at Claude's prompt: ", terminal.put)
 end
 
----@param typed string what is wanted
----@param done? fun(what: string) called with what the user then said
+---@param typed string instruction
+---@param done? fun(what: string) called with the instruction
 local function edit_lines(typed, first, last, done)
   local buf = vim.api.nvim_get_current_buf()
   return with_words(typed, "Edit: ", function(what)
@@ -120,7 +120,7 @@ function M.edit(_, at)
   return edit_lines(at.rest, first or 1, last or vim.api.nvim_buf_line_count(0))
 end
 
----Completes what a prompt may name: `#…`.
+---Completes `#…`.
 ---@param word string
 ---@return string[]
 function M.complete(word)
@@ -138,9 +138,9 @@ function M.complete_edit(word)
   return vim.list_extend(M.complete(word), { "cancel" })
 end
 
--- Operators: a motion says which lines. `.` does it again, for the lines that its motion then covers and with the same words.
+-- Operators: a motion selects the lines. `.` repeats with the lines of its own motion and the same instruction.
 
----What was wanted of the last lines, for `.`.
+---Last instruction, for `.`.
 local last_words ---@type string?
 ---Whether the operator was called by its key, not by `.`.
 local is_called = false
@@ -166,7 +166,7 @@ local function moved_over()
   return vim.api.nvim_buf_get_mark(0, "[")[1], vim.api.nvim_buf_get_mark(0, "]")[1]
 end
 
----'operatorfunc': an edit of these lines.
+---'operatorfunc': edits these lines.
 function M.operate_edit()
   require("claude-ide.app")
   local first, last = moved_over()
@@ -177,7 +177,7 @@ function M.operate_edit()
   end))
 end
 
----'operatorfunc': a mention of these lines.
+---'operatorfunc': mentions these lines.
 function M.operate_send()
   require("claude-ide.app")
   is_called = false

@@ -1,21 +1,21 @@
--- The subcommands of `:Claude`, in the order the help lists them.
+-- The subcommands of `:Claude`, in the order of the help.
 
 ---@class claude-ide.command.Sub
 ---@field name string
----@field args? string what may follow, for the help
+---@field args? string arguments, for the help
 ---@field doc string for the help
----@field choices? string[] the words of which one may follow, and nothing else
----@field run fun(words: string[], at: claude-ide.command.Context): any, string? nil and a sentence if it failed
+---@field choices? string[] allowed words
+---@field run fun(words: string[], at: claude-ide.command.Context): any, string? nil and a sentence on failure
 ---@field complete? fun(word: string, before: string[]): string[] default: the choices
 
----A function of a module of this folder, which is loaded when it is called.
+---A function of a module in this folder, loaded when called.
 local function of(module, name)
   return function(...)
     return require("claude-ide.command." .. module)[name](...)
   end
 end
 
----Flags of the CLI that make sense when it runs beside an editor. Source: `claude --help`, 2.1.329.
+---Flags of the CLI that make sense in an editor. Source: `claude --help`, 2.1.329.
 local CLI_FLAGS = vim.split(
   "--add-dir --agent --allowed-tools --append-system-prompt --chrome --continue --dangerously-skip-permissions --debug "
     .. "--disallowed-tools --effort --fork-session --from-pr --mcp-config --model --name --permission-mode --plugin-dir "

@@ -1,4 +1,4 @@
--- `:Claude serve`: sessions on a page, begun, ended, and where it is.
+-- `:Claude serve`: starts and stops the page with sessions, and shows its address.
 local M = {}
 
 ---@param words string[]

@@ -1,5 +1,4 @@
--- The subcommands about the server and its connections. `:ClaudeConnect` and `:ClaudeSend` are commands of their own, too: to
--- connect loads nothing but this.
+-- Subcommands for the server and its connections. `:ClaudeConnect` and `:ClaudeSend` are commands too, which load nothing but this.
 local M = {}
 
 local function say(text)
@@ -61,7 +60,7 @@ local function names()
   return require("claude-ide.sessions.names").of_clients(ids)
 end
 
----All CLIs and the server, or one of several.
+---Disconnects all CLIs and stops the server, or disconnects one CLI.
 ---@param words string[]
 ---@return boolean? ok
 ---@return string? err

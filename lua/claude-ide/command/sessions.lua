@@ -1,11 +1,11 @@
--- `:Claude sessions` and `:Claude grep`: what was typed, to what is done.
+-- `:Claude sessions` and `:Claude grep`: parses their arguments.
 
 local M = {}
 
----How long completion may wait for the list of sessions.
+---Timeout of completion while the list of sessions loads.
 local COMPLETION_MS = 300
 
----The transcript that the user is in.
+---The transcript in the current buffer.
 ---@return claude-ide.transcript.View?
 local function current_view()
   return vim.bo.filetype == "claude-transcript"
@@ -13,7 +13,7 @@ local function current_view()
     or nil
 end
 
----Renames the session of this transcript, or the one that is chosen.
+---Renames the session of the current transcript, or a chosen one.
 ---@param title? string
 local function rename(title)
   local view = current_view()
@@ -24,7 +24,7 @@ local function rename(title)
   end
 end
 
----An action on the session that is meant: the one of this transcript, that of an id or a title, or the one that is chosen.
+---Runs an action on a session: the current transcript's, the one named, or a chosen one.
 ---@param action claude-ide.sessions.ActionName
 local function act(action, words)
   local actions = require("claude-ide.sessions.actions")
@@ -45,7 +45,7 @@ end
 function M.run(words, at)
   local rest = vim.list_slice(words, 2)
   if words[1] == "rename" then
-    -- As it was typed: a title keeps its blanks and quotes.
+    -- As typed: a title keeps its blanks and quotes.
     local title = vim.trim(at.rest:gsub("^%s*rename%s*", "", 1))
     rename(title ~= "" and title or nil)
   elseif vim.tbl_contains(require("claude-ide.sessions.actions").NAMES, words[1]) then
@@ -58,7 +58,7 @@ function M.run(words, at)
   return true
 end
 
----What sessions are called by, and their ids, for completion.
+---Titles or ids of sessions, for completion.
 ---@param options claude-ide.sessions.CatalogueOptions
 ---@param field "id"|"title"
 local function known(options, field)
@@ -77,7 +77,7 @@ local function known(options, field)
   return names or {}
 end
 
----@param word string what was typed of it
+---@param word string typed part
 ---@param before string[]
 ---@return string[]
 function M.complete(word, before)
@@ -87,12 +87,12 @@ function M.complete(word, before)
   elseif #before > 1 or before[1] == "rename" or not vim.tbl_contains(names, before[1]) then
     return {}
   end
-  -- An id says nothing to a user, but one who types one wants it whole.
+  -- Ids are completed only if the user types one.
   return word:match("^%x+[%x-]*$") and vim.list_extend(known({}, "id"), known({}, "title"))
     or known({}, "title")
 end
 
----The ids of the sessions of this project, for completion of the first word.
+---Completes ids of this project's sessions.
 ---@param _ string
 ---@param before string[]
 ---@return string[]
@@ -100,7 +100,6 @@ function M.complete_id(_, before)
   return #before == 0 and known({}, "id") or {}
 end
 
----Shows a transcript.
 ---@param words string[]
 ---@return boolean? ok
 ---@return string? err
@@ -112,7 +111,7 @@ function M.transcript(words)
   return true
 end
 
----What may stand before the pattern of `:Claude grep`, as other greps spell it.
+---Flags of `:Claude grep`, as other greps spell them.
 ---@type table<string, fun(options: claude-ide.sessions.GrepOptions)>
 local FLAGS = {
   ["-a"] = function(options)
@@ -135,7 +134,7 @@ local FLAGS = {
 ---@return string? err
 function M.grep(_, at)
   local options = {} ---@type claude-ide.sessions.GrepOptions
-  local rest = vim.trim(at.rest) -- as it was typed: in a pattern every character counts
+  local rest = vim.trim(at.rest) -- as typed: every character of a pattern counts
   local word, after = rest:match("^(%-%S*)%s*(.*)$")
   while word and after and FLAGS[word] do
     FLAGS[word](options)

@@ -1,4 +1,4 @@
--- `:Claude status`: how things stand, in one line, since a second one would make Neovim wait for a key.
+-- `:Claude status`: one line, since Neovim would wait for a key after a second one.
 
 local M = {}
 
@@ -30,7 +30,7 @@ local function counted(count, one, many)
   return count > 0 and ("%d %s"):format(count, count == 1 and one or many) or nil
 end
 
----Where the server listens and who is connected.
+---The server's port and connected clients.
 ---@param info claude-ide.server.Info
 ---@return string
 function M.connection(info)
@@ -46,13 +46,13 @@ function M.connection(info)
   })
 end
 
----@return string where the terminal is, when it is not in sight
+---@return string where a terminal is that is not visible
 local function whereabouts()
   local buf = require("claude-ide.terminal").bufnr()
   return buf and #vim.fn.win_findbuf(buf) > 0 and "in another tab page" or "hidden"
 end
 
----Who is connected, in as few words as say what they do.
+---States of connected clients, briefly.
 local function states(status)
   return require("claude-ide.sessions.phrases").activities(status.sessions)
     or counted(#status.clients, "CLI", "CLIs")
@@ -68,11 +68,11 @@ local function connection_of(status, full)
   return full and M.clients(status.clients) or states(status)
 end
 
----What the line says, the most important first.
+---Optional parts of the line.
 ---@class claude-ide.command.status.Parts
----@field names boolean the clients' names and processes, not only what they do
+---@field names boolean names and processes of clients, not only states
 ---@field port boolean
----@field selection boolean also where it is on, as it is by default
+---@field selection boolean also if it is on, the default
 ---@field terminal boolean
 
 local function line(status, parts)
@@ -95,7 +95,7 @@ local function line(status, parts)
   return "Claude: " .. table.concat(texts, " · ")
 end
 
----The line, as short as the screen needs it: what somebody waits for goes last.
+---The line, shortened to the screen's width; requests that wait for the user are dropped last.
 ---@return string
 function M.line()
   local status = require("claude-ide").status()
@@ -110,7 +110,6 @@ function M.line()
   }))
 end
 
----Says the line.
 function M.show()
   require("claude-ide.ui.notice").info(M.line())
 end

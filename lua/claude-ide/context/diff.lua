@@ -1,12 +1,12 @@
--- `#diff`: what differs from the last commit, without what is withheld. git runs beside the user's repository and never in
--- their way; nothing of its configuration is run.
+-- `#diff`: changes since the last commit, without withheld files. git takes no locks in the user's repository, and runs no commands
+-- of its configuration.
 local M = {}
 
 local OPTIONS = { "-c", "core.quotePath=false" }
----How many files are looked at.
+---Maximum number of files.
 local MOST_FILES = 400
 
----@param names string of git, each ended by a NUL
+---@param names string NUL-terminated, of git
 ---@return string[] told
 ---@return integer withheld
 local function may_be_told(names, cwd)

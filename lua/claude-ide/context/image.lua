@@ -1,7 +1,7 @@
--- `#image:{file}` and `#image`, the picture of the clipboard: read whole, judged by its bytes, bounded.
+-- `#image:{file}`, and `#image` for the clipboard: pictures, identified by their first bytes, with a size limit.
 local M = {}
 
----The API takes no picture whose text in base64 is larger than 5 MB.
+---The API accepts up to 5 MB of base64.
 local MOST_BYTES = 3750 * 1000
 local TIMEOUT_MS = 5000
 
@@ -11,7 +11,7 @@ local TIMEOUT_MS = 5000
 ---@field data string base64
 ---@field bytes integer of the picture
 
----@type { [1]: string, [2]: string }[] how a file begins, and what it is then
+---@type { [1]: string, [2]: string }[] first bytes and media type
 local MAGIC = {
   { "^\137PNG\r\n\26\n", "image/png" },
   { "^\255\216\255", "image/jpeg" },
@@ -19,7 +19,7 @@ local MAGIC = {
   { "^RIFF....WEBP", "image/webp" },
 }
 
----Programs that write the clipboard's picture to stdout, and what tells that they can be used.
+---Programs that write the clipboard's picture to stdout, and a check whether they can be used.
 ---@type { [1]: string[], [2]: (fun(): boolean)? }[]
 local PROGRAMS = {
   {

@@ -1,10 +1,10 @@
--- What `#…` in a prompt stands for: text of the editor and pictures, read when the prompt is sent, bounded, and never of what is
--- withheld. Whoever lets a user write to an agent expands what they wrote here: the chat, `:Claude ask`, `edit`, `prompt`.
+-- Expands `#…` in a prompt into text of the editor and pictures, read when the prompt is sent, bounded, and without what is withheld.
+-- Used by all prompts to agents: the chat, `:Claude ask`, `edit`, `prompt`.
 local M = {}
 
----Bytes of all texts together, and how many are read for one prompt.
+---Limits of one prompt: bytes of all texts, and number of parts.
 local MOST_BYTES, MOST_PARTS = 192 * 1024, 24
----One that takes longer is left out.
+---A part that takes longer is omitted.
 local TIMEOUT_MS = 20000
 
 ---@class claude-ide.context.Kind
@@ -85,13 +85,13 @@ M.LIST = {
   { name = "image", argument = "file", doc = "a picture; alone: the clipboard's", read = of("image") },
 }
 
----One thing that goes along with a prompt.
+---A part of a prompt.
 ---@class claude-ide.context.Part
 ---@field name string
 ---@field argument? string
 ---@field text? string
 ---@field image? claude-ide.context.Image
----@field problem? string why there is nothing
+---@field problem? string why it is empty
 
 ---@return claude-ide.context.Kind?
 local function kind_of(name)
@@ -100,7 +100,7 @@ local function kind_of(name)
   end)
 end
 
----The references of a text to what there is, each once.
+---References of a text to known kinds, without duplicates.
 ---@param text string
 ---@return claude-ide.context.Reference[]
 function M.references(text)
@@ -115,10 +115,10 @@ function M.references(text)
   end, require("claude-ide.context.reference").find(text))
 end
 
----Reads one.
+---Reads a part.
 ---@param reference { name: string, argument?: string }
 ---@param at claude-ide.context.At
----@param done fun(part: claude-ide.context.Part) once, perhaps before this returns
+---@param done fun(part: claude-ide.context.Part) once, possibly before this returns
 function M.read(reference, at, done)
   local part = { name = reference.name, argument = reference.argument } ---@type claude-ide.context.Part
   local timer ---@type uv.uv_timer_t?
@@ -166,10 +166,10 @@ local function bound(parts)
   end
 end
 
----What the `#…` of a text stand for, in the order in which they stand there. One that has nothing to say says so.
+---Expands the references of a text, in order. An empty one has a `problem`.
 ---@param text string
 ---@param at claude-ide.context.At
----@param done fun(parts: claude-ide.context.Part[]) once, perhaps before this returns
+---@param done fun(parts: claude-ide.context.Part[]) once, possibly before this returns
 function M.expand(text, at, done)
   local references = M.references(text)
   local parts, left = {}, #references
@@ -196,7 +196,7 @@ function M.expand(text, at, done)
   end
 end
 
----A part as the agent reads it. The tag is the one that editors use for what they add to a prompt: titles leave it out.
+---A part as the agent reads it. Editors use this tag for what they add to a prompt: session titles omit it.
 ---@param part claude-ide.context.Part
 ---@return string
 function M.written(part)
@@ -218,7 +218,7 @@ function M.size(part)
   return part.text and size(#part.text) or part.problem or "nothing"
 end
 
----What an agent is told: the parts, then the text.
+---A prompt's content blocks: the parts, then the text.
 ---@param text string
 ---@param parts claude-ide.context.Part[]
 ---@return table[] blocks
@@ -237,13 +237,13 @@ function M.blocks(text, parts)
   return blocks
 end
 
----Those whose argument is a file.
+---Kinds with a file as argument.
 local OF_FILES = { image = true, lines = true }
 
----The file that is being named.
----@param before string what stands before the cursor
----@return string? name nil: none is
----@return string? path as far as it is written
+---The file reference before the cursor.
+---@param before string text before the cursor
+---@return string? name nil: none
+---@return string? path as typed so far
 ---@return integer? from byte of the path, from 1
 function M.file_of(before)
   local start, name, from, path = before:match("()#(%l+):()([^%s:#]*)$") --[[@as any]]
@@ -253,9 +253,9 @@ function M.file_of(before)
   return name, path, from
 end
 
----@param before string what stands before the cursor
+---@param before string text before the cursor
 ---@param cwd string
----@return { word: string, menu: string }[]? items nil: no `#…` is being written there
+---@return { word: string, menu: string }[]? items nil: not in a reference
 ---@return integer? from byte of the word, from 1
 function M.complete(before, cwd)
   local start, word = before:match("()#([%l]*:?[^%s#]*)$") --[[@as any]]

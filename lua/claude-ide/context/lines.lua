@@ -1,7 +1,7 @@
--- Lines of buffers as an agent reads them: numbered, bounded, and never of what is withheld.
+-- Numbered lines of buffers for agents, bounded, without withheld files.
 local M = {}
 
----Bytes of one context.
+---Size limit of one context.
 M.MOST_BYTES = 64 * 1024
 
 ---@param buf integer loaded
@@ -36,7 +36,7 @@ function M.of(buf, first, last, most)
 end
 
 ---@param at claude-ide.context.At
----@return string? why there is nothing
+---@return string? why it is unavailable
 local function missing(at)
   if not at.buf then
     return "there is no file beside it"
@@ -51,8 +51,8 @@ end
 ---@field text? string
 ---@field image? claude-ide.context.Image
 
----Reads lines of the file beside.
----@param pick fun(at: claude-ide.context.At): integer?, integer|string first and last; nil and why there are none
+---Reads lines of the adjacent file.
+---@param pick fun(at: claude-ide.context.At): integer?, integer|string first and last line; nil and a reason
 ---@return claude-ide.context.Read
 function M.beside(pick)
   return function(at, _, done)
@@ -70,7 +70,7 @@ function M.beside(pick)
   end
 end
 
----How a range is written: `#lines:lua/a.lua:3-9`.
+---A reference to a range: `#lines:lua/a.lua:3-9`.
 ---@param buf integer
 ---@param first integer
 ---@param last integer

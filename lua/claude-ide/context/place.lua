@@ -1,12 +1,12 @@
--- Where a user works while they write to an agent: the window and the file beside what they write in.
+-- Finds the window and file that the user works in while they write to an agent.
 local M = {}
 
 ---@class claude-ide.context.At
----@field win? integer a window that shows it
+---@field win? integer window of the file
 ---@field buf? integer the file
----@field cwd string folder of the agent
+---@field cwd string of the agent
 
----Whether a buffer is a text of the user's: a file, or one that has no name yet.
+---Whether a buffer is a user's text: a file, or not named yet.
 local function is_text(buf)
   if require("claude-ide.privacy").verdict(buf) ~= "elsewhere" then
     return true
@@ -15,7 +15,7 @@ local function is_text(buf)
   return is_plain and (vim.bo[buf].modified or vim.api.nvim_buf_line_count(buf) > 1)
 end
 
----The file that is meant: that of the current window, of the one that was left last, of any other of the tab page.
+---The file that the user means: of the current window, the previous one, or any other of the tab page.
 ---@param cwd string
 ---@return claude-ide.context.At
 function M.here(cwd)
@@ -31,7 +31,7 @@ function M.here(cwd)
   return { cwd = cwd }
 end
 
----Why the text of a buffer may not be told: it is withheld.
+---Why a buffer is withheld.
 ---@param buf integer
 ---@return string?
 function M.withheld(buf)
@@ -42,7 +42,7 @@ function M.withheld(buf)
   end
 end
 
----What a buffer is called for the agent.
+---A buffer's name for the agent.
 ---@param buf integer
 ---@return string
 function M.name(buf)

@@ -1,4 +1,4 @@
--- What is wrong with open files, and what the quickfix list holds, as an agent reads it.
+-- Diagnostics of open files, the quickfix list and the open buffers, as text for agents.
 local M = {}
 
 local MOST_DIAGNOSTICS, MOST_ITEMS = 200, 500
@@ -38,7 +38,7 @@ function M.diagnostics(_, _, done)
   done({ text = table.concat(lines, "\n") })
 end
 
----The diagnostics in some lines of a buffer.
+---Diagnostics in a range of lines.
 ---@param buf integer
 ---@param first integer from 1
 ---@param last integer

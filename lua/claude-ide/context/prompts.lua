@@ -1,6 +1,6 @@
--- The prompt library: what the options have under `prompts`, and the Markdown files of the project. `#prompt:{name}` stands for
--- the text of one; what it names with `#` is expanded like what the user writes, but for other prompts.
--- A file of the project is read only when somebody names it or asks which there are.
+-- The prompt library: the option `prompts` and the project's Markdown files. `#prompt:{name}` inserts a prompt's text; `#…` in it is
+-- expanded, except for other prompts.
+-- Files are read only when a prompt is used or listed.
 local M = {}
 
 local MOST_FILES, MOST_BYTES = 200, 64 * 1024
@@ -20,7 +20,7 @@ local function without_front_matter(text)
   return body, ("\n" .. head):match("\ndescription:%s*([^\r\n]+)")
 end
 
----A prompt may be a link, to whatever: what is withheld is none, nor is what would keep the editor waiting.
+---Reads a prompt. A link may lead anywhere: withheld and irregular files do not count.
 local function read(path)
   if not require("claude-ide.file").stat_regular(path) or require("claude-ide.privacy").withholds(path) then
     return nil
@@ -50,7 +50,7 @@ local function add_files(folder, prompts)
 end
 
 ---@param cwd string
----@return claude-ide.Prompt[] by name
+---@return claude-ide.Prompt[] sorted by name
 function M.list(cwd)
   local options = require("claude-ide.config").get()
   local prompts = {} ---@type table<string, claude-ide.Prompt>
@@ -73,10 +73,10 @@ function M.list(cwd)
   return list
 end
 
----Puts the texts of the prompts that are named in their places.
+---Inserts the texts of referenced prompts.
 ---@param text string
 ---@param cwd string
----@return string? text nil: one that is named is not there
+---@return string? text nil: a prompt does not exist
 ---@return string? problem
 function M.put_in(text, cwd)
   local references = vim.tbl_filter(function(reference)

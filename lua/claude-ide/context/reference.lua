@@ -1,5 +1,5 @@
--- `#name` and `#name:argument` in what a user writes: where they stand, and how they are written. Pure.
--- A blank within an argument is written `\ `. What ends a sentence is no part of one.
+-- Parses and formats references `#name` and `#name:argument`. Pure.
+-- A blank in an argument is written `\ `. Punctuation at the end of a sentence is not part of it.
 local M = {}
 
 ---@class claude-ide.context.Reference
@@ -8,7 +8,7 @@ local M = {}
 ---@field first integer byte of the `#`, from 1
 ---@field last integer its last byte
 
----@param from integer after the colon
+---@param from integer byte after the colon
 ---@return string? argument
 ---@return integer last
 local function argument(text, from)
@@ -32,7 +32,7 @@ local function argument(text, from)
 end
 
 ---@param text string
----@return claude-ide.context.Reference[] found in the order in which they stand there
+---@return claude-ide.context.Reference[] found in order
 function M.find(text)
   local found, at = {}, 1
   while true do

@@ -1,17 +1,16 @@
--- `#symbol`: the function, class or section around the cursor, as a language server or the syntax tree knows it; and the names
--- of all symbols of a file, for whoever edits a part of it.
+-- `#symbol`: the function, class or section around the cursor, by a language server or treesitter; also lists a file's symbols, for
+-- edits of a part of it.
 local M = {}
 
 local last_call = 0
 
----How long a server is waited for.
+---Timeout of a language server.
 local PATIENCE_MS = 3000
 
----The symbols of a buffer.
 ---@param buf integer
 ---@param done fun(symbols?: claude-ide.language.Symbol[]) once
 function M.list(buf, done)
-  last_call = last_call - 1 -- calls of clients count upwards
+  last_call = last_call - 1 -- negative: ids of clients' calls are positive
   local call = { id = last_call, client = 0, name = "context.symbol" } --[[@as claude-ide.Call]]
   local is_over = false
   local function finish(symbols)
@@ -36,7 +35,7 @@ end
 
 ---@param symbols claude-ide.language.Symbol[]
 ---@param lnum integer
----@return claude-ide.language.Symbol? the innermost around a line
+---@return claude-ide.language.Symbol? symbol the innermost around a line
 function M.around(symbols, lnum)
   local best ---@type claude-ide.language.Symbol?
   for _, symbol in ipairs(symbols) do

@@ -1,4 +1,4 @@
--- `#terminal`: the last lines of the terminal that the user used last; never of one in which an agent runs.
+-- `#terminal`: the last lines of the most recently used terminal, except for terminals of agents.
 local M = {}
 
 local MOST_LINES = 300

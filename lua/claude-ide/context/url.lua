@@ -1,6 +1,6 @@
--- `#url:{address}`, or `#url` for the address under the cursor: tells the agent which page is meant.
--- The page is not fetched here. The agent has a tool for that, which asks the user for each domain; a page that Neovim fetched
--- would go around that, and would stand in the prompt as if the user had said it.
+-- `#url:{address}`, or `#url` for the address under the cursor: names a web page.
+-- The page is not fetched here: the agent's tool asks the user for each domain. A page fetched by Neovim would bypass that, and would
+-- look like the user's words.
 local M = {}
 
 local MOST_BYTES = 4096

@@ -1,22 +1,21 @@
--- Windows of other plugins whose lines stand for files: a row a filetype. Nothing of a plugin is loaded before the user is in
--- its window. Above each row stands at which commit the plugin was read.
+-- Reads files from windows of other plugins, one row per filetype. Loads nothing of a plugin before the user is in its window. Each row
+-- names the plugin's commit that it was written against.
 local M = {}
 
 local NOT_LOCAL = "This folder is not on this machine, so Claude cannot read it."
 local NO_PICKER = "This is not a window of an open picker."
 
----A module of a plugin; nothing is known of its types.
+---A module of a plugin, untyped.
 local function plugin(name)
   return require(name)
 end
 
----A file, perhaps with some of its lines.
 local function entry(path, first, last)
   return { path = path, first = first, last = first and (last or first) }
 end
 
----The files that lines stand for, each once.
----@param path_on fun(lnum: integer): any a path, if there is one
+---The files on a range of lines, without duplicates.
+---@param path_on fun(lnum: integer): any path, if any
 ---@return claude-ide.mention.Entry[]
 local function on_lines(first, last, path_on)
   local found, seen = {}, {}
@@ -30,7 +29,7 @@ local function on_lines(first, last, path_on)
   return found
 end
 
----The same for a plugin that tells only of the line under the cursor.
+---`on_lines` for a plugin that only reports the line under the cursor.
 ---@param path_here fun(): any
 local function under_cursor(first, last, path_here)
   local view = vim.fn.winsaveview()
@@ -42,13 +41,13 @@ local function under_cursor(first, last, path_here)
   return found
 end
 
----The files of the current window on these lines. Without a range those are the cursor's; marked files come before it.
+---The files on these lines of the current window. Without a range: the marked files, or else the cursor's.
 ---@alias claude-ide.mention.Explorer fun(first: integer, last: integer, is_range: boolean): claude-ide.mention.Entry[]?, string?
 
 ---@type table<string, claude-ide.mention.Explorer> by filetype
 local EXPLORERS = {}
 
--- 4213bd6 (2026-07-16), documented since 2022: there is no public function from a line to its node.
+-- 4213bd6 (2026-07-16), documented since 2022: no public function maps a line to its node.
 function EXPLORERS.NvimTree(first, last, is_range)
   local api = plugin("nvim-tree.api")
   local marks = not is_range and api.marks.list() or {}
@@ -63,7 +62,7 @@ function EXPLORERS.NvimTree(first, last, is_range)
   end)
 end
 
--- 5e076e5 (2026-08-18): `tree` is a NuiTree; `selected`, in newer versions, holds the ids of the marked nodes.
+-- 5e076e5 (2026-08-18): `tree` is a NuiTree; in newer versions `selected` has the ids of marked nodes.
 EXPLORERS["neo-tree"] = function(first, last, is_range)
   local manager = plugin("neo-tree.sources.manager")
   local state = manager.get_state_for_window(vim.api.nvim_get_current_win())
@@ -82,7 +81,7 @@ EXPLORERS["neo-tree"] = function(first, last, is_range)
   return #marked > 0 and marked or on_lines(first, last, path_of)
 end
 
--- b91ee5a (2026-05-24). A line that was only typed has no id, and no file; `..` is listed with hidden files.
+-- b91ee5a (2026-05-24). An unsaved line has no id and no file; `..` is listed with hidden files.
 function EXPLORERS.oil(first, last)
   local oil, buf = plugin("oil"), vim.api.nvim_get_current_buf()
   local dir = oil.get_current_dir(buf)
@@ -104,7 +103,7 @@ function EXPLORERS.minifiles(first, last)
   end)
 end
 
--- b271c7a (2026-03-03): each line holds "/00012", the number of its entry. One that was only typed has none.
+-- b271c7a (2026-03-03): lines contain "/00012", the number of their entry. An unsaved one has none.
 function EXPLORERS.fyler(first, last)
   local parse = plugin("fyler.views.finder.helper").parse_ref_id
   local manager = plugin("fyler.views.finder.files.manager")
@@ -115,8 +114,8 @@ function EXPLORERS.fyler(first, last)
   end)
 end
 
--- 61b51c0 (2025-07-15): `fugitive#GX()` gives the file that the cursor's line is about, else the word under the cursor; of a
--- commit's line the work tree itself.
+-- 61b51c0 (2025-07-15): `fugitive#GX()` returns the file of the cursor's line, else the word under the cursor; for a commit the work
+-- tree.
 function EXPLORERS.fugitive(first, last)
   local normalize = require("claude-ide.path").normalize
   return under_cursor(first, last, function()
@@ -136,7 +135,7 @@ function EXPLORERS.netrw(first, last, is_range)
   return vim.tbl_map(entry, require("claude-ide.mention.netrw").paths(first, last, is_range))
 end
 
----The quickfix window and location lists: each line is a file, and most are a line of it.
+---The quickfix window and location lists: lines are files, most with a position.
 function EXPLORERS.qf(first, last)
   local win = vim.api.nvim_get_current_win()
   local is_loclist = vim.fn.getwininfo(win)[1].loclist == 1
@@ -154,7 +153,7 @@ function EXPLORERS.qf(first, last)
   return found
 end
 
--- As of 2026-03-21. `pos` counts only where the item is a line of a file (`line`): buffers and recent files have one too.
+-- As of 2026-03-21. `pos` is valid only for an item with a `line`: buffers and recent files have one too.
 local function snacks(first, last, is_range)
   local pickers = plugin("snacks").picker
   local picker = vim.iter(pickers.get()):find(function(one)
@@ -164,7 +163,7 @@ local function snacks(first, last, is_range)
     return nil, NO_PICKER
   end
   local items, found = {}, {}
-  if is_range and picker:current_win() == "list" then -- the input has one line, so a range there says nothing
+  if is_range and picker:current_win() == "list" then -- a range in the input is meaningless: it has one line
     for row = first, last do
       items[#items + 1] = picker.list:get(picker.list:row2idx(row))
     end
@@ -180,8 +179,8 @@ local function snacks(first, last, is_range)
 end
 EXPLORERS.snacks_picker_list, EXPLORERS.snacks_picker_input = snacks, snacks
 
--- 7d32479 (2026-05-15), from its prompt: by a map of it (`<Cmd>ClaudeSend<CR>`) or in normal mode. `lnum` counts only where the
--- entry is a line of a file (it has a `text`): buffers have one too.
+-- 7d32479 (2026-05-15), in its prompt: by a mapping (`<Cmd>ClaudeSend<CR>`) or in normal mode. `lnum` is valid only for an entry with
+-- a `text`: buffers have one too.
 function EXPLORERS.TelescopePrompt()
   local state = plugin("telescope.actions.state")
   local picker = state.get_current_picker(vim.api.nvim_get_current_buf())
@@ -199,8 +198,8 @@ function EXPLORERS.TelescopePrompt()
   return found
 end
 
--- ebe3dac (2025-06-24), from a map of its own (`mappings = { mention = { char = "<C-s>", func = function() vim.cmd.ClaudeSend()
--- end } }`): while it is open it takes all keys. An item is a path, "path\0line\0column\0text", or a table.
+-- ebe3dac (2025-06-24), by a mapping of its own (`mappings = { mention = { char = "<C-s>", func = function() vim.cmd.ClaudeSend()
+-- end } }`): it takes all keys while open. An item is a path, "path\0line\0column\0text", or a table.
 function EXPLORERS.minipick()
   local pick = plugin("mini.pick")
   local matches = pick.get_picker_matches()
@@ -223,8 +222,8 @@ function EXPLORERS.minipick()
   return found
 end
 
--- bd67efe (2025-10-31): `at({ row, column })` gives the `item` of a row, which may take several, or only a `node` where it is
--- the heading of a group, whose item has the file. A range means its lines, not the files that they stand below.
+-- bd67efe (2025-10-31): `at({ row, column })` returns the `item` of a row, which may span several, or only a `node` for a group's
+-- heading, whose item has the file. A range means its lines, without the groups' files.
 function EXPLORERS.trouble(first, last, is_range)
   local buf = vim.api.nvim_get_current_buf()
   local open = vim.iter(plugin("trouble.view").get({ open = true })):find(function(one)
@@ -246,8 +245,8 @@ function EXPLORERS.trouble(first, last, is_range)
   return found
 end
 
----The files that a window stands for: on the lines of the range; without one the marked files, else the one under the cursor.
----@param buf integer of the current window
+---The files of an explorer: on the range's lines, or without one the marked files, else the one under the cursor.
+---@param buf integer current
 ---@param range? { first: integer, last: integer }
 ---@return boolean is_explorer
 ---@return claude-ide.mention.Entry[]? entries

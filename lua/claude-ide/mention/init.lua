@@ -1,17 +1,17 @@
--- `:ClaudeSend` and `:Claude add`: puts `@file#L1-2` into Claude's prompt.
--- Owns what the user says and is told; queue.lua delivers, explorers.lua knows the windows of other plugins.
+-- `:ClaudeSend` and `:Claude add`: mentions `@file#L1-2` in Claude's prompt.
+-- Owns commands and notices; queue.lua delivers, explorers.lua reads windows of other plugins.
 local M = {}
 
----One file or folder, or some lines of a file.
+---A file, a folder, or a range of lines.
 ---@class claude-ide.mention.Entry
 ---@field path string absolute
----@field first? integer line, from 1; nil: all of it
+---@field first? integer line, from 1; nil: the whole file
 ---@field last? integer
 
----@type claude-ide.mention.Entry[] sent and not yet spoken of
+---@type claude-ide.mention.Entry[] sent, not reported yet
 local sent = {}
 
----@type string[] what the user should know of the files of this moment
+---@type string[] warnings about files mentioned since
 local warnings = {}
 
 local saying = false
@@ -33,7 +33,7 @@ local function mentions(count)
   return count == 1 and "1 mention" or count .. " mentions"
 end
 
----What the user should know of a file that they mention.
+---Warning about a mentioned file.
 local function caution(entry)
   local buf = require("claude-ide.buffer").find(entry.path)
   if buf and vim.bo[buf].modified then
@@ -56,8 +56,8 @@ local function cautions(entries)
   return found
 end
 
----In one line: a second one would make Neovim wait for a key, or take the first one away.
----@param what string[] sentences on what became of the mentions
+---One line: with a second one Neovim would wait for a key, or replace the first.
+---@param what string[] results of the mentions
 local function say(what)
   local notice = require("claude-ide.ui.notice")
   if #warnings == 0 then
@@ -77,7 +77,7 @@ local function say(what)
   warnings = {}
 end
 
----Says once what became of all the mentions of this moment: `:Claude add a b c` is one thing to the user.
+---Reports once for all mentions of this moment: `:Claude add a b c` is one action.
 local function say_soon()
   if saying then
     return
@@ -106,7 +106,7 @@ local function focus_terminal()
   end
 end
 
----Mentions entries now, or once a client is there.
+---Sends mentions now, or once a client is connected.
 ---@param entries claude-ide.mention.Entry[]
 ---@return boolean? ok
 ---@return string? err
@@ -190,29 +190,29 @@ local function send_here(range)
   return send(entries)
 end
 
----Mentions a range of the current file. In an explorer or the quickfix window: the files on these lines.
+---Mentions lines of the current file; in an explorer or the quickfix window, the files on these lines.
 ---@param first integer from 1
 ---@param last integer
 ---@return boolean? ok
----@return string? err for the user to read
+---@return string? err for the user
 function M.send_range(first, last)
   return send_here({ first = math.min(first, last), last = math.max(first, last) })
 end
 
----Mentions the current file. In an explorer: the marked files, else the one under the cursor. In the quickfix window: the
----place under the cursor.
+---Mentions the current file; in an explorer, the marked files or the one under the cursor; in the quickfix window, the entry under
+---the cursor.
 ---@return boolean? ok
----@return string? err for the user to read
+---@return string? err for the user
 function M.from_here()
   return send_here(nil)
 end
 
 ---Mentions a file or a folder.
 ---@param path string
----@param first? integer line, from 1; none: all of it
+---@param first? integer line, from 1; nil: the whole file
 ---@param last? integer
 ---@return boolean? ok
----@return string? err for the user to read
+---@return string? err for the user
 function M.send_file(path, first, last)
   local entry, err = entry_of(path, first, last)
   if not entry then
@@ -221,10 +221,10 @@ function M.send_file(path, first, last)
   return send({ entry })
 end
 
----Mentions several files and folders as one thing: all or none, to one client.
+---Mentions several files and folders: all or none, to one client.
 ---@param paths string[]
 ---@return boolean? ok
----@return string? err for the user to read
+---@return string? err for the user
 function M.send_files(paths)
   local entries = {}
   for _, path in ipairs(paths) do
@@ -237,13 +237,13 @@ function M.send_files(paths)
   return send(entries)
 end
 
----How many mentions wait for a client.
+---Number of queued mentions.
 ---@return integer
 function M.pending()
   return require("claude-ide.mention.queue").count()
 end
 
----Delivers what waits when clients come, from now on. Harmless when done before.
+---Delivers queued mentions when clients connect. Idempotent.
 function M.attach()
   require("claude-ide.mention.queue").attach(function(entry)
     sent[#sent + 1] = entry

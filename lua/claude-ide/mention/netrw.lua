@@ -1,11 +1,11 @@
--- netrw, as Neovim 0.10 to 0.12 ship it. Its function for the name under the cursor presses keys on the banner's lines, so
--- the lines are read here, in each of the four styles; `netrw#Expose` gives the marked files. A name is taken only if there
--- is such a file: the signs behind a name (`/`, `@`, `*`, `=`, `|`) may belong to it.
+-- netrw of Neovim 0.10 to 0.12. Its own function for the name under the cursor presses keys on banner lines, so this module parses the
+-- lines, in each of the four styles; `netrw#Expose` returns the marked files. A name counts only if the file exists: the suffixes
+-- `/`, `@`, `*`, `=`, `|` may be part of it.
 local M = {}
 
 local LONG, WIDE, TREE = 1, 2, 3
 
----@return string? path that exists
+---@return string? path existing
 local function existing(path)
   for _, candidate in ipairs({ path, (path:gsub("[/@*=|]$", "")) }) do
     if vim.uv.fs_lstat(candidate) then
@@ -22,7 +22,7 @@ local function without_link_target(line)
   return (line:gsub("\t %-%->.*$", ""))
 end
 
----Depth and name of a line of the tree; each level is a bar and a blank.
+---Depth and name of a line of the tree; each level adds a bar and a blank.
 ---@return integer depth, string name
 local function tree_line(line)
   local depth, rest = 0, without_link_target(line)
@@ -36,7 +36,7 @@ local function tree_line(line)
 end
 
 ---@return string? path
----@return boolean? top it is the folder that the tree shows
+---@return boolean? top whether it is the root of the tree
 local function tree_path(lnum)
   local depth, name = tree_line(line_at(lnum))
   local parts = { name }
@@ -57,7 +57,7 @@ local function tree_path(lnum)
   return existing(top:gsub("/$", "") .. "/" .. table.concat(parts, "/"))
 end
 
----The names on a line of the wide style: all, or the one in the cursor's column.
+---Names on a line of the wide style: all, or the one at the cursor.
 local function wide_names(line, only_cursor)
   local width = vim.b.netrw_cpf ---@type integer?
   if not width or width <= 0 then
@@ -77,7 +77,7 @@ local function wide_names(line, only_cursor)
   return names
 end
 
----The files on a line. The listed folder itself counts only under the cursor: a range means what is in it.
+---Files on a line. The listed folder itself counts only under the cursor: a range means its content.
 ---@return string[] paths
 local function paths_on(lnum, only_cursor)
   if lnum < (vim.w.netrw_bannercnt or 0) then
@@ -90,7 +90,7 @@ local function paths_on(lnum, only_cursor)
   end
   local names = { without_link_target(line) }
   if style == LONG then
-    -- Size and date follow after two blanks, or after one where the name is as long as its column.
+    -- Size and date follow two blanks, or one if the name is as long as its column.
     names = { line:match("^(.-)%s%s+%S") or line, line:match("^(.-)%s+%d+%s") }
   elseif style == WIDE then
     names = wide_names(line, only_cursor)
@@ -114,7 +114,7 @@ local function marked()
   return vim.iter(list):map(existing):totable() --[[@as string[] ]]
 end
 
----The files on these lines; without a range the marked ones, if there are any.
+---Files on these lines; without a range the marked ones, if any.
 ---@param first integer
 ---@param last integer
 ---@param is_range boolean

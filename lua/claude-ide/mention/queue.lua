@@ -1,12 +1,12 @@
--- Mentions on their way: in order, each to one client, each once. That is the client that works in the innermost folder that holds
--- the file, else the one that was used last; what stays open is for the user to say.
--- Invariant: an entry leaves the queue when the server has taken it or the user has given it up, never otherwise.
+-- Queues mentions and delivers them in order, each once, to one client: the one whose root is the innermost around the file, else the
+-- most recently used; if that is ambiguous, the user chooses.
+-- Invariant: an entry leaves the queue only when the server has accepted it or the user has dropped it.
 local M = {}
 
----How long to wait before a client that could not take a mention is tried again.
+---Retry interval for a client that could not accept a mention.
 local RETRY_MS = 250
 
----The clients that take mentions, now or in a moment, in the order they came.
+---Clients that accept mentions, now or soon, in order of connection.
 ---@return claude-ide.Client[]
 local function ready()
   return vim.tbl_filter(function(client)
@@ -14,7 +14,7 @@ local function ready()
   end, require("claude-ide.server").clients())
 end
 
----How deep the client's folder that holds a path lies; 0 where none does.
+---Depth of the client's innermost root around a path; 0: none.
 ---@param path string absolute
 local function nearness(client, path)
   local paths = require("claude-ide.path")
@@ -50,11 +50,11 @@ local function with_id(clients, id)
   end)
 end
 
----The clients that a mention may go to: none, the one, or several that are equally right.
+---The clients that a mention may go to: none, one, or several equally suitable ones.
 ---@param path string absolute
----@param chosen table<string, integer> what the user has chosen before, by key
+---@param chosen table<string, integer> previous choices of the user, by key
 ---@return claude-ide.Client[]
----@return string key says between whom the choice is
+---@return string key identifies the choice
 local function candidates(path, chosen)
   local clients, near = nearest(ready(), path)
   local ids = vim.tbl_map(function(client)
@@ -69,7 +69,7 @@ local function candidates(path, chosen)
   return choice and { choice } or clients, key
 end
 
----A path as the client names it: below its own folder where that is a matter of symbolic links.
+---A path below one of the client's roots, if symbolic links matter.
 local function path_for(path, client)
   local paths = require("claude-ide.path")
   local real = paths.real(path)
@@ -89,12 +89,12 @@ end
 
 ---@class claude-ide.mention.Waiting
 ---@field entry claude-ide.mention.Entry
----@field batch { chosen: table<string, integer> } what the user chose for the mentions of one command
+---@field batch { chosen: table<string, integer> } the user's choices for one command
 
 ---@type claude-ide.mention.Waiting[]
 local waiting = {}
 
----The question that is open. An answer to an earlier one comes too late.
+---The open question. Answers to earlier ones are dropped.
 ---@type table?
 local question
 
@@ -105,7 +105,7 @@ local on_sent
 
 ---@return boolean? sent
 local function deliver(entry, client)
-  -- Lines from 0, the last one included. Without lines the fields must be missing: the CLI drops a null.
+  -- 0-based lines, inclusive. Absent rather than null: the CLI drops a mention with null.
   local params = {
     filePath = path_for(entry.path, client),
     lineStart = entry.first and entry.first - 1,
@@ -126,7 +126,7 @@ local function announce(entry, client)
   end
 end
 
----Asks the user which client gets the first mention that waits.
+---Asks which client gets the first queued mention.
 local function ask(clients, key)
   local asked = {}
   question = asked
@@ -164,7 +164,7 @@ local function retry_soon()
   end, RETRY_MS)
 end
 
----Sends what can be sent.
+---Delivers queued mentions.
 function M.flush()
   local listening = require("claude-ide.listening")
   while waiting[1] and not question do
@@ -173,7 +173,7 @@ function M.flush()
     if #clients > 1 then
       ask(clients, key)
     elseif #clients == 0 or not listening.is_listening(clients[1]) then
-      break -- until the next one listens
+      break -- until it is ready
     elseif deliver(first.entry, clients[1]) then
       table.remove(waiting, 1)
       announce(first.entry, clients[1])
@@ -184,7 +184,7 @@ function M.flush()
   end
 end
 
----Takes the mentions of one command, all or none.
+---Queues the mentions of one command, all or none.
 ---@param entries claude-ide.mention.Entry[]
 ---@return boolean? taken
 ---@return string? err
@@ -199,7 +199,7 @@ function M.push(entries)
   for _, entry in ipairs(entries) do
     waiting[#waiting + 1] = { entry = entry, batch = batch }
   end
-  question = nil -- some pickers say nothing when they are closed: then it is asked again
+  question = nil -- some pickers do not report that they were closed: ask again
   M.flush()
   return true
 end
@@ -209,14 +209,14 @@ function M.count()
   return #waiting
 end
 
----Whether mentions wait because nobody is there to take them. A client that has just come does not count as nobody.
+---Whether mentions wait for any client to connect.
 ---@return boolean
 function M.is_waiting_for_client()
   return #waiting > 0 and #ready() == 0
 end
 
----Delivers to each client that comes, from now on.
----@param sent fun(entry: claude-ide.mention.Entry) called after each one that was sent
+---Delivers to clients as they connect.
+---@param sent fun(entry: claude-ide.mention.Entry) called after each delivery
 function M.attach(sent)
   if on_sent then
     return
@@ -224,7 +224,7 @@ function M.attach(sent)
   on_sent = sent
   require("claude-ide.listening").attach()
   require("claude-ide.bus").on("client_listening", M.flush)
-  -- What was held back for a client that then went is for another one.
+  -- Mentions for a client that left go to another one.
   require("claude-ide.bus").on("client_disconnected", M.flush)
 end
 

@@ -1,15 +1,15 @@
--- What Claude is told of the file the user is in and of what they selected there.
--- Owns the switch and the messages; tracker.lua knows when, region.lua what, privacy/ of which buffers.
--- Nothing runs while no server does, and nearly nothing while nobody is connected.
+-- Sends the user's file and selection to Claude.
+-- Owns the switch and the messages; tracker.lua decides when, region.lua what, privacy/ which buffers.
+-- Inactive while the server is stopped, nearly so without clients.
 local M = {}
 
 ---@class claude-ide.selection.Message `selection_changed` of the IDE protocol
----@field text string empty where nothing is selected
----@field filePath? string absolute; not there when nothing may be known
+---@field text string empty without a selection
+---@field filePath? string absolute; absent if withheld
 ---@field fileUrl? string
 ---@field selection claude-ide.selection.Range
 
----Takes back what was told. The CLI (2.1.329) passes over a message without a range, so there is one, but no file.
+---Withdraws the last message. The CLI (2.1.329) ignores a message without a range, so it has a range but no file.
 local function nothing()
   local start = { line = 0, character = 0 }
   return { text = "", selection = { start = start, ["end"] = start, isEmpty = true } }
@@ -18,7 +18,7 @@ end
 local attached = false
 local enabled ---@type boolean? nil: as configured
 local latest ---@type claude-ide.selection.Message?
-local active ---@type string? the file that the server knows as the active one
+local active ---@type string? active file as sent to the server
 
 local function tell_active(path)
   if path ~= active then
@@ -48,7 +48,7 @@ local function tell(subject)
   server.notify("selection_changed", latest)
 end
 
----Follows where the server runs and the user wants it, and speaks where somebody listens.
+---Tracks while the server runs and the option is on; reports while clients are connected.
 local function refresh()
   local tracker = require("claude-ide.selection.tracker")
   local server = require("claude-ide.server")
@@ -71,7 +71,7 @@ local function start()
   refresh()
 end
 
----Follows the server's life from now on. Harmless when done before.
+---Follows the server's state. Idempotent.
 function M.attach()
   if attached then
     return
@@ -96,7 +96,7 @@ function M.attach()
   end
 end
 
----Takes up options that have changed: what is withheld, the pause, the switch.
+---Applies changed options.
 function M.reconfigure()
   if attached and require("claude-ide.server").is_running() then
     require("claude-ide.selection.tracker").forget()
@@ -104,7 +104,7 @@ function M.reconfigure()
   end
 end
 
----Whether the selection is told, apart from single buffers that are withheld.
+---Whether selections are sent, apart from withheld buffers.
 ---@return boolean
 function M.is_enabled()
   if enabled == nil then
@@ -113,7 +113,7 @@ function M.is_enabled()
   return enabled
 end
 
----Tells Claude from now on, until this Neovim ends.
+---Sends selections until this Neovim exits.
 function M.enable()
   local was_enabled = M.is_enabled()
   enabled = true
@@ -122,7 +122,7 @@ function M.enable()
   end
 end
 
----Tells Claude nothing from now on, and takes back what it was told.
+---Stops sending selections, and withdraws the last one.
 function M.disable()
   enabled = false
   if attached then
@@ -130,7 +130,7 @@ function M.disable()
   end
 end
 
----@return boolean enabled as it is now
+---@return boolean enabled new state
 function M.toggle()
   if M.is_enabled() then
     M.disable()
@@ -140,7 +140,7 @@ function M.toggle()
   return M.is_enabled()
 end
 
----What clients were told last; nil when they know of nothing.
+---The last message to clients; nil: none, or withdrawn.
 ---@return claude-ide.selection.Message?
 function M.latest()
   return latest

@@ -1,4 +1,4 @@
--- The range and the text of what is selected: from the corners as Vim keeps them to what the protocol sends.
+-- Converts Vim's selections into ranges and texts of the protocol.
 -- Reads no more of the buffer than the text needs, however large the selection is.
 local M = {}
 
@@ -9,24 +9,24 @@ local api, fn = vim.api, vim.fn
 local BLOCK = "\22"
 local TAB = 9
 
----Past the end of every line.
+---Past the end of any line.
 local MAXCOL = vim.v.maxcol --[[@as integer]]
 
----Lines, runs of letters and wide characters that are looked at for the text of a block. Each takes up to 1 µs.
+---Work limit of a block's text: lines, runs of letters, wide characters. Each takes up to 1 µs.
 local BLOCK_STEPS = 8000
 
----One selection as Vim keeps it. The corners stand in any order.
+---A selection as Vim has it. The corners are in any order.
 ---@class claude-ide.selection.Region
 ---@field kind string "v" charwise, "V" linewise, "\22" blockwise, "" only a cursor (the first corner)
 ---@field lnum1 integer 1-based
----@field col1 integer 1-based byte column; may lie past the end of the line
+---@field col1 integer 1-based byte column; may be past the end of the line
 ---@field off1 integer cells past the column, with 'virtualedit'
 ---@field lnum2 integer
 ---@field col2 integer
 ---@field off2 integer
 ---@field dollar boolean blockwise to the end of each line
----@field inclusion "inclusive"|"exclusive"|"old" 'selection' when it was made
----@field virtual boolean 'virtualedit' let the cursor stand where no text is
+---@field inclusion "inclusive"|"exclusive"|"old" 'selection' at that time
+---@field virtual boolean 'virtualedit' allowed positions without text
 
 ---@class claude-ide.selection.Position
 ---@field line integer 0-based
@@ -42,7 +42,7 @@ local function line(buf, row)
   return api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
 end
 
----Neovim writes a NUL in a line as a line feed.
+---Neovim represents a NUL in a line as a line feed.
 local function with_nul(content)
   return content:find("\n", 1, true) and (content:gsub("\n", "\0")) or content
 end
@@ -53,8 +53,8 @@ local function at(row, character)
   return { line = row, character = character }
 end
 
----The end of a row that is selected to its end. A reader does not count the line of an end at character 0, so the end
----of an empty line is told as the start of the next one.
+---The end of a row that is selected to its end. Readers do not count the line of an end at character 0, so the end of an empty line is
+---the start of the next one.
 ---@param row integer 0-based
 ---@return claude-ide.selection.Position
 local function row_end(buf, row)
@@ -65,7 +65,7 @@ local function row_end(buf, row)
   return at(row, length)
 end
 
----The last row that the first `max_bytes` bytes from row `first` on reach into; `last` where they reach further.
+---The last row within `max_bytes` bytes from row `first`, at most `last`.
 ---@param first integer 0-based
 ---@param last integer 0-based, inclusive
 ---@return integer row 0-based
@@ -89,13 +89,13 @@ local function row_reached(buf, first, last, max_bytes)
   return low
 end
 
----Text of a byte range: all of it, or a start of it that is longer than `max_bytes`.
+---Text of a byte range: all of it, or a beginning that is longer than `max_bytes`.
 ---@param row integer 0-based
 ---@param col integer 0-based
 ---@param last_row integer 0-based, inclusive
----@param last_col integer 0-based, exclusive; past the end of its line it is the end
+---@param last_col integer 0-based, exclusive; clamped to its line
 local function text_between(buf, row, col, last_row, last_col, max_bytes)
-  local most = max_bytes + 4 -- a whole character more, so that the cut can see where the last one ends
+  local most = max_bytes + 4 -- one character more, so that the cut is at a character boundary
   local stop_row = row_reached(buf, row, last_row, col + most)
   local from = stop_row == row and col or 0
   local stop_col = math.min(stop_row == last_row and last_col or MAXCOL, from + most, #line(buf, stop_row))
@@ -106,7 +106,7 @@ local function text_between(buf, row, col, last_row, last_col, max_bytes)
   return table.concat(lines, "\n")
 end
 
----The two corners as rows and columns from 0, the earlier one first.
+---The corners as 0-based rows and columns, in order.
 ---@param region claude-ide.selection.Region
 ---@return integer row, integer col, integer off, integer last_row, integer last_col, integer last_off
 local function ordered(region)
@@ -132,7 +132,7 @@ local function charwise(buf, region, max_bytes)
   if region.inclusion == "exclusive" and not one_place then
     last_col = math.min(last_col, #last_line)
   elseif last_col >= #last_line then
-    -- The cursor stands on the end of the line, which is selected with it.
+    -- The cursor is on the end of the line, which is selected too.
     line_break = not region.virtual and region.inclusion ~= "old"
     last_col = #last_line
   else
@@ -156,7 +156,7 @@ local function linewise(buf, region, max_bytes)
   return stop.line > last_row and text .. "\n" or text, at(row, 0), stop
 end
 
----Cells that a character takes, drawn at a given cell.
+---Width of a character at a given cell.
 ---@param character string
 ---@param cell integer 0-based
 ---@return integer
@@ -168,8 +168,8 @@ local function cells(character, cell)
   return fn.strdisplaywidth(character, cell)
 end
 
----First and last cell that a corner of a block covers, 0-based. Past the end of the line each column is one cell; with
----'virtualedit' each cell of a tab is a place of its own.
+---First and last cell of a corner of a block, 0-based. Past the end of the line a column is one cell; with 'virtualedit' so is each cell of
+---a tab.
 ---@param col integer 0-based
 ---@return integer first, integer last
 local function cells_at(text, col, off, virtual)
@@ -184,11 +184,11 @@ local function cells_at(text, col, off, virtual)
   return first, first + width - 1
 end
 
----The piece of a line at a column that can be looked at as one: plain letters up to what could combine with the last of
----them, or one character.
+---The next piece of a line to process as one: a run of plain letters, without the last if something may combine with it, or one
+---character.
 ---@param text string
 ---@param col integer 0-based
----@param cell integer 0-based cell where it starts
+---@param cell integer 0-based start cell
 ---@return integer next_col, integer next_cell, boolean plain each byte is a cell
 local function piece_at(text, col, cell)
   local special = text:find("[^\32-\126]", col + 1) or #text + 2
@@ -200,14 +200,14 @@ local function piece_at(text, col, cell)
   return next_col, cell + cells(text:sub(col + 1, next_col), cell), false
 end
 
----The part of a line between two cells, as Vim yanks it: what shows only a part of a wide character or a tab is spaces.
----Unlike there, a short line is not filled up.
+---The part of a line between two cells, as Vim yanks it: partial wide characters and tabs become spaces. Unlike Vim, short lines
+---are not padded.
 ---@param left integer 0-based cell
 ---@param right integer 0-based cell, inclusive; may be MAXCOL
 ---@return string part
----@return integer col 0-based byte column where it starts
+---@return integer col 0-based byte column of the start
 ---@return integer stop_col 0-based byte column, exclusive
----@return integer steps how much work it was
+---@return integer steps amount of work
 local function slice(text, left, right)
   local pieces, col, cell, steps = {}, 0, 0, 0
   local start_col, stop_col
@@ -229,7 +229,7 @@ local function slice(text, left, right)
   return table.concat(pieces), start_col or #text, stop_col or #text, steps
 end
 
----The lines of a block, as many as the bytes and the work allow.
+---Lines of a block, within the limits of bytes and work.
 ---@param row integer 0-based
 ---@param last_row integer 0-based, inclusive
 ---@param left integer 0-based cell
@@ -270,7 +270,7 @@ local function blockwise(buf, region, max_bytes)
   return text, at(row, position.utf16(first_line, start_col)), stop
 end
 
----The same from any buffer: the width of a tab is the current one's.
+---`blockwise` from any buffer: tabs have the current buffer's width.
 ---@param region claude-ide.selection.Region
 ---@return string text
 ---@return claude-ide.selection.Position start
@@ -288,10 +288,10 @@ end
 
 local READERS = { v = charwise, V = linewise, [BLOCK] = blockwise_anywhere }
 
----Reads a region of a buffer that is loaded.
+---Reads a region of a loaded buffer.
 ---@param buf integer
 ---@param region claude-ide.selection.Region
----@param max_bytes integer where the text is cut; the range never is
+---@param max_bytes integer limit of the text; the range is never cut
 ---@return string text
 ---@return claude-ide.selection.Range range
 function M.read(buf, region, max_bytes)

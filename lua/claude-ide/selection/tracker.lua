@@ -1,8 +1,8 @@
--- Follows the cursor and the selection and tells the server when they changed.
--- What is told is the *subject*: the cursor or the selection of the file the user is in, or was in last. It is read when
--- it is due to be told, not when the cursor moves; a CursorMoved within the pause costs one assignment.
--- A selection outlives Visual mode: it ends when the cursor moves in a file, or its text changes. So it is still there
--- when the user has gone to the Claude terminal, or typed `:`.
+-- Tracks the cursor and the selection, and reports changes to the server.
+-- The *subject* is the cursor or selection of the file that the user is in, or was in last. It is read when a report is due, not when
+-- the cursor moves: a CursorMoved within the pause costs one assignment.
+-- A selection outlives Visual mode: it ends when the cursor moves in a file, or the text changes. So it is still there after the
+-- user has gone to the Claude terminal, or typed `:`.
 local M = {}
 
 local privacy = require("claude-ide.privacy")
@@ -12,25 +12,25 @@ local api, fn, uv = vim.api, vim.fn, vim.uv
 local BLOCK = "\22"
 local MAXCOL = vim.v.maxcol
 
----The kind of selection by the first letter of the mode; Select mode selects as Visual mode does.
+---The kind of selection by the first letter of the mode; Select mode counts as Visual mode.
 local KINDS = { v = "v", V = "V", [BLOCK] = BLOCK, s = "v", S = "V", ["\19"] = BLOCK }
 local SELECTING = "[vVsS\22\19]*"
 
----Modes in which the cursor of the file is not the user's place in it: command line, prompts, terminal.
+---Modes in which the cursor is not the user's position in the file: command line, prompts, terminal.
 local AWAY = { c = true, r = true, ["!"] = true, t = true }
 
 ---@class claude-ide.selection.Subject: claude-ide.selection.Region
----@field buf? integer nil: there is nothing that may be told
+---@field buf? integer nil: nothing to report
 ---@field name string
----@field tick integer changedtick when it was read
----@field anchor_lnum integer the cursor that goes with a selection; when it has moved, the selection has ended
+---@field tick integer changedtick when read
+---@field anchor_lnum integer cursor of a selection; a moved cursor ends it
 ---@field anchor_col integer 0-based
 
 ---@class claude-ide.selection.TrackerOpts
----@field tell fun(subject?: claude-ide.selection.Subject) sends it; nil: nothing may be known any more
----@field pause_ms integer least time between two looks at the cursor
+---@field tell fun(subject?: claude-ide.selection.Subject) sends it; nil: withdraws the last one
+---@field pause_ms integer minimum time between two reads of the cursor
 
----What makes two subjects the same; the text of a selection is compared by `tick`.
+---Fields that identify a subject; a selection's text is compared by `tick`.
 local FIELDS = { "buf", "name", "kind", "lnum1", "col1", "off1", "lnum2", "col2", "off2", "dollar" }
 
 ---@return claude-ide.selection.Subject
@@ -55,22 +55,22 @@ local function no_subject()
 end
 
 local subject = no_subject()
-local told = no_subject() -- what was told last
+local told = no_subject() -- last report
 
 local options ---@type claude-ide.selection.TrackerOpts?
-local group ---@type integer? while the server runs
-local live_group ---@type integer? while somebody listens
+local group ---@type integer? while the tracker runs
+local live_group ---@type integer? while clients are connected
 
 local timer ---@type uv.uv_timer_t?
 local pausing = false
-local changed = false -- something happened in the pause
-local expected = false -- a look is scheduled
+local changed = false -- an event during the pause
+local expected = false -- a read is scheduled
 
-local last_file ---@type integer? the file that was entered last
+local last_file ---@type integer? last entered file
 local window_closed = false
 
-local visual_buf ---@type integer? where Visual mode is on
-local visual_tick = 0 -- changedtick there when its text was seen last
+local visual_buf ---@type integer? buffer in Visual mode
+local visual_tick = 0 -- its changedtick at the last read
 local block = false
 local dollar = false
 
@@ -88,7 +88,7 @@ local function take_cursor(buf, lnum, col)
   subject.lnum2, subject.col2, subject.off2 = lnum, col + 1, 0
 end
 
----@param first integer[] as getpos() gives it
+---@param first integer[] of getpos()
 local function take_corners(buf, kind, first, last)
   begin_subject(buf, kind)
   subject.lnum1, subject.col1, subject.off1 = first[2], first[3], first[4]
@@ -101,8 +101,8 @@ local function take_corners(buf, kind, first, last)
   subject.anchor_lnum, subject.anchor_col = cursor[1], cursor[2]
 end
 
----The selection of the mode that is on.
----@param buf integer the current one
+---Reads the selection of the current mode.
+---@param buf integer current
 local function take_visual(buf, kind)
   local cursor = fn.getcurpos()
   take_corners(buf, kind, fn.getpos("v"), cursor)
@@ -111,15 +111,15 @@ local function take_visual(buf, kind)
   visual_buf, visual_tick = buf, subject.tick
 end
 
----The selection of the mode that has just ended. Its corners stand in the marks, whatever the cursor does afterwards.
----@param buf integer the current one
+---Reads the selection of a mode that has just ended, from the marks: the cursor may have moved.
+---@param buf integer current
 local function take_marks(buf)
   local kind = fn.visualmode()
   take_corners(buf, kind, fn.getpos("'<"), fn.getpos("'>"))
   subject.dollar = kind == BLOCK and (dollar or fn.getcurpos()[5] >= MAXCOL)
 end
 
----Looks after a subject whose file is not the current buffer.
+---Updates a subject whose file is not the current buffer.
 local function look_from_elsewhere()
   local buf = subject.buf or last_file
   if not buf or privacy.verdict(buf) ~= "tell" or not api.nvim_buf_is_loaded(buf) then
@@ -138,7 +138,7 @@ local function look_from_elsewhere()
   take_cursor(buf, math.min(math.max(cursor[1], 1), api.nvim_buf_line_count(buf)), cursor[2])
 end
 
----Brings the subject up to date.
+---Updates the subject.
 local function look()
   local buf = api.nvim_get_current_buf()
   local verdict = privacy.verdict(buf)
@@ -179,7 +179,7 @@ local function is_told()
   return subject.kind == "" or subject.tick == told.tick
 end
 
----Tells the subject if it is not what was told last.
+---Reports the subject if it has changed.
 local function publish()
   if is_told() then
     return
@@ -190,12 +190,12 @@ local function publish()
   told.tick = subject.tick
   local ok, err = pcall(options.tell, subject.buf and subject or nil)
   if not ok then
-    -- The cursor moves all the time: a message each time would be worse than a selection that is not told.
+    -- Only logged: the cursor moves too often for notices.
     require("claude-ide.log").error("selection: %s", err)
   end
 end
 
----Something may have changed: looks now, or at the end of the pause after the last look.
+---Handles a possible change: reads now, or at the end of the pause.
 local function request()
   if pausing then
     changed = true
@@ -207,7 +207,7 @@ local function request()
   publish()
   if options.pause_ms > 0 then
     pausing = true
-    -- The loop's clock stands while Lua runs: without this the pause is shorter by as long as that took.
+    -- The loop's clock is stale while Lua runs, which would shorten the pause.
     uv.update_time()
     timer:start(options.pause_ms, 0, function()
       pausing = false
@@ -222,7 +222,7 @@ local function request()
   end
 end
 
----The same, once what goes on now is done: a command that enters a file has not placed the cursor yet.
+---`request` after the current command: one that enters a file has not placed the cursor yet.
 local function request_soon()
   if expected or not live_group then
     return
@@ -247,7 +247,7 @@ local function on_cursor_moved()
   end
 end
 
----Visual mode begins, changes its kind, or ends.
+---Visual mode begins, changes kind, or ends.
 local function on_mode_changed()
   local event = vim.v.event --[[@as { new_mode: string }]]
   local kind = KINDS[event.new_mode:sub(1, 1)]
@@ -258,7 +258,7 @@ local function on_mode_changed()
     end
     block, dollar = kind == BLOCK, false
   else
-    -- Visual mode may end in another buffer than it was in; what was selected was taken on the way out.
+    -- Visual mode may end in another buffer; its selection was read when the buffer was left.
     if
       visual_buf == buf
       and visual_tick == api.nvim_buf_get_changedtick(buf)
@@ -273,7 +273,7 @@ local function on_mode_changed()
   end
 end
 
----What was selected or moved to in the pause counts as of now: the next buffer may be no file.
+---Reads pending changes: the next buffer may not be a file.
 local function on_leave()
   if visual_buf or (changed and live_group) then
     look()
@@ -300,7 +300,7 @@ local function on(id, events, callback, pattern)
   api.nvim_create_autocmd(events, { group = id, pattern = pattern, callback = callback })
 end
 
----Starts to follow, at the cost of a look whenever Visual mode ends. Nothing is told before `listen(true)`.
+---Starts tracking; costs a read whenever Visual mode ends. Reports nothing before `listen(true)`.
 ---@param opts claude-ide.selection.TrackerOpts
 function M.start(opts)
   M.stop()
@@ -315,7 +315,7 @@ function M.start(opts)
   on_buf_enter({ buf = api.nvim_get_current_buf() })
 end
 
----Tells the subject and every change of it from now on, or no more.
+---Starts or stops reporting the subject and its changes.
 ---@param listening boolean
 function M.listen(listening)
   if not group or listening == (live_group ~= nil) then
@@ -338,7 +338,7 @@ function M.listen(listening)
   request()
 end
 
----Takes back what was told, so that nobody who comes later finds it.
+---Withdraws the last report, so that later clients do not get it.
 function M.forget()
   if told.buf and options then
     told.buf = nil
@@ -346,7 +346,7 @@ function M.forget()
   end
 end
 
----Stops to follow.
+---Stops tracking.
 function M.stop()
   if group then
     M.listen(false)

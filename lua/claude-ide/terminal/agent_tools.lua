@@ -1,14 +1,13 @@
--- What a CLI that we start is told of the editor's tools: an MCP server named `nvim`, beside those that the user has.
--- Source: the CLI 2.1.329. `--mcp-config` adds to what the configuration files have, also where it is given more than once. It
--- takes a file, which the CLI reads when it starts.
--- Invariant: the token stands in no command line, where other users of the machine could read it, and in no environment, which
--- every command of the model inherits.
+-- Passes the editor's tools to a CLI that we start, as an MCP server named `nvim` in addition to the user's servers.
+-- Source: the CLI 2.1.329. `--mcp-config` adds to the configuration files, also when repeated. It takes a file, read at startup.
+-- Invariant: the token is in no command line, which other users of the machine can read, and in no environment, which all commands of
+-- the model inherit.
 local M = {}
 
 local NAME = "nvim"
 
----The arguments that hand the tools to a CLI; none where there are no tools.
----@param run? string by what name its session is found: `sessions.ours.of_caller`
+---The CLI's arguments for the tools; none if there are no tools.
+---@param run? string name of the CLI, see `sessions.ours.of_caller`
 ---@return string[] argv
 function M.of(run)
   local access = require("claude-ide.server").agent_access(run)
@@ -22,7 +21,7 @@ function M.of(run)
   }
   local config = vim.json.encode({ mcpServers = { [NAME] = server } })
   local path = require("claude-ide.file").private(".json", config)
-  -- With `=`: the flag takes all words that follow it otherwise, a prompt too.
+  -- With `=`: otherwise the flag consumes all following words, including the prompt.
   return path and { "--mcp-config=" .. path } or {}
 end
 

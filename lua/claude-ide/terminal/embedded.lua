@@ -1,25 +1,24 @@
--- A CLI in a terminal buffer of this Neovim. Where its window stands is the host's business: a split (native.lua), a
--- window of snacks.nvim (snacks.lua).
--- Invariants: the buffer and the process live while the window is hidden. What scrolls by while the user is
--- elsewhere stays in sight; what they scrolled back to stays where it was.
+-- A CLI in a terminal buffer. The host creates its window: a split (native.lua), or a window of snacks.nvim (snacks.lua).
+-- Invariants: buffer and process survive a hidden window. The window follows the output while the user is elsewhere, unless they
+-- scrolled back.
 
 local M = {}
 
 ---@class claude-ide.terminal.Host
----@field open_window fun(buf: integer): integer opens a window on the buffer, does not enter it
----@field close_window fun(win: integer) closes one that `open_window` or the user made; never Neovim's last
+---@field open_window fun(buf: integer): integer opens a window without entering it
+---@field close_window fun(win: integer) closes a window of the buffer; never Neovim's last
 
 ---@class claude-ide.terminal.Handle
 ---@field buf integer
 ---@field job? integer channel; nil once the process has ended
----@field closing boolean the user asked for the end
----@field view? table winsaveview() of a window that was scrolled back when it went away
+---@field closing boolean terminated by the user
+---@field view? table winsaveview() of a closed window that was scrolled back
 
 local FILETYPE = "claude-terminal"
 
 local window = require("claude-ide.window")
 
----What has no meaning beside a terminal's screen.
+---Disables window options that make no sense in a terminal.
 local function dress(win)
   local options = {
     number = false,
@@ -47,7 +46,7 @@ local function is_scrolled_back(win)
   end)
 end
 
----Leaves a window so that Neovim keeps its end in sight: it follows the output only where the cursor is on the last line.
+---Before leaving a window: moves the cursor to the last line, where Neovim follows the output.
 local function settle(handle, win)
   if is_scrolled_back(win) then
     handle.view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
@@ -57,7 +56,7 @@ local function settle(handle, win)
   end
 end
 
----@param win integer on the terminal's buffer
+---@param win integer of the terminal's buffer
 ---@param on_exit fun(code: integer)
 ---@return integer? job
 ---@return string? err
@@ -69,7 +68,7 @@ local function spawn(win, spec, on_exit)
       on_exit(code)
     end,
   }
-  -- The window's size is the size the program first sees.
+  -- The program starts with the window's size.
   local ok, job = pcall(vim.api.nvim_win_call, win, function()
     if vim.fn.has("nvim-0.11") == 1 then
       options.term = true
@@ -100,7 +99,7 @@ local function dispose(host, handle)
   end
 end
 
----The process has ended. After an error the window stays: its last words are the reason.
+---The process has exited. After an error the window stays open to show its output.
 ---@param on_exit fun(code: integer, closing: boolean)
 local function ended(host, handle, code, on_exit)
   handle.job = nil
@@ -165,7 +164,7 @@ local function keep_focus(handle)
   })
 end
 
----A provider over a host of windows.
+---Creates a provider from a host.
 ---@param host claude-ide.terminal.Host
 ---@return claude-ide.terminal.Provider
 function M.provider(host)
@@ -187,7 +186,7 @@ function M.provider(host)
       return nil, err
     end
     handle.job = job
-    -- "term://…" as a name would make a saved session start a CLI of its own, one that knows nothing of this Neovim.
+    -- With a name "term://…" a restored session would start a CLI that does not know this Neovim.
     require("claude-ide.ui.ours").name(buf, spec.title, "terminal")
     vim.bo[buf].scrollback = 100000
     vim.b[buf].claude_terminal = job
@@ -201,8 +200,8 @@ function M.provider(host)
     return handle
   end
 
-  ---A terminal in sight in two tab pages would take the size of the smaller window, so it moves from tab page to tab
-  ---page; where it has a tab page of its own, the user goes there.
+  ---A terminal visible in two tab pages would have the size of the smaller window, so it moves between tab pages; one that fills a tab
+  ---page is entered there.
   function provider.show(handle)
     keep_focus(handle)
     for _, win in ipairs(vim.fn.win_findbuf(handle.buf)) do

@@ -1,12 +1,12 @@
--- The environment by which a CLI finds the Neovim that started it.
--- Source: the CLI 2.1.329. A lock file whose port equals CLAUDE_CODE_SSE_PORT is the one it connects to, whatever its
--- folder; ENABLE_IDE_INTEGRATION makes it look; a proxy without an exception for loopback would swallow the connection.
+-- Environment variables by which a CLI finds the Neovim that started it.
+-- Source: the CLI 2.1.329. It connects to the lock file whose port equals CLAUDE_CODE_SSE_PORT, whatever the file's folders;
+-- ENABLE_IDE_INTEGRATION enables the search; a proxy without an exception for loopback would intercept the connection.
 
 local M = {}
 
 local LOOPBACK = { "localhost", "127.0.0.1" }
 
----The exceptions that are there, and loopback.
+---Adds loopback to the proxy exceptions.
 ---@param present string? e.g. ".corp.example,10.0.0.0/8"
 ---@return string
 function M.no_proxy(present)
@@ -19,8 +19,8 @@ function M.no_proxy(present)
   return table.concat(hosts, ",")
 end
 
----@param port? integer of our server; nil when it does not run
----@param inherited table<string, string> what the CLI gets anyway
+---@param port? integer of our server; nil: not running
+---@param inherited table<string, string> variables that the CLI inherits
 ---@return table<string, string>
 function M.of(port, inherited)
   local exceptions = inherited.NO_PROXY or inherited.no_proxy

@@ -1,6 +1,6 @@
--- The CLI in a terminal program of its own: kitty, wezterm, a tmux window, … Neovim starts it and leaves it alone.
--- Many of them only ask a server that already runs to open a window, so our environment would get lost on the way. What
--- the CLI needs to find this Neovim is therefore written into its command, by env(1).
+-- The CLI in an external terminal: kitty, wezterm, a tmux window, … Neovim only starts it.
+-- Many of these programs ask a running server for a window, which does not inherit our environment. So the variables that the CLI
+-- needs to find this Neovim are part of its command, through env(1).
 
 local M = {}
 
@@ -33,17 +33,17 @@ end
 ---@class claude-ide.terminal.external.Handle
 ---@field job? integer while it runs
 
----A program that ends sooner than `launch` has not shown the CLI itself, nor has one that the CLI outlives. How long that may take
----to connect after the program that opened its window is done, and to come back (`/clear`).
+---A program that exits within `launch`, or before its CLI does, only opened a window. Then the CLI must connect within `connect`, and
+---after a disconnect (`/clear`) within `reconnect`.
 M.patience_ms = { launch = 2000, connect = 20000, reconnect = 3000 }
 
 ---@class claude-ide.terminal.external.Following
----@field begin fun() the program that opened the window is done
+---@field begin fun() the program that opened the window has exited
 ---@field stop fun()
----@field is_found fun(): boolean whether the CLI connected, and its process goes on
+---@field is_found fun(): boolean whether the CLI has connected and its process runs
 
----Follows the CLI of a program that only tells a terminal to open a window, as tmux does: it runs as long as it is connected.
----To be called before the program is started, or a CLI that connects at once is missed.
+---Follows the CLI of a program that only opens a window, like tmux: it counts as running while it is connected. Call it before the
+---program is started, or a CLI that connects at once is missed.
 ---@return claude-ide.terminal.external.Following
 local function follow(on_end)
   local server = require("claude-ide.server")
@@ -117,7 +117,7 @@ function M.open(spec, on_exit)
   local following = follow(function()
     on_exit(0, true)
   end)
-  if type(template) ~= "table" then -- the function has started it itself, out of our sight
+  if type(template) ~= "table" then -- the function has started the CLI itself
     following.begin()
     return handle
   end
@@ -125,7 +125,7 @@ function M.open(spec, on_exit)
   local ok, job = pcall(vim.fn.jobstart, fill(template, spec), {
     cwd = spec.cwd,
     env = spec.env,
-    detach = true, -- it outlives Neovim, as a window of its own should
+    detach = true, -- outlives Neovim
     on_exit = function(_, code)
       handle.job = nil
       local is_launcher = vim.uv.now() - began < M.patience_ms.launch or following.is_found()
@@ -152,7 +152,7 @@ function M.focus()
   require("claude-ide.ui.notice").info("Claude runs in a window of its own.")
 end
 
----Neovim cannot see other programs' windows: a running one counts as hidden, so that `:Claude` says where it is.
+---Windows of other programs are not visible to Neovim: counts as hidden, so that `:Claude` says where the CLI runs.
 function M.is_visible()
   return false
 end

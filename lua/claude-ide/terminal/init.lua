@@ -1,38 +1,38 @@
--- The terminals in which the CLI runs: which provider shows them, and the one that commands speak of.
--- A terminal is an object (session.lua); this module keeps them by number, so that more than one can exist.
+-- The terminals that run the CLI: selects their provider, and the one that commands apply to.
+-- A terminal is an object (session.lua), kept by number, so that several can exist.
 
 local M = {}
 
----What is to run, complete, so that a provider needs to know nothing else.
+---A program to run, with everything that a provider needs.
 ---@class claude-ide.terminal.Spec
 ---@field argv string[] program and arguments
 ---@field cwd string absolute folder
----@field env table<string, string> variables beyond those of Neovim
----@field ide_env table<string, string> those of `env` without which the CLI does not find this Neovim
+---@field env table<string, string> variables in addition to Neovim's
+---@field ide_env table<string, string> those of `env` by which the CLI finds this Neovim
 ---@field title string for statuslines
----@field in_background? boolean nobody here asked for it: it is shown, and the focus stays
+---@field in_background? boolean show it without moving the focus
 
----To be called once, when the CLI has ended. `closing`: its window is about to go, as it should after a clean end.
+---Called once, when the CLI has exited. `closing`: its window is closed, as after a clean exit.
 ---@alias claude-ide.terminal.OnExit fun(code: integer, closing: boolean)
 
----How a terminal is shown. `handle` is whatever `open` returned.
+---Shows a terminal. `handle` is the result of `open`.
 ---@class claude-ide.terminal.Provider
----@field open fun(spec: claude-ide.terminal.Spec, on_exit: claude-ide.terminal.OnExit): handle: any, err: string? starts, shows, focuses it
+---@field open fun(spec: claude-ide.terminal.Spec, on_exit: claude-ide.terminal.OnExit): handle: any, err: string? starts, shows and focuses it
 ---@field show fun(handle: any) shows it in the current tab page
----@field hide fun(handle: any) the CLI goes on
----@field focus fun(handle: any) goes to it; it is visible
----@field is_visible fun(handle: any): boolean whether it can be seen in the current tab page
----@field close fun(handle: any) ends the CLI
----@field bufnr? fun(handle: any): integer? its buffer, where it has one
----@field check? fun(spec: claude-ide.terminal.Spec): boolean, string? whether it can work here; why not
+---@field hide fun(handle: any) the CLI keeps running
+---@field focus fun(handle: any) focuses it; it is visible
+---@field is_visible fun(handle: any): boolean whether it is on the current tab page
+---@field close fun(handle: any) terminates the CLI
+---@field bufnr? fun(handle: any): integer? its buffer, if any
+---@field check? fun(spec: claude-ide.terminal.Spec): boolean, string? whether it is available; reason if not
 
 ---@type table<integer, claude-ide.terminal.Session>
 local sessions = {}
 local next_id = 1
----The one that `:Claude` toggles.
+---The terminal that `:Claude` toggles.
 ---@type integer?
 local current
----What a terminal's CLI is called where it uses the editor's tools.
+---Name of a terminal's CLI for the editor's tools.
 local RUN = "terminal:%d"
 
 ---@return claude-ide.terminal.Session?
@@ -53,7 +53,7 @@ local function provider()
   return require("claude-ide.terminal." .. chosen)
 end
 
----The server first: its port is how the CLI finds this Neovim. Without it the CLI still runs, only alone.
+---Starts the server, whose port the CLI needs to find this Neovim. Without it the CLI runs unconnected.
 ---@return integer? port
 local function start_server()
   local info, err = require("claude-ide.server").start()
@@ -67,19 +67,19 @@ local function start_server()
   return info.port
 end
 
----The arguments that others want a CLI to be started with.
+---Additional arguments for a CLI.
 ---@alias claude-ide.terminal.More fun(command: string[]): string[]
 
 ---@type table<string, claude-ide.terminal.More>
 local more = {}
 
----@param name string whose it is
+---@param name string of the provider of arguments
 ---@param of claude-ide.terminal.More
 function M.start_with(name, of)
   more[name] = of
 end
 
----Whether a CLI runs that was started with an argument.
+---Whether a running CLI was started with an argument.
 ---@param argument string
 ---@return boolean
 function M.has_given(argument)
@@ -89,13 +89,13 @@ function M.has_given(argument)
 end
 
 ---@class claude-ide.terminal.OpenOptions
----@field cwd? string folder to start in; otherwise as the options say
----@field purpose? string what the arguments mean, for the question whether to end the CLI that runs
----@field before? fun(go_on: fun()) what has to be done before a CLI is started with them: called once that is sure
+---@field cwd? string default: as configured
+---@field purpose? string meaning of the arguments, for the question whether to end a running CLI
+---@field before? fun(go_on: fun()) called before a CLI is started with the arguments
 
----@param folder? string to start in
+---@param folder? string default: as configured
 ---@return claude-ide.terminal.Spec? spec
----@return string? why it cannot run
+---@return string? why reason if it cannot run
 local function spec_of(args, folder)
   local options = require("claude-ide.config").get().terminal
   local program = options.command[1]
@@ -118,7 +118,7 @@ local function spec_of(args, folder)
   if options.provider ~= "none" then
     vim.list_extend(argv, require("claude-ide.terminal.agent_tools").of(RUN:format(next_id)))
   end
-  -- When a CLI outside of Neovim ends, which is when it asks no more, is not known.
+  -- The exit of an external CLI, after which it makes no requests, cannot be detected.
   for _, of in pairs(options.provider ~= "none" and options.provider ~= "external" and more or {}) do
     vim.list_extend(argv, of(vim.list_extend(vim.deepcopy(argv), args)))
   end
@@ -134,7 +134,7 @@ end
 ---@param cwd? string
 ---@param in_background? boolean
 ---@return boolean? ok
----@return string? err what was said, where nobody here asked for it
+---@return string? err also shown, unless it was started in the background
 local function start(args, cwd, in_background)
   require("claude-ide.terminal.keymaps").serve(M)
   local with = provider()
@@ -150,7 +150,7 @@ local function start(args, cwd, in_background)
   end
   spec.in_background = in_background
   if current and sessions[current] then
-    sessions[current]:close() -- one that ended with an error, and whose last words are read
+    sessions[current]:close() -- exited with an error that was shown until now
     sessions[current] = nil
   end
   local id = next_id
@@ -165,12 +165,12 @@ local function start(args, cwd, in_background)
   return true
 end
 
----Ends a CLI and starts one anew in its place.
+---Terminates a CLI and starts a new one.
 ---@param cwd? string
 local function restart(session, args, cwd)
   local typing = session:is_focused() and vim.api.nvim_get_mode().mode == "t"
   if typing then
-    -- Neovim leaves the terminal mode of a terminal that is gone only later, and would leave that of the new one.
+    -- Neovim leaves terminal mode of a deleted terminal later, and would leave that of the new one.
     vim.api.nvim_create_autocmd("TermLeave", {
       once = true,
       callback = function()
@@ -187,7 +187,7 @@ local function restart(session, args, cwd)
   end
 end
 
----@return string that Claude runs, and what it does where that is known
+---@return string sentence with the session's state, if known
 local function running_words()
   local running = M.session()
   local doing = running and (" (%s)"):format(require("claude-ide.sessions.phrases").activity(running.state))
@@ -204,7 +204,7 @@ local function before(options, go_on)
   end
 end
 
----The CLI takes arguments only when it starts, so a running one is ended for them only if the user says so.
+---A running CLI takes no arguments: the user decides whether to end it.
 ---@param options claude-ide.terminal.OpenOptions
 local function replace(session, args, options)
   local keep = "Keep it"
@@ -225,8 +225,8 @@ local function replace(session, args, options)
   end)
 end
 
----Shows the CLI and goes to it; starts it if it does not run.
----@param args? string[] more arguments for the CLI
+---Shows and focuses the CLI; starts it if necessary.
+---@param args? string[] additional arguments
 ---@param options? claude-ide.terminal.OpenOptions
 function M.open(args, options)
   local session = live()
@@ -245,7 +245,7 @@ function M.open(args, options)
   end
 end
 
----Starts the CLI for somebody who is not here: the user's keys stay where they are, and nothing that runs is ended.
+---Starts the CLI on a remote request: the focus stays, and no running CLI is ended.
 ---@param args string[]
 ---@param cwd? string
 ---@return boolean? ok
@@ -259,7 +259,7 @@ function M.open_in_background(args, cwd)
   return start(args, cwd, true)
 end
 
----Shows the CLI, or hides it where it is in sight. With arguments: `open`.
+---Toggles the CLI's window. With arguments: `open`.
 ---@param args? string[]
 ---@param options? claude-ide.terminal.OpenOptions
 function M.toggle(args, options)
@@ -271,7 +271,7 @@ function M.toggle(args, options)
   end
 end
 
----Goes to the CLI, or back from it to the window where you were.
+---Focuses the CLI, or returns to the previous window.
 function M.focus()
   local session = live()
   if not session then
@@ -283,7 +283,7 @@ function M.focus()
   end
 end
 
----Hides the window. The CLI goes on.
+---Hides the window. The CLI keeps running.
 function M.hide()
   local session = live()
   if session then
@@ -291,7 +291,7 @@ function M.hide()
   end
 end
 
----Goes from the CLI back to the window where you were.
+---Returns from the CLI to the previous window.
 function M.back()
   local session = live()
   if session and session:is_focused() then
@@ -299,8 +299,8 @@ function M.back()
   end
 end
 
----Ends the CLI.
----@return boolean closed false where none ran
+---Terminates the CLI.
+---@return boolean closed false: none was running
 function M.close()
   local session = live()
   if session then
@@ -309,27 +309,27 @@ function M.close()
   return session ~= nil
 end
 
----Whether the CLI is in sight in the current tab page.
+---Whether the CLI is visible in the current tab page.
 ---@return boolean
 function M.is_visible()
   local session = live()
   return session ~= nil and session:is_visible()
 end
 
----Whether a CLI that `:Claude` started still runs.
+---Whether a CLI started by `:Claude` is running.
 ---@return boolean
 function M.is_running()
   return live() ~= nil
 end
 
----The buffer of the CLI, where it has one.
+---The CLI's buffer, if it has one.
 ---@return integer?
 function M.bufnr()
   local session = live()
   return session and session:bufnr()
 end
 
----Whether the CLI of that name (`claude-ide.Client.run`) is the one that runs in it.
+---Whether the CLI named `run` (`claude-ide.Client.run`) is the current terminal's.
 ---@param run string
 ---@return boolean
 function M.is_run(run)
@@ -337,7 +337,7 @@ function M.is_run(run)
   return session ~= nil and run == RUN:format(session.id)
 end
 
----The session that runs in it, as far as sessions are watched.
+---The session of its CLI, if sessions are watched.
 ---@return claude-ide.sessions.Live?
 function M.session()
   local buf = M.bufnr()

@@ -1,6 +1,6 @@
--- The keys of a terminal buffer while the user types in it. Everything else goes to the CLI.
--- The CLI 2.1.329 uses most of Ctrl, Meta and Shift itself, Ctrl-] since lately too; it refuses to bind Ctrl-\ because a
--- terminal means "quit" by it. Neovim's own way out begins with Ctrl-\ as well. So that is where our default begins.
+-- Keys of a terminal buffer in terminal mode. All other keys go to the CLI.
+-- The CLI 2.1.329 uses most keys with Ctrl, Meta and Shift, recently also Ctrl-]; it refuses to bind Ctrl-\ because that is a terminal's
+-- quit key. Neovim's own escape begins with Ctrl-\, and so does our default.
 
 local M = {}
 
@@ -14,7 +14,7 @@ end
 ---@type { back: fun(), hide: fun() }
 local served
 
----Says who does what the keys ask for.
+---Sets the module that performs the keys' actions.
 ---@param terminal { back: fun(), hide: fun() }
 function M.serve(terminal)
   served = terminal

@@ -1,19 +1,19 @@
--- The terminal in a split of this Neovim, as wide as the user last made it.
--- Invariant: when it goes away, the other windows have the sizes they had before it came.
+-- The terminal in a split, which keeps the size that the user gave it.
+-- Invariant: when it is closed, the other windows have their previous sizes.
 
 ---@class claude-ide.terminal.native.Placed
----@field others integer[] the windows that were there before it
+---@field others integer[] windows before it was opened
 ---@field sizes string winrestcmd() of them
----@field size integer as it was opened
+---@field size integer initial size
 
 ---@type table<integer, claude-ide.terminal.native.Placed> by window
 local placed = {}
----Columns or lines the user gave it by hand; nil as long as they did not.
+---Columns or lines set by the user, if any.
 ---@type integer?
 local chosen_size
 
 local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" }
----Neither the terminal nor the rest may become unusable.
+---Minimum size of the terminal and of the rest.
 local LEAST_COLUMNS, LEAST_LINES = 20, 5
 
 ---@return boolean vertical
@@ -45,7 +45,7 @@ local function resize(win, vertical, size)
   end
 end
 
----A share of the screen stays that share when the screen changes, unless the user chose a size.
+---A share of the screen is kept when the screen is resized, unless the user set a size.
 local function follow_the_screen()
   for win, at in pairs(placed) do
     if not vim.api.nvim_win_is_valid(win) then
@@ -79,7 +79,7 @@ local function open_window(buf)
     { scope = "local", win = win }
   )
   if vim.o.equalalways then
-    vim.cmd((vertical and "horizontal" or "vertical") .. " wincmd =") -- else the nearest window gives all the room
+    vim.cmd((vertical and "horizontal" or "vertical") .. " wincmd =") -- else only the adjacent window shrinks
   end
   at.size = actual_size(win, vertical)
   placed[win] = at

@@ -1,4 +1,4 @@
--- No terminal: the user runs the CLI where they like, and is told how it finds this Neovim.
+-- No terminal: the user runs the CLI elsewhere, and a notice says how it finds this Neovim.
 
 ---@type claude-ide.terminal.Provider
 return {

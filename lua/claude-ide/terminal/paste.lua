@@ -1,6 +1,6 @@
--- A paste reaches the CLI in one piece, and is known as text that the user has not sent.
--- Neovim before 0.12.2 hands a long paste over in parts, each of which the CLI takes for a paste of its own ("[Pasted text
--- #1]", "[Pasted text #2]", …). There, for our terminals only, the parts are gathered and handed on as one.
+-- Delivers a paste to the CLI in one piece, and records it as unsent text.
+-- Neovim before 0.12.2 splits a long paste, and the CLI takes each part for a separate paste ("[Pasted text #1]", "[Pasted text #2]",
+-- …). There the parts are joined, in our terminals only.
 
 local M = {}
 
@@ -13,7 +13,7 @@ local function install()
   installed = true
   local neovims_own = vim.paste
   local comes_whole = vim.fn.has("nvim-0.12.2") == 1
-  ---@type string[] parts of the paste that is under way
+  ---@type string[] parts of the current paste
   local parts = {}
 
   ---@param lines string[]
@@ -29,7 +29,7 @@ local function install()
     if phase == 1 then
       parts = {}
     end
-    -- A part may end within a line.
+    -- A part may end in mid-line.
     parts[#parts + 1] = table.concat(lines, "\n")
     if phase ~= 3 then
       return true
@@ -48,7 +48,7 @@ function M.attach(buf)
     callback = function()
       ours[buf] = nil
     end,
-    desc = "Claude Code: the terminal takes no more pastes",
+    desc = "Claude Code: forget the terminal's buffer",
   })
   if not installed then
     install()

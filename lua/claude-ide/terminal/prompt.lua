@@ -1,16 +1,16 @@
--- Words typed into the prompt of a CLI in one of our terminals, as if the user had typed them there.
--- Invariant: they arrive as words. Nothing in them can end the paste, run a command, or leave the CLI.
+-- Types text into the prompt of a CLI in one of our terminals.
+-- Invariant: it arrives as plain text. It cannot end the paste, run a command, or exit the CLI.
 --
--- Measured with the CLI 2.1.329: `\r` submits. A paste of four lines or of some 800 characters becomes an attachment ("[Pasted
--- text #1]"); several smaller ones do not, and the model gets them as they are. A paste that loses invisible characters, or
--- one that ends in a backslash, is not submitted. Blanks around a prompt are dropped before the CLI looks for a command.
+-- Measured with the CLI 2.1.329: `\r` submits. A paste of four lines or about 800 characters becomes an attachment ("[Pasted text
+-- #1]"); several smaller ones do not, and reach the model as they are. A paste that loses invisible characters, or ends in a
+-- backslash, is not submitted. Blanks around a prompt are dropped before the CLI looks for a command.
 
 local M = {}
 
----Bytes in one paste.
+---Bytes per paste.
 local MAX_PASTE = 400
 
----Code points that the CLI takes out, since text can be hidden in them. Those that join letters and emoji stay.
+---Code points that the CLI removes, since they can hide text. Joiners of letters and emoji stay.
 ---@type [integer, integer][]
 local INVISIBLE = {
   { 0x80, 0x9f },
@@ -24,7 +24,7 @@ local INVISIBLE = {
   { 0xe0000, 0xe007f },
 }
 
----Prompts that end the CLI.
+---Prompts that exit the CLI.
 local FAREWELLS = { exit = true, quit = true, [":q"] = true, [":q!"] = true, [":wq"] = true, [":wq!"] = true }
 
 local function is_visible(char)
@@ -37,7 +37,7 @@ local function is_visible(char)
   return true
 end
 
----What a user sees of a text.
+---The visible characters of a text.
 local function plain(text)
   text = require("claude-ide.position").valid(text):gsub("\r\n?", "\n")
   local kept = {}
@@ -47,7 +47,7 @@ local function plain(text)
   return vim.trim(table.concat(kept))
 end
 
----@return string[] pieces that are whole characters
+---@return string[] pieces of whole characters
 local function pieces_of(line)
   local pieces = {}
   while #line > MAX_PASTE do
@@ -62,16 +62,16 @@ local function pieces_of(line)
   return pieces
 end
 
----What is to be typed so that a text becomes a prompt of plain words.
+---The bytes to type so that a text becomes a plain prompt.
 ---@param text string
----@param is_command? boolean it is to be taken as one, if it is
----@return string? bytes nil: nothing is left of it
+---@param is_command? boolean allow a slash command
+---@return string? bytes nil: the text is empty
 function M.encode(text, is_command)
   local words = plain(text)
   if words == "" then
     return nil
   end
-  -- `/` would be a command, `!` one of the shell, `#` a memory, `&` work in the background.
+  -- `/` is a command, `!` a shell command, `#` a memory, `&` background work.
   if not is_command and (words:find("^[/!#&]") or FAREWELLS[words:lower()]) then
     words = "Reason: " .. words
   end
@@ -86,15 +86,15 @@ function M.encode(text, is_command)
   return "\27[200~" .. table.concat(bytes, "\27[201~\27[200~") .. "\27[201~\r"
 end
 
----What the prompt on the CLI's screen holds: a line that begins with its mark, in a frame. The line of a question that is
----chosen, and a prompt that was submitted, begin so too.
----@return boolean? empty nil: there is no prompt to be seen
+---Whether the CLI's prompt is empty, from the screen: a line that begins with `❯`, in a frame. The selected answer of a question
+---and a submitted prompt begin likewise.
+---@return boolean? empty nil: no prompt is visible
 local function looks_empty(buf)
   local lines = vim.api.nvim_buf_get_lines(buf, -vim.o.lines - 1, -1, false)
   for i = #lines - 1, 2, -1 do
     local typed = lines[i]:match("^❯(.*)$")
     if typed and lines[i - 1]:find("^─") then
-      -- The file that the CLI was told of stands there too: "[⧉ In a.txt]".
+      -- The CLI also shows the active file here: "[⧉ In a.txt]".
       typed = typed:gsub("\194\160", " "):gsub("^%s*%[⧉.-%]", "")
       if typed:find("%S") then
         return false
@@ -104,10 +104,10 @@ local function looks_empty(buf)
   end
 end
 
----A key is on the screen of the CLI well within this time.
+---The CLI displays a key well within this time.
 local QUIET_MS = 1000
 
----What words were typed from here last, by terminal: when, and what its screen was then.
+---When this module last typed into a terminal, and the changedtick at that time.
 ---@type table<integer, { at: integer, tick: integer }>
 local written = {}
 
@@ -115,15 +115,15 @@ local function note_written(buf)
   written[buf] = { at = vim.uv.now(), tick = vim.api.nvim_buf_get_changedtick(buf) }
 end
 
----Whether words that were typed from here may not have reached the screen: it is that of before, or came too soon after.
+---Whether text that this module typed may not be on the screen yet.
 local function is_taking(buf)
   local last = written[buf]
   return last ~= nil
     and (last.tick == vim.api.nvim_buf_get_changedtick(buf) or vim.uv.now() - last.at <= QUIET_MS)
 end
 
----Whether the CLI's prompt is on its screen, nothing stands there, and nobody has just typed, from here neither: what is typed
----behind that would become one prompt with it.
+---Whether the CLI's prompt is visible and empty, and nothing was typed just now, by the user or this module: further text would be
+---appended to it.
 ---@param buf integer
 ---@return boolean
 function M.is_ready(buf)
@@ -132,8 +132,7 @@ function M.is_ready(buf)
   return is_quiet and not is_taking(buf) and looks_empty(buf) == true
 end
 
----Whether the user has begun to type there. What was typed and taken back, or was the answer to a question, shows on the
----screen only.
+---Whether the user has begun to type a prompt. The keys are not enough: text may have been deleted, or answered a question.
 ---@param buf integer
 ---@return boolean
 function M.has_draft(buf)
@@ -144,15 +143,15 @@ function M.has_draft(buf)
   return require("claude-ide.ui.guard.keys").has_unsent(buf)
 end
 
----Whether the CLI's empty or filled prompt is what its screen shows, and no question.
+---Whether the CLI shows its prompt, and no question.
 ---@param buf integer
 ---@return boolean
 function M.is_shown(buf)
   return looks_empty(buf) ~= nil
 end
 
----Puts words at the prompt without submitting them, after what stands there. The CLI's prompt must be idle.
----@param buf integer the terminal's
+---Appends text to the prompt without submitting it. The CLI must be idle.
+---@param buf integer of the terminal
 ---@param text string
 ---@return boolean done
 function M.paste(buf, text)
@@ -166,16 +165,16 @@ function M.paste(buf, text)
   return (pcall(vim.api.nvim_chan_send, channel, "\27[200~" .. words .. "\27[201~"))
 end
 
----Interrupts a CLI that works, with the key that does so there.
----@param buf integer the terminal's
+---Interrupts a working CLI with Esc.
+---@param buf integer of the terminal
 ---@return boolean sent
 function M.interrupt(buf)
   local channel = vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].channel or 0
   return channel ~= 0 and (pcall(vim.api.nvim_chan_send, channel, "\27"))
 end
 
----Types a prompt and submits it. The CLI's prompt must be idle and empty.
----@param buf integer the terminal's
+---Types a prompt and submits it. The CLI must be idle, with an empty prompt.
+---@param buf integer of the terminal
 ---@param text string
 ---@param is_command? boolean as for `encode`
 ---@return boolean sent

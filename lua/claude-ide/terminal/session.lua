@@ -1,21 +1,21 @@
 -- One run of the CLI: its provider's handle, and the window to return to.
--- Invariant: after the CLI ended the session is dead for good; a new run is a new session.
+-- Invariant: after the CLI has exited the session stays dead; a new run is a new session.
 
 ---@class claude-ide.terminal.Session
 ---@field id integer
 ---@field spec claude-ide.terminal.Spec
 ---@field private provider claude-ide.terminal.Provider
----@field private handle any the provider's; nil once its window was given back
+---@field private handle any of the provider; nil after its window was closed
 ---@field private alive boolean the CLI runs
----@field private origin? integer the window the user came from
+---@field private origin? integer window to return to
 local Session = {}
 Session.__index = Session
 
----Those whose CLI runs, also after their terminal is gone.
+---Sessions with a running CLI, including those whose terminal is gone.
 ---@type table<claude-ide.terminal.Session, true?>
 local running = {}
 
----Whether a CLI runs that was started in a certain way.
+---Whether a running CLI's spec satisfies a predicate.
 ---@param is_so fun(spec: claude-ide.terminal.Spec): boolean
 ---@return boolean
 function Session.any(is_so)
@@ -27,7 +27,6 @@ function Session.any(is_so)
   return false
 end
 
----Starts the CLI and shows it.
 ---@param id integer
 ---@param provider claude-ide.terminal.Provider
 ---@param spec claude-ide.terminal.Spec
@@ -49,7 +48,7 @@ function Session.start(id, provider, spec)
   return self
 end
 
----The user also walks into the terminal by their own keys; what counts then is where they walked in from.
+---Records where the user came from when they enter the terminal by their own keys.
 ---@private
 function Session:follow_the_user()
   local buf = self:bufnr()
@@ -71,7 +70,7 @@ end
 
 ---@private
 ---@param code integer
----@param closing boolean its window goes away now
+---@param closing boolean its window is being closed
 function Session:finish(code, closing)
   require("claude-ide.log").info("the CLI of terminal %d ended with code %d", self.id, code)
   if closing and self:is_focused() then
@@ -91,7 +90,7 @@ end
 
 ---@return boolean
 function Session:is_alive()
-  -- A user may wipe the buffer out; the end of the process is reported a moment later.
+  -- A user may wipe out the buffer; the exit of the process is reported later.
   return self.alive and self.handle ~= nil and (self.provider.bufnr == nil or self:bufnr() ~= nil)
 end
 
@@ -111,7 +110,7 @@ function Session:is_focused()
   return buf ~= nil and vim.api.nvim_get_current_buf() == buf
 end
 
----Goes to the CLI, and remembers from where.
+---Focuses the CLI, and records the previous window.
 function Session:focus()
   local origin = not self:is_focused() and vim.api.nvim_get_current_win() or self.origin
   if not self:is_visible() then
@@ -121,7 +120,7 @@ function Session:focus()
   self.origin = origin
 end
 
----Goes back to the window the user came from, wherever it is; else to the one before.
+---Returns to the recorded window, else to Neovim's previous one.
 function Session:back()
   if self.origin and vim.api.nvim_win_is_valid(self.origin) then
     vim.api.nvim_set_current_win(self.origin)
@@ -156,7 +155,7 @@ function Session:toggle()
   end
 end
 
----Ends the CLI, if it still runs, and takes its window away.
+---Terminates the CLI if it runs, and closes its window.
 function Session:close()
   if self.handle == nil then
     return

@@ -1,10 +1,10 @@
--- The terminal in a window of snacks.nvim. Only the window is its: process, keys and pastes are ours, since its own
--- terminal takes a double Esc for itself, which the CLI needs.
+-- The terminal in a window of snacks.nvim. Process, keys and pastes are ours: its own terminal reserves a double Esc, which the CLI
+-- needs.
 
 ---@type table<integer, table> snacks.win by window
 local windows = {}
 
----What the terminal's own options say, in the words of snacks.nvim. A float has no side; it keeps snacks.nvim's size.
+---The terminal's options as those of snacks.nvim. A float has no side, and keeps snacks.nvim's size.
 local function placement()
   local options = require("claude-ide.config").get().terminal
   local position = options.snacks.position or options.side
