@@ -1,14 +1,14 @@
-// Subagents of a session: each has a transcript of its own, which is shown inside the call that started it while that is open, and
-// goes on as it is written.
+// A session's subagents: each has its own transcript, shown inside the call that started it while that call is open,
+// and updated as it is written.
 import { agents, path } from "./api.js";
 import { Conversation } from "./conversation.js";
 import { draw } from "./draw.js";
 import { SessionSocket } from "./socket.js";
 import { el, keepingFocus } from "./text.js";
 
-/** A subagent's file may come a little after its call. */
+/** A subagent's file may appear a little after its call. */
 const LOOK_AGAIN = 1500;
-/** What of a long one is in the document. */
+/** How many of a long one's items are in the document. */
 const MOST = 300;
 
 /** @typedef {{ box: HTMLElement, socket?: SessionSocket, timer?: ReturnType<typeof setTimeout> }} Shown */
@@ -33,7 +33,7 @@ export class Agents {
 
   /** @param {HTMLDetailsElement} fold */
   #toggled(fold) {
-    // The inside is made by the fold's own listener, which comes after this one.
+    // The fold's own listener makes the inside, and runs after this one.
     setTimeout(() => {
       const place = /** @type {HTMLElement|null} */ (fold.querySelector(":scope > .inside > .nested[data-call]"));
       const call = place?.dataset.call;
@@ -45,7 +45,7 @@ export class Agents {
         this.shown.set(call, shown);
         void this.#find(call, shown);
       }
-      // It may have been drawn anew.
+      // It may have been redrawn.
       if (shown.box.parentElement !== place) place.replaceChildren(shown.box);
     });
   }
@@ -65,7 +65,7 @@ export class Agents {
     try {
       agent = (await agents(this.session)).find((/** @type {any} */ one) => one.toolUseId === call);
     } catch {
-      // Looked for again.
+      // Look again later.
     }
     if (this.closed || this.shown.get(call) !== shown) return;
     if (!agent) {
@@ -84,10 +84,10 @@ export class Agents {
     const drawn = new Map();
     let left = 0;
     const line = (/** @type {any} */ line) => {
-      // All of it is a side chain; here it is the conversation.
+      // The whole file is a side chain; here it is the conversation.
       const { added, changed } = conversation.append({ ...line, isSidechain: false });
       for (const item of added) {
-        // What it was asked stands above, in the call.
+        // The call above shows the subagent's prompt.
         if (item.kind === "user" && item === conversation.items[0]) continue;
         const node = draw(item);
         drawn.set(item, node);

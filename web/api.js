@@ -2,10 +2,10 @@
 
 export class Refused extends Error {}
 
-/** How long an answer may take: a connection that died in silence brings none. */
+/** A request's timeout: a connection can die without an error. */
 const PATIENCE = 30_000;
 
-/** A browser that is let in has a key. It is no cookie: those go to every port of the host. */
+/** The key of a signed-in browser. Not a cookie: those are sent to every port of the host. */
 export const key = () => stored("key", ofBrowser);
 
 /** @param {string} path */
@@ -21,7 +21,7 @@ export async function get(path) {
   return body;
 }
 
-/** Exchanges the code of the address for a key, and takes it out of the address. @returns {Promise<string>} why that failed, if it did */
+/** Exchanges the code in the address for a key, and removes it from the address. @returns {Promise<string>} why it failed, or "" */
 export async function logIn() {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (!code) return "";
@@ -39,24 +39,24 @@ export async function logIn() {
   }
 }
 
-/** An id that nobody else has; also where the browser keeps its own way of making one to itself. */
+/** A unique id; works without `crypto.randomUUID`, which needs a secure context. */
 export const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** What the browser does not keep. @type {Map<string, string>} */
+/** Values that the browser refuses to store. @type {Map<string, string>} */
 const unkept = new Map();
 
-/** What is kept for longer than a tab is there. */
+/** Storage that outlives the tab. */
 export const ofBrowser = () => localStorage;
 const ofTab = () => sessionStorage;
 
-/** Keeps something. @param {string} name @param {string} value @param {() => Storage} [where] as long as the tab is there, unless said otherwise */
+/** Stores a value. @param {string} name @param {string} value @param {() => Storage} [where] default: for the life of the tab */
 export function store(name, value, where = ofTab) {
   unkept.delete(name);
   try {
     if (value) where().setItem(name, value);
     else where().removeItem(name);
   } catch {
-    unkept.set(name, value); // No room, or not allowed: it is kept as long as the page is.
+    unkept.set(name, value); // Full or forbidden: stored for the life of the page.
   }
 }
 
@@ -74,11 +74,11 @@ export function stored(name, where = ofTab) {
 /** @param {string} id */
 export const path = (id) => `/api/claude/sessions/${encodeURIComponent(id)}`;
 
-/** @param {string} [since] a revision: what changed then */
+/** @param {string} [since] a revision: returns the changes after it */
 export const listSessions = (since) => get(`/api/claude/sessions${since ? `?since=${since}` : ""}`);
 /** @param {string} id */
 export const session = (id) => get(path(id));
-/** Its subagents. @param {string} id */
+/** A session's subagents. @param {string} id */
 export const agents = (id) => get(`${path(id)}/agents`).then((answer) => answer.agents);
 /** @param {string} id @param {string} before @param {number} limit */
 export const earlier = (id, before, limit) => get(`${path(id)}/messages?limit=${limit}&before=${encodeURIComponent(before)}`);

@@ -1,4 +1,4 @@
-// The page: which session is shown, what the user does, what comes of it.
+// The page: the shown session, the user's actions, and their effects.
 import { Refused, listSessions, logIn } from "./api.js";
 import { Composer } from "./composer.js";
 import { Decisions } from "./decisions.js";
@@ -20,13 +20,13 @@ const LIST_PAUSE = 5000;
 let open;
 /** @type {any[]} */
 let sessions = [];
-/** What was listed last. */
+/** The last list. */
 let revision = "";
 
 /** @param {import("./conversation.js").Item} item */
 const guess = (item) => (item.kind === "tool" || item.kind === "thinking" ? 36 : 40 + Math.ceil((item.text?.length ?? 0) / 90) * 24);
 
-/** @param {string} words for those who do not see the page */
+/** @param {string} words for screen readers */
 const say = (words) => ($("said").textContent = words);
 
 const view = new Window($("scroller"), { before: $("before"), items: $("items"), after: $("after") }, draw, guess, grow);
@@ -52,7 +52,7 @@ function refused(why) {
   if (!$("login").open) $("login").showModal();
 }
 
-/** It was let in, in another tab perhaps. */
+/** Signed in, perhaps in another tab. */
 function letIn() {
   if (!$("login").open) return;
   $("login").close();
@@ -60,7 +60,7 @@ function letIn() {
   if (open) show(open.id);
 }
 
-/** @param {string} [trouble] why something is not so */
+/** @param {string} [trouble] a problem to show */
 function drawState(trouble = "") {
   const state = open?.state ?? "";
   const known = sessions.find((one) => one.id === open?.id);
@@ -88,7 +88,7 @@ function drawState(trouble = "") {
 
 let refreshing = 0;
 
-/** @param {string} [failed] why this browser could not be let in anew */
+/** @param {string} [failed] why signing in again failed */
 async function refreshList(failed) {
   refreshing++;
   try {
@@ -144,7 +144,7 @@ function show(id) {
   drawState();
 }
 
-/** @param {string} text that somebody may have typed */
+/** @param {string} text typed by the user */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -167,10 +167,10 @@ function route() {
   drawState();
 }
 
-/** Moves from message to message. @param {KeyboardEvent} event */
+/** Moves between messages. @param {KeyboardEvent} event */
 function onKey(event) {
   const target = /** @type {HTMLElement} */ (event.target);
-  // In the field itself it is the browser's own.
+  // Within a text field the keys are the browser's.
   if ((event.ctrlKey || event.metaKey) && event.key === "f" && open && target.id !== "find-words") {
     event.preventDefault();
     return find.open();
@@ -206,15 +206,15 @@ $("write").addEventListener("click", () => open?.write(!open.canWrite));
 addEventListener("keydown", onKey);
 addEventListener("hashchange", () => void begin());
 
-/** How often the page went somewhere. */
+/** Counts navigations. */
 let ways = 0;
 
 async function begin() {
   const way = ++ways;
   await refreshList(await logIn());
-  if (way === ways) route(); // else it goes on to somewhere else, and to that once
+  if (way === ways) route(); // else a newer navigation routes, once
 }
 
 await begin();
-// Who asked to be told is told though the page is not in sight.
+// A user who asked for notifications gets them while the page is hidden.
 setInterval(() => (document.visibilityState === "visible" || notifier.isOn) && !refreshing && void refreshList(), LIST_PAUSE);

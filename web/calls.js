@@ -1,22 +1,21 @@
-// What a tool call is called, what it is about and how it stands. The names are those of a transcript in Neovim
-// (`crates/session/src/render/tool.rs`): lines come as the CLI wrote them, so the page has this table too. `titles.json` there holds both
-// to the same cases.
+// A tool call's title, argument and status, as in Neovim's transcript (`crates/session/src/render/tool.rs`). Lines
+// arrive as the CLI wrote them, so the page needs this table too; `titles.json` there tests both with the same cases.
 import { oneLine } from "./exact.js";
 import { local } from "./place.js";
 import { short } from "./text.js";
 
-/** Arguments that name what a call is about, the most telling first: of tools that `ARGUMENTS` does not know. */
+/** Arguments that show what a call is about, most telling first; for tools that `ARGUMENTS` lacks. */
 export const TELLING = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "skill", "name", "prompt"];
 
-/** Those that are shown from the session's folder. */
+/** Arguments that are paths, shown relative to the session's folder. */
 const PATHS = ["file_path", "notebook_path"];
 
 /** @type {Record<string, [string, string]>} */
 const STATES = { running: ["…", "running"], done: ["✓", "ok"], failed: ["✗", "failed"], rejected: ["✗", "rejected"], changed: ["✓", "changed by you"] };
 
 /**
- * An argument that is a text, its lines and words joined. A run of blanks that could hide what follows stays, for `oneLine` to mark.
- * @param {any} input @param {...string} names the first of them that is
+ * A text argument with its lines and words joined. A run of blanks that could hide text stays, for `oneLine` to mark.
+ * @param {any} input @param {...string} names the first text among them counts
  */
 function textOf(input, ...names) {
   const text = names.map((name) => input?.[name]).find((text) => typeof text === "string" && text.trim());
@@ -61,7 +60,7 @@ export function aboutOf(tool) {
   if (path) return oneLine(local(path));
   const others = Object.keys(input ?? {}).sort();
   const about = (Object.hasOwn(ARGUMENTS, name) && ARGUMENTS[name]?.(input)) || textOf(input, ...TELLING, ...others) || "";
-  // "Search for callers" of a tool that is called so.
+  // A description "Search for callers" repeats the tool's name.
   const isTwice = about === textOf(input, "description") && about.toLowerCase().startsWith(`${String(name).toLowerCase()} `);
   return oneLine(isTwice ? about.slice(String(name).length + 1) : about);
 }

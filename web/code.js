@@ -1,8 +1,8 @@
-// Code as it is shown: with a button that copies it, and with colours where its language is known. The colours know comments,
-// strings, numbers and keywords, and nothing of grammar.
+// Code blocks: a button that copies, and highlighting of comments, strings, numbers and keywords in known languages,
+// without a grammar.
 import { el } from "./text.js";
 
-/** What is longer has no colours: each would be an element. */
+/** Longer code is not highlighted: each token would be an element. */
 const MOST = 60_000;
 
 /** @typedef {{ comment?: string, string?: string, words: string, call?: boolean }} Language */
@@ -73,7 +73,7 @@ const LANGUAGES = {
   html: { comment: "<!--[\\s\\S]*?(?:-->|$)", string: "\"[^\"<]*\"", words: "", call: false },
 };
 
-/** Other names of them. @type {Record<string, string>} */
+/** Aliases. @type {Record<string, string>} */
 const NAMES = {
   javascript: "js", jsx: "js", ts: "js", typescript: "js", tsx: "js", mjs: "js", vue: "js", svelte: "js",
   py: "python", python3: "python", rs: "rust", golang: "go", luau: "lua",

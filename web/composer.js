@@ -1,5 +1,5 @@
-// Where a user writes to a session, and what is on its way: shown below the conversation while this page may write.
-// Invariant: what was typed stays, in the tab's storage too, until it is sent.
+// The message field and the messages under way, shown below the conversation while this page may write. Invariant:
+// typed text stays, in the tab's storage too, until it is sent.
 import { store, stored } from "./api.js";
 import { el, keepingFocus, plain, short } from "./text.js";
 
@@ -12,7 +12,7 @@ const LONGEST = 200_000;
 export class Composer {
   /**
    * @param {{ box: HTMLElement, queue: HTMLElement, field: HTMLTextAreaElement, send: HTMLButtonElement, hint: HTMLElement }} parts
-   * @param {(words: string) => void} say for those who do not see the page
+   * @param {(words: string) => void} say for screen readers
    */
   constructor(parts, say) {
     this.parts = parts;
@@ -39,7 +39,7 @@ export class Composer {
     this.#fit();
   }
 
-  /** What was typed goes on with another session. @param {string} session */
+  /** Moves the typed text to another session. @param {string} session */
   move(session) {
     store(this.name, "");
     this.name = `typed:${session}`;
@@ -70,7 +70,7 @@ export class Composer {
     if (!this.parts.box.hidden) this.parts.field.focus();
   }
 
-  /** Gives words back to be changed: they never replace what was typed since. @param {string} content @param {boolean} [goThere] */
+  /** Returns a message to the field for editing, without replacing newer text. @param {string} content @param {boolean} [goThere] */
   give(content, goThere = true) {
     const { field } = this.parts;
     field.value = field.value.trim() ? `${content}\n\n${field.value}` : content;
@@ -115,7 +115,7 @@ export class Composer {
   /** @param {KeyboardEvent} event */
   #onKey(event) {
     if (event.key === "Escape") this.parts.field.blur();
-    // Where there are no other keys, Enter makes lines and the button sends.
+    // Without other keys (phones), Enter makes a new line and the button sends.
     const sends = event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches;
     if (!sends) return;
     event.preventDefault();
@@ -133,7 +133,7 @@ export class Composer {
     field.focus();
   }
 
-  /** As high as what is in it, up to a point. */
+  /** Grows with its content, up to a limit. */
   #fit() {
     const { field } = this.parts;
     field.style.height = "auto";

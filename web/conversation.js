@@ -1,5 +1,5 @@
-// Lines of a transcript as a conversation: what is shown, in which order, each once. Draws nothing.
-// Invariant: drafts stand behind all that lines made.
+// Converts transcript lines to the items of a conversation: in order, each once. Draws nothing. Invariant: drafts come
+// after all items made from lines.
 import { endOf, isLaunch } from "./subagent.js";
 import { Draft, isOf } from "./draft.js";
 import { typedOf } from "./typed.js";
@@ -23,19 +23,19 @@ export class Conversation {
     this.calls = new Map();
     /** @type {Map<string, { result: any, outcome: any, denied: boolean }>} results whose calls are not known yet */
     this.early = new Map();
-    /** How what runs in the background ended, by the id of its call and by its own. @type {Map<string, Background>} */
+    /** The ends of background work, by the id of its call and by its own. @type {Map<string, Background>} */
     this.ends = new Map();
-    /** @type {string|undefined} the last line that has a name */
+    /** @type {string|undefined} the last line with a uuid */
     this.last = undefined;
-    /** @type {string|undefined} the first line that has a name */
+    /** @type {string|undefined} the first line with a uuid */
     this.first = undefined;
     this.draft = new Draft();
-    /** What Claude said in this turn without a draft, whose draft may come yet. @type {{ item: Item, message: string }[]} */
+    /** This turn's items without a draft; their drafts may still arrive. @type {{ item: Item, message: string }[]} */
     this.undrafted = [];
   }
 
   /**
-   * Takes a line that comes after all others.
+   * Appends a line.
    * @param {any} line
    * @returns {Made}
    */
@@ -51,7 +51,7 @@ export class Conversation {
   }
 
   /**
-   * Takes an event of what is being said.
+   * Handles a stream event.
    * @param {any} event
    * @returns {Made}
    */
@@ -62,7 +62,7 @@ export class Conversation {
     return made;
   }
 
-  /** Whether a line told it before it was said: the two come on ways of their own. @param {Item} item */
+  /** Whether its line arrived before its stream event: the two take different ways. @param {Item} item */
   #isTold(item) {
     if (!this.draft.items.includes(item)) return false;
     if (item.kind === "tool") return this.calls.has(item.tool.id);
@@ -74,14 +74,14 @@ export class Conversation {
     return at >= 0 && this.undrafted.splice(at, 1).length > 0;
   }
 
-  /** Takes back what was being said and never became a line. @returns {boolean} whether there was anything */
+  /** Removes drafts that never became a line. @returns {boolean} whether there was anything */
   dropDrafts() {
     const gone = this.draft.clear();
     this.items.length -= gone.length;
     return gone.length > 0;
   }
 
-  /** Whether a line took the place of a draft: it stays the item that it is. @param {Item} item @param {string} message @param {Made} made */
+  /** Merges a line into its draft, which stays the same item; returns whether there was one. @param {Item} item @param {string} message @param {Made} made */
   #replaceDraft(item, message, made) {
     const before = this.draft.items.length;
     const { item: draft, gone } = this.draft.replace(item, message);
@@ -94,7 +94,7 @@ export class Conversation {
   }
 
   /**
-   * Takes lines that come before all others, in order. Returns how many items that made.
+   * Prepends lines, given in order; returns the number of new items.
    * @param {any[]} lines
    * @returns {number}
    */
@@ -128,7 +128,7 @@ export class Conversation {
     return made;
   }
 
-  /** The call whose subagent says this: the one that is named, else the last that was begun. @param {any} line */
+  /** The call whose subagent wrote the line: the one it names, else the last one started. @param {any} line */
   #agentCall(line) {
     const named = this.calls.get(line.parentToolUseID ?? line.parent_tool_use_id ?? "");
     const agents = [...this.calls.values()].filter((item) => item.tool.name === "Task" || item.tool.name === "Agent");
@@ -138,12 +138,12 @@ export class Conversation {
   /** @param {Item} item @param {{ result: any, outcome: any, denied: boolean }} answer */
   #answer(item, answer) {
     Object.assign(item, answer);
-    // A line that tells of its end may be known before one that is earlier.
+    // The line that reports its end may be known before an earlier line.
     const end = () => this.ends.get(item.tool.id) ?? this.ends.get(answer.outcome.agentId);
     item.background = isLaunch(answer) ? (end() ?? "running") : undefined;
   }
 
-  /** Takes in that something in the background ended: it is told twice, and again where it was woken. @param {any} line @param {{ changed: Item[] }} made */
+  /** Records the end of background work: it is reported twice, and again after it was woken. @param {any} line @param {{ changed: Item[] }} made */
   #heard(line, made) {
     const told = endOf(line);
     if (!told) return;
@@ -207,7 +207,7 @@ export class Conversation {
 /** @type {WeakMap<Item, { of: unknown[], text: string }>} */
 const texts = new WeakMap();
 
-/** All that is to be read of an item, in small letters. @param {Item} item @returns {string} */
+/** The readable text of an item, in lower case. @param {Item} item @returns {string} */
 export function textOf(item) {
   const of = [item.text, item.tool, item.result, item.nested.length];
   const known = texts.get(item);

@@ -1,7 +1,7 @@
-// What waits for a user, each as a card: what it is about, the changes, the choices. A card is answered once and goes when the
-// session says that it is over, wherever that was decided. What was typed into it stays while the connection comes and goes.
-// Invariants: nothing is allowed of which a part is folded or not to be seen (`exact.js`); a card takes no answer that was meant
-// for another one (`guard.js`).
+// Open requests to the user, each as a card: its subject, the changes, the choices. A card is answered once, and goes
+// when the session reports the end, wherever it was decided. Typed text survives a lost connection. Invariants: nothing
+// can be approved while a part of it is folded or invisible (`exact.js`); a card takes no answer that was meant for
+// another one (`guard.js`).
 import { unified } from "./diff.js";
 import { exact, isFolded, seen } from "./exact.js";
 import { Guard } from "./guard.js";
@@ -9,7 +9,7 @@ import { markdown } from "./markdown.js";
 import { local } from "./place.js";
 import { el, plain, short } from "./text.js";
 
-/** @typedef {{ frame: any, node: HTMLElement, stale: boolean, sent: boolean, taken?: Typed[] }} Card `taken`: what went with its answer */
+/** @typedef {{ frame: any, node: HTMLElement, stale: boolean, sent: boolean, taken?: Typed[] }} Card `taken`: the fields sent with its answer */
 /** @typedef {HTMLInputElement|HTMLTextAreaElement} Typed */
 
 const KINDS = /** @type {Record<string, string>} */ ({
@@ -21,20 +21,20 @@ const KINDS = /** @type {Record<string, string>} */ ({
 });
 const OUTCOMES = /** @type {Record<string, string>} */ ({ accepted: "Accepted", rejected: "Rejected", closed: "Closed: nobody decided" });
 const ANSWERED = /** @type {Record<string, string>} */ ({ ...OUTCOMES, accepted: "Answered", rejected: "Not answered" });
-/** How long an outcome stays in sight. */
+/** How long an outcome stays visible. */
 const SEEN = 2500;
-/** A press that comes before a card may have been read, or while its buttons are out of sight. */
+/** Shown for a press before the card can have been read, or while its buttons are hidden. */
 const EARLY = "Not yet: an answer counts once the buttons have been in sight and still for a moment.";
 const FOLDED = "Some of it is folded: “Show all” comes first.";
-/** How long a card may wait to be told again after the connection came back. */
+/** After a reconnect, cards that are not sent again within this time go. */
 const TOLD_AGAIN = 3000;
 
 export class Decisions {
   /**
    * @param {HTMLElement} box
    * @param {(frame: any) => boolean} send
-   * @param {(words: string) => void} say for those who do not see the page
-   * @param {(words: string) => void} keep takes words that were typed into a card and went with no answer
+   * @param {(words: string) => void} say for screen readers
+   * @param {(words: string) => void} keep saves text typed into a card but not sent
    */
   constructor(box, send, say, keep) {
     this.box = box;
@@ -44,7 +44,7 @@ export class Decisions {
     /** @type {Map<number|string, Card>} */
     this.cards = new Map();
     this.canWrite = false;
-    /** Ends the wait for what is not told again. @type {ReturnType<typeof setTimeout>|undefined} */
+    /** Removes the cards that are not sent again. @type {ReturnType<typeof setTimeout>|undefined} */
     this.missing = undefined;
     this.guard = new Guard(box, (node) => this.#arm(node));
     this.#show();
@@ -75,7 +75,7 @@ export class Decisions {
     for (const card of this.cards.values()) this.#enable(card);
   }
 
-  /** The connection is gone: what still waits is told again. */
+  /** The connection is lost: open requests will be sent again. */
   lost() {
     this.canWrite = false;
     clearTimeout(this.missing);
@@ -85,7 +85,7 @@ export class Decisions {
     }
   }
 
-  /** It is back, and all has been told. */
+  /** The connection is back: closes the cards that are not sent again soon. */
   back() {
     const stale = [...this.cards.values()].filter((card) => card.stale);
     clearTimeout(this.missing);
@@ -100,12 +100,12 @@ export class Decisions {
     this.#show();
   }
 
-  /** Brings the keyboard to the first one. */
+  /** Focuses the first card. */
   focus() {
     /** @type {HTMLElement|null} */ (this.box.querySelector(".card"))?.focus();
   }
 
-  /** Chooses by number in the card that has the keyboard; whether there is such a choice. @param {string} digit */
+  /** Picks a choice by number in the focused card; returns whether it exists. @param {string} digit */
   choose(digit) {
     const card = document.activeElement?.closest(".card");
     const button = /** @type {HTMLButtonElement|undefined} */ (card?.querySelectorAll("button.choice")[Number(digit) - 1]);
@@ -173,7 +173,7 @@ export class Decisions {
     this.#enable(card);
   }
 
-  /** Why a choice does not count now. @param {Card} card @param {any} choice */
+  /** Why a choice is not accepted now. @param {Card} card @param {any} choice */
   #whyNot(card, choice) {
     if (!this.guard.isReady(card.node)) {
       card.node.querySelector("footer")?.scrollIntoView({ block: "nearest" });
@@ -186,7 +186,7 @@ export class Decisions {
     return FOLDED;
   }
 
-  /** Shows whether an answer would count now. What the card says stays, but for that it would not. @param {HTMLElement} node */
+  /** Shows whether an answer is accepted now. Replaces only its own earlier message. @param {HTMLElement} node */
   #arm(node) {
     const isEarly = !this.guard.isReady(node);
     for (const button of node.querySelectorAll("button.choice")) button.setAttribute("aria-disabled", String(isEarly));
@@ -223,19 +223,19 @@ export class Decisions {
         this.#show();
       }, SEEN);
     };
-    // Where somebody types, the keys stay: anywhere else they would do something.
+    // While the user types, the focus stays: the keys would act elsewhere.
     if (focused?.matches("textarea, input[type=text]")) return focused.addEventListener("blur", go, { once: true });
     if (focused) this.#away();
     go();
   }
 
-  /** What was typed into a card that goes, and went with no answer, is kept elsewhere. @param {Card} card */
+  /** Saves text that was typed into a closing card but not sent. @param {Card} card */
   #keepWords(card) {
     const words = [...textsOf(card.node)].filter((one) => !card.taken?.includes(one) && one.value.trim() !== one.defaultValue.trim());
     if (words.length) this.keep(words.map((one) => one.value.trim()).join("\n"));
   }
 
-  /** The keyboard leaves a card that is over: to the next one, or to what is read; never to where a message is written. */
+  /** Moves the focus from a closed card to the next one, or to the conversation; never to the message field. */
   #away() {
     const next = /** @type {HTMLElement|null} */ (this.box.querySelector(".card:not(.over)") ?? document.querySelector("#scroller"));
     next?.focus();
@@ -258,7 +258,7 @@ function tell(card, words) {
   if (hint && hint.textContent !== words) hint.textContent = words;
 }
 
-/** @param {any} frame @param {string} title that stands above it @returns {Node[]} */
+/** @param {any} frame @param {string} title shown above it @returns {Node[]} */
 function aboutOf(frame, title) {
   /** @type {Node[]} */
   const about = [];
@@ -273,8 +273,8 @@ function aboutOf(frame, title) {
 }
 
 /**
- * A question: with options, with room for words of one's own unless `own` is false, or both. One that is `optional` may stay
- * without an answer; `value` and the options of `chosen` are there from the beginning.
+ * A question with options, with a field for the user's own words unless `own` is false, or both. An `optional` one may stay
+ * unanswered; `value` and the options in `chosen` are preset.
  * @param {any} question @param {string} name
  */
 function questionOf(question, name) {
@@ -296,7 +296,7 @@ function questionOf(question, name) {
     const other = /** @type {HTMLInputElement} */ (
       el("input", { type: "text", class: "other", placeholder: hint, "aria-label": hint, autocomplete: "off", value })
     );
-    // One choice has one answer: what is typed takes the place of what was chosen.
+    // A single choice has one answer: typing replaces it.
     const unchoose = (/** @type {HTMLInputElement} */ input) => (input.checked = false);
     other.addEventListener("input", () => other.value.trim() && /** @type {NodeListOf<HTMLInputElement>} */ (box.querySelectorAll("[type=radio]")).forEach(unchoose));
     box.append(other);
@@ -306,10 +306,10 @@ function questionOf(question, name) {
   return box;
 }
 
-/** Where words of one's own are typed. @param {HTMLElement} node */
+/** Fields for the user's own words. @param {HTMLElement} node */
 const textsOf = (node) => /** @type {NodeListOf<Typed>} */ (node.querySelectorAll(".words, .other"));
 
-/** Those of them that are answers to its questions. @param {HTMLElement} node */
+/** The fields that answer its questions. @param {HTMLElement} node */
 const othersOf = (node) => [...textsOf(node)].filter((one) => one.matches(".other"));
 
 /** @param {HTMLElement} node @returns {{ answers: Record<string, string>, missing: HTMLElement|undefined }} */
@@ -319,7 +319,7 @@ function answersOf(node) {
   for (const box of node.querySelectorAll("fieldset")) {
     const chosen = [...box.querySelectorAll("input:checked")].map((input) => /** @type {HTMLInputElement} */ (input).value);
     const other = /** @type {HTMLInputElement|null} */ (box.querySelector(".other"))?.value.trim();
-    // Of a single choice the one that was made last counts: see `questionOf`.
+    // Of a single choice the last one counts: see `questionOf`.
     if (other && !(chosen.length && box.querySelector("[type=radio]"))) chosen.push(other);
     if (chosen.length) answers[box.dataset.question ?? ""] = chosen.join(", ");
     else if (!box.hasAttribute("data-optional")) return { answers, missing: box.querySelector("input") ?? box };

@@ -1,8 +1,8 @@
-// What an edit changed, line by line, coloured.
+// Diffs of edits, line by line, highlighted.
 import { marked, unfold } from "./exact.js";
 import { el, plain } from "./text.js";
 
-/** Lines of one that is to be approved, before it is folded. */
+/** A diff to be approved is folded after this many lines. */
 const MOST = 10;
 
 /** @param {string[]} lines each begins with "+", "-", "@" or a blank @param {(line: string) => (Node|string)[]} [drawLine] @returns {HTMLElement[]} */
@@ -16,12 +16,12 @@ function spans(lines, drawLine = (line) => [plain(line)]) {
 /** @param {string[]} lines */
 const drawn = (lines) => el("pre", { class: "diff", tabindex: "0", "aria-label": "Changed lines" }, el("code", {}, ...spans(lines)));
 
-/** A unified diff of one file, without its head, for somebody who decides by it: see `exact.js`. @param {unknown} text @returns {HTMLElement} */
+/** A unified diff of one file without its header, for approval: see `exact.js`. @param {unknown} text @returns {HTMLElement} */
 export function unified(text) {
   let all = String(text ?? "").replace(/\n$/, "").split("\n");
   const isDos = all.every((line) => line.endsWith("\r") || /^(?:@@|---|\+\+\+|\\)/.test(line));
   if (isDos) all = all.map((line) => line.replace(/\r$/, ""));
-  // Only before the first hunk: a line that is taken out may begin so, too.
+  // Only before the first hunk: a removed line may look the same.
   const lines = all.slice(Math.max(all.findIndex((line) => line.startsWith("@@")), 0));
   const whole = (/** @type {string} */ line) => [line.slice(0, 1), ...marked(line.slice(1))];
   const code = el("code", {}, ...spans(lines.slice(0, MOST), whole));
@@ -35,7 +35,7 @@ export function unified(text) {
 const signed = (text, mark) => (text ? plain(text).replace(/\n$/, "").split("\n").map((line) => mark + line) : []);
 
 /**
- * The changes of an edit: as the CLI recorded them, else as they were asked for.
+ * An edit's changes: as recorded by the CLI, else as requested.
  * @param {string} name of the tool
  * @param {any} input
  * @param {any} outcome the line's toolUseResult

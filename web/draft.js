@@ -1,5 +1,5 @@
-// What Claude says while it says it: blocks of a message as stream events bring them. Each is an item of the conversation like any
-// other, until the line of the transcript takes its place: see `conversation.js`.
+// Claude's reply while it is streamed: the blocks of a message, from stream events. Each is an ordinary item of the
+// conversation until its transcript line replaces it: see `conversation.js`.
 
 import { TELLING } from "./calls.js";
 
@@ -12,15 +12,15 @@ let number = 0;
 
 export class Draft {
   constructor() {
-    /** What no line has taken the place of, in order. @type {Item[]} */
+    /** Items not yet replaced by a line, in order. @type {Item[]} */
     this.items = [];
-    /** Those of the message that is being said, by their place in it. @type {Map<number, Item>} */
+    /** The streamed message's items, by their index in it. @type {Map<number, Item>} */
     this.open = new Map();
     this.message = "";
   }
 
   /**
-   * Takes an event of the Messages API.
+   * Handles an event of the Messages API.
    * @param {any} event
    * @returns {{ added: Item[], changed: Item[] }}
    */
@@ -49,7 +49,7 @@ export class Draft {
     return made;
   }
 
-  /** The message is over: nothing is added to its blocks. */
+  /** The message is over: its blocks no longer grow. */
   #end() {
     const ended = [...this.open.values()].filter((item) => item.live);
     for (const item of ended) item.live = false;
@@ -58,7 +58,7 @@ export class Draft {
   }
 
   /**
-   * The item whose place a block of a line takes; it is a draft no more, and those before it are over.
+   * The draft that a line's block replaces; earlier drafts are over.
    * @param {Item} final
    * @param {string|undefined} message the id of the line's message
    * @returns {{ item: Item|undefined, gone: Item[] }}
@@ -75,7 +75,7 @@ export class Draft {
     return { item, gone };
   }
 
-  /** Takes one back that is there already; how many there were from it on. @param {Item} item */
+  /** Removes a draft that exists already; returns how many there were from it on. @param {Item} item */
   drop(item) {
     const at = this.items.indexOf(item);
     this.items.splice(at, 1);
@@ -83,7 +83,7 @@ export class Draft {
     return this.items.length + 1 - at;
   }
 
-  /** Nothing follows any more: what was a draft is taken back. @returns {Item[]} */
+  /** The stream is over: removes the drafts. @returns {Item[]} */
   clear() {
     this.open.clear();
     return this.items.splice(0);
@@ -101,7 +101,7 @@ export class Draft {
   }
 }
 
-/** Whether a draft may be of a line's message: one that a CLI shows has an id of its own. @param {string|undefined} draft @param {string|undefined} line */
+/** Whether a draft may belong to a line's message: a draft that a CLI displayed has an id of another kind. @param {string|undefined} draft @param {string|undefined} line */
 export const isOf = (draft, line) => !draft?.startsWith("msg_") || !line || draft === line;
 
 /** @param {Item} item @param {any} delta @returns {boolean} whether that changed it */
@@ -121,7 +121,7 @@ function grow(item, delta) {
   return false;
 }
 
-/** @param {string} text the inside of a JSON string, perhaps cut */
+/** @param {string} text the content of a JSON string, possibly cut */
 function unescaped(text) {
   try {
     return JSON.parse(`"${text.replace(/\\(?:u[0-9a-fA-F]{0,3})?$/, "")}"`);
@@ -135,6 +135,6 @@ function finish(item) {
   try {
     if (item.json) item.tool = { ...item.tool, input: JSON.parse(item.json) };
   } catch {
-    // The line tells it.
+    // Its line will say so.
   }
 }

@@ -1,4 +1,4 @@
-// One item of a conversation as an element. Text goes in as text: see text.js and markdown.js.
+// Draws one item of a conversation. Text is inserted as text: see text.js and markdown.js.
 import { aboutOf, nameOf, stateOf } from "./calls.js";
 import { codeBlock } from "./code.js";
 import { diffOf } from "./diff.js";
@@ -9,13 +9,13 @@ import { el, plain, short } from "./text.js";
 
 /** @typedef {import("./conversation.js").Item} Item */
 
-/** Of what is being said: all of its last paragraph is drawn again with each word. */
+/** For a streamed text: its whole last paragraph is redrawn with each word. */
 const MAX_GROWN = 100_000;
 const PICTURES = /^image\/(?:png|jpeg|gif|webp)$/;
-/** What starts a subagent: what it says lies in a transcript of its own, see `agents.js`. */
+/** Tools that start a subagent, which has its own transcript: see `agents.js`. */
 const AGENTS = new Set(["Agent", "Task"]);
 const WHO = { user: "You", claude: "Claude", thinking: "Thinking", tool: "Tool", note: "Note", output: "Output" };
-/** Lines of what a command said that are not folded. */
+/** Longer output of a command is folded. */
 const MOST_OUTPUT = 10;
 
 /** @param {any} source @returns {HTMLElement|null} */
@@ -28,7 +28,7 @@ function picture(source) {
 /** @param {string} text @param {string} [language] */
 const code = (text, language) => codeBlock(plain(text), language);
 
-/** When something was said: the time of today, or the day as well. @param {Item} item */
+/** An item's time, with the day unless it is today. @param {Item} item */
 function timeOf(item) {
   const at = new Date(item.time ?? "");
   if (Number.isNaN(at.getTime())) return [];
@@ -49,7 +49,7 @@ function resultOf(result, outcome) {
   });
 }
 
-/** A fold whose inside is made when it is opened first. @param {(Node|string)[]} head @param {Record<string, string>} attributes @param {() => Node[]} inside */
+/** A fold whose content is made when it is first opened. @param {(Node|string)[]} head @param {Record<string, string>} attributes @param {() => Node[]} inside */
 function fold(head, attributes, inside) {
   const { title = "", ...rest } = attributes;
   const details = el("details", rest, el("summary", title ? { title } : {}, ...head));
@@ -72,7 +72,7 @@ function tool(item) {
   const head = [mark, el("strong", {}, nameOf(item.tool)), " ", el("span", { class: "arg" }, aboutOf(item.tool))];
   const asked = typeof input?.prompt === "string" ? input.prompt : undefined;
   const isAgent = AGENTS.has(name);
-  // What it was asked begins what it says, which is shown here.
+  // The subagent's transcript, shown here, begins with its prompt.
   const nested = item.nested.filter((one) => !(one.kind === "user" && one.text?.trim() === asked?.trim()));
   return fold(head, { class: "tool", title: when }, () => {
     /** @type {Node[]} */
@@ -116,7 +116,7 @@ function bodyOf(item) {
   }
 }
 
-/** What is being said, as far as it is drawn. @type {WeakMap<Item, Growing>} */
+/** The drawn part of streamed items. @type {WeakMap<Item, Growing>} */
 const growing = new WeakMap();
 
 /** @param {Item} item */
@@ -127,7 +127,7 @@ function grown(item) {
   return text.node;
 }
 
-/** Draws what was added to an item where it stands; false if it is to be drawn anew. @param {Item} item @param {HTMLElement} node */
+/** Draws an item's added text in place; false if the item must be redrawn. @param {Item} item @param {HTMLElement} node */
 export function grow(item, node) {
   const text = growing.get(item);
   if (!item.live || item.kind === "tool" || !text || !node.contains(text.node)) return false;

@@ -1,17 +1,17 @@
-// Text that somebody approves. Invariants: each character of it is either seen or named by a mark; a line that is too long wraps;
-// of what is folded the number of lines is told, and `isFolded` knows of it.
+// Text to be approved. Invariants: each character is either visible or named by a mark; a long line wraps; folded text
+// shows its number of lines, and `isFolded` finds it.
 import { copyButton } from "./code.js";
 import { el } from "./text.js";
 
-/** Of one text, before it is folded. */
+/** A longer text is folded. */
 const MOST = { lines: 8, letters: 600 };
-/** So many blanks in a row could be taken for the end of a line; at its beginning more of them are usual. */
+/** This many blanks could look like the end of a line; more are usual at its beginning. */
 const RUN = 16;
 const INDENT = 40;
-/** Empty lines in a row that are shown as such. */
+/** This many empty lines in a row are replaced by a mark. */
 const EMPTY_LINES = 3;
 
-// Nothing is drawn of these, or they change the order of what is drawn. What makes one sign of several emoji is none of them.
+// Invisible characters, and those that change the direction of text. Joiners within an emoji are allowed.
 const UNSEEN =
   /(?![\t\n])(?!(?<=[\p{Emoji}\u200d\u20e3])[\ufe0e\ufe0f])(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic}))[\p{C}\p{Zl}\p{Zp}\p{DI}\u2800]/u;
 const ODD_BLANK = /(?! )\p{Zs}/u;
@@ -28,7 +28,7 @@ const named = (char, times) => `U+${(char.codePointAt(0) ?? 0).toString(16).toUp
 const linesEnd = (text) => String(text ?? "").replace(/\r\n/g, "\n");
 
 /**
- * A text in pieces; those that are marks stand for what would not be seen.
+ * Splits a text; marks stand for invisible parts.
  * @param {string} text
  * @returns {{ text: string, mark?: boolean }[]}
  */
@@ -57,14 +57,14 @@ const nodes = (all) => all.map(({ text, mark }) => (mark ? el("mark", {}, text) 
 /** @param {unknown} text @returns {Node[]} */
 export const marked = (text) => nodes(pieces(linesEnd(text)));
 
-/** The beginning of a text in one line, and that there is more of it. @param {unknown} text @param {number} [length] */
+/** The beginning of a text in one line, with a mark if there is more. @param {unknown} text @param {number} [length] */
 export function oneLine(text, length = 120) {
   const all = pieces(linesEnd(text).trim()).map((piece) => (piece.mark ? `⟨${piece.text}⟩` : piece.text)).join("");
   const line = all.split("\n", 1)[0] ?? "";
   return line.length > length ? line.slice(0, length - 1) + "…" : line.length < all.length ? line + " …" : line;
 }
 
-/** Words as they are, but for what nobody would see: that is named. @param {unknown} text */
+/** The text with invisible parts named. @param {unknown} text */
 export const seen = (text) => linesEnd(text).replace(WORDS, (all, char) => `⟨${named(char, all.length / char.length)}⟩`);
 
 /** A command, code or the like. @param {unknown} text @returns {HTMLElement} */
@@ -78,7 +78,7 @@ export function exact(text) {
   return node;
 }
 
-/** What is shown of it at first, and the rest. @param {{ text: string, mark?: boolean }[]} all @returns {[{ text: string, mark?: boolean }[], string]} */
+/** The part shown at first, and the rest. @param {{ text: string, mark?: boolean }[]} all @returns {[{ text: string, mark?: boolean }[], string]} */
 function cut(all) {
   let [lines, letters] = [MOST.lines, MOST.letters];
   const begin = [];
@@ -97,7 +97,7 @@ function cut(all) {
   return [begin, ""];
 }
 
-/** @param {string} rest what is not shown @param {() => void} show @returns {HTMLElement} */
+/** @param {string} rest the hidden part @param {() => void} show @returns {HTMLElement} */
 export function unfold(rest, show) {
   const more = rest.replace(/^\n/, "").split("\n").length;
   const words = more > 1 ? `${more} more lines` : `${rest.length} more letters`;
@@ -109,5 +109,5 @@ export function unfold(rest, show) {
   return button;
 }
 
-/** Whether something in it is folded still. @param {HTMLElement} node @returns {HTMLElement|null} */
+/** A part that is still folded. @param {HTMLElement} node @returns {HTMLElement|null} */
 export const isFolded = (node) => node.querySelector(".unfold");

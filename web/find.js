@@ -1,19 +1,19 @@
-// Looks for words in all of a session: a browser finds only what is in the document, which is what is near. What was said before is
-// asked for until all of it is there.
+// Search in a whole session: the browser's own search only finds the part in the document. Loads earlier messages until
+// all are there.
 import { textOf } from "./conversation.js";
 
 /** @typedef {import("./conversation.js").Item} Item */
 
 const SUPPORTED = typeof Highlight !== "undefined";
 const PAUSE = 200;
-/** Places that are marked at once. */
+/** Limit of marked matches. */
 const MOST_MARKS = 2000;
 
 export class Find {
   /**
    * @param {{ box: HTMLElement, field: HTMLInputElement, count: HTMLElement, next: HTMLElement, before: HTMLElement, close: HTMLElement }} parts
    * @param {import("./window.js").Window<Item>} view
-   * @param {() => import("./reader.js").Reader|undefined} reader of the session that is shown
+   * @param {() => import("./reader.js").Reader|undefined} reader of the shown session
    */
   constructor(parts, view, reader) {
     this.parts = parts;
@@ -23,7 +23,7 @@ export class Find {
     this.hits = [];
     /** @type {Item|undefined} */
     this.current = undefined;
-    /** The current one is yet to be scrolled to. */
+    /** Whether to scroll to the current match. */
     this.scroll = false;
     this.isPlanned = false;
     this.watcher = new MutationObserver(() => this.#markLater());
@@ -65,7 +65,7 @@ export class Find {
       this.parts.box.setAttribute("aria-busy", "true");
       const before = this.view.items.length;
       await reader.loadEarlier(500);
-      // It is being asked for already, or could not be had.
+      // It is being loaded, or loading failed.
       if (this.view.items.length === before) await new Promise((next) => setTimeout(next, PAUSE));
       this.#look(false);
     }
@@ -76,7 +76,7 @@ export class Find {
     return this.parts.field.value.toLowerCase();
   }
 
-  /** @param {boolean} goThere to the first one from where one reads */
+  /** @param {boolean} goThere to the first match from the visible part on */
   #look(goThere) {
     const words = this.#words;
     this.hits = words ? this.view.items.filter((item) => textOf(item).includes(words)) : [];
@@ -104,13 +104,13 @@ export class Find {
     this.#markLater();
   }
 
-  /** Brings the current one into sight; what is folded there is opened. */
+  /** Scrolls to the current match and opens its folds. */
   #go() {
     const { view, current } = this;
     if (!current) return;
     const node = view.bring(view.items.indexOf(current));
     this.scroll = true;
-    // What stands in plain sight needs no fold to be opened.
+    // A visible match needs no fold opened.
     if (node && !places(node, this.#words).length) node.querySelectorAll("details").forEach((fold) => (fold.open = true));
     this.#markLater();
   }
@@ -134,7 +134,7 @@ export class Find {
     }
     if (!first || !this.scroll) return;
     this.scroll = false;
-    // Within what scrolls itself, and then in the page.
+    // First within an inner scroller, then in the page.
     for (const box of [first.startContainer.parentElement?.closest("pre"), this.view.scroller]) {
       if (!box) continue;
       const [place, view] = [first.getBoundingClientRect(), box.getBoundingClientRect()];
@@ -152,7 +152,7 @@ export class Find {
   }
 }
 
-/** Where words stand in what is drawn. @param {HTMLElement} node @param {string} words @returns {Range[]} */
+/** The matches in a drawn item. @param {HTMLElement} node @param {string} words @returns {Range[]} */
 function places(node, words) {
   /** @type {Range[]} */
   const found = [];

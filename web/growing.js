@@ -1,10 +1,10 @@
-// Markdown that grows at its end. Blocks that are over stay the elements they are, with what a user marked in them: what is
-// added costs its own paragraph, however long the text is.
+// Markdown that grows at its end. Finished blocks keep their elements, with the user's selection in them: added text
+// costs its own paragraph, however long the text is.
 import { blocksOf } from "./markdown.js";
 import { el } from "./text.js";
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
-/** A line that cannot go on with what stands before a blank line. */
+/** A line that cannot continue the block before a blank line. */
 const BEGINS = /^(?!\s|[-*+]\s|\d{1,9}[.)]\s|>|\|)/;
 
 export class Growing {
@@ -32,7 +32,7 @@ export class Growing {
   }
 }
 
-/** Up to where blocks are over, whatever follows. @param {string} text */
+/** The end of the blocks that no later text can change. @param {string} text */
 function lastEnd(text) {
   let [end, start, fence, blank] = [0, 0, "", false];
   for (const line of text.split("\n")) {

@@ -1,4 +1,4 @@
-// The list of sessions: what each is called, where it works, what it does.
+// The list of sessions: title, folder, state.
 import { el, plain, short } from "./text.js";
 
 export const STATES = /** @type {Record<string, string>} */ ({ working: "Working", waiting: "Waits for you", idle: "Idle", gone: "" });
@@ -12,7 +12,7 @@ function ago(time) {
   return new Date(time).toLocaleDateString();
 }
 
-/** So many are shown. */
+/** Limit of listed sessions. */
 const MOST = 500;
 
 const ORDER = /** @type {Record<string, number>} */ ({ waiting: 0, working: 1, idle: 2 });
@@ -26,7 +26,7 @@ const fits = (one, words) => [one.title, one.cwd, one.branch, one.id, one.lastPr
 /** @param {any} one @returns {string} */
 export const titleOf = (one) => short(one.title ?? "New session", 100);
 
-/** What is listed now. @param {any[]} known @param {any} answer all of it, or what changed */
+/** Applies an answer to the list. @param {any[]} known @param {any} answer the whole list, or its changes */
 export function merged(known, answer) {
   if (!Array.isArray(answer?.sessions)) throw new Error("Neovim is gone, and another program answers at its port");
   if (!answer.since) return answer.sessions;
@@ -37,12 +37,12 @@ export function merged(known, answer) {
 /**
  * @param {HTMLElement} list
  * @param {any[]} sessions
- * @param {string} words only those in which they occur
+ * @param {string} words shows only sessions that contain them
  * @param {string|undefined} current
  */
 export function drawList(list, sessions, words, current) {
   const shown = sessions.filter((one) => fits(one, words.trim().toLowerCase())).sort((a, b) => rank(a) - rank(b) || b.updated - a.updated);
-  /** What is there already stays what it is: the keyboard may be on it. */
+  /** Existing rows are reused: one may have the focus. */
   const known = new Map([...list.children].map((row) => [/** @type {HTMLElement} */ (row).dataset.id, row]));
   const rows = shown.slice(0, MOST).map((one) => {
     const state = STATES[one.state] ? [el("span", { class: `state ${one.state}` }, STATES[one.state])] : [];
@@ -59,7 +59,7 @@ export function drawList(list, sessions, words, current) {
   arrange(list, rows.length ? rows : [el("li", { class: "state" }, "No session")]);
 }
 
-/** Puts rows in their order. The one with the keyboard is not taken out meanwhile: it would lose it. @param {HTMLElement} list @param {Element[]} rows */
+/** Sorts the rows. The focused one is never removed, since it would lose the focus. @param {HTMLElement} list @param {Element[]} rows */
 function arrange(list, rows) {
   const wanted = new Set(rows);
   for (const row of [...list.children]) if (!wanted.has(row)) row.remove();

@@ -1,5 +1,5 @@
-// Markdown as Claude writes it, as a tree of elements made one by one: nothing in the text can become markup, links lead to the
-// web alone, and pictures of other places are not loaded.
+// Renders Claude's Markdown as elements made one by one: text cannot become markup, links only lead to the web, and
+// images of other sites are not loaded.
 import { codeBlock } from "./code.js";
 import { el, plain } from "./text.js";
 
@@ -7,7 +7,7 @@ const SAFE_LINK = /^(?:https?:\/\/|mailto:)/i;
 const INLINE =
   /(`+)([\s\S]*?[^`])\1(?!`)|\*\*\*(?=[^\s*])([\s\S]*?[^\s*])\*\*\*(?!\*)|\*\*(?=\S)([\s\S]*?\S)\*\*|__(?=\S)([\s\S]*?\S)__|~~(?=\S)([\s\S]*?\S)~~|\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)|(?<!\w)_(?=[^\s_])([\s\S]*?[^\s_])_(?!\w)|!?\[([^\]\n]*)\]\(\s*<?((?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:\s+"[^"\n]*")?\s*\)|(https?:\/\/(?:[^\s<>"'()\]]|\([^\s<>"'()\]]*\))+(?<![.,;:!?*_~]))|\\(\n|[\\`*_{}[\]()#+.!~|>-])/;
 const MAX_DEPTH = 8;
-// Beyond this a paragraph is shown as it is: looking for marks takes time that grows with the square of it.
+// Longer paragraphs are shown as plain text: looking for marks takes time that grows with the square of the length.
 const MAX_MARKED = 20000;
 
 /** @param {string} label @param {string} target @param {number} depth @returns {Node} */
@@ -49,10 +49,10 @@ function inline(parent, text, depth = 0, inLink = false) {
 const FENCE = /^(\s*)(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
 const TASK = /^\[([ xX])\]\s+/;
-/** What stands below the head of a table. */
+/** The delimiter row of a table. */
 const RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 
-/** Whether a table begins there. @param {string} line @param {string} [next] */
+/** Whether a table begins at this line. @param {string} line @param {string} [next] */
 const isTable = (line, next = "") => line.includes("|") && next.includes("|") && RULE.test(next) && cellsOf(line).length === cellsOf(next).length;
 
 /** @param {string} row */
@@ -131,7 +131,7 @@ function listFrom(lines, at, depth) {
     }
     const made = blocks(body, depth + 1);
     const mark = task === undefined ? [] : [el("span", { role: "img", "aria-label": task === " " ? "to do" : "done" }, task === " " ? "☐ " : "☑ ")];
-    // A single paragraph is the item itself.
+    // A single paragraph becomes the item itself.
     list.append(made.length && made[0].tagName === "P" ? el("li", {}, ...mark, ...made[0].childNodes, ...made.slice(1)) : el("li", {}, ...mark, ...made));
   }
   return [list, at];

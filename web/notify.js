@@ -1,4 +1,4 @@
-// Notifications of the browser when Claude waits: only once a user asked for them here.
+// Browser notifications when Claude waits, only after the user asked for them here.
 import { ofBrowser, store, stored } from "./api.js";
 
 const NAME = "notify";
@@ -8,9 +8,9 @@ export class Notifier {
   constructor(button, go) {
     this.button = button;
     this.go = go;
-    /** Sessions that waited when looked at last. @type {Set<string>} */
+    /** The sessions waiting at the last check. @type {Set<string>} */
     this.waiting = new Set();
-    // Where pages are not to be trusted, browsers have none.
+    // Browsers offer none in insecure contexts.
     button.hidden = typeof Notification === "undefined" || !isSecureContext;
     button.addEventListener("click", () => void this.#toggle());
     this.#show();
@@ -20,7 +20,7 @@ export class Notifier {
     return !this.button.hidden && Notification.permission === "granted" && stored(NAME, ofBrowser) === "on";
   }
 
-  /** Tells of each session that waits since the last look, unless it is being looked at. @param {{ id: string, title: string }[]} waiting @param {string|undefined} shown */
+  /** Notifies of each newly waiting session, unless it is the one on the screen. @param {{ id: string, title: string }[]} waiting @param {string|undefined} shown */
   look(waiting, shown) {
     const before = this.waiting;
     this.waiting = new Set(waiting.map((one) => one.id));
@@ -35,7 +35,7 @@ export class Notifier {
           notice.close();
         };
       } catch {
-        // Some phones have them for installed pages alone.
+        // Some phones only allow them for installed pages.
         this.button.hidden = true;
       }
     }

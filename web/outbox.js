@@ -1,11 +1,11 @@
-// What is on its way to a session: what the user sends, each message once, whatever happens to the connection; and what others
-// have put into the queue.
-// Invariant: a message of ours is kept, in the tab's storage too, until the session has it or the user knows that it has not.
+// Messages under way to a session: the user's, each sent once however often the connection drops, and those queued by
+// others. Invariant: a message of ours is stored, in the tab's storage too, until the session has it or the user knows
+// that it failed.
 import { newId, store, stored } from "./api.js";
 
 /**
  * @typedef {{ id: string, content: string, mine: boolean, state: "new"|"queued"|"sent"|"failed", position?: number,
- *   reason?: string, uuid?: string, site?: string, back?: boolean }} Message `back`: the user wants it back
+ *   reason?: string, uuid?: string, site?: string, back?: boolean }} Message `back`: the user recalls it
  */
 
 export class Outbox {
@@ -24,13 +24,13 @@ export class Outbox {
     for (const message of restored(this.name)) this.messages.set(message.id, message);
   }
 
-  /** In the order in which they go. */
+  /** In sending order. */
   get all() {
     const rank = (/** @type {Message} */ one) => (one.state === "sent" ? 0 : one.state === "queued" ? (one.position ?? 1) : 1e6);
     return [...this.messages.values()].sort((a, b) => rank(a) - rank(b));
   }
 
-  /** What is on its way goes on with another session. @param {string} session */
+  /** Moves the messages to another session. @param {string} session */
   move(session) {
     store(this.name, "");
     this.name = `outbox:${session}`;
@@ -45,7 +45,7 @@ export class Outbox {
     if (this.isReady) this.#say(message);
   }
 
-  /** Asks for a message back; one of ours is asked for again where the connection was gone meanwhile. @param {string} id */
+  /** Recalls a message; one of ours is recalled again after a reconnect. @param {string} id */
   cancel(id) {
     const message = this.messages.get(id);
     if (message?.mine) {
@@ -55,14 +55,14 @@ export class Outbox {
     this.#takeBack(id);
   }
 
-  /** Puts one away that will not be sent. @param {string} id @returns {string} what it said */
+  /** Removes a message that will not be sent. @param {string} id @returns {string} its text */
   take(id) {
     const content = this.messages.get(id)?.content ?? "";
     this.#forget(id);
     return content;
   }
 
-  /** The connection may write: what has no end yet is said again, by its own id. */
+  /** The connection may write: sends unfinished messages again, under their ids. */
   ready() {
     this.isReady = true;
     for (const message of this.messages.values()) {
@@ -72,7 +72,7 @@ export class Outbox {
     }
   }
 
-  /** The connection is gone, or may write no more: what others queued will be told again. */
+  /** The connection is lost or may no longer write: messages queued by others will be sent again. */
   lost() {
     this.isReady = false;
     for (const message of this.messages.values()) if (!message.mine) this.messages.delete(message.id);
@@ -80,10 +80,10 @@ export class Outbox {
   }
 
   /**
-   * Takes news of a message.
+   * Handles a report about a message.
    * @param {any} frame
    * @param {(uuid: string) => boolean} isShown
-   * @returns {string|undefined} the text of a message of ours that was taken back
+   * @returns {string|undefined} the text of a recalled message of ours
    */
   hear(frame, isShown) {
     const known = this.messages.get(frame.id);
@@ -95,7 +95,7 @@ export class Outbox {
     } else if (frame.type === "sent") {
       known.state = "sent";
     } else if (frame.type === "ack") {
-      // Until the line is there, it stands for it.
+      // Shown until its line arrives.
       if (!frame.uuid || isShown(frame.uuid)) return void this.#forget(known.id);
       Object.assign(known, { state: "sent", uuid: frame.uuid });
     } else if (frame.type === "unqueued" && (frame.reason === "cancelled" || !known.mine)) {
@@ -104,13 +104,13 @@ export class Outbox {
     } else if (frame.type === "unqueued" || known.state === "new") {
       Object.assign(known, { state: "failed", reason: frame.reason ?? frame.error });
     } else {
-      known.back = false; // It is too late for that.
+      known.back = false; // too late to recall it
     }
     this.#keep();
     return undefined;
   }
 
-  /** A line is shown. @param {string|undefined} uuid */
+  /** A line appeared. @param {string|undefined} uuid */
   shown(uuid) {
     if (!uuid || !this.messages.size) return;
     for (const message of this.messages.values()) if (message.uuid === uuid) this.#forget(message.id);
@@ -139,14 +139,14 @@ export class Outbox {
   }
 }
 
-/** What was on its way when the page was left. Another site would not know it: nobody knows whether it arrived. @param {string} name */
+/** The messages under way when the page was left. A new site does not know whether they arrived. @param {string} name */
 function restored(name) {
   /** @type {Message[]} */
   let messages = [];
   try {
     messages = JSON.parse(stored(name) || "[]");
   } catch {
-    // Nothing of ours.
+    // Not written by us.
   }
   for (const message of messages) {
     if (message.site === stored("site") || message.state === "failed") continue;

@@ -1,8 +1,8 @@
-// Paths as they are called in the project that is shown.
+// Paths, relative to the shown project.
 
 let folder = "";
 
-/** @param {unknown} cwd where the session that is shown began */
+/** @param {unknown} cwd the shown session's folder */
 export function workIn(cwd) {
   folder = typeof cwd === "string" ? cwd.replace(/\/$/, "") : "";
 }
@@ -11,6 +11,6 @@ export function workIn(cwd) {
 export function local(path) {
   const all = String(path ?? "");
   const rest = folder && all.startsWith(`${folder}/`) ? all.slice(folder.length + 1) : "";
-  // What leads out of the folder again, or would be read as something else, stays as it is.
+  // A path that leads out of the folder, or would become ambiguous, stays as it is.
   return rest && !rest.split("/").some((part) => part === ".." || part === "" || part === ".") ? rest : all;
 }

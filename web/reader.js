@@ -1,5 +1,5 @@
-// One session that is shown: its lines and what is being said, what waits, what is on its way to it.
-// Invariant: of what a connection told, nothing is shown that the next one did not tell again, but for lines.
+// The shown session: its lines, the streamed reply, open requests, messages under way. Invariant: after a reconnect
+// only lines stay; everything else is shown only if it is sent again.
 import { Refused, earlier, newId, path, session, store, stored } from "./api.js";
 import { Agents } from "./agents.js";
 import { Conversation } from "./conversation.js";
@@ -8,12 +8,12 @@ import { SessionSocket } from "./socket.js";
 import { short } from "./text.js";
 
 const PAGE = 100;
-/** A line may come a little after its session has become idle. */
+/** A line may arrive a little after its session became idle. */
 const LATE = 2000;
 const NEWS = new Set(["queued", "sent", "ack", "unqueued"]);
 
 /**
- * What shows it.
+ * The parts of the page that show it.
  * @typedef {{ view: import("./window.js").Window<import("./conversation.js").Item>, scroller: HTMLElement,
  *   composer: import("./composer.js").Composer, decisions: import("./decisions.js").Decisions, say: (words: string) => void,
  *   drawState: (trouble?: string) => void, offline: (is: boolean) => void, refused: () => void, missing: () => void, moved: (id: string) => void,
@@ -32,20 +32,20 @@ export class Reader {
     this.loading = false;
     this.done = false;
     this.closed = false;
-    /** Whether a session that is not there may yet come. */
+    /** Whether a missing session may still appear. */
     this.mayCome = false;
     /** Whether the user wants to write here. */
     this.wants = stored(`write:${id}`) === "on";
     this.canWrite = false;
-    /** Names the wish that Claude stops, until it has or it cannot. @type {string|undefined} */
+    /** The id of an interrupt request, until it succeeded or failed. @type {string|undefined} */
     this.stopping = undefined;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     this.dropping = undefined;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     this.cardless = undefined;
-    /** Whether it has waited long enough for a card of what it waits for to come. */
+    /** Whether it has waited long enough that a card should have arrived. */
     this.isCardless = false;
-    /** What came since the last frame of the screen: lines and events, in order. @type {any[]} */
+    /** Lines and events since the last frame of the screen, in order. @type {any[]} */
     this.arrived = [];
     this.outbox = new Outbox(id, (frame) => this.socket.send(frame), () => stage.composer.draw());
     this.agents = new Agents(id, stage.scroller);
@@ -72,7 +72,7 @@ export class Reader {
     this.stage.composer.end();
   }
 
-  /** Asks to write here, or to do so no more. @param {boolean} wants */
+  /** Requests or gives up writing. @param {boolean} wants */
   write(wants) {
     this.wants = wants;
     store(`write:${this.id}`, wants ? "on" : "");
@@ -80,7 +80,7 @@ export class Reader {
     this.stage.drawState();
   }
 
-  /** Asks that Claude stops what it does. */
+  /** Interrupts Claude. */
   stop() {
     const id = newId();
     if (!this.stopping && this.socket.send({ type: "interrupt", id })) this.stopping = id;
@@ -92,7 +92,7 @@ export class Reader {
     const { conversation } = this;
     if (this.loading || this.done || this.isHistory || !conversation.first) return;
     this.#load(true);
-    // By the time it comes, the page may be at another session: what was before this one is no part of that.
+    // The page may show another session by then.
     const isLeft = () => this.closed || conversation !== this.conversation;
     try {
       const page = await earlier(this.id, conversation.first, limit);
@@ -112,7 +112,7 @@ export class Reader {
     this.stage.scroller.setAttribute("aria-busy", String(is));
   }
 
-  /** They come in bursts, and are taken together, once a frame. @param {any} line */
+  /** Lines come in bursts and are handled together, once a frame. @param {any} line */
   #take(line) {
     if (this.arrived.push(line) === 1) requestAnimationFrame(() => this.#takeArrived());
   }
@@ -137,7 +137,7 @@ export class Reader {
     else stage.view.appended([...changed]);
   }
 
-  /** What the server tells beside lines. @param {any} frame */
+  /** Handles a frame that is no line. @param {any} frame */
   #hear(frame) {
     if (this.closed) return;
     const { stage } = this;
@@ -171,7 +171,7 @@ export class Reader {
     this.stage.drawState();
   }
 
-  /** Whether no card shows what it waits for: the dialog of a CLI that asks nobody but who sits at its terminal. */
+  /** Whether it waits without a card: for a CLI's dialog that only its terminal shows. */
   get isAskedElsewhere() {
     return this.state === "waiting" && this.isCardless && !this.stage.decisions.cards.size;
   }
@@ -239,7 +239,7 @@ export class Reader {
     this.stage.drawState();
   }
 
-  /** The same process, another session, as after /clear; the connection goes along. Its transcript may come with the first prompt. @param {string} id */
+  /** The process moved to another session, as after /clear; the connection follows. Its transcript may only appear with the first prompt. @param {string} id */
   #moved(id) {
     this.#takeArrived();
     this.id = id;
@@ -260,7 +260,7 @@ export class Reader {
     this.stage.moved(id);
   }
 
-  /** Takes back what never becomes a line: a while after its session has become idle, or after the last of it where that comes later; but not what begins then. @param {boolean} [begins] */
+  /** Removes drafts without a line, a while after the session became idle or after the last draft event, whichever is later; not drafts that begin after that. @param {boolean} [begins] */
   #dropLater(begins) {
     clearTimeout(this.dropping);
     this.dropping = undefined;
@@ -279,7 +279,7 @@ export class Reader {
     this.stage.offline(true);
     try {
       await session(this.id);
-      this.socket.again(); // it came in the meantime
+      this.socket.again(); // it has appeared meanwhile
     } catch (error) {
       if (this.closed) return;
       if (error instanceof Refused) this.stage.refused();

@@ -1,20 +1,20 @@
-// A session's socket that comes back by itself, and goes on behind the last line that came: nothing is lost, nothing comes twice.
+// A session's socket that reconnects by itself and resumes after the last line received: no line is lost or repeated.
 
 import { ask, key } from "./api.js";
 
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 8000;
-/** Lines to begin with; the rest comes when it is asked for. */
+/** Lines sent at first; earlier ones on request. */
 const BEGIN_WITH = 80;
 
-/** A browser may never tell that a connection died in silence: so often it is asked for a sign of life. */
+/** The interval of pings: a browser may never report a dead connection. */
 const BEAT = 10_000;
 
 export class SessionSocket {
   /**
-   * @param {string} path of what is read
+   * @param {string} path of the session
    * @param {{ line: (line: any) => void, frame: (frame: any) => void, online: (is: boolean) => void, refused: () => void }} to
-   * @param {() => string|undefined} last the last line that came
+   * @param {() => string|undefined} last the last line received
    */
   constructor(path, to, last) {
     this.path = path;
@@ -23,9 +23,9 @@ export class SessionSocket {
     this.pause = FIRST_PAUSE;
     this.closed = false;
     this.trying = false;
-    /** @type {WebSocket|undefined} nothing: it was given up */
+    /** @type {WebSocket|undefined} unset after giving up */
     this.socket = undefined;
-    /** Whether it owes a sign of life. */
+    /** Whether a ping is unanswered. */
     this.owes = false;
     this.beat = setInterval(() => this.#beat(), BEAT);
     this.#open();
@@ -104,7 +104,7 @@ export class SessionSocket {
     socket.onclose = () => this.#ended(socket);
   }
 
-  /** Tries again after a while, though it was refused. */
+  /** Retries later, although it was refused. */
   again() {
     if (!this.closed) this.#again(this.pause);
     this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
@@ -116,7 +116,7 @@ export class SessionSocket {
     this.timer = setTimeout(() => this.#try(), pause);
   }
 
-  /** A browser does not say why a socket was refused: a plain request does. One try at a time: each opens a socket. */
+  /** A browser does not say why a socket was refused; a plain request does. One attempt at a time: each opens a socket. */
   async #try() {
     if (this.closed || this.trying || !this.#isGone) return;
     this.trying = true;
@@ -137,7 +137,7 @@ export class SessionSocket {
   }
 }
 
-/** What the server tells beside lines of the transcript. */
+/** Types of frames that are no transcript lines. */
 const OURS = new Set(
   "pong state typing subscribed caught_up session reset error writing queued sent ack unqueued stream_event decision decision_closed".split(" "),
 );

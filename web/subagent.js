@@ -1,9 +1,10 @@
-// What a session says of its subagents. The result of one in the background says only that it began, and its end is told in a line
-// of its own.
+// Parses what a session's transcript says about its subagents. The result of a background subagent only reports the
+// start; a line of its own reports the end.
 //
-// Source: CLI 2.1.329. `toolUseResult` of the call: `{ agentId }`, in the background with `isAsync: true, status: "async_launched"`;
-// at its end `content`, what it said, between as many notes of the CLI's as `harnessNoteCount` and `harnessTailCount` say. The end
-// of one in the background: `<task-notification>`, the text of a `user` line or the `content` of a queue operation.
+// Source: CLI 2.1.329. `toolUseResult` of the call: `{ agentId }`, in the background with `isAsync: true, status:
+// "async_launched"`; at its end `content`, its last message between `harnessNoteCount` and `harnessTailCount` notes of
+// the CLI. The end of a background subagent: `<task-notification>`, the text of a `user` line or the `content` of a
+// queue operation.
 
 /** @typedef {"running"|"done"|"failed"} Background */
 
@@ -13,14 +14,14 @@ export function isLaunch({ result, outcome }) {
   return launched && Boolean(outcome.agentId) && result?.is_error !== true;
 }
 
-/** What is to be read of a result: of a subagent's its own words, where the result is a report of them for the model. @param {any} result @param {any} outcome */
+/** The readable part of a result: for a subagent its own message, without the report around it for the model. @param {any} result @param {any} outcome */
 export function wordsOf(result, outcome) {
   const { agentId, content, harnessNoteCount: notes = 0, harnessTailCount: tail = 0 } = outcome ?? {};
   return agentId && Array.isArray(content) ? content.slice(notes, content.length - tail) : result.content;
 }
 
 /**
- * What a line tells of an end.
+ * The end of a subagent that a line reports.
  * @param {any} line
  * @returns {{ call: string, task: string, end: Background }|undefined}
  */
@@ -28,7 +29,7 @@ export function endOf(line) {
   const content = line.type === "user" ? line.message?.content : line.type === "queue-operation" ? line.content : undefined;
   const first = Array.isArray(content) ? content[0]?.text : content;
   if (typeof first !== "string" || !first.startsWith("<task-notification>")) return undefined;
-  const text = first.split("<result>", 1)[0] ?? ""; // which may hold anything
+  const text = first.split("<result>", 1)[0] ?? ""; // the result may contain anything
   const tag = (/** @type {string} */ name) => text.match(`<${name}>([^<]*)</${name}>`)?.[1]?.trim() ?? "";
   const status = tag("status");
   if (!status) return undefined;

@@ -1,8 +1,9 @@
-// Text of a transcript made fit to be shown: what would steer a terminal or turn lines round is taken out.
+// Sanitises a transcript's text for display: removes terminal sequences and characters that change the direction of
+// text.
 
 const ESCAPES = /\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b\[[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?|\x9b[0-?]*[ -/]*[@-~]?/g;
 const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
-// Marks that change the order in which letters are shown, so that code reads as what it is not.
+// Characters that reorder text, so that code reads differently than it is.
 const BIDI = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** @param {unknown} text @returns {string} */
@@ -15,7 +16,7 @@ export function plain(text) {
 }
 
 /**
- * An element with text or children; text never becomes markup.
+ * Makes an element with text or children; text never becomes markup.
  * @param {string} tag
  * @param {Record<string, string>} [attributes]
  * @param {...(Node|string)} children
@@ -29,7 +30,7 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 /**
- * Draws something anew that stands in the document; what took the place of the element with the keyboard has it.
+ * Redraws a part of the document and restores the focus to the element that replaced the focused one.
  * @param {Element} place @param {() => void} draw
  */
 export function keepingFocus(place, draw) {

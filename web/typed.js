@@ -1,9 +1,9 @@
-// What was typed, of what the CLI makes of it: a `user` line holds commands, what they said and words of machines as well.
+// Extracts the typed text from the CLI's `user` lines, which also hold commands, their output and texts for the model.
 //
-// Source: CLI 2.1.330, as the index of crates/session has it (`head.rs`, `words.rs`).
+// Source: CLI 2.1.330, as in the index of crates/session (`head.rs`, `words.rs`).
 import { plain } from "./text.js";
 
-/** What others put around a prompt. */
+/** Elements added to a prompt by others than the user. */
 const ADDED =
   /<(ide_opened_file|ide_selection|ide_diagnostics|system-reminder|local-command-caveat|task-notification)(?:\s[^>]*)?>[\s\S]*?(?:<\/\1>|$)/g;
 const PASTED = /<\/?pasted_content(?:\s[^>]*)?>\n?/g;

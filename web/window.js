@@ -1,9 +1,9 @@
-// A long list of which only what is near the visible part is in the document. What lies above and below is two empty boxes.
-// Invariant: what the user looks at stays where it is, whatever is added above it or turns out to be of another height.
+// A long list of which only the part near the viewport is in the document. Two empty boxes stand for the parts above
+// and below. Invariant: the visible item stays in place, whatever is added above it or changes its height.
 
 import { keepingFocus } from "./text.js";
 
-/** Screens above and below that are drawn, too. */
+/** Drawn screens above and below the viewport. */
 const AROUND = 1;
 
 /** @template T */
@@ -12,8 +12,8 @@ export class Window {
    * @param {HTMLElement} scroller
    * @param {{ before: HTMLElement, items: HTMLElement, after: HTMLElement }} boxes
    * @param {(item: T) => HTMLElement} draw
-   * @param {(item: T) => number} guess its height before it was drawn
-   * @param {(item: T, node: HTMLElement) => boolean} grow draws what was added to an item, if its element can stay
+   * @param {(item: T) => number} guess its height before it is drawn
+   * @param {(item: T, node: HTMLElement) => boolean} grow draws an item's added text in place, if possible
    */
   constructor(scroller, boxes, draw, guess, grow) {
     this.scroller = scroller;
@@ -25,15 +25,15 @@ export class Window {
     this.items = [];
     /** @type {Map<T, number>} */
     this.heights = new Map();
-    /** @type {Map<T, HTMLElement>} what was drawn; folds stay as the user left them */
+    /** @type {Map<T, HTMLElement>} the drawn items; folds stay as the user left them */
     this.drawn = new Map();
     this.first = 0;
     this.end = 0;
-    /** Whether the end stays in sight when something is added. */
+    /** Whether the end stays visible when items are added. */
     this.follows = true;
     /** @type {() => void} called when the beginning is near */
     this.onTop = () => {};
-    /** @type {() => void} called when the end may have come into sight, or gone out of it */
+    /** @type {() => void} called when the end may have become visible or hidden */
     this.onEnd = () => {};
     this.pending = false;
     /** @type {{ node: HTMLElement, top: number }|null} */
@@ -48,7 +48,7 @@ export class Window {
     new ResizeObserver(() => this.update()).observe(scroller);
   }
 
-  /** @param {T[]} items the same list again, changed or not */
+  /** @param {T[]} items the list, changed or not */
   set(items) {
     this.items = items;
     this.heights.clear();
@@ -60,7 +60,7 @@ export class Window {
     this.update();
   }
 
-  /** So many were put before all others. @param {number} count */
+  /** Items were prepended. @param {number} count */
   prepended(count) {
     const anchor = this.held;
     this.first += count;
@@ -70,7 +70,7 @@ export class Window {
     this.update();
   }
 
-  /** Some were added at the end, or are to be drawn anew. @param {T[]} changed */
+  /** Items were appended, or must be redrawn. @param {T[]} changed */
   appended(changed) {
     for (const item of changed) {
       const old = this.drawn.get(item);
@@ -90,25 +90,25 @@ export class Window {
 
   toEnd() {
     this.follows = true;
-    this.#draw(); // at once: what was scrolled before is told of in the next frame, and would be taken for the user's wish
+    this.#draw(); // at once: the scroll event of the next frame would be taken for the user's
   }
 
-  /** Brings an item into sight, and the keyboard to it. @param {number} index */
+  /** Scrolls to an item and focuses it. @param {number} index */
   focus(index) {
     this.bring(index)?.focus({ preventScroll: true });
   }
 
-  /** The first item of which something is in sight. */
+  /** The first visible item. */
   firstInSight() {
     const node = this.#anchor()?.node;
     return node ? Number(node.getAttribute("aria-posinset")) - 1 : 0;
   }
 
-  /** Brings an item into sight. @param {number} index @returns {HTMLElement|undefined} */
+  /** Scrolls to an item. @param {number} index @returns {HTMLElement|undefined} */
   bring(index) {
     const at = Math.max(0, Math.min(index, this.items.length - 1));
     if (at < this.first || at >= this.end) {
-      this.follows = false; // the newest is not what is wanted now
+      this.follows = false; // the user wants this item, not the newest
       this.scroller.scrollTop = this.#sum(0, at);
       this.#draw();
     }
@@ -163,7 +163,7 @@ export class Window {
     this.onEnd();
   }
 
-  /** What is looked at first, and where it is. @returns {{ node: HTMLElement, top: number }|null} */
+  /** The first visible item, and its position. @returns {{ node: HTMLElement, top: number }|null} */
   #anchor() {
     const edge = this.scroller.getBoundingClientRect().top;
     for (let at = this.first; at < this.end; at++) {
@@ -212,13 +212,13 @@ export class Window {
     }
     this.first = first;
     this.end = end;
-    // Of what was drawn long ago only what was opened is worth keeping.
+    // Of items drawn long ago only opened ones are worth keeping.
     if (this.drawn.size > 2000) {
       for (const [item, node] of this.drawn) if (!node.isConnected && !node.querySelector("details[open]")) this.drawn.delete(item);
     }
   }
 
-  /** Takes the true heights. */
+  /** Measures the true heights. */
   #measure() {
     for (let at = this.first; at < this.end; at++) {
       const node = this.drawn.get(this.items[at]);
@@ -226,7 +226,7 @@ export class Window {
     }
   }
 
-  /** Something turned out to be of another height: a picture came, a fold was opened. */
+  /** A height changed: an image loaded, a fold was opened. */
   #resized() {
     this.#measure();
     this.#hold(this.held);
