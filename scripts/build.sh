@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds the native library and puts it in place by rename: a Neovim that has the old one loaded keeps it unharmed.
-# Needs cargo alone; plugin managers run this as `make build`, or through build.lua. For them nothing is left but the
-# library: cargo's cache, a hundred times as large, stays only where somebody works on the plugin (`make setup`).
-# `build.sh dev` builds it as tests load it: after a change in seconds, slower to run.
+# Builds the native library and installs it by rename, which does not disturb a Neovim that has the old one loaded.
+# Needs only cargo; plugin managers run this as `make build`, or through build.lua. For them only the library is left:
+# cargo's cache, a hundred times as large, stays only in a development checkout (`make setup`). `build.sh dev` builds
+# the library that tests load: in seconds after a change, but slower to run.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ if ! command -v cargo >/dev/null 2>&1; then
   exit 1
 fi
 
-# An older cargo would trip over the manifest and say something else.
+# An older cargo fails on the manifest with an unrelated message.
 needed=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
 found=$(cargo --version | sed -n 's/^cargo \([0-9][0-9.]*\).*/\1/p')
 newest=$(printf '%s\n%s\n' "$needed" "$found" | sort -t . -k 1,1n -k 2,2n | tail -n 1)

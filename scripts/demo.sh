@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Opens Neovim in a sample project with the real CLI beside it and a change that waits for review. LIVE=1 uses the user's
-# own claude and login; else a scripted model answers. Without a terminal the demo drives itself.
+# Opens Neovim in a sample project with the real CLI beside it and a proposed change. LIVE=1 uses the user's own claude
+# and login; else a scripted model answers. Without a terminal the demo drives itself.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 

@@ -1,8 +1,7 @@
--- Writes what is generated from the sources: doc/claude-ide.txt from doc/claude-ide.txt.in, the option schema, the command
--- registry, the annotations of lua/claude-ide/init.lua and doc/screens/; lua/claude-ide/config/types.lua from the option
--- schema.
+-- Generates doc/claude-ide.txt from doc/claude-ide.txt.in, the option schema, the command registry, the annotations of
+-- lua/claude-ide/init.lua and doc/screens/; and lua/claude-ide/config/types.lua from the option schema.
 -- Usage, from the top of the repository: nvim -l scripts/doc.lua [--check]
--- With --check nothing is written; it fails if a file is not what would be written.
+-- --check writes nothing, and fails if a file is not current.
 
 local WIDTH = 78
 local INDENT = "    "
@@ -37,7 +36,7 @@ local function wrap(text, indent)
   return lines
 end
 
----A title on the left, its tags on the right; on two lines where they are too long for one.
+---A title on the left, its tags on the right; on two lines if they are too long for one.
 ---@param title string
 ---@param tags string
 ---@return string[]
@@ -204,7 +203,7 @@ local function list(lines, label, entries)
   end
 end
 
----A type may hold blanks within brackets; what follows it is its meaning.
+---Splits a type, which may contain blanks within brackets, from its description.
 ---@param text string
 ---@return string kind
 ---@return string meaning
@@ -265,7 +264,7 @@ end
 
 -- ── The help file ──
 
----A screen that `make pictures` has taken.
+---A screen taken by `make pictures`.
 ---@param name string
 ---@return string[]
 local function screen(name)

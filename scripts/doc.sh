@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the help file and the types of the options anew. --check only says whether they are current.
+# Generates the help file and the types of the options. --check only reports whether they are current.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 scripts/setup.sh nvim-0.11

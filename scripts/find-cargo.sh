@@ -1,6 +1,5 @@
-# Puts cargo on PATH where a plugin manager's environment lacks it, and names its toolchains where HOME is not the one it
+# Puts cargo on PATH if a plugin manager's environment lacks it, and sets RUSTUP_HOME if HOME differs from the one it
 # was installed in. Sourced, in plain sh.
-# shellcheck shell=sh
 
 if ! command -v cargo >/dev/null 2>&1 && [ -x "${HOME:-}/.cargo/bin/cargo" ]; then
   PATH=$HOME/.cargo/bin:$PATH

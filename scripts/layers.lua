@@ -1,9 +1,9 @@
--- The layers of lua/claude-ide, from the bottom. Each line is a layer. A name stands for a module and all below it in its
--- folder, but for what is named itself. What a name stands for may require one another, and whatever is in a layer below;
--- what stands beside it on the line, or above, it reaches through bus.lua only.
--- `make lint` checks that (scripts/require-graph.lua), for what is required inside functions as well.
+-- The layers of lua/claude-ide, from the bottom. Each line is a layer. A name stands for a module and those in its folder, except
+-- modules that have a name here themselves. The modules of one name may require each other and any lower layer; those beside
+-- them on the line, or above, are only reached through bus.lua.
+-- `make lint` checks this (scripts/require-graph.lua), including requires inside functions.
 return {
-  -- What needs nothing of ours.
+  -- Independent of other modules.
   {
     "address",
     "clock",
@@ -31,37 +31,37 @@ return {
   { "ui.guard.waits" },
   { "ui.notice" },
   { "config", "decisions", "event" },
-  -- Files, as buffers and on disk; the library.
+  -- Files in buffers and on disk; the library.
   { "buffer" },
   { "format", "update" },
   { "native" },
   { "merge", "wake" },
-  -- What draws for any feature.
+  -- Drawing for all features.
   { "ui" },
   { "diffview" },
-  -- The folders, what of them is withheld, and who is connected.
+  -- The workspace, private files, and the server's clients.
   { "workspace" },
   { "privacy", "server" },
   { "listening" },
-  -- What Claude does, as its files tell.
+  -- Claude's activity, from its files.
   { "sessions.waits" },
   { "sessions.phrases", "sessions.live" },
   { "sessions" },
   -- The features.
   { "terminal", "watch" },
   { "diagnostics", "journal", "mention", "notebook", "selection", "sessions.next_prompt", "sessions.ours" },
-  -- What language servers know, for whoever asks.
+  -- Queries to language servers.
   { "language" },
   { "changeset" },
   { "proposal", "neotest", "review" },
-  -- What a prompt may name of the editor.
+  -- Context that a prompt can name.
   { "context" },
   { "sessions.actions", "sessions.notify" },
   { "sessions.announce", "sessions.picker", "transcript" },
   { "chat", "sessions.grep" },
   { "inline" },
   { "sessions.api", "web" },
-  -- What shows, asks or starts all of them.
+  -- Modules that show, query or start all features.
   { "status", "tools" },
   { "statusline" },
   { "app", "leave" },

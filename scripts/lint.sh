@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks everything that can be checked without running the plugin. Goes on after a failure and names all that failed.
+# Runs all static checks. Continues after a failure and lists all that failed.
 set -uo pipefail
 source "$(dirname "$0")/env.sh"
 scripts/setup.sh lint || exit 1
@@ -15,28 +15,28 @@ check() { # NAME COMMAND...
   fi
 }
 
-# nvim_oxi::api has structs laid out per version of Neovim, so one library for three versions may not use it.
+# nvim_oxi::api has structs whose layout depends on Neovim's version, so one library for three versions must not use it.
 no_oxi_api() { ! grep -rnE --include='*.rs' '^[^/]*(nvim_oxi|oxi)::api|^[^/]*use nvim_oxi::\{[^}]*\bapi\b' crates; }
 
-# The layers of ARCHITECTURE.md, as far as text shows them.
-only_native_loads_the_library() { # the other one looks at what it has downloaded, in a Neovim of its own
+# The layers of ARCHITECTURE.md, as far as grep can check them.
+only_native_loads_the_library() { # install.lua loads a download for a check, in a separate Neovim
   ! grep -rnE --include='*.lua' 'package\.loadlib|claude_ide_native' lua plugin | grep -vE '^lua/claude-ide/(native|install)\.lua:'
 }
-# Neovim 0.10 and 0.11 crash where it is called as it is.
+# A direct call crashes Neovim 0.10 and 0.11.
 one_module_closes_windows() {
   ! grep -rnE --include='*.lua' 'nvim_win_(close|hide)' lua plugin | grep -v '^lua/claude-ide/window\.lua:'
 }
-# Who requires whom in Lua: no cycles, nothing upwards (scripts/layers.lua).
+# The dependencies between Lua modules: no cycles, no upward edges (scripts/layers.lua).
 require_graph() { "$(nvim_path 0.12)" -l scripts/require-graph.lua; }
 startup_requires_nothing() { ! grep -nE '^[^ -].*\brequire\b' plugin/*.lua; }
 
-types() { # LuaCATS, with the runtime of a Neovim for the types of its API
+types() { # LuaCATS, with Neovim's runtime for the types of its API
   VIMRUNTIME=$("$(nvim_path 0.12)" --clean --headless --cmd 'lua io.stdout:write(vim.env.VIMRUNTIME)' --cmd qall)
   export VIMRUNTIME
   emmylua_check --warnings-as-errors .
 }
 
-page_types() { # JavaScript as it stands, with its types in comments
+page_types() { # JavaScript with types in comments
   "$deps/node/node_modules/.bin/tsc" --noEmit --allowJs --checkJs --strict --target es2023 --lib es2023,dom,dom.iterable \
     --module esnext --moduleResolution bundler web/*.js
 }

