@@ -1,8 +1,8 @@
--- Which name was meant by one that there is not: "did you mean".
+-- Suggestions for misspelled names: "did you mean".
 
 local M = {}
 
----How many letters two names differ by: the edit distance of Levenshtein.
+---Levenshtein distance.
 local function between(a, b)
   local row = {}
   for column = 0, #b do
@@ -21,7 +21,7 @@ local function between(a, b)
   return row[#b] --[[@as integer]]
 end
 
----The name that differs by few letters.
+---The most similar name, if it is similar enough.
 ---@param word string
 ---@param names string[]
 ---@return string?

@@ -1,15 +1,15 @@
--- The user's options over the defaults, checked once and kept.
+-- The user's options merged over the defaults, validated once and cached.
 -- Sources, later ones win: the defaults, `vim.g.claude_ide` (a table, or a function that returns one), `setup(opts)`.
--- A value that is wrong is named once and replaced by its default: a typo in an init.lua must never stop Neovim.
+-- An invalid value is reported once and replaced by its default: a typo in an init.lua must never stop Neovim.
 
 local M = {}
 
 ---@type claude-ide.Config?
 local resolved
 ---@class claude-ide.config.Problem
----@field option string its path, "server.port"
----@field text string what is wrong
----@field used? string what counts instead
+---@field option string path, "server.port"
+---@field text string problem
+---@field used? string value that is used instead
 
 ---@type claude-ide.config.Problem[]
 local problems = {}
@@ -27,7 +27,7 @@ end
 
 ---@param entries claude-ide.config.Entry[]
 ---@param path string "" or "server."
----@param config table the section so far; changed
+---@param config table the section, modified
 ---@param report fun(option: string, text: string, used?: string)
 local function merge(entries, path, opts, config, report)
   local known = {}
@@ -74,7 +74,7 @@ local function defaults_of(entries)
   return section
 end
 
----The complete defaults, a fresh copy.
+---A fresh copy of the defaults.
 ---@return claude-ide.Config
 function M.defaults()
   return defaults_of(require("claude-ide.config.schema")) --[[@as claude-ide.Config]]
@@ -119,7 +119,7 @@ local function sentence(problem)
   return ("%s: %s%s"):format(problem.option, problem.text, used)
 end
 
----As much as fits on one line of the screen. The health check has the rest.
+---As much as fits on one line; the health check has the rest.
 ---@param found claude-ide.config.Problem[] at least one
 local function line_of(found)
   local names = vim.tbl_map(function(problem)
@@ -140,7 +140,7 @@ local function line_of(found)
   return require("claude-ide.ui.one_line").fitting(texts)
 end
 
----Tells the problems that are new, in one line: a second one would make Neovim wait for a key before it has begun.
+---Reports new problems in one line, since Neovim would wait for a key after a second one at startup.
 ---@param found claude-ide.config.Problem[]
 local function tell(found)
   local told = vim.tbl_map(function(problem)
@@ -155,7 +155,7 @@ local function tell(found)
   end
 end
 
----The complete options. Cheap: made once, kept until `setup()`. Treat it as read-only.
+---All options. Cached until `setup()`. Read-only.
 ---@return claude-ide.Config
 function M.get()
   if not resolved then
@@ -166,8 +166,8 @@ function M.get()
   return resolved
 end
 
----Takes the user's options. They replace those of an earlier call. They are looked at when first needed, or when
----Neovim is next idle, so that an init.lua does not wait for it.
+---Sets the user's options, replacing those of an earlier call. They are read when first needed, or when Neovim is idle, so that an
+---init.lua does not wait for it.
 ---@param opts? claude-ide.Opts
 function M.setup(opts)
   if opts ~= nil and type(opts) ~= "table" then
@@ -179,7 +179,7 @@ function M.setup(opts)
   vim.schedule(M.get)
 end
 
----What is wrong with the options, one sentence each, for the health check.
+---Problems of the options, one sentence each, for the health check.
 ---@return string[]
 function M.problems()
   M.get()

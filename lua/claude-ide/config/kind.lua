@@ -1,9 +1,8 @@
--- Kinds of option values: what is accepted, what to call it in a message, what to write in a LuaCATS type.
--- A kind never changes a value; it only judges it.
+-- Kinds of option values: validation, and their names in messages and LuaCATS types. A kind never changes a value.
 
 ---@class claude-ide.config.Kind
----@field luacats string the type as LuaCATS writes it
----@field expects string the type as a sentence writes it: "expected <expects>"
+---@field luacats string LuaCATS type
+---@field expects string for messages: "expected <expects>"
 ---@field accepts fun(value: any): boolean
 
 local M = {}
@@ -21,7 +20,7 @@ local function is(name)
   end
 end
 
----An empty table counts: what went through `vim.g` comes back as an empty dictionary.
+---An empty table counts: `vim.g` turns it into an empty dictionary.
 local function is_list(value)
   return type(value) == "table" and (next(value) == nil or vim.islist(value))
 end
@@ -32,14 +31,14 @@ M.string = kind("string", "a string", function(value)
 end)
 M.func = kind("function", "a function", is("function"))
 
----A function whose signature the generated types should show.
+---A function with a signature for the generated types.
 ---@param luacats string
 ---@return claude-ide.config.Kind
 function M.func_of(luacats)
   return kind(luacats, "a function", is("function"))
 end
 
----A whole number from `min` to `max`; no upper bound without `max`.
+---A whole number from `min` to `max`, or unbounded.
 ---@param min integer
 ---@param max? integer
 ---@return claude-ide.config.Kind
@@ -71,10 +70,10 @@ function M.one_of(choices)
   end)
 end
 
----A list whose items are all of one kind.
+---A list of items of one kind.
 ---@param item claude-ide.config.Kind
----@param min? integer fewest items, 0 by default
----@param example? string for the message, as Lua
+---@param min? integer minimum length, default 0
+---@param example? string Lua, for the message
 ---@return claude-ide.config.Kind
 function M.list(item, min, example)
   local expects = ("a list, each item %s"):format(item.expects)
@@ -90,7 +89,7 @@ function M.list(item, min, example)
   end)
 end
 
----Names to values, the names free.
+---A table with free names.
 ---@param item claude-ide.config.Kind
 ---@return claude-ide.config.Kind
 function M.map(item)
@@ -108,7 +107,7 @@ function M.map(item)
   end)
 end
 
----An agent that is run: its command, and what it is called.
+---An agent's command, environment and name.
 M.agent = kind(
   "claude-ide.config.Agent",
   'a table such as { cmd = { "gemini", "--acp" }, env = {}, name = "Gemini" }',
@@ -146,7 +145,7 @@ M.off = kind("false", "false", function(value)
   return value == false
 end)
 
----Options of another plugin, which are that plugin's to judge.
+---Options of another plugin, not validated.
 M.options = kind("table", "a table", is("table"))
 
 ---Keys of a mapping: one, several, or false for none.
@@ -154,7 +153,7 @@ M.keys = kind("string|string[]|false", 'keys such as "<leader>a", a list of them
   return value == false or M.string.accepts(value) or M.list(M.string, 1).accepts(value)
 end)
 
----An option that is the keys of a mapping.
+---An option with keys of a mapping.
 ---@param name string
 ---@param default string|string[]|false
 ---@param doc string
@@ -163,7 +162,7 @@ function M.key(name, default, doc)
   return { name, kind = M.keys, default = default, doc = doc }
 end
 
----Two ports, the lower one first.
+---First and last port.
 M.port_range = kind(
   "[integer, integer]",
   "two ports such as { 40000, 40100 }, the lower one first",

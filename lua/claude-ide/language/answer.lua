@@ -1,16 +1,16 @@
--- An answer that a model can take in: of bounded length, with a cursor for the rest.
--- A cursor is how many entries were shown before it. The question is put anew for each page, so that no answer is old.
+-- Paginates answers for models: bounded length, and a cursor for the next page.
+-- A cursor is the number of entries before the page. Each page repeats the query, so that no page is stale.
 local M = {}
 
 ---About 2,000 tokens of code.
 local MAX_BYTES = 6400
 
 ---@class claude-ide.language.Entry
----@field group? string what stands above it, once for all that follow with the same
+---@field group? string heading, written once for consecutive entries
 ---@field text string
 
 ---@param cursor? string
----@return integer? offset nil: it is no cursor of ours
+---@return integer? offset nil: invalid cursor
 local function offset_of(cursor)
   if cursor == nil then
     return 0
@@ -19,7 +19,7 @@ local function offset_of(cursor)
   return number and tonumber(number) --[[@as integer?]]
 end
 
----Writes as many entries as fit, from the cursor on.
+---The entries from the cursor on that fit.
 ---@param task claude-ide.language.Task
 ---@param opts { head: string, count: integer, entry: (fun(index: integer): claude-ide.language.Entry?), cursor?: string, notes?: string[] }
 ---@return { text: string }
@@ -62,7 +62,7 @@ function M.pages(task, opts)
   return { text = table.concat(out, "\n") }
 end
 
----A text that may be long, cut between lines.
+---Cuts a long text between lines.
 ---@param text string
 ---@param max_bytes? integer
 ---@return string

@@ -1,5 +1,5 @@
--- How each language server counts the lines of texts that have a lone CR, U+2028 or U+2029: found out by where it says that its
--- own symbols are. Positions are converted between its lines and Neovim's.
+-- Detects whether a language server counts a lone CR, U+2028 and U+2029 as line breaks, from the ranges of symbols that it reports, and
+-- converts positions.
 local M = {}
 
 local METHOD = "textDocument/documentSymbol"
@@ -7,7 +7,7 @@ local METHOD = "textDocument/documentSymbol"
 ---@type table<integer, claude-ide.LineBreaks> by client
 local known = {}
 
----Those of them that a text with all of these has shown.
+---Clients whose way was confirmed by a text with all of these characters.
 ---@type table<integer, true>
 local sure = {}
 
@@ -21,7 +21,7 @@ local function odd_lines(buf)
   return line_breaks().differ(table.concat(lines, "\n")) and lines or nil
 end
 
----How many symbols have their name where they are said to be.
+---Number of symbols whose reported range contains their name.
 ---@param kind claude-ide.LineBreaks
 local function count_named(symbols, lines, kind, encoding)
   local count = 0
@@ -37,11 +37,11 @@ local function count_named(symbols, lines, kind, encoding)
   return count
 end
 
----How a server counts, where it matters for a buffer or is known from another one.
+---Detects how a server counts lines, if it matters for the buffer or is known.
 ---@param task claude-ide.language.Task
 ---@param client vim.lsp.Client
 ---@param buf integer
----@return claude-ide.LineBreaks? nil: not known
+---@return claude-ide.LineBreaks? breaks nil: unknown
 function M.of(task, client, buf)
   local lines = not sure[client.id] and odd_lines(buf)
   if lines and require("claude-ide.lsp").supports(client, METHOD, buf) then
@@ -50,7 +50,7 @@ function M.of(task, client, buf)
     local best, most, is_clear, total, kinds = nil, -1, false, 0, 0
     for _, kind in ipairs(line_breaks().KINDS) do
       local lines_of_kind = line_breaks().to_server(lines, kind, #lines, 0)
-      if lines_of_kind > total then -- else it is the same here as the one before
+      if lines_of_kind > total then -- else it counts like the previous kind here
         local count = count_named(symbols, lines, kind, client.offset_encoding or "utf-16")
         is_clear = count ~= most and (count > most or is_clear)
         best, most = count > most and kind or best, math.max(count, most)
@@ -63,14 +63,14 @@ function M.of(task, client, buf)
   return known[client.id]
 end
 
----How a server counts, as far as it was found out.
+---How a server counts lines, if already detected.
 ---@param client_id integer
----@return claude-ide.LineBreaks? nil: not known
+---@return claude-ide.LineBreaks? breaks nil: unknown
 function M.known(client_id)
   return known[client_id]
 end
 
----A place in the words of a server.
+---A buffer position in a server's terms.
 ---@param client vim.lsp.Client
 ---@param buf integer
 ---@param row integer 0-based
@@ -91,7 +91,7 @@ function M.position(client, buf, row, col)
   }
 end
 
----A range of a server with Neovim's rows; its columns count as before.
+---A server's range with Neovim's rows; columns stay in the server's units.
 ---@param client vim.lsp.Client
 ---@param buf integer
 ---@param range lsp.Range

@@ -1,4 +1,4 @@
--- Columns as a language server counts them, and as Neovim does: bytes.
+-- Converts between columns of a language server and byte columns.
 -- LSP 3.17, "PositionEncodingKind".
 local M = {}
 

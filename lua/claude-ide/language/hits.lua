@@ -1,14 +1,14 @@
--- Places that language servers name, as a model reads them: by file, in order, each with its line of text.
+-- Locations reported by language servers, formatted for a model: by file, in order, with their lines of text.
 local M = {}
 
 ---@class claude-ide.language.Hit
----@field path string absolute; what is no file: its URI
+---@field path string absolute; a URI if it is no file
 ---@field row integer 0-based
----@field character integer 0-based, as the server counts
+---@field character integer 0-based, in the server's units
 ---@field encoding string
----@field breaks? claude-ide.LineBreaks how the server counts lines
----@field label? string stands before the line's text
----@field rank? integer of the caller's
+---@field breaks? claude-ide.LineBreaks of the server
+---@field label? string before the line's text
+---@field rank? integer for the caller
 
 ---@param uri string
 ---@return string
@@ -20,7 +20,7 @@ function M.path_of(uri)
   return ok and require("claude-ide.path").normalize(path) or uri
 end
 
----The last URI that was read, and its path: what a server lists it lists file by file.
+---Cache of the last URI and its path: servers report file by file.
 local last_uri, last_path = "", ""
 
 ---@param uri string
@@ -42,10 +42,10 @@ function M.hit(uri, range, client, label)
   }
 end
 
----What `textDocument/definition` and its like answer.
+---Adds the result of `textDocument/definition` and similar requests.
 ---LSP 3.17: Location | Location[] | LocationLink[].
 ---@param task claude-ide.language.Task
----@param hits claude-ide.language.Hit[] are added to
+---@param hits claude-ide.language.Hit[] appended to
 ---@param result any
 ---@param client vim.lsp.Client
 function M.add_locations(task, hits, result, client)
@@ -72,7 +72,7 @@ local function precedes(left, right)
   return left.character < right.character
 end
 
----In order, each place once. File by file: to sort all of them takes too long in one go.
+---Sorted and without duplicates. File by file: sorting all at once takes too long.
 ---@param task claude-ide.language.Task
 ---@param hits claude-ide.language.Hit[]
 ---@return claude-ide.language.Hit[]
@@ -103,12 +103,12 @@ function M.sorted(task, hits)
   return unique
 end
 
----Of so many each line is given once, without its column, and what it says where no other has said it.
+---With more hits than this each line is listed once, without its column, and identical texts are quoted once.
 local MANY = 30
 
----How one hit is written: the file above it, the place, the line.
----@param said? table<string, true> lines that were quoted, where hits are many
----@return claude-ide.language.Entry? nil: its line was given
+---Formats a hit: file as heading, place, line.
+---@param said? table<string, true> texts already quoted, if there are many hits
+---@return claude-ide.language.Entry? entry nil: its line was listed
 local function entry(hit, lines, said)
   local label = hit.label and hit.label .. "  " or ""
   if not hit.path:find("^/") then
@@ -140,9 +140,9 @@ end
 ---@field head fun(count: integer, files: integer): string
 ---@field cursor? string
 ---@field notes? string[]
----@field ordered? boolean they stay in their order
+---@field ordered? boolean keep the given order
 
----The answer that has these places.
+---The answer with these locations.
 ---@param task claude-ide.language.Task
 ---@param found claude-ide.language.Hit[]
 ---@param opts claude-ide.language.HitsOpts

@@ -1,26 +1,26 @@
--- Lines of files, as the user has them: of a buffer where one is loaded, unsaved changes included, else of the disk.
--- Invariant: a file that Claude may not have gives no line.
+-- Reads lines of files for display: from a loaded buffer, including unsaved changes, else from disk.
+-- Invariant: withheld files yield no lines.
 local M = {}
 
----Of a file on disk so much is read.
+---Maximum bytes read of a file on disk.
 local MAX_READ_BYTES = 4 * 1024 * 1024
----Of a line so much is shown.
+---Maximum bytes of a displayed line.
 local MAX_LINE_BYTES = 200
 
 ---@class claude-ide.language.Lines
 ---@field private sources table<string, claude-ide.language.Source>
 ---@field private loaded table<string, integer> loaded buffers by name
----@field folders string[] of the workspace, found once for the whole answer
+---@field folders string[] of the workspace, found once per answer
 local Lines = {}
 Lines.__index = Lines
 
 ---@class claude-ide.language.Source
 ---@field buf? integer
----@field text? string of the disk, of which lines are found as they are asked for
----@field row integer 0-based: the line that was found last
----@field at integer 1-based: where that begins in the text
+---@field text? string content on disk, split lazily
+---@field row integer 0-based: the last line found
+---@field at integer 1-based: its offset in the text
 ---@field unsaved boolean
----@field odd? string[]|false its lines, where servers do not count them alike; nil: not looked at yet
+---@field odd? string[]|false lines, if servers count them differently; nil: not checked yet
 ---@field withheld? "private"|"outside"
 
 ---@return claude-ide.language.Lines
@@ -38,7 +38,7 @@ function M.new()
   }, Lines)
 end
 
----A line of a text. Hits come in order, so it goes on from the last: to split large files takes too long.
+---A line of a text. Hits are in order, so it continues from the last one: splitting large files is slow.
 ---@param row integer 0-based
 local function line_of(source, row)
   local text = source.text or ""
@@ -81,7 +81,7 @@ function Lines:source(path)
   return source
 end
 
----Why a file's lines are not shown, if they are not.
+---Why a file's lines are withheld, if so.
 ---@param path string absolute
 ---@return "private"|"outside"|nil
 function Lines:withheld(path)
@@ -94,7 +94,6 @@ function Lines:is_unsaved(path)
   return self:source(path).unsaved
 end
 
----A whole line.
 ---@private
 ---@param path string absolute
 ---@param row integer 0-based
@@ -109,9 +108,9 @@ function Lines:raw(path, row)
   return line_of(source, row)
 end
 
----Where a server's line is.
+---Converts a server's line.
 ---@param path string absolute
----@param row integer 0-based, as the server counts
+---@param row integer 0-based, in the server's terms
 ---@param kind claude-ide.LineBreaks
 ---@return integer row 0-based
 ---@return { at: integer, text: string } piece of that line
@@ -127,7 +126,7 @@ function Lines:of_server(path, row, kind)
   end
   return row, { at = 0, text = self:raw(path, row) }
 end
-
+---A line for display: trimmed and cut.
 ---A line as it is shown: without its indent, and cut.
 ---@param path string absolute
 ---@param row integer 0-based
@@ -136,7 +135,7 @@ function Lines:text(path, row)
   return M.brief(self:raw(path, row))
 end
 
----A line without the blanks around it, cut, and fit for JSON.
+---A trimmed line, cut and valid UTF-8 for JSON.
 ---@param text string
 ---@return string
 function M.brief(text)

@@ -1,10 +1,10 @@
--- From what a model says of a place (a path, the text of a symbol, a line) to a buffer and a position in it.
--- Invariant: nothing outside the workspace is opened, and nothing that the user keeps from Claude.
+-- Resolves a path, symbol and line given by a model to a position in a buffer.
+-- Invariant: no file outside the workspace is opened, and none that is withheld.
 local M = {}
 
----A path as the model reads it: seen from the folder of the workspace that holds it.
+---A path as shown to the model: relative to its workspace folder.
 ---@param path string absolute
----@param folders? string[] of the workspace, where many are shown: to find them takes a look at the disk
+---@param folders? string[] of the workspace; pass them for many paths, since finding them reads the disk
 ---@return string
 function M.shown(path, folders)
   local paths = require("claude-ide.path")
@@ -16,14 +16,14 @@ function M.shown(path, folders)
   return path
 end
 
----The path that a model reads as `path`.
+---Resolves a path given by the model.
 ---@param path string
 ---@return string
 function M.absolute(path)
   return path:sub(1, 1) == "/" and path or (require("claude-ide.workspace").folders()[1] or "") .. "/" .. path
 end
 
----Whether a path lies in the workspace, its links followed.
+---Whether a path is in the workspace, with symbolic links resolved.
 ---@param path string absolute
 ---@param folders? string[] of the workspace
 ---@return boolean
@@ -35,7 +35,7 @@ function M.is_inside(path, folders)
   end)
 end
 
----Why Claude may not have a file, if it may not.
+---Why Claude may not access a file, if so.
 ---@param path string absolute
 ---@return string?
 function M.refusal(path)
@@ -50,8 +50,8 @@ function M.refusal(path)
   return nil
 end
 
----The buffer of a file, with the text that the disk has where the user has not changed it. A file that is not open is
----loaded unseen, its language server with it.
+---The buffer of a file, with the text on disk unless modified. A file that is not open is loaded in a hidden buffer, with its language
+---servers.
 ---@param task claude-ide.language.Task
 ---@param path string absolute
 ---@return integer buf
@@ -63,7 +63,7 @@ function M.buffer(task, path)
   end
   local found = require("claude-ide.buffer").find(path)
   if found and vim.api.nvim_buf_is_loaded(found) then
-    require("claude-ide.buffer.hidden").load(path) -- counts as use, where only we keep it loaded
+    require("claude-ide.buffer.hidden").load(path) -- extends the life of a hidden buffer
     task:await(function(resume)
       require("claude-ide.buffer.disk").reload_all({ found }, function()
         resume()
@@ -79,7 +79,7 @@ function M.buffer(task, path)
   return buf
 end
 
----The columns at which a text stands in a line as words of their own.
+---Columns where a text occurs in a line as whole words.
 ---@return integer[] 0-based byte columns
 local function columns(line, text)
   local found, from = {}, 1
@@ -99,14 +99,14 @@ local function columns(line, text)
   end
 end
 
----The text of a symbol without what may follow its name: `parse()` and `parse(text)` mean `parse`.
+---A symbol without arguments: `parse()` and `parse(text)` mean `parse`.
 ---@param symbol string
 ---@return string
 function M.bare(symbol)
   return symbol:match("^([^(]*[^(%s])%s*%(") or symbol
 end
 
----Where in the text of a symbol its name begins: `Parser.parse` means `parse`.
+---The last name of a qualified symbol: `Parser.parse` means `parse`.
 ---@return string name
 ---@return integer offset in bytes
 local function name_of(symbol)
@@ -119,8 +119,8 @@ end
 ---@field buf integer
 ---@field row integer 0-based
 ---@field col integer 0-based bytes
----@field name string the symbol's own name
----@field note? string for the model, where it is not the line that was named
+---@field name string unqualified
+---@field note? string for the model, if the line differs from the given one
 
 ---@param near integer? 0-based row
 ---@return integer? row
@@ -134,7 +134,7 @@ local function search(buf, text, near)
       if col and (not best or not near or math.abs(row - near) < math.abs(best - near)) then
         best, best_col = row, col
         if not near or row >= near then
-          break -- those that follow are further away
+          break -- the rest is further away
         end
       end
     end
@@ -142,7 +142,7 @@ local function search(buf, text, near)
   return best, best_col
 end
 
----Finds a symbol in a buffer: in the line that is named, else where it is nearest to that.
+---Finds a symbol in a buffer: in the given line, else nearest to it.
 ---@param task claude-ide.language.Task
 ---@param buf integer
 ---@param symbol string
@@ -170,7 +170,7 @@ function M.symbol(task, buf, symbol, lnum)
   return { buf = buf, row = row, col = col + offset, name = name, note = note }
 end
 
----The place that a call names with `path`, `symbol` and `line`.
+---The place given by `path`, `symbol` and `line`.
 ---@param task claude-ide.language.Task
 ---@param args { path: string, symbol: string, line?: integer }
 ---@return claude-ide.language.Place
@@ -178,7 +178,7 @@ function M.place(task, args)
   return M.symbol(task, M.buffer(task, args.path), args.symbol, args.line)
 end
 
----A place in the words of a server.
+---A place as parameters of a request.
 ---LSP 3.17, "TextDocumentPositionParams".
 ---@param task claude-ide.language.Task
 ---@param place claude-ide.language.Place

@@ -1,4 +1,4 @@
--- The symbols of one file as a tree, and the definition of one of them: of its language server, else of its syntax tree.
+-- The symbols of a file as a tree, and the definition of one: from its language server, else from treesitter.
 -- LSP 3.17, "textDocument/documentSymbol".
 local M = {}
 
@@ -7,7 +7,7 @@ local METHOD = "textDocument/documentSymbol"
 ---@type string[]?
 local kinds
 
----What kind of thing a symbol is, in words. The library has the list, which it names in the schema of `symbols` as well.
+---The name of a symbol kind. The library has the list, which is also in the schema of `symbols`.
 ---LSP 3.17, "SymbolKind".
 ---@param kind any
 ---@return string
@@ -23,7 +23,7 @@ end
 ---@field last integer
 ---@field depth integer
 ---@field detail? string
----@field range lsp.Range its columns in the server's units, of the syntax tree in bytes
+---@field range lsp.Range columns in the server's units; from treesitter in bytes
 ---@field name_at lsp.Position
 
 ---@param placed fun(range: lsp.Range): lsp.Range
@@ -48,7 +48,7 @@ local function add(symbols, result, depth, placed)
   end
 end
 
----Symbols that a server gives as a list, made a tree of by their lines.
+---Makes a tree of a flat list, by line ranges.
 local function nest(symbols)
   table.sort(symbols, function(left, right)
     if left.first ~= right.first then
@@ -66,7 +66,7 @@ local function nest(symbols)
   end
 end
 
----Of a language server.
+---Symbols of a language server.
 ---@return claude-ide.language.Symbol[]
 local function of_server(task, buf, client)
   local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
@@ -83,7 +83,7 @@ local function of_server(task, buf, client)
   return symbols
 end
 
----Nodes of a syntax tree that declare something, by words in their type.
+---Treesitter nodes that declare something, by words in their type.
 ---@type { [1]: string, [2]: string }[]
 local DECLARES = {
   { "class", "class" },
@@ -138,8 +138,8 @@ local function name_of(node, buf)
   return require("claude-ide.language.lines").brief(text:match("^[^\n]*") or "")
 end
 
----Of the syntax tree.
----@return claude-ide.language.Symbol[]? nil: the editor cannot parse this language
+---Symbols of the syntax tree.
+---@return claude-ide.language.Symbol[]? symbols nil: no parser
 local function of_tree(task, buf)
   local ok, parser = pcall(vim.treesitter.get_parser, buf)
   if not ok or not parser then
@@ -179,20 +179,20 @@ local function of_tree(task, buf)
 end
 
 ---@param buf integer
----@return boolean whether the editor has a parser for its language
+---@return boolean whether there is a parser for its language
 function M.has_parser(buf)
   local lang = vim.treesitter.language.get_lang(vim.bo[buf].filetype)
   return lang ~= nil and lang ~= "" and #vim.api.nvim_get_runtime_file("parser/" .. lang .. ".*", false) > 0
 end
 
----Of a language server, else of the syntax tree.
+---The symbols of a language server, else of the syntax tree.
 ---@param task claude-ide.language.Task
 ---@param buf integer
----@return claude-ide.language.Symbol[]? nil: neither knows the language
+---@return claude-ide.language.Symbol[]? symbols nil: neither knows the language
 ---@return string source
 function M.of(task, buf)
   local servers, lsp = require("claude-ide.language.servers"), require("claude-ide.lsp")
-  -- Where no server is there or on its way the tree is as good.
+  -- Without a server, running or starting, the tree is used at once.
   if #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
     for _, client in ipairs((servers.wait(task, buf, METHOD, "outline a file"))) do
       local found = of_server(task, buf, client)
@@ -207,11 +207,11 @@ end
 ---@class claude-ide.language.Definition
 ---@field name string
 ---@field range lsp.Range
----@field encoding claude-ide.changeset.Encoding how its columns count
+---@field encoding claude-ide.changeset.Encoding of its columns
 
----How well a symbol fits the line that is named: the nearer and the smaller the better.
+---How well a symbol matches a line: nearer and smaller is better.
 ---@param line? integer 1-based
----@return number the less the better
+---@return number distance
 local function distance(symbol, line)
   local row, first, last = symbol.name_at.line, symbol.range.start, symbol.range["end"]
   local far = line and math.abs(row - (line - 1)) or row
@@ -222,10 +222,10 @@ local function distance(symbol, line)
   return (is_around and math.min(far, 1) or far) + size / 1e9
 end
 
----The symbol that is called so, and nearest to the line.
+---The nearest symbol with a name.
 ---@param line? integer 1-based
 ---@param wanted string its name
----@param names table<string, true> is added to
+---@param names table<string, true> collects all names
 ---@return claude-ide.language.Symbol?
 local function best_of(symbols, text, line, wanted, names)
   local best
@@ -246,13 +246,12 @@ local function definition_of(buf, best, wanted, encoding)
   local row = best.name_at.line
   local line = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
   local col = require("claude-ide.language.encoding").byte(line, best.name_at.character, encoding)
-  local at = line:find(wanted, col + 1, true) -- some servers select all of the definition
+  local at = line:find(wanted, col + 1, true) -- some servers select the whole definition
   local place = { buf = buf, row = row, col = at and at - 1 or col, name = wanted }
   return { name = best.name, range = best.range, encoding = encoding }, place
 end
 
----The definition whose name stands at a place, from its first line to its last. Where the place is a use of it, or within its
----body, it is not meant.
+---The definition whose name is at a place, from its first line to its last. Not the definition of a use, nor the one around the place.
 ---@param task claude-ide.language.Task
 ---@param args { path: string, symbol: string, line?: integer }
 ---@return claude-ide.language.Definition

@@ -1,11 +1,11 @@
--- What is wrong in a file, or in all that the editor knows, in words.
+-- Diagnostics as text: of a file, or of all files known to the editor.
 local M = {}
 
 local SEVERITIES = { error = 1, warning = 2, info = 3, hint = 4 }
 ---@type table<integer, string>
 local WORDS = { "error", "warning", "info", "hint" }
 
----Of a file that was just changed, its servers get so long to judge it.
+---Timeout for servers to report on a file that was just changed.
 local WAIT_MS = 10000
 
 local function line_of(diagnostic)
@@ -38,7 +38,7 @@ local function counts(list)
   return table.concat(words, ", ")
 end
 
----The diagnostics of these buffers that are bad enough, file by file, the worst of each first.
+---Diagnostics of these buffers with at least a severity, by file, the worst first.
 ---@return vim.Diagnostic[]
 local function collect(bufs, least)
   local all = {}
@@ -58,8 +58,8 @@ local function collect(bufs, least)
   return all
 end
 
----Waits until the servers of a file have judged its present text.
----@return string? note where somebody has more to say
+---Waits until the file's servers have reported on its current text.
+---@return string? note if a server has not
 local function freshen(task, buf)
   local lsp = require("claude-ide.lsp")
   if #lsp.clients(buf) == 0 and not lsp.is_starting(buf) then
@@ -77,7 +77,7 @@ local function freshen(task, buf)
   return #names > 0 and ("(%s has not judged the present text yet.)"):format(table.concat(names, ", ")) or nil
 end
 
----@return integer[] bufs that have any and of which Claude may be told, by name
+---@return integer[] bufs with diagnostics and not withheld, sorted by name
 local function all_bufs()
   local bufs, seen = {}, {}
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
@@ -131,7 +131,7 @@ function M.text(task, args)
   })
 end
 
----Whether anything is known to be wrong in a buffer.
+---Whether a buffer has diagnostics.
 ---@param buf integer
 ---@return boolean
 function M.has_any(buf)

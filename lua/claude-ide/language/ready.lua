@@ -1,22 +1,21 @@
--- Whether a language server knows the project yet: one that still reads it answers with a part of what it would say then, and tells
--- nobody so.
--- Invariant: every wait ends, and one that has been ready for long is not waited for.
+-- Detects whether a language server has loaded the project: until then it answers with incomplete results, without saying so.
+-- Invariant: every wait ends, and a server that has been ready for long is not waited for.
 local M = {}
 
----A server that was started so recently may still find out about files of the project.
+---A server started so recently may still discover files.
 M.YOUNG_MS = 30000
 local AGAIN_MS, READING_AGAIN_MS, MAX_ROUNDS = 1000, 500, 8
 
----How long a server has to read the project before it is believed.
+---Maximum wait for a server to load the project.
 local READY_MS, LOOK_MS = 15000, 50
----One that works on nothing and has said nothing for so long has nothing to say.
+---A server that is idle and silent for this long counts as ready.
 local SILENT_MS = 3000
 
----When each server was first seen, in `vim.uv.now()` time.
+---When each server was first seen, by `vim.uv.now()`.
 ---@type table<integer, integer>
 local seen = {}
 
----Those that have said the same twice while they were young.
+---Servers that gave the same answer twice while young.
 ---@type table<integer, true>
 local steady = {}
 
@@ -31,11 +30,11 @@ local function age(client_id)
   return vim.uv.now() - seen[client_id]
 end
 
----Follows from now on which servers are started. How long those run that are there already is not known.
+---Starts recording when servers are started. The age of running ones is unknown.
 function M.attach()
   vim.api.nvim_create_autocmd("LspAttach", {
     group = vim.api.nvim_create_augroup("claude-ide.language.ready", { clear = true }),
-    desc = "Claude: know which language servers have just been started",
+    desc = "Claude: record when language servers start",
     callback = function(event)
       age(event.data.client_id)
     end,
@@ -45,12 +44,12 @@ function M.attach()
   end
 end
 
----@return boolean whether it works on nothing, and has been seen for long without a word
+---@return boolean whether it has been idle and silent for long
 local function is_silent(client)
   return age(client.id) >= SILENT_MS and not known().is_working(client.id)
 end
 
----Whether a server of a buffer publishes diagnostics, as far as is known.
+---Whether a server of the buffer may publish diagnostics.
 ---@param buf integer
 ---@return boolean
 function M.speaks_of(buf)
@@ -59,8 +58,8 @@ function M.speaks_of(buf)
   end) or require("claude-ide.lsp").is_starting(buf)
 end
 
----Waits until servers know the project: one that has said nothing of the file yet may know no other file, and what it would
----answer then is a part of it. (typescript-language-server answers from a syntax server while it loads.)
+---Waits until servers know the project: before a server has reported on the file, it may know no other file.
+---(typescript-language-server answers from a syntax server while it loads.)
 ---@param task claude-ide.language.Task
 ---@param clients vim.lsp.Client[]
 ---@param buf integer
@@ -85,18 +84,18 @@ function M.settle(task, clients, buf)
   end
 end
 
----Asks a server; one that was just started again and again, until it says the same twice: while it reads the project it may
----know a part of what it would know then, and says so to nobody.
+---Sends a request, repeatedly for a young server until it gives the same answer twice: while it loads the project, its answers are
+---incomplete.
 ---@param task claude-ide.language.Task
 ---@param client vim.lsp.Client
 ---@param buf integer
 ---@param ask fun(): any, string?
----@param is_reading? boolean nothing is changed by what it says: one that was steady once is believed
+---@param is_reading? boolean the answer changes nothing: trust a server that was steady once
 ---@return any result
 ---@return string? err
----@return boolean is_partial it still reads the project
+---@return boolean is_partial it is still loading
 function M.steady(task, client, buf, ask, is_reading)
-  task:await(function(resume) -- what Claude has just written beside us is to be what the server knows
+  task:await(function(resume) -- the server must know what Claude has just written to disk
     require("claude-ide.buffer.disk").reload_all(vim.tbl_keys(client.attached_buffers or {}), function()
       resume()
     end)

@@ -1,8 +1,7 @@
--- One request to a language server, and its answer: waited for in a task, taken back when the task is cancelled, ended by a
--- deadline or by the server's own end.
+-- A request to a language server within a task: cancelled with the task, and ended by a deadline or by the server's exit.
 local M = {}
 
----So often a request is put again that the server dropped since the text had changed meanwhile.
+---Retries of a request that the server dropped because the text had changed.
 local MAX_TRIES = 4
 local AGAIN_MS = 100
 
@@ -72,13 +71,13 @@ local function once(task, client, method, params, buf)
   return err, result
 end
 
----Asks a server and waits for its answer.
+---Sends a request and waits for the response.
 ---@param task claude-ide.language.Task
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
 ---@param buf integer
----@return any result nil where there is none, and where it failed
+---@return any result nil: none, or failed
 ---@return string? err names the server
 function M.send(task, client, method, params, buf)
   for try = 1, MAX_TRIES do

@@ -1,10 +1,10 @@
--- Which language servers can answer for a buffer. One that is starting is waited for, and so is one that reads the project.
--- Invariant: every wait ends at a deadline, and the client hears what it waits for.
+-- Finds language servers for a buffer, and waits for those that are starting or loading the project.
+-- Invariant: every wait has a deadline, and the client gets progress reports.
 local M = {}
 
 local LOOK_MS = 20
 
----Some servers are started a moment after the file is opened, and some say later what they can do.
+---Some servers start a moment after the file is opened, or register capabilities later.
 local GRACE_MS = 1500
 
 local TELL_MS = 1000
@@ -20,8 +20,8 @@ function M.names(clients)
   )
 end
 
----@param done fun(): any what is waited for; nil: not yet
----@param may_come fun(elapsed: integer): boolean whether it still may
+---@param done fun(): any the result; nil: not yet
+---@param may_come fun(elapsed: integer): boolean whether to keep waiting
 local function wait(task, done, may_come, message)
   local began = vim.uv.now()
   local limit = require("claude-ide.config").get().tools.server_wait_ms
@@ -41,11 +41,11 @@ local function wait(task, done, may_come, message)
   end
 end
 
----The clients of a buffer that serve a method, once there is one. Where none will be, an empty list and why.
+---Waits for clients of a buffer that support a method. If there will be none: an empty list and a reason.
 ---@param task claude-ide.language.Task
 ---@param buf integer
 ---@param method string
----@param doing string what cannot be done without: "find references"
+---@param doing string for the reason: "find references"
 ---@return vim.lsp.Client[]
 ---@return string? why_not
 function M.wait(task, buf, method, doing)
@@ -72,7 +72,7 @@ function M.wait(task, buf, method, doing)
   return {}, ("no language server of the editor is attached to %s, so it cannot %s"):format(file, doing)
 end
 
----The same, for a task that ends where there will be none.
+---`wait`, but fails the task if there will be none.
 ---@param task claude-ide.language.Task
 ---@param buf integer
 ---@param method string
@@ -84,15 +84,14 @@ function M.need(task, buf, method, doing)
 end
 
 ---@param client vim.lsp.Client
----@return boolean whether it reports work on something (`$/progress`)
+---@return boolean busy whether it reports progress (`$/progress`)
 function M.is_busy(client)
   local progress = client.progress
   local pending = type(progress) == "table" and progress.pending
   return type(pending) == "table" and next(pending) ~= nil
 end
 
----Waits while one of these servers works on something, such as reading the project: what it does not find then it may find
----later.
+---Waits while a server reports progress, such as loading the project: it may find more afterwards.
 ---@param task claude-ide.language.Task
 ---@param clients vim.lsp.Client[]
 ---@return boolean waited

@@ -1,10 +1,10 @@
--- A call of a tool that waits for others: for language servers, for its turn. It is written as one function, which runs as a
--- coroutine and answers with what it returns.
--- Invariants: a call is answered once, or cancelled and then not at all; a cancelled one takes back what it waits for; nothing
--- is held up for longer than a slice.
+-- A tool call that waits for others: for language servers, for its turn. It is one function, run as a coroutine, whose result is the
+-- answer.
+-- Invariants: a call is answered once, or cancelled and not answered; cancelling withdraws what it waits for; no slice blocks Neovim
+-- for long.
 local M = {}
 
----So long a task may run before the user's keys and the screen get their turn.
+---Maximum time before keys and redraws get their turn.
 local SLICE_NS = 6 * 1000 * 1000
 
 ---@class claude-ide.language.Task
@@ -12,9 +12,9 @@ local SLICE_NS = 6 * 1000 * 1000
 ---@field thread thread
 ---@field respond claude-ide.Respond
 ---@field ended boolean answered or cancelled
----@field take_back? fun() of what it waits for
----@field since integer when its slice began
----@field told integer how often its progress was told
+---@field take_back? fun() withdraws what it waits for
+---@field since integer start of its slice
+---@field told integer number of progress reports
 local Task = {}
 Task.__index = Task
 
@@ -54,7 +54,7 @@ function Task:continue(...)
   end
 end
 
----Ends the task: this sentence is the answer.
+---Ends the task with an error for the model.
 ---@param message string for the model to read
 ---@param code? "invalid_params"|"failed"
 ---@return any never
@@ -62,8 +62,8 @@ function Task:fail(message, code)
   error(setmetatable({ code = code or "failed", message = message }, Failure), 0)
 end
 
----Waits until what is begun calls back, and returns what it is called with. Only the first time counts.
----@param begin fun(resume: fun(...)): fun()? returns how to take it back, should nobody wait any more
+---Starts something, waits for its callback, and returns the arguments of the first call.
+---@param begin fun(resume: fun(...)): fun()? returns a function that cancels it
 ---@return any ...
 function Task:await(begin)
   local values ---@type table?
@@ -105,15 +105,15 @@ function Task:sleep(ms)
   end)
 end
 
----Lets others have their turn, where it is time for that. To be called now and then in what may take long.
+---Yields when the slice is used up. Call it regularly in long loops.
 function Task:breathe()
   if vim.uv.hrtime() - self.since > SLICE_NS then
-    -- Through the event loop: scheduled work alone would run before the next key is read.
+    -- Through the event loop: scheduled functions would run before the next key.
     self:sleep(0)
   end
 end
 
----Tells the client what the call waits for, where it wants to know.
+---Sends a progress report, if the client asked for them.
 ---@param message string
 function Task:progress(message)
   if self.call.progress == nil then
@@ -138,7 +138,7 @@ function M.start(call, respond, fn)
   task:continue(task)
 end
 
----The call of a task is cancelled: what it waits for is taken back.
+---Cancels the task of a call, and what it waits for.
 ---@param call claude-ide.Call
 function M.cancel(call)
   local task = tasks[call.id]
@@ -152,7 +152,7 @@ function M.cancel(call)
   end
 end
 
----A tool that is one task.
+---A tool that runs as a task.
 ---@param fn fun(task: claude-ide.language.Task, args: table): any, claude-ide.CallError?
 ---@return claude-ide.Tool
 function M.tool(fn)

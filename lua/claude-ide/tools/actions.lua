@@ -1,5 +1,5 @@
--- Code actions: those that a server has offered, by id, and what one of them would change. Nothing runs that is not from a
--- server's own list, and what a server's command wants edited (`workspace/applyEdit`) becomes part of the changeset.
+-- Code actions: lists those that servers offer, by id, and proposes their edits. Only commands of a server's own list are executed, and
+-- the edits they request (`workspace/applyEdit`) become part of the changeset.
 -- LSP 3.17, "textDocument/codeAction", "codeAction/resolve", "workspace/executeCommand", "workspace/applyEdit".
 local M = {}
 
@@ -8,13 +8,13 @@ local tool = require("claude-ide.language.task").tool
 local METHOD = "textDocument/codeAction"
 local ORGANIZE = "source.organizeImports"
 
----So many are remembered, of all agents together.
+---Maximum number of remembered actions, of all agents.
 local MAX_KEPT = 200
 
----How long a server has to say what is wrong in the file: quick fixes are offered for what it has said.
+---Timeout for diagnostics of the file, which quick fixes are offered for.
 local JUDGED_MS = 5000
 
----How long a command may go on to send its edits after it has answered.
+---How long a command's edits may arrive after its response.
 local AFTER_MS = 100
 
 ---@class claude-ide.tools.Action
@@ -25,7 +25,7 @@ local AFTER_MS = 100
 ---@field action table CodeAction or Command
 ---@field asked fun(edit: table): claude-ide.changeset.ServerEdit
 
----@type claude-ide.tools.Action[] those that were shown to an agent
+---@type claude-ide.tools.Action[] listed for an agent
 local kept = {}
 local last_id = 0
 
@@ -34,7 +34,7 @@ local function is_command(action)
   return type(action.command) == "string"
 end
 
----What language servers say is wrong in a range, in their own words.
+---Raw diagnostics of language servers in a range.
 local function diagnostics_in(buf, range)
   local found = {}
   for _, diagnostic in ipairs(vim.diagnostic.get(buf)) do
@@ -46,9 +46,9 @@ local function diagnostics_in(buf, range)
   return found
 end
 
----What servers offer for a range. Ends the task where all that came is an error.
+---Actions offered for a range. Fails the task if all servers failed.
 ---@param range fun(client: vim.lsp.Client): lsp.Range
----@param kind? string only these
+---@param kind? string filter
 ---@return claude-ide.tools.Action[]
 local function offered(task, buf, range, kind)
   local servers = require("claude-ide.language.servers")
@@ -91,7 +91,7 @@ local function offered(task, buf, range, kind)
   return found
 end
 
----Has a server do one of its commands, and takes what it wants edited.
+---Executes a server's command, and collects the edits that it requests.
 ---@param command { command: string, arguments?: any[] }
 ---@return table[] edits
 local function run_command(task, client, buf, command)
@@ -118,7 +118,7 @@ local function run_command(task, client, buf, command)
   return edits
 end
 
----What an action would change.
+---The edits of an action.
 ---@param one claude-ide.tools.Action
 ---@return claude-ide.changeset.ServerEdit[] edits
 ---@return string? note
@@ -197,7 +197,7 @@ local function line_of(one)
   return ("  %s: %s%s"):format(one.id, title, more)
 end
 
----What language servers offer to do in some lines.
+---Lists code actions for a range of lines.
 M.code_actions = tool(function(task, args)
   local buf, range = range_of(task, args)
   local found = offered(task, buf, range, args.kind)
@@ -213,8 +213,7 @@ M.code_actions = tool(function(task, args)
   return { text = answer.cut(table.concat(vim.list_extend(lines, vim.tbl_map(line_of, found)), "\n")) }
 end)
 
----Does one of those that were listed. No two have one id, and an agent that speaks HTTP may come back on another connection: it
----is not asked who it was shown to.
+---Applies a listed action. Ids are unique, and an agent may reconnect over HTTP: the connection it was listed on does not matter.
 M.apply_action = tool(function(task, args)
   local one = vim.iter(kept):find(function(action)
     return action.id == args.id
@@ -233,7 +232,7 @@ M.apply_action = tool(function(task, args)
   return { text = note and answer.text .. "\nNote: " .. note .. "." or answer.text }
 end)
 
----The imports of a file as its language server sorts them.
+---Organizes the imports of a file.
 M.organize_imports = tool(function(task, args)
   local locate = require("claude-ide.language.locate")
   local buf, shown = locate.buffer(task, args.path), locate.shown(args.path)

@@ -1,17 +1,17 @@
--- Reports which conditional tools are available; the server lists only those. What changes that emits "abilities_changed"; many
--- changes at a time are reported once.
+-- Reports which conditional tools are available; the server lists only those. A change emits "abilities_changed", once for many changes
+-- at a time.
 local M = {}
 
 local GROUP = "claude-ide.tools.availability"
 local SETTLE_MS = 50
----Some servers say what they can do only a moment after they have started.
+---Some servers register capabilities a moment after they have started.
 local AFTERTHOUGHT_MS = 2000
 local RESOURCES_MS = 500
----After a CLI listens to all else, so long until it is sure to hear of another list. Between its first look at the list and that it
----missed 3 changes of 44 that came 200 to 300 ms after it had connected (2.1.329, `ide`).
+---After a CLI connects it takes this long until it handles changes of the list. Right after its first read of the list it missed 3 of
+---44 changes, 200 to 300 ms after connecting (2.1.329, `ide`).
 M.SETTLED_MS = 1000
 
----@return boolean whether the editor can parse a file that is open: a syntax tree tells from where to where a symbol goes, too
+---@return boolean whether an open file has a parser: a syntax tree has the range of a symbol too
 local function can_parse()
   return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
     local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
@@ -23,14 +23,14 @@ local function has_python()
   return require("claude-ide.notebook.workspace_python").is_able()
 end
 
----@param nearest boolean one test alone
+---@param nearest boolean a single test
 local function can_run_tests(nearest)
   return function()
     return require("claude-ide.neotest").is_there() or require("claude-ide.tools.tests").has_command(nearest)
   end
 end
 
----When a tool is available that needs more than a language server: by endpoint and name. Each is called often.
+---Conditions of tools that need more than a language server, by endpoint and name. Each is called often.
 ---@type table<"ide"|"nvim", table<string, fun(): boolean>>
 local CONDITIONS = {
   ide = { executeCode = has_python },
@@ -45,14 +45,14 @@ local CONDITIONS = {
   },
 }
 
----What was reported last, by endpoint.
+---The last report, by endpoint.
 ---@type table<string, string>
 local reported = {}
 
----How often the tools for CLIs have changed; and what that was when each connected, by client id.
+---Number of changes of the CLI's tools; and its value when each client connected.
 local changes, known = 0, {} ---@type integer, table<integer, integer>
 
----@return boolean whether some client that runs can do it
+---@return boolean whether a running client supports it
 local function is_served(method)
   local lsp = require("claude-ide.lsp")
   return vim.iter(vim.lsp.get_clients()):any(function(client)
@@ -65,7 +65,7 @@ local function is_served(method)
   end)
 end
 
----@return string[] methods those of LSP that tools need and a client that runs can do
+---@return string[] methods LSP methods that tools need and a running client supports
 local function served_methods()
   if not package.loaded["vim.lsp"] then
     return {} -- no server runs
@@ -106,7 +106,7 @@ local function report()
   end
 end
 
----Tells agents that there are other resources: files were opened or closed.
+---Notifies agents that resources changed: files were opened or closed.
 local function report_resources()
   local server = require("claude-ide.server")
   if server.is_running() and #server.agents() > 0 then
@@ -114,7 +114,7 @@ local function report_resources()
   end
 end
 
----Tells a CLI again what changed before it was sure to hear of it.
+---Notifies a CLI again of changes that it may have missed.
 local function tell_again(client)
   vim.defer_fn(function()
     local before = known[client.id]
@@ -126,7 +126,7 @@ local function tell_again(client)
   end, M.SETTLED_MS)
 end
 
----A function that does something once, a moment after it was called last.
+---Debounces a function.
 local function settled(fn, ms)
   local timer = assert(vim.uv.new_timer())
   return function()
@@ -148,7 +148,7 @@ local function on(events, desc, callback, pattern)
   })
 end
 
----Follows what tools need from now on.
+---Starts tracking conditions.
 function M.attach()
   reported = {}
   if refresh then

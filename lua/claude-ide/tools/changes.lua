@@ -1,17 +1,16 @@
--- From what a tool wants changed to what the model is told: the changeset is worked out, put before the user or applied, and
--- afterwards the language servers say what they think of it.
--- Invariant: a call that is cancelled takes its changeset away, and nothing of it is written.
+-- Turns a tool's edits into a changeset, proposes or applies it, and reports the result with new diagnostics to the model.
+-- Invariant: a cancelled call withdraws its changeset and writes nothing.
 local M = {}
 
----About 2,000 tokens of code; the diagnostics have a part of it.
+---About 2,000 tokens of code, including the diagnostics.
 local MAX_BYTES, DIAGNOSTICS_BYTES = 6000, 1600
 
----Files that are not open and that are loaded for their language servers' verdict.
+---Maximum number of closed files to load for their diagnostics.
 local MAX_LOADED = 40
 
----How long language servers have for it.
+---Timeout of language servers.
 local FRESH_MS = 5000
----After the last word, where a file was left as it is.
+---Wait after the last report on a file that was left unchanged.
 local LEFT_SETTLE_MS = 500
 
 ---@type table<integer, claude-ide.decisions.Source> by agent
@@ -30,7 +29,7 @@ local function source_of(agent)
       answer = function(asked, answer, err)
         asked.answered(answer, err)
       end,
-      -- The user's words are part of the answer.
+      -- The user's reason is part of the answer.
       tell = function() end,
       cannot_hear = function() end,
     })
@@ -54,10 +53,10 @@ local attach = require("claude-ide.once")(function()
   end)
 end)
 
----The modes in which the CLI itself writes edits without asking.
+---Modes in which the CLI writes edits without asking.
 local ACCEPTS = { acceptEdits = true, bypassPermissions = true, auto = true }
 
----The CLI that an agent is, where there is no doubt: one of each is connected, and both say the same name.
+---The CLI of an agent, if it is certain: one of each is connected, with the same name.
 ---@return claude-ide.Client?
 local function cli_of(agent)
   local server = require("claude-ide.server")
@@ -67,7 +66,7 @@ local function cli_of(agent)
   return is_sure and clients[1] or nil
 end
 
----Whether the session's mode accepts edits without asking. Where that is not known the user is asked.
+---Whether the session's mode accepts edits without asking. If it is unknown, the user is asked.
 local function is_unasked(task)
   local cli = cli_of(task.call.client)
   if not cli then
@@ -79,7 +78,7 @@ local function is_unasked(task)
   return ACCEPTS[mode] == true
 end
 
----Tells servers at once what was written: what they say of a file that is loaded next is to be of that.
+---Sends changes to servers at once, since diagnostics of files that are loaded next depend on them.
 local function flush(paths)
   local lsp = require("claude-ide.lsp")
   for _, path in ipairs(paths) do
@@ -92,7 +91,7 @@ local function flush(paths)
   end
 end
 
----@return integer[] bufs that language servers judge
+---@return integer[] bufs with language servers
 local function judged(task, paths)
   local buffer, hidden, bufs, loaded =
     require("claude-ide.buffer"), require("claude-ide.buffer.hidden"), {}, 0
@@ -114,8 +113,8 @@ end
 ---@type table<string, { at: integer, word: string }>
 local SEVERITIES = { Error = { at = 1, word = "error" }, Warning = { at = 2, word = "warning" } }
 
----What is wrong in a file that was left as it is may be another thing now: what it uses has another name. Servers often say once more
----what they said before, and a moment later what is so now (pyright 1.1.414: up to 120 ms).
+---Files that were left unchanged may have new errors: a name that they use has changed. Servers often repeat their old diagnostics
+---first, and report new ones a moment later (pyright 1.1.414: up to 120 ms).
 ---@param left string[] paths
 ---@return integer? settle_ms
 local function expect_of(left)
@@ -134,8 +133,8 @@ local function expect_of(left)
   return settle
 end
 
----What language servers say of the files afterwards.
----@param left string[] those of them that were left as they are
+---Diagnostics of the files after the change.
+---@param left string[] files left unchanged
 ---@return string[] lines
 local function diagnostics(task, paths, left)
   flush(paths)
@@ -178,8 +177,8 @@ local function diagnostics(task, paths, left)
   return { head, text }
 end
 
----@return string[] paths of files that may be wrong now: a part of a change that was dropped breaks them as well
----@return string[] left those that were left as they are
+---@return string[] paths files that may have new errors, including those whose changes were dropped
+---@return string[] left files left unchanged
 local function concerned(report)
   local paths, left = {}, {}
   for _, file in ipairs(report.files) do
@@ -191,7 +190,7 @@ local function concerned(report)
   return paths, left
 end
 
----Asks the user, and waits for what they decide.
+---Proposes to the user, and waits for the decision.
 ---@param proposal claude-ide.proposal.FilesEdit
 ---@return claude-ide.decisions.Answer? answer
 ---@return string? err
@@ -206,9 +205,9 @@ local function decide(task, proposal)
   end)
 end
 
----Remembers which texts a server has, just before it is asked for edits of them.
+---Records a server's text versions right before it is asked for edits.
 ---@param client vim.lsp.Client
----@param old_name? string of a rename
+---@param old_name? string for a rename
 ---@return fun(edit: table): claude-ide.changeset.ServerEdit
 function M.asked(client, old_name)
   local versions = {} ---@type table<string, integer>
@@ -229,9 +228,9 @@ end
 ---@class claude-ide.tools.Changes
 ---@field title string "Rename add to plus"
 ---@field edits claude-ide.changeset.ServerEdit[]
----@field none string the answer where nothing would change
+---@field none string answer if nothing would change
 
----Proposes changes and says what became of them.
+---Proposes changes and returns a report.
 ---@param task claude-ide.language.Task
 ---@param changes claude-ide.tools.Changes
 ---@return { text: string }

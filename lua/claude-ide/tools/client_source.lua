@@ -1,17 +1,17 @@
--- The clients of the server as those who ask for decisions: openDiff and what closes it. What came over the wire stays here: which
--- call it was, and what the client called it.
+-- The server's clients as requesters: openDiff and the methods that close it. Call ids and the client's names for diffs stay in this
+-- module.
 local M = {}
 
 ---@class claude-ide.tools.Request
 ---@field call integer claude-ide.Call.id
 ---@field respond claude-ide.Respond
 
----How many names of what it proposed are remembered for a client.
+---Maximum number of remembered names per client.
 local MAX_NAMES = 256
 
 ---@class claude-ide.tools.Asker
 ---@field sources table<"agent"|"editor", claude-ide.decisions.Source>
----@field names string[] what its edits were called, the latest last
+---@field names string[] names of its edits, latest last
 
 ---@type table<integer, claude-ide.tools.Asker> by client
 local askers = {}
@@ -20,12 +20,12 @@ local askers = {}
 ---@param err? string
 local function answer_call(request, answer, err)
   if not answer then
-    -- The CLI writes nothing, and its own prompt in the terminal stays open for the decision.
+    -- The CLI writes nothing, and its own prompt in the terminal stays open.
     request.respond(nil, { code = "failed", message = err or "nobody can be asked" })
   elseif answer.outcome == "accepted" then
     request.respond({ outcome = "saved", contents = answer.contents })
   else
-    -- Also where nobody decided: the CLI would take any other word as a yes.
+    -- Also without a decision: the CLI takes any other word as a yes.
     request.respond({ outcome = "rejected" })
   end
 end
@@ -66,7 +66,7 @@ local function forget(client)
   end
 end
 
----Learns once what becomes of the clients.
+---Handles the end of clients and of the server.
 local attach = require("claude-ide.once")(function()
   local bus = require("claude-ide.bus")
   bus.on("server_stopping", function()
@@ -86,7 +86,7 @@ local function asker_of(client)
   return askers[client]
 end
 
----Puts a client's edit before the user.
+---Proposes a client's edit.
 ---@param writes "agent"|"editor"
 local function propose(call, respond, writes, edit)
   local asker = asker_of(call.client)
@@ -99,7 +99,7 @@ local function propose(call, respond, writes, edit)
   end
 end
 
----The call of a decision is dropped by a client that is still there, or what it asked for has ended with it.
+---The client cancelled the call, or its request has ended.
 local function cancel(call)
   local decisions = require("claude-ide.decisions")
   local dropped = decisions.pending(function(decision)
@@ -110,10 +110,10 @@ local function cancel(call)
   end
 end
 
----Closes the edits of a client that have this name, or are of this file.
+---Closes a client's edits with this name or path.
 ---@param client integer
 ---@param name string
----@return boolean closed true too where it ended before; false: there never was one
+---@return boolean closed also true if it has ended before; false: it never existed
 function M.close_by_name(client, name)
   local is_its_own = is_of(client)
   local closed = require("claude-ide.decisions").close_those(function(decision)
@@ -124,16 +124,16 @@ function M.close_by_name(client, name)
   return closed > 0 or asker ~= nil and vim.list_contains(asker.names, name)
 end
 
----The client has taken a prompt: what it asked for before it asks no more.
+---The client has a new prompt: its earlier requests are void.
 ---@param client integer
----@return integer count of what is closed
+---@return integer count of closed requests
 function M.prompt_submitted(client)
   M.end_of_turn(client)
   require("claude-ide.sessions.next_prompt").prompt_submitted(client)
   return require("claude-ide.decisions").close_those(is_of(client), "Claude has a new prompt")
 end
 
----The client has said that the edits of its turn are over.
+---The edits of the client's turn are over.
 ---@param client integer
 function M.end_of_turn(client)
   local asker = askers[client]
@@ -147,16 +147,16 @@ end
 ---@field new_file_path? string default: old_file_path
 ---@field new_file_contents string
 ---@field tab_name? string default: the path
----@field written_by? "server" who writes the file when it is accepted; default: the client
+---@field written_by? "server" writes the file after acceptance; default: the client
 
 ---@param text? string
----@return string? text nil: it is not given
+---@return string? text nil: empty
 local function given(text)
   return text ~= "" and text or nil
 end
 
 M.open_diff = {
-  ---Shows an edit, and answers `{ outcome, contents? }` when the user has decided: the exact bytes to write, with "saved".
+  ---Shows an edit, and answers `{ outcome, contents? }` once decided: with "saved", the exact bytes to write.
   ---@param args claude-ide.tool.OpenDiff.Args
   ---@param respond claude-ide.Respond
   ---@param call claude-ide.Call
@@ -172,7 +172,7 @@ M.open_diff = {
 }
 
 M.close_tab = {
-  ---Ends a diff of the client by what it called it, or the path of its file: most often it was answered in the terminal.
+  ---Closes a diff by the client's name or its path; usually it was answered in the terminal.
   ---@param args { tab_name: string }
   ---@param respond claude-ide.Respond
   ---@param call claude-ide.Call
@@ -182,7 +182,7 @@ M.close_tab = {
 }
 
 M.close_all_diff_tabs = {
-  ---Ends all diffs of the client, which asks for it with each prompt.
+  ---Closes all diffs of the client, which requests this with each prompt.
   ---@param _ table
   ---@param respond claude-ide.Respond
   ---@param call claude-ide.Call

@@ -1,10 +1,10 @@
--- getDiagnostics: what language servers say, before and after each edit of the CLI.
--- The CLI gives up after 500 ms for one file and 2 s for all, and compares URIs as text, so: answer in time, in any case,
--- and name a file as this client named it.
--- Asked for all files, this is also what makes buffers show edits that came without a diff: they are reloaded first.
+-- getDiagnostics: diagnostics of language servers, which the CLI requests before and after each edit.
+-- The CLI gives up after 500 ms for one file and 2 s for all, and compares URIs as text. So the answer has a deadline, and uses the
+-- client's own URI of a file.
+-- A request for all files also reloads buffers, which shows edits made without a diff.
 local M = {}
 
----So much longer than the wait for language servers an answer may take, for the disk and for us.
+---Time for the disk and this module, in addition to the wait for language servers.
 local GRACE_MS = 100
 
 ---@class claude-ide.tool.GetDiagnostics.File
@@ -19,8 +19,8 @@ local function file(uri, diagnostics)
   }
 end
 
----Every file that has diagnostics, and those that the client asked for before, also where they have none any more.
----@param late table<integer, table<integer, true>> clients that have more to say, by buffer
+---All files with diagnostics, and those that the client asked about before, possibly with none.
+---@param late table<integer, table<integer, true>> clients that have not reported yet, by buffer
 ---@return claude-ide.tool.GetDiagnostics.File[]
 local function all_files(client, late)
   local paths, buffer = require("claude-ide.path"), require("claude-ide.buffer")
@@ -42,7 +42,7 @@ local function all_files(client, late)
   return files
 end
 
----Whether a file may be loaded for its language server: one of the project, not one that is kept from Claude.
+---Whether a file may be loaded for its language servers: part of the project, and not withheld.
 local function may_load(path)
   if not require("claude-ide.config").get().diagnostics.load_hidden then
     return false
@@ -56,13 +56,13 @@ local function may_load(path)
   end)
 end
 
----Calls back once a file's buffer has the text on disk, with whether that is new to the language servers.
+---Calls back once a file's buffer has the text on disk, and whether it was changed.
 ---@param done fun(buf: integer?, is_new: boolean)
 local function bring_up_to_date(path, done)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
   if buf and vim.api.nvim_buf_is_loaded(buf) then
-    require("claude-ide.buffer.hidden").load(path) -- counts as use, where only we keep it loaded
+    require("claude-ide.buffer.hidden").load(path) -- extends the life of a hidden buffer
     require("claude-ide.buffer.disk").reload_all({ buf }, function(changed)
       done(buf, #changed > 0)
     end)
@@ -80,7 +80,7 @@ end
 ---@alias claude-ide.tool.GetDiagnostics.Late table<integer, table<integer, true>>
 
 ---@param respond fun(late?: claude-ide.tool.GetDiagnostics.Late)
----@return fun(late?: claude-ide.tool.GetDiagnostics.Late) respond_once now, or by itself when the time is up
+---@return fun(late?: claude-ide.tool.GetDiagnostics.Late) respond_once also called at the deadline
 local function in_time(respond, ms)
   local timer = assert(vim.uv.new_timer())
   local function once(late)
@@ -99,17 +99,17 @@ local function in_time(respond, ms)
   return once
 end
 
----What waits, by client, until a look at the disk that is under way is over and the servers were told what it found.
+---Functions to run after the current look at the disk, by client, once servers were notified.
 ---@type table<integer, fun()[]>
 local looking = {}
 
----Tells language servers of files that came and went since the client asked about them, and lets those that came be
----judged: a server that is not told goes on saying that they cannot be found.
----@param done fun(loaded: integer[]) buffers of files that are new
----@param list? claude-ide.diagnostics.Baseline[] what to look at; default: the files asked about by now
+---Notifies language servers of files that were created or deleted since the client asked about them, and loads new ones: a server that
+---is not notified keeps reporting them as missing.
+---@param done fun(loaded: integer[]) buffers of new files
+---@param list? claude-ide.diagnostics.Baseline[] default: files asked about so far
 local function tell_servers(client, done, list)
   local baseline, buffer = require("claude-ide.diagnostics.baseline"), require("claude-ide.buffer")
-  list = list or baseline.fresh(client) -- on a slow disk the answer is given, and they are no longer fresh, before the look
+  list = list or baseline.fresh(client) -- now: on a slow disk they are no longer fresh after the look
   if looking[client] then
     table.insert(looking[client], function()
       tell_servers(client, done, list)
@@ -149,7 +149,7 @@ end
 ---@param args { uri?: string }
 local function one_file(args, respond, call)
   local uri = args.uri --[[@as string]]
-  -- The sides of a diff (`_claude_fs_right:`) have no language server, so nothing is wrong with them yet.
+  -- The sides of a diff (`_claude_fs_right:`) have no language server: no diagnostics.
   local is_file = vim.startswith(uri, "file:") or vim.startswith(uri, "/")
   local path = is_file and require("claude-ide.path").from_uri(uri) or nil
   local known = require("claude-ide.diagnostics.baseline").note(call.client, uri, path)
@@ -157,7 +157,7 @@ local function one_file(args, respond, call)
     respond({ file(uri, {}) })
     return
   end
-  -- The CLI writes the file as soon as it has the answer, so its bytes are kept first.
+  -- The CLI writes the file as soon as it has the answer: keep its bytes first.
   require("claude-ide.journal").before_edit(call.client, path)
   local wait_ms = require("claude-ide.config").get().diagnostics.wait_ms
   local answer = in_time(function(late)
@@ -177,8 +177,7 @@ local function one_file(args, respond, call)
   end)
 end
 
----The buffers that language servers may have more to say of: those that changed, and those of the edits that are over,
----where somebody has not judged them as they are now.
+---Buffers that servers may have new diagnostics for: changed ones, and those of finished edits that a server has not reported on.
 local function not_judged(client, changed)
   local bufs, seen = {}, {}
   local function add(buf)
@@ -228,14 +227,14 @@ M.get_diagnostics = {
     if args.uri then
       return one_file(args, respond, call)
     end
-    -- Only asked when the edits of a turn are over (measured with the CLI 2.1.329).
+    -- Requested only when the edits of a turn are over (measured with the CLI 2.1.329).
     require("claude-ide.tools.client_source").end_of_turn(call.client)
     require("claude-ide.journal").edits_over(call.client)
     every_file(respond, call)
   end,
 }
 
----What is wrong in a file, or in all that the editor knows, in words.
+---Diagnostics of a file or of all files, as text.
 M.diagnostics = require("claude-ide.language.task").tool(function(task, args)
   return require("claude-ide.language.problems").text(task, args)
 end)

@@ -1,4 +1,4 @@
--- What the user has open: files, lists, folders, each as the callers of an endpoint read them. Of what is withheld nothing is said.
+-- The user's open files, lists and folders, in the formats of each endpoint. Omits what is withheld.
 local M = {}
 
 local tool = require("claude-ide.language.task").tool
@@ -7,7 +7,6 @@ local function or_empty(list)
   return #list > 0 and list or require("claude-ide.json").EMPTY_ARRAY
 end
 
----A tool that answers at once.
 ---@param answer fun(args: table): any
 ---@return claude-ide.Tool
 local function at_once(answer)
@@ -18,19 +17,18 @@ local function at_once(answer)
   }
 end
 
----Whether Claude may know of a buffer that is open.
+---Whether a buffer is listed and not withheld.
 local function may_be_told(buf)
   return vim.bo[buf].buflisted and require("claude-ide.privacy").verdict(buf) == "tell"
 end
 
----The files that are open, in the order of the buffer list.
+---Open files, in the order of the buffer list.
 ---@return integer[]
 function M.buffers()
   return vim.tbl_filter(may_be_told, vim.api.nvim_list_bufs())
 end
 
----The file that the user works on: that of the current window, or of the one before while they are in a terminal or the
----like.
+---The file that the user works on: the current window's, or the previous one's while they are in a terminal etc.
 ---@return integer? buf
 function M.active()
   for _, win in ipairs({ vim.api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr("#")) }) do
@@ -56,7 +54,7 @@ M.get_all_opened_file_paths = at_once(function()
   return { paths = or_empty(vim.tbl_map(vim.api.nvim_buf_get_name, M.buffers())) }
 end)
 
----Whether an open file has changes that are not on disk.
+---Whether an open file has unsaved changes.
 M.check_document_dirty = at_once(function(args)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(args.filePath)
@@ -66,7 +64,7 @@ M.check_document_dirty = at_once(function(args)
   return { success = true, filePath = args.filePath, isDirty = vim.bo[buf].modified, isUntitled = false }
 end)
 
----How the plain methods speak of one file.
+---A file as the plain methods describe it.
 ---@param active integer?
 local function describe(buf, active)
   local path = vim.api.nvim_buf_get_name(buf)
@@ -98,8 +96,8 @@ local function groups()
   end, vim.api.nvim_tabpage_list_wins(0))
 end
 
----The files that are open, as an editor with tabs would list them: a buffer in the buffer list is a tab, the windows of the
----current tab page that show files are its groups. `lineCount` is missing while a file is listed but not read.
+---Open files as an editor with tabs lists them: listed buffers are tabs, the current tab page's windows with files are groups.
+---`lineCount` is missing for a file that is not loaded.
 M.get_open_editors = at_once(function()
   local active, wins, tabs = M.active(), groups(), {}
   local active_group = 1
@@ -194,7 +192,7 @@ end)
 
 local KINDS = { E = "error: ", W = "warning: ", I = "info: ", N = "note: " }
 
----@param item table as getqflist() gives it
+---@param item table of getqflist()
 ---@return claude-ide.language.Entry?
 local function quickfix_entry(item)
   local text = require("claude-ide.language.lines").brief((item.text or ""):gsub("%s*\n%s*", " "))
@@ -210,7 +208,7 @@ local function quickfix_entry(item)
   }
 end
 
----The user's quickfix list, or the location list of the window that they are in.
+---The quickfix list, or the location list of the current window.
 M.quickfix = tool(function(task, args)
   local what, is_location = { items = 0, title = 0, idx = 0 }, args.list == "location"
   local list = is_location and vim.fn.getloclist(0, what) or vim.fn.getqflist(what)
@@ -232,7 +230,7 @@ M.quickfix = tool(function(task, args)
   })
 end)
 
----What a user can mention (MCP, "Resource"): the files that are open, as the editor has them, and what is wrong in them.
+---MCP resources: the open files and their diagnostics.
 M.resources = at_once(function()
   local resources = {}
   local function add(scheme, path, name, title, description)

@@ -1,4 +1,4 @@
--- Edits that language servers work out, or that are addressed by a symbol: each becomes a changeset (changes.lua).
+-- Edits by language servers or by symbol; each becomes a changeset (changes.lua).
 local M = {}
 
 local tool = require("claude-ide.language.task").tool
@@ -7,7 +7,7 @@ local function propose(task, changes)
   return require("claude-ide.tools.changes").propose(task, changes)
 end
 
----A symbol under another name wherever it is used.
+---Renames a symbol.
 M.rename = tool(function(task, args)
   local method = "textDocument/rename"
   local servers, locate = require("claude-ide.language.servers"), require("claude-ide.language.locate")
@@ -34,7 +34,7 @@ M.rename = tool(function(task, args)
   return task:fail(problem or ("%s cannot rename `%s`"):format(servers.names(clients), place.name))
 end)
 
----A whole file as its language server formats it.
+---Formats a file.
 M.format = tool(function(task, args)
   local method, locate = "textDocument/formatting", require("claude-ide.language.locate")
   local buf, shown = locate.buffer(task, args.path), locate.shown(args.path)
@@ -60,14 +60,14 @@ M.format = tool(function(task, args)
   })
 end)
 
--- By symbol. Columns are those of what drew the symbol: a server, or the syntax tree.
+-- By symbol. Columns are those of the symbol's source: a server, or the syntax tree.
 
 local function line_at(buf, row)
   return vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
 end
 
----Decorators and attributes belong to what follows them.
----@return integer row of the first of them
+---Decorators and attributes belong to the line below them.
+---@return integer row first of them
 local function with_decorators(buf, row)
   while
     row > 0
@@ -79,7 +79,7 @@ local function with_decorators(buf, row)
   return row
 end
 
----@return string text that ends its last line
+---@return string text with a final newline
 local function whole_lines(text)
   return text:sub(-1) == "\n" and text or text .. "\n"
 end
@@ -90,26 +90,26 @@ local function at_position(line, character)
   return { start = place, ["end"] = place }
 end
 
----@return integer row of its last line, 0-based
+---@return integer row last line, 0-based
 local function last_row(range)
   local last = range["end"]
   return last.character == 0 and last.line > range.start.line and last.line - 1 or last.line
 end
 
----@return integer character where the line ends, as columns of the definition count
+---@return integer character end of the line, in the definition's columns
 local function length(buf, row, definition)
   local line = line_at(buf, row)
   return require("claude-ide.language.encoding").character(line, #line, definition.encoding)
 end
 
----Other text in place of the whole definition.
+---Replaces the whole definition.
 ---@return lsp.TextEdit
 local function replacement(buf, definition, body)
   local range = definition.range
   local first = line_at(buf, range.start.line)
   local col = require("claude-ide.language.encoding").byte(first, range.start.character, definition.encoding)
   local lead = first:sub(1, col)
-  -- What stands before it in its line stays: an indentation is not written twice.
+  -- Text before it in the line stays: do not repeat the indent.
   if lead:find("^%s+$") and vim.startswith(body, lead) then
     body = body:sub(#lead + 1)
   end
@@ -129,14 +129,14 @@ end
 local function insertion_after(buf, definition, text)
   local row = last_row(definition.range)
   if row + 1 >= vim.api.nvim_buf_line_count(buf) and not vim.bo[buf].endofline then
-    -- The file does not end its last line, and goes on not to.
+    -- Keep a missing final newline.
     local range = at_position(row, length(buf, row, definition))
     return { range = range, newText = "\n" .. text:gsub("\n$", "") }
   end
   return { range = at_position(row + 1, 0), newText = whole_lines(text) }
 end
 
----Nothing in place of the definition, and no gap where it was.
+---Deletes the definition and the blank lines after it.
 ---@return lsp.TextEdit
 local function deletion(buf, definition)
   local first, last = with_decorators(buf, definition.range.start.line), last_row(definition.range)
@@ -168,8 +168,8 @@ local function propose_here(task, title, place, definition, edit, none)
   })
 end
 
----A tool that writes a text where a symbol is.
----@param argument string the text's name
+---A tool that writes a text at a symbol.
+---@param argument string name of the text's argument
 ---@param edit_of fun(buf: integer, definition: claude-ide.language.Definition, text: string): lsp.TextEdit
 local function at_symbol(title, argument, edit_of)
   return tool(function(task, args)
@@ -184,10 +184,10 @@ M.replace_symbol_body = at_symbol("Replace %s", "body", replacement)
 M.insert_before_symbol = at_symbol("Insert before %s", "text", insertion_before)
 M.insert_after_symbol = at_symbol("Insert after %s", "text", insertion_after)
 
----So many uses of what was to be deleted are listed.
+---Maximum number of uses to list.
 local MAX_LISTED = 60
 
----@return boolean whether a use lies within the definition itself
+---@return boolean whether a use is inside the definition
 local function is_within(location, place, range, client)
   local line = require("claude-ide.language.breaks").range(client, place.buf, location.range).start.line
   return location.uri == vim.uri_from_bufnr(place.buf)
@@ -209,7 +209,7 @@ local function use_line(location)
   return ("  %s:%d: %s"):format(shown, row + 1, position.truncate(position.valid(vim.trim(text)), 120))
 end
 
----@return string why nothing is deleted
+---@return string reason why nothing is deleted
 local function still_used(task, place, uses)
   local answer, lines = require("claude-ide.language.answer"), {}
   for i = 1, math.min(#uses, MAX_LISTED) do
@@ -225,7 +225,7 @@ local function still_used(task, place, uses)
   return answer.cut(head .. "\n" .. table.concat(lines, "\n") .. more)
 end
 
----The definition of a symbol goes, if nothing uses it. Who does is the answer otherwise.
+---Deletes a definition that is not used; otherwise lists the uses.
 M.safe_delete = tool(function(task, args)
   local method = "textDocument/references"
   local servers, locate = require("claude-ide.language.servers"), require("claude-ide.language.locate")

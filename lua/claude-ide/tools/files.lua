@@ -1,11 +1,11 @@
--- Files by their paths: read, written, saved, formatted, as the user's editor has them.
+-- Reads, writes, saves and formats files through the user's buffers.
 local M = {}
 
 local function failed(respond, message)
   respond(nil, { code = "failed", message = message })
 end
 
----@return integer? buf of a file that is loaded
+---@return integer? buf of a loaded file
 local function loaded(path)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
@@ -13,13 +13,13 @@ local function loaded(path)
 end
 
 M.read_file = {
-  ---A plain method: the text that the user sees. A loaded buffer's text wins over the disk.
+  ---A plain method: returns a loaded buffer's text instead of the disk's.
   ---@param args { path: string } absolute
   ---@param respond claude-ide.Respond
   run = function(args, respond)
     local buf = loaded(args.path)
     if not buf or require("claude-ide.privacy").verdict(buf) ~= "tell" and vim.bo[buf].modified then
-      -- What the user has typed and kept from Claude stays with them; the file on disk is not ours to hide.
+      -- Unsaved changes of a withheld buffer are private; the file on disk is readable anyway.
       return respond({ loaded = false })
     end
     require("claude-ide.buffer.disk").reload(buf)
@@ -27,7 +27,7 @@ M.read_file = {
   end,
 }
 
----Writes a buffer without BufWritePre, where formatters live: the client's bytes reach the disk as they are. BufWritePost runs.
+---Writes a buffer without BufWritePre, where formatters run: the client's bytes are written unchanged. BufWritePost runs.
 ---@return string? err
 local function write(buf)
   local fixeol = vim.bo[buf].fixendofline
@@ -48,11 +48,11 @@ local function write(buf)
   return nil
 end
 
----@param buf integer loaded, unmodified, and as the file on disk
+---@param buf integer loaded, unmodified, and in sync with the disk
 ---@return string? err
 local function replace(buf, content)
   local now = require("claude-ide.buffer.disk").decoding(buf)
-  now.fileencoding = "" -- the content is text; Neovim encodes it when it writes
+  now.fileencoding = "" -- the content is decoded; Neovim encodes it on write
   local lines, format = require("claude-ide.buffer.format").decode(content, now)
   if not lines then
     return "the content is not text that this buffer could hold"
@@ -82,7 +82,7 @@ local function write_text(buf, content)
 end
 
 M.write_file = {
-  ---A plain method: through the buffer where one is loaded, so that the user sees it and can undo it.
+  ---A plain method: writes through a loaded buffer, so that the user sees the change and can undo it.
   ---@param args { path: string, content: string } path absolute
   ---@param respond claude-ide.Respond
   run = function(args, respond)
@@ -96,8 +96,8 @@ M.write_file = {
   end,
 }
 
----Writes a loaded buffer, if it is modified, as the user's own `:write` would (their autocommands run).
----Invariant: nothing asks a question. Where `:write` would ask, or needs a `!`, it fails and says why.
+---Writes a modified buffer like `:update`, with the user's autocommands.
+---Invariant: it never prompts. Where `:write` would, or needs a `!`, it fails with a reason.
 ---@return boolean ok
 ---@return string? err
 local function save(buf)
@@ -130,7 +130,7 @@ M.save_document = {
 }
 
 ---@return integer? buf
----@return string? why_not nil without a buffer: there is no such file
+---@return string? why_not nil without a buffer: no such file
 local function load(path)
   local buf = require("claude-ide.buffer").find(path)
   if buf and vim.api.nvim_buf_is_loaded(buf) then
@@ -145,8 +145,8 @@ local function load(path)
 end
 
 M.reformat_file = {
-  ---Formats a file as the user's editor does. The caller reads the disk, so a file without unsaved changes is written afterwards,
-  ---as JetBrains' documents are; one with unsaved changes stays unsaved, for those are the user's to save.
+  ---Formats a file like the user's editor. The caller reads the disk, so an unmodified file is written afterwards, like JetBrains'
+  ---documents; one with unsaved changes is not.
   ---@param args { file_path: string }
   ---@param respond claude-ide.Respond
   run = function(args, respond)

@@ -1,11 +1,10 @@
--- Runs the tool that a call names and takes its answer back to the caller.
--- Invariant: every call is answered exactly once, whatever the tool does: answers twice, late, never after a cancel, or
--- fails.
+-- Dispatches calls to tools and returns their answers.
+-- Invariant: a call is answered exactly once, or not at all after a cancel, even if the tool answers twice, late, or fails.
 local M = {}
 
 local PREFIX = "claude-ide.tools."
 
----Which module serves which calls: the last word of a call's name is the name of its tool there.
+---Names of tools by module. A tool's name is the last word of a call's name.
 local MODULES = {
   actions = "apply_action code_actions organize_imports",
   client_source = "close_all_diff_tabs close_tab open_diff",
@@ -25,11 +24,11 @@ local MODULES = {
 ---@field tool claude-ide.Tool
 ---@field call claude-ide.Call
 
----The calls that a tool has yet to answer.
+---Calls without an answer yet.
 ---@type table<integer, claude-ide.tools.Running>
 local running = {}
 
----The tool that serves calls of this name.
+---The tool for a call's name.
 ---@param call string
 ---@return claude-ide.Tool?
 ---@return string? err
@@ -48,7 +47,7 @@ function M.find(call)
   return nil, "no such tool: " .. call
 end
 
----The first line of an error, without the place: what a model or a user can use.
+---The first line of an error, without its position.
 local function brief(err)
   local line = tostring(err):match("^[^\n]*") --[[@as string]]
   return (line:gsub("^[^%s:]+%.lua:%d+: ", ""))
@@ -110,8 +109,7 @@ local function waiting_id(id)
   return "call " .. id
 end
 
----Runs what shows something to the user as soon as that takes no key from what they are typing. Calls that come
----meanwhile wait behind it.
+---Calls `show` once no key of the user's typing can reach it. Later calls wait behind it.
 ---@param call claude-ide.Call
 ---@param respond claude-ide.Respond
 ---@param show fun()
@@ -164,7 +162,7 @@ end
 ---@field at integer
 ---@field progress? string|integer
 
----Serves one `call` or `cancel` event of the server. Never raises.
+---Handles a `call` or `cancel` event of the server. Never raises.
 ---@param event claude-ide.tools.Event
 function M.dispatch(event)
   if event.type == "cancel" then
@@ -176,7 +174,7 @@ function M.dispatch(event)
   end
 end
 
----How many calls wait for their tool's answer.
+---Number of calls without an answer.
 ---@return integer
 function M.pending()
   return vim.tbl_count(running)

@@ -1,22 +1,21 @@
--- Where symbols lead, as language servers know it: definitions, uses, callers, subtypes, types and documentation; the symbols of
--- a file and of the project. LSP 3.17, "textDocument/definition" and its like, "callHierarchy/*", "typeHierarchy/*".
+-- Navigation by language servers: definitions, references, call and type hierarchies, documentation; symbols of a file and of the
+-- project. LSP 3.17, "textDocument/definition" etc., "callHierarchy/*", "typeHierarchy/*".
 local M = {}
 
 local tool = require("claude-ide.language.task").tool
 
----A question about one symbol whose answer is places.
+---A request about a symbol that returns locations.
 ---@class claude-ide.tools.Question
 ---@field method string
 ---@field doing string "find references"
 ---@field one string "reference"
----@field whole? boolean a part of them must not pass for all: the server has to know the project
----@field context? fun(args: table): table more parameters
----@field follow? string the method that is asked about each item which `method` gives
----@field add? fun(hits: claude-ide.language.Hit[], found: any, client: vim.lsp.Client) of what `follow` gives
+---@field whole? boolean incomplete results are wrong: wait until the server knows the project
+---@field context? fun(args: table): table additional parameters
+---@field follow? string request for each item that `method` returns
+---@field add? fun(hits: claude-ide.language.Hit[], found: any, client: vim.lsp.Client) for results of `follow`
 
----Asks every server of the file, once more where one that found nothing was still reading the project.
----Ends the task where all that came is errors.
----@param found any[] what `ask` adds to
+---Asks every server; once more if nothing was found while one was loading the project. Fails the task if all servers failed.
+---@param found any[] results that `ask` appends to
 ---@param ask fun(client: vim.lsp.Client): string? err
 local function each(task, clients, found, ask)
   local errors = {}
@@ -87,7 +86,7 @@ local function locations(task, args, what)
   return answer(task, args, what, place, names, hits, notes, none)
 end
 
----A place is made an item of the server's first, which is asked about then.
+---Prepares an item of the server's at the place, then asks about it.
 ---@param args { path: string, symbol: string, line?: integer, cursor?: string }
 ---@param what claude-ide.tools.Question
 local function hierarchy(task, args, what)
@@ -176,8 +175,8 @@ local QUESTIONS = {
   },
 }
 
----A tool that asks one of these.
----@param by? string the argument that names which; without one it has this name
+---A tool for one of QUESTIONS.
+---@param by? string argument that selects one; default: this one
 local function question(default, by)
   return tool(function(task, args)
     local what = QUESTIONS[by and args[by] or default]
@@ -191,7 +190,7 @@ M.implementations = question("implementations")
 M.call_hierarchy = question("incoming", "direction")
 M.type_hierarchy = question("subtypes", "direction")
 
----What a server answers, as one text.
+---The content of a hover response as text.
 ---LSP 3.17, "Hover.contents": MarkupContent | MarkedString | MarkedString[].
 local function text_of(contents)
   if type(contents) == "string" then
@@ -205,7 +204,7 @@ local function text_of(contents)
   return table.concat(vim.tbl_map(text_of, contents), "\n\n")
 end
 
----Whether a symbol is defined in a file that the user keeps from Claude.
+---Whether a symbol is defined in a withheld file.
 local function is_withheld(task, client, buf, params)
   local method, hits = "textDocument/definition", {} ---@type string, claude-ide.language.Hit[]
   if require("claude-ide.lsp").supports(client, method, buf) then
@@ -217,7 +216,7 @@ local function is_withheld(task, client, buf, params)
   end)
 end
 
----What language servers say of a symbol.
+---Documentation of a symbol.
 M.hover = tool(function(task, args)
   local locate, servers = require("claude-ide.language.locate"), require("claude-ide.language.servers")
   local place, method = locate.place(task, args), "textDocument/hover"
@@ -243,7 +242,7 @@ M.hover = tool(function(task, args)
   return { text = require("claude-ide.language.answer").cut(table.concat(words, "\n")) }
 end)
 
----Of what stands behind a name in an outline.
+---Maximum bytes of a symbol's detail.
 local MAX_DETAIL = 60
 
 local function outline_line(symbol)
@@ -255,7 +254,7 @@ local function outline_line(symbol)
   return position.valid(("%s  %s"):format(text:gsub("\n", " "), lines))
 end
 
----The symbols of one file, as a tree.
+---The symbols of a file, as a tree.
 M.outline = tool(function(task, args)
   local locate, outline = require("claude-ide.language.locate"), require("claude-ide.language.outline")
   local buf, shown = locate.buffer(task, args.path), locate.shown(args.path)
@@ -280,8 +279,7 @@ end)
 
 local SYMBOLS = "workspace/symbol"
 
----The servers to ask, and a buffer of each, since the request itself names none: those of the file that is named, else all that
----run.
+---Servers to ask and a buffer of each, since the request has none: those of the given file, else all.
 ---@param path? string
 ---@return vim.lsp.Client[]
 ---@return table<integer, integer> buffers by client
@@ -313,7 +311,7 @@ local function symbol_servers(task, path)
   return clients, bufs
 end
 
----The symbols of the whole project, by name.
+---Searches symbols of the project by name.
 M.symbols = tool(function(task, args)
   local hits, paths = require("claude-ide.language.hits"), require("claude-ide.path")
   local below = args.path and paths.normalize(args.path) --[[@as string?]]
@@ -342,7 +340,7 @@ M.symbols = tool(function(task, args)
     local names = require("claude-ide.language.servers").names(clients)
     return { text = ("%s knows no symbol like `%s` here."):format(names, args.query) }
   end
-  -- Those of exactly that name first, each group in its order.
+  -- Exact matches first, then the rest in order.
   local exact, rest = {}, {}
   for _, hit in ipairs(hits.sorted(task, all)) do
     table.insert(hit.rank == 0 and exact or rest, hit)

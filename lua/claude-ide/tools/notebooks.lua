@@ -1,12 +1,12 @@
--- Code that Claude runs in Jupyter kernels (`notebook/`), and the cells of notebooks. What is cancelled interrupts what runs.
+-- Runs Claude's code in Jupyter kernels (`notebook/`), and reads cells of notebooks. Cancelling a call interrupts the code.
 local M = {}
 
 local tool = require("claude-ide.language.task").tool
 
----How much of one cell is shown.
+---Maximum bytes of a displayed cell.
 local CELL_BYTES = 1200
 
----Runs code and waits for what it puts out.
+---Runs code and waits for its output.
 ---@param path? string of the notebook
 ---@param run { code: string, who: string, keep?: boolean, restart?: boolean, left?: fun(answer: claude-ide.notebook.Answer) }
 ---@return claude-ide.notebook.Answer
@@ -39,7 +39,7 @@ M.execute_code = tool(function(task, args)
   return { content = answer.content, is_error = answer.is_error }
 end)
 
----The cells of a notebook: of its buffer where it is open, with the user's unsaved changes, else of its file.
+---The cells of a notebook: of its buffer, including unsaved changes, else of its file.
 ---@param path string absolute
 ---@return claude-ide.notebook.Cell[]
 ---@return boolean unsaved
@@ -85,7 +85,7 @@ M.notebook_cells = tool(function(task, args)
   })
 end)
 
----Its outputs go into the notebook's buffer, where it has one; the file stays as it is.
+---Outputs go into the notebook's buffer, if any; the file is not changed.
 M.run_cell = tool(function(task, args)
   local cells, outputs = cells_of(task, args.path), require("claude-ide.notebook.outputs")
   local cell = cells[args.index + 1]

@@ -1,26 +1,26 @@
--- openFile and open_files: show a file, or only load it, and select what the client names.
--- `preview`: Neovim has no tab that the next file takes over. A preview opens like any file; when the next preview comes
--- and this one was neither changed nor is on the screen, it leaves the buffer list (it stays loaded, `:b` still finds it).
+-- openFile and open_files: show or load a file, and select a range.
+-- `preview`: Neovim has no preview tabs. When the next preview opens, the previous one leaves the buffer list, unless it was changed or
+-- is visible; it stays loaded (`:b` finds it).
 local M = {}
 
 ---@class claude-ide.tool.OpenFile.Args
 ---@field filePath string absolute
 ---@field preview? boolean
----@field startText? string literal text; the selection begins where it does
----@field endText? string literal text after startText; the selection ends where it does
+---@field startText? string literal text at the start of the selection
+---@field endText? string literal text after startText, at its end
 ---@field selectToEndOfLine? boolean
 ---@field makeFrontmost? boolean
----@field line? integer 1-based, used where startText selects nothing
+---@field line? integer 1-based, used if startText selects nothing
 ---@field endLine? integer 1-based, inclusive
 
----@class claude-ide.tool.OpenFile.Range 0-based bytes, the end exclusive
+---@class claude-ide.tool.OpenFile.Range 0-based bytes, exclusive end
 ---@field start [integer, integer]
----@field finish? [integer, integer] nil: only the cursor goes to the start
+---@field finish? [integer, integer] nil: only a position
 ---@field linewise boolean
 
 local group = vim.api.nvim_create_augroup("claude-ide.tools.open_file", { clear = true })
 
----Where text lies in a buffer, from a byte offset on.
+---Finds text in a buffer from a byte offset on.
 ---@param text string the buffer's lines, joined by "\n"
 ---@param from integer 1-based
 ---@return integer? first
@@ -73,7 +73,7 @@ local function wanted_range(buf, args)
   return nil
 end
 
----The byte of the last character that an exclusive end leaves inside.
+---The byte of the last character before an exclusive end.
 ---@param finish [integer, integer]
 ---@return [integer, integer] 0-based
 local function last_character(buf, finish)
@@ -108,7 +108,7 @@ local function select_range(win, buf, range, visually)
     end
     vim.api.nvim_win_set_cursor(win, { last[1] + 1, col })
   else
-    -- `gv` selects it.
+    -- for `gv`
     vim.api.nvim_buf_set_mark(buf, "<", range.start[1] + 1, range.start[2], {})
     vim.api.nvim_buf_set_mark(buf, ">", last[1] + 1, last[2], {})
   end
@@ -119,7 +119,7 @@ local function forget_preview(buf)
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
 end
 
----Makes a buffer the preview. The one before leaves the buffer list, unless somebody took to it.
+---Makes a buffer the preview. The previous one leaves the buffer list, unless it is used.
 local function become_preview(buf, was_listed)
   for _, other in ipairs(vim.api.nvim_list_bufs()) do
     if other ~= buf and vim.b[other].claude_preview then
@@ -143,7 +143,7 @@ local function become_preview(buf, was_listed)
   })
 end
 
----The buffer of a file that can be opened.
+---The buffer of a regular file.
 ---@param path string absolute
 ---@return integer? buf
 ---@return string? err
@@ -161,13 +161,13 @@ local function find_or_add(path)
   return buf or vim.fn.bufadd(path)
 end
 
----Shows a buffer, reading it first where that has not happened.
----@return integer? win nil: there is none to be had now; the buffer is loaded all the same
+---Shows a buffer, and loads it if necessary.
+---@return integer? win nil: no window available; the buffer is loaded
 ---@return boolean focused
 local function show(buf)
   local is_new = not vim.api.nvim_buf_is_loaded(buf)
   if is_new then
-    vim.bo[buf].swapfile = false -- or a swap file of others would bring up a question
+    vim.bo[buf].swapfile = false -- no prompt about another Neovim's swap file
   end
   local win, focused = require("claude-ide.ui.file_window").show(buf)
   if not win then
@@ -182,13 +182,13 @@ local function show(buf)
   return win, focused
 end
 
----Puts the cursor where it was asked to be, when the buffer is shown the next time.
+---Sets the cursor when the buffer is shown next.
 local function select_later(buf, range)
   vim.api.nvim_create_autocmd("BufWinEnter", {
     group = group,
     buffer = buf,
     once = true,
-    desc = "Go to what Claude pointed at",
+    desc = "Claude Code: go to the requested position",
     callback = function()
       local last = (range.finish or range.start)[1]
       if last < vim.api.nvim_buf_line_count(buf) then
@@ -198,7 +198,6 @@ local function select_later(buf, range)
   })
 end
 
----Opens one file.
 ---@return { filePath: string, languageId: string, lineCount: integer }? result
 ---@return string? err
 local function open(args)
@@ -211,7 +210,7 @@ local function open(args)
   require("claude-ide.buffer.hidden").adopt(buf)
   local was_listed = vim.bo[buf].buflisted
   if not was_listed then
-    vim.b[buf].claude_opened = true -- else its project would become one of the workspace
+    vim.b[buf].claude_opened = true -- its project must not become part of the workspace
   end
   vim.bo[buf].buflisted = true
   local win, focused ---@type integer?, boolean?
@@ -229,7 +228,7 @@ local function open(args)
     end
   end
   if not was_listed then
-    vim.b[buf].claude_opened = vim.api.nvim_buf_get_changedtick(buf) -- once it is edited, it is the user's
+    vim.b[buf].claude_opened = vim.api.nvim_buf_get_changedtick(buf) -- an edit makes it the user's
   end
   local range = wanted_range(buf, args)
   if range and win then
@@ -247,7 +246,7 @@ local function open(args)
   }
 end
 
----A tool that shows something as soon as that takes no key from what the user types.
+---A tool that shows something once no key of the user's typing can reach it.
 ---@param open_those fun(args: table): table?, string?
 ---@return claude-ide.Tool
 local function tool(open_those)
@@ -263,7 +262,7 @@ end
 
 M.open_file = tool(open)
 
----Several files: the first one comes to the front, the others are loaded and listed.
+---Several files: the first one is shown, the others are loaded and listed.
 M.open_files = tool(function(args)
   local opened, first_error = {}, nil
   for _, path in ipairs(args.file_paths) do

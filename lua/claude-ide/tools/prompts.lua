@@ -1,11 +1,11 @@
--- The prompts that a user can pick: what each of them says of the editor as it is now.
+-- MCP prompts for users: text about the current state of the editor.
 local M = {}
 
----So much of the text around the cursor is shown, before and after.
+---Lines of context around the cursor, before and after.
 local AROUND = 20
----So many bytes of a difference, or of a selection, go into a prompt.
+---Maximum bytes of a difference or a selection.
 local MAX_BYTES = 20000
----A file with more is shown as if all of its buffer were new.
+---Larger files are shown as if the whole buffer were new.
 local MAX_COMPARED = 64 * 1024 * 1024
 
 local function shown(path)
@@ -33,7 +33,7 @@ function PROMPTS.fix_diagnostics(task, args)
   }
 end
 
----What a buffer has that the disk has not, as a unified diff.
+---The unsaved changes of a buffer as a unified diff.
 local function unsaved(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   local disk = require("claude-ide.file").read_now(name, MAX_COMPARED) or ""

@@ -1,11 +1,11 @@
--- run_test: one test, the tests of a file, or the last run again: by neotest, else by the project's own command ('makeprg'), beside
--- Neovim, which never waits for it, as `:make` would. What that prints is read with 'errorformat'.
--- Invariant: a command that is cancelled or too slow ends with all that it has started; what it prints is bounded.
+-- run_test: runs one test, the tests of a file, or the last run again: by neotest, else by the project's command ('makeprg') in the
+-- background. Its output is parsed with 'errorformat'.
+-- Invariant: a cancelled or slow command is killed with all its children; its output is bounded.
 local M = {}
 
 local MAX_OUTPUT_BYTES = 1024 * 1024
 local MAX_MS = 10 * 60 * 1000
----So much of the end of what was printed is told, and so many places.
+---Maximum bytes of the output's end, and places, in the answer.
 local MAX_TAIL_BYTES, MAX_PLACES = 2400, 25
 
 ---@class claude-ide.tools.TestRun
@@ -14,7 +14,7 @@ local MAX_TAIL_BYTES, MAX_PLACES = 2400, 25
 ---@field errorformat string
 ---@field title string
 
----The run that "last" means.
+---The last run.
 ---@type claude-ide.tools.TestRun?
 local last
 
@@ -23,8 +23,7 @@ local last
 ---@field path? string
 ---@field line? integer
 
----How runners are told of one test. `names` are those of the symbols around the line, the outermost first. A runner that is not
----known here runs none alone.
+---How runners select a single test. `names` are the symbols around the line, outermost first. Other runners run no single test.
 ---@type { pattern: string, argument: fun(file: string, names: string[]): string }[]
 local RUNNERS = {
   {
@@ -59,7 +58,7 @@ local function runner(program)
   end
 end
 
----The command as an option has it, where it is set: `make` alone says nothing of tests.
+---The option's command, unless it is the default `make`.
 ---@param buf? integer
 local function program_of(buf)
   local set = buf and vim.bo[buf].makeprg or vim.go.makeprg
@@ -67,8 +66,8 @@ local function program_of(buf)
   return set ~= "" and set ~= "make" and set or nil
 end
 
----Whether a command is set, globally or for a file that is open.
----@param nearest boolean one that runs one test alone
+---Whether a command is set, globally or for an open file.
+---@param nearest boolean must support single tests
 ---@return boolean
 function M.has_command(nearest)
   local function fits(program)
@@ -82,7 +81,7 @@ function M.has_command(nearest)
 end
 
 ---@param arguments string for the shell
----@param path string absolute, for `%:h` and its like in the command
+---@param path string absolute, for `%:h` etc. in the command
 ---@return claude-ide.tools.TestRun
 local function run_of(buf, program, arguments, path, title)
   local command, names = program:gsub("%%[:%w]*", function(word)
@@ -99,14 +98,14 @@ local function run_of(buf, program, arguments, path, title)
   }
 end
 
----What can be a test, or hold some.
+---Kinds of symbols that are tests or contain some.
 local HOLDS =
   { class = true, ["function"] = true, method = true, module = true, namespace = true, struct = true }
 
----The names of the symbols around a line, the outermost first; none where the line is in no function.
+---Names of the symbols around a line, outermost first; none outside of functions.
 local function names_around(task, buf, lnum)
   local names, is_function = {}, false
-  local within = 0 ---@type integer the last line of the function that was met: what it holds is no test
+  local within = 0 ---@type integer last line of the enclosing function, whose symbols are no tests
   for _, symbol in ipairs(require("claude-ide.language.outline").of(task, buf) or {}) do
     if HOLDS[symbol.kind] and within < lnum and symbol.first <= lnum and lnum <= symbol.last then
       names[symbol.depth + 1] = symbol.name:match("^[%w_\128-\255]+") or symbol.name
@@ -155,7 +154,7 @@ end
 ---@field cut boolean
 ---@field timed_out boolean
 
----Runs a command and waits for its end.
+---Runs a command and waits for its exit.
 ---@param run claude-ide.tools.TestRun
 ---@return claude-ide.tools.TestOutcome
 local function run_command(task, run)
@@ -179,7 +178,7 @@ local function run_command(task, run)
   local code = task:await(function(resume)
     local ok, process = pcall(vim.system, { vim.o.shell, vim.o.shellcmdflag, run.command }, {
       cwd = run.cwd,
-      detach = true, -- a process group of its own, which ends as a whole
+      detach = true, -- own process group, killed as a whole
       stdout = collect,
       stderr = collect,
     }, function(result)
@@ -213,9 +212,9 @@ local function without_colours(text)
   return (text:gsub("\27%[[%d;]*m", ""))
 end
 
----Puts what was printed into the quickfix list, as 'errorformat' reads it.
+---Parses output with 'errorformat' into the quickfix list.
 ---@param run claude-ide.tools.TestRun
----@return table[] items that name a place
+---@return table[] items with a position
 local function to_quickfix(run, output)
   vim.fn.setqflist({}, " ", {
     title = run.title,
@@ -228,7 +227,7 @@ local function to_quickfix(run, output)
 end
 
 ---@param items table[] of the quickfix list
----@param output? string what was printed
+---@param output? string of the command
 ---@return { text: string }
 local function answer(head, items, output, is_cut)
   local position, lines = require("claude-ide.position"), { head }
@@ -292,7 +291,7 @@ local function by_neotest(task, args)
   return answer(head, items, printed ~= "" and printed or nil, #(printed or "") == MAX_OUTPUT_BYTES)
 end
 
----@return boolean whether a runner that is content has run no test at all: what it was told names none
+---@return boolean whether a successful runner has run no test: the selection matched none
 local function ran_none(output)
   return output:find("no tests to run", 1, true) ~= nil
     or output:find("running 0 tests", 1, true) ~= nil and not output:find("running [1-9]%d* tests?")

@@ -1,4 +1,4 @@
--- Options of who may connect, and to what: the server, its tools, the folders, the log.
+-- Options of connections: the server, its tools, the folders, the log.
 
 local kind = require("claude-ide.config.kind")
 

@@ -1,4 +1,4 @@
--- Options of what Claude is told: the selection, mentions, diagnostics.
+-- Options of what is sent to Claude: the selection, mentions, diagnostics.
 
 local kind = require("claude-ide.config.kind")
 

@@ -1,4 +1,4 @@
--- Options of what Claude changes: proposals, what has landed, files that change on disk.
+-- Options of edits: proposals, the review, files that change on disk.
 
 local kind = require("claude-ide.config.kind")
 local key = kind.key

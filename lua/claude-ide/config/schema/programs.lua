@@ -1,4 +1,4 @@
--- Options of what runs beside Neovim: kernels, the CLI in a terminal, the page.
+-- Options of programs: kernels, the CLI in a terminal, the page.
 
 local kind = require("claude-ide.config.kind")
 local key = kind.key

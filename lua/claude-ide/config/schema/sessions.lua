@@ -1,4 +1,4 @@
--- Options of conversations: prompts, chats, transcripts, what is told of them.
+-- Options of conversations: prompts, chats, transcripts, notices.
 
 local kind = require("claude-ide.config.kind")
 local key = kind.key
