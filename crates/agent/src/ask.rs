@@ -1,4 +1,4 @@
-//! What an agent asks of the user, or of the editor.
+//! Questions of an agent to the user or the editor.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub enum Ask {
         /// At least one.
         questions: Vec<Question>,
     },
-    /// A plan is to be approved.
+    /// Approval of a plan.
     Plan {
         /// The call that asks.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,11 +26,11 @@ pub enum Ask {
         /// Markdown.
         plan: String,
     },
-    /// Something is to be filled in, or a page to be opened.
+    /// A form, or a page to open.
     Form(Form),
-    /// A file is to be read.
+    /// Reads a file.
     ReadFile {
-        /// As the agent has it.
+        /// The agent's path.
         path: String,
         /// The first line, from 1.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,196 +38,196 @@ pub enum Ask {
         /// How many lines.
         #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
-        /// Whether a file that is not there is an empty one.
+        /// Whether a missing file counts as empty.
         missing_is_empty: bool,
     },
-    /// A file is to be written.
+    /// Writes a file.
     WriteFile {
-        /// As the agent has it.
+        /// The agent's path.
         path: String,
-        /// All of it.
+        /// The whole text.
         content: String,
     },
-    /// A command is to be run in a terminal.
+    /// Runs a command in a terminal.
     CreateTerminal {
-        /// A program, or a line for a shell.
+        /// A program, or a shell command line.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables.
+        /// Environment variables.
         env: Vec<(String, String)>,
-        /// The folder it runs in.
+        /// The working folder.
         #[serde(skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
-        /// Bytes of its output that are kept.
+        /// Limit of its stored output in bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
         output_limit: Option<u64>,
     },
-    /// What a terminal has shown.
+    /// Asks for a terminal's output.
     TerminalOutput {
-        /// Which.
+        /// The terminal.
         terminal: String,
     },
-    /// How a command ends.
+    /// Waits for a command's end.
     WaitForExit {
         /// Its terminal.
         terminal: String,
     },
-    /// A command is to be ended.
+    /// Ends a command.
     KillTerminal {
         /// Its terminal.
         terminal: String,
     },
-    /// A terminal is no longer needed.
+    /// Releases a terminal.
     ReleaseTerminal {
-        /// Which.
+        /// The terminal.
         terminal: String,
     },
 }
 
-/// Whether a tool may be used.
+/// A permission to use a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Permission {
     /// The call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// What is asked, in a line.
+    /// The request, in one line.
     pub title: String,
-    /// What is to be done.
+    /// The details.
     pub parts: Vec<Part>,
-    /// The answers, the one that Enter gives first where there is one.
+    /// The answers; the first one is for Enter, if there is one.
     pub choices: Vec<PermissionChoice>,
-    /// Rules that may hold from now on, for the user.
+    /// Suggested permanent rules, in words.
     pub rules: Vec<String>,
-    /// A no is the safe answer, and comes first.
+    /// Whether the safe default is to refuse.
     pub default_to_no: bool,
-    /// An answer can change the arguments, and take words along.
+    /// Whether an answer can change the arguments, and carry a message.
     pub takes_changes: bool,
-    /// What it changes, where that can be shown as edits.
+    /// The edit, if all of its changes can be shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit: Option<Edit>,
-    /// Files that it would change, as far as it says so by diffs.
+    /// Files that it would change, from its diffs.
     pub paths: Vec<String>,
 }
 
-/// Of what is to be done, for the user.
+/// A detail of a request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
 pub enum Part {
-    /// Words.
+    /// A text.
     Text {
-        /// As the agent has them.
+        /// The agent's text.
         text: String,
-        /// What they are.
+        /// Its style.
         style: Style,
     },
     /// An argument of the tool.
     Argument {
-        /// What stands before it.
+        /// The label before it.
         name: String,
-        /// As the agent has it.
+        /// The agent's value.
         value: Value,
-        /// What it is.
+        /// Its style.
         style: Style,
     },
-    /// A text that becomes another.
+    /// A text and its replacement.
     Change {
-        /// None: there is no such file.
+        /// `None`: the file does not exist.
         #[serde(skip_serializing_if = "Option::is_none")]
         old: Option<String>,
-        /// What it becomes.
+        /// The replacement.
         new: String,
     },
-    /// Where it is done.
+    /// The affected files.
     Places {
-        /// Files.
+        /// Their paths.
         paths: Vec<String>,
     },
 }
 
-/// What a part is.
+/// The role of a detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
-    /// What it is about.
+    /// The subject.
     Input,
-    /// An argument beside that.
+    /// A further argument.
     Argument,
-    /// To be noticed.
+    /// A warning.
     Notice,
-    /// Why it is asked.
+    /// The reason for the request.
     Reason,
-    /// What it is for.
+    /// A description.
     Dim,
-    /// Nothing of this.
+    /// None of these.
     Plain,
 }
 
-/// What an answer does.
+/// The effect of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChoiceKind {
-    /// Lets it be done now.
+    /// Allows it once.
     AllowOnce,
-    /// From now on.
+    /// Allows it from now on.
     AllowAlways,
-    /// Refuses it.
+    /// Refuses it once.
     RejectOnce,
-    /// From now on.
+    /// Refuses it from now on.
     RejectAlways,
 }
 
 /// An answer to a permission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PermissionChoice {
-    /// Names it in [`crate::Command::Allow`] and [`crate::Command::Deny`].
+    /// Its id for [`crate::Command::Allow`] and [`crate::Command::Deny`].
     pub id: String,
-    /// For the user.
+    /// The display text.
     pub label: String,
-    /// The same beside its key, where that is other words.
+    /// The display text beside its key, if different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_label: Option<&'static str>,
-    /// What it does.
+    /// Its effect.
     pub kind: ChoiceKind,
 }
 
-/// What is edited.
+/// A proposed edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Edit {
-    /// One file.
+    /// Of one file.
     File {
-        /// Absolute.
+        /// The absolute path.
         path: String,
-        /// How.
+        /// The change.
         change: Change,
     },
-    /// Several, or one that goes or moves.
+    /// Of several files, or a deletion or rename.
     Files {
-        /// What it is called.
+        /// Its title.
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// In order.
+        /// The steps, in order.
         steps: Vec<Step>,
     },
 }
 
-/// What a file becomes.
+/// The new content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "becomes", rename_all = "snake_case")]
 pub enum Change {
-    /// This text.
+    /// A whole text.
     Whole {
-        /// All of it.
+        /// The text.
         text: String,
     },
-    /// The same with a piece replaced.
+    /// A replaced piece.
     Piece {
-        /// With LF line ends.
+        /// The old text, with LF line ends.
         old: String,
-        /// What stands there then.
+        /// The new text.
         new: String,
-        /// Each time that it is there.
+        /// Whether to replace every occurrence.
         all: bool,
     },
 }
@@ -236,38 +236,38 @@ pub enum Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
-    /// A file is given a text.
+    /// Writes a file.
     Make {
-        /// Which.
+        /// The path.
         path: String,
-        /// What it becomes.
+        /// The new content.
         change: Change,
     },
-    /// A file moves.
+    /// Renames a file.
     Rename {
-        /// Where it is.
+        /// The old path.
         from: String,
-        /// Where it is to be.
+        /// The new path.
         to: String,
     },
-    /// A file goes.
+    /// Deletes a file.
     Delete {
-        /// Which.
+        /// The path.
         path: String,
     },
 }
 
-/// A question with choices, in the form that the page knows too.
+/// A question with choices, in a form that the page supports too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     pub question: String,
-    /// In a word.
+    /// A one-word heading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
     /// Its choices.
     pub options: Vec<QuestionOption>,
-    /// Several of them may be chosen.
+    /// Whether several can be chosen.
     #[serde(rename = "multiSelect")]
     pub multi_select: bool,
 }
@@ -277,71 +277,71 @@ pub struct Question {
 pub struct QuestionOption {
     /// The answer.
     pub label: String,
-    /// More of it.
+    /// A description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// Something to be filled in, or a page to be opened.
+/// A form, or a page to open.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Form {
-    /// Who asks.
+    /// The requester.
     pub name: String,
-    /// For the user.
+    /// The message to the user.
     pub message: String,
-    /// The page; then there are no fields.
+    /// The page's address; then there are no fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// In the order of who asks, as far as that is known.
+    /// The fields, in the requester's order if known.
     pub fields: Vec<Field>,
 }
 
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Field {
-    /// Names it.
+    /// Its id.
     pub key: String,
-    /// For the user.
+    /// The display name.
     pub title: String,
-    /// More of it.
+    /// A description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it takes.
+    /// The kind of its value.
     pub takes: FieldKind,
-    /// It cannot be left out.
+    /// Whether it must be filled in.
     pub required: bool,
-    /// What it is set to at first.
+    /// The initial value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<FieldValue>,
-    /// What can be chosen; none: it is written.
+    /// The choices; `None` for free text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choices: Option<Vec<FieldChoice>>,
-    /// The least number, or characters of a text, or choices.
+    /// The minimum of a number, a text's length, or the number of choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<f64>,
-    /// The most.
+    /// The maximum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
-    /// What a text looks like: "email", "uri", "date", "date-time".
+    /// The format of a text: "email", "uri", "date", "date-time".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
 }
 
-/// What a field takes.
+/// The kind of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FieldKind {
-    /// Words.
+    /// A text.
     Text,
     /// A number.
     Number,
-    /// A whole one.
+    /// An integer.
     Integer,
     /// Yes or no.
     Boolean,
     /// Several values.
     List,
-    /// Something that cannot be filled in in a line.
+    /// A value that cannot be entered in one line.
     Other,
 }
 
@@ -353,20 +353,20 @@ pub enum FieldValue {
     Bool(bool),
     /// A number.
     Number(serde_json::Number),
-    /// Words.
+    /// A text.
     Text(String),
-    /// Several.
+    /// A list.
     List(Vec<FieldValue>),
 }
 
 /// A choice of a field.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FieldChoice {
-    /// What is answered.
+    /// The value.
     pub value: FieldValue,
-    /// For the user.
+    /// The display name.
     pub name: String,
-    /// More of it.
+    /// A description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }

@@ -1,57 +1,57 @@
-//! How an agent speaks: lines of JSON, whatever is in them.
+//! The interface of an agent's protocol, which exchanges lines of JSON.
 
 use std::time::{Duration, Instant};
 
 use crate::command::Command;
 use crate::event::Event;
 
-/// One agent's way to speak. Called on the chat's thread alone, and may take its time.
+/// One agent's protocol. Runs on the chat's thread and may block.
 pub trait Backend: Send + 'static {
-    /// The agent runs: what is said to it first.
+    /// The agent was started.
     fn begin(&mut self, out: &mut Output);
 
-    /// The agent said a line, without its end.
+    /// Handles a line from the agent, without its end.
     fn line(&mut self, line: &[u8], out: &mut Output);
 
-    /// The user wants something.
+    /// Handles a command of the user.
     fn command(&mut self, command: Command, out: &mut Output);
 
-    /// Whether the agent has asked as much as may wait for an answer: its next line is read once some of it was answered.
+    /// Whether the agent's open questions have reached the limit: its output is not read until some are answered.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// When [`Backend::overdue`] is to be called, if nothing happens before.
+    /// When to call [`Backend::overdue`], if nothing happens before.
     fn deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// Something takes too long.
+    /// The deadline has passed.
     fn overdue(&mut self, _now: Instant, _out: &mut Output) {}
 }
 
-/// What a backend has to say: to the agent, and to the user.
+/// The output of a backend.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// For the agent, each with its end of line.
+    /// Lines to the agent, with their ends.
     pub(crate) lines: Vec<Vec<u8>>,
-    /// For the user.
+    /// Events for the user.
     pub(crate) events: Vec<Event>,
-    /// For whoever reads along elsewhere.
+    /// The raw stream, for the web page.
     pub(crate) streamed: Vec<Streamed>,
 }
 
-/// What an agent says while it says it, as it came: an event of the Messages API.
+/// A raw stream event of the Messages API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Streamed {
-    /// Of the agent's own.
+    /// The agent's session id.
     pub session: String,
-    /// The event's type; nothing: what was said of the present message is void.
+    /// The event's type and JSON; `None` voids the current message.
     pub event: Option<(String, String)>,
 }
 
 impl Output {
-    /// Writes a line to the agent. It is JSON, whatever it holds: one that is not would end some agents.
+    /// Writes a line of JSON to the agent: anything else would end some agents.
     pub fn write(&mut self, message: &impl serde::Serialize) {
         match serde_json::to_vec(message) {
             Ok(mut line) => {
@@ -62,18 +62,18 @@ impl Output {
         }
     }
 
-    /// Writes a message that is one already, without its end of line.
+    /// Writes an encoded message, and adds its end of line.
     pub(crate) fn write_line(&mut self, mut line: Vec<u8>) {
         line.push(b'\n');
         self.lines.push(line);
     }
 
-    /// Tells whoever reads along.
+    /// Passes on a raw stream event.
     pub fn stream(&mut self, streamed: Streamed) {
         self.streamed.push(streamed);
     }
 
-    /// Tells the user.
+    /// Emits an event.
     pub fn emit(&mut self, event: Event) {
         let Some(last) = self.events.last_mut() else { return self.events.push(event) };
         if let Err(event) = last.join(event) {
@@ -81,17 +81,17 @@ impl Output {
         }
     }
 
-    /// Tells the user something about the conversation in a sentence.
+    /// Emits a notice to the user, one sentence.
     pub(crate) fn notice(&mut self, text: impl Into<String>) {
         self.emit(Event::Notice { text: text.into() });
     }
 
-    /// The answer to a command with a number: that it was done, or why not.
+    /// Answers a numbered command: done, or the error.
     pub(crate) fn answer(&mut self, number: u64, error: Option<String>) {
         self.emit(Event::Answer { number, answer: None, error });
     }
 
-    /// Tells that an agent takes long for something it does before it can be talked to.
+    /// Reports a slow agent that is not ready yet.
     pub(crate) fn tell_busy(&mut self, name: &str, doing: &str, since: Duration) {
         let seconds = since.as_secs_f32();
         self.notice(format!(
@@ -99,7 +99,7 @@ impl Output {
         ));
     }
 
-    /// Tells that an agent goes on though it was asked to stop.
+    /// Reports that an agent continues after an interrupt.
     pub(crate) fn tell_unstopped(&mut self, name: &str) {
         self.notice(format!(
             "{name} was asked to stop and goes on. `:Claude chat restart` ends it and starts it anew."

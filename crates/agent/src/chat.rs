@@ -1,7 +1,8 @@
-//! One chat: its process, its threads, and the one thread on which its backend speaks.
+//! One chat: its process, its threads, and the thread that runs its backend.
 //!
-//! Invariants: after `Ended` nothing is told. What is told keeps its order. Texts are told at most each [`BATCH`], all else at
-//! once. A chat that is dropped ends its process. Its threads end soon after, even if another process holds the agent's pipes.
+//! Invariants: `Ended` is the last event; events keep their order; texts are emitted at most every [`BATCH`], other
+//! events at once. Dropping a chat ends its process, and its threads soon after, even if another process holds the
+//! agent's pipes.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -19,35 +20,35 @@ use crate::event::Event;
 use crate::gate::{Gate, Held};
 use crate::process::{Exit, Pipes, Process, Program};
 
-/// How often what an agent says is told while it speaks.
+/// How often a growing text is emitted.
 const BATCH: Duration = Duration::from_millis(40);
-/// The longest line of an agent that is read; a longer one is passed over.
+/// Longer lines of an agent are skipped.
 const MAX_LINE: usize = 64 * 1024 * 1024;
-/// How much of what it said last on stderr is told at its end.
+/// How much of the end of stderr is reported when the agent ends.
 const LAST_WORDS: usize = 4 * 1024;
-/// How long its output may stay open after its end: something that it started may hold it.
+/// How long to read output after the agent's end: one of its children may hold the pipe open.
 const DRAIN: Duration = Duration::from_millis(500);
-/// How long a process that was asked to end may take.
+/// Time for the process to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Who is told. Called on the chat's thread.
+/// Receives a chat's events, on the chat's thread.
 pub trait Sink: Send + Sync + 'static {
-    /// Something happened. `held` is to be dropped when that was taken.
+    /// Receives events. `held` is dropped once they are delivered.
     fn tell(&self, chat: u64, events: Vec<Event>, held: Held);
 
-    /// The agent says something, as it came, for whoever reads along elsewhere. Kept by nobody.
+    /// Receives the raw stream, for the web page. Not stored.
     fn stream(&self, _streamed: Streamed) {}
 }
 
-/// A chat, as long as this is there.
+/// A chat; dropping it ends the process.
 #[derive(Debug)]
 pub struct Chat {
     wants: Sender<Input>,
     running: Arc<Mutex<Option<Arc<Process>>>>,
     gate: Arc<Gate>,
-    /// What is said to the agent and it has not read.
+    /// Input that the agent has not read yet.
     unsent: Arc<Gate>,
-    /// Held by who reads a file for the agent: one at a time.
+    /// Held while a file is read for the agent: one at a time.
     reads_file: Arc<Mutex<()>>,
 }
 
@@ -55,9 +56,9 @@ pub struct Chat {
 enum Input {
     Line(Vec<u8>, Held),
     LineTooLong,
-    /// There is room for what is said to the agent.
+    /// The agent has read some input.
     Sent,
-    /// Of one of its two.
+    /// One of its two outputs has ended.
     OutputEnds,
     Exited(Exit),
     Wants(Command, Option<Held>),
@@ -65,10 +66,10 @@ enum Input {
 }
 
 impl Chat {
-    /// Begins a chat: the process is started, and everything else done, on threads of its own.
+    /// Starts a chat: process and all else run on threads of their own.
     ///
     /// # Errors
-    /// That there is no thread to be had.
+    /// No thread could be started.
     pub fn open(number: u64, program: Program, backend: Box<dyn Backend>, sink: Arc<dyn Sink>) -> io::Result<Self> {
         let (wants, events) = mpsc::channel();
         let gate = Arc::new(Gate::default());
@@ -88,7 +89,7 @@ impl Chat {
         Ok(chat)
     }
 
-    /// What the user wants.
+    /// Sends a command.
     ///
     /// # Errors
     /// [`CommandError`].
@@ -113,7 +114,7 @@ impl Chat {
         self.wants.send(Input::Wants(command, None)).map_err(|_| CommandError::Over)
     }
 
-    /// Ends the process. What it says until then is still told.
+    /// Ends the process. Its last output is still emitted.
     pub fn close(&self) {
         // It may be over.
         let _: Result<(), _> = self.wants.send(Input::Close);
@@ -131,15 +132,15 @@ impl Drop for Chat {
     }
 }
 
-/// Collects what is to be told.
+/// Collects events.
 struct Emitter {
     number: u64,
     sink: Arc<dyn Sink>,
     gate: Arc<Gate>,
     waiting: Vec<Event>,
-    /// What the lines weigh that it was told in: about what it holds, whatever it is.
+    /// The weight of the lines that caused the waiting events: roughly their size.
     of_lines: Option<Held>,
-    /// When something was last told.
+    /// When events were last emitted.
     last: Option<Instant>,
 }
 
@@ -154,7 +155,7 @@ impl Emitter {
         }
     }
 
-    /// What is added next comes of a line of this weight.
+    /// Adds the weight of a line to the waiting events.
     fn keep(&mut self, line: Held) {
         self.of_lines = Some(match self.of_lines.take() {
             Some(held) => held.and(line),
@@ -162,7 +163,7 @@ impl Emitter {
         });
     }
 
-    /// How long what waits may wait on; none: nothing does.
+    /// How long the waiting events may wait; `None` if there are none.
     fn patience(&self) -> Option<Duration> {
         if self.waiting.is_empty() {
             return None;
@@ -226,7 +227,7 @@ fn run(
     emitter.flush();
 }
 
-/// From the first word to the last.
+/// Runs the chat from start to end.
 fn serve(
     backend: &mut dyn Backend,
     emitter: &mut Emitter,
@@ -238,7 +239,7 @@ fn serve(
 ) -> io::Result<Event> {
     let (lines, to_write) = mpsc::channel();
     let Pipes { stdin, stdout, stderr } = pipes;
-    // To the end: something that the agent started may hold its pipes for longer.
+    // Stops the threads at the end: the agent's children may hold its pipes open.
     let (_stop, stopped) = pipe::stop()?;
     let (stdin, tell) = (Until::writer(stdin, stopped.clone())?, wants.clone());
     let unread = Arc::clone(unsent);
@@ -255,7 +256,7 @@ fn serve(
     })?;
     let (tell, waited) = (wants.clone(), Arc::clone(process));
     thread::Builder::new().spawn(move || {
-        // Nobody waits once the chat is over.
+        // The chat may be over.
         let _: Result<(), _> = tell.send(Input::Exited(waited.wait()));
     })?;
 
@@ -267,7 +268,7 @@ fn serve(
     loop {
         for line in out.lines.drain(..) {
             let held = unsent.hold(line.len());
-            // An agent that reads no more is about to end.
+            // An agent that does not read is about to end.
             let _: Result<(), _> = lines.send((line, held));
         }
         for streamed in out.streamed.drain(..) {
@@ -338,12 +339,12 @@ fn later(time: Duration) -> Instant {
     now.checked_add(time).unwrap_or(now)
 }
 
-/// Writes lines as they come. Ends, and with it the agent's input, when the chat does.
+/// Writes lines until the chat ends, which also ends the agent's input.
 fn write(mut stdin: impl Write, lines: &Receiver<(Vec<u8>, Held)>, unsent: &Gate, tell: &Sender<Input>) {
     block_sigpipe();
     while let Ok((line, held)) = lines.recv() {
         if let Err(error) = stdin.write_all(&line).and_then(|()| stdin.flush()) {
-            tracing::debug!(%error, "an agent takes no more input");
+            tracing::debug!(%error, "an agent closed its input");
             break;
         }
         let was_full = unsent.is_full();
@@ -352,12 +353,12 @@ fn write(mut stdin: impl Write, lines: &Receiver<(Vec<u8>, Held)>, unsent: &Gate
             let _: Result<(), _> = tell.send(Input::Sent);
         }
     }
-    // Nothing waits for it any more.
+    // No line will be written any more.
     unsent.end();
     let _: Result<(), _> = tell.send(Input::Sent);
 }
 
-/// Reads whole lines while there is room for them.
+/// Reads whole lines while the gate has space.
 fn read(stdout: impl Read, gate: &Arc<Gate>, tell: &Sender<Input>) {
     let mut reader = BufReader::with_capacity(64 * 1024, stdout);
     loop {
@@ -386,7 +387,7 @@ fn read(stdout: impl Read, gate: &Arc<Gate>, tell: &Sender<Input>) {
 enum Line {
     Whole,
     TooLong,
-    /// What was there at the end, without its end of line.
+    /// The rest at the end, without an end of line.
     Last,
 }
 
@@ -417,7 +418,7 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> 
     }
 }
 
-/// Puts what an agent says on stderr into the log, and keeps the end of it.
+/// Logs the agent's stderr and keeps its end.
 fn keep_words(stderr: &mut impl io::Read, words: &Mutex<String>) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! What a user wants of a chat.
+//! Commands of the user to a chat.
 
 use std::collections::BTreeMap;
 
@@ -8,146 +8,146 @@ use serde_json::{Value, json};
 use crate::file_part::FilePart;
 use crate::settings::SettingValue;
 
-/// What a user wants.
+/// A command to a chat.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Says something to the agent.
+    /// Sends a prompt.
     Prompt {
-        /// Names it: a UUID.
+        /// Its id, a UUID.
         id: String,
         /// Blocks: `{"type":"text","text":…}`, images.
         content: Vec<Value>,
     },
-    /// Takes back a prompt that waits.
+    /// Cancels a queued prompt.
     Cancel {
-        /// Which.
+        /// The prompt.
         id: String,
     },
-    /// What was asked may be done.
+    /// Approves a request.
     Allow {
-        /// The question.
+        /// The request.
         request: String,
-        /// Which of the answers it is; none: the one that holds for this time.
+        /// The chosen answer; `None`: the one for this time only.
         #[serde(default)]
         choice: Option<String>,
-        /// Which of the rules are to hold from now on, from 0.
+        /// The rules to accept, from 0.
         #[serde(default)]
         rules: Vec<usize>,
-        /// Arguments that are to be others than those asked for, or the values of a form. The rest stays byte for byte.
+        /// Changed arguments, or the values of a form. The rest stays byte for byte.
         #[serde(default)]
         changes: BTreeMap<String, Value>,
     },
-    /// What was asked may not be done.
+    /// Refuses a request.
     Deny {
-        /// The question.
+        /// The request.
         request: String,
-        /// Which of the answers it is; none: the one that holds for this time.
+        /// The chosen answer; `None`: the one for this time only.
         #[serde(default)]
         choice: Option<String>,
-        /// Why, for the agent; none: it is to stop.
+        /// The reason, for the agent; `None` also interrupts it.
         #[serde(default)]
         message: Option<String>,
     },
-    /// Ends a question without the user's decision.
+    /// Ends a request without a decision.
     Unanswered {
-        /// The question.
+        /// The request.
         request: String,
-        /// Why.
+        /// The reason.
         #[serde(default)]
         message: Option<String>,
     },
-    /// What the file held that is about to be written is kept.
+    /// The file's old content is stored: the agent may write it.
     GoOn {
         /// The request.
         request: String,
     },
-    /// Answers what was asked of the editor: a file, a terminal.
+    /// Answers a request to the editor: a file, a terminal.
     Reply {
-        /// The question.
+        /// The request.
         request: String,
-        /// What came of it.
+        /// The result.
         #[serde(default)]
         result: Option<Value>,
-        /// Why nothing did.
+        /// The error.
         #[serde(default)]
         error: Option<ReplyError>,
     },
     /// Answers with a part of a file: the backend gets a [`Command::Reply`] once it is read.
     ReplyWithFile {
-        /// The question.
+        /// The request.
         request: String,
-        /// Which part.
+        /// The part to read.
         file: FilePart,
     },
-    /// Breaks the turn off.
+    /// Interrupts the turn.
     Interrupt,
-    /// Sets something, as [`crate::Event::Settings`] lists it.
+    /// Changes a setting of [`crate::Event::Settings`].
     Set {
-        /// What the answer carries.
+        /// The number of the answer.
         number: u64,
-        /// Which setting.
+        /// The setting.
         setting: String,
-        /// What it is to be.
+        /// The new value.
         value: SettingValue,
     },
-    /// Ends something that runs in the background.
+    /// Ends a background task.
     StopTask {
-        /// What the answer carries.
+        /// The number of the answer.
         number: u64,
-        /// Which.
+        /// The task.
         id: String,
     },
     /// Restores files as they were before a prompt.
     Rewind {
-        /// What the answer carries.
+        /// The number of the answer.
         number: u64,
         /// The prompt's id.
         prompt: String,
-        /// Only says what that would change.
+        /// Only reports what would change.
         #[serde(default)]
         is_dry: bool,
     },
-    /// Looks for files whose names match.
+    /// Finds files by name.
     FindFiles {
-        /// What the answer carries.
+        /// The number of the answer.
         number: u64,
-        /// What they are to match.
+        /// The text to match.
         query: String,
     },
     /// Lists the agent's sessions.
     ListSessions {
-        /// What the answer carries.
+        /// The number of the answer.
         number: u64,
     },
-    /// Begins a session where none is begun yet.
+    /// Starts a session, if there is none.
     BeginSession {
-        /// One to go on with; none: a new one.
+        /// The session to resume; `None`: a new one.
         #[serde(default)]
         session: Option<String>,
-        /// Goes on with a copy of it.
+        /// Continues with a copy of it.
         #[serde(default)]
         fork: bool,
     },
-    /// Closes the session, before the process is ended.
+    /// Closes the session before the process ends.
     CloseSession {
-        /// What the answer carries.
+        /// The number of the answer.
         number: u64,
     },
     /// Signs in.
     SignIn {
-        /// What the answer carries.
+        /// The number of the answer.
         number: u64,
-        /// How.
+        /// The method.
         method: String,
-        /// What the user typed for it.
+        /// The key that the user typed.
         #[serde(default)]
         key: Option<String>,
     },
 }
 
 impl Command {
-    /// Whether it may be refused: answers and ends may not.
+    /// Whether it may be refused when the input is full: answers and interrupts may not.
     pub(crate) fn may_be_refused(&self) -> bool {
         matches!(
             self,
@@ -163,13 +163,13 @@ impl Command {
         )
     }
 
-    /// About how many bytes it holds: of an answer with a part of a file.
+    /// The approximate size in bytes of an answer with a part of a file.
     pub(crate) fn weight(&self) -> usize {
         let Self::Reply { result: Some(result), .. } = self else { return 0 };
         result.get("content").and_then(Value::as_str).map_or(0, str::len)
     }
 
-    /// What the backend is told. Takes as long as the disk does where a file is to be read.
+    /// The command for the backend. Blocks on the disk if a file has to be read.
     pub(crate) fn read(self) -> Self {
         let Self::ReplyWithFile { request, file } = self else { return self };
         match file.read() {
@@ -179,13 +179,13 @@ impl Command {
     }
 }
 
-/// Why a request of the agent's is not done.
+/// Why a request of the agent failed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplyError {
     /// The kind of failure.
     pub code: ReplyCode,
-    /// For the agent, and for who reads what it says.
+    /// The message, for the agent and the user.
     pub message: String,
 }
 
@@ -195,9 +195,9 @@ pub struct ReplyError {
 pub enum ReplyCode {
     /// The arguments are wrong.
     Invalid,
-    /// There is no such thing.
+    /// Not found.
     NotFound,
-    /// It was not done.
+    /// It failed.
     Failed,
 }
 
@@ -211,17 +211,17 @@ impl From<ReplyCode> for claude_ide_protocol::jsonrpc::ErrorCode {
     }
 }
 
-/// Why a command came to nothing.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
-    /// It ended, or was asked to.
+    /// The chat has ended, or was asked to.
     #[error("the chat is over")]
     Over,
-    /// It has not read what was said to it before.
+    /// The agent has not read its earlier input.
     #[error("the agent reads nothing of what it is told")]
     Full,
-    /// There is no thread to be had.
+    /// No thread could be started.
     #[error("a file cannot be read: {0}")]
     NoThread(#[from] std::io::Error),
 }

@@ -1,4 +1,4 @@
-//! What a chat reports, in words that all agents share: what an agent says as it says it, what it asks, how it stands.
+//! The events of a chat, common to all agents: streamed replies, questions, state.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use serde::Serialize;
 use crate::ask::Ask;
 use crate::settings::Setting;
 
-/// What a text is.
+/// The kind of a streamed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TextKind {
-    /// The answer.
+    /// The reply.
     Text,
-    /// What led to it.
+    /// Thinking.
     Thinking,
 }
 
-/// Who speaks: the agent itself, or a subagent of a call.
+/// The speaker: the agent itself, or a subagent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Speaker {
-    /// The call that started it; none: the agent itself.
+    /// The call that started the subagent; `None`: the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
 }
 
-/// A command that a prompt may begin with.
+/// A slash command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SlashCommand {
-    /// Without its slash.
+    /// Without the slash.
     pub name: String,
-    /// What it does.
+    /// Its effect.
     pub description: String,
 }
 
@@ -41,326 +41,326 @@ pub struct SlashCommand {
 pub enum TurnEnd {
     /// The agent is done.
     Done,
-    /// The user broke it off.
+    /// The user interrupted it.
     Aborted,
-    /// It did not go well.
+    /// It failed.
     Failed,
 }
 
-/// What an agent can do with its sessions, and what its prompts take.
+/// The agent's optional features.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
 pub struct Abilities {
     /// It lists its sessions.
     pub list: bool,
-    /// It goes on with a copy of one.
+    /// It can continue with a copy of a session.
     pub fork: bool,
-    /// It closes one before it is ended.
+    /// It can close a session.
     pub close: bool,
-    /// A prompt takes the text of a file along.
+    /// Prompts can contain the text of a file.
     pub embeds: bool,
 }
 
-/// A way to sign in.
+/// A sign-in method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SignInMethod {
-    /// Names it.
+    /// Its id.
     pub id: String,
-    /// For the user.
+    /// The display name.
     pub name: String,
-    /// More of it.
+    /// A description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// It is a program that runs in a terminal: the agent's own, with these arguments.
+    /// Set if it is the agent's own program in a terminal, with these arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Vec<String>>,
-    /// Variables of that program.
+    /// That program's environment variables.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// It takes a key, which the user types.
+    /// Whether it needs a key, which the user types.
     pub takes_key: bool,
 }
 
-/// A session of an agent, as it lists it.
+/// A session in an agent's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListedSession {
-    /// Names it.
+    /// Its id.
     pub id: String,
-    /// What it is about.
+    /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// When something was last said in it, as the agent writes times.
+    /// When it was last used, in the agent's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated: Option<String>,
 }
 
-/// What going back to a prompt changes of the files.
+/// The effect of a rewind on files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Rewound {
-    /// Which; none: the agent does not say.
+    /// The files; `None` if the agent does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
-    /// Lines.
+    /// Added lines.
     pub insertions: u64,
-    /// Lines.
+    /// Removed lines.
     pub deletions: u64,
-    /// Links, which are not followed.
+    /// Skipped links.
     pub skipped: u64,
 }
 
-/// What came of a request that has more to say than that it was done.
+/// The result of a numbered command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// Files that match.
+    /// Matching files.
     Files(Vec<String>),
-    /// Files that were restored, or would be.
+    /// Restored files, or those that would be.
     Rewound(Rewound),
-    /// Sessions of the agent.
+    /// The agent's sessions.
     Sessions(Vec<ListedSession>),
 }
 
-/// One thing that a chat reports.
+/// An event of a chat.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event {
-    /// The process runs.
+    /// The process was started.
     Started {
-        /// Its number.
+        /// Its process id.
         pid: u32,
     },
-    /// The agent has said what it is.
+    /// The agent has introduced itself.
     Greeted {
-        /// For the user.
+        /// Its name and version, for the user.
         text: String,
-        /// What it can do.
+        /// Its features.
         can: Abilities,
     },
-    /// The agent takes prompts.
+    /// The agent accepts prompts.
     Ready,
-    /// Which session this is.
+    /// The session is known.
     Session {
-        /// Names it.
+        /// Its id.
         id: String,
-        /// Whether it can be gone on with though nothing was answered in it.
+        /// Whether it can be resumed before anything was answered in it.
         is_kept: bool,
     },
-    /// What the user can set, and what is set.
+    /// The settings and their values.
     Settings {
-        /// All of it.
+        /// All settings.
         settings: Vec<Setting>,
     },
-    /// What a prompt may begin with.
+    /// The available slash commands.
     Commands {
-        /// All of them.
+        /// All commands.
         commands: Vec<SlashCommand>,
     },
-    /// What account the chat draws on.
+    /// The account in use.
     Account {
-        /// In few words, where it is known.
+        /// A short name, if known.
         #[serde(skip_serializing_if = "Option::is_none")]
         brief: Option<String>,
-        /// As a sentence goes on: "draws on …".
+        /// The end of a sentence: "draws on …".
         full: String,
     },
-    /// What the session is about.
+    /// The session's title.
     Title {
-        /// For the user.
+        /// The title.
         title: String,
     },
     /// A reply begins.
     Begins {
-        /// Whose.
+        /// The speaker.
         by: Speaker,
         /// The model.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// A text goes on.
+    /// A text grows.
     Text {
-        /// Whose.
+        /// The speaker.
         by: Speaker,
-        /// Which of the reply's blocks.
+        /// The reply's block.
         block: u64,
-        /// What it is.
+        /// The kind of text.
         kind: TextKind,
-        /// What is added.
+        /// The added text.
         text: String,
     },
-    /// A call is being written down.
+    /// A call is being streamed.
     Calling {
-        /// Whose.
+        /// The speaker.
         by: Speaker,
-        /// Names the call.
+        /// The call's id.
         id: String,
         /// The tool.
         name: String,
     },
-    /// What was told of a reply, as far as it is not said in full, is void: it comes again.
+    /// Voids the streamed part of a reply that has not been emitted in full: it will be streamed again.
     Void,
-    /// Blocks of a reply, or of a prompt, in full.
+    /// Complete blocks of a reply or a prompt.
     Said {
-        /// Whose.
+        /// The speaker.
         by: Speaker,
-        /// The line as the agent names it.
+        /// The agent's id for the line.
         uuid: String,
         /// `reply`, `prompt`, `output`.
         kind: &'static str,
-        /// What is said.
+        /// The blocks.
         blocks: Vec<Block>,
         /// The model.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
-        /// Tokens of the request behind a reply.
+        /// Tokens of the reply's request.
         #[serde(skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
-        /// Files that a call among the blocks may change, beside those of its arguments.
+        /// Files that a call among the blocks may change, beside those in its arguments.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         places: Vec<String>,
     },
-    /// Calls came to an end.
+    /// Calls ended.
     Results {
-        /// Whose calls.
+        /// The speaker.
         by: Speaker,
         /// By call.
         results: Vec<(String, ToolResult)>,
-        /// Files that the call may have changed, where there is one and it tells.
+        /// Files that the call may have changed, if there is one call and it reports them.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         places: Vec<String>,
     },
-    /// The user is asked.
+    /// A question to the user or the editor.
     Asks {
-        /// Names the question.
+        /// Its id.
         request: String,
-        /// What is asked.
+        /// The question.
         ask: Ask,
     },
-    /// A file is about to be written, which waits until [`crate::Command::GoOn`].
+    /// A tool is about to write a file, and waits for [`crate::Command::GoOn`].
     BeforeEdit {
-        /// Names the request.
+        /// The request's id.
         request: String,
-        /// Absolute.
+        /// The absolute path.
         path: String,
-        /// The call that writes it, whose result says that this is over.
+        /// The call; its result ends the edit.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<String>,
     },
-    /// A question is taken back.
+    /// A question was withdrawn.
     Withdrawn {
-        /// Which.
+        /// Its id.
         request: String,
     },
-    /// What became of a prompt.
+    /// The state of a prompt changed.
     Prompt {
-        /// The prompt's.
+        /// The prompt's id.
         id: String,
         /// "queued", "started", "completed", "cancelled".
         state: String,
-        /// When the agent said so.
+        /// When the agent reported it.
         at: Millis,
     },
-    /// A turn is over.
+    /// A turn ended.
     Turn {
-        /// How.
+        /// How it ended.
         outcome: TurnEnd,
-        /// Why it failed, where the agent says.
+        /// Why it failed, if the agent says.
         #[serde(skip_serializing_if = "Option::is_none")]
         words: Option<String>,
     },
-    /// What the session has used.
+    /// The session's usage.
     Usage {
-        /// Dollars.
+        /// In dollars.
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
-        /// Tokens of the model's context; 0: it is not known any more.
+        /// Size of the model's context in tokens; 0: no longer known.
         #[serde(skip_serializing_if = "Option::is_none")]
         window: Option<u64>,
-        /// Tokens that fill it now, where no reply says so.
+        /// Tokens in the context now, if no reply says so.
         #[serde(skip_serializing_if = "Option::is_none")]
         used: Option<Usage>,
     },
-    /// How near the account is to its limit.
+    /// The account's limit.
     Limit {
-        /// For the user; none: it is not near.
+        /// A warning for the user; `None`: the limit is not near.
         #[serde(skip_serializing_if = "Option::is_none")]
         words: Option<String>,
-        /// When it is no longer: seconds since the epoch.
+        /// When it resets, in seconds since the epoch.
         #[serde(skip_serializing_if = "Option::is_none")]
         resets: Option<u64>,
     },
-    /// The model did not answer, and is asked again.
+    /// The model did not answer and will be asked again.
     Retry {
-        /// Why, and how often that was done.
+        /// The reason and the number of attempts.
         words: String,
-        /// When: milliseconds from now.
+        /// When, in milliseconds from now.
         delay: u64,
     },
-    /// What the agent does beside answering.
+    /// Another activity of the agent.
     Doing {
-        /// "compacting"; none: it no longer does.
+        /// "compacting"; `None`: it has ended.
         #[serde(skip_serializing_if = "Option::is_none")]
         doing: Option<&'static str>,
     },
-    /// What was said before was replaced by a summary.
+    /// Earlier messages were replaced by a summary.
     Compacted,
-    /// Something runs in the background.
+    /// A background task started.
     TaskStarted {
-        /// Names it.
+        /// Its id.
         id: String,
-        /// For the user.
+        /// A description for the user.
         words: String,
         /// The call that started it.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<String>,
     },
-    /// It ended.
+    /// A background task ended.
     TaskEnded {
-        /// Which.
+        /// Its id.
         id: String,
         /// The call that started it.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<String>,
-        /// Whether it went well.
+        /// Whether it succeeded.
         is_done: bool,
     },
-    /// What was said before is no part of the session any more.
+    /// Earlier messages are no longer part of the session.
     Reset {
-        /// What the session is called from now on.
+        /// The session's new id.
         #[serde(skip_serializing_if = "Option::is_none")]
         session: Option<String>,
     },
-    /// Something for the user to know, in the conversation.
+    /// A notice for the user, within the conversation.
     Notice {
-        /// What.
+        /// The text.
         text: String,
     },
-    /// The agent said what the chat cannot go on from.
+    /// The agent failed for good.
     Failed {
-        /// What.
+        /// The message.
         text: String,
     },
-    /// The user is to sign in.
+    /// The user must sign in.
     SignIn {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// How.
+        /// The methods.
         methods: Vec<SignInMethod>,
     },
-    /// The user is to choose a session: [`crate::Command::BeginSession`] begins it.
+    /// The user must choose a session, which [`crate::Command::BeginSession`] starts.
     ChooseSession,
-    /// The answer to a command with a number.
+    /// The answer to a numbered command.
     Answer {
-        /// Its number.
+        /// The command's number.
         number: u64,
-        /// What came of it.
+        /// The result.
         #[serde(flatten, skip_serializing_if = "Option::is_none")]
         answer: Option<Answer>,
-        /// Why nothing did.
+        /// The error.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// It is over: nothing more is reported.
+    /// The chat ended; this is its last event.
     Ended {
         /// The exit code.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -368,16 +368,16 @@ pub enum Event {
         /// The signal that ended it.
         #[serde(skip_serializing_if = "Option::is_none")]
         signal: Option<i32>,
-        /// Why it could not be started, or what it said last on stderr.
+        /// Why it could not be started, or the end of its stderr.
         words: String,
     },
 }
 
 impl Event {
-    /// About how many bytes it holds, beside what the line weighs that it comes of.
+    /// Its approximate size in bytes, beyond the line that caused it.
     #[must_use]
     pub fn weight(&self) -> usize {
-        /// Of what has no text to speak of.
+        /// For events without much text.
         const SMALL: usize = 256;
         match self {
             Self::Text { text, .. } => SMALL.saturating_add(text.len()),
@@ -385,7 +385,7 @@ impl Event {
         }
     }
 
-    /// Whether it is to be told without waiting for more.
+    /// Whether to emit it without waiting for more.
     pub(crate) fn is_urgent(&self) -> bool {
         matches!(
             self,
@@ -405,7 +405,7 @@ impl Event {
         )
     }
 
-    /// The same in pieces of at most so many bytes, which end where a character ends: of a text. All else is one piece.
+    /// Splits a text into pieces of at most `most` bytes, between characters. Other events stay whole.
     #[must_use]
     pub fn in_pieces(self, most: usize) -> Vec<Self> {
         match self {
@@ -413,7 +413,7 @@ impl Event {
                 let mut pieces = Vec::new();
                 let mut rest = text.as_str();
                 while !rest.is_empty() {
-                    // A character is of four bytes at most.
+                    // A character has at most four bytes.
                     let end = (1..=most.max(4)).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
                     let (piece, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
                     pieces.push(Self::Text { by: by.clone(), block, kind, text: piece.to_owned() });
@@ -425,10 +425,10 @@ impl Event {
         }
     }
 
-    /// Takes `later` in, where both are pieces of one text that are no longer than `most` bytes together.
+    /// Appends `later` if both are pieces of one text, up to `most` bytes together.
     ///
     /// # Errors
-    /// `later`, where they are not.
+    /// `later`, if it does not fit.
     #[expect(clippy::result_large_err, reason = "what does not fit is handed back as it came")]
     pub fn join_up_to(&mut self, later: Self, most: usize) -> Result<(), Self> {
         match (&*self, &later) {
@@ -441,10 +441,10 @@ impl Event {
         }
     }
 
-    /// Takes `later` in, where both are pieces of one text.
+    /// Appends `later` if both are pieces of one text.
     ///
     /// # Errors
-    /// `later`, where they are not.
+    /// `later`, if it does not fit.
     #[expect(clippy::result_large_err, reason = "what does not fit is handed back as it came")]
     pub fn join(&mut self, later: Self) -> Result<(), Self> {
         match (self, later) {

@@ -1,4 +1,4 @@
-//! Some lines of a file for an agent that asked for them.
+//! Reads a range of a file's lines for an agent.
 
 use std::fs::{File, FileType};
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -10,31 +10,31 @@ use serde::Deserialize;
 
 use crate::command::{ReplyCode, ReplyError};
 
-/// How opened: a pipe would wait until somebody writes to it.
+/// Non-blocking, since opening a pipe would wait for a writer.
 const TO_READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// Which lines of which file.
+/// A range of lines of a file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FilePart {
     /// The file.
     pub path: PathBuf,
-    /// The first line, from 1; 0 is the first one, too.
+    /// The first line, from 1; 0 means the first too.
     #[serde(default)]
     pub line: Option<u64>,
-    /// How many lines.
+    /// The number of lines.
     #[serde(default)]
     pub limit: Option<u64>,
-    /// How many bytes there may be.
+    /// Limit in bytes.
     pub most_bytes: usize,
-    /// Whether a file that is not there is an empty one.
+    /// Whether a missing file counts as empty.
     #[serde(default)]
     pub missing_is_empty: bool,
 }
 
 impl FilePart {
-    /// The lines: as Latin-1 where they are no UTF-8, as Neovim would have them, so that no byte is lost. With U+FFFD for what
-    /// cannot be read of UTF-16. Takes as long as the disk does.
+    /// Reads the lines: as Latin-1 if they are not UTF-8, as Neovim does, so that no byte is lost; invalid UTF-16
+    /// becomes U+FFFD. Blocks on the disk.
     pub(crate) fn read(&self) -> Result<String, ReplyError> {
         let path = self.path.display();
         let fail = |why: String| ReplyError { code: ReplyCode::Failed, message: format!("{path}: {why}") };
@@ -63,7 +63,7 @@ impl FilePart {
         }
     }
 
-    /// None: there are more bytes than there may be.
+    /// `None`: the limit is exceeded.
     fn lines_of(&self, file: File) -> io::Result<Option<Lines>> {
         let room = u64::try_from(self.most_bytes).unwrap_or(u64::MAX).saturating_add(1);
         let mut bytes = Vec::new();
@@ -93,7 +93,7 @@ impl FilePart {
 /// Byte order marks.
 const UTF16_MARKS: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
 
-/// As they lie in the file.
+/// The bytes of the lines.
 struct Lines {
     bytes: Vec<u8>,
     is_utf16: bool,

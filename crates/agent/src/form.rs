@@ -1,11 +1,11 @@
-//! Forms of the Model Context Protocol (2025-11-25) and of the Agent Client Protocol: a JSON schema becomes fields.
+//! Converts the JSON schema of a form (Model Context Protocol 2025-11-25, Agent Client Protocol) to fields.
 
 use serde_json::Value;
 
 use crate::ask::{Field, FieldChoice, FieldKind, FieldValue};
 use crate::settings::text;
 
-/// The fields of a schema: in the order of `order`, then what is required, then by name.
+/// The fields of a schema: in `order`, then required ones, then by name.
 pub(crate) fn fields(schema: &Value, order: Option<&[String]>) -> Vec<Field> {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |key: &str| required.is_some_and(|all| all.iter().any(|one| one.as_str() == Some(key)));
@@ -35,7 +35,7 @@ fn field(key: &str, schema: &Value, required: bool) -> Field {
     let title = text(schema.get("title")).unwrap_or_else(|| key.to_owned());
     Field {
         key: key.to_owned(),
-        // In a line.
+        // On one line.
         title: title.split([' ', '\t', '\n', '\r', '\0']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "),
         description: text(schema.get("description")),
         takes,

@@ -1,11 +1,12 @@
-//! How much may wait, in either direction: past that nobody reads what the agent says, so that it waits.
+//! Limits the waiting bytes, in either direction: when it is full, the agent's output is not read, and the agent
+//! blocks.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that may wait. One line more may be on its way.
+/// Limit in bytes. One more line may be on its way.
 const MOST: usize = 16 * 1024 * 1024;
 
-/// Counts what waits.
+/// Counts waiting bytes.
 #[derive(Debug, Default)]
 pub struct Gate {
     state: Mutex<State>,
@@ -15,11 +16,11 @@ pub struct Gate {
 #[derive(Debug, Default)]
 struct State {
     bytes: usize,
-    /// Nobody listens any more: nothing need wait.
+    /// The chat is over: no limit any more.
     over: bool,
 }
 
-/// What waits, until this is dropped.
+/// A number of waiting bytes, until dropped.
 #[derive(Debug)]
 pub struct Held {
     gate: Arc<Gate>,
@@ -31,26 +32,26 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts so many bytes more.
+    /// Adds bytes.
     pub fn hold(self: &Arc<Self>, bytes: usize) -> Held {
         let mut state = self.lock();
         state.bytes = state.bytes.saturating_add(bytes);
         Held { gate: Arc::clone(self), bytes }
     }
 
-    /// How many bytes wait.
+    /// The number of waiting bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.lock().bytes
     }
 
-    /// Whether more than may wait does.
+    /// Whether the limit is exceeded.
     pub(crate) fn is_full(&self) -> bool {
         let state = self.lock();
         state.bytes > MOST && !state.over
     }
 
-    /// Waits until there is room.
+    /// Waits until the limit is no longer exceeded.
     pub(crate) fn wait(&self) {
         let mut state = self.lock();
         while state.bytes > MOST && !state.over {
@@ -58,7 +59,7 @@ impl Gate {
         }
     }
 
-    /// Lets everybody through from now on.
+    /// Lifts the limit for good.
     pub(crate) fn end(&self) {
         self.lock().over = true;
         self.opened.notify_all();
@@ -66,14 +67,14 @@ impl Gate {
 }
 
 impl Held {
-    /// Both, as one.
+    /// Merges both.
     #[must_use]
     pub fn and(mut self, mut other: Self) -> Self {
         self.bytes = self.bytes.saturating_add(std::mem::take(&mut other.bytes));
         self
     }
 
-    /// So many bytes of it, or all that there are, as one of their own.
+    /// Splits off up to `bytes`.
     #[must_use]
     pub fn part(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);

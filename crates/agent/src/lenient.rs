@@ -1,22 +1,22 @@
-//! JSON that serde refuses though it is JSON: nested too deep, a number that is too large, half a character.
+//! Parses JSON that serde rejects: nested too deep, a number too large, a lone surrogate.
 //!
-//! Invariant: what is read is all that was written but for these, each of which is replaced by a text.
+//! Invariant: the value is complete except for such parts, each of which is replaced by a text.
 
 use claude_ide_protocol::without_lone_surrogates;
 use serde::de::DeserializeOwned;
 
-/// How deep arrays and objects may nest: what is deeper is left out where it is handed to Lua.
+/// Depth limit; deeper values are left out when they are handed to Lua.
 const MOST_DEPTH: usize = 48;
 const TOO_DEEP: &str = r#""[nested too deep]""#;
 
-/// What was read, and whether that is all that was written. Half a character counts as one.
+/// The value, and whether it is complete. A replaced lone surrogate counts as complete.
 pub(crate) fn read<T: DeserializeOwned>(json: &str) -> Option<(T, bool)> {
     let json = without_lone_surrogates(json);
     let Some(readable) = readable(&json) else { return Some((serde_json::from_str(&json).ok()?, true)) };
     Some((serde_json::from_str(&readable).ok()?, false))
 }
 
-/// The text with all that is unreadable replaced; nothing: there is none.
+/// The text with all unreadable parts replaced; `None` if there are none.
 pub(crate) fn readable(json: &str) -> Option<String> {
     let mut text = String::new();
     let (mut kept, mut at, mut depth, mut is_changed) = (0, 0, 0_usize, false);

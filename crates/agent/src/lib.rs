@@ -1,25 +1,25 @@
-//! Chats with agents, each a process that is spoken to over its standard input and output. No Neovim.
+//! Chats with agents: processes that communicate over stdin and stdout. Independent of Neovim.
 //!
-//! A [`Chat`] is one conversation with one process, which it starts, feeds and ends. How that process speaks is its
-//! [`Backend`]: the Claude Code CLI, headless ([`stream_json`]), or
-//! an agent that speaks the Agent Client Protocol ([`acp`]). What it says reaches a [`Sink`] as [`Event`], in words that
-//! are not those of any wire; what a user wants goes the other way as a [`Command`].
+//! A [`Chat`] is one conversation with one process, which it starts, feeds and ends. A [`Backend`] speaks the process's
+//! protocol: that of the headless Claude Code CLI ([`stream_json`]), or the Agent Client Protocol ([`acp`]). Output
+//! reaches a [`Sink`] as protocol-independent [`Event`]s; the user's input comes as [`Command`]s.
 //!
 //! ```text
-//! stdout → reader ─┐                              ┌→ Sink::tell, each 40 ms while there is something
+//! stdout → reader ─┐                              ┌→ Sink::tell, every 40 ms if there is something
 //! stderr → reader ─┼→ the chat's thread: Backend ─┤
 //! Chat::command  ──┘                              └→ writer → stdin
 //! ```
 //!
-//! Threads and plain pipes, not tokio's processes: those need a handler for SIGCHLD, which belongs to Neovim's event loop.
+//! Threads and plain pipes, not tokio's processes: those need a handler for SIGCHLD, which belongs to Neovim's event
+//! loop.
 //!
 //! Invariants:
-//! - Nothing that a caller waits for: starting, reading, writing and ending happen on the chat's own threads.
-//! - What waits to be told, or for the agent to read it, is bounded ([`Gate`]), as what it may ask at once is: past that the
-//!   agent's output is not read, and the agent waits. What the user says is refused then.
-//! - The agent and what it started end with the chat and with this process, within some seconds, however either ends: they are a
-//!   group with a keeper. What leaves the group by itself (`setsid`) is not followed.
-//! - stdin stays open until the end. What is written is one line of JSON each, made by serde.
+//! - Callers never wait: starting, reading, writing and ending happen on the chat's own threads.
+//! - Events and the agent's input are limited ([`Gate`]), and so is the number of its open questions. At a limit its
+//!   output is not read, so that it blocks, and the user's commands are refused.
+//! - The agent and its children end with the chat and with this process, within some seconds, in whatever way either
+//!   ends: they form a group with a keeper. A process that leaves the group (`setsid`) is not followed.
+//! - stdin stays open until the end. Each message is one line of JSON, written by serde.
 
 pub mod acp;
 mod ask;

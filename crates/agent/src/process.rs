@@ -1,7 +1,7 @@
-//! An agent's process: started in a group of its own, waited for, ended with all it started.
+//! An agent's process: started in its own group, waited for, ended with all its children.
 //!
-//! Invariant: no signal is sent to a number that may be another process's: who reaps and who kills hold one lock, and a group
-//! that outlives its leader is ended by its keeper.
+//! Invariant: no signal reaches another process with a reused id. Reaping and killing hold one lock, and the keeper
+//! ends a group that outlives its leader.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,26 +14,25 @@ use claude_ide_system::group::Keeper;
 use rustix::process::{Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde::Deserialize;
 
-/// What is run.
+/// The program to run.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// Program and arguments; no shell looks at them.
+    /// Program and arguments; no shell is involved.
     pub argv: Vec<String>,
-    /// The folder it runs in.
+    /// The working folder.
     pub cwd: PathBuf,
-    /// Variables beside those of this process.
+    /// Environment variables in addition to this process's.
     pub env: BTreeMap<String, String>,
 }
 
-/// The ends of its pipes.
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
 }
 
-/// A process that runs, or ran.
+/// A process, running or ended.
 #[derive(Debug)]
 pub(crate) struct Process {
     state: Mutex<State>,
@@ -42,12 +41,11 @@ pub(crate) struct Process {
 
 #[derive(Debug)]
 struct State {
-    /// None: it ended, and its number may be another's.
+    /// `None`: it ended, and its id may be reused.
     child: Option<Child>,
     keeper: Option<Keeper>,
 }
 
-/// How it ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Exit {
     pub(crate) code: Option<i32>,
@@ -55,7 +53,7 @@ pub(crate) struct Exit {
 }
 
 impl Process {
-    /// Starts it. What this thread blocks of signals, it and its keeper would block as well: nothing, then.
+    /// Starts it. It and its keeper inherit this thread's blocked signals, so there must be none.
     pub(crate) fn start(program: &Program) -> io::Result<(Arc<Self>, Pipes)> {
         let Some((path, args)) = program.argv.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program to run"));
@@ -87,7 +85,7 @@ impl Process {
         self.pid
     }
 
-    /// The number of its keeper.
+    /// The keeper's process id.
     #[cfg(test)]
     pub(crate) fn keeper(&self) -> Option<u32> {
         self.lock().keeper.as_ref().and_then(Keeper::id)
@@ -97,10 +95,10 @@ impl Process {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for its end; what is left of its group ends too, soon after.
+    /// Waits for its end; the rest of its group ends soon after.
     pub(crate) fn wait(&self) -> Exit {
         if let Some(pid) = claude_ide_system::process::pid(self.pid) {
-            // Without reaping it: until the lock is held, its number stays its own.
+            // Without reaping it: until the lock is held, the id must stay its own.
             while let Err(error) = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
                 if error != rustix::io::Errno::INTR {
                     break;
@@ -109,14 +107,14 @@ impl Process {
         }
         let mut state = self.lock();
         let Some(mut child) = state.child.take() else { return Exit::default() };
-        // The group may outlive its leader, who cannot be reaped before: the number would be free.
+        // The group may outlive its leader, who must be reaped last: its id would be free.
         signal_group(self.pid, Signal::TERM);
         let status = child.wait();
         drop(state.keeper.take());
         status.map_or_else(|_| Exit::default(), |status| Exit { code: status.code(), signal: status.signal() })
     }
 
-    /// Asks it and all it started to end.
+    /// Asks it and its children to end.
     pub(crate) fn terminate(&self) {
         let state = self.lock();
         if state.child.is_some() {
@@ -124,7 +122,7 @@ impl Process {
         }
     }
 
-    /// Ends it and all it started.
+    /// Kills it and its children.
     pub(crate) fn kill(&self) {
         let state = self.lock();
         if state.child.is_some() {

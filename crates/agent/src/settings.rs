@@ -1,19 +1,19 @@
-//! What a user can set of an agent: its mode, its model, its effort, and options of its own.
+//! An agent's settings: mode, model, effort, and its own options.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a setting is about.
+/// The kind of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingKind {
-    /// What the agent may do unasked.
+    /// What the agent may do without asking.
     Mode,
-    /// Who answers.
+    /// The model.
     Model,
-    /// How long that may think.
+    /// How long it may think.
     Effort,
-    /// Something of the agent's own.
+    /// An option of the agent's own.
     Other,
 }
 
@@ -23,12 +23,12 @@ pub enum SettingKind {
 pub enum SettingValue {
     /// On or off.
     Switch(bool),
-    /// One of several.
+    /// One of several names.
     Name(String),
 }
 
 impl SettingValue {
-    /// A value as an agent has it.
+    /// A value in the agent's JSON.
     pub(crate) fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Bool(on) => Some(Self::Switch(*on)),
@@ -44,14 +44,14 @@ impl From<&str> for SettingValue {
     }
 }
 
-/// A value that can be chosen.
+/// A possible value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Choice {
-    /// It.
+    /// The value.
     pub value: SettingValue,
-    /// For the user.
+    /// The display name.
     pub name: String,
-    /// More of it.
+    /// A description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -62,25 +62,25 @@ impl Choice {
     }
 }
 
-/// One setting. What the agent says is set counts, not what was asked for.
+/// One setting. Its value is the one that the agent confirmed, not the requested one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Setting {
-    /// Names it in [`crate::Command::Set`].
+    /// Its id for [`crate::Command::Set`].
     pub id: String,
-    /// What it is about.
+    /// Its kind.
     pub kind: SettingKind,
-    /// For the user.
+    /// The display name.
     pub name: String,
-    /// What is set, where that is known.
+    /// The value, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<SettingValue>,
-    /// What can be set, as far as the agent says.
+    /// The possible values, if the agent names them.
     pub choices: Vec<Choice>,
-    /// Whether it is listed with the model; the others have keys of their own.
+    /// Whether it is listed with the model; other settings have their own keys.
     pub is_listed: bool,
 }
 
-/// A text that says something.
+/// A non-empty text.
 pub(crate) fn text(value: Option<&Value>) -> Option<String> {
     value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Calls of an agent's tools, put together from what it tells of them piece by piece, in the shapes of a transcript.
+//! An agent's tool calls: assembles each from its updates and converts it to a transcript's shape.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
@@ -11,16 +11,16 @@ use super::updates::{in_text, raw};
 use crate::backend::Output;
 use crate::event::{Event, Speaker};
 
-/// Bytes of a result that are told.
+/// Longer results are cut.
 const MAX_RESULT: usize = 1024 * 1024;
-/// Lines around a change.
+/// Lines of context around a change.
 const CONTEXT: usize = 3;
-/// Calls that are followed, and calls that ended which are known for that; for one more the oldest ends, or is forgotten.
+/// Limit of open calls, and of ended ones that are remembered. Beyond it the oldest is ended, or forgotten.
 const MOST: usize = 4096;
-/// Files of a call that are told.
+/// Limit of files per call.
 const MOST_PLACES: usize = 1000;
 
-/// The calls that were told, by their id.
+/// All known calls, by id.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: HashMap<String, Open>,
@@ -28,15 +28,14 @@ pub(super) struct Calls {
     ended: Ended,
 }
 
-/// A call that has not ended.
 #[derive(Debug)]
 struct Open {
-    /// Which it was of all that began.
+    /// Its number among all calls.
     number: u64,
     call: ToolCall,
 }
 
-/// Calls that ended, and whether they failed.
+/// Ended calls, and whether each failed.
 #[derive(Debug, Default)]
 struct Ended {
     failed: HashMap<String, bool>,
@@ -74,7 +73,7 @@ impl Calls {
             None => (None, ToolCall::new(id, String::new())),
         };
         let (name_before, place_before, places_before) = (name(&call), place(&call).cloned(), places(&call));
-        // An input may be large and most updates do not touch it: it is put together only where they do.
+        // An input may be large, and most updates leave it alone: it is only rebuilt when it changed.
         let fields = &update.fields;
         let is_other = is_other(fields.raw_input.as_ref(), call.raw_input.as_ref())
             || is_other(fields.title.as_ref(), Some(&call.title))
@@ -94,13 +93,12 @@ impl Calls {
         self.settle_or_keep(call, number, out);
     }
 
-    /// All that was told of a call that has not ended.
+    /// Everything known of an open call.
     pub(super) fn known(&self, id: &str) -> Option<Value> {
         self.open.get(id).and_then(|open| serde_json::to_value(&open.call).ok())
     }
 
-    /// What is told of a call that ended adds to its result. Some agents tell nothing but that it ended, again; that takes nothing
-    /// back.
+    /// An update of an ended call adds to its result. Some agents only repeat that it ended; that removes nothing.
     fn late(&mut self, id: String, update: ToolCallUpdate, has_failed: bool, out: &mut Output) {
         let mut call = ToolCall::new(id, String::new());
         let is_error = update.fields.status.map_or(has_failed, |status| status == ToolCallStatus::Failed);
@@ -117,7 +115,7 @@ impl Calls {
         out.emit(Event::Results { by: Speaker::default(), results, places: places(call) });
     }
 
-    /// `number`: of one that was open.
+    /// `number` is set if the call was open.
     fn settle_or_keep(&mut self, call: ToolCall, number: Option<u64>, out: &mut Output) {
         let is_error = match call.status {
             ToolCallStatus::Completed => false,
@@ -140,7 +138,7 @@ impl Calls {
         self.end_one(&call, is_error, out);
     }
 
-    /// Ends the calls that run. Those whose permission was not answered (`unanswered`) did nothing.
+    /// Ends all open calls. Those with an unanswered permission (`unanswered`) did nothing.
     pub(super) fn end(&mut self, is_cancelled: bool, unanswered: &[String], out: &mut Output) {
         let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().collect();
         open.sort_by_key(|open| open.number);
@@ -150,24 +148,24 @@ impl Calls {
         }
     }
 
-    /// A plan, in the shape of the CLI's list of what is to do.
+    /// Emits a plan, in the shape of the CLI's to-do list.
     pub(super) fn plan(id: String, input: &Value, out: &mut Output) {
         said(id, "Plan".to_owned(), input, Vec::new(), out);
     }
 
-    /// Nothing more is done of a plan.
+    /// Marks a plan as finished.
     pub(super) fn end_plan(id: String, out: &mut Output) {
         let done = ToolResult { is_error: false, content: Vec::new(), outcome: None };
         out.emit(Event::Results { by: Speaker::default(), results: vec![(id, done)], places: Vec::new() });
     }
 }
 
-/// Whether an update has another value than there is.
+/// Whether an update changes a value.
 fn is_other<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
     new.is_some() && new != old
 }
 
-/// Tells what of a call is on the screen before it ends.
+/// Emits the visible parts of an open call.
 fn tell(call: &ToolCall, out: &mut Output) {
     said(call.tool_call_id.0.to_string(), name(call), &input(call), places(call), out);
 }
@@ -194,7 +192,7 @@ fn said(id: String, name: String, input: &Value, places: Vec<String>, out: &mut 
     });
 }
 
-/// What the tool is called: by its own name, as far as the agent tells it, else by what it does.
+/// The tool's own name if the agent sends it, else one derived from the call's kind.
 fn name(call: &ToolCall) -> String {
     let own = call.meta.as_ref().and_then(|meta| meta.get("claudeCode")?.get("toolName")?.as_str());
     if let Some(own) = own.or(call.name.as_deref()).filter(|name| !name.is_empty()) {
@@ -215,7 +213,7 @@ fn name(call: &ToolCall) -> String {
     word.to_owned()
 }
 
-/// The arguments; what they do not say is said by the title and the places.
+/// The arguments, completed from title and locations.
 fn input(call: &ToolCall) -> Value {
     let mut fields = match &call.raw_input {
         Some(Value::Object(fields)) => fields.clone(),
@@ -233,7 +231,7 @@ fn input(call: &ToolCall) -> Value {
     Value::Object(fields)
 }
 
-/// The file, where the arguments do not say it.
+/// The call's file, if the arguments do not name it.
 fn place(call: &ToolCall) -> Option<&PathBuf> {
     let says_where = |input: &Value| ["file_path", "path", "notebook_path"].iter().any(|key| input.get(key).is_some());
     if call.raw_input.as_ref().is_some_and(says_where) {
@@ -242,7 +240,7 @@ fn place(call: &ToolCall) -> Option<&PathBuf> {
     diffs(call).next().map(|diff| &diff.path).or(call.locations.first().map(|location| &location.path))
 }
 
-/// Files that a call may change, as far as it tells: those of its diffs, and those that one is at which edits, deletes or moves.
+/// Files that a call may change: those of its diffs, and its locations if it edits, deletes or moves.
 fn places(call: &ToolCall) -> Vec<String> {
     let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
     let located = call.locations.iter().filter(|_| changes).map(|location| &location.path);
@@ -267,7 +265,7 @@ fn result(call: &ToolCall, is_error: bool) -> ToolResult {
         let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
         content.push(Part::Text(cut(text)));
     }
-    // Also of one that failed or was refused: it is what was to be.
+    // A failed or refused call too shows what it would have changed.
     let mut changes = diffs(call).take(MOST_PLACES).map(change);
     let outcome = changes.next().map(|first| Outcome::FileChange(FileChange { others: changes.collect(), ..first }));
     ToolResult { is_error, content, outcome }
@@ -304,7 +302,7 @@ fn cut(mut text: String) -> Text {
     Text { text, bytes }
 }
 
-/// What differs between two texts, as one hunk: what is the same before and behind it is left out but for a few lines.
+/// The difference of two texts as one hunk, with a few lines of context.
 fn hunk(before: &str, after: &str) -> Option<Hunk> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();

@@ -1,4 +1,4 @@
-//! A line of the agent's: a request, a notification, an answer, or rubbish.
+//! Handles a line from the agent: a request, a notification, a response, or garbage.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,8 +18,8 @@ use crate::backend::Output;
 use crate::form;
 use crate::lenient;
 
-/// What Gemini calls itself. It reads a file before it writes it, and takes each error for a reason not to, also that there is no
-/// such file yet (0.61.0; google-gemini/gemini-cli#17588): no new file would ever be made.
+/// Gemini's name for itself. It reads a file before writing it, and takes any error as a reason not to write, including
+/// that the file does not exist yet (0.61.0; google-gemini/gemini-cli#17588): it could never create a file.
 const READS_BEFORE_IT_CREATES: &str = "gemini-cli";
 
 impl Acp {
@@ -28,14 +28,14 @@ impl Acp {
         if text.trim().is_empty() {
             return;
         }
-        // Half a character, as a program in JavaScript cuts texts, is no JSON string here.
+        // JavaScript programs cut strings within surrogate pairs, which is no valid JSON here.
         let whole = without_lone_surrogates(&text);
         match jsonrpc::parse_with_null_ids(&whole) {
             Ok(Incoming::Request { id, .. }) if matches!(text, Cow::Owned(_)) => refuse_unread(&id, out),
             Ok(Incoming::Request { id, method, params }) => self.asked(id, &method, params, out),
             Ok(Incoming::Notification { method, params }) => self.notified(&method, params, out),
             Ok(Incoming::Response { id, outcome }) => {
-                // Nobody's: a second answer, or one to what was withdrawn.
+                // Dropped: the request was already answered or withdrawn.
                 let Some(ours) = self.peer.asked.answered(id.as_ref()) else { return };
                 let outcome = outcome.map(value).map_err(value);
                 self.answered(ours, outcome, out);
@@ -67,7 +67,7 @@ impl Acp {
         }
         let is_ours = match (params.get("sessionId").and_then(Value::as_str), &self.session) {
             (Some(theirs), Some(session)) => theirs == session,
-            // An agent may ask before it has told which session it began; a form may belong to a request.
+            // An agent may ask before it has named its session, and a form may belong to a request.
             _ => true,
         };
         let problem =
@@ -95,7 +95,7 @@ impl Acp {
         self.peer.in_flight.begin(id, None, bytes, Box::new(move || Box::pin(work)), Waits);
     }
 
-    /// What a request asks, or what it is answered at once.
+    /// Converts a request to a question, or to an immediate answer.
     fn ask_of(
         &self,
         method: &str,
@@ -155,7 +155,7 @@ impl Acp {
         match method {
             "session/update" => {
                 let session = params.get("sessionId").and_then(Value::as_str);
-                // Of another session, which this client did not begin: a subagent's.
+                // From another session, which this client did not begin: a subagent's.
                 if self.session.is_some() && session != self.session.as_deref() {
                     return;
                 }
@@ -177,7 +177,7 @@ fn is_page(url: &str) -> bool {
     rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
 }
 
-/// The fields of a form in the order in which the agent has them: a value does not keep it.
+/// The order of a form's fields, which a `Value` does not keep.
 fn property_order(params: &RawValue) -> Option<Vec<String>> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -216,12 +216,12 @@ fn property_order(params: &RawValue) -> Option<Vec<String>> {
     serde_json::from_str::<Params>(params.get()).ok().map(|params| params.requested_schema.properties.0)
 }
 
-/// As far as it can be read.
+/// Parses leniently; null if unreadable.
 fn value(raw: &RawValue) -> Value {
     lenient::read(raw.get()).map_or(Value::Null, |(value, _)| value)
 }
 
-/// The user is not asked about what cannot be shown.
+/// The user is not asked about a request that cannot be shown.
 fn refuse_unread(id: &RequestId, out: &mut Output) {
     let message = "the request nests too deep or is no valid text, so it cannot be read".into();
     let error = ErrorObject { code: ErrorCode::InvalidParams, message };

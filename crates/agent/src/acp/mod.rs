@@ -1,11 +1,11 @@
-//! Agents that speak the Agent Client Protocol, version 1: JSON-RPC, a message a line.
+//! Agents that speak the Agent Client Protocol, version 1: JSON-RPC, one message per line.
 //!
-//! Types: `agent-client-protocol-schema` 1.15.1. A message is looked at as a value first and only then as one of its types, so
-//! that what this does not know is passed over instead of ending the conversation.
+//! Types: `agent-client-protocol-schema` 1.15.1. A message is parsed as a plain value first, so that unknown kinds are
+//! ignored instead of ending the conversation.
 //!
-//! Invariants: every request of the agent that has an id is answered once, by Lua or here, also where the turn is cancelled, the
-//! agent takes it back, or it cannot be read. One prompt is with the agent at a time, the others wait here. What an agent says of a session that is being loaded
-//! again is not told twice.
+//! Invariants: every request of the agent with an id is answered once, by Lua or here, also if the turn is cancelled,
+//! the agent withdraws it, or it cannot be read. The agent has one prompt at a time; the others wait here. When a
+//! session that is already shown is loaded again, its messages are not emitted twice.
 
 mod calls;
 mod incoming;
@@ -34,61 +34,61 @@ use ours::{Asked, Ours};
 use questions::Questions;
 use updates::Updates;
 
-/// So long may an agent whose turn was cancelled go on.
+/// How long an agent may continue after its turn was cancelled.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
-/// What Gemini calls itself. It answers that a session is loaded before it has told all of it (0.61.0), against the protocol: what
-/// comes late would be taken for an answer to the prompt.
+/// Gemini's name for itself. Against the protocol it reports a session as loaded before it has sent all of it (0.61.0):
+/// late messages would be taken for an answer to the prompt.
 const TELLS_LATE: &str = "gemini-cli";
-/// So long does such an agent say nothing when it has told all.
+/// After this much silence such an agent has sent everything.
 const QUIET: Duration = Duration::from_millis(250);
-/// What an agent may have asked and not got an answer for: how many, how many with those that wait for the end of a command, and
-/// how large. Past that it is not read.
+/// Limits of the agent's unanswered requests: their number, the number including those that wait for a command's end,
+/// and their size. Beyond them its output is not read.
 const MOST_PRESSING: usize = 64;
 const MOST_REQUESTS: usize = 1024;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// Requests of ours that may be open.
+/// Limit of our open requests.
 const MOST_OURS: usize = 256;
 
-/// How a conversation with an agent begins.
+/// How to start a conversation with an agent.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Its name among the options.
+    /// Its name in the options.
     pub key: String,
-    /// What the user calls it.
+    /// Its display name.
     pub name: String,
-    /// The folder of the session.
+    /// The session's folder.
     pub cwd: PathBuf,
-    /// The session to go on with.
+    /// The session to resume.
     #[serde(default)]
     pub resume: Option<String>,
-    /// Whether what was said in it is on the screen already.
+    /// Whether the session's messages are already shown.
     #[serde(default)]
     pub shown: bool,
-    /// The agent's sessions are listed instead of one begun: [`Command::BeginSession`] begins it.
+    /// Lists the agent's sessions instead of starting one: [`Command::BeginSession`] starts it.
     #[serde(default)]
     pub list: bool,
-    /// Servers of tools that speak MCP by HTTP.
+    /// MCP servers that speak HTTP.
     #[serde(default)]
     pub mcp_servers: Vec<Value>,
-    /// Milliseconds that an answer may take before that is told.
+    /// Time in milliseconds after which a slow answer is reported.
     pub patience_ms: u64,
-    /// The version of this client.
+    /// This client's version.
     pub version: String,
 }
 
-/// How far it is.
+/// The stage of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Not greeted, or without a session.
+    /// Not initialised, or without a session.
     Starting,
-    /// It takes prompts.
+    /// Accepts prompts.
     Ready,
-    /// It said what cannot be gone on from.
+    /// Failed for good.
     Failed,
 }
 
-/// What the agent waits for, when it asked something.
+/// What a request of the agent waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Waits;
 
@@ -98,16 +98,16 @@ impl Kind for Waits {
     }
 }
 
-/// A session that is loaded, as far as the agent says, and of which it may tell still.
+/// A session that the agent reports as loaded, and may still send messages of.
 #[derive(Debug)]
 struct Loaded {
     session: String,
     result: Value,
-    /// When it has told all, unless something comes.
+    /// Time when it counts as complete, unless a message comes.
     told_at: Option<Instant>,
 }
 
-/// A prompt that waits for its turn.
+/// A queued prompt.
 #[derive(Debug)]
 struct Prompt {
     id: String,
@@ -123,18 +123,18 @@ pub struct Acp {
     stage: Stage,
     session: Option<String>,
     loaded: Option<Loaded>,
-    /// What it calls itself.
+    /// Its name for itself.
     program: String,
     capabilities: AgentCapabilities,
     sign_in_methods: Vec<SignInMethod>,
     waiting: VecDeque<Prompt>,
-    /// A prompt is with the agent.
+    /// Whether a prompt is being answered.
     is_prompted: bool,
-    /// The turn was cancelled and is not over: what the agent asks until then may have crossed that.
+    /// The turn was cancelled and is not over: the agent's requests until then may have crossed the cancellation.
     is_cancelled: bool,
-    /// It was asked to stop: when that is told if it has not.
+    /// After an interrupt: when to report that it still continues.
     stop_by: Option<Instant>,
-    /// While a prompt is with it: when its silence is told.
+    /// During a prompt: when to report its silence.
     silent_at: Option<Instant>,
     rubbish: u64,
 }
@@ -146,7 +146,7 @@ impl std::fmt::Debug for Acp {
 }
 
 impl Acp {
-    /// One that nothing was said to yet.
+    /// A conversation that has not started.
     #[must_use]
     pub fn new(options: Options) -> Self {
         let limits = Limits { requests: MOST_REQUESTS, bytes: MOST_BYTES, cost: usize::MAX, batch_bytes: MOST_BYTES };
@@ -174,7 +174,7 @@ impl Acp {
         Duration::from_millis(self.options.patience_ms)
     }
 
-    /// So long may it say nothing while it works.
+    /// How long it may be silent while it works.
     fn silence(&self) -> Duration {
         self.patience().saturating_mul(2)
     }
@@ -186,7 +186,7 @@ impl Acp {
         }
     }
 
-    /// Sends the answers that are there by now.
+    /// Sends the settled responses.
     fn settle(&mut self, out: &mut Output) {
         self.peer.in_flight.start_waiting();
         while let Some(settled) = self.peer.in_flight.settle_now() {
@@ -196,13 +196,13 @@ impl Acp {
         }
     }
 
-    /// The agent has got an answer and goes on.
+    /// The agent got an answer and continues.
     fn answered_agent(&mut self, out: &mut Output) {
         self.silent_at = if self.is_prompted { later(self.silence()) } else { None };
         self.settle(out);
     }
 
-    /// Gives the next prompt to the agent, where it waits for one.
+    /// Sends the next prompt, if the agent is ready.
     fn prompt_next(&mut self, out: &mut Output) {
         if self.stage != Stage::Ready || self.is_prompted {
             return;
@@ -221,7 +221,7 @@ impl Acp {
         self.ask("session/prompt", &request, Ours::Prompt(prompt.id), None, out);
     }
 
-    /// The turn is to end: what the agent asked meanwhile is nobody's any more.
+    /// Cancels the turn; the agent's open requests are answered as cancelled.
     fn interrupt(&mut self, out: &mut Output) {
         let Some(session) = self.session.clone().filter(|_| self.is_prompted) else { return };
         Self::notify("session/cancel", &agent_client_protocol_schema::v1::CancelNotification::new(session), out);
@@ -231,7 +231,7 @@ impl Acp {
         self.settle(out);
     }
 
-    /// What takes too long.
+    /// Reports what takes too long.
     fn look_at_clock(&mut self, now: Instant, out: &mut Output) {
         let name = self.options.name.clone();
         let late: Vec<Ours> = self.peer.asked.overdue(now).into_iter().cloned().collect();
@@ -266,7 +266,7 @@ impl Acp {
         }
     }
 
-    /// What the agent wrote that is not the protocol: told once.
+    /// Reports a line outside the protocol, only the first time.
     fn rubbish(&mut self, line: &[u8], out: &mut Output) {
         let words = String::from_utf8_lossy(line.get(..120).unwrap_or(line)).trim().to_owned();
         if words.is_empty() {
@@ -335,7 +335,7 @@ impl Backend for Acp {
                 self.questions.unanswered(&request);
                 self.answered_agent(out);
             }
-            // Of the CLI alone, and what is a `Reply` by the time that it comes here.
+            // The CLI's only; or converted to a `Reply` before.
             Command::GoOn { .. } | Command::ReplyWithFile { .. } => {}
         }
     }

@@ -1,6 +1,6 @@
-//! Infers renames from an ACP tool call. No agent says where a file was: Codex reports a change at the place where the file is to be,
-//! and names beside it where each changed file is, in the order of the changes; a change whose text is large it leaves out
-//! (codex-acp 2.6.0).
+//! Infers renames from an ACP tool call. No agent reports a file's old path. Codex reports a change at the new path,
+//! and lists the current path of each changed file beside it, in the order of the changes; it omits a change with a
+//! large text (codex-acp 2.6.0).
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -12,19 +12,19 @@ use serde_json::Value;
 
 use crate::settings::text;
 
-/// Larger files are not looked at, nor more than so much of all together.
+/// Limits of files that are read: size of each, and of all together.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_ALL: u64 = 32 * 1024 * 1024;
-/// Where the order does not say it, each file is compared with each place, if that is not often. What is not found is asked in words.
+/// If the order does not decide, files are compared with locations, up to this many times. Unresolved cases are put to
+/// the user in words.
 const MOST_COMPARED: usize = 1000;
 
-/// A diff of a call.
 #[derive(Debug, Clone)]
 pub(super) struct Diff {
     pub(super) path: String,
     pub(super) old: Option<String>,
     pub(super) new: String,
-    /// "add", "update" or "delete", where the agent says.
+    /// "add", "update" or "delete", if the agent says.
     pub(super) kind: Option<String>,
 }
 
@@ -43,20 +43,19 @@ impl Diff {
     }
 }
 
-/// Line ends as an agent reads them.
 pub(super) fn with_lf(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Moves {
-    /// Where a file is now, by where it is to be.
+    /// Current path by new path.
     pub(super) from: HashMap<String, String>,
-    /// Whether there are places without a diff, of files that do not move.
+    /// Whether there are locations without a diff that are no renames.
     pub(super) is_incomplete: bool,
 }
 
-/// Without `.`, `..`, doubled and final slashes.
+/// Removes `.`, `..`, doubled and trailing slashes.
 pub(super) fn normalize(path: &str) -> String {
     let mut parts: Vec<&std::ffi::OsStr> = Vec::new();
     for part in Path::new(path).components() {
@@ -70,7 +69,7 @@ pub(super) fn normalize(path: &str) -> String {
     joined.to_string_lossy().into_owned()
 }
 
-/// With every link followed, as far as there is such a path.
+/// Resolves links in the existing part of a path.
 fn real(path: &str) -> PathBuf {
     let path = PathBuf::from(normalize(path));
     for ancestor in path.ancestors() {
@@ -81,14 +80,14 @@ fn real(path: &str) -> PathBuf {
     path
 }
 
-/// Places of which no diff is reported, in their order.
+/// Locations without a diff, in order.
 fn other_places(locations: &[String], diffs: &[Diff]) -> Vec<String> {
     let mut known: HashSet<PathBuf> = diffs.iter().map(|diff| real(&diff.path)).collect();
     let places = locations.iter().filter(|path| path.starts_with('/'));
     places.filter(|path| known.insert(real(path))).map(|path| normalize(path)).collect()
 }
 
-/// Those diffs that begin the change of a file that is not there, and has a text.
+/// Diffs that change a missing file and have its old text.
 fn of_moved(diffs: &[Diff]) -> Vec<&Diff> {
     let mut seen = HashSet::new();
     let may_be = |diff: &&Diff| match (diff.kind.as_deref(), &diff.old) {
@@ -100,7 +99,7 @@ fn of_moved(diffs: &[Diff]) -> Vec<&Diff> {
     first.filter(may_be).filter(|diff| fs::symlink_metadata(&diff.path).is_err()).collect()
 }
 
-/// What files hold, each read once.
+/// Contents of files, each read once.
 struct Texts {
     read: HashMap<String, Option<String>>,
     left: u64,
@@ -122,7 +121,7 @@ impl Texts {
         text.as_deref()
     }
 
-    /// Whether a file holds what a diff begins with: some lines of it where it is changed, else all of it.
+    /// Whether a file contains a diff's old text: as a part if it is changed, else as a whole.
     fn hold(&mut self, place: &str, diff: &Diff) -> bool {
         let old = with_lf(diff.old.as_deref().unwrap_or_default());
         self.get(place)
@@ -130,7 +129,7 @@ impl Texts {
     }
 }
 
-/// Where files were that a call has at other places.
+/// The renames in a call.
 pub(super) fn of(locations: &[String], diffs: &[Diff]) -> Moves {
     let (places, moved) = (other_places(locations, diffs), of_moved(diffs));
     let may_compare = places.len().saturating_mul(moved.len()) <= MOST_COMPARED;

@@ -1,4 +1,4 @@
-//! What this client asks of the agent, and what it makes of the answers.
+//! Our requests to the agent, and the handling of the responses.
 
 use std::time::Instant;
 
@@ -14,41 +14,41 @@ use crate::backend::Output;
 use crate::event::{Abilities, Answer, Event, ListedSession, SignInMethod, TurnEnd};
 use crate::settings::{SettingValue, text};
 
-/// Pages of sessions that are asked for.
+/// Limit of pages when listing sessions.
 const MOST_PAGES: usize = 10;
-/// Gemini and Codex take a key in the request to sign in: the protocol has no field for it.
+/// Gemini and Codex accept a key in the sign-in request; the protocol has no field for it.
 const API_KEY: &str = "api-key";
-/// The agent wants the user to sign in first.
+/// The agent requires signing in first.
 const AUTH_REQUIRED: i64 = -32000;
 const CANCELLED: i64 = -32800;
 
-/// A request of ours, as long as its answer is waited for.
+/// An open request of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ours {
     Initialize,
     New,
-    /// Goes on with a session, whose messages come once more or do not.
+    /// Resumes a session, with or without its messages.
     Load {
         session: String,
     },
-    /// Goes on with a copy of a session.
+    /// Continues with a copy of a session.
     Fork,
     Prompt(String),
-    /// For a command with a number.
+    /// For a numbered command.
     Command(Asked),
 }
 
-/// What a command asked for.
+/// The request of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// That something is done.
+    /// Only its success matters.
     Done(u64),
     Set {
         number: u64,
         setting: String,
         value: SettingValue,
     },
-    /// Sessions, page by page.
+    /// Lists sessions, page by page.
     Sessions {
         number: u64,
         before: Vec<ListedSession>,
@@ -67,7 +67,7 @@ impl Asked {
 }
 
 impl Ours {
-    /// What the agent is doing for it, in words.
+    /// The agent's current activity, in words.
     pub(super) fn doing(&self) -> &'static str {
         match self {
             Self::Initialize => "starting",
@@ -80,7 +80,7 @@ impl Ours {
     }
 }
 
-/// A block of a prompt as the agent takes it. The chat has them as the CLI does.
+/// Converts a prompt's block from the CLI's form, which the chat uses, to the agent's.
 pub(super) fn block(block: Value, takes: &schema::PromptCapabilities) -> Option<schema::ContentBlock> {
     let text = |key: &str| block.get(key).and_then(Value::as_str).map(str::to_owned);
     match block.get("type").and_then(Value::as_str)? {
@@ -101,17 +101,17 @@ pub(super) fn block(block: Value, takes: &schema::PromptCapabilities) -> Option<
     }
 }
 
-/// Answers of a permission that are of no kind known here: what they would mean is not known, so they are not offered.
+/// Removes permission options of unknown kinds: their meaning is unknown, so they are not offered.
 pub(super) fn leave_out_unknown_options(params: &mut Value) {
     let Some(options) = params.get_mut("options").and_then(Value::as_array_mut) else { return };
     let is_known = |option: &Value| schema::PermissionOption::deserialize(option).is_ok();
-    // Where none is known the request is refused, with what is wrong.
+    // If all are unknown, the request is refused as malformed.
     if options.iter().any(is_known) {
         options.retain(is_known);
     }
 }
 
-/// What is wrong with the parameters of a request of the agent's.
+/// What is wrong with a request's parameters, if anything.
 pub(super) fn wrong_params(method: &str, params: &Value) -> Option<String> {
     fn check<T: DeserializeOwned>(params: &Value) -> Option<String> {
         T::deserialize(params).err().map(|error| format!("invalid params: {error}"))
@@ -130,7 +130,7 @@ pub(super) fn wrong_params(method: &str, params: &Value) -> Option<String> {
 }
 
 impl Acp {
-    /// Asks the agent.
+    /// Sends a request.
     pub(super) fn ask(
         &mut self,
         method: &str,
@@ -141,7 +141,7 @@ impl Acp {
     ) {
         match self.peer.asked.ask(method, Some(params), about.clone(), deadline) {
             Ok(line) => out.write_line(line),
-            // Nobody else will ever answer.
+            // No response will ever come.
             Err(error) => self.answered(about, Err(json!({ "message": format!("{method}: {error}") })), out),
         }
     }
@@ -165,7 +165,7 @@ impl Acp {
         self.ask("initialize", &request, Ours::Initialize, later(self.patience()), out);
     }
 
-    /// Begins the session that was asked for.
+    /// Starts the requested session.
     fn begin_session(&mut self, resume: Option<String>, out: &mut Output) {
         let deadline = later(self.patience());
         let folder = self.options.cwd.clone();
@@ -185,7 +185,7 @@ impl Acp {
         };
         let about = Ours::Load { session: session.clone() };
         self.session = Some(session.clone());
-        // What is on the screen need not be said again; what is not can only be had by loading.
+        // Shown messages need not come again; others can only be had by loading.
         if can_resume && (self.options.shown || !can_load) {
             let request = schema::ResumeSessionRequest::new(session, folder).mcp_servers(servers);
             return self.ask("session/resume", &request, about, deadline, out);
@@ -195,13 +195,13 @@ impl Acp {
         self.ask("session/load", &request, about, deadline, out);
     }
 
-    /// Goes on with a copy of a session. The method is not of the stable schema: its fields are written here.
+    /// Continues with a copy of a session. The method is not in the stable schema, so its fields are written here.
     fn fork_session(&mut self, session: &str, out: &mut Output) {
         let request = json!({ "sessionId": session, "cwd": self.options.cwd, "mcpServers": self.servers() });
         self.ask("session/fork", &request, Ours::Fork, later(self.patience()), out);
     }
 
-    /// The servers of tools, where the agent reaches servers by HTTP.
+    /// The MCP servers, if the agent supports HTTP.
     fn servers(&self) -> Vec<schema::McpServer> {
         if !self.capabilities.mcp_capabilities.http {
             return Vec::new();
@@ -209,7 +209,7 @@ impl Acp {
         self.options.mcp_servers.iter().filter_map(|server| serde_json::from_value(server.clone()).ok()).collect()
     }
 
-    /// The answer to a request of ours.
+    /// Handles a response.
     pub(super) fn answered(&mut self, ours: Ours, outcome: Result<Value, Value>, out: &mut Output) {
         match (ours, outcome) {
             (Ours::Initialize, Ok(result)) => self.greeted(&result, out),
@@ -341,12 +341,12 @@ impl Acp {
         self.prompt_next(out);
     }
 
-    /// Asks the agent for what a command wants.
+    /// Sends a command's request.
     pub(super) fn command_asks(&mut self, asked: Asked, method: &str, params: &Value, out: &mut Output) {
         if params.get("sessionId").is_some_and(Value::is_null) {
             return out.answer(asked.number(), Some("there is no session yet".to_owned()));
         }
-        // Signing in waits for a user.
+        // Signing in waits for the user.
         let deadline = if matches!(asked, Asked::SignIn(_)) { None } else { later(self.patience()) };
         self.ask(method, params, Ours::Command(asked), deadline, out);
     }
@@ -379,7 +379,7 @@ impl Acp {
         self.command_asks(asked, "session/list", &params, out);
     }
 
-    /// The session that the user has chosen of those that were listed.
+    /// Starts the session that the user chose from the list.
     pub(super) fn begin_chosen_session(&mut self, session: Option<String>, fork: bool, out: &mut Output) {
         match session {
             Some(session) if fork => self.fork_session(&session, out),
@@ -398,7 +398,7 @@ impl Acp {
         self.command_asks(Asked::SignIn(number), "authenticate", &params, out);
     }
 
-    /// The answer to what a command wants.
+    /// Handles the response to a command's request.
     fn command_answered(&mut self, asked: Asked, result: &Value, out: &mut Output) {
         match asked {
             Asked::Done(number) => out.answer(number, None),
@@ -436,7 +436,7 @@ fn listed_session(one: &Value) -> Option<ListedSession> {
     Some(ListedSession { id, title: text(one.get("title")), updated: text(one.get("updatedAt")) })
 }
 
-/// Ways to sign in. Those that cannot be named are left out.
+/// Sign-in methods, without those that have no id or name.
 fn sign_in_methods(list: Option<&Value>) -> Vec<SignInMethod> {
     let texts = |value: &Value| value.as_str().map(str::to_owned);
     let method = |one: &Value| {
@@ -460,7 +460,7 @@ fn code(error: &Value) -> Option<i64> {
     error.get("code").and_then(Value::as_i64)
 }
 
-/// What an error says, with its data where that says more. No full stop ends it: it goes into sentences.
+/// An error's message, with its data if that adds something. Without a final period, since it goes into sentences.
 fn message(error: &Value) -> String {
     let words = error.get("message").and_then(Value::as_str).unwrap_or("it did not say why");
     let data = error.get("data");

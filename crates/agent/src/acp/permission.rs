@@ -1,4 +1,4 @@
-//! What an agent asks before it uses a tool, as the user sees it, and what an answer means to it.
+//! Converts an agent's permission requests for the user, and the answers for the agent.
 
 use serde_json::{Map, Value, json};
 
@@ -6,10 +6,10 @@ use super::moves::{self, Diff, with_lf};
 use crate::ask::{Change, ChoiceKind, Edit, Part, Permission, PermissionChoice, Step, Style};
 use crate::settings::text;
 
-/// An answer that the agent offers.
+/// An answer offered by the agent.
 #[derive(Debug, Clone)]
 pub(super) struct Offered {
-    /// None: one that it does not name, which is answered as cancelled.
+    /// `None`: not among the agent's, and sent as `cancelled`.
     id: Option<String>,
     name: String,
     kind: ChoiceKind,
@@ -23,7 +23,7 @@ fn is_allowing(kind: ChoiceKind) -> bool {
     matches!(kind, ChoiceKind::AllowOnce | ChoiceKind::AllowAlways)
 }
 
-/// The answers of a request. One of them always refuses: where the agent offers none, it stands for `cancelled`.
+/// The answers of a request. One of them always refuses: if the agent offers none, it is sent as `cancelled`.
 pub(super) fn offered(params: &Value) -> Vec<Offered> {
     let offer = |one: &Value| {
         let kind = match one.get("kind")?.as_str()? {
@@ -43,7 +43,7 @@ pub(super) fn offered(params: &Value) -> Vec<Offered> {
     offered
 }
 
-/// The answer in the protocol's words. One that refuses and is named as one that allows could be taken for that.
+/// The answer in the protocol's form. Never an answer of the other kind with the same name.
 pub(super) fn outcome(offered: &[Offered], choice: Option<&str>, is_allowed: bool) -> Value {
     let kinds = if is_allowed {
         [ChoiceKind::AllowOnce, ChoiceKind::AllowAlways]
@@ -113,7 +113,7 @@ fn parts(call: &Value) -> Vec<Part> {
             parts.extend([words(path, Style::Notice), Part::Change { old, new }]);
             continue;
         }
-        // A text by itself is how the protocol's own example of a plan has it.
+        // The protocol's own example of a plan has a bare text.
         let inner = match content.get("type").and_then(Value::as_str) {
             Some("content") => content.get("content"),
             Some("text") => Some(content),
@@ -128,7 +128,7 @@ fn parts(call: &Value) -> Vec<Part> {
     let mut named: Vec<_> = input.iter().collect();
     named.sort_by_key(|(name, _)| *name);
     for (name, value) in named {
-        // The texts of an edit are in its diff.
+        // An edit's texts are in its diff.
         let is_said = has_diff && !matches!(name.as_str(), "description" | "path") || name == "command";
         if !is_said && !value.is_null() && value.as_str() != title.as_deref() {
             parts.push(Part::Argument { name: format!("{name}: "), value: value.clone(), style: Style::Argument });
@@ -137,7 +137,8 @@ fn parts(call: &Value) -> Vec<Part> {
     parts
 }
 
-/// What a call changes. None: nothing by diffs, or not all of it, which would be accepted unseen with them.
+/// The edit that a call makes. `None` if there is none in diffs, or if they are incomplete: the rest would be accepted
+/// unseen.
 fn edit(call: &Value, diffs: &[Diff]) -> Option<Edit> {
     let moves = moves::of(&locations(call), diffs);
     if moves.is_incomplete || diffs.iter().any(|diff| !diff.path.starts_with('/')) {

@@ -1,6 +1,6 @@
-//! What the agent asked and nobody has answered yet.
+//! The agent's open questions.
 //!
-//! Invariant: an answer has the form that the schema gives it, or an error says that it had another one.
+//! Invariant: an answer has the schema's form; a malformed one is sent as an error.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ use crate::backend::Output;
 use crate::command::ReplyError;
 use crate::event::Event;
 
-/// The methods that are served, by the user or by Lua.
+/// The supported methods, answered by the user or by Lua.
 const METHODS: [&str; 9] = [
     "session/request_permission",
     "fs/read_text_file",
@@ -36,24 +36,24 @@ pub(super) const FORM: &str = "elicitation/create";
 pub(super) type Outcome = Result<Value, ErrorObject>;
 
 struct Question {
-    /// As a value: one text may be written in several ways.
+    /// As a value, since a text can be spelled in several ways.
     id: Value,
     method: &'static str,
-    /// That may not go on without an answer.
+    /// The call that must not continue unanswered.
     call: Option<String>,
     /// The answers to a permission.
     offered: Vec<Offered>,
     answer: oneshot::Sender<Outcome>,
 }
 
-/// The open ones, by the name that Lua knows.
+/// The open questions, by Lua's id.
 #[derive(Default)]
 pub(super) struct Questions {
     open: HashMap<String, Question>,
     last: u64,
 }
 
-/// The name of a method, where it is one that is served.
+/// The method, if it is supported.
 pub(super) fn served(method: &str) -> Option<&'static str> {
     METHODS.into_iter().find(|known| *known == method)
 }
@@ -63,12 +63,12 @@ impl Questions {
         self.open.is_empty()
     }
 
-    /// How many wait for more than the end of a command: that may take as long as it wants.
+    /// The number of open questions, without waits for a command's end, which may take any time.
     pub(super) fn pressing(&self) -> usize {
         self.open.values().filter(|question| question.method != "terminal/wait_for_exit").count()
     }
 
-    /// Asks Lua; what is returned resolves with the answer.
+    /// Asks Lua; the returned future resolves with the answer.
     pub(super) fn ask(
         &mut self,
         id: &RequestId,
@@ -90,7 +90,7 @@ impl Questions {
         answered
     }
 
-    /// The user lets it be done, or what they filled in is sent.
+    /// Sends the user's approval, or the filled-in form.
     pub(super) fn allow(&mut self, request: &str, choice: Option<&str>, changes: &BTreeMap<String, Value>) {
         self.settle(request, |question| match question.method {
             PERMISSION => permission::outcome(&question.offered, choice, true),
@@ -113,30 +113,30 @@ impl Questions {
         });
     }
 
-    /// Answers what needs the user.
+    /// Answers a question to the user.
     fn settle(&mut self, request: &str, result: impl FnOnce(&Question) -> Value) {
         if !self.open.get(request).is_some_and(|question| matches!(question.method, PERMISSION | FORM)) {
             return;
         }
         if let Some(question) = self.open.remove(request) {
             let outcome = typed(question.method, result(&question));
-            // The agent may have taken it back meanwhile.
+            // The agent may have withdrawn it meanwhile.
             let _: Result<(), _> = question.answer.send(outcome);
         }
     }
 
-    /// Lua answers.
+    /// Sends Lua's answer.
     pub(super) fn reply(&mut self, request: &str, result: Option<Value>, error: Option<ReplyError>) {
         let Some(question) = self.open.remove(request) else { return };
         let outcome = match error {
             Some(error) => Err(ErrorObject { code: error.code.into(), message: error.message.into() }),
             None => typed(question.method, result.unwrap_or_default()),
         };
-        // The agent may have taken it back meanwhile.
+        // The agent may have withdrawn it meanwhile.
         let _: Result<(), _> = question.answer.send(outcome);
     }
 
-    /// The agent takes a request back: it is answered as cancelled.
+    /// The agent withdraws a request: answers it as cancelled.
     pub(super) fn withdraw(&mut self, id: &Value, out: &mut Output) {
         for (request, question) in self.open.extract_if(|_, question| question.id == *id) {
             out.emit(Event::Withdrawn { request });
@@ -144,7 +144,8 @@ impl Questions {
         }
     }
 
-    /// The turn is cancelled: what needed the user is answered as such. Returns the calls whose permission was not answered.
+    /// The turn is cancelled: answers all questions to the user as cancelled. Returns the calls with an unanswered
+    /// permission.
     pub(super) fn cancel_all(&mut self, out: &mut Output) -> Vec<String> {
         let mut calls = Vec::new();
         for (request, question) in self.open.extract_if(|_, question| cancelled(question.method).is_some()) {
@@ -157,7 +158,7 @@ impl Questions {
     }
 }
 
-/// The answer to what is asked in a turn that is cancelled. Terminals go on: the agent ends them itself.
+/// The answer to a question in a cancelled turn. Terminals continue: the agent ends them itself.
 pub(super) fn cancelled(method: &str) -> Option<Outcome> {
     match method {
         "session/request_permission" => Some(Ok(json!({ "outcome": { "outcome": "cancelled" } }))),
@@ -171,7 +172,7 @@ fn taken_back() -> ErrorObject {
     ErrorObject { code: ErrorCode::Cancelled, message: "cancelled".into() }
 }
 
-/// An answer of Lua's in the form that the method has.
+/// Lua's answer, checked against the method's type.
 fn typed(method: &str, result: Value) -> Outcome {
     match method {
         "session/request_permission" => checked::<schema::RequestPermissionResponse>(result),
@@ -188,7 +189,7 @@ fn typed(method: &str, result: Value) -> Outcome {
 
 fn checked<T: DeserializeOwned + Serialize>(result: Value) -> Outcome {
     serde_json::from_value::<T>(result).and_then(serde_json::to_value).map_err(|error| {
-        tracing::error!(%error, "an answer for an agent has another form than its method");
+        tracing::error!(%error, "an answer to an agent does not match its method");
         ErrorObject { code: ErrorCode::InternalError, message: "the editor could not answer".into() }
     })
 }

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::settings::{Choice, Setting, SettingKind, SettingValue, text};
 
-/// What can be chosen of an agent, by its name among the options, and not what is: some report it with a new session alone, and not
-/// of one that is gone on with.
+/// The choices of each agent (by its name in the options) without the current values: some agents report them only with
+/// a new session, not with a resumed one.
 static KNOWN: Mutex<Option<HashMap<String, Vec<Setting>>>> = Mutex::new(None);
 
-/// The id of the modes, and of the models, that agents have which know of no options.
+/// Ids for the modes and models of agents without options.
 pub(super) const MODES: &str = "mode of the session";
 const MODELS: &str = "model of the session";
 
@@ -21,9 +21,9 @@ pub(super) struct Settings {
     modes: Option<Setting>,
     models: Option<Setting>,
     options: Vec<Setting>,
-    /// Reported of a session that is loaded before the modes are.
+    /// Reported for a loaded session before the modes are.
     mode: Option<String>,
-    /// Reported since a mode was last asked for.
+    /// Reported since a mode was last requested.
     reported_mode: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl Settings {
         Self { agent: agent.to_owned(), ..Self::default() }
     }
 
-    /// A session began. What it does not say is as of the last session that did, but for what is set.
+    /// A session began. Missing choices are taken from the last session that reported them, without values.
     pub(super) fn began(&mut self, result: &Value) {
         let modes = choice(result.get("modes"), MODES, SettingKind::Mode);
         let models = choice(result.get("models"), MODELS, SettingKind::Model);
@@ -78,7 +78,7 @@ impl Settings {
         option.or_else(|| self.modes.as_ref().and_then(|modes| modes.value.clone()))
     }
 
-    /// The agent has another mode by itself.
+    /// The agent changed its mode by itself.
     pub(super) fn mode_changed(&mut self, update: &Value) {
         self.reported_mode = text(update.get("currentModeId"));
         if let Some(mode) = self.reported_mode.clone() {
@@ -97,12 +97,12 @@ impl Settings {
         self.mode = Some(mode.to_owned());
     }
 
-    /// The agent reports all options.
+    /// The agent reported all options.
     pub(super) fn options_changed(&mut self, list: Option<&Value>) {
         self.options = options(list);
     }
 
-    /// What is asked of the agent to set something: the method and its parameters.
+    /// The request that sets something: method and parameters.
     pub(super) fn request(&mut self, id: &str, value: &SettingValue) -> Option<(&'static str, Value)> {
         match id {
             MODES => {
@@ -121,10 +121,10 @@ impl Settings {
         }
     }
 
-    /// The agent has set it.
+    /// The agent confirmed a setting.
     pub(super) fn was_set(&mut self, id: &str, value: &SettingValue, result: &Value) {
         match (id, value) {
-            // It may have reported another one before it answered.
+            // It may have reported another mode before it answered.
             (MODES, SettingValue::Name(mode)) => {
                 let mode = self.reported_mode.take().unwrap_or_else(|| mode.clone());
                 self.set_mode(&mode);
@@ -145,7 +145,7 @@ impl Settings {
         }
     }
 
-    /// All that can be set. Where there are both, modes and models are there for clients that do not know of options.
+    /// All settings. If an agent has both, its modes and models are for clients without options.
     pub(super) fn listed(&self) -> Vec<Setting> {
         let has =
             |kind: SettingKind| self.options.iter().any(|option| option.kind == kind && !option.choices.is_empty());
@@ -191,7 +191,7 @@ fn entries(list: Option<&Value>) -> impl Iterator<Item = &Value> {
     list.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Entries of a list that can be named.
+/// The entries of a list that have a name.
 fn choices(list: Option<&Value>, key: &str) -> Vec<Choice> {
     let choice = |one: &Value| {
         let value = one.get(key)?.as_str()?;

@@ -43,7 +43,7 @@ fn begun(options: Options, capabilities: &Value) -> (Acp, Vec<Value>, Vec<Event>
     (acp, lines, told)
 }
 
-/// One with a session named "s".
+/// An agent with a session named "s".
 fn ready() -> Acp {
     let (mut acp, lines, _) = begun(options(), &json!({}));
     assert_eq!(lines[0]["method"], "session/new");
@@ -253,7 +253,7 @@ fn what_crosses_a_cancel_is_answered_as_cancelled_until_the_turn_is_over() {
 #[test]
 fn what_cannot_be_asked_of_the_agent_is_answered_with_the_error() {
     let mut acp = ready();
-    // Nobody signs in.
+    // Sign-in requests stay unanswered.
     let sign_in = |number: usize| json!({"sign_in":{"number":number,"method":"m"}});
     for number in 0..MOST_OURS {
         assert_eq!(want(&mut acp, &sign_in(number)).0.len(), 1);
@@ -325,7 +325,7 @@ fn one_that_has_asked_much_is_not_read_until_some_of_it_is_answered() {
         }
     }
     assert_eq!(asked.len(), MOST_PRESSING);
-    // What came before it was full is not refused.
+    // Requests from before the limit are not refused.
     asked.push(permission(&mut acp, 999));
     for request in asked.drain(..2) {
         want(&mut acp, &json!({"unanswered":{"request":request}}));
@@ -486,7 +486,7 @@ fn what_takes_too_long_is_told_and_taken_back() {
     acp.overdue(Instant::now(), &mut out);
     assert!(matches!(&out.events[..], [Event::Notice { .. }]));
     assert!(acp.deadline().is_none(), "told once");
-    // It answers late, and that counts.
+    // A late answer counts.
     let late = json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}});
     assert_eq!(hear(&mut acp, &late).0[0]["method"], "session/new");
     hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}));

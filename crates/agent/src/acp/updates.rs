@@ -1,4 +1,4 @@
-//! What an agent says while it works, update by update.
+//! Handles an agent's updates while it works.
 
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, Plan, ToolCall, ToolCallUpdate};
 use claude_ide_session::{Block, Text, Usage};
@@ -12,38 +12,38 @@ use crate::backend::Output;
 use crate::event::{Event, SlashCommand, Speaker, TextKind};
 use crate::settings::text;
 
-/// Bytes of a line that is shown as one: each piece of a text costs its line.
+/// Longer lines are broken: each piece of a text costs as much as its line.
 const MAX_LINE: usize = 32 * 1024;
 
-/// What becomes of the messages of a session that is loaded.
+/// How to treat the messages of a loaded session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Replay {
-    /// None is.
+    /// None is being loaded.
     #[default]
     None,
-    /// They are told.
+    /// They are emitted.
     Shown,
-    /// They are on the screen already.
+    /// They are already shown.
     Hidden,
 }
 
-/// Follows what the agent says.
+/// Tracks the agent's messages.
 #[derive(Debug, Default)]
 pub(super) struct Updates {
     pub(super) replay: Replay,
     pub(super) settings: Settings,
     commands: Vec<SlashCommand>,
     calls: Calls,
-    /// Which text goes on: its number, what it is, the agent's own name of it.
+    /// The current text: its number, its kind, the agent's id for it.
     text: Option<(u64, TextKind, Option<String>)>,
     last_text: u64,
     /// Bytes of its last line so far.
     column: usize,
-    /// What the user said, in a session that is loaded: it comes in pieces.
+    /// The user's prompt in a loaded session, which comes in pieces.
     prompt: String,
     turn: u64,
     has_plan: bool,
-    /// The call that a plan with something left to do is told as.
+    /// The call that shows a plan with open entries.
     open_plan: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl Updates {
         self.text = None;
     }
 
-    /// The turn is over: nothing more comes of calls that run.
+    /// The turn is over: ends its open calls.
     pub(super) fn end_turn(&mut self, is_cancelled: bool, unanswered: &[String], out: &mut Output) {
         self.text = None;
         self.calls.end(is_cancelled, unanswered, out);
@@ -87,7 +87,7 @@ impl Updates {
         }
     }
 
-    /// All of a session that is loaded was told.
+    /// The loaded session is complete.
     pub(super) fn end_replay(&mut self, out: &mut Output) {
         self.tell_prompt(out);
         self.calls.end(false, &[], out);
@@ -96,14 +96,14 @@ impl Updates {
         self.replay = Replay::None;
     }
 
-    /// Nothing is done of a plan between turns: its row says what is left.
+    /// Between turns no plan is worked on: its row shows what is left.
     fn end_plan(&mut self, out: &mut Output) {
         if let Some(id) = self.open_plan.take() {
             Calls::end_plan(id, out);
         }
     }
 
-    /// Takes an update. One of a kind that is not known is passed over.
+    /// Handles an update. Unknown kinds are ignored.
     pub(super) fn take(&mut self, update: Value, out: &mut Output) {
         let kind = update.get("sessionUpdate").and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_said = matches!(
@@ -169,12 +169,12 @@ impl Updates {
             _ => None,
         };
         if known.is_none() {
-            tracing::debug!(kind, "an update of an agent is passed over");
+            tracing::debug!(kind, "an update of an agent is ignored");
         }
     }
 
-    /// A permission is asked for a call, which may not have been told before. Of one that was, the request need not say again
-    /// what it is about: Codex tells the diff with the call alone. What the user is to see is put together here.
+    /// Completes a permission request from the known call. The request need not repeat it: Codex sends the diff only
+    /// with the call. The call may also be new.
     pub(super) fn of_permission(&mut self, params: &mut Value, out: &mut Output) {
         let Some(asked) = params.get_mut("toolCall") else { return };
         let Some(update) = typed::<ToolCallUpdate>(asked.clone()) else { return };
@@ -193,7 +193,7 @@ impl Updates {
 
     fn user(&mut self, update: Value) -> Option<()> {
         let chunk = typed::<ContentChunk>(update)?;
-        // In a turn of ours some agents say back what we said.
+        // In our own turn some agents repeat the prompt.
         if self.replay == Replay::Shown {
             self.prompt.push_str(&in_text(&chunk.content));
         }
@@ -235,7 +235,7 @@ impl Updates {
         Some(())
     }
 
-    /// Breaks lines that nobody reads as one.
+    /// Breaks very long lines.
     fn in_lines(&mut self, text: String) -> String {
         let last = text.rfind('\n').map_or(0, |at| at.saturating_add(1));
         let longest = text.split('\n').map(str::len).max().unwrap_or_default();
@@ -268,7 +268,7 @@ impl Updates {
         out.emit(Event::Commands { commands: self.commands.clone() });
     }
 
-    /// A plan is one row of its turn, which changes as the plan does.
+    /// A plan is one row of its turn, updated in place.
     fn plan(&mut self, plan: &Plan, out: &mut Output) {
         let todos: Vec<Value> = plan
             .entries
@@ -289,10 +289,10 @@ impl Updates {
     }
 }
 
-/// What costs more was not counted by anybody.
+/// A higher cost is an error.
 const MOST_DOLLARS: f64 = 1e9;
 
-/// What fills the model's context, and what it cost. Some agents do not know how large it is, and say 0.
+/// Context usage and cost. Some agents do not know the context's size and send 0.
 fn usage(update: &Value) -> Event {
     let tokens = |key: &str| update.get(key).and_then(Value::as_u64);
     let cost = update.get("cost").filter(|cost| cost.get("currency").and_then(Value::as_str) == Some("USD"));
@@ -304,21 +304,18 @@ fn usage(update: &Value) -> Event {
 }
 
 fn typed<T: DeserializeOwned>(value: Value) -> Option<T> {
-    serde_json::from_value(value)
-        .inspect_err(|error| tracing::debug!(%error, "an update has another form than its kind"))
-        .ok()
+    serde_json::from_value(value).inspect_err(|error| tracing::debug!(%error, "an update does not match its kind")).ok()
 }
 
 pub(super) fn plain(text: &str) -> Block {
     Block::Text(Text { text: text.to_owned(), bytes: text.len() })
 }
 
-/// JSON as it stands.
 pub(super) fn raw(value: &Value) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// Content in text: what is none is named.
+/// Content as text; other kinds as a placeholder.
 pub(super) fn in_text(content: &ContentBlock) -> String {
     match content {
         ContentBlock::Text(text) => text.text.clone(),

@@ -9,7 +9,7 @@ use crate::event::{Speaker, TextKind};
 
 const LONG: Duration = Duration::from_secs(30);
 
-/// Tells each line as a text; what the user says is written as it is.
+/// Emits each line as a text; writes prompts verbatim.
 struct Plain;
 
 impl Backend for Plain {
@@ -46,7 +46,7 @@ fn open(script: &str) -> (Chat, Receiver<Vec<Event>>) {
     (Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap(), told)
 }
 
-/// The process whose number the script prints.
+/// The process id that the script prints.
 fn printed_pid(told: &Receiver<Vec<Event>>) -> u32 {
     loop {
         for one in told.recv_timeout(LONG).unwrap() {
@@ -69,7 +69,7 @@ fn ends(pid: u32) -> bool {
     !runs()
 }
 
-/// All that is told up to the end: the texts, and how it ended.
+/// Everything up to the end: the texts, and the exit.
 fn until_end(told: &Receiver<Vec<Event>>) -> (String, Option<i32>, Option<i32>, String) {
     let mut all = String::new();
     loop {
@@ -121,7 +121,7 @@ fn much_text_is_told_in_few_pieces_and_none_of_it_is_lost() {
         }
     }
     assert!(lines.lines().eq((0..60000).map(|number| format!("line {number}"))));
-    // However slow the machine is: between two of them are 30 ms, but before the first and the last.
+    // Independent of the machine's speed: 30 ms lie between two pieces, except around the first and the last.
     let took = begun.elapsed();
     assert!(pieces <= 2 + took.as_millis() / 30, "{pieces} pieces in {took:?}");
 }
@@ -166,7 +166,7 @@ fn what_is_written_to_one_that_ended_ends_nobody() {
         let (lines, to_write) = mpsc::channel();
         let unsent: Arc<Gate> = Arc::default();
         lines.send((b"a line\n".to_vec(), unsent.hold(7))).unwrap();
-        // It ends though there may be more to write.
+        // It ends although more lines may follow.
         let (tell, _told) = mpsc::channel();
         let written = Arc::clone(&unsent);
         thread::spawn(move || write(stdin, &to_write, &written, &tell)).join().unwrap();
@@ -177,7 +177,7 @@ fn what_is_written_to_one_that_ended_ends_nobody() {
 #[cfg(target_os = "linux")]
 #[test]
 fn sigpipe_ends_an_agent_and_its_keeper_as_it_ends_any_program() {
-    /// Those that are blocked or ignored.
+    /// Blocked or ignored signals.
     fn signals(pid: u32) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         let masks = status.lines().filter_map(|line| line.strip_prefix("SigBlk:").or(line.strip_prefix("SigIgn:")));
@@ -210,7 +210,7 @@ fn a_line_without_its_end_and_one_that_is_too_long() {
     assert_eq!(line, b"next");
 }
 
-/// Tells each line as what the agent says of itself.
+/// Emits each line as the agent's self-description.
 struct OfItself;
 
 impl Backend for OfItself {
@@ -247,7 +247,7 @@ fn what_is_told_of_a_line_weighs_as_much_as_the_line() {
     }
 }
 
-/// Takes one question at a time; answers with as many bytes as it is asked for.
+/// Accepts one question at a time; answers with as many bytes as requested.
 struct OneByOne {
     asked: Asked,
     is_busy: bool,
@@ -295,7 +295,7 @@ fn what_an_agent_says_waits_while_it_has_asked_enough() {
         while heard < 1 {
             heard += told.recv_timeout(LONG).unwrap().iter().filter(|one| matches!(one, Event::Void)).count();
         }
-        // What comes next is told in order after the answer.
+        // The next question is emitted after the answer.
         assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
         assert_eq!(asked.lock().unwrap().len(), count);
         chat.command(Command::Interrupt).unwrap();
@@ -326,7 +326,7 @@ fn files_for_an_agent_are_read_as_it_takes_them() {
     let (tell, told) = mpsc::channel();
     let argv = ["/bin/sh", "-c", "echo ready; sleep 1000"].map(str::to_owned).to_vec();
     let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
-    /// Writes what was read.
+    /// Writes the file's text.
     struct Files;
     impl Backend for Files {
         fn begin(&mut self, _out: &mut Output) {}
@@ -363,7 +363,7 @@ fn own_threads_and_pipes() -> (usize, usize) {
 #[test]
 fn nothing_is_left_of_a_chat_whose_pipes_are_held_by_what_left_its_group() {
     const INSIDE: &str = "chat::tests::nothing_is_left_of_a_chat_whose_pipes_are_held_by_what_left_its_group";
-    // Alone in its process: other tests have threads, too.
+    // In its own process: other tests have threads too.
     where_sigpipe_ends(INSIDE, || {
         let before = own_threads_and_pipes();
         let mut left = Vec::new();

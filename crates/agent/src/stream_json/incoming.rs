@@ -1,4 +1,4 @@
-//! What the CLI writes: what it asks and answers, and what it says.
+//! Parses the CLI's output: requests, responses and messages.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,10 @@ use crate::event::{Event, Speaker, TextKind};
 use crate::lenient;
 use crate::settings::text;
 
-/// Bytes of a text that are told.
+/// Longer texts are cut.
 const MAX_TEXT: usize = 8 * 1024 * 1024;
 
-/// A line, as far as it decides who takes it.
+/// A line by its receiver.
 pub(super) enum Incoming {
     Asked(Box<Asked>),
     Withdrawn(String),
@@ -26,14 +26,14 @@ pub(super) enum Incoming {
     Speech,
 }
 
-/// The CLI asks something.
+/// A request of the CLI.
 pub(super) struct Asked {
     pub(super) id: String,
     pub(super) subtype: String,
     pub(super) ask: Value,
-    /// Whether `ask` is all that was asked, and can be shown.
+    /// Whether `ask` is complete and can be shown.
     pub(super) is_whole: bool,
-    /// The arguments of the call, as the CLI wrote them.
+    /// The call's arguments, verbatim.
     pub(super) input: Option<Box<RawValue>>,
     pub(super) suggestions: Vec<Value>,
 }
@@ -69,7 +69,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
     match (envelope.kind.as_str(), envelope.request, envelope.response, envelope.request_id) {
         ("control_request", raw, _, Some(id)) => {
             let raw = raw.map_or("null", RawValue::get);
-            // Half a character is none for whoever is asked; what goes back is as it came.
+            // The question has no lone surrogates; the arguments go back verbatim.
             let Request { input } = serde_json::from_str(raw).unwrap_or_default();
             let (ask, is_read): (Value, bool) = lenient::read(raw).unwrap_or_default();
             let suggestions = ask.get("permission_suggestions").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -93,10 +93,10 @@ pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
     }
 }
 
-/// Follows what the CLI says, so that a piece of a text is known for what it belongs to.
+/// Tracks the messages, so that streamed pieces are assigned to their blocks.
 #[derive(Debug, Default)]
 pub(super) struct Speech {
-    /// Blocks of replies, counted: the number of the first of this reply.
+    /// The number of the current reply's first block, counted over all replies.
     base: u64,
     next: u64,
     pub(super) settings: Settings,
@@ -184,11 +184,11 @@ struct Lifecycle {
     state: String,
 }
 
-/// The name of the model under which the CLI answers by itself.
+/// The model's name in replies that the CLI makes up itself.
 const SYNTHETIC: &str = "<synthetic>";
 
 impl Speech {
-    /// A line that is neither a question nor an answer.
+    /// Handles a line that is neither a request nor a response.
     pub(super) fn line(&mut self, line: &[u8], out: &mut Output) {
         let text = String::from_utf8_lossy(line);
         let text = without_lone_surrogates(&text);
@@ -199,7 +199,7 @@ impl Speech {
         }
     }
 
-    /// Whether the line has the form of its kind.
+    /// Whether the line matches its kind.
     fn take(&mut self, line: &[u8], out: &mut Output) -> bool {
         let Ok(Kind { kind, subtype }) = serde_json::from_slice::<Kind>(line) else { return false };
         let known = match (kind.as_str(), subtype.as_deref()) {
@@ -214,7 +214,7 @@ impl Speech {
             (other, _) => whole(line).map(|about| self.reported(other, &about, out)),
         };
         if known.is_none() {
-            tracing::debug!(kind, "a line of the CLI has another form than its kind");
+            tracing::debug!(kind, "a line of the CLI does not match its kind");
         }
         known.is_some()
     }
@@ -250,7 +250,7 @@ impl Speech {
     fn streamed(&mut self, line: &[u8], out: &mut Output) -> Option<()> {
         let Streamed { parent_tool_use_id, session_id, event: raw } = serde_json::from_slice(line).ok()?;
         let event: StreamEvent<'_> = serde_json::from_str(raw.get()).ok()?;
-        // What a subagent says is no part of the conversation.
+        // A subagent's messages are not part of the conversation.
         if let (None, Some(session)) = (&parent_tool_use_id, session_id) {
             let event = Some((event.kind.clone(), raw.get().to_owned()));
             out.stream(Passed { session: session.into_owned(), event });

@@ -1,7 +1,8 @@
-//! Leave to write a file: the CLI asks for it before each edit, a subagent's too, and waits. What the file holds is kept then.
+//! Permission to write a file: the CLI asks before each edit, also by a subagent, and waits. The file's content is
+//! stored first.
 //!
-//! Source: CLI 2.1.329, the hook `PreToolUse` as `initialize` takes it. It is asked in every permission mode, also where settings
-//! switch hooks off, and before the user is. A tool whose hook is not answered within its timeout is not run.
+//! Source: CLI 2.1.329, the hook `PreToolUse` as given to `initialize`. It runs in every permission mode, also if
+//! settings disable hooks, and before the user is asked. A tool whose hook times out is not run.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,39 +10,39 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What names our hook.
+/// The id of our hook.
 const HOOK: &str = "before_edit";
 const WRITING_TOOLS: &str = "Edit|MultiEdit|Write|NotebookEdit";
-/// Seconds; we answer long before.
+/// In seconds; we answer long before.
 const HOOK_TIMEOUT: u64 = 600;
-/// Neovim may be busy with a command of the user's: the CLI goes on without it.
+/// Neovim may be busy with a command of the user; then the CLI continues without it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An edit that waits for leave.
+/// An edit that waits for permission.
 #[derive(Debug)]
 pub(super) struct Edit {
     pub(super) path: String,
     pub(super) call: Option<String>,
 }
 
-/// What waits for leave.
+/// The waiting edits.
 #[derive(Debug, Default)]
 pub(super) struct Leave {
     waiting: HashMap<String, Instant>,
 }
 
 impl Leave {
-    /// What `initialize` says of hooks.
+    /// The hooks for `initialize`.
     pub(super) fn hooks() -> Value {
         json!({"PreToolUse": [{"matcher": WRITING_TOOLS, "hookCallbackIds": [HOOK], "timeout": HOOK_TIMEOUT}]})
     }
 
-    /// Whether a request is ours to answer.
+    /// Whether a request is for our hook.
     pub(super) fn is_asked(subtype: &str, ask: &Value) -> bool {
         subtype == "hook_callback" && ask.get("callback_id").and_then(Value::as_str) == Some(HOOK)
     }
 
-    /// Leave is asked for, for which edit. Without a file there is nothing to wait for.
+    /// Handles a request; returns the edit. Without a file there is nothing to wait for.
     pub(super) fn asked(&mut self, id: &str, ask: &Value) -> Option<Edit> {
         let input = ask.get("input")?;
         let arguments = input.get("tool_input")?;
@@ -53,7 +54,7 @@ impl Leave {
         Some(Edit { path: path.to_string_lossy().into_owned(), call })
     }
 
-    /// Nobody waits for it any more; whether somebody did.
+    /// Ends the wait for an edit; returns whether it was waiting.
     pub(super) fn done(&mut self, id: &str) -> bool {
         self.waiting.remove(id).is_some()
     }
@@ -62,7 +63,7 @@ impl Leave {
         self.waiting.values().min().copied()
     }
 
-    /// Those that have waited for too long.
+    /// The edits that have waited too long.
     pub(super) fn overdue(&mut self, now: Instant) -> Vec<String> {
         self.waiting.extract_if(|_, at| *at <= now).map(|(id, _)| id).collect()
     }

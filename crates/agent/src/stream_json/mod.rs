@@ -1,8 +1,8 @@
 //! The Claude Code CLI, headless: `claude -p --input-format stream-json --output-format stream-json`.
 //!
-//! Wire format: seed 002, and what CLI 2.1.329 and 2.1.330 were seen to do. What is unknown is passed over. Every question that
-//! names itself is answered once: by the user, or at once with an error where it is of a kind that is not served here or cannot
-//! be shown in full. The CLI waits for an answer for ever.
+//! Wire format: seed 002, and measurements of CLI 2.1.329 and 2.1.330. Unknown messages are ignored. Every question
+//! with an id is answered once: by the user, or at once with an error if its kind is unsupported or it cannot be shown
+//! in full. The CLI waits for an answer forever.
 
 mod incoming;
 mod leave;
@@ -25,24 +25,24 @@ use incoming::{Asked, Incoming};
 use leave::{Edit, Leave};
 use outgoing::{ControlRequest, ControlResponse, Permission, Reply, UserMessage};
 
-/// Without an answer for so long, it is told that the CLI does not begin, or does not stop. Nothing is given up.
+/// Time without a response after which a slow start or interrupt is reported. The chat continues to wait.
 const BEGIN_PATIENCE: Duration = Duration::from_secs(30);
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The CLI's own words for a plain no.
+/// The CLI's own text for a plain refusal.
 const NO: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the \
     new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
 
-/// What the CLI asked and nobody has answered yet.
+/// An open question of the CLI.
 #[derive(Debug)]
 enum Question {
-    /// Whether a tool may be used.
+    /// A permission to use a tool.
     Tool { input: Box<RawValue>, suggestions: Vec<Value> },
     /// A form.
     Elicitation,
 }
 
-/// What we asked the CLI.
+/// An open request to the CLI.
 #[derive(Debug)]
 enum OurRequest {
     Initialize,
@@ -55,7 +55,7 @@ enum OurRequest {
     FindFiles(u64),
 }
 
-/// The CLI.
+/// The backend of the CLI.
 #[derive(Debug, Default)]
 pub struct StreamJson {
     questions: HashMap<String, Question>,
@@ -68,7 +68,7 @@ pub struct StreamJson {
 }
 
 impl StreamJson {
-    /// One that nothing was said to yet.
+    /// A conversation that has not started.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -87,7 +87,7 @@ impl StreamJson {
         self.ours.insert(id, what);
     }
 
-    /// The answer to something we asked.
+    /// Handles a response.
     fn answered(&mut self, id: &str, outcome: Result<Value, String>, out: &mut Output) {
         let Some(ours) = self.ours.remove(id) else { return };
         let outcome = match (&ours, outcome) {
@@ -136,7 +136,7 @@ impl StreamJson {
         }
     }
 
-    /// The CLI has said what it is.
+    /// The CLI is initialised.
     fn begun(&mut self, about: &Value, out: &mut Output) {
         self.speech.settings.begin(about);
         self.speech.emit_settings(out);
@@ -145,7 +145,7 @@ impl StreamJson {
         out.emit(Event::Ready);
     }
 
-    /// The CLI asks something.
+    /// Handles a request of the CLI.
     fn asked(&mut self, asked: Asked, out: &mut Output) {
         let Asked { id, subtype, ask, is_whole, input, suggestions } = asked;
         if Leave::is_asked(&subtype, &ask) {
@@ -171,7 +171,7 @@ impl StreamJson {
     }
 }
 
-/// Nobody is asked for what they cannot see.
+/// The user is not asked about a request that cannot be shown.
 fn refuse_unread(id: &str, ask: &Value, out: &mut Output) {
     let what = ask.get("tool_name").and_then(Value::as_str).map_or("something", |name| name);
     out.notice(format!(
@@ -217,7 +217,7 @@ impl Backend for StreamJson {
                 let fields = [("message_uuid".to_owned(), Value::String(id))];
                 self.request(OurRequest::Cancel, "cancel_async_message", fields, out);
             }
-            // Its questions have words of their own.
+            // Its questions have their own commands.
             Command::Reply { .. } | Command::ReplyWithFile { .. } => {}
             Command::GoOn { request } => {
                 if self.leave.done(&request) {
@@ -291,7 +291,7 @@ impl Backend for StreamJson {
             out.tell_unstopped("Claude");
         }
         for id in self.leave.overdue(now) {
-            tracing::warn!("Neovim was busy for too long: an edit goes on without what the file held");
+            tracing::warn!("Neovim was busy for too long: an edit continues, and the file's content was not stored");
             give_leave(&id, out);
         }
     }

@@ -1,11 +1,10 @@
-//! What is written to the CLI. Each is one line: one that the CLI cannot parse ends it.
+//! Messages to the CLI. Each is one line; the CLI exits on a line that it cannot parse.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A prompt.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct UserMessage<'a> {
     #[serde(rename = "type")]
@@ -13,7 +12,7 @@ pub(super) struct UserMessage<'a> {
     message: Content<'a>,
     parent_tool_use_id: Option<()>,
     session_id: &'static str,
-    /// Without one nothing is said of what becomes of it.
+    /// Without it the CLI does not report the prompt's state.
     uuid: &'a str,
 }
 
@@ -35,7 +34,7 @@ impl<'a> UserMessage<'a> {
     }
 }
 
-/// Something asked of the CLI.
+/// A request to the CLI.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct ControlRequest<'a> {
     #[serde(rename = "type")]
@@ -52,7 +51,7 @@ impl<'a> ControlRequest<'a> {
     }
 }
 
-/// The answer to something that the CLI asked.
+/// A response to the CLI.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct ControlResponse<'a> {
     #[serde(rename = "type")]
@@ -80,7 +79,7 @@ impl<'a> ControlResponse<'a> {
 #[derive(Debug, serde::Serialize)]
 #[serde(untagged)]
 pub(super) enum Reply {
-    /// Goes on as if there were no hook.
+    /// Continues as if there were no hook.
     Hook {},
     Permission(Permission),
     Elicitation {
@@ -90,7 +89,7 @@ pub(super) enum Reply {
     },
 }
 
-/// Whether a tool may be used.
+/// The answer to a permission request.
 #[derive(Debug, serde::Serialize)]
 #[serde(tag = "behavior", rename_all = "lowercase")]
 pub(super) enum Permission {
@@ -108,7 +107,7 @@ pub(super) enum Permission {
 }
 
 impl Permission {
-    /// Denied where arguments are to be others and cannot be told apart.
+    /// Denies if changed arguments cannot be inserted.
     pub(super) fn allow(input: &RawValue, changes: BTreeMap<String, Value>, updated_permissions: Vec<Value>) -> Self {
         match Input::new(input, changes) {
             Some(updated_input) => Self::Allow { updated_input, updated_permissions },
@@ -121,7 +120,7 @@ impl Permission {
     }
 }
 
-/// The arguments of a call. What is not changed stays byte for byte as the CLI wrote it.
+/// A call's arguments. Unchanged ones stay byte for byte as the CLI wrote them.
 #[derive(Debug, serde::Serialize)]
 #[serde(untagged)]
 pub(super) enum Input {

@@ -1,4 +1,4 @@
-//! What the CLI asks before it uses a tool, as the user sees it.
+//! Converts the CLI's permission requests for the user.
 
 use std::path::Path;
 
@@ -97,7 +97,7 @@ fn permission(ask: &Value, call: Option<String>) -> Permission {
     }
 }
 
-/// The edit of a file that is named in full.
+/// The edit of a file with an absolute path.
 fn edit(ask: &Value) -> Option<Edit> {
     let input = ask.get("input")?;
     let field = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -118,7 +118,7 @@ fn title(ask: &Value) -> String {
     let who = if ask.get("agent_id").is_some_and(|id| !id.is_null()) { "A subagent" } else { "Claude" };
     let tool = text(ask.get("tool_name")).unwrap_or_default();
     if tool == "ExitPlanMode" {
-        return format!("{who} wants to leave plan mode"); // one with a plan is shown as such
+        return format!("{who} wants to leave plan mode"); // with a plan it is shown as `Ask::Plan`
     }
     let of_server = tool.strip_prefix("mcp__").and_then(|name| name.split_once("__"));
     let name = match of_server {
@@ -145,7 +145,7 @@ fn parts(ask: &Value) -> Vec<Part> {
             parts.push(argument(format!("{name}: "), value, Style::Argument));
         }
     }
-    // Where the model gave no words, the CLI takes the beginning of the command (2.1.329).
+    // Without a description by the model, the CLI uses the beginning of the command (2.1.329).
     let is_beginning =
         |words: &str| main.and_then(Value::as_str).is_some_and(|main| main.starts_with(words.trim_end_matches('…')));
     let why = text(input.get("description")).or_else(|| text(ask.get("description")));
@@ -164,7 +164,7 @@ fn parts(ask: &Value) -> Vec<Part> {
     parts
 }
 
-/// What a suggested rule would mean.
+/// The meaning of a suggested rule.
 fn rule(suggestion: &Value) -> String {
     let field = |name: &str| text(suggestion.get(name));
     let destination = field("destination").unwrap_or_else(|| "?".to_owned());

@@ -1,4 +1,4 @@
-//! What the CLI reports of itself: its account, limits, retries, tasks, how turns end. Source: CLI 2.1.329.
+//! The CLI's reports: account, limits, retries, tasks, ends of turns. Source: CLI 2.1.329.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::backend::Output;
 use crate::event::{Event, Rewound, SlashCommand, TurnEnd};
 use crate::settings;
 
-/// A text that is not blank, without the blanks around it.
+/// A non-blank text, trimmed.
 fn text(value: Option<&Value>) -> Option<String> {
     settings::text(value).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
@@ -52,7 +52,7 @@ fn capitalized(word: &str) -> String {
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
-/// A turn is over. Judged by what it says of itself and not by its name: an error of the API is a "success", too.
+/// A turn ended. Judged by its fields and not its name: an API error is a "success" too.
 pub(super) fn turn(result: &Value, model: Option<&str>, out: &mut Output) {
     let usages = result.get("modelUsage").and_then(Value::as_object);
     let window = |usage: &Value| usage.get("contextWindow").and_then(Value::as_u64);
@@ -76,7 +76,7 @@ pub(super) fn turn(result: &Value, model: Option<&str>, out: &mut Output) {
     out.emit(Event::Turn { outcome, words });
 }
 
-/// A report of its own kind. `None`: one that says nothing here.
+/// A report with its own event; `None` for others.
 pub(super) fn status(subject: &str, about: &Value) -> Option<Event> {
     match subject {
         "api_retry" => Some(retry(about)),
@@ -94,7 +94,7 @@ pub(super) fn status(subject: &str, about: &Value) -> Option<Event> {
             Some(Event::Doing { doing: is_compacting.then_some("compacting") })
         }
         "compact_boundary" => Some(Event::Compacted),
-        // Which id the session has is in its `init`; 2.1.329 names another one here.
+        // The session's id is in its `init`; 2.1.329 names another one here.
         "conversation_reset" => Some(Event::Reset { session: text(about.get("new_conversation_id")) }),
         "commands_changed" => {
             about.get("commands").filter(|commands| commands.is_array()).map(|list| commands(Some(list)))
@@ -123,7 +123,7 @@ fn retry(about: &Value) -> Event {
     Event::Retry { words: format!("{what}{status} · retry {count}"), delay: delay.unwrap_or_default() }
 }
 
-/// How near the account is to its limit; what is allowed needs no word.
+/// The account's limit; the status "allowed" gives no warning.
 fn limit(info: &Value) -> Event {
     let status = text(info.get("status")).filter(|status| status != "allowed");
     let which = match info.get("rateLimitType").and_then(Value::as_str) {
@@ -153,16 +153,16 @@ fn task_ended(about: &Value, status: &str) -> Option<Event> {
     Some(Event::TaskEnded { id, call: text(about.get("tool_use_id")), is_done: status == "completed" })
 }
 
-/// Files whose names match.
+/// Files with matching names.
 pub(super) fn files(result: &Value) -> Vec<String> {
     let path = |one: &Value| one.get("path").unwrap_or(one).as_str().map(str::to_owned);
     list(result.get("suggestions")).filter_map(path).collect()
 }
 
-/// What going back to a prompt changes.
+/// The effect of a rewind.
 ///
 /// # Errors
-/// Why it cannot be done.
+/// Why it is impossible.
 pub(super) fn rewound(result: &Value) -> Result<Rewound, String> {
     if result.get("canRewind").and_then(Value::as_bool) == Some(false) {
         return Err(text(result.get("error")).unwrap_or_else(|| "Claude has nothing kept of then.".to_owned()));
@@ -177,12 +177,12 @@ pub(super) fn rewound(result: &Value) -> Result<Rewound, String> {
     })
 }
 
-/// The mode, where a report says it.
+/// The mode, if a report has it.
 pub(super) fn mode(subject: &str, about: &Value) -> Option<String> {
     text(about.get("permissionMode").filter(|_| subject == "status"))
 }
 
-/// The fields of a request.
+/// Makes the fields of a request.
 pub(super) fn fields<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

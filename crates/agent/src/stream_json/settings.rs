@@ -8,9 +8,9 @@ pub(super) const MODE: &str = "mode";
 pub(super) const MODEL: &str = "model";
 pub(super) const EFFORT: &str = "effort";
 
-/// What the key for modes goes through. The others are for who starts a CLI in them.
+/// The modes that the key cycles through. Others must be set when the CLI starts.
 const MODES: [&str; 3] = ["default", "acceptEdits", "plan"];
-/// From another mode, or one that is not known, it goes to what is next to the default.
+/// The cycle's order when the mode is another one or unknown.
 const MODES_FROM_ANOTHER: [&str; 3] = ["acceptEdits", "plan", "default"];
 
 #[derive(Debug, Default)]
@@ -24,13 +24,13 @@ pub(super) struct Settings {
 #[derive(Debug)]
 struct Model {
     choice: Choice,
-    /// What it is called where it answers.
+    /// The model's name in replies.
     resolved: Option<String>,
     efforts: Vec<Choice>,
 }
 
 impl Settings {
-    /// What `initialize` is answered.
+    /// Reads the result of `initialize`.
     pub(super) fn begin(&mut self, result: &Value) {
         if let Some(mode) = text(result.get("current_permission_mode")) {
             self.mode = Some(mode);
@@ -39,7 +39,7 @@ impl Settings {
         self.models = models.into_iter().flatten().filter_map(model).collect();
     }
 
-    /// A session begins; whether anything is another than it was.
+    /// Reads the `init` of a session.
     pub(super) fn session(&mut self, init: &Value) {
         self.mode = text(init.get("permissionMode")).or(self.mode.take());
         self.model = text(init.get("model")).or(self.model.take());
@@ -55,7 +55,7 @@ impl Settings {
         Some((subtype, [(field.to_owned(), value)]))
     }
 
-    /// What came of it. The effort is read back: see [`Self::read_effort`].
+    /// Reads the response to a change. The effort is read back: see [`Self::read_effort`].
     pub(super) fn was_set(&mut self, id: &str, value: &SettingValue, result: &Value) {
         let SettingValue::Name(asked) = value else { return };
         match id {
@@ -69,7 +69,7 @@ impl Settings {
         }
     }
 
-    /// The effort that `get_settings` says is applied.
+    /// Reads the applied effort from `get_settings`.
     pub(super) fn read_effort(&mut self, result: &Value) {
         self.effort = text(result.pointer("/applied/effort"));
     }

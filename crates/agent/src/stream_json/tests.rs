@@ -237,7 +237,7 @@ fn an_answer_in_time_is_no_problem() {
     assert_eq!(backend.deadline(), None);
 }
 
-/// A question whose arguments are these, and what is answered when it is allowed.
+/// The answer to a question with these arguments when it is allowed.
 fn allowed(input: &str, changes: &Value) -> Value {
     let mut backend = StreamJson::new();
     asks(&mut backend, input);
@@ -267,7 +267,7 @@ fn arguments_that_cannot_be_changed_are_denied_and_not_emptied() {
     assert_eq!(allowed(r#"{"new_string":"a"}"#, &changes)["updatedInput"], changes);
 }
 
-/// What is answered to a line at once, and what the user is told.
+/// The immediate answer to a line, and the events.
 fn at_once(line: &[u8]) -> (Value, Vec<Event>) {
     let (mut backend, mut out) = (StreamJson::new(), Output::default());
     backend.line(line, &mut out);
@@ -371,7 +371,7 @@ fn the_cli_says_what_it_is_and_what_can_be_set() {
     assert_eq!((settings.len(), commands[0].name.as_str()), (3, "init"));
 }
 
-/// The CLI says yes to what it was asked last.
+/// Sends the CLI's success to its last request.
 fn agree(backend: &mut StreamJson, asked: &Value, response: Value) -> Output {
     let response = json!({"subtype":"success","request_id":asked["request_id"],"response":response});
     hear(backend, &json!({"type":"control_response","response":response}))

@@ -72,7 +72,7 @@ fn what_comes_of_a_call_that_ended_adds_to_its_result_alone() {
         says(json!({"sessionUpdate":"tool_call_update","toolCallId":"c","content":text("rain"),"status":"failed"}));
     let [Event::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
     assert!(results[0].1.is_error && results[0].1.content.len() == 1);
-    // Nothing is left that the end of the turn would end.
+    // The end of the turn finds nothing left to end.
     let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}));
     assert!(!told.iter().any(|told| matches!(told, Event::Results { .. })), "{told:?}");
 }
@@ -91,10 +91,10 @@ fn a_call_says_all_files_that_it_may_change() {
             {"type":"diff","path":"/p/c","oldText":null,"newText":"2"}]});
     let all = vec!["/p/a".to_owned(), "/p/b".to_owned(), "/p/c".to_owned()];
     assert_eq!(places(&says(call.clone())), (all.clone(), all));
-    // What it looks at it does not change.
+    // A call that reads a file does not change it.
     call["kind"] = json!("read");
     assert_eq!(places(&says(call.clone())).1, ["/p/a", "/p/c"]);
-    // Nor is it known what one that failed did.
+    // A failed call may still have changed files.
     (call["kind"], call["status"]) = (json!("move"), json!("failed"));
     assert_eq!(places(&says(call)).1, ["/p/a", "/p/b", "/p/c"]);
 }
@@ -161,7 +161,7 @@ fn a_call_that_failed_shows_what_was_to_be() {
 fn of_too_many_open_calls_the_one_that_began_first_ends() {
     let mut acp = ready();
     let mut ended = Vec::new();
-    // Their names say nothing of their order.
+    // Their ids sort in the opposite order.
     for number in 0..4098_u32 {
         let id = format!("call-{}", 9_999 - number);
         let kind = if number % 2 == 0 { "tool_call" } else { "tool_call_update" };
