@@ -1,8 +1,8 @@
--- Where programs of this machine reach what listens here.
+-- The address of a server for programs on this machine.
 local M = {}
 
----@param info { host: string, port: integer } what is listened on
----@return string address with the port, as it stands in a URL
+---@param info { host: string, port: integer }
+---@return string address with port, as in a URL
 function M.of(info)
   local host = info.host
   if host == "0.0.0.0" then

@@ -1,6 +1,6 @@
--- Puts the features together: who begins to work when the server runs, and who takes what clients ask for. The one module
--- that knows all of them; they know each other only through the event bus, or downwards (scripts/layers.lua).
--- Loaded by whatever a user or Neovim calls first: a command, the autostart, the functions of init.lua.
+-- Connects the features: starts them with the server, and dispatches calls of clients. The only module that knows all features; they
+-- know each other only through the event bus, or downwards (scripts/layers.lua).
+-- Loaded by every entry point: commands, the autostart, init.lua.
 local bus = require("claude-ide.bus")
 
 require("claude-ide.log").use_level(function()
@@ -14,7 +14,7 @@ local function on_call(event)
   require("claude-ide.tools").dispatch(event)
 end
 
----What nobody can have asked for yet: what clients say comes through the main loop, which runs this first.
+---Features that no client can need yet: their requests arrive through the main loop, after this.
 local function attach_the_rest()
   if not require("claude-ide.server").is_running() then
     return
@@ -36,8 +36,8 @@ local function attach()
   require("claude-ide.wake").on({ "call", "cancel" }, on_call)
   require("claude-ide.selection").attach()
   require("claude-ide.diagnostics").attach()
-  require("claude-ide.watch").attach() -- what a file becomes from now on is seen
-  -- In a turn of its own: the user's keys need not wait for all of it at once.
+  require("claude-ide.watch").attach() -- before anything changes on disk
+  -- In a later turn, so that keys do not wait for all of it.
   vim.schedule(attach_the_rest)
 end
 
@@ -55,7 +55,7 @@ bus.on("server_stopped", function()
   require("claude-ide.watch").detach()
 end)
 
--- Somebody may have started the server by its own module, before this one was loaded.
+-- The server may have been started before this module was loaded.
 local server = package.loaded["claude-ide.server"]
 if type(server) == "table" and server.is_running() then
   attach()

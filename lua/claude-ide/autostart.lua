@@ -1,10 +1,10 @@
--- What happens by itself once Neovim's screen is up. Quiet where it works.
+-- Starts the server once Neovim's screen is up. Silent on success.
 
 require("claude-ide.app")
 
 local M = {}
 
----What git gives its editor to write.
+---File names for git's editor.
 local OF_GIT = {
   ["COMMIT_EDITMSG"] = true,
   ["EDIT_DESCRIPTION"] = true,
@@ -16,7 +16,7 @@ local OF_GIT = {
   ["git-rebase-todo"] = true,
 }
 
----So many processes above this one are looked at.
+---Maximum number of parent processes to check.
 local MAX_ANCESTORS = 20
 
 local function is_of_git()
@@ -54,8 +54,8 @@ local function is_of_claude()
   return false
 end
 
----Why this Neovim is not one that a CLI should find: with two that fit, a CLI connects to neither by itself.
----@return string? reason nil: it is one
+---Why CLIs should not find this Neovim. A CLI that finds two matching servers connects to neither.
+---@return string? reason nil: they should
 function M.why_not()
   if is_of_git() then
     return "git started it as an editor"

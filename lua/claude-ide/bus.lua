@@ -1,34 +1,33 @@
--- The event bus of the plugin: who emits an event need not know its handlers. Other people's configurations get `User` autocommands
--- (event.lua).
+-- The plugin's event bus. Events for users' configurations are `User` autocommands (event.lua).
 local M = {}
 
 ---@alias claude-ide.bus.Topic
----| "server_starting" # fun(info: claude-ide.server.Info): it runs; features begin to work
+---| "server_starting" # fun(info: claude-ide.server.Info): it runs; features start
 ---| "server_started" # fun(info: claude-ide.server.Info)
----| "server_stopping" # fun(): answers given now still reach their clients
+---| "server_stopping" # fun(): answers still reach their clients
 ---| "server_stopped" # fun()
 ---| "client_connected" # fun(client: claude-ide.Client)
 ---| "client_ready" # fun(client: claude-ide.Client)
----| "client_listening" # fun(client: claude-ide.Client): it takes notifications (listening.lua)
+---| "client_listening" # fun(client: claude-ide.Client): it handles notifications (listening.lua)
 ---| "client_changed" # fun(client: claude-ide.Client)
 ---| "client_disconnected" # fun(client: claude-ide.Client, reason?: string)
----| "agent_ready" # fun(client: claude-ide.Client): it may call the tools of the `nvim` endpoint
+---| "agent_ready" # fun(client: claude-ide.Client): it may call tools of the `nvim` endpoint
 ---| "agent_disconnected" # fun(client: claude-ide.Client, reason?: string)
----| "abilities_changed" # fun(): a tool can run now that could not before, or no longer can
----| "decisions_changed" # fun(): others wait for the user than before
----| "journal_changed" # fun(): a moment later, once for many changes
----| "turn_forgotten" # fun(turn: integer): what is known of it is no longer needed
----| "terminal_ended" # fun(): a CLI that `:Claude` started has
+---| "abilities_changed" # fun(): the available tools have changed
+---| "decisions_changed" # fun(): the requests that wait for the user have changed
+---| "journal_changed" # fun(): debounced
+---| "turn_forgotten" # fun(turn: integer): its data is no longer needed
+---| "terminal_ended" # fun(): a CLI started by `:Claude` has exited
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
 ---| "kernels_changed" # fun(): one starts, runs, waits or ends
----| "sessions_changed" # fun(): what the sessions of this Neovim do is known anew
+---| "sessions_changed" # fun(): states of this Neovim's sessions were updated
 
 ---@type table<claude-ide.bus.Topic, fun(...)[]>
 local handlers = {}
 
----Calls a function each time, until the returned function is called.
+---Subscribes a function until the returned function is called.
 ---@param topic claude-ide.bus.Topic
 ---@param fn fun(...)
 ---@return fun() unsubscribe
@@ -49,11 +48,11 @@ function M.on(topic, fn)
   end
 end
 
----Calls the handlers, in the order in which they were added. One that fails is logged; the next is called all the same.
+---Calls the handlers in order of subscription. A failing one is logged, and the next is called.
 ---@param topic claude-ide.bus.Topic
 ---@param ... any
 function M.emit(topic, ...)
-  -- A copy: a handler may unsubscribe while it runs.
+  -- A copy: a handler may unsubscribe during the call.
   for _, handler in ipairs(vim.list_slice(handlers[topic] or {})) do
     local ok, trace = xpcall(handler, debug.traceback, ...)
     if not ok then

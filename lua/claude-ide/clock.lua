@@ -1,4 +1,4 @@
--- The time as the library gives it: Unix milliseconds.
+-- The current time in Unix milliseconds, like the library's.
 
 local M = {}
 

@@ -1,51 +1,50 @@
--- What waits for a user to decide, whoever asked for it: an edit today, and any other kind that is registered. No windows, no wire.
--- A source asks, the presenter of the kind puts it before the user and settles it, the source takes the answer back to where
--- the question came from.
--- Invariants: a decision ends once; its source gets one answer, or none where it no longer waits. Ids are made here.
+-- Requests that wait for the user: edits, permissions, questions, and other registered kinds. No windows, no protocol.
+-- A source asks, the kind's presenter shows the request and settles it, the source returns the answer to its origin.
+-- Invariants: a request ends once; its source gets one answer, or none if it has cancelled. Ids are assigned here.
 local M = {}
 
----One that asks, as long as it is there: a client of the server, for one.
+---A requester, such as a client of the server.
 ---@class claude-ide.decisions.Source
----@field id integer made here
----@field name string what the user calls it
----@field client? integer claude-ide.Client.id, where it is one
----@field writes "agent"|"editor" who writes an edit that is accepted
----@field takes_empty? boolean an empty new file can be accepted: it does not take that for a no
----@field overwrites? boolean whoever writes what is accepted does not look whether the file is another one by then
----@field answer fun(request: any, answer?: claude-ide.decisions.Answer, err?: string) takes it to where the question came from; err: nobody can be asked here
----@field tell fun(words: string) what the user says to it, who rejected what it asked
----@field cannot_hear fun(): string? why words cannot be told to it now: a sentence without its end
----@field session? fun(): string? the session that it asks in, where its client does not tell
----@field call? fun(request: any): string? the call that a request is about, where it tells what becomes of calls
+---@field id integer assigned here
+---@field name string for the user
+---@field client? integer claude-ide.Client.id, if it is a client
+---@field writes "agent"|"editor" who writes an accepted edit
+---@field takes_empty? boolean an empty new file is accepted, not taken for a rejection
+---@field overwrites? boolean the writer of an accepted edit does not check whether the file has changed
+---@field answer fun(request: any, answer?: claude-ide.decisions.Answer, err?: string) returns the answer to the origin; err: the user cannot be asked here
+---@field tell fun(words: string) sends the user's reason for a rejection
+---@field cannot_hear fun(): string? why no reason can be sent now: a sentence without its full stop
+---@field session? fun(): string? its session, if the client does not tell
+---@field call? fun(request: any): string? tool call of a request, if the source reports results of calls
 
 ---@class claude-ide.decisions.Answer
----@field outcome string a word of the kind; "closed": nobody decided
----@field contents? string of an edit that is accepted: the exact bytes to write
----@field on_top? boolean they are the edit of a file that others changed while it waited, with what those changed
----@field report? any of a kind that has more to tell
----@field words? string of the user, who rejected it
+---@field outcome string defined by the kind; "closed": no decision
+---@field contents? string accepted edit: exact bytes to write
+---@field on_top? boolean the file changed meanwhile, and the edit was merged with those changes
+---@field report? any defined by the kind
+---@field words? string reason of a rejection
 
----A kind may know more of each of its own.
+---Kinds add fields of their own.
 ---@class claude-ide.Decision
----@field id integer made here; what is asked for later has a higher one
+---@field id integer assigned here, increasing
 ---@field kind string
 ---@field source claude-ide.decisions.Source
----@field request any what the source knows it by; nobody else looks into it. nil from its end on
----@field state string "pending", then how it ended: a word of the kind, or "closed" where nobody decided
+---@field request any the source's handle, opaque to others; nil after the end
+---@field state string "pending", then the outcome: defined by the kind, or "closed" without a decision
 
----What puts the decisions of a kind before the user. It ends them with `settle` and `fail`, and takes away then what it shows.
+---Shows requests of a kind. Ends them with `settle` and `fail`, and removes its windows then.
 ---@class claude-ide.decisions.Presenter
----@field one string what one that waits is called
+---@field one string name of one waiting request
 ---@field many string
 ---@field present fun(decision: claude-ide.Decision)
----@field withdraw fun(decision: claude-ide.Decision, why?: string) it was not the presenter that ended it
----@field remote? fun(): claude-ide.decisions.Remote where somebody can decide who does not see this Neovim
+---@field withdraw fun(decision: claude-ide.Decision, why?: string) removes a request that others have ended
+---@field remote? fun(): claude-ide.decisions.Remote if requests can be decided outside of this Neovim
 
----How a kind is decided without its windows.
+---Decides requests of a kind without windows.
 ---@class claude-ide.decisions.Remote
 ---@field describe fun(decision: claude-ide.Decision): claude-ide.decisions.Described
----@field answer fun(decision: claude-ide.Decision, answer: claude-ide.decisions.RemoteAnswer): string? why it could not be done
----@field over? fun(decision: claude-ide.Decision) it has ended
+---@field answer fun(decision: claude-ide.Decision, answer: claude-ide.decisions.RemoteAnswer): string? err reason of a failure
+---@field over? fun(decision: claude-ide.Decision) called when it has ended
 
 ---@class claude-ide.decisions.Described
 ---@field kind "permission"|"question"|"plan"|"diff"|"code"
@@ -53,13 +52,13 @@ local M = {}
 ---@field choices claude-ide.decisions.Choice[]
 ---@field text? string
 ---@field files? { path: string, diff: string }[]
----@field questions? table[] as AskUserQuestion has them; what more one may have: `questionOf` in web/decisions.js
+---@field questions? table[] as in AskUserQuestion; extensions: `questionOf` in web/decisions.js
 
 ---@class claude-ide.decisions.Choice
 ---@field id string
 ---@field label string
----@field message? boolean words to Claude may go with it
----@field answers? boolean it needs answers
+---@field message? boolean may have a message to Claude
+---@field answers? boolean requires answers
 
 ---@class claude-ide.decisions.RemoteAnswer
 ---@field choice string
@@ -68,9 +67,9 @@ local M = {}
 
 ---@type table<string, claude-ide.decisions.Presenter>
 local presenters = {}
----In the order in which they came.
+---In order of registration.
 local kinds = {} ---@type string[]
----@type claude-ide.Decision[] the longest waiting first
+---@type claude-ide.Decision[] oldest first
 local waiting = {}
 local last_decision, last_source = 0, 0
 
@@ -89,7 +88,7 @@ function M.register(kind, presenter)
   presenters[kind] = presenter
 end
 
----@class claude-ide.decisions.SourceFields what `claude-ide.decisions.Source` is made from
+---@class claude-ide.decisions.SourceFields see `claude-ide.decisions.Source`
 ---@field name string
 ---@field client? integer
 ---@field writes "agent"|"editor"
@@ -109,11 +108,11 @@ function M.source(fields)
   return vim.tbl_extend("error", fields, { id = last_source })
 end
 
----Ends a decision. The first call ends it, later ones change nothing.
+---Ends a request. Later calls have no effect.
 ---@param decision claude-ide.Decision
 ---@param answer? claude-ide.decisions.Answer
 ---@param err? string
----@return boolean ended false: it had ended before
+---@return boolean ended false: it has ended before
 local function finish(decision, outcome, answer, err)
   if decision.state ~= "pending" then
     return false
@@ -136,15 +135,15 @@ end
 ---The user has decided.
 ---@param decision claude-ide.Decision
 ---@param answer claude-ide.decisions.Answer
----@return boolean settled false: it had ended before
+---@return boolean settled false: it has ended before
 function M.settle(decision, answer)
   return finish(decision, answer.outcome, answer)
 end
 
----The user cannot be asked here. Whoever asked may have a prompt of its own for it.
+---The user cannot be asked here. The requester may have its own prompt.
 ---@param decision claude-ide.Decision
----@param message string for who asked
----@return boolean failed false: it had ended before
+---@param message string for the requester
+---@return boolean failed false: it has ended before
 function M.fail(decision, message)
   return finish(decision, "closed", nil, message)
 end
@@ -158,24 +157,24 @@ local function withdraw(decision, why, answer)
   end
 end
 
----Its source no longer waits: it ends without an answer.
+---The source has cancelled: ends a request without an answer.
 ---@param decision claude-ide.Decision
 ---@param why? string for the user
 function M.cancel(decision, why)
   withdraw(decision, why)
 end
 
----It is of no use any more, and nobody has decided. Its source is told just that.
+---Ends a request without a decision; the source gets "closed".
 ---@param decision claude-ide.Decision
 ---@param why? string for the user
 function M.close(decision, why)
   withdraw(decision, why, { outcome = "closed" })
 end
 
----The user has decided, away from what shows it: that goes.
+---The user has decided outside of the presenter's windows, which are removed.
 ---@param decision claude-ide.Decision
 ---@param answer claude-ide.decisions.Answer
----@return boolean settled false: it had ended before
+---@return boolean settled false: it has ended before
 function M.settle_elsewhere(decision, answer)
   local settled = finish(decision, answer.outcome, answer)
   if settled then
@@ -184,7 +183,7 @@ function M.settle_elsewhere(decision, answer)
   return settled
 end
 
----How a decision is made without its windows; nil where only this Neovim can.
+---How to decide a request remotely; nil: only in this Neovim.
 ---@param decision claude-ide.Decision
 ---@return claude-ide.decisions.Remote?
 function M.remote(decision)
@@ -192,7 +191,7 @@ function M.remote(decision)
   return presenter and presenter.remote and presenter.remote()
 end
 
----Closes those that match.
+---Closes matching requests.
 ---@param matches? fun(decision: claude-ide.Decision): boolean default: all
 ---@param why? string for the user
 ---@return integer count
@@ -204,7 +203,7 @@ function M.close_those(matches, why)
   return #decisions
 end
 
----A source is gone, and with it all that it waits for.
+---A source is gone: cancels its requests.
 ---@param source claude-ide.decisions.Source
 ---@param why? string for the user
 function M.gone(source, why)
@@ -216,11 +215,10 @@ function M.gone(source, why)
   end
 end
 
----Asks the user.
----@param kind string a registered one
+---@param kind string registered
 ---@param source claude-ide.decisions.Source
----@param request any what the source knows it by
----@param subject table what the kind knows of it beside; becomes the decision
+---@param request any the source's handle
+---@param subject table the kind's fields; becomes the request
 ---@return claude-ide.Decision
 function M.ask(kind, source, request, subject)
   last_decision = last_decision + 1
@@ -236,7 +234,7 @@ function M.ask(kind, source, request, subject)
   return decision
 end
 
----The decisions that wait, the longest waiting first.
+---Waiting requests, oldest first.
 ---@param matches? fun(decision: claude-ide.Decision): boolean
 ---@return claude-ide.Decision[]
 function M.pending(matches)
@@ -255,8 +253,8 @@ function M.count(kind)
   return count
 end
 
----What waits, in words: "2 diffs".
----@return string[] one for each kind that any waits of
+---Counts of waiting requests: "2 diffs".
+---@return string[] phrases one per kind
 function M.phrases()
   local phrases = {}
   for _, kind in ipairs(kinds) do

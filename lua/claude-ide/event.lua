@@ -1,9 +1,9 @@
--- The `User` autocommand events that this plugin sends, for other people's configurations.
+-- `User` autocommand events for users' configurations.
 local M = {}
 
----Sends `User <name>`. A handler that fails does not stop the plugin: Neovim reports it to the user whose handler it is.
+---Emits `User <name>`. A failing handler does not affect the plugin: Neovim reports the error.
 ---@param name "ClaudeConnected"|"ClaudeDisconnected"|"ClaudeDiffOpened"|"ClaudeDiffClosed"|"ClaudeMentionSent"|string
----@param data? table what the handler gets as `data`
+---@param data? table `data` of the event
 function M.emit(name, data)
   if vim.in_fast_event() then
     vim.schedule(function()

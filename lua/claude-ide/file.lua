@@ -1,12 +1,11 @@
--- The bytes of files, at once or in the background. Bounded: what is too large is not read. And small files of ours, written
--- for their owner alone.
+-- Reads files with a size limit, synchronously or in the background, and writes small private files.
 local M = {}
 
----Without O_NONBLOCK opening a pipe waits until somebody writes to it.
+---Without O_NONBLOCK opening a pipe blocks until it has a writer.
 local TO_READ = bit.bor(vim.uv.constants.O_RDONLY, vim.uv.constants.O_NONBLOCK)
 local OWNER_ONLY = 384 -- 0600
 
----How often a file may grow while it is read before what was there has to do.
+---Maximum number of reads of a file that grows meanwhile.
 local MAX_ROUNDS = 3
 
 ---@alias claude-ide.file.WhyNot "missing"|"large"|"unreadable"
@@ -27,11 +26,10 @@ local function why_not_read(stat, max_bytes)
   return stat.size > max_bytes and "large" or nil
 end
 
----File systems whose files without a size are made up while they are read, and may never end: procfs, tracefs, debugfs.
+---Pseudo file systems whose files have no size and may be endless: procfs, tracefs, debugfs.
 local MADE_UP = { [0x9fa0] = true, [0x74726163] = true, [0x64626720] = true }
 
----Looks whether a path names a regular file. To be asked before Neovim reads one into a buffer: for a pipe, a device or
----/proc/kmsg it would wait for ever.
+---Whether a path is a regular file. Check this before Neovim reads it into a buffer: it would hang on a pipe, a device or /proc/kmsg.
 ---@param path string
 ---@return uv.fs_stat.result? stat
 ---@return string? why_not for the user
@@ -51,13 +49,13 @@ function M.stat_regular(path)
   return stat
 end
 
----Reads a regular file at once. For what must be known before something else may happen; anything else reads later.
+---Reads a regular file synchronously, for data that is needed immediately. Otherwise use `read_later`.
 ---@param path string
 ---@param max_bytes integer
 ---@return string? bytes
 ---@return claude-ide.file.WhyNot? why_not
 ---@return uv.fs_stat.result? stat of the open file
----@return string? err in the system's words, where it has any
+---@return string? err of the system
 function M.read_now(path, max_bytes)
   local fd, err = vim.uv.fs_open(path, TO_READ, 0)
   if not fd then
@@ -75,10 +73,10 @@ function M.read_now(path, max_bytes)
   return nil, why_not or "unreadable", stat, problem
 end
 
----Reads the start of a regular file at once, also of one that has no size (of /proc).
+---Reads the beginning of a regular file synchronously, also of one without a size (/proc).
 ---@param path string
 ---@param max_bytes integer
----@return string? bytes nil: it cannot be read
+---@return string? bytes nil: unreadable
 function M.read_start(path, max_bytes)
   local fd = vim.uv.fs_open(path, TO_READ, 0)
   local stat = fd and vim.uv.fs_fstat(fd)
@@ -95,10 +93,10 @@ function M.read_start(path, max_bytes)
   return parts and table.concat(parts)
 end
 
----Reads a regular file in the background, for whoever goes on in a fast event. One that grows meanwhile is read again.
+---Reads a regular file in the background, with a callback in a fast event. A file that grows meanwhile is read again.
 ---@param path string
 ---@param max_bytes integer
----@param done fun(bytes: string?, why_not: claude-ide.file.WhyNot?, stat: uv.fs_stat.result?, err: string?) once, within a fast event; err: in the system's words, where it has any
+---@param done fun(bytes: string?, why_not: claude-ide.file.WhyNot?, stat: uv.fs_stat.result?, err: string?) once, in a fast event; err: of the system
 ---@param round? integer
 function M.read_in_fast_event(path, max_bytes, done, round)
   round = round or 1
@@ -140,7 +138,7 @@ end
 ---Writes a file that only its owner can read.
 ---@param path string
 ---@param text string
----@param is_new boolean there must be none yet
+---@param is_new boolean fail if it exists
 ---@return boolean ok
 function M.write_private(path, text, is_new)
   local fd = vim.uv.fs_open(path, is_new and "wx" or "w", OWNER_ONLY)
@@ -152,7 +150,7 @@ function M.write_private(path, text, is_new)
   return written == #text
 end
 
----Writes a file that only this user can read and that goes with this Neovim.
+---Writes a temporary file that only its owner can read.
 ---@param suffix string
 ---@param text string
 ---@return string? path

@@ -1,16 +1,15 @@
--- Formats a buffer with what the user has set up for it: conform.nvim, else a language server, else 'formatexpr' or
--- 'formatprg'.
+-- Formats a buffer with the user's formatter: conform.nvim, else a language server, else 'formatexpr' or 'formatprg'.
 local M = {}
 
----A formatter that takes longer has failed.
+---Timeout of a formatter.
 local DEADLINE_MS = 5000
 
----How long a language server that is just starting may take to offer itself.
+---Timeout of a starting language server.
 local ATTACH_MS = 2000
 
 local METHOD = "textDocument/formatting"
 
----@alias claude-ide.format.Done fun(formatted: boolean, err?: string) err nil and false: nobody formats this buffer
+---@alias claude-ide.format.Done fun(formatted: boolean, err?: string) false without err: no formatter
 
 ---@param done claude-ide.format.Done
 ---@return boolean taken
@@ -53,7 +52,7 @@ local function with_lsp(buf, done)
       if type(edits) == "table" and #edits > 0 then
         local listed = vim.bo[buf].buflisted
         vim.lsp.util.apply_text_edits(edits, buf, client.offset_encoding)
-        vim.bo[buf].buflisted = listed -- 0.10 and 0.11 list what they edit
+        vim.bo[buf].buflisted = listed -- 0.10 and 0.11 list buffers that they edit
       end
       done(true)
     end
@@ -61,12 +60,12 @@ local function with_lsp(buf, done)
   return sent ~= nil
 end
 
----The options by which `gq` would format a buffer with a program or an expression of the user's choice.
+---Whether `gq` uses a program or an expression of the user's.
 ---@param buf integer
 local function has_gq(buf)
   local bo = vim.bo[buf]
   if bo.formatexpr:find("vim.lsp.formatexpr", 1, true) then
-    -- Set by Neovim for every language server. Without one that formats, `gq` would join lines as if they were prose.
+    -- Neovim sets it for every language server. Unless one formats, `gq` would join lines like prose.
     return #require("claude-ide.lsp").clients(buf, "textDocument/rangeFormatting") > 0
   end
   return bo.formatexpr ~= "" or bo.formatprg ~= "" or vim.go.formatprg ~= ""
@@ -84,7 +83,7 @@ local function with_gq(buf, done)
     vim.cmd("silent keepjumps keepmarks lockmarks normal! gggqG")
     vim.fn.winrestview(view)
     if vim.bo[buf].formatexpr == "" and vim.v.shell_error ~= 0 then
-      -- The program's complaint stands where the text was.
+      -- The program's error message has replaced the text.
       if vim.api.nvim_buf_get_changedtick(buf) ~= tick then
         vim.cmd("silent undo")
         vim.fn.winrestview(view)
@@ -96,7 +95,7 @@ local function with_gq(buf, done)
   return true
 end
 
----Calls back when a language server that was starting is there, or does not come.
+---Calls back when a starting language server has attached, or at the timeout.
 local function when_attached(buf, callback)
   if not require("claude-ide.lsp").is_starting(buf) then
     return callback()
@@ -118,7 +117,7 @@ local function when_attached(buf, callback)
   timer:start(ATTACH_MS, 0, vim.schedule_wrap(once))
 end
 
----Formats a loaded buffer. One undo step; nothing is written.
+---Formats a loaded buffer in one undo step, without writing it.
 ---@param buf integer
 ---@param done claude-ide.format.Done on the main loop, once
 function M.run(buf, done)

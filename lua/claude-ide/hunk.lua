@@ -1,4 +1,4 @@
--- One place where two texts differ, and what finds them. Pure.
+-- Hunks between two texts. Pure.
 local M = {}
 
 ---@class claude-ide.buffer.Hunk lines [old, old + old_count) become [new, new + new_count)
@@ -7,16 +7,16 @@ local M = {}
 ---@field new integer 1-based
 ---@field new_count integer
 
----What Neovim compares two texts with: it was renamed in 0.12.
+---Neovim's diff function, renamed in 0.12.
 ---@type fun(old: string, new: string, opts?: table): string|integer[][]|nil
 M.xdiff = vim.text and vim.text.diff or vim.diff
 
----From the numbers that xdiff gives: with no lines on a side, it names the line before.
+---Converts xdiff's numbers: for a side without lines they name the line before.
 ---@param old integer
 ---@param old_count integer
 ---@param new integer
 ---@param new_count integer
----@param above? integer lines that both texts have above those that were compared
+---@param above? integer number of common lines above the compared ones
 ---@return claude-ide.buffer.Hunk
 function M.of_xdiff(old, old_count, new, new_count, above)
   above = above or 0
@@ -28,10 +28,10 @@ function M.of_xdiff(old, old_count, new, new_count, above)
   }
 end
 
----All that lies between what two texts have in common at their ends.
+---The hunk between the common beginning and end of two texts.
 ---@param old string[]
 ---@param new string[]
----@return claude-ide.buffer.Hunk with no lines at all where they are the same
+---@return claude-ide.buffer.Hunk hunk without lines if they are equal
 function M.between_ends(old, new)
   local first, last_old, last_new = 1, #old, #new
   while first <= last_old and first <= last_new and old[first] == new[first] do

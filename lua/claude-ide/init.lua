@@ -1,8 +1,8 @@
--- What other plugins and an init.lua call. Everything here works without setup().
+-- The public functions, for other plugins and init.lua. All work without setup().
 
 local M = {}
 
----Takes your options. Not needed for the defaults. A second call replaces the first.
+---Sets options. Not needed for the defaults. A second call replaces the first.
 ---@param opts? claude-ide.Opts
 function M.setup(opts)
   require("claude-ide.config").setup(opts)
@@ -12,7 +12,7 @@ function M.setup(opts)
   end
 end
 
----How things stand. Loads nothing that is not in use, so it may be called often.
+---The current state. Loads no modules, so it may be called often.
 ---@return claude-ide.Status
 function M.status()
   return require("claude-ide.status").get()
@@ -31,27 +31,27 @@ function M.disconnect()
   require("claude-ide.server").dismiss()
 end
 
----Shows or hides the terminal; starts the CLI if it does not run.
+---Toggles the terminal; starts the CLI if necessary.
 ---@param args? string[] arguments for the CLI, e.g. { "--resume" }
 function M.toggle(args)
   require("claude-ide.app")
   require("claude-ide.terminal").toggle(args)
 end
 
----Shows the terminal and goes to it.
+---Opens and focuses the terminal.
 ---@param args? string[]
 function M.open(args)
   require("claude-ide.app")
   require("claude-ide.terminal").open(args)
 end
 
----Goes to the terminal, or back from it.
+---Focuses the terminal, or returns from it.
 function M.focus()
   require("claude-ide.app")
   require("claude-ide.terminal").focus()
 end
 
----Mentions a file, a folder, or some of a file's lines to Claude.
+---Mentions a file, a folder, or lines of a file to Claude.
 ---@param path string
 ---@param first? integer first line, from 1
 ---@param last? integer last line
@@ -60,8 +60,8 @@ function M.mention(path, first, last)
   require("claude-ide.mention").send_file(path, first, last)
 end
 
----Ends what is of ours, for the plugin is about to be loaded anew (`:Lazy reload` calls this): the new one knows nothing of it.
----What is not sent is in the next chat of the project, what was typed into a proposal is kept. CLIs come back by themselves.
+---Shuts down before the plugin is reloaded (`:Lazy reload` calls this): the new instance knows nothing of the old one. Unsent prompts
+---appear in the project's next chat, text typed into a proposal is kept. CLIs reconnect.
 function M.deactivate()
   local chats = package.loaded["claude-ide.chat"]
   if type(chats) == "table" then
@@ -70,28 +70,28 @@ function M.deactivate()
   require("claude-ide.leave").for_another()
 end
 
----Accepts a proposed edit: the one in this tab page, else the one that has waited longest.
----@return boolean? ok nil: it was not accepted
----@return string? err why not
+---Accepts a proposed edit: the current tab page's, else the oldest.
+---@return boolean? ok nil: not accepted
+---@return string? err
 function M.accept()
   return require("claude-ide.proposal").accept()
 end
 
----Rejects a proposed edit: the one in this tab page, else the one that has waited longest.
----@param reason? string told to Claude as its next prompt, see |:Claude-reject|
----@return boolean? ok nil: none waits
+---Rejects a proposed edit: the current tab page's, else the oldest.
+---@param reason? string sent to Claude as its next prompt, see |:Claude-reject|
+---@return boolean? ok nil: none is waiting
 ---@return string? err
 function M.reject(reason)
   return require("claude-ide.proposal").reject(nil, reason)
 end
 
----The review of what Claude changed: the functions behind `:Claude review`, its keys and `:Claude undo`.
----And its sessions: the functions behind `:Claude sessions` and `:Claude grep`.
+---`review`: the functions of `:Claude review`, its keys and `:Claude undo`.
+---`sessions`: the functions of `:Claude sessions` and `:Claude grep`.
 ---@class claude-ide.Api
 ---@field review claude-ide.review
 ---@field sessions claude-ide.sessions.Api
 
----@type table<string, fun(): table> loaded when they are used
+---@type table<string, fun(): table> loaded on use
 local PARTS = {
   review = function()
     return require("claude-ide.review")

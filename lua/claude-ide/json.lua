@@ -1,8 +1,7 @@
--- JSON that a Lua table does not say by itself.
+-- JSON values without an unambiguous Lua table.
 local M = {}
 
----A result, or a part of one, that must be `[]` in JSON. A plain empty table becomes `[]` too, and `vim.empty_dict()`
----becomes `{}`; this says what is meant.
+---An empty array. A plain empty table becomes `[]` too, and `vim.empty_dict()` becomes `{}`; this states the intent.
 M.EMPTY_ARRAY = setmetatable({}, {
   __newindex = function()
     error("EMPTY_ARRAY is shared: make a table of your own", 2)

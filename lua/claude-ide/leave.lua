@@ -1,9 +1,9 @@
--- Leaving Neovim: what is ours goes off the screen before others look at it, so that no saved session has it.
--- Session plugins save at VimLeavePre. The first BufWinLeave of a Neovim that exits comes before all of those, whoever was
--- loaded first, and only once nothing can keep it from leaving any more. (At ExitPre it may still be refused.)
+-- Cleans up when Neovim exits, so that no saved session contains the plugin's windows and buffers.
+-- Session plugins save at VimLeavePre. The first BufWinLeave of an exiting Neovim is earlier, whatever the order of plugins, and only
+-- occurs once the exit cannot be refused (at ExitPre it still can).
 local M = {}
 
----A step: what a module does about it, if it is in use.
+---A step that calls a method of a module, if it is loaded.
 ---@param method string of the module
 local function let(name, method)
   return function()
@@ -20,8 +20,8 @@ local close_decisions = let("claude-ide.decisions", "close_those")
 local take_diffs_down = let("claude-ide.proposal.on_screen", "clear_all")
 local take_review_down = let("claude-ide.review", "close")
 
----Whether a saved session can bring it back: a transcript of a session that the CLI keeps. Of a chat it keeps none before
----something was said, nor of another agent's.
+---Whether a restored session can reload the buffer: a transcript whose session the CLI has stored. A chat without messages is not
+---stored, nor one with another agent.
 local function can_be_read_again(buf)
   local view = require("claude-ide.transcript.open_views").of_buffer(buf)
   return view ~= nil
@@ -36,7 +36,7 @@ local function is_ours(buf)
     or type(terminal) == "table" and terminal.bufnr() == buf
 end
 
----Windows that are left in any tab page: of terminals, of comparisons.
+---Remaining windows in all tab pages: of terminals, of comparisons.
 local function close_windows()
   local window = require("claude-ide.window")
   for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -51,7 +51,7 @@ local function close_windows()
   end
 end
 
----What was kept goes with Neovim. It is listed, and would be remembered as a file that was edited.
+---Deletes kept buffers: they are listed, and would be saved as edited files.
 local function forget_kept()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if require("claude-ide.ui.ours").kind(buf) == "kept" and #vim.fn.win_findbuf(buf) == 0 then
@@ -60,7 +60,7 @@ local function forget_kept()
   end
 end
 
----One thing that fails must not keep the others on the screen.
+---Runs all steps, even if one fails.
 ---@param steps fun()[]
 local function run(steps)
   for _, step in ipairs(steps) do
@@ -71,20 +71,19 @@ local function run(steps)
   end
 end
 
----Neovim leaves: nothing can stop it.
+---Neovim is exiting, irrevocably.
 function M.now()
   run({ close_key_list, close_decisions, take_diffs_down, take_review_down, close_windows, forget_kept })
 end
 
----Another copy of the plugin takes over: what would go to this one, or hold Neovim back from leaving, goes. The CLI's terminal
----stays.
+---Another instance of the plugin takes over: closes whatever depends on this one, or would block the exit. The CLI's terminal stays.
 function M.for_another()
   run({ close_key_list, stop_server, close_decisions, take_diffs_down, take_review_down })
 end
 
----Buffers of ours that a session saved by others brings are dead: they go. Transcripts can be read again.
+---Deletes empty remains of plugin buffers after a session was restored. Transcripts can be reloaded.
 function M.session_loaded()
-  -- Not within the autocommand: there the last window of a tab page cannot be closed.
+  -- Scheduled: the autocommand cannot close the last window of a tab page.
   vim.schedule(function()
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       if vim.api.nvim_buf_is_valid(buf) and require("claude-ide.ui.ours").is_dead(buf) then

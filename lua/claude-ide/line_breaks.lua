@@ -1,16 +1,16 @@
--- Where lines end for a language server. Neovim and most servers end them at LF (and CRLF); LSP ends them at a lone CR as
--- well, and TypeScript's server (5.9) also at U+2028 and U+2029.
+-- Line breaks of language servers. Neovim and most servers end lines at LF (and CRLF); LSP also at a lone CR, and TypeScript's server
+-- (5.9) also at U+2028 and U+2029.
 -- LSP 3.17, "Text Documents".
 local M = {}
 
----@alias claude-ide.LineBreaks "lf"|"cr"|"unicode" each ends lines also where those before it do
+---@alias claude-ide.LineBreaks "lf"|"cr"|"unicode" each includes the previous ones
 
 ---@type claude-ide.LineBreaks[]
 M.KINDS = { "lf", "cr", "unicode" }
 
 local LINE_SEPARATOR, PARAGRAPH_SEPARATOR = "\226\128\168", "\226\128\169"
 
----Whether the kinds may differ in a text.
+---Whether the kinds differ for a text.
 ---@param text string
 ---@return boolean
 function M.differ(text)
@@ -21,16 +21,16 @@ end
 
 ---@param at integer 1-based, of a CR or of the first byte of a separator
 ---@param kind claude-ide.LineBreaks
----@return integer length in bytes; 0: it ends no line
+---@return integer length in bytes; 0: not a line break
 local function length_at(line, at, kind)
   if line:byte(at) == 13 then
-    return at < #line and 1 or 0 -- the last one is part of a CRLF
+    return at < #line and 1 or 0 -- a final CR is part of a CRLF
   end
   local char = kind == "unicode" and line:sub(at, at + 2) or ""
   return (char == LINE_SEPARATOR or char == PARAGRAPH_SEPARATOR) and 3 or 0
 end
 
----The lines of a server that one line of Neovim's is made of.
+---Splits a line of Neovim's into the server's lines.
 ---@param line string
 ---@param kind claude-ide.LineBreaks
 ---@return { at: integer, text: string }[] at: 0-based byte column
@@ -52,13 +52,13 @@ function M.pieces(line, kind)
   return pieces
 end
 
----The server's line at a place.
----@param lines string[] of Neovim's, at least up to the row
+---Converts a position to the server's line.
+---@param lines string[] of Neovim, at least up to the row
 ---@param kind claude-ide.LineBreaks
----@param row integer 0-based, of Neovim's
+---@param row integer 0-based, Neovim's
 ---@param col integer 0-based bytes
----@return integer row 0-based, of the server's
----@return { at: integer, text: string } piece that holds the place
+---@return integer row 0-based, the server's
+---@return { at: integer, text: string } piece containing the position
 function M.to_server(lines, kind, row, col)
   local server_row = row
   for index = 1, row do
@@ -74,11 +74,11 @@ function M.to_server(lines, kind, row, col)
   return server_row + found - 1, pieces[found]
 end
 
----Where a server's line is.
----@param lines string[] of Neovim's
+---Converts a server's line.
+---@param lines string[] of Neovim
 ---@param kind claude-ide.LineBreaks
 ---@param server_row integer 0-based
----@return integer row 0-based, of Neovim's
+---@return integer row 0-based, Neovim's
 ---@return { at: integer, text: string } piece
 function M.from_server(lines, kind, server_row)
   local left = server_row

@@ -1,23 +1,23 @@
--- When a connected CLI really takes notifications. It throws away, without a word, what comes before its prompt listens:
--- with 2.1.329 up to 50 ms after its handshake (measured; nothing on the wire tells when), so a pause is kept.
+-- Delays notifications until a connected CLI handles them. It silently drops those sent before its prompt is ready: with 2.1.329 up to
+-- 50 ms after its handshake (measured; the protocol has no signal for it).
 local M = {}
 
----Six times the longest that was measured on a machine with nothing else to do.
+---Six times the maximum measured on an idle machine.
 local PAUSE_MS = 300
 
----A machine that is slow now shows it in the handshake, which took 27 ms there: so many times that is as long.
+---A slow machine also has a slow handshake, 27 ms on the idle one: this multiple of it equals the pause.
 local TIMES_THE_HANDSHAKE = 12
 
----No longer than this, whatever the handshake took.
+---Maximum pause.
 local MAX_PAUSE_MS = 3000
 
 ---@type table<integer, true> by client id
 local listening = {}
 
----@type table<integer, integer> when each client connected, in milliseconds
+---@type table<integer, integer> connection time of each client, in milliseconds
 local connected = {}
 
----@param client claude-ide.Client as it was when the pause began
+---@param client claude-ide.Client as of the start of the pause
 local function pause_is_over(client)
   local server = require("claude-ide.server")
   local now = server.client(client.id)
@@ -28,7 +28,7 @@ local function pause_is_over(client)
   require("claude-ide.bus").emit("client_listening", now)
 end
 
----Follows clients from now on, to tell of each once it listens. Harmless when done before.
+---Emits "client_listening" for each client once it handles notifications. Idempotent.
 M.attach = require("claude-ide.once")(function()
   local server = require("claude-ide.server")
   require("claude-ide.bus").on("client_connected", function(client)

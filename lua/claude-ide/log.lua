@@ -1,15 +1,15 @@
--- The log file: one line an event, never in the user's face. `crates/nvim/src/logging.rs` writes to the same file in
--- the same form: `<UTC time> <LEVEL> <where>: <text>`.
--- A file that cannot be written is not reported: there is no better place to report it.
+-- The log file. `crates/nvim/src/logging.rs` writes to the same file in the same format:
+-- `<UTC time> <LEVEL> <where>: <text>`.
+-- A failure to write it is not reported.
 local M = {}
 
----Past this size the file becomes `<name>.1` and a new one begins. `logging.rs` says the same.
+---Maximum size, after which the file is renamed to `<name>.1`. Also in `logging.rs`.
 local MAX_BYTES = 4 * 1024 * 1024
 local OWNER_ONLY = 384 -- 0600: paths and names are private too
 
 local RANK = { trace = 1, debug = 2, info = 3, warn = 4, error = 5, off = 6 }
 
----@type fun(): string the least important level that is written, once there are options to say so
+---@type fun(): string minimum level, set once options are available
 local level_of = function()
   return "info"
 end
@@ -19,7 +19,7 @@ local fd
 ---@type string?
 local file
 
----Where the log file lies.
+---Path of the log file.
 ---@return string
 function M.path()
   if not file then
@@ -28,7 +28,7 @@ function M.path()
   return file
 end
 
----Says where the level comes from.
+---Sets the function that returns the minimum level.
 ---@param fn fun(): string
 function M.use_level(fn)
   level_of = fn
@@ -49,13 +49,13 @@ local function is_full(handle)
   return stat ~= nil and stat.size >= MAX_BYTES
 end
 
----The open file, after a new one was begun where the old one is full.
+---The open file, rotated if necessary.
 ---@return integer? fd
 local function ready()
   fd = fd or open()
   if fd and is_full(fd) then
     vim.uv.fs_close(fd)
-    -- Rust or another Neovim may have begun the new file already.
+    -- Rust or another Neovim may have rotated it.
     fd = open()
     if fd and is_full(fd) then
       vim.uv.fs_close(fd)
@@ -75,7 +75,7 @@ local function write(line)
   end
   local handle = ready()
   if handle then
-    -- One write with O_APPEND: lines never mix.
+    -- A single write with O_APPEND: lines never mix.
     vim.uv.fs_write(handle, line)
   end
 end
@@ -92,8 +92,8 @@ local function readable(value)
   return tostring(value)
 end
 
----@param message string a format for string.format, used only with arguments
----@param ... any strings and numbers as they are, tables inspected, functions called
+---@param message string format string, if there are arguments
+---@param ... any strings and numbers; tables are inspected, functions called
 local function compose(message, ...)
   local count = select("#", ...)
   if count == 0 then
@@ -120,7 +120,7 @@ local function log(level, message, ...)
   write(("%s.%06dZ %-5s lua: %s\n"):format(time, microseconds, level:upper(), text))
 end
 
----Text of a buffer may stand in these lines only.
+---The only level whose lines may contain text of buffers.
 ---@param message string
 ---@param ... any
 function M.trace(message, ...)

@@ -3,13 +3,13 @@ local M = {}
 
 local HAS_METHODS = vim.fn.has("nvim-0.11") == 1
 
----The clients of a buffer. With a method, those that serve it.
+---The clients of a buffer, optionally only those that support a method.
 ---@param buf integer
 ---@param method? string
 ---@return vim.lsp.Client[]
 function M.clients(buf, method)
   if not package.loaded["vim.lsp"] then
-    return {} -- no server runs, and loading it takes longer than all else
+    return {} -- no server runs, and loading it is slow
   end
   return vim.lsp.get_clients({
     bufnr = buf,
@@ -17,11 +17,11 @@ function M.clients(buf, method)
   })
 end
 
----Whether a client was started for a buffer and has not finished its handshake.
+---Whether a client of the buffer has not finished its handshake.
 ---@param buf integer
 ---@return boolean
 function M.is_starting(buf)
-  -- Neovim's own way to see those that are not ready; where it went, nobody is starting.
+  -- Undocumented option; without it no client counts as starting.
   local ok, all = pcall(vim.lsp.get_clients, { bufnr = buf, _uninitialized = true })
   return ok and #all > #M.clients(buf)
 end
@@ -41,9 +41,9 @@ end
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
----@param handler? fun(err: table?, result: any, context: table) nil: the client's own
+---@param handler? fun(err: table?, result: any, context: table) nil: the client's
 ---@param buf integer
----@return integer? request_id nil where it could not be sent
+---@return integer? request_id nil: not sent
 function M.request(client, method, params, handler, buf)
   local sent, id
   if HAS_METHODS then
@@ -55,11 +55,11 @@ function M.request(client, method, params, handler, buf)
   return sent and (id or 0) or nil
 end
 
----Sends a buffer's changes to a client now, not after the 150 ms that Neovim waits for more typing.
+---Sends a buffer's changes to a client now, without Neovim's debounce of 150 ms.
 ---@param client vim.lsp.Client
 ---@param buf integer
 function M.flush(client, buf)
-  -- Not documented; where it went, the server only hears of the change a little later.
+  -- Undocumented; without it the server is notified a little later.
   local ok, tracking = pcall(require, "vim.lsp._changetracking")
   if ok and type(tracking.flush) == "function" then
     pcall(tracking.flush, client, buf)
@@ -78,8 +78,8 @@ function M.notify(client, method, params)
   end
 end
 
----What a server wants to know of a saved file, as `textDocumentSync` says.
----@return { includeText?: boolean }? nil: nothing
+---A server's `textDocumentSync.save`.
+---@return { includeText?: boolean }? options nil: no notifications
 local function save_options(client)
   local sync = (client.server_capabilities or {}).textDocumentSync
   local save = type(sync) == "table" and sync.save
@@ -89,10 +89,10 @@ local function save_options(client)
   return save == true and {} or nil
 end
 
----Tells the servers of a buffer that its file holds its text now, though not Neovim has written it: some (rust-analyzer's
----`cargo check`) look only then.
+---Notifies the servers of a buffer that its file was saved, though not by Neovim: some check only then (rust-analyzer's `cargo
+---check`).
 ---LSP 3.17, "textDocument/didSave".
----@param buf integer unmodified, its text that of the file
+---@param buf integer unmodified, in sync with its file
 function M.saved(buf)
   for _, client in ipairs(M.clients(buf)) do
     local save = save_options(client)
@@ -107,16 +107,15 @@ function M.saved(buf)
   end
 end
 
----What happened to a file on disk.
 ---LSP 3.17, FileChangeType.
 ---@enum claude-ide.lsp.FileChange
 M.FileChange = { created = 1, changed = 2, deleted = 3 }
 
----Tells all servers of files that came, changed or went; also those of another folder, whose files may import these. Neovim
----watches files only where a server asks for it, and on Linux not even then.
+---Notifies all servers of created, changed or deleted files, also servers of other folders, whose files may import them. Neovim watches
+---files only if a server requests it, and by default not on Linux.
 ---LSP 3.17, "workspace/didChangeWatchedFiles".
 ---@param changes table<string, claude-ide.lsp.FileChange> by absolute path
----@return integer[] clients that were told
+---@return integer[] clients that were notified
 function M.files_changed(changes)
   local told = {}
   if next(changes) == nil or not package.loaded["vim.lsp"] then

@@ -1,17 +1,16 @@
--- Two changes of one text, made without knowledge of each other, as one text. The library merges (crates/edits/src/three_way.rs).
+-- Three-way merge of lines. The library does the work (crates/edits/src/three_way.rs).
 local M = {}
 
 local function text_of(lines)
   return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
 end
 
----Merges two changes of a text. What does not meet is kept whole, also what one put beside a change of the other.
----@param base string[] the text that both come from
+---Merges two changes of a text. Separate changes are both kept, also adjacent ones.
+---@param base string[] common ancestor
 ---@param mine string[]
 ---@param theirs string[]
----@return string[] merged where both changed the same lines: theirs
----@return integer overlaps places where both changed the same lines to something else, or put lines beside each other whose order is
----  not known
+---@return string[] merged `theirs` where both changed the same lines
+---@return integer overlaps places where both changed the same lines differently, or inserted lines in an unknown order
 function M.three_way(base, mine, theirs)
   local found, err = require("claude-ide.native").merge(text_of(base), text_of(mine), text_of(theirs))
   if not found then

@@ -1,8 +1,7 @@
--- The native library: finding it, loading it, calling it. The only module that touches it.
--- Nothing here raises: where the library is missing, broken or of another version, every function answers nil and a
--- sentence that says what to do.
+-- Finds, loads and calls the native library. The only module that does.
+-- Nothing raises: if the library is missing, broken or of another version, every function returns nil and a sentence with advice.
 
----The functions of the library; this module has them too, and loads it at the first call.
+---Functions of the library, which this module also has; the first call loads it.
 ---@class claude-ide.native.Functions
 ---@field start fun(options_json: string, async: uv.uv_async_t): claude-ide.server.Info?, string?
 ---@field stop fun(): boolean?, string?
@@ -24,7 +23,7 @@
 ---@field session_request fun(request_json: string): integer?, string?
 ---@field session_cancel fun(number: integer): boolean?, string?
 ---@field render_messages fun(request_json: string): claude-ide.transcript.Item[][]?, string?
----@field render_growth fun(tail: string, added: string): { lines: string[], first: integer, tail: string }?, string? nil: all of it has to be drawn
+---@field render_growth fun(tail: string, added: string): { lines: string[], first: integer, tail: string }?, string? nil: render everything
 ---@field plain_text fun(text: string): string?, string?
 ---@field plain_lines fun(text: string): string[]?, string?
 ---@field web_start fun(options_json: string, async: uv.uv_async_t): claude-ide.web.Info?, string?
@@ -39,18 +38,18 @@
 ---@field agent_command fun(number: integer, command_json: string): boolean?, string?
 ---@field agent_close fun(number: integer): boolean?, string?
 ---@field agents_stop fun(): boolean?, string?
----@field group_keep fun(pid: integer): integer?, string? the processes that this one leads end with Neovim
----@field group_end fun(number: integer): boolean?, string? SIGTERM, after three seconds SIGKILL
+---@field group_keep fun(pid: integer): integer?, string? terminates the process group with Neovim
+---@field group_end fun(number: integer): boolean?, string? SIGTERM, SIGKILL after three seconds
 ---@field merge fun(base: string, mine: string, theirs: string): { text: string, overlaps: integer }?, string?
 ---@field notebook_read fun(text: string): claude-ide.notebook.Notebook?, string?
 ---@field notebook_put fun(text: string, ran_json: string): string?, string?
----@field checkpoint fun(wanted: string, ...: any): integer?, string? called by `journal/checkpoint_changes.lua` alone
----@field journal fun(operation: string, ...: any): any, string? called by `journal/store.lua` alone
+---@field checkpoint fun(wanted: string, ...: any): integer?, string? only for `journal/checkpoint_changes.lua`
+---@field journal fun(operation: string, ...: any): any, string? only for `journal/store.lua`
 
 ---@class claude-ide.native : claude-ide.native.Functions
 local M = {}
 
----The version that the library must have: that of `Cargo.toml`. A test compares the two.
+---Required version of the library, that of `Cargo.toml`. A test compares them.
 M.VERSION = "0.1.0"
 
 local ENTRY_POINT = "luaopen_claude_ide_native"
@@ -107,33 +106,33 @@ local FUNCTIONS = {
 ---@class claude-ide.native.Library : claude-ide.native.Functions
 ---@field version fun(): string
 ---@field sources fun(): string
----@field sources_beside fun(root: string): string?, string? nil: there are none, or they cannot be read
+---@field sources_beside fun(root: string): string?, string? nil: none, or unreadable
 
 ---@type claude-ide.native.Library?
 local library
 
----Why the library cannot be used, and what mends it. All but `detail` is short.
+---Why the library cannot be used, and how to fix it. All but `detail` are short.
 ---@class claude-ide.native.Problem
 ---@field what string "The library is not built yet"
----@field mend? string the command that mends it; nil: a restart of Neovim does
----@field restart boolean whether Neovim has to be restarted after that
----@field detail string what was seen, for the log and the health check
+---@field mend? string command that fixes it; nil: restarting Neovim does
+---@field restart boolean whether Neovim must be restarted after that
+---@field detail string for the log and the health check
 
----Of the last try to load it.
+---Of the last attempt to load it.
 ---@type claude-ide.native.Problem?
 local problem
 
----Where this plugin lies.
+---The plugin's folder.
 ---@return string
 function M.plugin_root()
   return require("claude-ide.root").dir()
 end
 
----The name that lazy.nvim has for this plugin, where that one looks after its folder.
+---lazy.nvim's name of this plugin, if it manages the folder.
 local function name_in_lazy()
   local lazy = package.loaded["lazy.core.config"]
   for name, plugin in pairs(type(lazy) == "table" and lazy.plugins or {}) do
-    -- Without a `build` of its own it finds our build.lua.
+    -- Without a `build` option it runs our build.lua.
     if plugin.dir == M.plugin_root() and plugin.build ~= false then
       return name
     end
@@ -141,7 +140,7 @@ local function name_in_lazy()
   return nil
 end
 
----The command that makes the library: the plugin manager's where that one looks after this folder.
+---The command that builds the library: the plugin manager's, if it manages the folder.
 ---@return string
 function M.build_command()
   local name = name_in_lazy()
@@ -155,7 +154,6 @@ function M.build_command()
   return ("make -C %s build"):format(root)
 end
 
----The library's file.
 ---@return string? path
 function M.find()
   local folder = M.plugin_root() .. "/build/"
@@ -172,7 +170,7 @@ local function problem_of(what, detail, restart)
   return { what = what, mend = M.build_command(), detail = detail, restart = restart }
 end
 
----A library that works, but not with this Lua.
+---A working library that does not match this Lua code.
 ---@return claude-ide.native.Problem
 local function misfit(what, detail)
   if require("claude-ide.update").is_outdated() then
@@ -184,7 +182,7 @@ end
 local ELF, HEADER = "\127ELF", 64
 
 ---@param at integer 0-based
----@param big boolean most significant byte first
+---@param big boolean big-endian
 local function number(bytes, at, size, big)
   local value = 0
   for index = 0, size - 1 do
@@ -193,7 +191,7 @@ local function number(bytes, at, size, big)
   return value
 end
 
----Where the table of sections ends, which linkers write last.
+---End of the section table, which linkers write last.
 local function promised(header)
   local wide, big = header:byte(5) == 2, header:byte(6) == 2
   if wide then
@@ -202,8 +200,8 @@ local function promised(header)
   return number(header, 0x20, 4, big) + number(header, 0x2E, 2, big) * number(header, 0x30, 2, big)
 end
 
----Whether a library was written to its end. To load one that was not ends Neovim with SIGBUS: the loader maps what the header
----promises. Only ELF: macOS looks itself, and another file is the loader's to refuse.
+---Whether a library file is complete. Loading a truncated one kills Neovim with SIGBUS, since the loader maps the sizes in the header.
+---ELF only: macOS checks it, and the loader rejects other files.
 local function is_whole(path)
   local header, stat = require("claude-ide.file").read_start(path, HEADER), vim.uv.fs_stat(path)
   if not header or not stat then
@@ -246,7 +244,7 @@ local function open()
       return nil, misfit("The library does not fit the plugin", ("%s has no %s()."):format(path, name))
     end
   end
-  -- Those beside it may be others after an update whose build failed.
+  -- They may differ after an update whose build failed.
   local expected, unread = functions.sources_beside(M.plugin_root())
   if unread then
     require("claude-ide.log").warn("whether the library fits the plugin is not known: %s", unread)
@@ -262,7 +260,7 @@ local function open()
   return functions
 end
 
----What is wrong and the command that mends it, on one line.
+---The problem and the fix, on one line.
 ---@param found claude-ide.native.Problem
 local function sentence(found)
   if not found.mend then
@@ -279,9 +277,9 @@ local function sentence(found)
   })
 end
 
----Loads the library, once it is there. A failure is not remembered: build it and try again.
+---Loads the library. A failure is not cached: it may be built meanwhile.
 ---@return claude-ide.native.Library?
----@return string? err what is wrong and the command that mends it
+---@return string? err the problem and the fix
 function M.load()
   if library then
     return library
@@ -304,19 +302,19 @@ function M.load()
   return nil, sentence(problem)
 end
 
----Why the library could not be loaded when that was last tried; nil where it was not tried, or is loaded.
+---The problem of the last attempt to load; nil: not attempted, or loaded.
 ---@return claude-ide.native.Problem?
 function M.problem()
   return problem
 end
 
----Whether the library is loaded, without trying.
+---Whether the library is loaded; does not load it.
 ---@return boolean
 function M.is_loaded()
   return library ~= nil
 end
 
--- The functions of the library. Each is replaced by the library's own at the first call that finds it.
+-- Each is replaced by the library's function at the first successful call.
 for _, name in ipairs(FUNCTIONS) do
   M[name] = function(...)
     local loaded, err = M.load()

@@ -1,9 +1,9 @@
--- A consumer of neotest: through it Claude runs tests as the user does. For `consumers` of `neotest.setup()`, which is how
--- neotest gives its client away: `consumers = { claude = require("claude-ide.neotest") }`.
--- Invariant: one that is cancelled is stopped.
+-- A neotest consumer that lets Claude run tests like the user. neotest passes its client to consumers only:
+-- `consumers = { claude = require("claude-ide.neotest") }` in `neotest.setup()`.
+-- Invariant: cancelling a call stops its run.
 local M = {}
 
----neotest's `neotest.Client`, as far as it is used here; its functions run in tasks of nio alone.
+---The used part of neotest's `neotest.Client`; its functions only run in nio tasks.
 ---@class claude-ide.neotest.Client
 ---@field get_position fun(self: table, id?: string, args: table): table?, string?
 ---@field get_nearest fun(self: table, path: string, row: integer, args: table): table?, string?
@@ -22,13 +22,13 @@ local client
 
 ---@class claude-ide.neotest.Position
 ---@field path string
----@field row? integer 0-based; nil: all of the file
+---@field row? integer 0-based; nil: the whole file
 
----What "last" means.
+---The last run.
 ---@type claude-ide.neotest.Position?
 local last
 
----One test that was run.
+---A result.
 ---@class claude-ide.neotest.Test
 ---@field name string
 ---@field path string
@@ -69,7 +69,7 @@ local function tests_of(tree, results)
   return tests
 end
 
----Runs the tests of a position and waits for their end.
+---Runs the tests of a position and waits for the results.
 ---@param task claude-ide.language.Task
 ---@param position claude-ide.neotest.Position
 ---@return claude-ide.neotest.Test[]
@@ -92,7 +92,7 @@ function M.run(task, position)
         return nil
       end
       if is_cancelled then
-        return nil -- while neotest looked for the tests
+        return nil -- while neotest searched for tests
       end
       running = { tree = tree, adapter = adapter }
       asked:run_tree(tree, { adapter = adapter })

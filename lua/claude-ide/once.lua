@@ -1,4 +1,4 @@
----A function that does something the first time it is called.
+---Returns a function that only runs `fn` at its first call.
 ---@param fn fun()
 ---@return fun()
 return function(fn)

@@ -1,4 +1,4 @@
--- Another value of a global option, for as long as a function runs.
+-- Temporary values of global options.
 local M = {}
 
 ---@generic T
@@ -17,9 +17,9 @@ function M.during(name, value, fn)
   return result
 end
 
----Runs a function while nobody is told of some events, beside those that are ignored already.
+---Runs a function with additional events ignored.
 ---@generic T
----@param events string as in 'eventignore'
+---@param events string value of 'eventignore'
 ---@param fn fun(): T?
 ---@return T?
 function M.without_events(events, fn)

@@ -1,21 +1,21 @@
--- Paths and file URIs, as text. Owns how two paths are compared.
--- Invariant: a path is a string of bytes. Nothing in it is a pattern, a variable, `~` or an escape, and its Unicode form is
--- left as it came: what the file system takes for two names are two names here.
+-- Normalises and compares paths and file URIs, as text.
+-- Invariant: a path is a string of bytes. Patterns, variables, `~` and escapes in it have no meaning, and its Unicode form is kept:
+-- names that differ for the file system differ here.
 local M = {}
 
----What stands before the path in a URI; the last two are how the CLI writes the two sides of a diff (`_claude_fs_right:/abs/path`), beside plain files.
+---Prefixes of URIs; the last two are the CLI's for the sides of a diff (`_claude_fs_right:/abs/path`).
 local PREFIXES = { "file://localhost", "file://", "_claude_fs_right:", "_claude_fs_left:" }
 
 local known_cwd ---@type string?
 
----The current directory. One that was removed while Neovim is in it has no name any more: the one that it had last.
+---The current directory, or its last name if it was deleted.
 ---@return string
 function M.cwd()
   known_cwd = vim.uv.cwd() or known_cwd or (vim.uv.os_getenv("PWD") or ""):match("^/.*") or "/"
   return known_cwd
 end
 
----The absolute form, without `.`, `..`, doubled or final slashes. Does not look at the disk: symbolic links stay.
+---The absolute path without `.`, `..`, and redundant slashes. Does not read the disk: symbolic links stay.
 ---@param path string absolute, or relative to the current directory
 ---@return string
 function M.normalize(path)
@@ -36,8 +36,7 @@ function M.normalize(path)
   return "/" .. table.concat(parts, "/")
 end
 
----The absolute form with every symbolic link followed. Where the end of the path does not exist, the part that does is
----followed and the rest is kept.
+---The absolute path with symbolic links resolved. If it does not exist, its existing part is resolved.
 ---@param path string
 ---@return string
 function M.real(path)
@@ -53,7 +52,7 @@ function M.real(path)
   return tail == "" and "/" or tail
 end
 
----Whether a path is `root` or lies below it. Compares text: pass both through `M.real` where links matter.
+---Whether a path is `root` or below it. Compares text: use `M.real` on both if links matter.
 ---@param path string
 ---@param root string
 ---@return boolean
@@ -65,7 +64,7 @@ function M.within(path, root)
   return path:sub(1, #root + 1) == root .. "/"
 end
 
----A path as seen from `root`, or the absolute path where it lies elsewhere. `root` itself is ".".
+---A path relative to `root`, or absolute if it is elsewhere. `root` itself is ".".
 ---@param path string
 ---@param root? string default: the current directory
 ---@return string
@@ -79,16 +78,16 @@ function M.relative(path, root)
   return path:sub(root == "/" and 2 or #root + 2)
 end
 
----Whether a name is one on the disk, not `oil://…`, `term://…` or a URL.
+---Whether a name is a file system path, not `oil://…`, `term://…` or a URL.
 ---@param name string
 ---@return boolean
 function M.is_plain(name)
   return name ~= "" and not name:find("^%a[%w+.-]+://")
 end
 
----The path that a URI of a client means, or nil for one of another scheme.
----The CLI sends `file://` and the raw path, other clients escape it: the raw reading counts if there is such a file, else
----the unescaped one if there is such a file, else the raw one.
+---The path of a client's URI; nil for another scheme.
+---The CLI sends `file://` and the raw path, other clients escape it. Of the raw and the unescaped path, in this order, the first that
+---exists counts, else the raw one.
 ---@param uri string
 ---@return string? path
 function M.from_uri(uri)
@@ -113,7 +112,7 @@ function M.from_uri(uri)
   return M.normalize(path)
 end
 
----The URI of a path, unescaped as the CLI writes and compares it.
+---The URI of a path, unescaped like the CLI's.
 ---@param path string absolute
 ---@return string
 function M.to_uri(path)

@@ -1,21 +1,21 @@
--- Columns: bytes as Neovim counts them, UTF-16 units as the protocol counts them. Owns the conversions between the two.
--- Written in plain Lua rather than on `vim.str_utfindex`: its signature differs between 0.10 and 0.11, it raises past the
--- end, and it takes surrogates and overlong forms for characters, which no JSON reader does.
--- Invariant: a byte that is not part of well-formed UTF-8 is one unit, here and in `M.valid`, so positions fit the text.
+-- Converts between byte columns of Neovim and UTF-16 columns of the protocol.
+-- Not by `vim.str_utfindex`: its signature differs between 0.10 and 0.11, it raises past the end, and it accepts surrogates and
+-- overlong forms, which JSON parsers reject.
+-- Invariant: a byte that is not well-formed UTF-8 is one unit, here and in `M.valid`, so positions match the text.
 local M = {}
 
 local byte = string.byte
 
----What stands in for one byte that is not UTF-8.
+---Replaces an invalid byte.
 local REPLACEMENT = "\239\191\189"
 
----Enough for any grapheme that Neovim draws in one cell group; a longer run of marks is cut.
+---Maximum bytes of a grapheme; longer runs of combining marks are cut.
 local MAX_GRAPHEME_BYTES = 256
 
 local P, R = vim.lpeg.P, vim.lpeg.R
 local next_byte = R("\128\191")
 
----One or more well-formed characters, as `sequence_length` knows them; in C, since a selection can be large.
+---Well-formed characters, like `sequence_length`, but in C: selections can be large.
 local characters = R("\0\127") ^ 1
   + R("\194\223") * next_byte
   + (P("\224") * R("\160\191") + P("\237") * R("\128\159") + R("\225\236", "\238\239") * next_byte) * next_byte
@@ -26,7 +26,7 @@ local characters = R("\0\127") ^ 1
 local well_formed = characters ^ 0 * vim.lpeg.Cp()
 local replaced = vim.lpeg.Cs((characters + P(1) / REPLACEMENT) ^ 0)
 
----Length in bytes of the well-formed UTF-8 sequence that starts at `i`, or 0.
+---Length of the well-formed UTF-8 sequence at `i`, or 0.
 ---Table 3-7 of the Unicode Standard: no overlong forms, no surrogates, nothing above U+10FFFF.
 ---@param i integer 1-based
 local function sequence_length(text, i)
@@ -63,7 +63,7 @@ local function sequence_length(text, i)
   return 4
 end
 
----UTF-16 column of a byte column. A column inside a character counts as its start, one past the end as the end.
+---UTF-16 column of a byte column. Inside a character: its start; past the end: the end.
 ---@param text string one line, without its end-of-line
 ---@param col integer 0-based byte column
 ---@return integer character 0-based UTF-16 column
@@ -89,8 +89,7 @@ function M.utf16(text, col)
   return units
 end
 
----Byte column of a UTF-16 column. A column inside a surrogate pair counts as the character's start, one past the end as
----the end.
+---Byte column of a UTF-16 column. Inside a surrogate pair: the character's start; past the end: the end.
 ---@param text string one line, without its end-of-line
 ---@param character integer 0-based UTF-16 column
 ---@return integer col 0-based byte column
@@ -122,7 +121,7 @@ function M.length(text)
   return M.utf16(text, #text)
 end
 
----Byte column just past the character at `col`, with the marks that combine with it; `#text` at or past the end.
+---Byte column after the character at `col` and its combining marks; `#text` at or past the end.
 ---@param text string one line, without its end-of-line
 ---@param col integer 0-based byte column of the character's first byte
 ---@return integer col 0-based, exclusive
@@ -135,13 +134,13 @@ function M.after(text, col)
   if byte(text, col + 1) < 0x80 and (not following or following < 0x80) then
     return col + 1
   end
-  -- byteidx() draws the line between characters as the cursor does, which differs between versions for emoji.
+  -- byteidx() agrees with the cursor, whose notion of a character differs between versions for emoji.
   local piece = text:sub(col + 1, col + MAX_GRAPHEME_BYTES)
   local width = vim.fn.byteidx(piece, 1)
   return col + (width > 0 and width or #piece)
 end
 
----The start of a text, at most `max_bytes` long and never ending inside a character.
+---The beginning of a text within `max_bytes`, cut between characters.
 ---@param text string
 ---@param max_bytes integer
 ---@return string
@@ -159,7 +158,7 @@ function M.truncate(text, max_bytes)
   return text:sub(1, max_bytes)
 end
 
----The text with U+FFFD for every byte that is not UTF-8, so that it may stand in JSON.
+---The text with U+FFFD for each invalid byte, for JSON.
 ---@param text string
 ---@return string
 function M.valid(text)

@@ -1,26 +1,26 @@
--- Whether a process runs, what it is called and what started it.
+-- Checks processes: whether they run, their name and parent.
 local M = {}
 
 ---@param pid integer
 ---@return boolean
 function M.runs(pid)
   local _, _, code = vim.uv.kill(pid, 0)
-  return code ~= "ESRCH" -- of somebody else's the system says EPERM
+  return code ~= "ESRCH" -- EPERM for another user's process
 end
 
 ---@class claude-ide.Process
 ---@field name string
 ---@field parent integer
 
----What the system says of a process. On Linux nobody is asked: Neovim would run `ps` and wait for it, and small systems have none.
+---Name and parent of a process. On Linux from /proc: Neovim would run `ps` and block, and small systems lack it.
 ---@param pid integer
----@return claude-ide.Process? nil: it is gone, or cannot be seen
+---@return claude-ide.Process? process nil: gone, or not visible
 function M.get(pid)
   local file = io.open(("/proc/%d/stat"):format(pid))
   if file then
     local status = file:read("*a")
     file:close()
-    -- "pid (name) state ppid …": the name may hold anything, so its end is the last parenthesis.
+    -- "pid (name) state ppid …": the name may contain anything, so it ends at the last parenthesis.
     local name, parent = (status or ""):match("%((.*)%) %S (%d+)")
     return name and {
       name = name,

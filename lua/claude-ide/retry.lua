@@ -1,14 +1,14 @@
--- Looks again for what nobody tells of when it is there: less and less often, and not for ever.
+-- Polls with increasing intervals and a timeout.
 
 local M = {}
 
----Between two looks: twice as long each time, up to the second.
+---First and maximum interval; it doubles each time.
 local FIRST_MS, LONGEST_MS = 100, 1000
 
----@param look fun(answer: fun(found: any)) calls back once, with nil where there is nothing yet; where it does not, that is the end
----@param patience_ms integer for how long; 0: one look
----@param done fun(found: any) nil: it was not there in all this time
----@return fun()? cancel nil: it is over
+---@param look fun(answer: fun(found: any)) calls back once, with nil if not found yet; polling ends if it does not
+---@param patience_ms integer timeout; 0: one attempt
+---@param done fun(found: any) nil: timeout
+---@return fun()? cancel nil: already done
 function M.until_found(look, patience_ms, done)
   local deadline, pause_ms, over = vim.uv.now() + patience_ms, FIRST_MS, false
   local function once()

@@ -1,4 +1,4 @@
--- Where this plugin lies.
+-- The plugin's folder.
 local M = {}
 
 ---@return string

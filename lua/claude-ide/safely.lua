@@ -1,9 +1,9 @@
--- What goes wrong inside is a line in the log, never a stack trace in the middle of reading or editing.
+-- Turns errors into log lines instead of stack traces on the screen.
 
 local M = {}
 
----Makes a function that logs its error instead of raising it.
----@param doing string for the log: "follow a transcript"
+---Wraps a function to log its errors.
+---@param doing string what fails, for the log: "follow a transcript"
 ---@param fn fun(...): any
 ---@return fun(...): any
 function M.wrap(doing, fn)
@@ -20,7 +20,7 @@ local function traceback(err)
   return debug.traceback(tostring(err), 2)
 end
 
----Makes a function that hands its error on instead of raising it.
+---Wraps a function to pass on its errors.
 ---@param fn function
 ---@param failed fun(trace: string)
 ---@return fun(...: any): boolean ok

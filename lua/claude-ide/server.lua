@@ -1,16 +1,16 @@
--- The server's life in this Neovim: start, stop, what happens in between, and who is connected.
--- What happens comes through the wake (wake.lua), event by event on the main loop.
+-- The server's lifecycle in this Neovim: start, stop, events, and connected clients.
+-- Events arrive through wake.lua, one by one on the main loop.
 local M = {}
 
----A server that ends by itself is started again, unless it did so this short a time ago.
+---A server that ends unexpectedly is restarted, unless it did so within this time.
 local RESTART_GAP_NS = 60 * 1000 * 1000 * 1000
 
----Written into the lock file beside the name that the user sees, and told to clients.
+---In the lock file, beside the name for the user, and sent to clients.
 local SERVER_NAME = "claude-ide.nvim"
 
 local GROUP = "claude-ide.server"
 
----How long the server waits for those that it sends away. They are told within a few milliseconds.
+---How long the server waits for dismissed clients. They are notified within milliseconds.
 local DISMISS_MS = 1000
 
 ---@class claude-ide.server.Info
@@ -22,16 +22,16 @@ local DISMISS_MS = 1000
 local running
 ---@type table<integer, claude-ide.Client>
 local clients = {}
----Those behind the `nvim` endpoint. They are nobody's CLI: what is shown or told to clients is not for them.
+---Clients of the `nvim` endpoint. Notifications for CLIs are not sent to them.
 ---@type table<integer, claude-ide.Client>
 local agents = {}
 ---@type integer?
 local last_client
----@type integer? when the server's thread last ended unasked
+---@type integer? when the server last ended unexpectedly
 local ended_at
----@type table<integer, true> clients that were sent away
+---@type table<integer, true> dismissed clients
 local sent_away = {}
----@type uv.uv_timer_t? while those that were sent away are on their way
+---@type uv.uv_timer_t? while dismissed clients disconnect
 local dismissing
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
 local function on_agent_event(event)
@@ -90,7 +90,7 @@ local function stop_dismissing()
   end
 end
 
----The server's thread is gone. While it was to run, that is a bug: say so, and start again, but not for ever.
+---The server's thread has ended. If it should run, logs that and restarts it, but not repeatedly.
 local function on_end()
   if not running then
     return
@@ -116,7 +116,7 @@ require("claude-ide.wake").on({
 }, on_client_event)
 require("claude-ide.wake").on({ "ended" }, on_end)
 
----The folders that CLIs look for lock files in.
+---Folders where CLIs look for lock files.
 ---@return string[]
 function M.lock_dirs()
   local path = require("claude-ide.path")
@@ -130,7 +130,7 @@ function M.lock_dirs()
   end
   local home = vim.uv.os_homedir() or "/"
   local dirs = { home .. "/.claude/ide" }
-  -- Where some versions of the CLI look, but only if one of them made it.
+  -- Used by some versions of the CLI, if it exists.
   local xdg = vim.env.XDG_CONFIG_HOME
   local other = ((xdg and xdg:sub(1, 1) == "/") and xdg or home .. "/.config") .. "/claude"
   if vim.uv.fs_stat(other) then
@@ -139,7 +139,7 @@ function M.lock_dirs()
   return dirs
 end
 
----@return table<string, boolean> by name; what is not named is shown
+---@return table<string, boolean> shown by name; others are shown
 local function shown_tools(config)
   local shown = { openDiff = config.diff.enabled }
   for _, name in ipairs(config.tools.hidden) do
@@ -149,7 +149,7 @@ local function shown_tools(config)
 end
 
 ---@param workspace claude-ide.workspace.Announcement
----@return string json the options of native.start
+---@return string json options of native.start
 local function start_options(workspace)
   local config = require("claude-ide.config").get()
   local server = config.server
@@ -187,9 +187,9 @@ local function stop_at_exit()
   })
 end
 
----Starts the server, unless it runs.
+---Starts the server, unless it is running.
 ---@return claude-ide.server.Info? info
----@return string? err for the user to read
+---@return string? err for the user
 function M.start()
   stop_dismissing()
   if running then
@@ -197,7 +197,7 @@ function M.start()
   end
   local native = require("claude-ide.native")
   if native.is_loaded() and native.status() then
-    -- An earlier copy of this module started it (`:Lazy reload`); its handle would wake that one.
+    -- Started by an earlier instance of this module (`:Lazy reload`), whose handle it would wake.
     native.stop()
   end
   local workspace = require("claude-ide.workspace").announcement()
@@ -215,7 +215,7 @@ function M.start()
   return info
 end
 
----Stops the server. Clients are told, the lock file goes.
+---Stops the server: notifies clients and removes the lock file.
 function M.stop()
   stop_dismissing()
   if not running then
@@ -234,7 +234,7 @@ function M.stop()
   require("claude-ide.bus").emit("server_stopped")
 end
 
----Stops and starts again, with the same port and token: connected CLIs come back by themselves.
+---Restarts with the same port and token: connected CLIs reconnect.
 ---@return claude-ide.server.Info? info
 ---@return string? err
 function M.restart()
@@ -242,8 +242,8 @@ function M.restart()
   return M.start()
 end
 
----Sends everybody away, then stops: the CLIs stay disconnected until they are asked to connect. What waits for an answer is
----left to them: they ask in their terminals too. Stopping at once would tell them to come back.
+---Disconnects all clients, then stops: CLIs stay disconnected until asked to connect. Pending requests are left to their prompts in the
+---terminal. A plain stop would make them reconnect.
 function M.dismiss()
   local sent = vim.tbl_filter(function(client)
     return M.disconnect(client.id) == true
@@ -260,7 +260,7 @@ function M.is_running()
   return running ~= nil
 end
 
----Where the server listens, while it runs.
+---The server's address, while it runs.
 ---@return claude-ide.server.Info?
 function M.info()
   return running
@@ -276,7 +276,7 @@ local function in_order(those)
   return list
 end
 
----The connected clients in the order in which they came. One that takes notifications has the state "ready".
+---Connected clients in order of connection. Those that accept notifications are in state "ready".
 ---@return claude-ide.Client[]
 function M.clients()
   return in_order(clients)
@@ -288,20 +288,20 @@ function M.client(id)
   return clients[id]
 end
 
----The agent of that number, while it is connected to the `nvim` endpoint.
+---An agent connected to the `nvim` endpoint.
 ---@param id integer
 ---@return claude-ide.Client?
 function M.agent(id)
   return agents[id]
 end
 
----The agents that are connected, in the order in which they came.
+---Connected agents in order of connection.
 ---@return claude-ide.Client[]
 function M.agents()
   return in_order(agents)
 end
 
----Notes that a client has called a tool.
+---Records the last caller of a tool.
 ---@param id integer
 function M.note_caller(id)
   if clients[id] then
@@ -309,13 +309,13 @@ function M.note_caller(id)
   end
 end
 
----The client that called a tool last, while it is connected.
+---The client that last called a tool, if connected.
 ---@return claude-ide.Client?
 function M.last_client()
   return last_client and clients[last_client]
 end
 
----Ends the connection of a client. A CLI does not connect again by itself after that; `/ide` in it brings it back.
+---Disconnects a client. A CLI does not reconnect by itself then; `/ide` in it does.
 ---@param client_id integer
 ---@return boolean? ok
 ---@return string? err
@@ -328,8 +328,8 @@ function M.disconnect(client_id)
   return ok, err
 end
 
----Where agents find the `nvim` endpoint and what they must show; nil while the server does not run, or has none.
----@param run? string a program that is about to be started: it gets a token of its own, which is of use to that process alone
+---URL and token of the `nvim` endpoint; nil: the server is not running, or has none.
+---@param run? string name of a program about to start, which gets its own token
 ---@return { url: string, token: string }?
 function M.agent_access(run)
   if not running then
@@ -348,14 +348,14 @@ function M.agent_access(run)
   return token and { url = require("claude-ide.address").of(running) .. "/nvim", token = token } or nil
 end
 
----Whether it was us who ended the connection of this client: it still runs.
+---Whether we disconnected this client, which still runs.
 ---@param client_id integer
 ---@return boolean
 function M.was_sent_away(client_id)
   return sent_away[client_id] ~= nil
 end
 
----Sends a notification to one client or to all. Does nothing while the server does not run.
+---Sends a notification to one client or to all. No effect while the server is stopped.
 ---@param method string
 ---@param params table
 ---@param client_id? integer

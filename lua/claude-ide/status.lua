@@ -1,20 +1,20 @@
--- How things stand, asked of what is in use: nothing is loaded for it.
+-- The plugin's state, collected from loaded modules only.
 local M = {}
 
 ---@class claude-ide.Status
 ---@field running boolean the server listens
----@field problem? string why it cannot, where that is the library's fault
+---@field problem? string why it cannot run, if the library is the cause
 ---@field port? integer
----@field clients claude-ide.Client[] first the one that connected first
----@field diffs integer proposed edits that wait for a decision
----@field review claude-ide.journal.Counts what Claude changed and nobody reviewed
----@field mentions integer mentions that wait for a client
----@field selection boolean whether the selection is sent
----@field sessions claude-ide.sessions.Live[] what the connected CLIs do, as far as that can be seen; see ClaudeWorking
+---@field clients claude-ide.Client[] sorted by time of connection
+---@field diffs integer waiting proposals
+---@field review claude-ide.journal.Counts unreviewed changes of Claude
+---@field mentions integer queued mentions
+---@field selection boolean whether selections are sent
+---@field sessions claude-ide.sessions.Live[] states of connected CLIs, if known; see ClaudeWorking
 ---@field terminal { running: boolean, visible: boolean }
 
----@param loaded table? a module, if it is in use
----@param name string of its function
+---@param loaded table? a module, if it is loaded
+---@param name string of a function
 local function ask(loaded, name, fallback)
   if type(loaded) ~= "table" or loaded[name] == nil then
     return fallback

@@ -1,16 +1,14 @@
--- One short text for a statusline. It is redrawn at every key, so the text is kept and made anew only when an event or
--- one of two counters says so.
+-- A short text for a statusline. It is redrawn at every key, so the text is cached and only updated by events and two counters.
 
 local M = {}
 
----Between what is said of the connection and each thing that wants to be known.
 local SEPARATOR = " · "
 
 ---@type string?
 local cached
----@type string? the text when the screen was last told that it changed
+---@type string? text at the last redraw
 local drawn
----@type integer?, boolean? what the cached text says
+---@type integer?, boolean? values in the cached text
 local mentions, selection
 local watching = false
 local scheduled = false
@@ -29,7 +27,7 @@ local function watch()
   require("claude-ide.bus").on("decisions_changed", M.refresh)
 end
 
----What changes without an event, from modules that are in use.
+---Values that change without an event, from loaded modules.
 ---@return integer? mentions
 ---@return boolean? selection
 local function counters()
@@ -40,7 +38,7 @@ end
 local function activity(status)
   local sessions = status.sessions
   if #sessions == 1 and #require("claude-ide.decisions").pending() > 0 then
-    -- What waits says itself what is asked for.
+    -- The requests themselves tell what is asked.
     return sessions[1].state.activity
   end
   return #sessions > 0 and require("claude-ide.sessions.phrases").activities(sessions) or nil
@@ -51,7 +49,7 @@ local function chats()
   return type(chat) == "table" and chat.list() or {}
 end
 
----@return string "Claude", and how it is connected or what it does
+---@return string text "Claude" and its connection or state
 local function head(status)
   local ready = #vim.tbl_filter(function(client)
     return client.state == "ready"
@@ -65,7 +63,7 @@ local function head(status)
   return ready > 1 and ("Claude %d"):format(ready) or "Claude"
 end
 
----What stands in the text, in this order; nil: nothing to say.
+---The parts in order; nil: omitted.
 ---@type (fun(status: claude-ide.Status): string?)[]
 local PARTS = {
   head,
@@ -96,7 +94,7 @@ local function build()
   return table.concat(texts, SEPARATOR)
 end
 
----Makes the text anew, and redraws if it says something else than before.
+---Updates the text, and redraws if it has changed.
 function M.refresh()
   cached = nil
   if scheduled then
@@ -113,8 +111,8 @@ function M.refresh()
   end)
 end
 
----"Claude idle", "Claude working", "Claude waiting: permission"; "Claude" where that cannot be seen, "Claude not connected"
----without a CLI; then what needs you: "2 diffs", "3 to review" (changed files), "1 queued", "selection off".
+---"Claude idle", "Claude working", "Claude waiting: permission"; "Claude" if the state is unknown, "Claude not connected" without a
+---CLI; then what needs attention: "2 diffs", "3 to review" (changed files), "1 queued", "selection off".
 ---@return string
 function M.text()
   if not watching then
@@ -128,7 +126,7 @@ function M.text()
   return cached
 end
 
----Whether anything of the plugin is in use, for a statusline that should stay empty otherwise.
+---Whether the plugin is in use, for statuslines that hide it otherwise.
 ---@return boolean
 function M.is_active()
   local server = package.loaded["claude-ide.server"]

@@ -1,4 +1,4 @@
--- Bytes for the terminal that Neovim runs in, past Neovim's screen: a bell, a notification. Never what moves its cursor.
+-- Sends a bell or a notification to Neovim's terminal. Never anything that moves the cursor.
 
 local M = {}
 
@@ -8,16 +8,16 @@ local function has_terminal()
   end)
 end
 
----@param bytes string whole control sequences, none of which draws
+---@param bytes string complete control sequences that draw nothing
 ---@return boolean sent
 local function send(bytes)
   if not has_terminal() then
     return false
   end
-  if vim.api.nvim_ui_send then -- Neovim 0.12: in turn with what it draws itself
+  if vim.api.nvim_ui_send then -- Neovim 0.12: in sequence with its own output
     return (pcall(vim.api.nvim_ui_send, bytes))
   elseif vim.uv.guess_handle(2) ~= "tty" then
-    return false -- the screen is that of another process, which this one cannot reach
+    return false -- the screen belongs to another process
   end
   return (pcall(vim.api.nvim_chan_send, vim.v.stderr, bytes))
 end
@@ -28,15 +28,15 @@ function M.bell()
   return send("\a")
 end
 
----Asks the terminal to show a notification (OSC 9: iTerm2, kitty, WezTerm, Ghostty, foot, Windows Terminal, …).
+---Sends a desktop notification through the terminal (OSC 9: iTerm2, kitty, WezTerm, Ghostty, foot, Windows Terminal, …).
 ---@param text string
 ---@return boolean sent
 function M.notify(text)
   local plain = text:gsub("\194[\128-\159]", " "):gsub("%c", " ")
-  -- "4;…" at its beginning would be ConEmu's progress bar.
+  -- A leading "4;…" would be ConEmu's progress bar.
   local sequence = ("\27]9;%s\27\\"):format((plain:gsub("^%d+;", " %0")))
   if vim.env.TMUX then
-    -- tmux passes on what is wrapped so, where its option allow-passthrough is on.
+    -- tmux forwards wrapped sequences if allow-passthrough is on.
     sequence = ("\27Ptmux;%s\27\\"):format((sequence:gsub("\27", "\27\27")))
   end
   return send(sequence)

@@ -1,34 +1,34 @@
 ---@meta
--- Types that more than one module speaks of. A type that belongs to one module is declared there.
+-- Types of several modules. A type of one module is declared there.
 
----One connected CLI, as the server reports it.
+---A connected client, as reported by the server.
 ---@class claude-ide.Client
----@field id integer unique for the life of this Neovim
----@field endpoint "ide"|"nvim" nvim: an agent that uses the editor's tools, which is told nothing of its own accord
----@field state "connected"|"ready" ready: it finished the MCP handshake (or is a plain JSON-RPC client) and takes notifications
+---@field id integer unique in this Neovim
+---@field endpoint "ide"|"nvim" nvim: an agent that uses the editor's tools, and gets no notifications
+---@field state "connected"|"ready" ready: it has finished the MCP handshake (or is a plain JSON-RPC client) and accepts notifications
 ---@field name? string clientInfo.name, e.g. "claude-code"
 ---@field version? string clientInfo.version
 ---@field pid? integer process id, from `ide_connected`
----@field run? string which of the programs that we started it is: "terminal:1", "chat:1"
+---@field run? string name of the program, if we started it: "terminal:1", "chat:1"
 ---@field protocol? string negotiated MCP version
----@field roots string[] absolute folders the client works in, from `roots/list`
+---@field roots string[] absolute folders from `roots/list`
 
----One request that a client made and that the editor answers.
+---A request of a client to the editor.
 ---@class claude-ide.Call
----@field id integer unique for the life of this Neovim; the key for respond and cancel
+---@field id integer unique in this Neovim; key for respond and cancel
 ---@field client integer claude-ide.Client.id
----@field name string editor call, snake_case, e.g. "open_diff"; of an endpoint of its own "nvim.definition"
----@field at integer when it came, in milliseconds since the epoch: Neovim may have been busy since
----@field progress? string|integer the token of its progress, where the client wants to hear of that
+---@field name string editor call, snake_case, e.g. "open_diff"; on another endpoint "nvim.definition"
+---@field at integer arrival, in Unix milliseconds: Neovim may have been busy since
+---@field progress? string|integer progress token, if the client wants reports
 
 ---@class claude-ide.CallError
----@field code "invalid_params"|"failed" invalid_params: the caller's mistake; failed: the tool ran and did not succeed
----@field message string for the model or the user to read
+---@field code "invalid_params"|"failed" invalid_params: the caller's mistake; failed: the tool did not succeed
+---@field message string for the model or the user
 
 ---Answers a call. Only the first use counts; later ones are logged and dropped.
 ---@alias claude-ide.Respond fun(result?: any, err?: claude-ide.CallError)
 
----What a module of `lua/claude-ide/tools/` has by the name of a call.
+---A tool: the field of a module in `lua/claude-ide/tools/` with the call's name.
 ---@class claude-ide.Tool
 ---@field run fun(args: table, respond: claude-ide.Respond, call: claude-ide.Call)
----@field cancel? fun(call: claude-ide.Call) the caller is gone: tear down what the call put on the screen; never respond
+---@field cancel? fun(call: claude-ide.Call) the caller is gone: close the call's windows; never respond

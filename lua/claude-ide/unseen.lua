@@ -1,9 +1,8 @@
--- Marks what a reader of a text would not see, so that nothing that is approved hides in it: characters that show nothing or turn the
--- direction of others, long runs of blanks, empty lines. Control characters are marked where a text is drawn (width.lua). Pure.
+-- Marks hidden content of a text to be approved: invisible characters, those that change text direction, long runs of blanks, empty
+-- lines. Control characters are marked where a text is drawn (width.lua). Pure.
 local M = {}
 
----Characters of no width, or that turn the direction of their neighbours. `strtrans()` shows some of them, and not the same in
----each Neovim.
+---Characters of no width, or that change text direction. `strtrans()` shows some of them, depending on the version of Neovim.
 ---@type { [1]: integer, [2]: integer }[] from and to
 local INVISIBLE = {
   { 0xAD, 0xAD },
@@ -21,11 +20,11 @@ local INVISIBLE = {
   { 0xE0000, 0xE0FFF },
 }
 
----Those that join letters and signs of scripts and emoji: of ASCII they have nothing to join.
+---Joiners of letters and emoji: meaningless after ASCII.
 ---@type { [1]: integer, [2]: integer }[]
 local JOINING = { { 0x200C, 0x200D }, { 0xFE00, 0xFE0F } }
 
----Blanks that are no space, which a shell takes for letters.
+---Blanks other than the space, which a shell treats as letters.
 ---@type { [1]: integer, [2]: integer }[]
 local BLANK = {
   { 0xA0, 0xA0 },
@@ -40,7 +39,7 @@ local BLANK = {
   { 0xFFA0, 0xFFA0 },
 }
 
----A character of more than one byte.
+---A multi-byte character.
 local WIDE = "[\194-\244][\128-\191]+"
 
 ---@param ranges { [1]: integer, [2]: integer }[]
@@ -53,12 +52,12 @@ local function is_in(code, ranges)
   return false
 end
 
----@param before? integer the byte before it
+---@param before? integer previous byte
 local function shows_nothing(code, before)
   return is_in(code, INVISIBLE) or is_in(code, JOINING) and (not before or before < 0x80)
 end
 
----@param is_marked fun(code: integer, before: integer?): boolean before: the byte before it
+---@param is_marked fun(code: integer, before: integer?): boolean before: the previous byte
 local function replace(text, is_marked)
   return (
     text:gsub("()(" .. WIDE .. ")", function(at, char)
@@ -68,29 +67,29 @@ local function replace(text, is_marked)
   )
 end
 
----Marks the characters of a text that cannot be seen: `<202e>`.
+---Marks invisible characters: `<202e>`.
 ---@param text string
 ---@return string
 function M.characters(text)
   return replace(text, shows_nothing)
 end
 
----Blanks in a row, within a line and before its first word, that are still shown as such.
+---Maximum run of blanks that is not marked, within a line and as indent, and of empty lines.
 ---@class claude-ide.unseen.Most
 ---@field within integer
 ---@field before integer
 ---@field empty integer lines
 
----A command, or another argument of a call.
+---For commands and other arguments.
 ---@type claude-ide.unseen.Most
 M.WORDS = { within = 3, before = 40, empty = 2 }
----Code, which people align.
+---For code, which may be aligned.
 ---@type claude-ide.unseen.Most
 M.CODE = { within = 16, before = 40, empty = 4 }
 
----How long runs of blanks are marked.
+---Format of a mark for a run.
 M.RUN = "⟨%d %s⟩"
----What such a mark looks like, as a pattern.
+---Pattern of such a mark.
 M.RUN_PATTERN = "⟨%d+ [%l ]+⟩"
 
 local function blanks(line, most)
@@ -105,9 +104,9 @@ end
 ---@class claude-ide.unseen.Found
 ---@field at integer byte, from 1
 ---@field mark string
----@field is_run boolean of blanks
+---@field is_run boolean a run of blanks
 
----What hides in a line of code.
+---Finds hidden content in a line of code.
 ---@param line string
 ---@return claude-ide.unseen.Found[]
 function M.find(line)
@@ -136,10 +135,10 @@ function M.find(line)
   return found
 end
 
----Marks what hides in the lines of something that is to be approved.
+---Marks hidden content in lines of a text to be approved.
 ---@param lines string[]
 ---@param most claude-ide.unseen.Most
----@param signs? string of a diff, as a class of a pattern: what may stand before each line
+---@param signs? string of a diff: characters that may precede a line, for a pattern class
 ---@return string[]
 function M.lines(lines, most, signs)
   local empty = ("^%s%%s*$"):format(signs and ("[%s]?"):format(signs) or "")

@@ -1,12 +1,12 @@
--- An update while Neovim runs. Modules are loaded when they are first used, so files of another version would mix with those
--- that run. Therefore all modules are read once the plugin is in use and their texts kept, a few at a time
--- while Neovim is idle; and a user whose files are no longer those is told, once, that Neovim has to be restarted.
+-- Handles an update of the plugin's files while Neovim runs. Modules are loaded on first use, so versions would mix. Therefore all
+-- modules are read into a cache while Neovim is idle, a few at a time; and if the files have changed, a notice asks once to restart
+-- Neovim.
 
 local M = {}
 
----How long reading modules may hold the main loop, and how long it then leaves it alone.
+---Time slice for reading modules, and the pause after it.
 local TICK_NS, GAP_MS = 4 * 1000 * 1000, 10
----At FocusGained the files are looked at no more often than this.
+---Minimum interval of checks at FocusGained.
 local LOOK_EVERY_MS = 5000
 
 local MODULE = "claude-ide.update"
@@ -15,9 +15,9 @@ M.NOTICE = "claude-ide.nvim was updated on disk: restart Neovim to use it."
 ---@class claude-ide.update.File
 ---@field module string
 ---@field path string
----@field stamp string what the file was when it was first seen
+---@field stamp string state of the file when first seen
 
----@type claude-ide.update.File[]? nil: not looked at yet
+---@type claude-ide.update.File[]? nil: not listed yet
 local files
 local keeping, told = false, false
 ---@type number?
@@ -27,7 +27,7 @@ local function stamp_of(stat)
   return stat and require("claude-ide.buffer.stamp").key(stat) or "gone"
 end
 
----@param prefix string of the modules in it
+---@param prefix string of module names
 ---@param found claude-ide.update.File[]
 local function collect(folder, prefix, found)
   for name, kind in vim.fs.dir(folder) do
@@ -53,7 +53,7 @@ local function all_files()
   return files
 end
 
----What `require` does where nothing is kept.
+---`require` without the cache.
 local function load_from_disk(module)
   local tried = {}
   for index = 2, #package.loaders do
@@ -66,10 +66,10 @@ local function load_from_disk(module)
   error(("module '%s' not found:%s"):format(module, table.concat(tried)), 0)
 end
 
----Larger is no module.
+---Maximum size of a module.
 local MAX_BYTES = 1024 * 1024
 
----@return string? text nil: it is not what it was, or cannot be read
+---@return string? text nil: changed, or unreadable
 local function read(file)
   local fd = vim.uv.fs_open(file.path, "r", 0)
   if not fd then
@@ -81,8 +81,8 @@ local function read(file)
   return text
 end
 
----The file of texts that are kept, which has no name: it goes with this Neovim, nobody else can open or change it, and it takes none
----of this Neovim's own memory. false: there can be none, and they are kept in memory.
+---An unnamed file with the cached modules: deleted with this Neovim, inaccessible to others, and outside of Neovim's memory. false: it
+---cannot be created, and they are cached in memory.
 ---@type integer|false|nil
 local fd
 local size = 0
@@ -115,7 +115,7 @@ local function keep_text(text)
   end
 end
 
----Keeps a module as it is on disk now, for the `require` to come.
+---Caches a module as it is on disk, for a later `require`.
 local function keep(file)
   local module = file.module
   if package.loaded[module] ~= nil or package.preload[module] ~= nil then
@@ -125,13 +125,13 @@ local function keep(file)
   if not text then
     return M.tell()
   end
-  -- Compiled now, while Neovim is idle: that is most of what loading takes.
+  -- Compile now, while idle: that is most of the time of loading.
   local chunk = loadstring(text, "@" .. file.path)
   local kept = keep_text(chunk and string.dump(chunk) or text)
-  collectgarbage("step", 200) -- what was read of hundreds of modules else stays for long: 1.4 MiB
+  collectgarbage("step", 200) -- else 1.4 MiB of garbage from hundreds of modules stays for long
   package.preload[module] = function(...)
     package.preload[module] = nil
-    -- The plugin was loaded anew (`:Lazy reload`): that is to be the one on disk.
+    -- After a reload (`:Lazy reload`) use the version on disk.
     local own = package.loaded[MODULE] == M and kept()
     if not own then
       return load_from_disk(module)
@@ -153,7 +153,7 @@ local function keep_some(from)
   end
 end
 
----Says that Neovim has to be restarted, unless that was said.
+---Asks once to restart Neovim.
 function M.tell()
   if not told then
     told = true
@@ -163,7 +163,7 @@ function M.tell()
   end
 end
 
----Whether the files on disk are others than those that run. Looks at all of them.
+---Whether any file on disk has changed. Checks all of them.
 ---@return boolean
 function M.is_outdated()
   for _, file in ipairs(all_files()) do
@@ -174,7 +174,7 @@ function M.is_outdated()
   return false
 end
 
----Looks at the files, without waiting for a slow disk, and tells if they are others.
+---Checks the files asynchronously, and notifies if one has changed.
 function M.look()
   if told or not files then
     return
@@ -189,13 +189,13 @@ function M.look()
   end
 end
 
----Begins to look at the files when they may have changed. Cheap to call again.
+---Starts checking at events that may follow an update. Idempotent.
 function M.attach()
   if files then
     return
   end
   all_files()
-  -- What it takes to tell of an update must not be of that update.
+  -- Modules needed to report an update must not be from that update.
   require("claude-ide.ui.notice")
   require("claude-ide.ui.one_line")
   require("claude-ide.log")
@@ -222,7 +222,7 @@ function M.attach()
   })
 end
 
----Keeps all of the plugin as it is now, once Neovim has nothing else to do. Cheap to call again.
+---Caches all modules once Neovim is idle. Idempotent.
 function M.keep()
   if keeping then
     return

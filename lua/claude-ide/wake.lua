@@ -1,16 +1,16 @@
--- The wake: the library rings, and what it has to say is taken here, event by event, on the main loop.
--- Lua pulls, Rust never calls Lua. One async handle serves the whole process, whether the server runs or not.
+-- Receives events of the library on the main loop: the library wakes Lua, which polls one event at a time.
+-- Rust never calls Lua. One async handle serves the process, also without the server.
 local M = {}
 
----How long events may hold the main loop before it gets a turn for the user's keys.
+---Time limit of events before keys get their turn.
 local BUDGET_NS = 8 * 1000 * 1000
 
----@type uv.uv_async_t? one for the life of the process: the library keeps it
+---@type uv.uv_async_t? one per process: the library keeps it
 local async
 ---@type table<string, fun(event: table)>
 local receivers = {}
 
----Says who takes the events of these types.
+---Sets the receiver for types of events.
 ---@param types string[]
 ---@param receive fun(event: table)
 function M.on(types, receive)
@@ -19,15 +19,15 @@ function M.on(types, receive)
   end
 end
 
----Lets what comes now be done as a whole: the first call into Neovim while an interrupt waits is the one that fails, whoever's it
----is. The `<C-c>` itself stays among the keys that were typed.
+---Consumes a pending interrupt: otherwise the next call into Neovim would fail, in the middle of an event. The `<C-c>` itself stays in the
+---typeahead.
 local function let_interrupt_fail_here()
   pcall(vim.api.nvim_eval, "0")
 end
 
----Takes events until none waits or the time is up.
----@param budget_ns? integer no limit when nil
----@return boolean drained whether none waits any more
+---Handles events until the queue is empty or the time is up.
+---@param budget_ns? integer nil: unlimited
+---@return boolean drained whether the queue is empty
 function M.drain(budget_ns)
   local native = require("claude-ide.native")
   local deadline = budget_ns and vim.uv.hrtime() + budget_ns
@@ -48,18 +48,17 @@ function M.drain(budget_ns)
   return false
 end
 
----The callback of the handle.
 local function on_ring()
   if package.loaded["claude-ide.wake"] ~= M then
-    return -- The plugin was loaded anew: what waits is for the new one, which the library rings too.
+    return -- After a reload the events are for the new instance, which is woken too.
   end
   if not M.drain(BUDGET_NS) and async then
-    -- Through the event loop again, not vim.schedule: so keys and the screen get their turn.
+    -- Through the event loop, not vim.schedule: keys and redraws get their turn.
     async:send()
   end
 end
 
----What the library is to ring.
+---The handle for the library.
 ---@return uv.uv_async_t
 function M.handle()
   async = async or assert(vim.uv.new_async(vim.schedule_wrap(on_ring)))

@@ -1,7 +1,7 @@
--- Texts cut to a number of cells of the screen, between two characters. Pure, but for the width of characters.
+-- Cuts texts to a width in cells, between characters. Pure, except for character widths.
 local M = {}
 
----As much of the beginning of a text as leaves one cell free, for what says that it was cut.
+---The beginning of a text that leaves one cell for an ellipsis.
 ---@param text string
 ---@param cells integer
 ---@return string
@@ -18,7 +18,7 @@ function M.beginning(text, cells)
   return vim.fn.strcharpart(text, 0, low)
 end
 
----A text that fits into so many cells, and says so where it was cut.
+---Cuts a text to a width, with an ellipsis.
 ---@param text string
 ---@param cells integer
 ---@return string
@@ -29,10 +29,10 @@ function M.cut(text, cells)
   return M.beginning(text, cells) .. "…"
 end
 
----Rows of a wrapped line that is left as one: Neovim does not scroll within it.
+---Maximum rows of a wrapped line: Neovim does not scroll within one.
 local MOST_ROWS = 6
 
----A line as lines that a window of so many cells can be scrolled through.
+---Splits a long line for a window of this width to scroll through.
 ---@param line string
 ---@param cells integer
 ---@return string[]
@@ -54,7 +54,7 @@ function M.pieces(line, cells)
   return pieces
 end
 
----The cells that pieces of virtual text take.
+---Width of virtual text chunks.
 ---@param chunks (string[]|{ [1]: string })[]
 ---@return integer
 function M.of_chunks(chunks)
@@ -65,7 +65,7 @@ function M.of_chunks(chunks)
   return cells
 end
 
----A text of somebody else's as it can be shown, with marks for what would not be seen. `strtrans()` takes none with a NUL in it.
+---A foreign text with marks for unprintable and invisible characters. `strtrans()` does not accept NUL.
 ---@param text string
 ---@return string
 function M.printable(text)

@@ -1,14 +1,14 @@
--- Windows: which there are, and how they close.
--- Invariant: windows are closed here and nowhere else (`make lint`). Neovim 0.10 and 0.11 crash where the last split of another
--- tab page closes, or the buffer in it is deleted, while a float is over it (a notice of some plugin's): the float goes first.
+-- Lists and closes windows.
+-- Invariant: only this module closes windows (`make lint`). Neovim 0.10 and 0.11 crash when the last split of another tab page is closed,
+-- or its buffer deleted, while a float is over it (such as a plugin's notice): the float is closed first.
 local M = {}
 
 local function is_float(win)
   return vim.api.nvim_win_get_config(win).relative ~= ""
 end
 
----The windows of a tab page that are no floats.
----@param tab integer 0 for the current one
+---The windows of a tab page except floats.
+---@param tab integer 0: current
 ---@return integer[]
 function M.splits(tab)
   return vim.tbl_filter(function(win)
@@ -16,7 +16,7 @@ function M.splits(tab)
   end, vim.api.nvim_tabpage_list_wins(tab))
 end
 
----The windows of the current tab page that show the buffer.
+---Windows of the current tab page with the buffer.
 ---@param buf integer
 ---@return integer[]
 function M.here(buf)
@@ -26,7 +26,7 @@ function M.here(buf)
   end, vim.fn.win_findbuf(buf))
 end
 
----Whether Neovim would be left without a window that is no float.
+---Whether it is Neovim's last window that is not a float.
 ---@param win integer
 ---@return boolean
 function M.is_last(win)
@@ -34,7 +34,7 @@ function M.is_last(win)
   return #vim.api.nvim_list_tabpages() == 1 and #splits == 1 and splits[1] == win
 end
 
----The last window cannot be closed: it shows another buffer instead.
+---Shows another buffer in the last window, which cannot be closed.
 ---@param win integer
 function M.vacate(win)
   local alternate = vim.fn.bufnr("#")
@@ -47,9 +47,9 @@ function M.vacate(win)
   vim.api.nvim_win_set_buf(win, alternate)
 end
 
----Closes the floats over a window that is about to be closed, if Neovim would crash with them.
+---Closes floats over a window before it is closed, if Neovim would crash otherwise.
 ---@param win integer
----@param force? boolean as in `close`
+---@param force? boolean as for `close`
 function M.close_floats_over(win, force)
   local tab = vim.api.nvim_win_get_tabpage(win)
   if tab == vim.api.nvim_get_current_tabpage() or not vim.deep_equal(M.splits(tab), { win }) then
@@ -64,9 +64,9 @@ function M.close_floats_over(win, force)
   assert(is_alone, "a floating window over it does not close")
 end
 
----Closes a window, if it is still there.
+---Closes a valid window.
 ---@param win integer?
----@param force? boolean false: not if an unsaved text would be lost; default: true
+---@param force? boolean false: fail if unsaved text would be lost; default: true
 function M.close(win, force)
   if win and vim.api.nvim_win_is_valid(win) then
     M.close_floats_over(win, force)
@@ -76,7 +76,7 @@ function M.close(win, force)
   end
 end
 
----Closes those of the windows that can close.
+---Closes windows, ignoring failures.
 ---@param wins integer[]
 function M.close_all(wins)
   for _, win in ipairs(wins) do
@@ -84,7 +84,7 @@ function M.close_all(wins)
   end
 end
 
----Deletes a buffer, whatever is in it, and closes its windows.
+---Deletes a buffer, modified or not, and closes its windows.
 ---@param buf integer
 function M.delete_buffer(buf)
   local here = vim.api.nvim_get_current_tabpage()

@@ -1,12 +1,12 @@
--- Which folders are the user's project, and what this Neovim is called in the CLI's list of editors.
--- A CLI finds the server whose folders hold its own, so these are project roots, not the folder that happens to be
--- current: with 'autochdir' that one follows every file.
--- Invariants: a file that the user has opened is in a folder of the workspace if it is in a project. The whole disk is no folder.
+-- Determines the folders of the user's project, and this Neovim's name in the CLI's list of editors.
+-- A CLI connects to a server whose folders contain its own. So these are project roots, not current directories, which 'autochdir'
+-- changes with every file.
+-- Invariants: a file opened by the user is in a workspace folder if it is in a project. `/` is never a folder.
 local M = {}
 
 local GROUP = "claude-ide.workspace"
 
----The folder that a user made current last, not 'autochdir'.
+---The last directory set by the user, not by 'autochdir'.
 ---@type string?
 local chosen_cwd
 
@@ -14,15 +14,15 @@ local chosen_cwd
 ---@field folders string[]
 ---@field ideName string
 
----The folder of the file that the user was in last, and the first folder of the workspace as it was last.
+---Folder of the user's last file, and the workspace's last first folder.
 ---@type string?, string?
 local file_folder, main_folder
 
----Projects of open files that are outside of the current folders, the current file's first; nil: to be looked for.
+---Projects of open files outside the current folders, the current file's first; nil: not determined.
 ---@type string[]?
 local open_projects
 
----What the server was told last; nil while it does not run.
+---Last announcement to the server; nil: it is not running.
 ---@type claude-ide.workspace.Announcement?
 local announced
 
@@ -30,14 +30,14 @@ local function normalize(path)
   return require("claude-ide.path").normalize(path)
 end
 
----Whether a project can begin here. The home folder and what lies above it hold everything: a stray `~/.git` must not
----make one project of them.
+---Whether a folder can be a project root. Not the home folder and its ancestors: a stray `~/.git` must not make one project of
+---everything.
 local function may_be_root(folder)
   local home = vim.uv.os_homedir()
   return folder ~= "/" and not (home and require("claude-ide.path").within(home, folder))
 end
 
----@return string? root the nearest folder from `folder` upwards that holds the marker
+---@return string? root nearest ancestor of `folder` with the marker
 local function find_marker(folder, marker)
   local current = folder
   while may_be_root(current) do
@@ -48,8 +48,8 @@ local function find_marker(folder, marker)
   end
 end
 
----The top folder of the project that holds a folder, or nothing when no root marker is found.
----The markers count in their order: a `.git` further up wins over a `package.json` close by.
+---The root of a folder's project; nil: no root marker found.
+---Markers are tried in order: a distant `.git` wins over a close `package.json`.
 local function marked_root(folder)
   for _, marker in ipairs(require("claude-ide.config").get().workspace.root_markers) do
     local root = find_marker(folder, marker)
@@ -59,8 +59,8 @@ local function marked_root(folder)
   end
 end
 
----The top folder of the project that holds a path; without a root marker the folder itself.
----@param path string a folder, or a file
+---The root of a path's project; without a root marker the folder itself.
+---@param path string folder or file
 ---@return string
 function M.root(path)
   local folder = normalize(path)
@@ -71,15 +71,14 @@ function M.root(path)
   return marked_root(folder) or folder
 end
 
----Every folder that a user made current: of Neovim, of tab pages (`:tcd`) and of windows (`:lcd`), the one they are in
----first.
+---All current directories: of Neovim, of tab pages (`:tcd`) and windows (`:lcd`), the current one first.
 local function current_folders()
   if vim.o.autochdir then
-    -- Where it was on from the beginning, the shell knows where Neovim was started.
+    -- If it was on from the start, $PWD has the start directory.
     chosen_cwd = chosen_cwd or vim.env.PWD or vim.fn.getcwd()
     return { chosen_cwd }
   end
-  -- `getcwd()` has no name for one that was removed meanwhile.
+  -- `getcwd()` returns nothing for a deleted directory.
   local folders = { require("claude-ide.path").cwd(), vim.fn.getcwd(-1, -1) }
   for tab = 1, vim.fn.tabpagenr("$") do
     for window = 1, vim.fn.tabpagewinnr(tab, "$") do
@@ -89,7 +88,7 @@ local function current_folders()
   return folders
 end
 
----@return string? folder of its file, if the user has opened one in it
+---@return string? folder of its file, if the user has opened it
 local function folder_of(buf)
   local bo = vim.bo[buf]
   local is_open = vim.api.nvim_buf_is_loaded(buf) and bo.buflisted and bo.buftype == ""
@@ -114,7 +113,7 @@ local function is_in_one_of(path, folders)
 end
 
 ---Projects of open files.
----@param folders string[] what is in them has its project
+---@param folders string[] files in them are skipped
 local function find_open_projects(folders)
   local found, looked_at = {}, {} ---@type string[], table<string, true>
   ---@param folder? string
@@ -149,7 +148,7 @@ end
 
 local follows_files = false
 
----Looks for the projects of open files again where they may be others.
+---Updates the projects of open files on events that may change them.
 local function follow_files()
   if follows_files then
     return
@@ -192,13 +191,13 @@ local function configured_folders()
   return folders and #folders > 0 and vim.tbl_map(vim.fs.normalize, folders) or nil
 end
 
----@param find? fun(folder: string): string? the project that a folder belongs to
----@return string[] found absolute ones, each once
+---@param find? fun(folder: string): string? maps a folder to its project
+---@return string[] found absolute, without duplicates
 local function each_once(folders, find)
   local found = {} ---@type string[]
   local seen, looked_at = {}, { [""] = true } ---@type table<string, true>, table<string, true>
   for _, folder in ipairs(folders) do
-    -- Most windows are in the same one: the disk is looked at once for it.
+    -- Most windows have the same directory: check the disk once for it.
     local path = not looked_at[folder] and normalize(folder) or nil
     path = path and find and find(path) or path
     looked_at[folder] = true
@@ -221,8 +220,8 @@ local function without_whole_disk(folders)
   return found
 end
 
----The folders of the workspace: absolute, the main one first, each once. Where the current folder is no project, the current
----file's comes first.
+---The workspace folders: absolute, unique, the main one first. If the current directory is in no project, the current file's is
+---first.
 ---@return string[]
 function M.folders()
   local configured = configured_folders()
@@ -248,8 +247,7 @@ function M.folders()
   return folders
 end
 
----What other programs are told of the workspace. The name is what the CLI shows: it begins with "Neovim" and tells
----several apart by their project.
+---The announcement to other programs. The CLI shows the name: "Neovim" and the project.
 ---@return claude-ide.workspace.Announcement
 function M.announcement()
   local folders = M.folders()
@@ -257,7 +255,7 @@ function M.announcement()
   return { folders = folders, ideName = project == "" and "Neovim" or "Neovim: " .. project }
 end
 
----Tells the server where the workspace is now, if that changed.
+---Announces a changed workspace to the server.
 function M.announce()
   local workspace = M.announcement()
   if not announced or vim.deep_equal(workspace, announced) then
@@ -271,8 +269,8 @@ function M.announce()
   end
 end
 
----Follows the user through their folders while the server runs.
----@param told claude-ide.workspace.Announcement what the server was started with
+---Follows directory changes while the server runs.
+---@param told claude-ide.workspace.Announcement at the server's start
 function M.attach(told)
   announced = told
   chosen_cwd = not vim.o.autochdir and vim.fn.getcwd(-1, -1) or chosen_cwd
@@ -294,7 +292,6 @@ function M.attach(told)
   })
 end
 
----Stops following.
 function M.detach()
   announced = nil
   vim.api.nvim_create_augroup(GROUP, { clear = true })

@@ -1,21 +1,21 @@
--- The files that each client asked about before its edits: how it spells them, what was on disk then, and which language
--- servers had their say. The CLI tells its model what a later answer has and this one had not; so where a server was not
--- ready before the edit, what it says afterwards may be old and would be told as new.
+-- Files that each client asked about before its edits: the client's URI, the file's state on disk, and which servers had reported.
+-- The CLI shows its model the difference to its next request. So if a server was not ready before the edit, its old diagnostics
+-- must not appear as new.
 local M = {}
 
----How many files each client's spelling is kept of.
+---Maximum number of files per client.
 local MAX_FILES = 500
 
 ---@class claude-ide.diagnostics.Baseline
 ---@field uri string as the client wrote it
 ---@field path? string nil: not a file
----@field key? string what the file on disk looked like when it was last looked at; nil: it was not there
----@field fresh boolean asked about since the client last asked for all
----@field edited boolean it was seen to change since
----@field complete? table<integer, true> the servers that had judged it; nil: all of them, for the file was not there
----@field told table<integer, claude-ide.Diagnostic[]> what was last told of each server's diagnostics
----@field old table<integer, table<string, integer>> how often each thing was wrong before the edit, by a server that was too late to be told of then
----@field before? { buf: integer, tick: integer, lines: string[] } the text before the edit, while servers owe their word on it
+---@field key? string state on disk at the last check; nil: did not exist
+---@field fresh boolean asked about since the client's last request for all files
+---@field edited boolean seen to change since
+---@field complete? table<integer, true> servers that had reported; nil: all, since the file did not exist
+---@field told table<integer, claude-ide.Diagnostic[]> last diagnostics sent, by server
+---@field old table<integer, table<string, integer>> counts of diagnostics from before the edit that arrived too late to be sent, by server
+---@field before? { buf: integer, tick: integer, lines: string[] } text before the edit, while reports are pending
 
 ---Oldest first.
 ---@type table<integer, claude-ide.diagnostics.Baseline[]> by client
@@ -36,7 +36,7 @@ local function key(stat)
   return stat and require("claude-ide.buffer.stamp").key(stat) or nil
 end
 
----A client asks about a file that it is about to edit.
+---Records a file that a client is about to edit.
 ---@param client integer
 ---@param uri string
 ---@param path? string
@@ -64,14 +64,14 @@ function M.note(client, uri, path)
   return found
 end
 
----The files that a client has asked about, oldest first.
+---Files that a client asked about, oldest first.
 ---@param client integer
 ---@return claude-ide.diagnostics.Baseline[]
 function M.files(client)
   return files[client] or {}
 end
 
----The files that a client has asked about since it last asked for all.
+---Files that a client asked about since its last request for all.
 ---@param client integer
 ---@return claude-ide.diagnostics.Baseline[]
 function M.fresh(client)
@@ -80,7 +80,7 @@ function M.fresh(client)
   end, M.files(client))
 end
 
----The client has asked for all: its edits are over.
+---The client has requested all files: its edits are over.
 ---@param client integer
 function M.end_of_edits(client)
   for _, file in ipairs(M.files(client)) do
@@ -88,7 +88,7 @@ function M.end_of_edits(client)
   end
 end
 
----Looks in the background at what became of these files on disk.
+---Checks in the background how these files have changed on disk.
 ---@param list claude-ide.diagnostics.Baseline[] each with a path
 ---@param done fun(changes: table<string, claude-ide.lsp.FileChange>) on the main loop
 function M.look(list, done)
@@ -116,7 +116,7 @@ function M.look(list, done)
   end
 end
 
----Which server each diagnostic of a buffer comes from.
+---Returns a function from a buffer's diagnostics to their servers.
 ---@return fun(diagnostic: vim.Diagnostic): integer?
 local function author_in(buf)
   local servers, lsp = require("claude-ide.diagnostics.servers"), require("claude-ide.lsp")
@@ -141,9 +141,9 @@ local function counted(list)
   return counts
 end
 
----Those that were not wrong before.
+---The diagnostics that are not in `old`.
 ---@param list claude-ide.Diagnostic[]
----@param old table<string, integer> what is right by now is taken out
+---@param old table<string, integer> fixed ones are removed
 ---@return claude-ide.Diagnostic[]
 local function new_ones(list, old)
   local now, left, new = counted(list), {}, {}
@@ -162,7 +162,7 @@ local function new_ones(list, old)
   return new
 end
 
----What was wrong before the edit, of what a server says of the text after it: all that is not in lines that the edit changed.
+---Counts of a server's diagnostics outside of the edited lines, which are from before the edit.
 ---@param known claude-ide.diagnostics.Baseline
 ---@param list claude-ide.Diagnostic[]
 ---@return table<string, integer>
@@ -180,7 +180,7 @@ local function outside_of_edit(known, buf, list)
   end, list))
 end
 
----A server has had its say on a buffer. What it says of the text before the edit is old, though too late to have been told.
+---A server has reported on a buffer. If the buffer has the text before the edit, its diagnostics are old, though not sent yet.
 ---@param client_id integer
 ---@param buf integer
 function M.heard(client_id, buf)
@@ -209,8 +209,8 @@ function M.heard(client_id, buf)
   end
 end
 
----What to tell of a file that was asked about before: of a server that is late what was told last, of one that had not
----judged the file before the edit what is new, as far as that can be known.
+---Diagnostics to send for a file: the last ones of late servers; of servers that had not reported before the edit only new ones, as far
+---as known.
 ---@param known claude-ide.diagnostics.Baseline
 ---@param buf integer
 ---@param late table<integer, true>
@@ -242,7 +242,7 @@ function M.since(known, buf, late)
   return list
 end
 
----What to tell of a file that is about to be edited.
+---Diagnostics to send for a file that is about to be edited.
 ---@param known claude-ide.diagnostics.Baseline
 ---@param buf? integer
 ---@param late table<integer, true>

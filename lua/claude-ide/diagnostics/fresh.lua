@@ -1,24 +1,24 @@
--- Waits until language servers have said what they think of a text that just changed.
--- Invariant: every wait ends, at the latest at its deadline. A server is waited for as long as it usually takes, and one
--- that never speaks not again.
+-- Waits until language servers have reported on a changed text.
+-- Invariant: every wait ends by its deadline. A server is waited for as long as its usual latency, and one that never reports is not
+-- waited for again.
 local M = {}
 
 local PULL = "textDocument/diagnostic"
 
----After the last word: some servers publish syntax errors first and type errors a moment later.
+---Delay after the last report: some servers publish syntax errors first, type errors a moment later.
 local SETTLE_MS = 40
 
----One (client, buffer) that is waited for.
+---A client and buffer to wait for.
 ---@class claude-ide.diagnostics.Slot
----@field client_id? integer nil: a server that is starting
+---@field client_id? integer nil: a starting server
 ---@field buf integer
----@field until_ number `vim.uv.now()` time after which it is waited for no more
+---@field until_ number `vim.uv.now()` time to stop waiting
 
 ---@class claude-ide.diagnostics.Wait
 ---@field open table<string, claude-ide.diagnostics.Slot>
----@field clients table<integer, true> those that are asked
+---@field clients table<integer, true> that were asked
 ---@field bufs table<integer, true>
----@field versions table<integer, integer> of the texts that the servers are to judge
+---@field versions table<integer, integer> of the texts to report on
 ---@field done? fun(late: table<integer, table<integer, true>>)
 ---@field began number
 ---@field ends number
@@ -101,7 +101,7 @@ local function check(wait)
   end
 end
 
----Stops waiting for those who would have spoken by now.
+---Stops waiting for servers whose usual latency has passed.
 local function lose_patience(wait)
   if not wait.done then
     return
@@ -129,7 +129,7 @@ local function lose_patience(wait)
   check(wait)
 end
 
----A server spoke. It goes through the files one after the other: those that it still owes a word on are not silence.
+---A server reported. It processes files in turn, so its other slots are extended.
 local function goes_on(wait, client_id)
   local now = vim.uv.now()
   for _, open in pairs(wait.open) do
@@ -139,7 +139,7 @@ local function goes_on(wait, client_id)
   end
 end
 
----@param version? integer of the text that the server judged
+---@param version? integer of the text reported on
 local function heard(client_id, buf, version)
   require("claude-ide.diagnostics.baseline").heard(client_id, buf)
   for wait in pairs(waits) do
@@ -173,7 +173,7 @@ local function ask(wait, client, buf)
   local lsp = require("claude-ide.lsp")
   known().listen(client, buf)
   if lsp.supports(client, PULL, buf) then
-    -- No handler of ours: the answer goes where Neovim's own questions are answered, and is heard there.
+    -- Without a handler of ours: the client's own one receives the response, and is observed.
     local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
     if lsp.request(client, PULL, params, nil, buf) then
       wait.clients[client.id] = true
@@ -225,7 +225,7 @@ local function begin(ms, done, settle_ms)
   return wait
 end
 
----Who has more to say where there is no time to wait for anybody.
+---Servers without a current report, when there is no time to wait.
 ---@return table<integer, table<integer, true>> late
 local function not_judged(bufs)
   local late = {}
@@ -239,12 +239,12 @@ local function not_judged(bufs)
   return late
 end
 
----Calls back once every language server of these buffers has judged their present text, or the time is up. At once where
----there is no server to wait for. `late` has, by buffer, the clients that have more to say than could be waited for.
----@param bufs integer[] whose text just changed or was just loaded
+---Calls back once every language server of these buffers has reported on the current text, or at the deadline; at once without servers.
+---`late` has the clients that have not reported, by buffer.
+---@param bufs integer[] changed or just loaded
 ---@param ms integer
 ---@param done fun(late: table<integer, table<integer, true>>)
----@param settle_ms? integer how long none of them may have said anything more
+---@param settle_ms? integer required silence after the last report
 function M.wait(bufs, ms, done, settle_ms)
   local lsp = require("claude-ide.lsp")
   local waiting = vim.tbl_filter(function(buf)
@@ -257,7 +257,7 @@ function M.wait(bufs, ms, done, settle_ms)
   end
   known().subscribe(heard, worked)
   vim.uv.update_time()
-  -- Where no time is left they are asked too: what they say later is heard, and until then they are late.
+  -- Servers are asked even without time to wait: their later reports are observed, until then they are late.
   local wait = begin(math.max(0, ms), done, settle_ms)
   for _, buf in ipairs(waiting) do
     wait.bufs[buf] = true
@@ -280,7 +280,7 @@ function M.wait(bufs, ms, done, settle_ms)
     end,
   })
   if next(wait.open) == nil and next(wait.clients) == nil then
-    return finish(wait) -- none of them ever speaks
+    return finish(wait) -- none of them ever reports
   end
   lose_patience(wait)
 end

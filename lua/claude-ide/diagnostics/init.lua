@@ -1,16 +1,16 @@
--- Diagnostics as clients read them: what stands in `vim.diagnostic`, in the protocol's words, columns and bounds.
--- Also tells clients when they change. Files that the user keeps from Claude have none.
+-- Converts `vim.diagnostic` to the protocol's diagnostics, with its severities, columns and limits, and notifies clients of changes.
+-- Withheld files have none.
 local M = {}
 
 local GROUP = "claude-ide.diagnostics"
 
----Longest message of one diagnostic. Some compilers print pages.
+---Maximum bytes of a message. Some compilers print pages.
 local MAX_MESSAGE_BYTES = 4096
 
----Of a file that no buffer holds, so much is read to count its columns.
+---Maximum bytes read of an unloaded file to convert columns.
 local MAX_READ_BYTES = 1024 * 1024
 
----As the CLI knows them; seed 001 has other words, the CLI drops those.
+---Severities of the CLI; it drops others, such as those of seed 001.
 ---@type table<integer, "Error"|"Warning"|"Info"|"Hint">
 local SEVERITIES = { "Error", "Warning", "Info", "Hint" }
 
@@ -21,7 +21,7 @@ local SEVERITIES = { "Error", "Warning", "Info", "Hint" }
 ---@field source? string
 ---@field code? string|integer
 
----Reads lines of a buffer, also of one that is known by name only.
+---Reads lines of a buffer, also of an unloaded one.
 ---@return fun(row: integer): string
 local function line_reader(buf)
   if vim.api.nvim_buf_is_loaded(buf) then
@@ -39,7 +39,7 @@ local function line_reader(buf)
   end
 end
 
----What is wrong, without what it quotes of files that Claude may not have.
+---A diagnostic's message, without quotes from withheld files.
 ---@param diagnostic vim.Diagnostic
 ---@return string
 function M.message(diagnostic)
@@ -86,14 +86,13 @@ local function worst(list, limit)
   return #list > limit and vim.list_slice(list, 1, limit) or list
 end
 
----Whether clients may know what is wrong in a buffer.
 local function may_be_told(buf)
   return require("claude-ide.privacy").verdict(buf) == "tell"
 end
 
 ---The diagnostics of one buffer, worst first.
 ---@param buf integer
----@param each? fun(raw: vim.Diagnostic, converted: claude-ide.Diagnostic) called for each of them
+---@param each? fun(raw: vim.Diagnostic, converted: claude-ide.Diagnostic) called for each
 ---@return claude-ide.Diagnostic[]
 function M.of_buffer(buf, each)
   if not may_be_told(buf) then
@@ -110,7 +109,7 @@ function M.of_buffer(buf, each)
   end, worst(vim.diagnostic.get(buf), limit))
 end
 
----The diagnostics of all buffers that have any. Where there are too many, the worst of all files stay.
+---The diagnostics of all buffers; the worst ones if there are too many.
 ---@return table<integer, claude-ide.Diagnostic[]> by buffer
 function M.of_all()
   local limits = require("claude-ide.config").get().diagnostics
@@ -139,12 +138,12 @@ function M.of_all()
   return result
 end
 
----@type table<integer, true> buffers whose diagnostics changed since the last message
+---@type table<integer, true> buffers with changes since the last notification
 local changed = {}
 ---@type uv.uv_timer_t?
 local timer
 
----Tells clients of every buffer that changed.
+---Notifies clients of changed buffers.
 local function tell()
   local bufs = changed
   changed = {}
@@ -205,7 +204,7 @@ local function start()
       require("claude-ide.diagnostics.servers").forget_buffer(event.buf)
     end,
   })
-  -- Loading vim.lsp takes longer than all else at the start; where it is not loaded, no client runs.
+  -- Loading vim.lsp is slow; if it is not loaded, no client runs.
   if package.loaded["vim.lsp"] then
     for _, client in ipairs(vim.lsp.get_clients()) do
       require("claude-ide.diagnostics.servers").listen(client)
@@ -223,7 +222,7 @@ local function stop()
   end
 end
 
----Follows the server's life from now on. Harmless when done before.
+---Follows the server's state. Idempotent.
 M.attach = require("claude-ide.once")(function()
   local server = require("claude-ide.server")
   require("claude-ide.bus").on("server_started", start)

@@ -1,41 +1,41 @@
--- What is known of each language server: which texts it has judged, how long it takes, whether it works on something.
--- Listens by wrapping the handlers of its diagnostics, for as long as the client lives, so that it hears what servers
--- publish and also the answers to Neovim's own questions (Neovim withdraws other people's when it asks one).
+-- State of each language server: which texts it has reported on, its latency, whether it is working.
+-- Wraps the client's diagnostic handlers for its lifetime, to see both published diagnostics and responses to Neovim's own requests
+-- (Neovim cancels requests of others when it sends one).
 local M = {}
 
 local PUBLISH = "textDocument/publishDiagnostics"
 local PULL = "textDocument/diagnostic"
 
----A server is waited for so many times as long as it took lately, and never less than the least: typescript-language-server (6.0)
----takes 0.4 s to tell of a second file.
+---Timeout as a multiple of the server's recent latency, and its minimum: typescript-language-server (6.0) takes 0.4 s to report on a
+---second file.
 local PATIENCE_FACTOR = 2.5
 local LEAST_PATIENCE_MS = 600
 
----A server that has never spoken and let so many waits run out is hardly waited for any more.
+---After this many timeouts a server that has never reported is hardly waited for.
 local MAX_SILENCES = 2
 
----Who has known a file for so long, works on nothing and says nothing of it has nothing to say.
+---A server that has had a file for this long and is idle and silent has nothing to report.
 local LONG_KNOWN_MS = 3000
 
----Work that began longer ago has nothing to do with an edit of this moment: servers index for minutes, some never end.
+---Work that started earlier is unrelated to a recent edit: servers index for minutes, some forever.
 local WORK_MS = 10000
 
 ---@class claude-ide.diagnostics.Server
 ---@field client_id integer
----@field listening boolean its handlers are wrapped
----@field spoken boolean it has published or answered at least once
----@field silences integer waits that ran out without a word, one after another
----@field patience? number milliseconds; nil: not known yet
+---@field listening boolean handlers are wrapped
+---@field spoken boolean it has reported at least once
+---@field silences integer consecutive timeouts
+---@field patience? number milliseconds; nil: unknown
 ---@field known_since table<integer, number> `vim.uv.now()`, by buffer
----@field judged table<integer, integer> version of the text that was judged last, by buffer
----@field asked table<integer, number> since when it owes a word, also where nobody waits any more, by buffer
----@field expected table<integer, true> buffers whose judgement something else than their text has made old
----@field work table<string|integer, number> when each of its tasks began
+---@field judged table<integer, integer> version of the text it last reported on, by buffer
+---@field asked table<integer, number> time of an unanswered request, by buffer, even if nothing waits for it
+---@field expected table<integer, true> buffers whose report is outdated by something other than their text
+---@field work table<string|integer, number> start of each of its tasks
 
 ---@type table<integer, claude-ide.diagnostics.Server>
 local servers = {}
 
----The handlers that are ours, so that none is wrapped twice.
+---Our handlers, so that none is wrapped twice.
 ---@type table<function, true>
 local wrappers = setmetatable({}, { __mode = "k" })
 
@@ -65,14 +65,14 @@ local function version_of(buf)
   return vim.lsp.util.buf_versions[buf] or 0
 end
 
----@param ms number that its answer took
+---@param ms number latency
 local function took(server, ms)
-  -- At once where it was slower than thought, by and by where it was quicker.
+  -- Increases at once, decreases gradually.
   local wanted = math.max(LEAST_PATIENCE_MS, ms * PATIENCE_FACTOR)
   server.patience = server.patience and math.max(wanted, server.patience * 0.7) or wanted
 end
 
----@param version? integer of the text that the server judged
+---@param version? integer of the text reported on
 local function heard(client_id, buf, version)
   local server = get(client_id)
   server.spoken, server.silences = true, 0
@@ -106,7 +106,6 @@ local function wrap(client, method, after)
   client.handlers[method] = wrapper
 end
 
----Forgets the servers that have ended.
 local function prune()
   for client_id in pairs(servers) do
     if not vim.lsp.get_client_by_id(client_id) then
@@ -115,9 +114,9 @@ local function prune()
   end
 end
 
----Listens to a client from now on.
+---Starts observing a client.
 ---@param client vim.lsp.Client
----@param buf? integer that it gets to know now; those that it had before it has known for long
+---@param buf? integer just attached; other attached buffers count as long known
 function M.listen(client, buf)
   local server = get(client.id)
   if not server.listening then
@@ -138,19 +137,19 @@ function M.listen(client, buf)
   end)
   wrap(client, PULL, function(_, context)
     if context.bufnr then
-      heard(context.client_id, context.bufnr, context.version) -- of the text that it was asked about
+      heard(context.client_id, context.bufnr, context.version) -- of the requested version
     end
   end)
 end
 
----Who is told of each verdict, and of each end of a server's work.
+---Sets the callbacks for reports, and for the end of a server's work.
 ---@param verdict claude-ide.diagnostics.OnVerdict
 ---@param work fun(client_id: integer)
 function M.subscribe(verdict, work)
   on_verdict, on_work = verdict, work
 end
 
----A server reports on its work (`$/progress`).
+---Handles `$/progress`.
 ---@param client_id integer
 ---@param params? { token?: string|integer, value?: { kind?: string } }
 function M.progress(client_id, params)
@@ -169,7 +168,7 @@ function M.progress(client_id, params)
   end
 end
 
----Whether a server works on something that may have to do with an edit of this moment.
+---Whether a server does work that may be related to a recent edit.
 ---@param client_id integer
 ---@return boolean
 function M.is_working(client_id)
@@ -182,33 +181,33 @@ function M.is_working(client_id)
   return false
 end
 
----Whether a server has ever said what it thinks of a file.
+---Whether a server has ever reported.
 ---@param client_id integer
 ---@return boolean
 function M.has_spoken(client_id)
   return get(client_id).spoken
 end
 
----How long to wait for a server, as far as it is known.
+---How long to wait for a server.
 ---@param client_id integer
 ---@param limit number milliseconds
 ---@return number
 function M.patience(client_id, limit)
   local server = get(client_id)
   if not server.spoken and server.silences >= MAX_SILENCES then
-    return math.min(limit, LEAST_PATIENCE_MS) -- one without diagnostics, as far as anybody knows
+    return math.min(limit, LEAST_PATIENCE_MS) -- probably a server without diagnostics
   end
   return math.min(limit, server.patience or limit)
 end
 
----From now on a server owes its word on a buffer.
+---Marks a request to a server for a buffer.
 ---@param client_id integer
 ---@param buf integer
 function M.ask(client_id, buf)
   get(client_id).asked[buf] = vim.uv.now()
 end
 
----A server was waited for as long as it usually takes, and said nothing: what it said before still holds.
+---A server has not reported within its usual latency: its last report is still valid.
 ---@param client_id integer
 ---@param buf integer
 ---@param waited number milliseconds
@@ -225,8 +224,8 @@ local function has_judged_text(server, buf)
   return server.judged[buf] ~= nil and server.judged[buf] >= version_of(buf)
 end
 
----The time was up before a server said anything, and nobody knows whether it would have. What it said of this very text
----holds all the same: most servers do not repeat it where something else has changed.
+---The deadline passed before a server reported. Its last report on the same text is still valid: most servers do not repeat it when
+---something else changes.
 ---@param client_id integer
 ---@param buf integer
 ---@param waited number milliseconds
@@ -243,7 +242,7 @@ function M.ran_out(client_id, buf, waited)
   return has_judged_text(server, buf)
 end
 
----Something happened, on disk perhaps, that makes what the servers said of a buffer old.
+---Marks reports on a buffer as outdated, for example by a change on disk.
 ---@param client_ids integer[]
 ---@param buf integer
 function M.expect(client_ids, buf)
@@ -252,7 +251,7 @@ function M.expect(client_ids, buf)
   end
 end
 
----Whether something else than its text has made old what a server said of a buffer.
+---Whether a server's report is outdated by something other than the text.
 ---@param client_id integer
 ---@param buf integer
 ---@return boolean
@@ -260,7 +259,7 @@ function M.is_expected(client_id, buf)
   return get(client_id).expected[buf] == true
 end
 
----Whether a server has judged the present text of a buffer, and nothing has happened since.
+---Whether a server has reported on the buffer's current text, and the report is not outdated.
 ---@param client_id integer
 ---@param buf integer
 ---@return boolean
@@ -269,7 +268,7 @@ function M.has_judged(client_id, buf)
   return not server.expected[buf] and has_judged_text(server, buf)
 end
 
----Whether a server has had its say on the present text of a buffer, be it by silence.
+---Whether a server has reported on the buffer's current text, or was silent for long enough.
 ---@param client_id integer
 ---@param buf integer
 ---@return boolean
@@ -282,7 +281,6 @@ function M.is_settled(client_id, buf)
   return since ~= nil and vim.uv.now() - since >= LONG_KNOWN_MS and not M.is_working(client_id)
 end
 
----A buffer was unloaded.
 ---@param buf integer
 function M.forget_buffer(buf)
   for _, server in pairs(servers) do
@@ -291,15 +289,15 @@ function M.forget_buffer(buf)
   end
 end
 
----The server that a diagnostic comes from.
+---The client of a diagnostic's namespace.
 ---@param namespace integer
 ---@param clients vim.lsp.Client[]
----@return integer? client_id nil: from something else than one of these servers
+---@return integer? client_id nil: not from these clients
 function M.author(namespace, clients)
   local known = vim.diagnostic.get_namespaces()[namespace]
   local name = known and known.name or ""
   for _, client in ipairs(clients) do
-    -- "vim.lsp.NAME.ID", and since 0.12 "nvim.lsp.NAME.ID"; with a further part where the server is asked.
+    -- "vim.lsp.NAME.ID", since 0.12 "nvim.lsp.NAME.ID"; with a suffix for pulled diagnostics.
     local stem = (".lsp.%s.%d"):format(client.name, client.id)
     local first, last = name:find(stem, 1, true)
     if first and (last == #name or name:sub(last + 1, last + 1) == ".") then

@@ -1,12 +1,12 @@
--- `:checkhealth claude-ide`: everything that has to be right for a CLI to find this Neovim, and what to do where it is
--- not. Changes nothing, starts nothing but `claude --version`.
+-- `:checkhealth claude-ide`: checks everything that a CLI needs to find this Neovim, with advice. Changes nothing, and only runs
+-- programs to get their versions.
 
 local M = {}
 
----How long the CLI may take to say its version. It is large: its first start from a slow disk takes seconds.
+---Timeout of `claude --version`. The CLI is large: a first start from a slow disk takes seconds.
 M.version_timeout_ms = 10000
 
----The oldest CLI that was seen to work.
+---The oldest CLI known to work.
 local OLDEST_CLI = "2.0.77"
 
 local function check_neovim()
@@ -29,7 +29,7 @@ local function check_options()
   end
 end
 
----@return string? said in one line
+---@return string? version first line of output
 local function version_of(path)
   local ok, result = pcall(function()
     return vim.system({ path, "--version" }, { text = true, timeout = M.version_timeout_ms }):wait()
@@ -37,7 +37,7 @@ local function version_of(path)
   return ok and result.code == 0 and vim.trim(result.stdout or ""):match("^[^\n]+") or nil
 end
 
----What builds the library, and its version.
+---The build tool of the library.
 local function check_cargo()
   local path = vim.fn.exepath("cargo")
   path = path ~= "" and path or vim.fn.exepath(vim.fs.normalize("~/.cargo/bin/cargo"))
@@ -160,7 +160,7 @@ local function check_plugins()
   vim.health.info("Log file: " .. require("claude-ide.log").path())
 end
 
----Which agents a chat may be with, and how they are run.
+---The agents for chats, and their commands.
 local function check_agents()
   vim.health.start("Agents (Agent Client Protocol)")
   local agents = require("claude-ide.chat.acp.agents")
@@ -178,10 +178,9 @@ local function check_agents()
   end
 end
 
----How long a Python may take to say what it has.
+---Timeout of a Python check.
 local PYTHON_MS = 20000
 
----The Python that runs Claude's code.
 local function check_notebooks()
   vim.health.start("Notebooks")
   if vim.list_contains(require("claude-ide.config").get().tools.hidden, "executeCode") then
@@ -205,7 +204,7 @@ local function check_notebooks()
     if require("claude-ide.config").get().notebook.kernel then
       vim.health.warn(what, { advice })
     else
-      vim.health.info(("%s %s"):format(what, advice)) -- not everybody wants it
+      vim.health.info(("%s %s"):format(what, advice)) -- optional
     end
   end
   for _, kernel in ipairs(notebook.list()) do

@@ -1,5 +1,5 @@
--- What the health check says of changes that land without a question: how buffers follow the disk, where shell commands are
--- seen, and how much is kept to undo with.
+-- Health check of the review: whether buffers follow the disk, where changes by shell commands are detected, and the size of the undo
+-- data.
 local M = {}
 
 local function counted(count, one, many)

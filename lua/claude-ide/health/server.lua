@@ -1,4 +1,4 @@
--- The server and its lock files, ours and those of others, for the health check.
+-- Health check of the server and of lock files, including those of other editors.
 
 local M = {}
 

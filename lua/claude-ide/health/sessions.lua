@@ -1,4 +1,4 @@
--- What can be seen of Claude's sessions, for the health check: their files, and the records of running ones.
+-- Health check of Claude's sessions: their files, and records of running ones.
 
 local M = {}
 
@@ -25,8 +25,7 @@ local function is_record(path)
     and type(record.sessionId) == "string"
 end
 
----The records of processes that run which nothing can be read from. One that can be read and is not known is of a process
----whose number another one has now.
+---Unreadable records of running processes. A readable record without a known session belongs to an earlier process with the same id.
 ---@param known table<integer, true>
 local function unread_records(folder, known)
   local unread = {}
@@ -103,11 +102,11 @@ local function check_records(folder)
   end
 end
 
----How long the first look at the running sessions may take, and an answer of the library.
+---Timeouts of the first scan of running sessions, and of the library's response.
 local FIRST_LOOK_MS = 500
 M.ANSWER_MS = 500
 
----How news come, which says why they would come late.
+---Reports how changes are detected, since polling delays them.
 local function check_watching()
   local mode ---@type string|false|nil
   require("claude-ide.sessions").watch_mode(function(found)

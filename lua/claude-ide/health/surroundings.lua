@@ -1,4 +1,4 @@
--- What stands between a CLI and this Neovim, for the health check: proxies, WSL, containers.
+-- Health check of proxies, WSL and containers between a CLI and this Neovim.
 
 local M = {}
 
@@ -9,7 +9,7 @@ local function variable(name)
   return value ~= "" and value or nil
 end
 
----A proxy's address may hold a password.
+---A proxy's address may contain a password.
 local function without_secrets(address)
   return (address:gsub("//[^/@]*@", "//…@"))
 end

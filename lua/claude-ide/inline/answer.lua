@@ -1,4 +1,4 @@
--- The text of a region out of what Claude answered. Pure.
+-- Extracts the replacement for a region from Claude's answer. Pure.
 local M = {}
 
 M.FIRST, M.LAST = "<replacement>", "</replacement>"
@@ -10,10 +10,9 @@ local function lines_of(text)
   return text == "" and {} or vim.split(text, "\n", { plain = true })
 end
 
----What stands between the first and the last of the marks that were asked for; else the one block of code, where there is
----no other.
+---The text between the first and the last of the requested tags; else the only code block.
 ---@param text string
----@return string[]? lines nil: there is no replacement in it
+---@return string[]? lines nil: no replacement
 function M.lines(text)
   local first = text:find(M.FIRST, 1, true)
   local last ---@type integer?
@@ -25,7 +24,7 @@ function M.lines(text)
   if first and last then
     return lines_of(text:sub(first + #M.FIRST, last - 1))
   elseif first then
-    return nil -- it was cut off
+    return nil -- incomplete
   end
   local blocks = {}
   for body in ("\n" .. text .. "\n"):gmatch("\n```[^\n`]*\n(.-)\n?```%f[^`]") do

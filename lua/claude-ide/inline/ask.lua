@@ -1,17 +1,17 @@
--- `:Claude ask`: a question, and its answer in a window over the screen, as it is written. It is a chat without a prompt, whose
--- CLI reads files of the project and does nothing else; it goes on as a chat like any other where the user wants that.
+-- `:Claude ask`: asks a question, and shows the answer in a float as it is written. It is a chat without a prompt, whose CLI only reads
+-- files of the project; the user can continue it as a regular chat.
 local M = {}
 
 ---@class claude-ide.inline.Ask
 ---@field chat claude-ide.chat.Chat
 ---@field view? claude-ide.transcript.View
 ---@field win? integer
----@field then_chat boolean goes on as a chat as soon as its CLI has ended
+---@field then_chat boolean continue as a chat once its CLI has exited
 
----The question itself is the first that the window shows.
+---The transcript in the window begins with the question.
 local TITLE = "Claude answers"
 
----@type claude-ide.inline.Ask? the one that is on the screen
+---@type claude-ide.inline.Ask? displayed one
 local shown
 
 ---@param ask claude-ide.inline.Ask
@@ -36,7 +36,7 @@ local function close(ask)
   end
 end
 
----Goes on as a chat that may do what any other may.
+---Continues as a regular chat.
 ---@param ask claude-ide.inline.Ask
 local function go_on(ask)
   ask.then_chat = false
@@ -65,7 +65,7 @@ local function continue(ask)
     return require("claude-ide.ui.notice").info("There is no session to go on with.")
   end
   local has_ended = ask.chat.state == "ended"
-  ask.then_chat = has_ended == false -- two processes would write to one session
+  ask.then_chat = has_ended == false -- later: two processes must not write to one session
   close(ask)
   if has_ended then
     go_on(ask)
@@ -144,9 +144,8 @@ local function open_window(ask)
   })
 end
 
----Asks something.
 ---@param question string
----@param at claude-ide.context.At where the user works
+---@param at claude-ide.context.At the user's file
 ---@return boolean? ok
 ---@return string? err
 function M.ask(question, at)
@@ -170,7 +169,7 @@ function M.ask(question, at)
   if not chat then
     return nil, err
   end
-  -- Its session is called after the question, which stands below.
+  -- Its session is named after the question, which the transcript shows.
   chat.source.describe = function(_, done)
     done({ title = chat.source.title })
   end

@@ -1,20 +1,20 @@
--- `:Claude edit`: some lines of a buffer, what the user wants, and the proposal that comes of it. Several at once.
--- Invariants: the buffer changes only by an accepted proposal, as one step of its undo history; what the user typed meanwhile
--- is merged, or they see what becomes of it before it is so; no file is written.
+-- `:Claude edit`: proposes a replacement for lines of a buffer. Several edits can run at once.
+-- Invariants: the buffer changes only by an accepted proposal, in one undo step; concurrent changes by the user are merged, or the user
+-- confirms the result; no file is written.
 local M = {}
 
 ---@class claude-ide.inline.Edit
 ---@field buf integer
 ---@field spot claude-ide.inline.Spot
 ---@field what string
----@field said string what the user said last
+---@field said string the user's last instruction
 ---@field cwd string
----@field region string[] the lines when Claude was asked
----@field run? claude-ide.inline.Run while Claude works
----@field base? string[] the whole text that the proposal is for
----@field eol? "\n" of that text: a CR is then part of its line, though every line has one
----@field answer? string[] what Claude made of the region
----@field words? string why the user rejects it
+---@field region string[] lines sent to Claude
+---@field run? claude-ide.inline.Run running request
+---@field base? string[] whole text that the proposal is based on
+---@field eol? "\n" of that text: CRs are part of the lines, even if every line has one
+---@field answer? string[] Claude's replacement of the region
+---@field words? string reason of a rejection
 ---@field decision? claude-ide.Diff
 ---@field source claude-ide.decisions.Source
 ---@field is_over? boolean
@@ -52,7 +52,7 @@ local function finish(edit)
   end, edits)
 end
 
----Keeps an answer that has no place any more.
+---Saves an answer that cannot be applied to a register.
 ---@param edit claude-ide.inline.Edit
 ---@param lines string[]
 ---@param why string
@@ -62,7 +62,7 @@ local function keep(edit, lines, why, brief)
   require("claude-ide.ui.kept_words").keep_answer(table.concat(lines, "\n"), why, brief)
 end
 
----Ends an edit that comes to nothing, and gives back what was said.
+---Ends a failed edit, and saves the instruction to a register.
 ---@param edit claude-ide.inline.Edit
 ---@param why string
 local function fail(edit, why)
@@ -74,7 +74,7 @@ end
 local propose ---@type fun(edit: claude-ide.inline.Edit, lines: string[])
 local ask ---@type fun(edit: claude-ide.inline.Edit)
 
----Gives the buffer what was accepted.
+---Applies an accepted text.
 ---@param edit claude-ide.inline.Edit
 ---@param lines string[]
 ---@param is_empty boolean
@@ -106,7 +106,7 @@ end
 local function answered(edit, answer, err)
   edit.decision = nil
   vim.schedule(function()
-    require("claude-ide.proposal").end_of_turn(edit.source) -- no other comes that its windows could be for
+    require("claude-ide.proposal").end_of_turn(edit.source) -- no further proposal will reuse its windows
   end)
   if edit.is_over then
     return
@@ -115,7 +115,7 @@ local function answered(edit, answer, err)
     keep(edit, edit.answer or {}, ("%s (%s)"):format(why, err or "?"), why)
   elseif answer.outcome == "accepted" then
     local decoded, format = require("claude-ide.buffer.bytes").decode(answer.contents or "", edit.eol)
-    -- Not within the key that accepted it: the proposal's windows go first.
+    -- Not within the key's mapping: the proposal's windows close first.
     vim.schedule(function()
       require("claude-ide.ui.guard.waits").when_buffers_may_change(function()
         if not edit.is_over then
@@ -147,7 +147,7 @@ local function source_of(edit)
   })
 end
 
----Puts a new text of the whole buffer before the user.
+---Proposes a new text for the whole buffer.
 ---@param edit claude-ide.inline.Edit
 ---@param lines string[]
 function propose(edit, lines)
@@ -171,7 +171,7 @@ function propose(edit, lines)
   })
 end
 
----The whole text with the answer in the place of the region.
+---The whole text with the answer in place of the region.
 ---@param edit claude-ide.inline.Edit
 ---@param answer string[]
 ---@return string[]? lines nil: the region is gone
@@ -239,7 +239,7 @@ local function start(edit, request)
 end
 
 ---@param buf integer
----@return string? why it cannot be edited
+---@return string? why reason if it cannot be edited
 local function problem_of(buf)
   if vim.bo[buf].buftype ~= "" or not vim.bo[buf].modifiable then
     return "This buffer cannot be edited."
@@ -248,7 +248,7 @@ local function problem_of(buf)
   return withheld and withheld .. "."
 end
 
----Asks Claude, for the first time or once more with what the user said to its proposal.
+---Sends the request, possibly again with the user's reason for a rejection.
 ---@param edit claude-ide.inline.Edit
 function ask(edit)
   local spot, context = require("claude-ide.inline.spot"), require("claude-ide.context")
@@ -267,7 +267,7 @@ function ask(edit)
       if not first or not last then
         return fail(edit, ("The lines of %s that were to be edited are gone"):format(name_of(edit)))
       end
-      local why = problem_of(edit.buf) -- it may have become private since
+      local why = problem_of(edit.buf) -- it may have become private meanwhile
       if why then
         return fail(edit, why)
       end
@@ -285,7 +285,7 @@ function ask(edit)
   end)
 end
 
----Takes an edit back: Claude stops, and its proposal goes.
+---Cancels an edit and its proposal.
 ---@param edit claude-ide.inline.Edit
 ---@param why string
 local function cancel(edit, why)
@@ -296,7 +296,7 @@ local function cancel(edit, why)
   end
 end
 
----Has Claude propose other text for some lines.
+---Starts an edit of some lines.
 ---@param buf integer
 ---@param first integer from 1
 ---@param last integer
@@ -317,7 +317,7 @@ function M.start(buf, first, last, what)
     return nil, missing
   end
   last_group = last_group + 1
-  require("claude-ide.ui.guard.keys").listen() -- what is typed until the answer comes is to be known by then
+  require("claude-ide.ui.guard.keys").listen() -- the guard of the proposal needs the keys typed until then
   ---@type claude-ide.inline.Edit
   ---@diagnostic disable-next-line: missing-fields -- its source needs it
   local edit = {
@@ -347,7 +347,7 @@ function M.start(buf, first, last, what)
   return true
 end
 
----Ends the edits that the cursor is in; else all of this buffer; else all.
+---Cancels the edits at the cursor; else those of the buffer; else all.
 ---@return boolean? ok
 ---@return string? err
 function M.cancel()
@@ -373,7 +373,7 @@ function M.cancel()
   return true
 end
 
----How many edits Claude works at, or that wait for a decision.
+---Number of edits that are running or waiting for a decision.
 ---@return integer
 function M.count()
   return #edits

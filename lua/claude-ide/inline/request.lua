@@ -1,8 +1,7 @@
--- What Claude is told for an edit of some lines: the file as it is in the editor, the lines, what is wrong with them, what is
--- around them, and what the user wants.
+-- Builds the request for an edit: the file's text in the editor, the lines, their diagnostics and context, and the instruction.
 local M = {}
 
----Bytes of the file that go along, around the lines, and of the lines themselves.
+---Limits: bytes of the file around the lines, and of the lines.
 local MOST_AROUND, MOST_REGION = 96 * 1024, 64 * 1024
 local MOST_SYMBOLS = 150
 
@@ -10,10 +9,10 @@ local MOST_SYMBOLS = 150
 ---@field buf integer
 ---@field first integer
 ---@field last integer
----@field what string what the user wants
+---@field what string instruction
 ---@field parts claude-ide.context.Part[]
 ---@field symbols? claude-ide.language.Symbol[]
----@field before? { lines: string[], words: string } what was proposed before, and why not
+---@field before? { lines: string[], words: string } rejected proposal and reason
 
 ---@param buf integer
 ---@param first integer
@@ -25,7 +24,7 @@ function M.is_too_large(buf, first, last)
   return vim.api.nvim_buf_get_offset(buf, math.min(last, count)) - from > MOST_REGION
 end
 
----The lines around a region that go along: as many on both sides as there is room for.
+---The lines around a region to send: equally many on both sides, within the limit.
 ---@param buf integer
 ---@param first integer
 ---@param last integer

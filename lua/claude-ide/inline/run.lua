@@ -1,11 +1,9 @@
--- One question to Claude that ends with its answer: a headless CLI of its own that can read files of the project and do nothing
--- else. No windows, no buffers.
--- Invariant: `done` is called once, unless it was cancelled. Whatever the CLI asks is refused.
+-- Runs one request in a headless CLI that can only read files of the project, and returns its answer. No windows, no buffers.
+-- Invariant: `done` is called once, unless cancelled. All requests of the CLI are denied.
 local M = {}
 
----What every such CLI is started with. Measured with the CLI 2.1.329: tools that are not named cannot be called, those of MCP
----servers are not there, reading outside the project is denied without a question, also where the command of `terminal` says
----something else about permissions.
+---Arguments of every such CLI. Measured with the CLI 2.1.329: unnamed tools and those of MCP servers are unavailable, and reading
+---outside the project is denied without asking, whatever permissions the command of `terminal` sets.
 M.READ_ONLY = {
   "--tools",
   "Read,Grep,Glob",
@@ -19,13 +17,13 @@ M.READ_ONLY = {
 ---@field is_over boolean
 
 ---@class claude-ide.inline.RunOpts
----@field blocks table[] what is said
+---@field blocks table[] of the prompt
 ---@field cwd string
 ---@field done fun(text?: string, err?: string)
 
 ---@param event claude-ide.chat.Event
 ---@param said string
----@return string? err nil: it went well
+---@return string? err nil: success
 local function problem_of(event, said)
   if event.outcome ~= "done" then
     return event.words or said ~= "" and said or "Claude gave no answer"
@@ -60,7 +58,7 @@ function M.start(opts)
         if block.type == "text" then
           said[#said + 1] = block.text
         elseif block.type ~= "thinking" then
-          said = {} -- what was said before a tool was called is no answer
+          said = {} -- text before a tool call is not the answer
         end
       end
     end,
@@ -98,7 +96,7 @@ function M.start(opts)
   return run
 end
 
----Ends it without an answer.
+---Cancels a run.
 ---@param run claude-ide.inline.Run
 function M.cancel(run)
   if not run.is_over then

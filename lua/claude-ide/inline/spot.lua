@@ -1,4 +1,4 @@
--- Lines of a buffer that Claude works at: where they are while the user goes on editing, and a line that says so.
+-- Tracks lines that Claude works on while the user edits the buffer, and shows progress there.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.inline")
@@ -8,7 +8,7 @@ local FRAME_MS = 120
 ---@class claude-ide.inline.Spot
 ---@field buf integer
 ---@field mark integer extmark of the lines
----@field words? string what is being done; nil: nothing is said
+---@field words? string progress text; nil: none
 ---@field since integer
 
 ---@type table<claude-ide.inline.Spot, true>
@@ -16,7 +16,7 @@ local spinning = {}
 local timer ---@type uv.uv_timer_t?
 
 ---@param spot claude-ide.inline.Spot
----@return integer? row of the first line, from 0
+---@return integer? row first line, 0-based
 ---@return integer? end_row exclusive
 local function rows(spot)
   if not vim.api.nvim_buf_is_loaded(spot.buf) then
@@ -46,8 +46,8 @@ local function mark(spot, row, end_row)
     id = spot.mark,
     end_row = end_row,
     end_col = 0,
-    -- Lines that come in before the first are its own: a merge keeps them. It ends where the next line begins, which no
-    -- change of its last line moves.
+    -- Lines inserted before the first belong to it: a merge keeps them. The end is at the start of the next line, where no change of the
+    -- last line moves it.
     right_gravity = false,
     end_right_gravity = false,
     invalidate = true,
@@ -80,7 +80,7 @@ local function turn()
 end
 
 ---@param spot claude-ide.inline.Spot
----@param words? string what is being done; nil: nothing is said any more
+---@param words? string progress text; nil: none
 function M.say(spot, words)
   spot.words, spot.since = words, vim.uv.now()
   spinning[spot] = words and true or nil
@@ -108,9 +108,9 @@ function M.new(buf, first, last)
   return spot
 end
 
----Where the lines are now.
+---The current lines.
 ---@param spot claude-ide.inline.Spot
----@return integer? first nil: they are gone
+---@return integer? first nil: deleted
 ---@return integer? last
 function M.lines(spot)
   local row, end_row = rows(spot)

@@ -1,8 +1,8 @@
--- `:Claude prompt`: words and what they name put at the prompt of the CLI in our terminal, by paste. The user sends them.
--- Invariant: nothing is typed while the CLI asks or works, where a key could answer a question.
+-- `:Claude prompt`: pastes a text with its context into the prompt of the CLI in our terminal. The user submits it.
+-- Invariant: nothing is typed while the CLI works or asks: a key could answer a question.
 local M = {}
 
----Why nothing can be put there now.
+---Why nothing can be pasted now.
 ---@return string?
 function M.problem()
   local terminal = require("claude-ide.terminal")

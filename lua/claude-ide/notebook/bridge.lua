@@ -1,11 +1,10 @@
--- The process between Neovim and a kernel: kernel/bridge.py, one for each. Lines of JSON both ways.
--- Invariant: it ends with Neovim, however that ends, since its stdin does; and it takes its kernel along. Should it be killed,
--- its kernel is killed from here.
+-- The process between Neovim and a kernel: kernel/bridge.py, one per kernel. JSON lines in both directions.
+-- Invariant: it exits with Neovim, since its stdin is closed, and terminates its kernel. If it is killed, Neovim kills the kernel.
 local M = {}
 
 ---As in kernel/bridge.py.
 local PROTOCOL = 2
----How much of what it says on stderr is kept for the log.
+---Bytes of stderr kept for the log.
 local STDERR_BYTES = 4096
 
 ---@class claude-ide.notebook.Bridge
@@ -18,11 +17,11 @@ Bridge.__index = Bridge
 ---@field event "started"|"output"|"done"|"free"|"died"|"failed"|"answer"
 ---@field id? integer of the run
 
----Calls a function with each line, on the main loop.
+---Splits output into lines and passes each on, on the main loop.
 ---@param take fun(line: string)
 ---@return fun(err?: string, data?: string)
 local function by_line(take)
-  local parts = {} ---@type string[] of a line that has not ended
+  local parts = {} ---@type string[] of an incomplete line
   return function(_, data)
     local from = 1
     while data do
@@ -45,11 +44,10 @@ local function kill_group(pid)
   pcall(vim.uv.kill, -pid, "sigkill")
 end
 
----Starts one.
 ---@param interpreter claude-ide.notebook.Interpreter
----@param wanted? { kernel?: string, language?: string } by the notebook
+---@param wanted? { kernel?: string, language?: string } of the notebook
 ---@param cwd string
----@param images string the folder for them
+---@param images string folder for images
 ---@param on_event fun(event: claude-ide.notebook.Event) on the main loop
 ---@param on_exit fun(why: string) once, after the last event
 ---@return claude-ide.notebook.Bridge?
@@ -73,7 +71,7 @@ function M.start(interpreter, wanted, cwd, images, on_event, on_exit)
   }, {
     cwd = cwd,
     stdin = true,
-    detach = true, -- a Ctrl-C in the terminal of Neovim is not for it
+    detach = true, -- not interrupted by Ctrl-C in Neovim's terminal
     env = { PYTHONDONTWRITEBYTECODE = "1" },
     stdout = by_line(function(line)
       local decoded, event = pcall(vim.json.decode, line, { luanil = { object = true } })
@@ -100,7 +98,7 @@ function Bridge:send(order)
   pcall(self.process.write, self.process, vim.json.encode(order) .. "\n")
 end
 
----Asks it to end: the kernel may still tidy up, for a moment.
+---Ends it; the kernel gets a moment to clean up.
 function Bridge:close()
   pcall(self.process.write, self.process, nil)
 end

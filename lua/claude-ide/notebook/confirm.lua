@@ -1,7 +1,7 @@
--- Asks the user before code runs in a kernel, where `notebook.confirm` says so: the presenter of this kind of decision, and
--- its source. The code stands in a window over the screen; what is pressed there is the answer, closing it a no.
--- Invariants: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/guard). Nothing hides
--- in the code (unseen.lua), and it runs once all of it was in sight (ui/read_through.lua).
+-- Asks the user before code runs in a kernel, if `notebook.confirm` is set: presenter and source of this kind of request. The code is
+-- shown in a float with keys to run or reject it; closing the float rejects.
+-- Invariants: it opens only while the user is idle, and typing that continues decides nothing (ui/guard). Nothing hides in the code
+-- (unseen.lua), and it runs only after all of it was visible (ui/read_through.lua).
 local M = {}
 
 local KIND = "run_code"
@@ -12,7 +12,7 @@ local MAX_HEIGHT = 20
 ---@field code string
 ---@field name string of the kernel
 ---@field notebook? string
----@field language? string that of the kernel, where it runs
+---@field language? string of the kernel, if it is running
 ---@field win? integer
 ---@field buf? integer
 
@@ -38,10 +38,10 @@ local function settle(question, outcome)
   take_away(question)
 end
 
----Names of languages that are no names of file types.
+---Languages whose name differs from their filetype.
 local FILETYPES = { ["c++"] = "cpp", ["c++17"] = "cpp", ["c#"] = "cs", ["f#"] = "fsharp", ipython = "python" }
 
----Colours code as its language, where the editor knows that.
+---Highlights code, if Neovim knows the language.
 local function colour(buf, language)
   language = language:lower()
   local filetype = FILETYPES[language] or language
@@ -123,8 +123,8 @@ local function open(question)
   })
 end
 
----Finds out what its code is written in, where that is to be read.
----@param done fun() at once or later
+---Finds out the language of the code.
+---@param done fun() possibly before this returns
 local function know_language(question, done)
   if question.language then
     return done()
@@ -198,7 +198,7 @@ end
 
 ---@param kernel claude-ide.notebook.Kernel
 ---@param run claude-ide.notebook.Run
----@param done fun(may_run: boolean, err?: string) once, unless it is taken back
+---@param done fun(may_run: boolean, err?: string) once, unless cancelled
 function M.ask(kernel, run, done)
   run.decision = require("claude-ide.decisions").ask(
     KIND,

@@ -1,5 +1,5 @@
--- A notebook as it is now: its buffer where one holds its JSON, else its file. A plugin may show a notebook as something else
--- in its buffer (Markdown, a script): that is not ours to read or change.
+-- Reads a notebook: from the buffer with its JSON, else from its file. A buffer in which a plugin shows it in another format (Markdown, a
+-- script) is neither read nor changed.
 local M = {}
 
 ---@class claude-ide.notebook.Cell as the library reads it (nbformat 4)
@@ -7,17 +7,17 @@ local M = {}
 ---@field kind string "code", "markdown" or "raw"
 ---@field id? string since nbformat 4.5
 ---@field source string
----@field count? number when it was run last
----@field outputs integer how many it has
+---@field count? number of its last run
+---@field outputs integer number of outputs
 
 ---@class claude-ide.notebook.Notebook
 ---@field cells claude-ide.notebook.Cell[]
----@field kernel? string the name of the kernel that it was made with
+---@field kernel? string name of its kernel
 ---@field language? string
 
 local MAX_BYTES = 64 * 1024 * 1024
 
----The buffer of a notebook, if it is loaded.
+---The loaded buffer of a notebook.
 ---@param path string absolute
 ---@return integer? buf
 ---@return boolean is_json
@@ -32,13 +32,13 @@ function M.buffer(path)
   return buf, is_json
 end
 
----Its text, and whether that has changes that are not saved.
+---The text of a notebook, and whether it has unsaved changes.
 ---@param path string absolute
----@param done fun(text?: string, err?: string, unsaved?: boolean) at once or later
+---@param done fun(text?: string, err?: string, unsaved?: boolean) possibly before this returns
 function M.text(path, done)
   local buf, is_json = M.buffer(path)
   if buf and is_json then
-    require("claude-ide.buffer.disk").reload(buf) -- nothing where it has unsaved changes
+    require("claude-ide.buffer.disk").reload(buf) -- no effect with unsaved changes
     local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
     return done(table.concat(lines, "\n"), nil, vim.bo[buf].modified)
   elseif buf and vim.bo[buf].modified then
@@ -55,9 +55,9 @@ function M.text(path, done)
   end)
 end
 
----The kernel that a notebook names.
+---The kernel named by a notebook.
 ---@param path? string
----@param done fun(wanted?: { kernel?: string, language?: string }) at once or later
+---@param done fun(wanted?: { kernel?: string, language?: string }) possibly before this returns
 function M.wanted(path, done)
   if not path then
     return done(nil)

@@ -1,4 +1,4 @@
--- The kernels of this Neovim: one for the workspace, one for each notebook that is used.
+-- The kernels of this Neovim: one for the workspace, and one per notebook.
 local M = {}
 
 local MAX_KERNELS = 6
@@ -6,12 +6,11 @@ local MAX_KERNELS = 6
 ---@type table<string, claude-ide.notebook.Kernel> by folder or notebook
 local kernels = {}
 
----The folder of the workspace.
 local function folder()
   return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
 end
 
----@param path? string of a notebook; nil: that of the workspace
+---@param path? string of a notebook; nil: the workspace's kernel
 ---@return string key
 ---@return string name for the user
 ---@return string cwd
@@ -24,7 +23,7 @@ local function place(path)
   return real, require("claude-ide.path").relative(real, of), vim.fs.dirname(real)
 end
 
----The kernel of a notebook, else of the workspace. One is made where there is none; its process starts when it is needed.
+---The kernel of a notebook or of the workspace, created if necessary. Its process starts on demand.
 ---@param path? string
 ---@return claude-ide.notebook.Kernel?
 ---@return string? err
@@ -46,7 +45,6 @@ function M.kernel(path)
   return kernels[key]
 end
 
----Runs code.
 ---@param path? string of the notebook
 ---@param run claude-ide.notebook.Run
 ---@return claude-ide.notebook.Kernel?
@@ -64,7 +62,7 @@ function M.run(path, run)
   return kernel
 end
 
----All that there are, the one that ran last first.
+---All kernels, most recently used first.
 ---@return claude-ide.notebook.Kernel[]
 function M.list()
   local list = vim.tbl_values(kernels)
@@ -74,9 +72,8 @@ function M.list()
   return list
 end
 
----The kernel that a user means who names none: of the notebook in the window, else the one that ran last, else that of the
----workspace.
----@param new boolean one of the notebook in the window may be made
+---The kernel that the user means: of the notebook in the current window, else the most recently used, else the workspace's.
+---@param new boolean create a kernel for the notebook
 ---@return claude-ide.notebook.Kernel?
 ---@return string? err
 function M.meant(new)

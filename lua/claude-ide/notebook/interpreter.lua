@@ -1,24 +1,24 @@
--- Which Python runs the kernel: the one that the user names, else the project's, else one on the PATH. It must have ipykernel.
--- Neovim never waits for it: the environments are asked in turn, each a process of its own.
+-- Finds the Python for the kernel: the configured one, else the project's, else one on the PATH. It must have ipykernel.
+-- Asynchronous: each candidate is checked in its own process, in turn.
 local M = {}
 
 local uv = vim.uv
 
----How long a Python may take to say what it has. A first start from a slow disk takes seconds.
+---Timeout of a check. A first start from a slow disk takes seconds.
 local PATIENCE_MS = 20000
----Most environments have jupyter_client wherever they have ipykernel, which needs it.
+---ipykernel depends on jupyter_client, so most environments have both.
 local CHECK = "import importlib.util as u, sys\n"
   .. "print(sys.version.split()[0], *[m for m in ('ipykernel', 'jupyter_client') if u.find_spec(m)])"
 
 ---@class claude-ide.notebook.Interpreter
 ---@field path string of the Python
----@field from string where it was found, for the user
----@field kernel? string a kernel that is installed under this name, to be run instead
+---@field from string source, for the user
+---@field kernel? string name of an installed kernel to run instead
 ---@field version string
 
 ---@class claude-ide.notebook.Missing
----@field what string a sentence
----@field mend? string the command that helps
+---@field what string sentence for the user
+---@field mend? string command that fixes it
 
 ---@class claude-ide.notebook.Candidate
 ---@field path string
@@ -30,7 +30,7 @@ local function variable(name)
   return value ~= "" and value or nil
 end
 
----The Pythons that there are, the best first.
+---Existing Pythons in order of preference.
 ---@param folder string of the project
 ---@return claude-ide.notebook.Candidate[]
 function M.candidates(folder)
@@ -47,12 +47,12 @@ function M.candidates(folder)
     end
   end
   local conda = variable("CONDA_PREFIX")
-  local is_base = variable("CONDA_DEFAULT_ENV") == "base" -- it is active in every shell, whatever the project
+  local is_base = variable("CONDA_DEFAULT_ENV") == "base" -- active in every shell, so no hint at the project
   add_environment(variable("VIRTUAL_ENV"), "$VIRTUAL_ENV")
   if not is_base then
     add_environment(conda, "$CONDA_PREFIX")
   end
-  -- Where `uv` puts the environment of a project; else in `.venv`.
+  -- `uv`'s setting for a project's environment, by default `.venv`.
   local of_uv = variable("UV_PROJECT_ENVIRONMENT")
   if of_uv and uv.fs_stat(folder .. "/pyproject.toml") then
     add_environment(of_uv:sub(1, 1) == "/" and of_uv or folder .. "/" .. of_uv, "$UV_PROJECT_ENVIRONMENT")
@@ -79,14 +79,14 @@ local function ask(python, done)
     end
     done(words[1], has)
   end)
-  -- From `/`: a folder of the project may be called ipykernel.
+  -- In `/`: the project may contain a folder named ipykernel.
   local options = { text = true, timeout = PATIENCE_MS, cwd = "/", stderr = false }
   if not pcall(vim.system, { python, "-c", CHECK }, options, finish) then
     finish(nil)
   end
 end
 
----The command that puts ipykernel where the kernel will be looked for.
+---The command that installs ipykernel for the first candidate.
 ---@param first? claude-ide.notebook.Candidate
 local function remedy(folder, first)
   if not first then
@@ -99,7 +99,7 @@ local function remedy(folder, first)
 end
 
 ---@param chosen string `notebook.kernel`
----@return claude-ide.notebook.Candidate? nil: it is the name of a kernel
+---@return claude-ide.notebook.Candidate? candidate nil: the name of a kernel
 ---@return string? err
 local function named(chosen)
   local path = vim.fn.fnamemodify(chosen, ":p")
@@ -114,7 +114,6 @@ local function named(chosen)
   return { path = path, from = "notebook.kernel", of_project = true }
 end
 
----Finds it.
 ---@param folder string of the project
 ---@param done fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing) later
 function M.find(folder, done)
@@ -129,7 +128,7 @@ function M.find(folder, done)
     end
     candidates, kernel = one and { one } or candidates, not one and chosen or nil
   end
-  -- A kernel of another language needs only what speaks to it.
+  -- A kernel of another language only needs the client.
   local needs = kernel and "jupyter_client" or "ipykernel"
   local function try(index)
     local candidate = candidates[index]

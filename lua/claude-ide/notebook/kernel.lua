@@ -1,28 +1,28 @@
--- One kernel: what waits to be run in it, one after the other, and what becomes of each. Its process may come and go.
--- Invariants: every run is answered once, or dropped by who asked; runs begin in the order in which they were asked for; who
--- runs after the variables were lost is told so.
+-- A kernel: queues runs, executes them in order, and answers each. Its process may be restarted.
+-- Invariants: a run is answered once, or dropped by its requester; runs start in the order of their requests; the first run after the
+-- variables were lost reports that.
 local M = {}
 
 local MAX_QUEUE = 64
----A Python that hangs before it says a word.
+---Timeout of a start, for a Python that hangs.
 local START_MS = 90000
 
 ---@class claude-ide.notebook.Kernel
 ---@field name string for the user
 ---@field cwd string
----@field notebook? string the file that it is of
+---@field notebook? string its file
 ---@field state "off"|"starting"|"idle"|"busy"|"stubborn"
 ---@field bridge? claude-ide.notebook.Bridge
----@field about? string what kernel it is
----@field language? string of the kernel that runs
+---@field about? string implementation and version
+---@field language? string of the running kernel
 ---@field current? claude-ide.notebook.Run
 ---@field queue claude-ide.notebook.Run[]
----@field lost? string why the variables of before are gone
----@field unlike? string how it is not the kernel that the notebook names; nobody was told yet
----@field tell_started? fun(err?: string) to whoever started it without a run
----@field starts integer goes up with each start and each end: whoever waited in between sees that it is another
----@field used number when it last ran something
----@field failure? string why it cannot be started
+---@field lost? string why earlier variables are gone, not reported yet
+---@field unlike? string how it differs from the notebook's kernel, not reported yet
+---@field tell_started? fun(err?: string) for a start without a run
+---@field starts integer incremented by each start and end, to detect restarts in asynchronous code
+---@field used number time of its last run
+---@field failure? string why it cannot start
 local Kernel = {}
 Kernel.__index = Kernel
 
@@ -62,9 +62,9 @@ end
 
 -- The process
 
----Ends the process, if there is one. What it runs is answered.
----@param why string for who waits
----@param lost? string why the variables are gone; nil: nobody need be told
+---Ends the process, and answers its run.
+---@param why string answer to the run
+---@param lost? string why the variables are gone; nil: not to be reported
 function Kernel:end_process(why, lost)
   local bridge, run = self.bridge, self.current
   self.bridge, self.about, self.language, self.tell_started = nil, nil, nil, nil
@@ -109,7 +109,7 @@ function Kernel:on_done(event)
   end
   if event.status == "died" and self.bridge then
     self.bridge:close()
-    self.bridge = nil -- and no word of a loss: this answer says it
+    self.bridge = nil -- `lost` stays unset: this answer reports it
   end
   local runs = require("claude-ide.notebook.run")
   local answer, line = runs.answer(run, event)
@@ -162,14 +162,14 @@ function Kernel:on_event(event)
   end
 end
 
----The process is gone, and nobody here ended it.
+---The process has exited by itself.
 ---@param why string
 function Kernel:on_exit(why)
   local failure = self.failure or (why ~= "" and "its process ended: " .. why) or "its process ended"
   local was = self.state
   self.bridge, self.state, self.failure = nil, "off", nil
   if was == "starting" then
-    require("claude-ide.notebook.workspace_python").look() -- it may have gone
+    require("claude-ide.notebook.workspace_python").look() -- Python may have been removed
   end
   local failed = "The kernel cannot be started: " .. failure .. "."
   local run = self.current
@@ -188,7 +188,7 @@ function Kernel:on_exit(why)
 end
 
 ---@param interpreter claude-ide.notebook.Interpreter
----@param wanted? { kernel?: string, language?: string } by the notebook
+---@param wanted? { kernel?: string, language?: string } of the notebook
 function Kernel:spawn(interpreter, wanted)
   local bridge, err
   bridge, err = require("claude-ide.notebook.bridge").start(
@@ -227,8 +227,8 @@ function Kernel:has_started(err)
   end
 end
 
----Starts the process, if there is none.
----@param tell? fun(err?: string) when it is ready, or why it cannot be
+---Starts the process, if it is not running.
+---@param tell? fun(err?: string) called when it is ready or has failed
 function Kernel:start(tell)
   if self.state ~= "off" then
     return
@@ -239,7 +239,7 @@ function Kernel:start(tell)
   changed()
   require("claude-ide.notebook.workspace_python").interpreter(function(found, missing)
     if self.starts ~= start then
-      return -- it was stopped while Python was looked for
+      return -- stopped meanwhile
     elseif found then
       return require("claude-ide.notebook.document").wanted(self.notebook, function(wanted)
         if self.starts == start then
@@ -252,7 +252,7 @@ function Kernel:start(tell)
   end)
 end
 
--- The line
+-- The queue
 
 ---@param run claude-ide.notebook.Run
 function Kernel:begin(run)
@@ -264,7 +264,7 @@ function Kernel:begin(run)
     self.current = run
   end
   if self.state == "idle" then
-    self:send_run() -- it runs while the log is written
+    self:send_run() -- first: it runs while the log is written
     log.began(self, run)
   else
     log.began(self, run)
@@ -295,7 +295,7 @@ function Kernel:send_run()
   changed()
 end
 
----Goes on with the next that waits.
+---Starts the next run.
 function Kernel:pump()
   local is_free = not self.current or (self.state == "stubborn" and self.queue[1] and self.queue[1].restart)
   if not is_free or self.state == "starting" then
@@ -337,7 +337,7 @@ function Kernel:add(run)
   return true
 end
 
----Who asked no longer waits.
+---The requester dropped a run.
 ---@param run claude-ide.notebook.Run
 function Kernel:cancel(run)
   run.dropped = true
@@ -363,13 +363,13 @@ function Kernel:interrupt()
   return true
 end
 
----The user wants a fresh one.
+---Restarts the kernel for the user.
 function Kernel:restart()
   self:end_process("The user restarted the kernel.", "the user restarted it")
   self:start()
 end
 
----The user wants it to end.
+---Stops the kernel for the user.
 function Kernel:stop()
   local waiting = self.queue
   self.queue = {}

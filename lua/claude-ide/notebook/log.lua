@@ -1,5 +1,5 @@
--- What ran in the kernels and what came of it, in a buffer that the user can read: Markdown, so that other plugins can draw it.
--- Invariant: it is bounded, in lines and in images.
+-- The log of code that ran in kernels and its output: a Markdown buffer for the user.
+-- Invariant: its lines and images are bounded.
 local M = {}
 
 local MAX_LINES = 20000
@@ -7,13 +7,13 @@ local MAX_IMAGES = 100
 local FENCE = "~~~~~~~~"
 
 local buf ---@type integer?
----Whether the last line is to go on.
+---Whether the last line is incomplete.
 local is_open = false
 local in_fence = false
 local images ---@type string?
 local image_files = {} ---@type string[]
 
----The folder for the images. It goes with Neovim.
+---The folder for images, deleted with Neovim's temporary folder.
 ---@return string
 function M.images()
   images = images or vim.fn.tempname()
@@ -31,12 +31,12 @@ local function buffer()
     name = { "kernel", "output" },
     bo = { modifiable = false, filetype = "claude-kernel" },
   })
-  is_open, in_fence = true, false -- its one line is empty
+  is_open, in_fence = true, false -- a new buffer has one empty line
   return buf
 end
 
----Windows that stand at the end stay there.
----@param last integer the last line before
+---Scrolls windows that were at the end.
+---@param last integer previous last line
 local function follow(of, last)
   for _, win in ipairs(vim.fn.win_findbuf(of)) do
     if vim.api.nvim_win_get_cursor(win)[1] >= last then
@@ -130,7 +130,7 @@ function M.ended(_, run, how)
   end
 end
 
----Images in the buffer, where snacks.nvim can draw them. Else their lines name the files.
+---Draws images in the buffer with snacks.nvim, if available. Their lines name the files anyway.
 local function draw_images(target)
   local snacks = package.loaded["snacks"]
   if type(snacks) ~= "table" then
@@ -146,7 +146,6 @@ local function draw_images(target)
   end
 end
 
----Shows it.
 ---@return boolean? ok
 ---@return string? err
 function M.open()
@@ -160,7 +159,7 @@ function M.open()
     vim.cmd("botright split")
     vim.api.nvim_win_set_buf(0, buf)
     vim.wo[0][0].wrap = true
-    vim.wo[0][0].conceallevel = 2 -- the fences around output
+    vim.wo[0][0].conceallevel = 2 -- hides the fences around output
   end
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
   pcall(vim.treesitter.start, buf, "markdown")

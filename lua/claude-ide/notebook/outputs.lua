@@ -1,6 +1,6 @@
--- What a run of a cell put out, as a change of the notebook's buffer: its outputs and its number, nothing else.
--- Invariants: the file is not written; all bytes around these two values stay (crates/notebook); one undo takes both back; where the
--- buffer cannot be read as a notebook nothing is changed.
+-- Writes the outputs and execution count of a cell into the notebook's buffer.
+-- Invariants: the file is not written; all other bytes stay (crates/notebook); one undo reverts both; a buffer that is not a readable
+-- notebook is not changed.
 local M = {}
 
 ---@param cell claude-ide.notebook.Cell
@@ -28,11 +28,11 @@ local function put_into(buf, cell, answer)
   return err
 end
 
----Puts what a run put out into the notebook's buffer, where it has one.
+---Writes the outputs of a run into the notebook's buffer, if any.
 ---@param path string of the notebook
----@param cell claude-ide.notebook.Cell as it was run
+---@param cell claude-ide.notebook.Cell as run
 ---@param answer claude-ide.notebook.Answer
----@return string? remark for whoever wanted the run; nil: no buffer holds the notebook
+---@return string? remark for the requester; nil: no buffer
 function M.put(path, cell, answer)
   local buf, is_json = require("claude-ide.notebook.document").buffer(path)
   if not buf or not answer.outputs then

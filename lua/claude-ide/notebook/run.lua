@@ -1,5 +1,5 @@
--- One run of code: who wants it, how far it is, and in what words it is answered.
--- Invariant: it is answered once, or dropped by who asked.
+-- A run of code: its requester, state and answer.
+-- Invariant: it is answered once, or dropped by its requester.
 local M = {}
 
 ---@alias claude-ide.notebook.Answer { content: table[], is_error?: boolean, outputs?: string, count?: integer }
@@ -7,16 +7,16 @@ local M = {}
 ---@class claude-ide.notebook.Run
 ---@field code string
 ---@field who string for the user
----@field session? fun(): string? the session that it is asked for in
----@field restart? boolean a fresh kernel first
----@field keep? boolean the outputs are wanted as a notebook has them, as JSON
----@field done fun(answer?: claude-ide.notebook.Answer, err?: string) once, unless it is cancelled
----@field left? fun(answer: claude-ide.notebook.Answer) where it was cancelled and has put something out
+---@field session? fun(): string? session of the requester
+---@field restart? boolean restart the kernel first
+---@field keep? boolean also return the outputs as a notebook's JSON
+---@field done fun(answer?: claude-ide.notebook.Answer, err?: string) once, unless cancelled
+---@field left? fun(answer: claude-ide.notebook.Answer) called if it was cancelled and has output
 ---@field id? integer
 ---@field phase? "waiting"|"asking"|"starting"|"running"
----@field dropped? boolean nobody waits any more
----@field news? string[] what its answer says of the kernel that it began in
----@field overdue? boolean it was answered and goes on
+---@field dropped? boolean the requester has cancelled it
+---@field news? string[] remarks on the kernel for its answer
+---@field overdue? boolean answered but still running
 ---@field decision? claude-ide.Decision
 
 M.DIED = "The kernel ended while this ran. All variables are gone; the next call starts a new kernel."
@@ -55,7 +55,7 @@ local function remark(event)
   return nil
 end
 
----What is answered when it is done.
+---The answer of a finished run.
 ---@param run claude-ide.notebook.Run
 ---@param event table
 ---@return claude-ide.notebook.Answer

@@ -1,28 +1,27 @@
--- The Python of the workspace, as far as it is known: looked for when the server starts, and again while there is none.
+-- Caches the workspace's Python: searched when the server starts, and again while none is known.
 local M = {}
 
 ---@class claude-ide.notebook.Looked
 ---@field found? claude-ide.notebook.Interpreter
 ---@field missing? claude-ide.notebook.Missing
 
----What is known, for each folder of the workspace and what was chosen there.
+---Results by folder and configured kernel.
 ---@type table<string, claude-ide.notebook.Looked>
 local looked = {}
----Who waits for a look that is under way, for the same.
+---Callbacks of running searches, by the same key.
 ---@type table<string, (fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing))[]>
 local looking = {}
 
----The folder of the workspace.
 local function folder()
   return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
 end
 
----What is looked for now: in this folder, what the user has chosen by now (`notebook.kernel`).
+---Key of the current search: folder and `notebook.kernel`.
 local function wanted()
   return folder() .. "\0" .. (require("claude-ide.config").get().notebook.kernel or "")
 end
 
----Looks for the Python of the workspace: something may have been installed, or is gone.
+---Searches the workspace's Python, again if it was known: it may have been installed or removed.
 ---@param done? fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
 function M.look(done)
   done = done or function() end
@@ -41,7 +40,7 @@ function M.look(done)
   end)
 end
 
----The Python of the workspace. Looks for it where none is known.
+---The workspace's Python; searches it if unknown.
 ---@param done fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
 function M.interpreter(done)
   local known = looked[wanted()]
@@ -52,14 +51,14 @@ function M.interpreter(done)
   end
 end
 
----Whether there is a Python to run code with, as far as it is known.
+---Whether a Python is known.
 ---@return boolean
 function M.is_able()
   local known = looked[wanted()]
   return known ~= nil and known.found ~= nil
 end
 
----Why there is none, as far as it is known.
+---Why there is none, if known.
 ---@return claude-ide.notebook.Missing?
 function M.missing()
   local known = looked[wanted()]
@@ -74,7 +73,7 @@ local look_again_later = require("claude-ide.once")(function()
   end)
 end)
 
----Looks for a Python from now on: at once, later where there was none, since one may have been installed.
+---Searches now, and again when clients connect while there is none.
 function M.attach()
   if not M.is_able() then
     M.look()

@@ -1,5 +1,5 @@
--- Which buffers Claude may be told of: real files that the user has not withheld.
--- A verdict about a name is remembered, so that the cursor moves without a look at the disk.
+-- Decides which buffers may be shown to Claude: real files that are not withheld.
+-- Verdicts are cached by name, so that moving the cursor does not read the disk.
 local M = {}
 
 local api, uv = vim.api, vim.uv
@@ -12,7 +12,7 @@ local api, uv = vim.api, vim.uv
 ---@type table<string, claude-ide.privacy.Verdict> by buffer name
 local verdicts = {}
 
----The glob that withholds another name of a file with several.
+---The glob that withholds a hard link of this file.
 ---@param stat uv.fs_stat.result
 ---@return string? glob
 local function denied_link(stat)
@@ -24,7 +24,7 @@ local function denied_link(stat)
   end
 end
 
----The glob that withholds a path, the file behind a symbolic link, or another name of the file (a hard link) in the workspace.
+---The glob that withholds a path, its target, or a hard link of the file in the workspace.
 ---@param path string absolute
 ---@return string? glob
 function M.denied_by(path)
@@ -42,7 +42,7 @@ function M.denied_by(path)
   return glob
 end
 
----Whether a file is withheld: by a glob, or by the buffer that holds it, which need not be loaded.
+---Whether a file is withheld: by a glob, or by its buffer, which may be unloaded.
 ---@param path string absolute
 ---@return boolean
 function M.withholds(path)
@@ -51,7 +51,6 @@ function M.withholds(path)
   return buf ~= nil and buffer.is_private(buf) or M.denied_by(path) ~= nil
 end
 
----What may be told of a buffer.
 ---@param buf integer
 ---@return claude-ide.privacy.Verdict
 function M.verdict(buf)
@@ -74,7 +73,7 @@ function M.verdict(buf)
   return verdict
 end
 
----Forgets every verdict: the configuration, a link or the workspace may have changed.
+---Clears the cache, after a change of the configuration, a link or the workspace.
 function M.reset()
   verdicts = {}
   require("claude-ide.privacy.names").reset()

@@ -1,18 +1,18 @@
--- Which paths are withheld by what they are called (`selection.deny`).
+-- Matches paths against `selection.deny`.
 local M = {}
 
 ---@class claude-ide.privacy.Deny
 ---@field glob string
 ---@field matches fun(text: string): boolean
----@field whole boolean compared with paths, not with names
+---@field whole boolean matches paths, not names
 
 ---@type claude-ide.privacy.Deny[]?
 local denies
 
--- Globs are as in ignore files. `vim.glob` reads a `*` as one or more characters up to 0.11 and as any number from 0.12 on, so
--- `.env*` would let `.env` through.
+-- Globs as in ignore files. `vim.glob` requires one or more characters for `*` up to 0.11, and any number since 0.12, so `.env*` would
+-- not match `.env`.
 
----What a glob's signs mean in a Vim pattern (very nomagic).
+---Vim patterns (very nomagic) for tokens of a glob.
 ---@type table<string, string>
 local MEANS = {
   ["**/"] = "\\%(\\.\\*/\\)\\?",
@@ -24,9 +24,9 @@ local MEANS = {
   ["\\"] = "\\\\",
 }
 
----The next sign of a glob and what it means.
+---The next token of a glob and its pattern.
 ---@param at integer 1-based
----@param depth integer how many braces are open
+---@param depth integer number of open braces
 ---@return string sign, string pattern
 local function sign_at(glob, at, depth)
   local sign = glob:match("^%*%*/", at)
@@ -41,8 +41,8 @@ local function sign_at(glob, at, depth)
   return sign, MEANS[sign] or sign
 end
 
----A function that tells whether a text matches the whole glob, in whatever case.
----@param glob string `*` and `?` stop at a `/`, `**` does not; `[…]` and `{…,…}` as usual
+---Compiles a glob to a case-insensitive predicate for whole texts.
+---@param glob string `*` and `?` stop at `/`, `**` does not; `[…]` and `{…,…}` as usual
 ---@return (fun(text: string): boolean)? matches
 ---@return string? err
 local function compile(glob)
@@ -69,7 +69,7 @@ local function compile(glob)
   end
 end
 
----The deny globs, ready to match.
+---The compiled deny globs.
 ---@return claude-ide.privacy.Deny[]
 local function compiled()
   if denies then
@@ -88,7 +88,7 @@ local function compiled()
   return denies
 end
 
----A path as seen from the innermost workspace folder that holds it, or as it is.
+---A path relative to its innermost workspace folder, else unchanged.
 ---@param path string absolute
 local function inside_workspace(path)
   local paths = require("claude-ide.path")
@@ -102,8 +102,8 @@ local function inside_workspace(path)
   return shortest
 end
 
----The glob that withholds a path, if one does. One without a `/` is compared with the file's name, one with a `/` with
----the path inside the workspace and with the whole path. Case does not count: it does not for every disk.
+---The glob that matches a path. One without a `/` is matched against the file name, one with a `/` against the path in the workspace
+---and the whole path. Case is ignored, as some file systems do.
 ---@param path string absolute
 ---@return string? glob
 function M.denied_by(path)
@@ -124,7 +124,7 @@ function M.denied_by(path)
   return nil
 end
 
----Forgets the globs: the configuration may have changed.
+---Clears the cache, after a change of the configuration.
 function M.reset()
   denies = nil
 end

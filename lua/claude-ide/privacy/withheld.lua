@@ -1,11 +1,11 @@
--- The withheld files of the workspace, and the strings in them: what language servers say of other files may quote those.
--- Looking for the files takes tens of milliseconds: it is done at once the first time, later in the background.
+-- Finds withheld files in the workspace and the strings in them, which language servers may quote in messages about other files.
+-- Finding them takes tens of milliseconds: synchronously the first time, later in the background.
 local M = {}
 
 local LOOK_AGAIN_MS, SLICE_NS, SLICE_EVERY_MS = 5000, 2e6, 20
 local MAX_ENTRIES, MAX_DEPTH = 5000, 6
 local MAX_FILES, MAX_BYTES = 100, 256 * 1024
----Shorter strings stand in every file.
+---Shorter strings occur in every file.
 local LEAST_BYTES = 4
 local NO_SOURCES = { [".git"] = true, node_modules = true, target = true }
 
@@ -20,7 +20,7 @@ local found_at
 local is_looking = false
 
 ---@param into claude-ide.privacy.File[]
----@return fun(): boolean? step nil: it is over
+---@return fun(): boolean? step nil: done
 local function walk(into)
   local denied_by = require("claude-ide.privacy.names").denied_by
   local function enters(name)
@@ -77,7 +77,7 @@ function M.files()
   return found
 end
 
----@class claude-ide.privacy.Strings of one file, as it was
+---@class claude-ide.privacy.Strings of a version of a file
 ---@field key string
 ---@field set table<string, true>
 
@@ -96,7 +96,7 @@ local function strings_of(text)
 end
 
 ---@param name string of a file or a buffer
----@param key string another one where its text may be another
+---@param key string changes with the text
 ---@param read fun(): string?
 ---@return table<string, true>
 local function cached(name, key, read)
@@ -112,7 +112,7 @@ local last_sets, last_at
 ---@return table<string, true>[]
 local function sets()
   if last_at == vim.uv.now() then
-    return last_sets -- the next of many diagnostics
+    return last_sets -- for many diagnostics at once
   end
   local all = {}
   for _, file in ipairs(M.files()) do
@@ -137,7 +137,7 @@ end
 
 ---@param set table<string, true>
 local function holds(set, segment)
-  local start = segment:match("^(.*)…$") or segment:match("^(.*)%.%.%.$") -- servers cut long ones
+  local start = segment:match("^(.*)…$") or segment:match("^(.*)%.%.%.$") -- servers shorten long strings
   if not start or #start < LEAST_BYTES then
     return set[segment] == true
   end
@@ -149,7 +149,7 @@ local function holds(set, segment)
   return false
 end
 
----A text of a language server, without the strings that it quotes from withheld files.
+---Redacts strings of withheld files in a text of a language server.
 ---@param text string
 ---@return string
 function M.redact(text)
