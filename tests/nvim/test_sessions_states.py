@@ -219,53 +219,42 @@ def test_each_state_is_an_event_once(start, sessions):
     assert events[2][1] == common | {"waiting_for": "permission"}
 
 
-def test_after_clear_the_event_names_both_sessions(start, sessions):
-    nvim = start()
-    sessions.record(os.getpid(), "old")
-    nvim.wait("#events == 1")
-    sessions.record(os.getpid(), "new")
-    nvim.wait("#events == 2")
-    _, data = nvim.lua("return events[2]")
-    assert (data["session"], data["previous"]) == ("new", "old")
-
-
-def test_a_session_that_was_there_before_the_connection_is_told_when_it_connects(start, sessions):
-    sessions.record(os.getpid(), "s", "busy")
+def test_a_session_that_was_there_before_is_told_when_it_connects_and_over_clear_and_not_when_it_reconnects(
+    start, sessions, connect
+):
+    sessions.record(os.getpid(), "old", "busy")
     nvim = start()
     nvim.wait("#events == 1")
     assert nvim.lua("return events[1][1]") == "ClaudeWorking"
-
-
-def test_a_cli_that_reconnects_is_no_news(start, sessions, connect):
-    nvim = start()
-    sessions.record(os.getpid(), "old", "busy")
-    nvim.wait("#events == 1")
     nvim.client.close()
     nvim.wait("#require('claude-ide.server').clients() == 0")
     connect(nvim)
     nvim.wait("#require('claude-ide').status().sessions == 1", what="the session, connected again")
     sessions.record(os.getpid(), "new")
     nvim.wait("#events > 1")
-    assert nvim.lua("return events[2]")[1]["previous"] == "old"
+    _, data = nvim.lua("return events[2]")
+    assert (data["session"], data["previous"]) == ("new", "old")
 
 
 # ── the notice ──
 
 
-def test_waiting_out_of_sight_is_told_once(in_terminal):
-    nvim = in_terminal()
+def test_what_is_out_of_sight_is_told_once_a_wait_and_the_end_of_a_long_turn(in_terminal):
+    nvim = in_terminal({"min_turn_ms": 10000})
+    now = nvim.lua("return (vim.uv.gettimeofday()) * 1000")
+    nvim.does("busy")
+    nvim.does("waiting", waitingFor="permission prompt")
+    assert notices(nvim) == [], "it is in sight"
+    nvim.does("idle")
     hide(nvim)
-    nvim.does("busy")
-    nvim.does("waiting", waitingFor="permission prompt")
+    nvim.does("busy", statusUpdatedAt=now - 300_000)
+    nvim.does("waiting", waitingFor="permission prompt", statusUpdatedAt=now - 200_000)
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.notices() == ["Claude waits for your permission"]
-
-
-def test_what_is_in_sight_is_not_told(in_terminal):
-    nvim = in_terminal()
-    nvim.does("busy")
-    nvim.does("waiting", waitingFor="permission prompt")
-    assert notices(nvim) == []
+    nvim.does("idle", statusUpdatedAt=now - 180_000)
+    nvim.wait("#notices == 2", what="the notice of its end")
+    nvim.does("busy", statusUpdatedAt=now - 9_000)
+    nvim.does("idle", statusUpdatedAt=now)
+    assert notices(nvim) == ["Claude waits for your permission", "Claude has finished after 2 min"]
 
 
 def test_in_sight_but_without_the_focus_is_told(in_terminal):
@@ -279,25 +268,6 @@ def test_in_sight_but_without_the_focus_is_told(in_terminal):
     nvim.does("busy")
     nvim.does("waiting", waitingFor="input needed")
     assert len(notices(nvim)) == 1
-
-
-def test_the_end_of_a_long_turn_is_told_with_its_length(in_terminal):
-    nvim = in_terminal({"min_turn_ms": 10000})
-    hide(nvim)
-    now = nvim.lua("return (vim.uv.gettimeofday()) * 1000")
-    nvim.does("busy", statusUpdatedAt=now - 125_000)
-    nvim.does("idle", statusUpdatedAt=now)
-    nvim.wait("#notices == 1", what="the notice")
-    assert nvim.notices() == ["Claude has finished after 2 min"]
-
-
-def test_the_end_of_a_short_turn_is_not(in_terminal):
-    nvim = in_terminal({"min_turn_ms": 10000})
-    hide(nvim)
-    now = nvim.lua("return (vim.uv.gettimeofday()) * 1000")
-    nvim.does("busy", statusUpdatedAt=now - 9_000)
-    nvim.does("idle", statusUpdatedAt=now)
-    assert notices(nvim) == []
 
 
 def test_an_end_that_begins_the_next_prompt_is_not(in_terminal):
@@ -342,15 +312,20 @@ def test_a_cli_in_another_program_is_told_only_to_who_looks_at_neovim(start, ses
     ]
 
 
+def propose(nvim):
+    """An edit of a.txt that waits for the user."""
+    path = str(nvim.project / "a.txt")
+    diff = {"old_file_path": path, "new_file_path": path, "new_file_contents": "two\n", "tab_name": "a.txt"}
+    call = nvim.client.start_call("openDiff", **diff)
+    nvim.wait_screen("ZZ accept")
+    return call
+
+
 def test_a_diff_that_asks_the_same_is_enough(start, sessions):
     nvim = start(files={"a.txt": "one\n"})
-    path = str(nvim.project / "a.txt")
     sessions.record(os.getpid(), "s", "busy")
     nvim.wait("#events == 1")
-    nvim.client.start_call(
-        "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
-    )
-    nvim.wait("require('claude-ide.proposal').count() == 1")
+    propose(nvim)
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
     shows(nvim, "Claude waiting · 1 diff")  # what for, the diff itself says
     assert notices(nvim) == []
@@ -359,13 +334,9 @@ def test_a_diff_that_asks_the_same_is_enough(start, sessions):
 def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(start, sessions):
     nvim = start(files={"a.txt": "one\n"})
     nvim.lua(HELD_LOOKS)
-    path = str(nvim.project / "a.txt")
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
     nvim.wait("#events == 1")
-    request = nvim.client.start_call(
-        "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
-    )
-    nvim.wait_screen("ZZ accept")
+    request = propose(nvim)
     nvim.lua("vim.api.nvim_create_autocmd('User', { pattern = 'ClaudeDiffClosed', command = 'let g:closed = 1' })")
     nvim.cmd("Claude reject")
     nvim.client.call_result(request)
@@ -377,13 +348,9 @@ def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(
 def test_a_wait_that_is_recorded_just_after_a_decision_may_still_be_that_of_the_diff(start, sessions):
     nvim = start(files={"a.txt": "one\n"})
     nvim.lua("require('claude-ide.sessions.notify').grace_ms = 60000")
-    path = str(nvim.project / "a.txt")
     sessions.record(os.getpid(), "s", "busy")
     nvim.wait("#events == 1")
-    request = nvim.client.start_call(
-        "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
-    )
-    nvim.wait_screen("ZZ accept")
+    request = propose(nvim)
     nvim.cmd("Claude reject")
     nvim.client.call_result(request)
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
