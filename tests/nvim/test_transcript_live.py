@@ -173,19 +173,6 @@ def test_a_file_that_was_replaced_is_read_anew(start_nvim, script):
     assert nvim.lines() == ["You", "Quite another session", ""]
 
 
-def test_a_half_written_line_waits(start_nvim, script, tmp_path):
-    nvim = show(start_nvim, script)
-    script.file = tmp_path / "elsewhere"
-    script.prompt("The last prompt")
-    line, script.file = script.file.read_text(), script.path
-    script.raw(line[:100])
-    script.raw(line[100:-1])
-    nvim.wait_screen("see src/parser.lua:3")
-    assert not any("The last prompt" in line for line in nvim.lines())
-    script.raw("\n")
-    nvim.wait(lambda: "The last prompt" in nvim.lines())
-
-
 def test_the_winbar_and_the_end_say_what_claude_does(start_nvim, script, running):
     nvim = show(start_nvim, script)
     nvim.wait_screen("Fix the parser · idle")
@@ -261,21 +248,6 @@ def test_a_subagent_in_the_background_runs_until_its_end_is_told(start_nvim, tmp
     nvim.keys("gf")
     nvim.wait("vim.api.nvim_buf_get_name(0):find('agent', 1, true) ~= nil")
     nvim.wait(lambda: nvim.lines()[:2] == ["Claude asks", "Look."])
-
-
-def test_a_subagent_without_a_description_is_reached_by_its_result(start_nvim, tmp_path):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Ask somebody")
-    call = script.call("Task", description="look around", prompt="Look.")
-    script.reply(call)
-    agent = script.agent(call)
-    (script.path.with_suffix("") / "subagents/agent-a1.meta.json").unlink()
-    agent.prompt("Look.")
-    agent.reply("I look.")
-    script.result(call, "Seen.", outcome={"agentId": "a1", "status": "completed"})
-    nvim = show(start_nvim, script)
-    go_to(nvim, "  Task look around")
-    press(nvim, "<CR>", lambda: "    I look." in nvim.lines())
 
 
 def test_a_deleted_transcript_stays_on_the_screen(start_nvim, script):

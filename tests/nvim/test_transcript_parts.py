@@ -71,64 +71,57 @@ def test_code_in_fences_is_a_piece_of_its_own(nvim):
         """,
         lines,
     )
-    assert pieces == [
-        [0, "markdown", 1],
-        [1, "fence", 1],
-        [2, "lua", 1],
-        [3, "fence", 1],
-        [4, "markdown", 1],
-        [5, "fence", 1],
-        [6, "", 2],
-        [8, "fence", 1],
-        [9, "fence", 1],
-        [10, "py", 1],
-    ]
+    in_words = [f"{row} {language or '-'} {count}" for row, language, count in pieces]
+    assert in_words[:5] == ["0 markdown 1", "1 fence 1", "2 lua 1", "3 fence 1", "4 markdown 1"]
+    assert in_words[5:] == ["5 fence 1", "6 - 2", "8 fence 1", "9 fence 1", "10 py 1"]
+
+
+WINBARS = """
+local title, facts, states = ...
+local winbar, texts = require("claude-ide.transcript.winbar"), {}
+local buf = vim.api.nvim_create_buf(false, true)
+for at, state in ipairs(states) do
+  local view = {
+    buf = buf,
+    title = title,
+    canvas = { heights = { len = function() return 0 end } },
+    source = {
+      info = function() return { len = 0, complete = true } end,
+      facts = function() return facts end,
+      runs = function() return state.runs end,
+    },
+    ran = state.ran,
+    live = state.activity and { state = { activity = state.activity } },
+  }
+  local width = state.width or 80
+  local win = vim.api.nvim_open_win(buf, false, { relative = "editor", row = 0, col = 0, width = width, height = 1 })
+  local text = winbar.of(view, win)
+  texts[at] = vim.api.nvim_eval_statusline(text, { winid = win, use_winbar = true, maxwidth = width }).str
+  vim.api.nvim_win_close(win, true)
+end
+vim.api.nvim_buf_delete(buf, { force = true })
+return texts
+"""
+"""The lines above a chat of that title and those facts, in these states."""
 
 
 def test_what_a_chat_does_stays_above_it_beside_a_long_prompt(nvim):
-    texts = nvim.lua("""
-      local winbar = require("claude-ide.transcript.winbar")
-      local buf = vim.api.nvim_create_buf(false, true)
-      local heights = { len = function() return 0 end }
-      local source = {
-        info = function() return { len = 0, complete = true } end,
-        facts = function() return { { "1 task", "ClaudeTranscriptWorking" }, { "bypassPermissions" } } end,
-      }
-      local view = { buf = buf, title = ("long "):rep(20), canvas = { heights = heights }, source = source }
-      view.live = { state = { activity = "idle" } }
-      local texts = {}
-      for _, width in ipairs({ 80, 56, 45 }) do
-        local win = vim.api.nvim_open_win(buf, false, { relative = "editor", row = 0, col = 0, width = width, height = 1 })
-        local text = winbar.of(view, win)
-        texts[#texts + 1] = vim.api.nvim_eval_statusline(text, { winid = win, use_winbar = true, maxwidth = width }).str
-        vim.api.nvim_win_close(win, true)
-      end
-      vim.api.nvim_buf_delete(buf, { force = true })
-      return texts
-    """)
+    facts = [["1 task", "ClaudeTranscriptWorking"], ["bypassPermissions"]]
+    states = [{"activity": "idle", "width": width} for width in (80, 56, 45)]
+    texts = nvim.lua(WINBARS, "long " * 20, facts, states)
     for shown in texts[:2]:
         assert "long" in shown and "idle" in shown and "1 task" in shown and "bypassPermissions" in shown, texts
     assert "1 task" in texts[2] and "bypassPermissions" not in texts[2], "the last one gives way first"
 
 
-def test_what_a_chat_does_is_said_once_above_it(nvim):
-    shown = nvim.lua("""
-      local buf = vim.api.nvim_create_buf(false, true)
-      local source = {
-        info = function() return { len = 0, complete = true } end,
-        facts = function() return { { "ended", "ClaudeTranscriptFailed" }, { "plan" } } end,
-      }
-      local view = { buf = buf, title = "It", canvas = { heights = { len = function() return 0 end } }, source = source }
-      local winbar, texts = require("claude-ide.transcript.winbar"), {}
-      for _, ran in ipairs({ false, true }) do
-        view.ran = ran
-        texts[#texts + 1] = vim.api.nvim_eval_statusline(winbar.of(view, 0), { use_winbar = true }).str
-      end
-      vim.api.nvim_buf_delete(buf, { force = true })
-      return texts
-    """)
-    for text in shown:
-        assert text.count("ended") == 1 and "plan" in text, shown
+def test_what_a_chat_does_is_said_once_above_it_and_one_that_is_begun_again_has_not_ended(nvim):
+    facts = [["ended", "ClaudeTranscriptFailed"], ["plan"]]
+    for text in nvim.lua(WINBARS, "It", facts, [{"ran": False}, {"ran": True}]):
+        assert text.count("ended") == 1 and "plan" in text, text
+    for text in nvim.lua(
+        WINBARS, "It", [["starting"]], [{"ran": True, "runs": True, **live} for live in ({}, {"activity": "gone"})]
+    ):
+        assert "ended" not in text and "starting" in text, text
 
 
 @pytest.mark.parametrize(
@@ -152,25 +145,3 @@ def test_how_a_call_went_is_said_in_a_narrow_window_too(nvim, width, expected):
         width,
     )
     assert len(spread) <= width and spread.split() == expected.split(), spread
-
-
-def test_a_chat_that_is_begun_again_has_not_ended(nvim):
-    shown = nvim.lua("""
-      local buf = vim.api.nvim_create_buf(false, true)
-      local source = {
-        info = function() return { len = 0, complete = true } end,
-        facts = function() return { { "starting" } } end,
-        runs = function() return true end,
-      }
-      local view = { buf = buf, title = "It", canvas = { heights = { len = function() return 0 end } }, source = source }
-      local winbar, texts = require("claude-ide.transcript.winbar"), {}
-      view.ran = true
-      for _, live in ipairs({ false, { state = { activity = "gone" } } }) do
-        view.live = live or nil
-        texts[#texts + 1] = vim.api.nvim_eval_statusline(winbar.of(view, 0), { use_winbar = true }).str
-      end
-      vim.api.nvim_buf_delete(buf, { force = true })
-      return texts
-    """)
-    for text in shown:
-        assert "ended" not in text and "starting" in text, shown
