@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.client import Client, ToolError
+from harness.client import Client, RpcError, ToolError
 
 pytestmark = pytest.mark.dealt
 
@@ -131,21 +131,6 @@ def test_the_lock_of_a_killed_neovim_is_cleaned_by_the_next_start(start_nvim):
     assert len(lock_paths(second)) == 1
 
 
-@pytest.mark.slow
-def test_two_neovims_serve_at_once(start_nvim, connect):
-    first, second = start_nvim(), start_nvim()
-    first.lua(START)
-    second.lua(START)
-    ports = {lock["pid"]: lock["port"] for lock in first.locks()}
-    assert set(ports) == {first.server_pid, second.server_pid}
-    assert len(set(ports.values())) == 2
-    one, two = connect(first), connect(second)
-    assert one.request("ping") == {} and two.request("ping") == {}
-    first.quit()
-    assert [lock["pid"] for lock in second.locks()] == [second.server_pid]
-    assert two.request("ping") == {}
-
-
 def test_a_port_that_is_taken_is_an_answer_not_an_error(start_nvim):
     first = start_nvim()
     port = first.lua(START)["port"]
@@ -261,6 +246,8 @@ def test_answers_while_the_main_loop_stands_still(nvim, connect):
             assert client.request("tools/list")["tools"]
         other = Client(lock["port"], lock["authToken"])
         assert other.initialize()["serverInfo"]["name"]
+        with pytest.raises(RpcError, match="32602|none"):
+            other.result(other.send("tools/call", {"name": "none", "arguments": {"padding": "ü\n" * (2 << 20)}}))
         other.close()
     nvim.wait("awake")
 

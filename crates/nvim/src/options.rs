@@ -130,3 +130,29 @@ impl From<WorkspaceOptions> for Workspace {
 pub(crate) fn parse<T: DeserializeOwned>(name: &'static str, json: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(json).map_err(|source| Error::Json { name, source })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_of_the_user_is_one_of_the_server() {
+        let options: StartOptions = serde_json::from_value(serde_json::json!({
+            "host": "::1", "port": 1, "portRange": [2, 3], "lockDirs": ["/l"], "workspaceFolders": ["/w"],
+            "ideName": "i", "serverName": "s", "version": "v", "handshakeTimeoutMs": 4, "maxConnections": 5,
+            "maxMessageBytes": 6, "keepalive": { "intervalMs": 7, "timeoutMs": 8, "mcpPing": false },
+            "writeFile": "review", "tools": { "on": true, "off": false }, "servesAgents": true,
+            "log": { "path": "/log", "level": "warn" },
+        }))
+        .unwrap();
+        let server = ServerOptions::from(options);
+        assert_eq!((server.host.as_str(), server.port, server.port_range), ("::1", 1, Some(2..=3)));
+        assert_eq!((server.handshake_timeout, server.max_connections), (Duration::from_millis(4), 5));
+        assert_eq!(server.max_message_bytes, 6);
+        assert_eq!(
+            (server.keepalive.interval, server.keepalive.timeout, server.keepalive.mcp_ping),
+            (Duration::from_millis(7), Duration::from_millis(8), false)
+        );
+        assert_eq!(server.hidden_tools, BTreeSet::from(["off".to_owned()]));
+    }
+}
