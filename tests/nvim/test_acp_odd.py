@@ -91,14 +91,10 @@ def decide(nvim, words, key):
     return answers(nvim)[-1]["outcome"]
 
 
-def test_permissions_with_odd_answers(begin):
+def test_a_permission_with_many_answers(begin):
     nvim = begin()
-    allow = {"optionId": "x", "name": "allow", "kind": "allow_once"}
-    assert decide(nvim, permission([allow]), "n") == {"outcome": "cancelled"}, "there is always a way to refuse"
     many = [{"optionId": f"o{number}", "name": f"N\n{number}", "kind": "allow_once"} for number in range(30)]
     assert decide(nvim, permission(many), "9") == {"outcome": "selected", "optionId": "o8"}
-    nulls = {"rawInput": "rm", "content": [{"type": "hologram"}], "locations": None, "kind": None}
-    assert decide(nvim, permission([allow], **nulls), "y") == {"outcome": "selected", "optionId": "x"}
 
 
 def test_an_edit_that_cannot_be_allowed_is_not_written(begin, tmp_path):
@@ -148,54 +144,6 @@ def test_terminals_ended_and_released_in_any_order(begin, tmp_path):
 
     nvim.wait(lambda: len(ended()) == 2, what="who waits for one that is released to be told")
     wait_idle(nvim)
-
-
-@pytest.mark.slow
-def test_files_of_any_kind_are_read_or_refused(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\ntwo\nthree", "folder/b.txt": "b\n"})
-    project = tmp_path / "project"
-    os.mkfifo(project / "fifo")
-
-    def read(path=str(project / "a.txt"), **params):
-        return request("fs/read_text_file", path=path, **params)
-
-    parts = [{"line": 0}, {"line": 0, "limit": 1}, {"limit": 0}, {"line": 3}, {"line": 4}, {"line": 99, "limit": 9}]
-    most = 2**32 - 1
-    given = asked(nvim, *(read(**part) for part in parts), read(line=most, limit=most), read(line=2, limit=most))
-    whole = "one\ntwo\nthree"
-    assert [one["content"] for one in given] == [whole, "one\n", "", "three", "", "", "", "two\nthree"]
-    given = asked(nvim, *(read(**part) for part in ({"line": -1}, {"line": 1.5}, {"path": ""}, {"path": None})))
-    assert [one["code"] for one in given] == [-32602] * 4
-    given = asked(
-        nvim, *(read(str(path)) for path in (project / "folder", project / "fifo", "/dev/zero", project / "no"))
-    )
-    assert [one["message"].rpartition(" ")[2] for one in given[:3]] == ["directory", "fifo", "device"]
-    given += asked(nvim, *(read(str(path), limit=1) for path in (project / "folder", project / "fifo", project / "no")))
-    assert [one["code"] for one in given] == [-32603] * 3 + [-32002] + [-32603] * 2 + [-32002]
-
-
-@pytest.mark.slow
-def test_a_file_of_200_mb_is_read_in_part_and_holds_nobody_up(begin, tmp_path):
-    nvim = begin(files={})
-    path = tmp_path / "project/large.txt"
-    with path.open("wb") as file:
-        for number in range(200):
-            file.write(b"".join(b"%099d\n" % (number * 10_000 + line) for line in range(10_000)))
-    main_thread.watch(nvim)
-    read = {"path": str(path)}
-    given = asked(
-        nvim,
-        request("fs/read_text_file", **read),
-        request("fs/read_text_file", **read, line=1_900_001, limit=2),
-        request("fs/read_text_file", **read, line=1_999_999),
-        request("fs/read_text_file", **read, line=3_000_000),
-        request("fs/read_text_file", **read, limit=4_000_000),
-    )
-    longest = main_thread.longest(nvim)
-    assert "too large" in given[0]["message"] and "too large" in given[4]["message"]
-    assert given[1]["content"] == f"{1_900_000:099}\n{1_900_001:099}\n"
-    assert given[2]["content"] == f"{1_999_998:099}\n{1_999_999:099}\n" and given[3]["content"] == ""
-    assert longest < 30, "the library reads it"
 
 
 @pytest.mark.slow
@@ -317,20 +265,3 @@ def test_a_plan_is_not_said_to_run_between_turns(begin):
     entries = [{"content": "go out", "priority": "high", "status": status} for status in ("completed", "pending")]
     said = shown(nvim, update("plan", entries=entries))
     assert "Plan 1 of 2 done" in said and "running" not in said
-
-
-def test_a_hundred_questions_at_once_are_all_answered_and_none_is_an_error(begin, tmp_path):
-    nvim = begin()
-    asks = {
-        "toolCall": {"toolCallId": "c", "title": "Look"},
-        "options": [{"optionId": "n", "name": "No", "kind": "reject_once"}],
-    }
-    say(nvim, "\n".join([f"SEND session/request_permission {json.dumps(asks)}"] * 100 + ["SAY all of them"]))
-    open_ones = "require('claude-ide.chat.asks').count(require('claude-ide.chat').current())"
-    nvim.wait(f"{open_ones} == 64", what="as many as may be open")
-    nvim.lua("require('claude-ide.chat').current():interrupt()")
-    wait_text(nvim, "\nall of them")
-    wait_idle(nvim)
-    sent = [message for message in acp_steps.read(tmp_path) if "id" in message and "method" not in message]
-    assert [message.get("result") for message in sent] == [{"outcome": {"outcome": "cancelled"}}] * 100
-    assert nvim.lua(f"return {open_ones}") == 0
