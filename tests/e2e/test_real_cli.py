@@ -137,7 +137,6 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
     assert nvim.mode() == "n"
 
 
-@pytest.mark.smoke
 def accepted_by_write(nvim):
     """`:w`, once more where Neovim stood still so long that the diff counts as new: it says so."""
     nvim.keys(":w<CR>")
@@ -150,6 +149,7 @@ def accepted_by_write(nvim):
     nvim.wait(decided, what="the diff to be decided")
 
 
+@pytest.mark.smoke
 def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     claude = cli(nvim)
 

@@ -1,4 +1,4 @@
-"""Renames by real language servers, asked for by the real CLI and by a client, in projects of many files."""
+"""Renames by real language servers, asked for by a client, in projects of many files."""
 
 import py_compile
 import re
@@ -6,18 +6,12 @@ import re
 import pytest
 from e2e_servers import PYRIGHT, TYPESCRIPT
 
-from harness.cli import call
-
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 MODULES = 40
 CORE = "def add(a: int, b: int) -> int:\n    return a + b\n"
 USE = "from core import add\n\n\ndef use_{0}() -> int:\n    return add({0}, 1)\n"
 PYTHON = {"core.py": CORE, **{f"m{i:02}.py": USE.format(i) for i in range(MODULES)}}
-PAIR = {
-    "sub.py": "def sub(a: int, b: int) -> int:\n    return a - b\n",
-    "n.py": "from sub import sub\n\nx = sub(1, 2)\n",
-}
 SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 
 
@@ -41,13 +35,8 @@ def undo(nvim):
     nvim.wait("undone ~= nil", what="the turn to be taken back")
 
 
-def test_pyright_renames_for_an_agent_and_for_the_cli(start_nvim, connect_agent, cli, mock_api):
-    nvim, agent = start(start_nvim, connect_agent, PYRIGHT, PYTHON | PAIR, "core.py")
-    forty_files_are_renamed_with_one_change_dropped(nvim, agent)
-    the_cli_calls_rename_and_the_model_is_told(nvim, cli, mock_api)
-
-
-def forty_files_are_renamed_with_one_change_dropped(nvim, agent):
+def test_pyright_renames_forty_files_with_one_change_dropped(start_nvim, connect_agent):
+    nvim, agent = start(start_nvim, connect_agent, PYRIGHT, PYTHON, "core.py")
     asked = agent.start_call("rename", path="core.py", symbol="add", line=1, new_name="plus")
     nvim.wait(SEEN, what="the changeset to have been seen")
     assert texts(nvim, PYTHON) == PYTHON
@@ -72,21 +61,6 @@ def forty_files_are_renamed_with_one_change_dropped(nvim, agent):
     assert nvim.lua("return #vim.lsp.get_clients()") == 1, "no second server"
     undo(nvim)
     assert texts(nvim, PYTHON) == PYTHON
-
-
-def the_cli_calls_rename_and_the_model_is_told(nvim, cli, mock_api):
-    argv = nvim.lua('return require("claude-ide.terminal.agent_tools").of("test")')
-    claude = cli(nvim, args=("--ide", *argv))
-    claude.prompt(
-        call("mcp__nvim__rename", path="sub.py", symbol="sub", line=1, new_name="minus") + " THEN SAY all renamed"
-    )
-    claude.answer("1")
-    nvim.wait(SEEN, what="the changeset to have been seen")
-    nvim.keys("ZZ")
-    claude.wait_screen("● all renamed")
-    assert mock_api.seen("Rename sub to minus: accepted, 3 changes in 2 files.")
-    renamed = {name: old.replace("sub(", "minus(").replace("import sub", "import minus") for name, old in PAIR.items()}
-    assert texts(nvim, PAIR) == renamed
 
 
 TSCONFIG = '{ "compilerOptions": { "strict": true }, "include": ["*.ts"] }\n'

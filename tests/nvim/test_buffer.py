@@ -410,34 +410,20 @@ def test_a_hidden_file_is_loaded_unseen(start_nvim):
 
 
 @pytest.mark.every_nvim
-def test_a_hidden_file_becomes_ordinary_when_it_is_shown(start_nvim):
-    nvim = start_nvim(files={"a.py": "x = 1\n"})
-    (buf,) = load_hidden(nvim, nvim.project / "a.py")
-    edit(nvim, nvim.project / "a.py")
-    assert nvim.lua(
-        "return { vim.api.nvim_get_current_buf(), vim.bo.buflisted, vim.bo.swapfile, vim.bo.filetype }"
-    ) == [buf, True, True, "python"]
-    assert nvim.lua("return require('claude-ide.buffer.hidden').owns(...)", buf) is False
-
-
-def test_a_hidden_file_gets_what_it_missed_when_it_is_shown(start_nvim):
-    nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"}, init_lua="vim.o.modeline = true")
+def test_a_hidden_file_becomes_ordinary_and_gets_what_it_missed_when_it_is_shown(start_nvim):
+    files = {"a.py": "# vim: set tabstop=3 :\nx = 1\n"}
+    nvim = start_nvim(files=files, init_lua="vim.o.modeline = true vim.o.wrap = true")
     nvim.lua("vim.api.nvim_create_autocmd('FileType', { callback = function() vim.opt_local.wrap = false end })")
     (buf,) = load_hidden(nvim, nvim.project / "a.py")
     assert nvim.lua("return vim.wo.wrap") is True
-    nvim.cmd(f"buffer {buf}")
-    assert nvim.lua("return { vim.bo.tabstop, vim.wo.wrap }") == [3, False]
-
-
-@pytest.mark.every_nvim
-def test_a_glimpse_of_a_hidden_file_in_a_float_changes_nothing(start_nvim):
-    nvim = start_nvim(files={"a.py": "x = 1\n"})
-    (buf,) = load_hidden(nvim, nvim.project / "a.py")
     nvim.lua("vim.api.nvim_open_win(..., true, { relative = 'editor', row = 1, col = 1, width = 9, height = 3 })", buf)
-    assert nvim.lua("return vim.bo[...].buflisted", buf) is False
+    assert nvim.lua("return vim.bo[...].buflisted", buf) is False, "a glimpse of it in a float changes nothing"
     nvim.cmd("close")
-    nvim.cmd(f"buffer {buf}")
-    assert nvim.lua("return vim.bo[...].buflisted", buf) is True
+    edit(nvim, nvim.project / "a.py")
+    state = "return { vim.api.nvim_get_current_buf(), vim.bo.buflisted, vim.bo.swapfile, vim.bo.filetype }"
+    assert nvim.lua(state) == [buf, True, True, "python"]
+    assert nvim.lua("return { vim.bo.tabstop, vim.wo.wrap }") == [3, False]
+    assert nvim.lua("return require('claude-ide.buffer.hidden').owns(...)", buf) is False
 
 
 def test_a_hidden_file_goes_when_nobody_used_it_for_long(start_nvim):

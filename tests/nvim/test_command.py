@@ -130,15 +130,11 @@ def test_a_library_that_is_missing_is_explained_by_every_command_that_needs_it(s
 # ── the server ──
 
 
-def test_connect_says_where_the_server_listens(start_nvim):
+def test_connect_says_where_the_server_listens_and_who_is_connected(start_nvim, connect):
     nvim = start_nvim(init_lua=COLLECT)
     nvim.cmd("ClaudeConnect")
     (lock,) = nvim.locks()
     assert notices(nvim) == [f"Port {lock['port']}, lock ~/.claude/ide/{lock['port']}.lock, no CLI connected yet"]
-
-
-def test_connect_says_who_is_connected(start_nvim, connect):
-    nvim = start_nvim(init_lua=COLLECT)
     connect(nvim, clientInfo={"name": "claude-code", "version": "9.8.7"})
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
     nvim.cmd("ClaudeConnect")
@@ -252,14 +248,8 @@ def test_send_hands_the_range_over_and_without_one_the_place(start_nvim):
     nvim.wait("#_G.sent == 5")
     nvim.keys("gs")
     nvim.wait("#_G.sent == 6")
-    assert nvim.lua("return _G.sent") == [
-        ["here"],
-        ["range", 2, 3],
-        ["range", 4, 4],
-        ["range", 1, 2],
-        ["range", 4, 4],
-        ["here"],
-    ]
+    here, last = ["here"], ["range", 4, 4]
+    assert nvim.lua("return _G.sent") == [here, ["range", 2, 3], last, ["range", 1, 2], last, here]
 
 
 def test_add_takes_files_folders_lines_and_names_with_blanks(start_nvim):
@@ -332,22 +322,14 @@ def test_diffs_are_offered_and_the_chosen_one_is_gone_to(start_nvim):
     assert nvim.lua("return _G.focused") == 9
 
 
-def test_log_opens_the_log_at_its_end_read_only(start_nvim):
-    nvim = start_nvim()
-    nvim.cmd("Claude connect")
-    nvim.cmd("Claude log")
-    assert nvim.lua("return { vim.fs.basename(vim.api.nvim_buf_get_name(0)), vim.bo.readonly }") == [
-        "claude-ide.log",
-        True,
-    ]
-    assert nvim.cursor()[0] == nvim.lua("return vim.api.nvim_buf_line_count(0)")
-
-
-def test_a_second_neovim_opens_the_log_without_a_word(start_nvim):
+def test_log_opens_the_log_at_its_end_read_only_also_in_a_second_neovim_and_without_a_word(start_nvim):
     for nvim in (start_nvim(), start_nvim()):
         nvim.cmd("set swapfile | Claude connect")
         nvim.cmd("Claude log")
         assert "swap" not in nvim.lua("return vim.fn.execute('messages')")
+        shown = nvim.lua("return { vim.fs.basename(vim.api.nvim_buf_get_name(0)), vim.bo.readonly }")
+        assert shown == ["claude-ide.log", True]
+        assert nvim.cursor()[0] == nvim.lua("return vim.api.nvim_buf_line_count(0)")
 
 
 # ── status for other plugins ──

@@ -104,20 +104,20 @@ def test_a_file_is_mentioned_with_its_lines_or_as_a_whole(editor, call, expected
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize(
-    ("keys", "first", "last"),
-    [
-        ("Vj:ClaudeSend<CR>", 0, 1),
-        (":2ClaudeSend<CR>", 1, 1),
-        (":ClaudeSend<CR>", None, None),
-        (":%ClaudeSend<CR>", 0, 2),
-        (":2ClaudeSend | echo 1<CR>", 1, 1),  # another command may follow
-    ],
-)
-def test_the_command_uses_the_range_that_was_given(editor, keys, first, last):
+def test_the_command_uses_the_range_that_was_given(editor):
     nvim = editor()
-    nvim.keys(keys)
-    assert wait_mentioned(nvim, 1) == [("a.txt", first, last, 1)]
+    for number, (keys, first, last) in enumerate(
+        [
+            ("Vj:ClaudeSend<CR>", 0, 1),
+            (":2ClaudeSend<CR>", 1, 1),
+            (":ClaudeSend<CR>", None, None),
+            (":%ClaudeSend<CR>", 0, 2),
+            (":2ClaudeSend | echo 1<CR>", 1, 1),  # another command may follow
+        ],
+        1,
+    ):
+        nvim.keys(keys)
+        assert wait_mentioned(nvim, number)[-1] == ("a.txt", first, last, 1)
 
 
 def test_several_files_are_sent_in_order_and_spoken_of_once(editor):
@@ -147,21 +147,18 @@ def test_a_handler_that_mentions_more_does_not_repeat_the_first(editor):
 # --- what cannot be sent, and what the user should know
 
 
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        ("enew", "Write it to one first"),
-        ("terminal cat", "not a file"),
-        ("edit new.txt", "not on disk"),
-        ("enew | file fugitive://x//1", "not a file"),
-    ],
-)
-def test_what_claude_could_not_read_is_refused(editor, command, why):
+def test_what_claude_could_not_read_is_refused(editor):
     nvim = editor()
-    nvim.cmd(command)
-    sent, said = nvim.lua('local ok, err = require("claude-ide.mention").from_here() return { ok or false, err }')
-    assert (sent, mentioned(nvim)) == (False, [])
-    assert why in said
+    for command, why in {
+        "enew": "Write it to one first",
+        "terminal cat": "not a file",
+        "edit new.txt": "not on disk",
+        "enew | file fugitive://x//1": "not a file",
+    }.items():
+        nvim.cmd(command)
+        sent, said = nvim.lua('local ok, err = require("claude-ide.mention").from_here() return { ok or false, err }')
+        assert (sent, mentioned(nvim)) == (False, []), command
+        assert why in said
 
 
 @pytest.mark.parametrize(
@@ -263,19 +260,19 @@ def two_clients(editor, roots1, roots2):
 
 
 @pytest.mark.parametrize(
-    ("roots1", "roots2", "path", "client"),
+    ("roots1", "roots2", "clients"),
     [
-        (["."], ["sub"], "sub/c.txt", 2),  # the innermost folder
-        (["."], ["sub"], "a.txt", 1),
-        (["su"], ["."], "sub/c.txt", 2),  # one that only begins alike does not hold the file
-        (["sub"], ["elsewhere"], "a.txt", 2),  # in nobody's folder: to the one that was used last
+        (["."], ["sub"], {"sub/c.txt": 2, "a.txt": 1}),  # the innermost folder
+        (["su"], ["."], {"sub/c.txt": 2}),  # one that only begins alike does not hold the file
+        (["sub"], ["elsewhere"], {"a.txt": 2}),  # in nobody's folder: to the one that was used last
     ],
 )
-def test_the_client_whose_folder_holds_the_file_gets_the_mention(editor, roots1, roots2, path, client):
+def test_the_client_whose_folder_holds_the_file_gets_the_mention(editor, roots1, roots2, clients):
     nvim = two_clients(editor, roots1, roots2)
     nvim.server.used_last(2)
-    send(nvim, f'send_file("{path}")')
-    assert mentioned(nvim) == [(path, None, None, client)]
+    for path in clients:
+        send(nvim, f'send_file("{path}")')
+    assert mentioned(nvim) == [(path, None, None, client) for path, client in clients.items()]
 
 
 @pytest.mark.parametrize(("event", "client"), [("Pauses[2]()", 2), ("require('claude-ide.server').disconnect(2)", 1)])
@@ -302,12 +299,16 @@ def test_between_two_in_the_same_folder_the_user_is_asked_once_a_command(editor)
     assert nvim.lua("return #Asked") == 1
 
 
-def test_not_choosing_sends_nothing(editor):
+def test_not_choosing_sends_nothing_and_a_client_that_leaves_meanwhile_is_not_waited_for(editor):
     nvim = two_clients(editor, ["."], ["."])
     send(nvim, "from_here()")
     nvim.lua("Choose(nil)")
     assert (mentioned(nvim), nvim.lua('return require("claude-ide.mention").pending()')) == ([], 0)
     assert notices(nvim)[-1] == "Not sent to Claude."
+    send(nvim, "from_here()")
+    nvim.server.disconnect(2)
+    nvim.lua("Choose(2)")
+    assert mentioned(nvim) == [("a.txt", None, None, 1)]
 
 
 def test_a_picker_that_was_closed_without_a_word_does_not_block_the_next_mention(editor):
@@ -320,14 +321,6 @@ def test_a_picker_that_was_closed_without_a_word_does_not_block_the_next_mention
     assert [path for path, *_ in mentioned(nvim)] == ["a.txt", "b.txt"]
 
 
-def test_a_client_that_leaves_while_the_user_chooses_is_not_waited_for(editor):
-    nvim = two_clients(editor, ["."], ["."])
-    send(nvim, "from_here()")
-    nvim.server.disconnect(2)
-    nvim.lua("Choose(2)")
-    assert mentioned(nvim) == [("a.txt", None, None, 1)]
-
-
 def test_a_file_reached_by_a_link_is_named_as_the_client_knows_it(editor):
     nvim = editor(clients=0)
     nvim.server.connect(1, roots=[nvim.project])
@@ -337,19 +330,22 @@ def test_a_file_reached_by_a_link_is_named_as_the_client_knows_it(editor):
     assert mentioned(nvim) == [("a.txt", None, None, 1)]
 
 
-@pytest.mark.parametrize(("focus", "running", "calls"), [(True, True, 1), (True, False, 0), (False, True, 0)])
-def test_the_terminal_is_entered_after_a_mention_only_when_asked_for(editor, focus, running, calls):
-    nvim = editor(opts={"mention": {"focus_terminal": focus}})
+def test_the_terminal_is_entered_after_a_mention_only_when_asked_for(editor):
+    nvim = editor()
     nvim.lua(
         """
-        local running = ...
-        Focused = 0
+        Running, Focused = true, 0
         package.loaded["claude-ide.terminal"] = {
-          is_running = function() return running end,
+          is_running = function() return Running end,
           focus = function() Focused = Focused + 1 end,
         }
-        """,
-        running,
+        """
     )
-    send(nvim, "from_here()")
-    assert nvim.lua("return Focused") == calls
+    for focus, running, calls in ((False, True, 0), (True, False, 0), (True, True, 1)):
+        nvim.lua(
+            "require('claude-ide').setup({ mention = { focus_terminal = (...) } }) Running = select(2, ...)",
+            focus,
+            running,
+        )
+        send(nvim, "from_here()")
+        assert nvim.lua("return Focused") == calls

@@ -143,7 +143,7 @@ def test_a_prompt_is_shown_as_it_was_typed(page, site):
 def test_what_was_typed_is_shown_without_what_others_put_around_it(page, site):
     browser = page()
     opened = {"type": "text", "text": "<ide_opened_file>The user opened a.py</ide_opened_file>"}
-    pasted = "<pasted_content>\nlog line\n</pasted_content>\nwhy?"
+    pasted = '<pasted_content id="7f40">\nlog line\n</pasted_content id="7f40">\nwhy?'
     site.append(said(1, [opened, {"type": "text", "text": "what is it?"}]), said(2, pasted))
     browser.wait("document.querySelectorAll('article.user').length == 3")
     shown = browser.js(

@@ -96,8 +96,18 @@ def test_tells_a_selection_and_from_where_to_where_it_goes(editor, kind):
         selected(nvim, "<Esc>:call cursor(1, 12)<CR>", "")
 
 
-def test_a_part_of_a_tab_in_a_block_is_spaces(editor):
-    assert selected(editor("abcd\n\tx\nabcd\n"), "ggl<C-v>jjl", "bc\n  \nbc")[1:] == (position(0, 1), position(2, 3))
+ODD_TEXTS = {
+    "a part of a tab in a block is spaces": ("abcd\n\tx\nabcd\n", "ggl<C-v>jjl", "bc\n  \nbc", (0, 1), (2, 3)),
+    "a combining mark stays with its letter": ("cafe\u0301 x\n", "gg3lv", "e\u0301", (0, 3), (0, 5)),
+    "a NUL is told as one": (b"a\x00b\n", "ggV", "a\x00b", (0, 0), (0, 3)),
+    "Select mode selects, too": (CONTENT, "gggh<C-o>e", "one", (0, 0), (0, 3)),
+}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(("content", "keys", "text", "start", "end"), ODD_TEXTS.values(), ids=ODD_TEXTS)
+def test_odd_texts_and_modes(editor, content, keys, text, start, end):
+    assert selected(editor(content), keys, text) == (text, position(*start), position(*end))
 
 
 @pytest.mark.every_nvim
@@ -115,24 +125,11 @@ def test_virtualedit_does_not_reach_past_the_text(editor):
     assert selected(nvim, "<Esc>gg04l<C-v>jl", "\nef") == ("\nef", position(0, 2), position(1, 6))
 
 
-@pytest.mark.every_nvim
-def test_select_mode_selects_too(editor):
-    assert selected(editor(), "gggh<C-o>e", "one")[0] == "one"
-
-
-def test_a_combining_mark_stays_with_its_letter(editor):
-    assert selected(editor("cafe\u0301 x\n"), "gg3lv", "e\u0301") == ("e\u0301", position(0, 3), position(0, 5))
-
-
 def test_bytes_that_are_no_utf8_do_not_break_the_message(editor):
     nvim = editor(b"a\xffb\xc3\n", init_lua="vim.o.fileencodings = 'utf-8'")
     nvim.cmd("edit ++enc=utf-8 ++bad=keep a.txt")
     text, start, end = selected(nvim, "ggV", "a\ufffdb\ufffd")
     assert (text, start, end) == ("a\ufffdb\ufffd", position(0, 0), position(0, 4))
-
-
-def test_a_nul_in_the_file_is_told_as_one(editor):
-    assert selected(editor(b"a\x00b\n"), "ggV", "a\x00b")[2] == position(0, 3)
 
 
 def test_the_text_is_cut_at_a_character_and_the_range_stays_whole(editor):

@@ -159,19 +159,13 @@ def test_another_file_ends_the_selection(editor):
 
 
 @pytest.mark.every_nvim
-def test_closing_the_last_window_of_the_file_takes_it_back(editor):
+@pytest.mark.parametrize(
+    "commands", [["vsplit | terminal cat", "wincmd p", "quit"], ["terminal cat", "bwipeout a.txt"]]
+)
+def test_closing_the_last_window_of_the_file_or_wiping_it_out_takes_it_back(editor, commands):
     nvim = editor()
-    nvim.cmd("vsplit | terminal cat")
-    nvim.cmd("wincmd p")
-    nvim.server.wait_sent("selection_changed", lambda sent: "filePath" in sent)
-    nvim.cmd("quit")
-    wait_nothing_known(nvim)
-
-
-def test_wiping_the_file_out_takes_it_back(editor):
-    nvim = editor()
-    nvim.cmd("terminal cat")
-    nvim.cmd("bwipeout a.txt")
+    for command in commands:
+        nvim.cmd(command)
     wait_nothing_known(nvim)
 
 
@@ -240,28 +234,24 @@ def test_typing_tells_the_cursor(editor):
 # --- what is told of
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "help",
-        "enew",
-        "new | setlocal buftype=nofile | file scratch",
-        "terminal cat",
-        "edit .",
-        "copen",
-        "edit oil:///tmp/",
-    ],
-)
-def test_a_buffer_that_is_no_file_sends_nothing(editor, command):
+NO_FILES = ["help", "enew", "new | setlocal buftype=nofile | file scratch", "terminal cat", "edit .", "copen"]
+NO_FILES += ["edit oil:///tmp/"]
+
+
+def test_a_buffer_that_is_no_file_sends_nothing(editor):
     nvim = editor()
-    before = settle(nvim)
-    nvim.cmd(command)
-    if nvim.lua("return vim.bo.modifiable and vim.bo.buftype ~= 'terminal'"):
-        nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'some text', 'more' })")
     nvim.lua("typed = 0 vim.on_key(function(_, keys) typed = typed + #(keys or '') end)")
-    nvim.keys("jlvl<Esc>")
-    nvim.wait("typed >= 5")
-    assert settle(nvim) == before
+    for command in NO_FILES:
+        before = settle(nvim)
+        nvim.cmd(command)
+        if nvim.lua("return vim.bo.modifiable and vim.bo.buftype ~= 'terminal'"):
+            nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'some text', 'more' })")
+        nvim.lua("typed = 0")
+        nvim.keys("jlvl<Esc>")
+        nvim.wait("typed >= 5")
+        assert settle(nvim) == before, command
+        nvim.cmd("tabnew a.txt | tabonly | only")
+        nvim.server.wait_sent("selection_changed", lambda sent: "filePath" in sent)
 
 
 @pytest.mark.parametrize("keys", [":edit new.txt<CR>", ":enew<CR>ihello<Esc>:write new.txt<CR>"])
@@ -298,9 +288,10 @@ def test_switched_off_in_the_configuration_nothing_is_told(editor):
     wait_cursor(nvim, 1, 2)
 
 
-@pytest.mark.parametrize("name", [".env", "keys/site.pem"])
+@pytest.mark.parametrize("name", [".env", "keys/site.pem", "link.txt"])
 def test_entering_a_file_that_is_denied_takes_back_what_was_told(editor, name):
     nvim = editor()
+    (nvim.project / "link.txt").symlink_to(nvim.project / ".env")
     nvim.cmd(f"edit {name}")
     wait_nothing_known(nvim)
     nvim.keys("vl<Esc>")
@@ -318,23 +309,17 @@ GLOBS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("withheld", "glob"), [(path, glob) for path, globs in GLOBS.items() for glob in globs.split()]
-)
-def test_a_deny_glob_is_compared_with_the_name_or_with_the_path(editor, withheld, glob):
-    nvim = editor(opts={"selection": {"deny": [glob]}})
-    nvim.cmd("edit conf/inner/x.txt")
-    if withheld:
-        wait_nothing_known(nvim)
-    else:
-        nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"].endswith("x.txt"))
-
-
-def test_a_link_to_a_denied_file_is_denied(editor):
+def test_a_deny_glob_is_compared_with_the_name_or_with_the_path(editor):
     nvim = editor()
-    (nvim.project / "plain.txt").symlink_to(nvim.project / ".env")
-    nvim.cmd("edit plain.txt")
-    wait_nothing_known(nvim)
+    nvim.cmd("edit conf/inner/x.txt")
+    for withheld, globs in GLOBS.items():
+        for glob in globs.split():
+            nvim.lua("require('claude-ide').setup({ selection = { deny = { ... } } })", glob)
+            if withheld:
+                wait_nothing_known(nvim)
+                nvim.lua("require('claude-ide').setup()")
+            nvim.server.wait_sent("selection_changed", lambda sent: sent.get("filePath", "").endswith("x.txt"))
+            settle(nvim)
 
 
 def test_a_private_buffer_is_not_told(editor):

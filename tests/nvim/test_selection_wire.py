@@ -1,4 +1,4 @@
-"""The selection and mentions as clients get them over real connections."""
+"""The selection as clients get it over real connections."""
 
 import json
 
@@ -26,22 +26,6 @@ def test_a_client_gets_what_is_selected_and_can_ask_for_it(editor, connect):
     assert current(client) == {"success": True, **told}
 
 
-def test_a_client_that_comes_late_gets_the_present_state(editor, connect):
-    first = connect(editor)
-    editor.keys("Vj")
-    first.wait_notification("selection_changed", match=lambda sent: sent["text"] == "one öü\ntwo")
-    late = connect(editor)
-    assert late.wait_notification("selection_changed")["text"] == "one öü\ntwo"
-
-
-def test_the_selection_is_still_there_when_the_first_client_came_after_it(editor, connect):
-    editor.lua('require("claude-ide.server").start()')
-    editor.keys("V<Esc>:terminal cat<CR>")
-    editor.wait("vim.bo.buftype == 'terminal'")
-    client = connect(editor)
-    client.wait_notification("selection_changed", match=lambda sent: sent["text"] == "one öü")
-
-
 def test_a_private_file_is_neither_told_nor_found(editor, connect):
     client = connect(editor)
     client.wait_notification("selection_changed", match=lambda sent: "filePath" in sent)
@@ -60,12 +44,3 @@ def test_a_restart_of_the_server_keeps_telling(editor, connect):
     client = connect(editor)
     editor.keys("jV")
     client.wait_notification("selection_changed", match=lambda sent: sent["text"] == "two")
-
-
-def test_mentions_arrive_in_order_at_the_client_whose_folder_it_is(editor, connect):
-    elsewhere, here = connect(editor, roots=["/nowhere"]), connect(editor)
-    editor.keys(":ClaudeSend<CR>:2ClaudeSend<CR>")
-    path = str(editor.project / "a.txt")
-    assert here.wait_notification("at_mentioned") == {"filePath": path}
-    assert here.wait_notification("at_mentioned") == {"filePath": path, "lineStart": 1, "lineEnd": 1}
-    assert not any(one["method"] == "at_mentioned" for one in elsewhere.notifications)

@@ -77,18 +77,21 @@ def test_the_exceptions_from_a_proxy_that_are_there_stay(opened, cli):
     assert started["env"]["no_proxy"] == "10.0.0.1,localhost,127.0.0.1"
 
 
-def test_arguments_reach_the_cli_word_by_word_and_no_shell_sees_them(start, cli):
+@pytest.mark.parametrize(
+    ("typed", "argv"),
+    [
+        (
+            ':Claude --append-system-prompt "two words; $HOME" --resume<CR>',
+            ["--append-system-prompt", "two words; $HOME", "--resume"],
+        ),
+        (":Claude -- fix the tests<CR>", ["fix", "the", "tests"]),  # behind two dashes any words are the CLI's
+    ],
+)
+def test_arguments_reach_the_cli_word_by_word_and_no_shell_sees_them(start, cli, typed, argv):
     nvim = start()
-    nvim.keys(':Claude --append-system-prompt "two words; $HOME" --resume<CR>')
+    nvim.keys(typed)
     ready(nvim)
-    assert cli.starts()[0]["argv"] == ["--append-system-prompt", "two words; $HOME", "--resume"]
-
-
-def test_two_dashes_pass_any_words_to_the_cli(start, cli):
-    nvim = start()
-    nvim.keys(":Claude -- fix the tests<CR>")
-    ready(nvim)
-    assert cli.starts()[0]["argv"] == ["fix", "the", "tests"]
+    assert cli.starts()[0]["argv"] == argv
 
 
 def test_the_options_give_command_folder_and_environment(start, cli, tmp_path):
@@ -193,16 +196,11 @@ def test_the_program_sees_the_size_of_its_window_from_the_start_and_after_a_resi
 
 
 @pytest.mark.every_nvim
-def test_a_share_of_the_screen_follows_the_screen(opened):
+def test_a_share_of_the_screen_follows_the_screen_and_a_width_given_by_hand_comes_back(opened):
     nvim = opened(opts={"terminal": {"size": 0.5}})
     assert nvim.lua("return vim.api.nvim_win_get_width(0)") == 70
     nvim.cmd("set columns=100")
     nvim.wait("vim.api.nvim_win_get_width(0) == 50", what="half of the new width")
-
-
-@pytest.mark.every_nvim
-def test_a_width_given_by_hand_comes_back(opened):
-    nvim = opened()
     nvim.cmd("vertical resize 33")
     nvim.cmd("Claude")
     nvim.cmd("Claude")
@@ -249,13 +247,16 @@ def test_hiding_the_last_window_leaves_a_file_in_it(opened):
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
 
 
-def test_in_another_tab_page_it_comes_to_where_the_user_is(opened):
+def test_in_another_tab_page_it_comes_to_where_the_user_is_and_one_of_its_own_is_gone_to(opened):
     nvim = opened()
     nvim.cmd("tabnew")
     assert nvim.lua("return require('claude-ide.terminal').is_visible()") is False
     nvim.cmd("Claude")
     assert nvim.lua("return { vim.fn.tabpagenr(), vim.bo.filetype }") == [2, "claude-terminal"]
     assert nvim.lua("return #vim.fn.win_findbuf(vim.api.nvim_get_current_buf())") == 1
+    nvim.cmd("wincmd T | tabprevious")
+    nvim.cmd("Claude")
+    assert nvim.lua("return { vim.fn.tabpagenr('$'), vim.bo.filetype }") == [3, "claude-terminal"]
 
 
 def test_the_status_says_whether_it_is_open_here_elsewhere_or_hidden(start):
@@ -269,14 +270,6 @@ def test_the_status_says_whether_it_is_open_here_elsewhere_or_hidden(start):
     nvim.cmd("tabclose")
     nvim.cmd("Claude hide")
     assert "· terminal hidden ·" in nvim.lua(line)
-
-
-def test_in_a_tab_page_of_its_own_it_is_gone_to(opened):
-    nvim = opened()
-    nvim.cmd("wincmd T")
-    nvim.cmd("tabprevious")
-    nvim.cmd("Claude")
-    assert nvim.lua("return { vim.fn.tabpagenr('$'), vim.bo.filetype }") == [2, "claude-terminal"]
 
 
 # ── focus, keys, scrolling ──
@@ -529,16 +522,11 @@ def test_snacks_gives_the_window_and_nothing_else(opened, cli):
     nvim.keys("Q")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
     assert len(cli.starts()) == 1
-
-
-def test_a_float_of_snacks_keeps_its_own_size(opened):
-    opts = {"terminal": {"provider": "snacks", "snacks": {"position": "float"}}}
-    nvim = opened(opts=opts, init_lua=FAKE_SNACKS)
-    assert nvim.lua("local opts = _G.windows[1].opts return { opts.position, opts.width or 0, opts.height or 0 }") == [
-        "float",
-        0,
-        0,
-    ]
+    # A float keeps its own size.
+    nvim.lua("require('claude-ide').setup({ terminal = { provider = 'snacks', snacks = { position = 'float' } } })")
+    reopen(nvim)
+    float = "local opts = _G.windows[#_G.windows].opts return { opts.position, opts.width or 0, opts.height or 0 }"
+    assert nvim.lua(float) == ["float", 0, 0]
 
 
 def test_a_provider_that_cannot_work_says_why(start):
@@ -558,22 +546,17 @@ LAUNCHER = """#!/bin/sh
 for word in "$@"; do printf '%s\\n' "$word"; done >"$0.args.tmp"
 mv "$0.args.tmp" "$0.args"
 while [ -e "$0.hold" ]; do sleep 0.02; done
-exit ${{EXIT:-0}}
+exit ${EXIT:-0}
 """
 
 
 def launcher(tmp_path):
+    """A program that stands in for a terminal, and what it was given once it runs."""
     program = tmp_path / "bin" / "launcher"
-    program.write_text(LAUNCHER.replace("{{", "{").replace("}}", "}"))
+    program.write_text(LAUNCHER)
     program.chmod(0o755)
-    return (
-        program,
-        lambda: (
-            (tmp_path / "bin" / "launcher.args").read_text().splitlines()
-            if (tmp_path / "bin" / "launcher.args").exists()
-            else None
-        ),
-    )
+    given = program.with_suffix(".args")
+    return program, lambda: given.read_text().splitlines() if given.exists() else None
 
 
 @pytest.mark.parametrize("tail", [["-e"], ["-d", "{cwd}", "{command}", "--hold"]])
@@ -590,16 +573,8 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     )
     server = json.loads(config.read_text())["mcpServers"]["nvim"]
     assert list(server["headers"]) == ["Authorization"]
-    command = [
-        "env",
-        f"CLAUDE_CODE_SSE_PORT={port}",
-        "ENABLE_IDE_INTEGRATION=true",
-        "NO_PROXY=localhost,127.0.0.1",
-        "no_proxy=localhost,127.0.0.1",
-        "claude",
-        tools,
-        "--resume",
-    ]
+    command = ["env", f"CLAUDE_CODE_SSE_PORT={port}", "ENABLE_IDE_INTEGRATION=true"]
+    command += ["NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1", "claude", tools, "--resume"]
     expected = [*tail, *command]
     if "{command}" in tail:
         expected = ["-d", nvim.lua("return vim.fn.getcwd()"), *command, "--hold"]

@@ -67,19 +67,12 @@ def test_open_file_shows_the_file_in_the_current_window(project):
     assert project.lua("return { vim.bo.buflisted, #vim.api.nvim_list_wins() }") == [True, 1]
 
 
-def test_open_file_selects_from_start_text_to_end_text(project):
-    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True, startText="def two", endText="return")
-    assert project.mode() == "v"
-    project.keys("y")
-    project.wait("vim.fn.getreg('0') ~= ''")
-    assert project.lua("return vim.fn.getreg('0')") == "def two():\n    return"
-
-
-def test_text_to_select_is_no_pattern_and_may_span_lines(start_nvim):
+def test_open_file_selects_text_which_is_no_pattern_and_may_span_lines(start_nvim):
     nvim = start_nvim(files={"a.txt": "a.c abc\nx*y\n%d [1]\nü😀 end\n"})
+    path = str(nvim.project / "a.txt")
 
     def selected(**args):
-        run(nvim, "open_file", filePath=str(nvim.project / "a.txt"), makeFrontmost=True, **args)
+        run(nvim, "open_file", filePath=path, makeFrontmost=True, **args)
         nvim.keys("y")
         nvim.wait("vim.fn.mode() == 'n'")
         return nvim.lua("return vim.fn.getreg('0')")
@@ -93,12 +86,8 @@ def test_text_to_select_is_no_pattern_and_may_span_lines(start_nvim):
     nvim.cmd("set selection=exclusive")
     assert selected(startText="a.c", endText="ab") == "a.c ab"
     assert selected(startText="ü", endText="😀") == "ü😀"
-
-
-def test_text_that_is_not_there_selects_nothing(project):
-    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True, startText="nowhere", endText="x")
-    assert project.mode() == "n"
-    assert current_name(project) == project.at("a.py")
+    run(nvim, "open_file", filePath=path, makeFrontmost=True, startText="nowhere", endText="x")
+    assert (nvim.mode(), current_name(nvim)) == ("n", path)
 
 
 def test_open_file_goes_to_lines(project):
@@ -121,13 +110,10 @@ def test_open_file_in_the_background_changes_nothing_on_the_screen(project):
     project.wait(lambda: project.cursor() == (5, 0), what="the cursor to be where Claude pointed")
     project.keys("gvy")
     project.wait("vim.fn.getreg('0') == 'def two'")
-
-
-def test_a_file_that_is_in_sight_is_left_as_it_is_in_the_background(project):
-    project.keys(":edit a.py<CR>G")
+    project.keys("G")
     project.wait(lambda: project.cursor()[0] == 6)
     run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=False, startText="def one")
-    assert project.cursor()[0] == 6
+    assert project.cursor()[0] == 6, "a file that is in sight is left as it is"
 
 
 def test_open_file_waits_for_the_pause_after_a_key(project):
@@ -190,18 +176,15 @@ def test_open_file_says_why_it_cannot(project):
     assert project.lua("return #vim.api.nvim_list_bufs()") == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["read_file", "save_document", "check_document_dirty", "get_diagnostics", "reformat_file"]
-)
-def test_no_tool_waits_for_a_pipe(project, connect, name):
+def test_no_tool_waits_for_a_pipe(project, connect):
     client = connect(project)
-    os.mkfifo(project.at("pipe"))
-    arguments = {
-        "read_file": {"path": project.at("pipe")},
-        "get_diagnostics": {"uri": "file://" + project.at("pipe")},
-        "reformat_file": {"file_path": project.at("pipe")},
-    }
-    run(project, name, **arguments.get(name, {"filePath": project.at("pipe")}))
+    pipe = project.at("pipe")
+    os.mkfifo(pipe)
+    run(project, "read_file", path=pipe)
+    run(project, "save_document", filePath=pipe)
+    run(project, "check_document_dirty", filePath=pipe)
+    run(project, "get_diagnostics", uri="file://" + pipe)
+    run(project, "reformat_file", file_path=pipe)
     assert client.call("getWorkspaceFolders")
 
 
@@ -324,21 +307,15 @@ def test_odd_names_open(start_nvim):
         assert nvim.lines() == [name]
 
 
-def test_previews_do_not_pile_up_in_the_buffer_list(project):
-    for name in ("a.py", "b.txt", "dir/c.md"):
+def test_previews_do_not_pile_up_in_the_buffer_list_and_one_that_is_edited_stays(project):
+    listed = "return vim.tbl_map(function(i) return vim.fs.basename(i.name) end, vim.fn.getbufinfo({ buflisted = 1 }))"
+    for name in ("a.py", "dir/c.md", "b.txt"):
         run(project, "open_file", filePath=project.at(name), makeFrontmost=True, preview=True)
-    assert project.lua(
-        "return vim.tbl_map(function(i) return vim.fs.basename(i.name) end, vim.fn.getbufinfo({ buflisted = 1 }))"
-    )[-1:] == ["c.md"]
-    assert project.lua("return #vim.fn.getbufinfo({ buflisted = 1 })") == 1
-
-
-def test_a_preview_that_is_edited_stays(project):
-    run(project, "open_file", filePath=project.at("b.txt"), makeFrontmost=True, preview=True)
+    assert project.lua(listed) == ["b.txt"]
     project.keys("ix<Esc>")
     project.wait("vim.bo.modified and vim.fn.mode() == 'n'")
     run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True, preview=True)
-    assert project.lua("return vim.fn.buflisted('b.txt')") == 1
+    assert "b.txt" in project.lua(listed)
 
 
 def test_open_files_opens_what_exists(project):
@@ -417,28 +394,19 @@ def test_workspace_folders(project):
 # checkDocumentDirty and saveDocument
 
 
-def test_dirty_is_said_of_exactly_that_file(project):
-    (project.project / "foo.ts").write_text("")
+def test_exactly_the_named_file_is_dirty_and_saved(project):
+    short, long = project.project / "foo.ts", project.project / "foo.tsx"
+    for path in (short, long):
+        path.write_text("old\n")
     project.lua("vim.cmd('edit foo.tsx') vim.fn.setline(1, 'x')")
-    assert run(project, "check_document_dirty", filePath=project.at("foo.ts"))["success"] is False
-    assert run(project, "check_document_dirty", filePath=project.at("foo.tsx")) == {
-        "success": True,
-        "filePath": project.at("foo.tsx"),
-        "isDirty": True,
-        "isUntitled": False,
-    }
-
-
-def test_save_writes_exactly_that_file(project):
-    (project.project / "foo.ts").write_text("old\n")
-    (project.project / "foo.tsx").write_text("old\n")
-    project.lua("vim.cmd('edit foo.tsx') vim.fn.setline(1, 'x')")
-    assert run(project, "save_document", filePath=project.at("foo.ts"))["success"] is False
-    assert (project.project / "foo.tsx").read_text() == "old\n"
-    saved = run(project, "save_document", filePath=project.at("foo.tsx"))
+    assert run(project, "check_document_dirty", filePath=str(short))["success"] is False
+    dirty = {"success": True, "filePath": str(long), "isDirty": True, "isUntitled": False}
+    assert run(project, "check_document_dirty", filePath=str(long)) == dirty
+    assert run(project, "save_document", filePath=str(short))["success"] is False
+    assert long.read_text() == "old\n"
+    saved = run(project, "save_document", filePath=str(long))
     assert (saved["success"], saved["saved"]) == (True, True)
-    assert (project.project / "foo.tsx").read_text() == "x\n"
-    assert (project.project / "foo.ts").read_text() == "old\n"
+    assert (long.read_text(), short.read_text()) == ("x\n", "old\n")
 
 
 @pytest.mark.every_nvim
@@ -476,30 +444,31 @@ def test_a_write_that_fails_says_why(project):
 # readFile and writeFile
 
 
-def test_read_file_gives_the_unsaved_text(project):
-    assert run(project, "read_file", path=project.at("b.txt")) == {"loaded": False}
-    project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'unsaved')")
-    assert run(project, "read_file", path=project.at("b.txt")) == {"loaded": True, "contents": "unsaved\nsecond\n"}
-
-
-def test_read_file_gives_the_disk_where_the_buffer_is_behind(project):
+def test_read_file_gives_the_unsaved_text_and_the_disk_where_the_buffer_is_behind(project):
+    path = project.at("b.txt")
+    assert run(project, "read_file", path=path) == {"loaded": False}
     project.cmd("edit b.txt")
     (project.project / "b.txt").write_text("newer\n")
-    assert run(project, "read_file", path=project.at("b.txt")) == {"loaded": True, "contents": "newer\n"}
+    assert run(project, "read_file", path=path) == {"loaded": True, "contents": "newer\n"}
+    project.cmd("call setline(1, 'unsaved')")
+    assert run(project, "read_file", path=path) == {"loaded": True, "contents": "unsaved\n"}
 
 
-@pytest.mark.parametrize("content", ["x\ny\n", "no newline", "dos\r\nlines\r\n", "", "\n", "\ufeffmark\n", "nul\0\n"])
-def test_write_file_goes_through_the_buffer_byte_for_byte(project, content):
+def test_write_file_goes_through_the_buffer_byte_for_byte(project):
     project.cmd("edit b.txt")
-    project.lua(
-        "vim.api.nvim_create_autocmd('BufWritePre', { callback = function() vim.fn.append(0, 'formatter') end })"
-    )
-    project.lua("vim.api.nvim_create_autocmd('BufWritePost', { callback = function() vim.g.post = true end })")
-    assert run(project, "write_file", path=project.at("b.txt"), content=content) == {"written": True}
-    assert (project.project / "b.txt").read_bytes() == content.encode()
-    assert project.lua("return { vim.bo.modified, vim.bo.fixendofline, vim.g.post }") == [False, True, True]
-    project.cmd("silent undo")
-    assert project.lines() == ["first", "second"]
+    project.lua("""
+      vim.api.nvim_create_autocmd("BufWritePre", { callback = function() vim.fn.append(0, "formatter") end })
+      vim.api.nvim_create_autocmd("BufWritePost", { callback = function() vim.g.post = true end })
+    """)
+    for content in ("x\ny\n", "no newline", "dos\r\nlines\r\n", "", "\n", "\ufeffmark\n", "nul\0\n"):
+        before = project.lines()
+        project.cmd("let g:post = v:false")
+        assert run(project, "write_file", path=project.at("b.txt"), content=content) == {"written": True}
+        assert (project.project / "b.txt").read_bytes() == content.encode()
+        assert project.lua("return { vim.bo.modified, vim.bo.fixendofline, vim.g.post }") == [False, True, True]
+        project.cmd("silent undo")
+        assert project.lines() == before
+        project.cmd("set fileformat=unix nobomb | noautocmd silent write")
 
 
 def test_write_file_to_an_unsaved_buffer_is_refused(project):
@@ -587,7 +556,7 @@ def test_conform_comes_before_the_language_server(formatting):
     assert nvim.path.read_text() == "conform\n"
 
 
-def test_formatprg_and_formatexpr_format_too(formatting):
+def test_formatprg_and_formatexpr_format_too_and_one_that_fails_leaves_the_text(formatting):
     nvim = formatting("")
     nvim.cmd("edit a.py | setlocal formatprg=tr\\ a-z\\ A-Z")
     assert run(nvim, "reformat_file", file_path=str(nvim.path)) == {"outcome": "ok"}
@@ -595,13 +564,9 @@ def test_formatprg_and_formatexpr_format_too(formatting):
     nvim.cmd("setlocal formatexpr=setline(v:lnum,'by\\ expression')")
     assert run(nvim, "reformat_file", file_path=str(nvim.path)) == {"outcome": "ok"}
     assert nvim.path.read_text() == "by expression\n"
-
-
-def test_a_formatter_that_fails_leaves_the_text(formatting):
-    nvim = formatting("")
-    nvim.cmd("edit a.py | setlocal formatprg=sh\\ -c\\ 'echo\\ oops;exit\\ 3'")
+    nvim.cmd("setlocal formatexpr= formatprg=sh\\ -c\\ 'echo\\ oops;exit\\ 3'")
     assert "exit code 3" in run(nvim, "reformat_file", file_path=str(nvim.path))
-    assert nvim.lines() == ["def one(): pass"]
+    assert nvim.lines() == ["by expression"]
     assert nvim.lua("return vim.bo.modified") is False
 
 
@@ -709,24 +674,24 @@ def labels(client):
     return {tab["label"] for tab in json.loads(text)["tabs"]}
 
 
-@pytest.mark.parametrize(
-    ("happens", "shown"),
-    [
-        ("vim.cmd('edit b.txt')", {"a.py", "b.txt"}),
-        ("vim.cmd('noautocmd edit b.txt')", {"a.py", "b.txt"}),
-        ("vim.cmd('badd b.txt')", {"a.py", "b.txt"}),
-        ("vim.b.claude_private = true", set()),
-        ("vim.bo.buflisted = false", set()),
-        ("vim.cmd('keepalt file c.py')", {"c.py"}),
-        ("vim.schedule(function() vim.cmd('noautocmd bwipeout') end)", set()),
-    ],
-)
-def test_open_editors_are_told_as_they_are(project, connect, happens, shown):
+HAPPENS = {
+    "vim.cmd('edit b.txt')": {"a.py", "b.txt"},
+    "vim.cmd('noautocmd edit b.txt')": {"a.py", "b.txt"},
+    "vim.cmd('badd b.txt')": {"a.py", "b.txt"},
+    "vim.b.claude_private = true": set(),
+    "vim.bo.buflisted = false": set(),
+    "vim.cmd('keepalt file c.py')": {"c.py"},
+    "vim.schedule(function() vim.cmd('noautocmd bwipeout') end)": set(),
+}
+
+
+def test_open_editors_are_told_as_they_are(project, connect):
     client = connect(project)
-    project.cmd("edit a.py")
-    assert labels(client) == {"a.py"}
-    project.lua(happens)
-    assert labels(client) == shown
+    for happens, shown in HAPPENS.items():
+        project.cmd("enew | %bwipeout! | edit a.py")
+        assert labels(client) == {"a.py"}, happens
+        project.lua(happens)
+        assert labels(client) == shown, happens
 
 
 @pytest.mark.one_nvim

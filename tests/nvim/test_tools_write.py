@@ -166,37 +166,33 @@ def test_a_rejected_rename_is_an_error_with_the_words_of_the_user(agent):
     assert texts(agent) == FILES
 
 
-def test_a_call_that_is_cancelled_takes_its_review_away(agent):
+def test_a_call_that_is_cancelled_or_whose_agent_is_gone_takes_its_review_away(agent):
+    gone = "#require('claude-ide.decisions').pending() == 0 and #vim.api.nvim_list_tabpages() == 1"
     call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
     agent.nvim.wait(SEEN)
     agent.notify("notifications/cancelled", {"requestId": call, "reason": "AbortError: user-cancel"})
-    agent.nvim.wait("#require('claude-ide.decisions').pending() == 0 and #vim.api.nvim_list_tabpages() == 1")
-    assert texts(agent) == FILES
-
-
-def test_an_agent_that_is_gone_takes_its_review_along(agent):
+    agent.nvim.wait(gone)
     agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
     agent.nvim.wait(SEEN)
     agent.close()
-    agent.nvim.wait("#require('claude-ide.decisions').pending() == 0 and #vim.api.nvim_list_tabpages() == 1")
-    assert texts(agent) == FILES
+    agent.nvim.wait(gone)
+    assert {name: (agent.nvim.project / name).read_text() for name in FILES} == FILES
 
 
 def test_what_cannot_be_renamed_is_said(agent):
     with pytest.raises(ToolError, match="fake cannot rename `add`"):
         agent.call("rename", path="a.py", symbol="add", new_name="none")
+    with pytest.raises(RpcError, match="end_line 3 lies before line 4"):
+        agent.call("code_actions", path="a.py", line=4, end_line=3)
 
 
 def test_a_symbol_is_replaced_and_lines_are_put_around_it(agent):
     accepted(agent, "replace_symbol_body", path="a.py", symbol="add", body="def add(a, b):\n    return b + a\n")
     assert "def add(a, b):\n    return b + a\n\n\ndef other" in texts(agent)["a.py"]
-    accepted(agent, "insert_before_symbol", path="a.py", symbol="add", text="ONE = 1\n\n")
-    assert "\n\nONE = 1\n\ndef add" in texts(agent)["a.py"]
-
-
-def test_lines_are_put_after_a_symbol(agent):
     accepted(agent, "insert_after_symbol", path="a.py", symbol="other", text="\n\nTWO = 2")
     assert texts(agent)["a.py"].endswith("return add(1, 2)\n\n\nTWO = 2\n")
+    accepted(agent, "insert_before_symbol", path="a.py", symbol="add", text="ONE = 1\n\n")
+    assert "\n\nONE = 1\n\ndef add" in texts(agent)["a.py"]
     with pytest.raises(ToolError, match="a.py has no symbol `nope`. Its symbols: add, other."):
         agent.call("insert_after_symbol", path="a.py", symbol="nope", text="x")
 
@@ -394,8 +390,3 @@ def test_a_symbol_may_be_written_as_a_call(agent):
     assert texts(agent)["a.py"].startswith("import os\n\n\ndef plus(")
     accepted(agent, "replace_symbol_body", path=f"file://{agent.nvim.project}/a.py", symbol="add(a, b)", body="x = 1")
     assert texts(agent)["a.py"].startswith("import os\n\n\nx = 1\n")
-
-
-def test_lines_that_end_before_they_begin_are_said_to(agent):
-    with pytest.raises(RpcError, match="end_line 3 lies before line 4"):
-        agent.call("code_actions", path="a.py", line=4, end_line=3)
