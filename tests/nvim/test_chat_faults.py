@@ -130,47 +130,17 @@ MODES = {
     "availableModes": [{"id": id, "name": id, "description": None} for id in ("ask", "code", "yolo")],
 }
 MODELS = {"currentModelId": "small", "availableModels": [{"modelId": id, "name": id} for id in ("small", "large")]}
-OPTIONS = [
-    {
-        "id": what,
-        "name": f"The {what}",
-        "category": what,
-        "type": "select",
-        "currentValue": values[0],
-        "options": [{"value": value, "name": value} for value in values],
-    }
-    for what, values in (("mode", ("ask", "code", "yolo")), ("model", ("small", "large")))
-]
-EFFORT = {**OPTIONS[1], "id": "effort", "name": "Effort", "category": "thought_level"}
+SIZES = [{"value": value, "name": value} for value in ("small", "large")]
+OPTION = {"type": "select", "currentValue": "small", "options": SIZES}
+MODEL = {"id": "model", "name": "The model", "category": "model", **OPTION}
+EFFORT = {"id": "effort", "name": "Effort", "category": "thought_level", **OPTION}
 LOADS = {"capabilities": {"loadSession": True}}
-SET = """
-local chat, what = ...
-chat = chat == "first" and first or require("claude-ide.chat").current()
-local settings = require("claude-ide.chat.settings")
-if what == "mode" then
-  return settings.next_mode(chat)
-end
-shown = {}
-vim.ui.select = function(items, opts, done)
-  vim.list_extend(shown, vim.tbl_map(opts.format_item, items))
-  if what == "model" then
-    done(items[#items], #items) -- the last option, its last value
-  end
-end
-settings.choose_model(chat)
-"""
 
 
 def load(nvim, session):
     nvim.cmd(f"Claude chat --agent scripted --resume {session}")
     nvim.wait(f"(require('claude-ide.chat').current() or {{}}).session == '{session}'", what="the session")
     wait_idle(nvim)
-
-
-def wait_set(nvim, which, **values):
-    chat = "first" if which == "first" else "require('claude-ide.chat').current()"
-    for what, value in values.items():
-        nvim.wait(f"{chat}.{what} == '{value}'", what=f"{what} {value}")
 
 
 def told(nvim):
@@ -180,48 +150,11 @@ def told(nvim):
     )
 
 
-@pytest.mark.parametrize(
-    "setup", [{"modes": MODES, "models": MODELS}, {"configOptions": OPTIONS}], ids=["modes", "options"]
-)
-def test_modes_and_models_are_known_of_a_session_that_is_loaded_and_not_which_is_set(acp, setup, tmp_path):
-    """carlos-algms/agentic.nvim#310: agents tell them with a new session and not with one that is loaded."""
-    nvim = acp(setup={**setup, **LOADS})
-    nvim.lua("first = require('claude-ide.chat').current()")
-    wait_set(nvim, "first", mode="ask", model="small")
-    nvim.lua(SET, "first", "mode")
-    wait_set(nvim, "first", mode="code")
-    nvim.lua(SET, "first", "model")
-    wait_set(nvim, "first", model="large")
-    load(nvim, "old")
-    assert told(nvim) == [None, None], "nobody told"
-    nvim.lua(SET, "second", "nothing")
-    offered = (
-        [f"The {what}: unknown" for what in ("mode", "model")] if "configOptions" in setup else ["  small", "  large"]
-    )
-    assert nvim.lua("return shown") == offered, "which it is, is not known"
-    nvim.lua(SET, "second", "mode")
-    wait_set(nvim, "second", mode="ask")
-    nvim.lua(SET, "second", "mode")
-    wait_set(nvim, "second", mode="code")
-    nvim.lua(SET, "second", "mode")
-    wait_set(nvim, "second", mode="yolo")
-    nvim.lua(SET, "second", "model")
-    wait_set(nvim, "second", model="large")
-    nvim.lua(SET, "first", "mode")
-    wait_set(nvim, "first", mode="yolo")
-    nvim.lua(SET, "first", "mode")
-    wait_set(nvim, "first", mode="ask")
-    wait_set(nvim, "second", mode="yolo")
-    load(nvim, "older")
-    assert told(nvim) == [None, None], "neither of the two chats before is asked"
-    method = "session/set_mode" if "modes" in setup else "session/set_config_option"
-    assert [asked["sessionId"] for asked in read(tmp_path, method)].count("older") == 0
-
-
 def test_the_keys_set_a_loaded_session_as_its_agent_says(acp, tmp_path):
     nvim = acp(setup={"modes": MODES, "models": MODELS, "setsMode": "plan", **LOADS})
     nvim.cmd("Claude chat close")
     load(nvim, "old")
+    assert told(nvim) == [None, None], "which is set, nobody told (carlos-algms/agentic.nvim#310)"
     nvim.keys("<S-Tab>")
     nvim.wait_screen("Mode: plan.")
     assert read(tmp_path, "session/set_mode") == [{"sessionId": "old", "modeId": "ask"}]
@@ -236,7 +169,7 @@ def test_the_keys_set_a_loaded_session_as_its_agent_says(acp, tmp_path):
 
 
 def test_the_effort_of_an_agent_is_an_option_of_its_own(acp, tmp_path):
-    nvim = acp(setup={"configOptions": [*OPTIONS, EFFORT]})
+    nvim = acp(setup={"configOptions": [MODEL, EFFORT]})
     nvim.lua("vim.ui.select = function(items, options, done) prompt = options.prompt done(items[2], 2) end")
     nvim.keys("gE")
     nvim.wait(lambda: read(tmp_path, "session/set_config_option"), what="the effort to be set")
@@ -244,19 +177,10 @@ def test_the_effort_of_an_agent_is_an_option_of_its_own(acp, tmp_path):
     assert read(tmp_path, "session/set_config_option") == [{"sessionId": "one", "configId": "effort", "value": "large"}]
 
 
-def test_a_mode_that_is_told_while_a_session_is_loaded_is_its_mode(acp):
-    history = [{"sessionUpdate": "current_mode_update", "currentModeId": "code"}]
-    nvim = acp(setup={"modes": MODES, "history": history, **LOADS})
-    load(nvim, "old")
-    assert told(nvim) == ["code", None]
-    nvim.lua(SET, "second", "mode")
-    wait_set(nvim, "second", mode="yolo")
-
-
 def test_an_agent_that_is_started_anew_has_no_mode_that_the_one_before_was_set_to(acp, tmp_path):
     nvim = acp(setup={"modes": MODES, "models": MODELS, **LOADS})
-    nvim.lua(SET, "the one", "mode")
-    wait_set(nvim, "the one", mode="code")
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode == 'code'", what="the mode")
     nvim.wait(lambda: " code " in nvim.screen()[0], what="the mode in the bar")
     say(nvim, "EXIT 3")
     wait_text(nvim, "Robot ended with code 3")
@@ -265,8 +189,8 @@ def test_an_agent_that_is_started_anew_has_no_mode_that_the_one_before_was_set_t
     wait_idle(nvim)
     assert told(nvim) == [None, None]
     nvim.wait(lambda: " code " not in nvim.screen()[0], what="the bar to say so")
-    nvim.lua(SET, "the one", "mode")
-    wait_set(nvim, "the one", mode="ask")
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="the mode")
 
 
 def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):

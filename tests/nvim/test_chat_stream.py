@@ -31,8 +31,6 @@ for line in sys.stdin:
             sys.stderr.write("out of luck\\n")
             sys.stderr.flush()
             os._exit(7)
-        if words[0] == "rubbish":
-            sys.stdout.write("\\x1b[31mrubbish\\xff\\n{{}}\\n[1]\\n" + "{{" * 300 + "\\n")
         count = int(words[1]) if words[0] == "much" else 1
         event(type="message_start", message=dict(id="m", model="mock"))
         if words[0] == "think":
@@ -101,13 +99,6 @@ def test_a_chat_begins_in_turns_of_the_loop(begin_chat, start_nvim, tmp_path):
     turns = nvim.lua("return turns")
     assert [name for name, _ in turns] == ["load", "fill", "begin", "dress"]
     assert len({at for _, at in turns}) == 4, turns
-
-
-def test_what_is_no_protocol_is_passed_over(begin_chat):
-    nvim = begin_chat("rubbish")
-    wait_text(nvim, "word 0 of many")
-    wait_idle(nvim)
-    assert "not its protocol" in nvim.log()
 
 
 def test_one_that_dies_says_why_and_goes_on_with_the_next_prompt(begin_chat):
