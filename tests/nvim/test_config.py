@@ -113,21 +113,20 @@ def test_problems_are_one_line(start_nvim, opts, told):
     assert nvim.wait_notice() == told
 
 
-@pytest.mark.parametrize("argument", ["3", "'x'", "{ 1, 2, x = 3 }", "{ server = { { } } }", "{ [true] = 1 }"])
-def test_nonsense_is_survived(start_nvim, argument):
-    init_lua = f"vim.g.claude_ide = {{ auto_start = false }} require('claude-ide').setup({argument}) _G.after = 1"
+NONSENSE = ["3", "'x'", "{ 1, 2, x = 3 }", "{ server = { { } } }", "{ [true] = 1 }"]
+NO_OPTIONS = ["3", "function() error('no') end", "function() return 'x' end"]
+BESIDE = "{ auto_start = false }"
+
+
+@pytest.mark.parametrize(
+    ("of_setup", "of_variable"), [(value, BESIDE) for value in NONSENSE] + [(BESIDE, value) for value in NO_OPTIONS]
+)
+def test_nonsense_is_survived(start_nvim, of_setup, of_variable):
+    init_lua = f"vim.g.claude_ide = {of_variable} require('claude-ide').setup({of_setup}) _G.after = 1"
     nvim = start_nvim(opts=None, init_lua=init_lua, notices=True)
     nvim.wait("#notices == 1")
+    assert of_variable == BESIDE or nvim.notices()[0].startswith("Option vim.g.claude_ide: ")
     assert nvim.lua("return _G.after") == 1
-    assert config(nvim, "server.port") == 0
-
-
-@pytest.mark.parametrize("value", ["3", "function() error('no') end", "function() return 'x' end"])
-def test_a_global_variable_that_makes_no_sense_is_survived(start_nvim, value):
-    init_lua = f"vim.g.claude_ide = {value} require('claude-ide').setup({{ auto_start = false }})"
-    nvim = start_nvim(opts=None, init_lua=init_lua, notices=True)
-    nvim.wait("#notices == 1")
-    assert nvim.notices()[0].startswith("Option vim.g.claude_ide: ")
     assert config(nvim, "server.port") == 0
 
 

@@ -96,13 +96,15 @@ WRITTEN = [(keys, PATHS[(at + more) % 3]) for more in (0, 1) for at, keys in enu
 """Each way, each path, and most pairs of them."""
 
 
-@pytest.mark.parametrize(("keys", "path"), WRITTEN)
-def test_writing_accepts_in_whatever_folder(diffs, keys, path):
+def test_writing_accepts_in_whatever_folder(diffs):
     nvim = diffs.nvim
-    diffs.open(1, path, NEW)
-    nvim.keys(keys)
-    assert diffs.accepted(1, path) == NEW
-    diffs.wait_clean()
+    for id, (keys, path) in enumerate(WRITTEN, 1):
+        nvim.cmd(f"cd {nvim.project}")
+        diffs.open(id, path, new := f"{NEW}{id}\n")
+        nvim.keys(keys)
+        assert diffs.accepted(id, path) == new, keys
+        diffs.wait_current(None)
+        diffs.wait_clean()
     assert junk(nvim) == []
 
 

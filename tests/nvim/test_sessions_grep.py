@@ -55,30 +55,24 @@ def test_lists_hits_below_their_session_with_the_lines_around(start_nvim, sessio
     assert nvim.cursor()[0] == 3, "the first hit"
 
 
-def test_a_long_title_leaves_room_for_the_age(start_nvim, sessions, project):
-    sessions.write(project, ("漢字の題 " * 20 + "\nneedle", "ok"))
+def test_a_long_title_leaves_room_for_the_age_and_the_match_stands_out(start_nvim, sessions, project):
+    sessions.write(project, ("漢字の題 " * 20 + "\na needle in a needle", "ok"))
     nvim = start_nvim(init_lua=SETUP)
     grep(nvim, "Claude grep needle")
     assert nvim.lua("return vim.fn.strdisplaywidth(...)", nvim.lines()[0]) <= 70
     assert nvim.lines()[0].endswith("… · 2h")
-
-
-def test_the_match_stands_out(start_nvim, sessions, project):
-    sessions.write(project, ("a needle in a needle", "ok"))
-    nvim = start_nvim(init_lua=SETUP)
-    grep(nvim, "Claude grep needle")
+    row = next(row for row, line in enumerate(nvim.lines()) if "a needle in" in line)
+    at = len(nvim.lines()[row].partition("needle")[0].encode())
     marks = nvim.wait(
         """
         local marks = vim.tbl_map(function(mark)
           return { mark[2], mark[3], mark[4].end_col, mark[4].hl_group }
         end, vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, { details = true }))
-        return #marks == 3 and marks
+        return vim.iter(marks):any(function(mark) return mark[4] == "ClaudeGrepMatch" end) and marks
         """,
         what="the colours",
     )
-    line = nvim.lines()[1]
-    at = line.index("needle")
-    assert [1, at, at + 6, "ClaudeGrepMatch"] in marks
+    assert [row, at, at + 6, "ClaudeGrepMatch"] in marks
     assert nvim.lua("return vim.api.nvim_get_hl(0, { name = 'ClaudeGrepMatch' }).link") == "Search"
 
 
@@ -218,34 +212,32 @@ def test_a_list_that_someone_else_has_changed_is_shown_as_it_is(start_nvim, sess
     assert nvim.lua("return read[1][2]") == 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "found"),
-    [
-        ("needle", ["needle 1.5", "Needle 105"]),
-        ("Needle", ["Needle 105"]),
-        ("-i NEEDLE", ["needle 1.5", "Needle 105"]),
-        ("-s needle", ["needle 1.5"]),
-        ("1.5", ["needle 1.5", "Needle 105"]),
-        ("-F 1.5", ["needle 1.5"]),
-        (r"\bneedle \d", ["needle 1.5", "Needle 105"]),
-        ('"quoted  text"', ['say "quoted  text"']),
-        ("-- -F", ["with -F in it"]),
-        ("-a -F elsewhere", ["elsewhere"]),
-        ("elsewhere", []),
-    ],
-)
-def test_the_pattern_is_what_was_typed(start_nvim, sessions, project, tmp_path, arguments, found):
-    sessions.write(
-        project, *[(text, "ok") for text in ("needle 1.5", "Needle 105", 'say "quoted  text"', "with -F in it")]
-    )
+PATTERNS = {
+    "needle": ["needle 1.5", "Needle 105"],
+    "Needle": ["Needle 105"],
+    "-i NEEDLE": ["needle 1.5", "Needle 105"],
+    "-s needle": ["needle 1.5"],
+    "1.5": ["needle 1.5", "Needle 105"],
+    "-F 1.5": ["needle 1.5"],
+    r"\bneedle \d": ["needle 1.5", "Needle 105"],
+    '"quoted  text"': ['say "quoted text"'],  # the list has its blanks put together, as every text in it
+    "-- -F": ["with -F in it"],
+    "-a -F elsewhere": ["elsewhere"],
+    "elsewhere": [],
+}
+
+
+def test_the_pattern_is_what_was_typed(start_nvim, sessions, project, tmp_path):
+    texts = ["needle 1.5", "Needle 105", 'say "quoted  text"', "with -F in it"]
+    sessions.write(project, *((text, "ok") for text in texts))
     (tmp_path / "other").mkdir()
     sessions.write(tmp_path / "other", ("elsewhere", "ok"))
     nvim = start_nvim(init_lua=SETUP)
-    # The list has its blanks put together, as every text in it.
-    assert hits(grep(nvim, f"Claude grep {arguments}")) == [" ".join(text.split()) for text in found]
+    for arguments, found in PATTERNS.items():
+        assert hits(grep(nvim, f"Claude grep {arguments}")) == found, arguments
 
 
-def test_a_pattern_that_is_none_or_missing_is_named(start_nvim, sessions, project):
+def test_a_pattern_that_is_none_or_missing_is_named_and_so_is_one_that_nothing_has(start_nvim, sessions, project):
     sessions.write(project, ("one", "ok"))
     nvim = start_nvim(init_lua=SETUP)
     nvim.cmd("Claude grep (")
@@ -254,15 +246,10 @@ def test_a_pattern_that_is_none_or_missing_is_named(start_nvim, sessions, projec
     nvim.cmd("Claude grep -a")
     nvim.wait("#notices == 2", what="the second notice")
     assert nvim.notices()[1] == "`:Claude grep` needs a pattern."
-
-
-def test_nothing_found_is_said_and_no_window_opens(start_nvim, sessions, project):
-    sessions.write(project, ("one", "ok"))
-    nvim = start_nvim(init_lua=SETUP)
     grep(nvim, "Claude grep nowhere")
-    nvim.wait("#notices == 1", what="the notice")
-    assert nvim.notices()[0] == "No session has nowhere."
-    assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
+    nvim.wait("#notices == 3", what="the third notice")
+    assert nvim.notices()[2] == "No session has nowhere."
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 1, "no window opens"
 
 
 @pytest.mark.slow
