@@ -1,7 +1,7 @@
-//! Texts of files as they once were: in memory first, the oldest moved to a folder when they are many.
+//! Old texts of files: in memory, and the oldest in a folder when there are many.
 //!
-//! Invariant: only this user can read what is stored (0600 in 0700), it is bounded, and it goes with this Neovim; what a killed one left
-//! behind goes with the next.
+//! Invariant: stored texts are readable by this user only (0600 in 0700), limited in size, and removed when Neovim
+//! exits; those of a killed Neovim are removed by the next one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,20 +15,19 @@ use claude_ide_system::process;
 
 const MAX_MEMORY_BYTES: usize = 32 * 1024 * 1024;
 
-/// Of memory and folder together. Old ones are dropped when [`Blobs::is_full`].
+/// Limit of memory and folder together. Old texts are dropped when [`Blobs::is_full`].
 const MAX_TOTAL_BYTES: usize = 256 * 1024 * 1024;
 
 /// The bytes of a file.
 pub type Bytes = Arc<[u8]>;
 
-/// One stored text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlobId(u64);
 
 #[derive(Debug)]
 struct Blob {
     size: usize,
-    /// None once it is in the folder.
+    /// `None` once it is in the folder.
     bytes: Arc<Mutex<Option<Bytes>>>,
     /// Never leaves the memory.
     secret: bool,
@@ -39,20 +38,20 @@ fn lock(bytes: &Mutex<Option<Bytes>>) -> MutexGuard<'_, Option<Bytes>> {
     bytes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the thread does that writes to the folder.
+/// Work for the thread that writes to the folder.
 enum Write {
     Spill { path: PathBuf, bytes: Arc<Mutex<Option<Bytes>>> },
     Remove(PathBuf),
 }
 
-/// How much is stored.
+/// The amount of stored texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// Bytes of all.
+    /// Bytes of all texts.
     pub total: usize,
-    /// Bytes of those in memory.
+    /// Bytes in memory.
     pub memory: usize,
-    /// How many there are.
+    /// The number of texts.
     pub count: usize,
 }
 
@@ -80,7 +79,7 @@ impl Default for Limits {
 }
 
 impl Blobs {
-    /// Where the oldest go; without it all stay in memory.
+    /// Sets the folder; without one all texts stay in memory.
     pub(crate) fn set_folder(&mut self, folder: Folder) {
         self.folder = Some(folder);
     }
@@ -117,7 +116,7 @@ impl Blobs {
         }
     }
 
-    /// None: it was dropped, or the disk lost it.
+    /// `None` if it was dropped, or lost by the disk.
     pub(crate) fn get(&self, id: BlobId) -> Option<Bytes> {
         let blob = self.blobs.get(&id)?;
         if let Some(bytes) = lock(&blob.bytes).as_ref() {
@@ -137,7 +136,7 @@ impl Blobs {
         }
     }
 
-    /// Whether old ones should be dropped.
+    /// Whether old texts should be dropped.
     pub(crate) const fn is_full(&self) -> bool {
         self.stored.total > self.limits.total
     }
@@ -163,14 +162,14 @@ fn send(writer: &mut Option<Sender<Write>>, write: Write) {
             }
         });
         if let Err(error) = spawned {
-            tracing::warn!(%error, "texts stay in memory: there is no thread to write them");
+            tracing::warn!(%error, "texts stay in memory: could not start a thread to write them");
         }
         sender
     });
     writer.send(write).unwrap_or_default();
 }
 
-/// It stays in memory until it is written.
+/// Keeps the text in memory until it is written.
 fn spill(path: &Path, bytes: &Mutex<Option<Bytes>>) {
     let Some(contents) = lock(bytes).clone() else { return };
     let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
@@ -180,8 +179,8 @@ fn spill(path: &Path, bytes: &Mutex<Option<Bytes>>) {
     }
 }
 
-/// The folder of this Neovim, made when it is first needed. Several machines may share a home, and process ids mean something on one
-/// of them only.
+/// The folder of this Neovim, created on demand. Its name has the host, since several machines may share a home and
+/// process ids are only unique on one.
 #[derive(Debug)]
 pub(crate) struct Folder {
     journals: PathBuf,
@@ -196,7 +195,7 @@ impl Folder {
         Self { journals, host: host.collect(), made: None }
     }
 
-    /// This Neovim's own.
+    /// This Neovim's folder.
     pub(crate) fn path(&mut self) -> Option<PathBuf> {
         if self.made.is_none() {
             let path = self.journals.join(format!("{}.{}", self.host, std::process::id()));
@@ -205,7 +204,7 @@ impl Folder {
         self.made.clone()
     }
 
-    /// Removes what Neovims that are no more have left.
+    /// Removes the folders of Neovims that no longer run.
     pub(crate) fn clean(&self) {
         let Ok(entries) = fs::read_dir(&self.journals) else { return };
         for entry in entries.flatten() {
@@ -217,7 +216,7 @@ impl Folder {
         }
     }
 
-    /// Neovim quits.
+    /// Removes the folder when Neovim exits.
     pub(crate) fn remove(&mut self) {
         if let Some(path) = self.made.take() {
             fs::remove_dir_all(path).unwrap_or_default();
@@ -229,7 +228,7 @@ fn make(journals: &Path, path: &Path) -> io::Result<()> {
     let mut private = fs::DirBuilder::new();
     private.mode(0o700).recursive(true).create(journals)?;
     if path.exists() {
-        fs::remove_dir_all(path)?; // of an earlier process with our id
+        fs::remove_dir_all(path)?; // left by an earlier process with the same id
     }
     private.recursive(false).create(path)
 }

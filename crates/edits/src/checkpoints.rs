@@ -1,6 +1,7 @@
-//! What changed between two checkpoints of a git work tree, and what files held at one. All of it waits for git: not for Neovim's thread.
+//! Compares checkpoints of a git work tree, and reads files from them. Everything waits for git, so not for Neovim's
+//! thread.
 //!
-//! Invariant: what is given back is bounded; of the rest it is said that it changed.
+//! Invariant: the output is limited; files beyond the limit are only reported as changed.
 
 mod contents;
 mod git;
@@ -19,30 +20,30 @@ pub use git::Repository;
 /// Larger files cannot be undone.
 const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
 
-/// A name as git has it, from the top of the work tree.
+/// A file name in git's form, relative to the top of the work tree.
 pub type Name = Vec<u8>;
 
-/// What a file is that the first checkpoint that copied it did not know of before; others were made since.
+/// The state of a file that was unknown to git until the first checkpoint copied it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Met {
-    /// It was there all the time, as it is.
+    /// It has existed unchanged all the time.
     Unchanged,
-    /// It was there, or was moved there, and has been changed since.
+    /// It existed, or was moved there, and has been changed since.
     Changed,
 }
 
-/// What is compared.
+/// The input of a comparison.
 #[derive(Debug, Default)]
 pub struct Comparison {
     /// The trees of the two checkpoints.
     pub trees: [String; 2],
-    /// Names that at least one of them has not copied.
+    /// Names that were not copied by at least one of them.
     pub ignored: HashSet<Name>,
-    /// What files were when they were copied first.
+    /// The state of files when they were first copied.
     pub met: HashMap<Name, Met>,
-    /// Paths, with links followed, that the user wrote.
+    /// Paths, with links resolved, written by the user.
     pub unwanted: HashSet<PathBuf>,
-    /// More changed files are no edit but a checkout or a build: so many are looked at, changed and deleted ones first.
+    /// Limit of changed files; more are no edit but a checkout or a build. Changed and deleted ones come first.
     pub max_files: usize,
 }
 
@@ -51,35 +52,35 @@ pub struct Comparison {
 pub struct FoundFile {
     /// Its name.
     pub name: Name,
-    /// What it held at the first checkpoint; none: it was made since.
+    /// Its content at the first checkpoint; `None`: created since.
     pub before: Option<Vec<u8>>,
-    /// Permissions that it had.
+    /// Its permissions then.
     pub mode: Option<u32>,
 }
 
-/// What can be taken back without the journal: a link, permissions, one of too many files.
+/// A change that can be undone without the journal: a link, permissions, a file beyond the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rest {
     /// Its name.
     pub name: Name,
-    /// Modes of git, before and after; `000000`: it was not there.
+    /// Git's modes, before and after; `000000`: it did not exist.
     pub modes: [String; 2],
     /// Its blobs, before and after.
     pub blobs: [String; 2],
-    /// The contents are the journal's, or the same.
+    /// Whether only the mode changed here; the journal handles the content, or it is the same.
     pub mode_only: bool,
 }
 
-/// What two checkpoints differ in.
+/// The differences between two checkpoints.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Differences {
     /// Changed and deleted files first.
     pub found: Vec<FoundFile>,
-    /// Repositories within this one, and files of which nothing more is known.
+    /// Nested repositories, and files that cannot be restored.
     pub left_out: Vec<Name>,
-    /// What the journal has no room for.
+    /// Changes that the journal does not handle.
     pub rest: Vec<Rest>,
-    /// How many files changed, where that is more than are looked at.
+    /// The number of changed files, if it exceeds the limit.
     pub too_many: Option<usize>,
 }
 
@@ -92,7 +93,7 @@ pub struct Stored {
     pub blob: String,
 }
 
-/// Which files differ between two checkpoints, with what they held at the first.
+/// The files that differ between two checkpoints, with their content at the first.
 #[must_use]
 pub fn compare(repository: &Repository, of: &Comparison) -> Differences {
     let [from, to] = &of.trees;
@@ -165,7 +166,7 @@ fn read(repository: &Repository, changed: &[&Entry], differences: &mut Differenc
     }
 }
 
-/// Files that a checkpoint holds, with what they held then: of those that are not in it nothing is said.
+/// Reads files from a checkpoint; missing ones are left out.
 #[must_use]
 pub fn held(repository: &Repository, tree: &str, names: &[Name]) -> Vec<FoundFile> {
     let paths: Vec<&OsStr> = names.iter().map(|name| OsStr::from_bytes(name)).collect();
@@ -179,7 +180,7 @@ pub fn held(repository: &Repository, tree: &str, names: &[Name]) -> Vec<FoundFil
     found.collect()
 }
 
-/// What a checkpoint holds of a file that git sees as unchanged: with its ends of line, which git may convert.
+/// The content of a file that git considers unchanged, with its line endings on disk, which git may convert.
 fn as_on_disk(path: &Path, contents: Vec<u8>) -> Vec<u8> {
     let is_small = path.metadata().is_ok_and(|found| found.is_file() && found.len() <= 4 * 1024 * 1024);
     match std::fs::read(path) {
@@ -199,7 +200,7 @@ fn without_returns(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What files held, as far as the copies are still there. Not of those that a filter changes.
+/// Reads stored copies that still exist, except of files that a filter changes.
 #[must_use]
 pub fn read_stored(repository: &Repository, files: &[Stored]) -> HashMap<Name, Vec<u8>> {
     let names: Vec<&[u8]> = files.iter().map(|file| file.name.as_slice()).collect();

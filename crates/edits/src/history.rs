@@ -1,6 +1,6 @@
-//! The history of one file that Claude was about to edit: its text after every step, and whose step it was.
+//! The history of one file that Claude was about to edit: its text after every step, and the step's author.
 //!
-//! Invariant: what is still unreviewed is known from the last mark on, whatever older steps were dropped for space.
+//! Invariant: the unreviewed changes are known from the last mark on, even if older steps were dropped for space.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,22 @@ use crate::lines::{Line, decode};
 use crate::regions::{Actor, Region, advance, drop_gone};
 use crate::turns::TurnId;
 
-/// A file with so many steps forgets its oldest.
+/// With more steps, the oldest is dropped.
 const MAX_STEPS: usize = 100;
 
-/// What changed, and by whom.
+/// A change and its author.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) actor: Actor,
-    /// None: there was no file.
+    /// `None`: the file did not exist.
     pub(crate) blob: Option<BlobId>,
-    /// Of Claude's steps.
+    /// For Claude's steps.
     pub(crate) turn: Option<TurnId>,
-    /// When it was seen, in nanoseconds; none: put in afterwards.
+    /// When it was seen, in nanoseconds; `None` if inserted later.
     pub(crate) at: Option<u64>,
-    /// Of an undo: the turns that it took changes back of.
+    /// For an undo: the turns whose changes it removed.
     undone: BTreeSet<TurnId>,
-    /// Of an undo: what was unreviewed before it, while nothing else was decided since.
+    /// For an undo: the unreviewed changes before it, until another decision.
     pub(crate) mark: Option<Mark>,
 }
 
@@ -34,35 +34,35 @@ impl Step {
     }
 }
 
-/// What was unreviewed at one step.
+/// The unreviewed changes at one step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) at: usize,
-    /// The last step at which nothing was.
+    /// The last step without unreviewed changes.
     pub(crate) base: usize,
     pub(crate) regions: Vec<Region>,
 }
 
 impl Mark {
-    /// With one step fewer before it; none where its own step goes.
+    /// Adjusts to the removal of the first step; `None` if its own step is removed.
     fn shifted(self) -> Option<Self> {
         Some(Self { at: self.at.checked_sub(1)?, base: self.base.saturating_sub(1), regions: self.regions })
     }
 }
 
-/// How a file was found to be Claude's.
+/// How Claude's change to a file was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The client said so before the edit.
+    /// Announced by the client before the edit.
     Announced,
-    /// Checkpoints of a git work tree differ.
+    /// By comparing checkpoints of a git work tree.
     Checkpoint,
-    /// The session's transcript names it.
+    /// Named in the session's transcript.
     Transcript,
 }
 
 impl Source {
-    /// As Lua names it.
+    /// Its name in Lua.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -73,8 +73,8 @@ impl Source {
     }
 }
 
-/// When the files were copied last for a turn, and before that for another one: what a turn does to a file that was copied for another
-/// one since is a step of its own, or it could not be told from what that one does.
+/// The times of the last copies for two different turns. A turn's change to a file that was copied for another turn
+/// since becomes a step of its own; otherwise the two turns could not be told apart.
 #[derive(Debug, Default)]
 pub(crate) struct Copied {
     last: (TurnId, u64),
@@ -82,7 +82,7 @@ pub(crate) struct Copied {
 }
 
 impl Copied {
-    /// A checkpoint of a turn was taken.
+    /// Records a checkpoint for a turn.
     pub(crate) const fn note(&mut self, turn: TurnId, at: u64) {
         if self.last.0 != turn {
             self.before = self.last;
@@ -90,60 +90,60 @@ impl Copied {
         self.last = (turn, at);
     }
 
-    /// Whether the files were copied for another turn since this step of a turn.
+    /// Whether the files were copied for another turn since a turn's step.
     fn since(&self, step: &Step) -> bool {
         let other = if Some(self.last.0) == step.turn { self.before } else { self.last };
         step.at.unwrap_or_default() < other.1
     }
 }
 
-/// A step as it is noted.
+/// The input for a new step.
 pub(crate) struct Noted<'a> {
     pub(crate) actor: Actor,
-    /// None: there is no file.
+    /// `None`: the file does not exist.
     pub(crate) bytes: Option<&'a [u8]>,
-    /// Of Claude's step.
+    /// For Claude's steps.
     pub(crate) turn: Option<TurnId>,
-    /// Of an undo: the turns that it is of.
+    /// For an undo: the undone turns.
     pub(crate) undone: Option<&'a BTreeSet<TurnId>>,
-    /// Nanoseconds.
+    /// In nanoseconds.
     pub(crate) now: u64,
 }
 
 #[derive(Debug)]
 pub(crate) struct History {
-    /// As it was named first.
+    /// The path under which it was first opened.
     pub(crate) path: Bytes,
-    /// With links followed.
+    /// The path with links resolved.
     pub(crate) real: Bytes,
     /// Never empty.
     pub(crate) steps: Vec<Step>,
     pub(crate) mark: Mark,
-    /// Of the step before the last, where that is known.
+    /// Before the last step, if known.
     mark_before: Option<Mark>,
-    /// As it was when the user decided last, or at first.
+    /// After the user's last decision, or initially.
     pub(crate) decided: Mark,
-    /// The turn that announced an edit and is not over: changes on disk are Claude's.
+    /// The unfinished turn that announced an edit: changes on disk are Claude's.
     pub(crate) turn: Option<TurnId>,
     /// When that turn announced it, in nanoseconds.
     pub(crate) announced: Option<u64>,
-    /// While an undo is being written: the turns that it takes changes back of.
+    /// While an undo is being written: the undone turns.
     pub(crate) undoing: Option<BTreeSet<TurnId>>,
-    /// The turns that an undo was asked for last.
+    /// The turns of the last requested undo.
     pub(crate) to_undo: BTreeSet<TurnId>,
-    /// While this editor writes it for Claude: whose that is.
+    /// While this editor writes the file for Claude: author and turn.
     pub(crate) landing: Option<(Actor, TurnId)>,
-    /// Another one after everything that changes what is known of it.
+    /// Changes with every change of the history.
     pub(crate) revision: u64,
-    /// Permissions of the file, to make it again with.
+    /// The file's permissions, for recreating it.
     pub(crate) mode: Option<u32>,
     pub(crate) source: Source,
-    /// A file that is kept from Claude: its texts stay off the disk.
+    /// Whether the file is private: its texts stay off the disk.
     secret: bool,
 }
 
 impl History {
-    /// Begins with what the file holds now.
+    /// Begins with the file's current content.
     pub(crate) fn new(path: Bytes, real: Bytes, source: Source, secret: bool) -> Self {
         Self {
             path,
@@ -172,12 +172,12 @@ impl History {
         bytes.map(|bytes| blobs.put(bytes.into(), self.secret))
     }
 
-    /// What the file held after a step; none where there was none.
+    /// The content after a step; `None` if the file did not exist.
     pub(crate) fn bytes(&self, blobs: &Blobs, step: usize) -> Option<Bytes> {
         bytes_of(blobs, self.steps.get(step)?)
     }
 
-    /// Brings the mark up to the last step.
+    /// Advances the mark to the last step.
     pub(crate) fn fold(&mut self, blobs: &Blobs) {
         if self.mark.at + 1 >= self.steps.len() {
             return;
@@ -188,7 +188,7 @@ impl History {
         (self.mark, self.mark_before) = self.replay(blobs, from, &actors);
     }
 
-    /// Carries regions through the steps, as far as there are actors. The second is that before the last step.
+    /// Carries regions through the steps, one for each actor. Returns the final mark, and the one before the last step.
     fn replay(&self, blobs: &Blobs, from: Mark, actors: &[Actor]) -> (Mark, Option<Mark>) {
         let first = from.at;
         let mut lines = self.steps.get(first).map_or_else(Vec::new, |step| lines_of(blobs, step));
@@ -209,8 +209,8 @@ impl History {
         (last, passed.pop())
     }
 
-    /// An undo can bring back a text that was there before, with nothing of the user's in between: then what was Claude's in it is
-    /// Claude's again, line by line.
+    /// Finds an earlier step with the same text, without changes of the user in between: an undo restores it, and
+    /// Claude's lines in it are Claude's again.
     fn same_before(&self, blobs: &Blobs, undo: usize) -> Option<usize> {
         let bytes = self.bytes(blobs, undo);
         for (index, step) in self.steps.iter().enumerate().take(undo).rev() {
@@ -223,7 +223,7 @@ impl History {
         None
     }
 
-    /// Whose step an undo is: Claude's where it took back only what counts.
+    /// The author of an undo: Claude if it only removed changes that count.
     fn actor_of_undo(&self, undo: usize, counts: &impl Fn(Option<TurnId>) -> bool) -> Actor {
         let Some(undone) = self.steps.get(undo).map(|step| &step.undone) else { return Actor::Undo };
         let before = self.steps.iter().take(undo).skip(1);
@@ -236,8 +236,8 @@ impl History {
         }
     }
 
-    /// What some of Claude's turns changed, with all other steps taken as the user's: of the text after so many steps. And the first
-    /// step that counts; nothing where none does.
+    /// The changes of some of Claude's turns in the text after `count` steps, with all other steps taken as the user's;
+    /// and the first step that counts. `None` if no step counts.
     pub(crate) fn changed_by(
         &self,
         blobs: &Blobs,
@@ -256,7 +256,7 @@ impl History {
         Some((self.replay(blobs, from, &actors).0.regions, first))
     }
 
-    /// Forgets the oldest step; the mark never points at one that is gone.
+    /// Drops the oldest step; the mark never points at a dropped one.
     pub(crate) fn forget_oldest(&mut self, blobs: &mut Blobs) {
         self.fold(blobs);
         if self.steps.is_empty() {
@@ -274,14 +274,14 @@ impl History {
         }
     }
 
-    /// The first of the undos at the end that these bytes take back.
+    /// The first of the trailing undos that these bytes revert.
     fn first_undo_back_to(&self, blobs: &Blobs, bytes: Option<&[u8]>) -> Option<usize> {
         let undos = self.steps.iter().rev().take_while(|step| step.mark.is_some()).count();
         let from = self.steps.len().saturating_sub(undos).max(1);
         (from..self.steps.len()).find(|index| same(self.bytes(blobs, index - 1).as_ref(), bytes))
     }
 
-    /// The user brought back what they had undone, by one undo or several: it is as if they had not.
+    /// Reverts undos, one or several, that the user has taken back.
     fn take_undo_back(&mut self, blobs: &mut Blobs, bytes: Option<&[u8]>) -> bool {
         let Some(first) = self.first_undo_back_to(blobs, bytes) else { return false };
         self.mark_before = None;
@@ -294,8 +294,8 @@ impl History {
         true
     }
 
-    /// Whether a file was seen in a text, and what became of it since is known, and later than a moment. What an announcement found may
-    /// be of anything.
+    /// Whether the file is known to have had this content at `at` or later, with its later history known. Content that
+    /// an announcement found may be from any source.
     pub(crate) fn was_known(&self, blobs: &Blobs, bytes: Option<&[u8]>, at: u64) -> bool {
         for step in self.steps.iter().rev() {
             if same(bytes_of(blobs, step).as_ref(), bytes) {
@@ -307,14 +307,15 @@ impl History {
         false
     }
 
-    /// Lets a step hold another text.
+    /// Replaces the text of a step.
     pub(crate) fn hold(&mut self, blobs: &mut Blobs, step: usize, bytes: Option<&[u8]>) {
         let blob = self.put(blobs, bytes);
         let before = self.steps.get_mut(step).and_then(|step| std::mem::replace(&mut step.blob, blob));
         before.into_iter().for_each(|blob| blobs.drop(blob));
     }
 
-    /// What Claude does to a file within one turn is one step, so that a file that was seen half written leaves no trace.
+    /// Claude's changes to a file within one turn are merged into one step, so that a half-written state leaves no
+    /// trace.
     pub(crate) fn goes_on(
         &mut self,
         blobs: &mut Blobs,
@@ -337,7 +338,7 @@ impl History {
         true
     }
 
-    /// Notes what the file holds now. Whether that is another text.
+    /// Records the file's current content. Returns whether it changed.
     pub(crate) fn record(&mut self, blobs: &mut Blobs, copied: &Copied, noted: &Noted<'_>) -> bool {
         let Noted { actor, bytes, turn, undone, now } = *noted;
         if self.last().is_some_and(|last| same(bytes_of(blobs, last).as_ref(), bytes)) {
@@ -363,7 +364,7 @@ impl History {
         true
     }
 
-    /// How many steps count where the file holds something: those but for undos that the user took back without saving yet.
+    /// The number of steps that count for a content: without undos that the user has reverted but not saved.
     pub(crate) fn length(&self, blobs: &Blobs, bytes: Option<&[u8]>) -> usize {
         let mut count = self.steps.len();
         if self.last().is_some_and(|last| same(bytes_of(blobs, last).as_ref(), bytes)) {
@@ -371,7 +372,7 @@ impl History {
         }
         for (index, step) in self.steps.iter().enumerate().skip(1).rev() {
             if step.mark.is_none() || step.blob.is_none() {
-                break; // nor is a file back before it is saved
+                break; // a file is not restored before it is saved
             } else if same(self.bytes(blobs, index - 1).as_ref(), bytes) {
                 count = index;
             }
@@ -379,14 +380,14 @@ impl History {
         count
     }
 
-    /// Regions of the text after so many steps, and the first step that is not reviewed.
+    /// The regions of the text after `count` steps, and the first unreviewed step.
     pub(crate) fn unreviewed(&mut self, blobs: &Blobs, count: usize) -> (Vec<Region>, usize) {
         self.fold(blobs);
         let mark = self.steps.get(count).and_then(|step| step.mark.as_ref()).unwrap_or(&self.mark);
         (mark.regions.clone(), mark.base + 1)
     }
 
-    /// Sets what is unreviewed of the text that was recorded last.
+    /// Sets the unreviewed regions of the last recorded text.
     pub(crate) fn set_unreviewed(&mut self, regions: Vec<Region>) {
         let last = self.steps.len().saturating_sub(1);
         self.mark = Mark { at: last, base: if regions.is_empty() { last } else { self.mark.base }, regions };
@@ -394,7 +395,7 @@ impl History {
         self.forget_undos();
     }
 
-    /// Steps after the last decision were put in, or are found to be another's.
+    /// Called when steps after the last decision were inserted, or turned out to be another author's.
     pub(crate) fn amended(&mut self) {
         if self.decided.at == 0 {
             self.decided = Mark::default();
@@ -410,7 +411,7 @@ impl History {
         }
     }
 
-    /// Puts a step in after the fact.
+    /// Inserts a step later.
     pub(crate) fn insert(
         &mut self,
         blobs: &mut Blobs,
@@ -423,8 +424,8 @@ impl History {
         self.steps.insert(index.min(self.steps.len()), step);
     }
 
-    /// A checkpoint tells what a file held before a turn, or a part of it, changed it. What was found in the file in between, as an edit
-    /// of it was announced, was written by a command of that turn.
+    /// A checkpoint shows a file's content before a turn, or a part of it, changed it. A different content when an edit
+    /// was announced was written by a command of that turn.
     pub(crate) fn began_with(&mut self, blobs: &mut Blobs, found: &Found<'_>) {
         let of_turn = |step: &Step| step.turn == Some(found.turn);
         let decided = self.decided.at;
@@ -437,11 +438,11 @@ impl History {
             if same(bytes_of(blobs, step).as_ref(), found.before) {
                 from = Some(index);
             } else if step.at.is_some_and(|at| at < found.since) {
-                from = None; // it held something else by then
+                from = None; // it had another content by then
             }
         }
-        // A checkpoint that was not complete when the edit was announced may hold what the edit wrote, and one within the turn what the
-        // turn had made of the file by then.
+        // A checkpoint that was incomplete when the edit was announced may contain the edit, and one within the turn
+        // contains the turn's changes so far.
         let seen = self.steps.get(first).and_then(|step| step.at).unwrap_or_default();
         let is_older =
             self.announced.is_some_and(|announced| found.taken < announced) && (found.is_start || seen > found.taken);
@@ -452,7 +453,7 @@ impl History {
             None if is_older && is_users => {
                 let from = first - 1;
                 if from == decided && from > 0 {
-                    return; // reviewed as it was
+                    return; // already reviewed
                 }
                 self.insert(blobs, from, Actor::User, None, found.before);
                 last += 1;
@@ -474,15 +475,15 @@ impl History {
 /// A file that differs from a checkpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'a> {
-    /// The turn that the checkpoint is of.
+    /// The turn of the checkpoint.
     pub turn: TurnId,
-    /// What it held at the checkpoint; none: it was made since.
+    /// Its content at the checkpoint; `None`: created since.
     pub before: Option<&'a [u8]>,
-    /// When the checkpoint was begun, in nanoseconds.
+    /// When the checkpoint was started, in nanoseconds.
     pub since: u64,
     /// When it was complete.
     pub taken: u64,
-    /// Whether it is that of the start of the turn.
+    /// Whether it is the one at the turn's start.
     pub is_start: bool,
 }
 

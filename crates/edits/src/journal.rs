@@ -1,4 +1,4 @@
-//! The histories of all files, and whose what is found in them is.
+//! The histories of all files; decides who wrote each observed content.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -9,94 +9,94 @@ use crate::regions::{Actor, State};
 use crate::turns::{ClientId, TurnEvent, TurnId, Turns};
 use crate::view::{Change, Now, Scope, View};
 
-/// The number of a file.
+/// The id of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u64);
 
-/// One that is followed.
+/// A tracked file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Its number.
+    /// Its id.
     pub id: FileId,
-    /// As it was named first.
+    /// The path under which it was first opened.
     pub path: Bytes,
-    /// With links followed.
+    /// The path with links resolved.
     pub real: Bytes,
 }
 
-/// When something is noted.
+/// The time of an observation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moment {
-    /// On a clock that never goes back.
+    /// By a monotonic clock.
     pub nanos: u64,
     /// Since the epoch.
     pub seconds: u64,
 }
 
-/// A file to follow.
+/// A file to track.
 #[derive(Debug)]
 pub struct Opened {
-    /// As it is named.
+    /// Its path.
     pub path: Bytes,
-    /// With links followed.
+    /// Its path with links resolved.
     pub real: Bytes,
-    /// How it was found.
+    /// How the change was detected.
     pub source: Source,
-    /// It is kept from Claude: its texts stay off the disk.
+    /// Whether it is private: its texts stay off the disk.
     pub secret: bool,
 }
 
-/// An edit, as the transcript tells of it.
+/// An edit in a transcript.
 #[derive(Debug, Clone, Copy)]
 pub struct Told<'a> {
-    /// None: the file was made.
+    /// `None`: the file was created.
     pub before: Option<&'a [u8]>,
-    /// What it held then.
+    /// Its content after the edit.
     pub after: &'a [u8],
-    /// What it holds now.
+    /// Its current content.
     pub current: Option<&'a [u8]>,
-    /// Whose it is.
+    /// The edit's turn.
     pub turn: TurnId,
-    /// The user changed what was proposed, so they have seen it.
+    /// Whether the user changed the proposal, and so has seen it.
     pub by_user: bool,
 }
 
-/// For Lua: in the order in which it happened.
+/// Events for Lua, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Of a turn.
+    /// A turn changed.
     Turn(TurnEvent),
     /// Claude changed a file.
     FileChanged {
-        /// As it was named first.
+        /// The path under which it was first opened.
         path: Bytes,
-        /// In which turn.
+        /// The turn.
         turn: TurnId,
-        /// Whose turn that is.
+        /// The turn's client.
         client: Option<ClientId>,
         /// Whether the user had accepted it.
         accepted: bool,
     },
-    /// What is known of a file is not what it was.
+    /// A file's history changed.
     Stale(FileId),
 }
 
-/// What taking changes back would do.
+/// The effect of an undo.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Undo {
-    /// What the file would hold; nothing where it should go. Meaningless where no hunk is taken back.
+    /// The file's new content; `None` if it must be removed. Meaningless without undone hunks.
     pub bytes: Option<Vec<u8>>,
-    /// Hunks that are there, whether or not they can be taken back.
+    /// All hunks, whether or not they can be undone.
     pub places: usize,
-    /// Hunks that are taken back.
+    /// The undone hunks.
     pub hunks: usize,
-    /// Hunks that stay because the user has changed them since.
+    /// The hunks that stay because the user has changed them.
     pub left: usize,
-    /// When the first of the turns began, in seconds since the epoch; none: that is forgotten.
+    /// The start of the first undone turn, in seconds since the epoch; `None` if it was forgotten.
     pub since: Option<u64>,
 }
 
-/// Which changes to take back.
+/// The changes to undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Undone {
     /// All that the user has not changed.
@@ -105,10 +105,10 @@ pub enum Undone {
     Hunk(usize),
 }
 
-/// The CLI tells of texts with line feeds and without byte order mark, whatever the file has.
+/// The CLI reports texts with line feeds and without a byte order mark, whatever the file has.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What Claude changed in files.
+/// The record of Claude's changes.
 #[derive(Debug, Default)]
 pub struct Journal {
     blobs: Blobs,
@@ -118,18 +118,18 @@ pub struct Journal {
     revision: u64,
     copied: Copied,
     turns: Turns,
-    /// What the user accepted in a diff and the CLI has not written yet, by path.
+    /// Contents accepted in a diff that the CLI has not written yet, by path.
     accepted: HashMap<Bytes, Bytes>,
     events: Vec<Event>,
 }
 
 impl Journal {
-    /// Turns of all clients.
+    /// The turns of all clients.
     pub const fn turns(&mut self) -> &mut Turns {
         &mut self.turns
     }
 
-    /// What happened since this was called last.
+    /// The events since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         self.collect_turns();
         std::mem::take(&mut self.events)
@@ -139,50 +139,50 @@ impl Journal {
         self.events.extend(self.turns.events.drain(..).map(Event::Turn));
     }
 
-    /// Where old texts go; without it all stay in memory.
+    /// Sets the folder for old texts; without one all stay in memory.
     pub fn keep_in(&mut self, journals: PathBuf, host: &str) {
         self.blobs.set_folder(Folder::new(journals, host));
     }
 
-    /// The folder of this Neovim, made when it is first asked for.
+    /// The folder of this Neovim, created on demand.
     pub fn folder(&mut self) -> Option<PathBuf> {
         self.blobs.folder()?.path()
     }
 
-    /// Removes what Neovims that are no more have left.
+    /// Removes the folders of Neovims that no longer run.
     pub fn clean(&mut self) {
         if let Some(folder) = self.blobs.folder() {
             folder.clean();
         }
     }
 
-    /// Neovim quits: nothing stays on disk.
+    /// Removes the folder when Neovim exits.
     pub fn forget_folder(&mut self) {
         if let Some(folder) = self.blobs.folder() {
             folder.remove();
         }
     }
 
-    /// How much is stored.
+    /// The amount of stored texts.
     #[must_use]
     pub fn stored(&self) -> Stored {
         self.blobs.stored()
     }
 
-    /// The file that this is, with links followed.
+    /// The tracked file with this resolved path.
     #[must_use]
     pub fn find(&self, real: &[u8]) -> Option<FileId> {
         self.by_real.get(real).copied()
     }
 
-    /// One that is not forgotten.
+    /// A tracked file.
     #[must_use]
     pub fn file(&self, id: FileId) -> Option<File> {
         let file = self.files.get(&id)?;
         Some(File { id, path: Bytes::clone(&file.path), real: Bytes::clone(&file.real) })
     }
 
-    /// By path; of a turn those that it has a step in.
+    /// All files by path, or those with a step in a turn.
     #[must_use]
     pub fn files(&self, turn: Option<TurnId>) -> Vec<File> {
         let counts = |file: &History| turn.is_none() || file.steps.iter().any(|step| step.turn == turn);
@@ -192,38 +192,38 @@ impl Journal {
         all
     }
 
-    /// Permissions of a file, to make it again with.
+    /// A file's permissions, for recreating it.
     #[must_use]
     pub fn mode(&self, id: FileId) -> Option<u32> {
         self.files.get(&id)?.mode
     }
 
-    /// Sets what [`Self::mode`] gives.
+    /// Sets [`Self::mode`].
     pub fn set_mode(&mut self, id: FileId, mode: u32) {
         if let Some(file) = self.files.get_mut(&id) {
             file.mode = Some(mode);
         }
     }
 
-    /// The turn that announced an edit of a file and is not over.
+    /// The unfinished turn that announced an edit of a file.
     #[must_use]
     pub fn turn_of(&self, id: FileId) -> Option<TurnId> {
         self.files.get(&id)?.turn
     }
 
-    /// Another number after everything that changes what is known of a file.
+    /// Changes with every change of a file's history.
     #[must_use]
     pub fn revision(&self, id: FileId) -> u64 {
         self.files.get(&id).map_or(0, |file| file.revision)
     }
 
-    /// How many steps are known of a file.
+    /// The number of steps of a file.
     #[must_use]
     pub fn steps(&self, id: FileId) -> usize {
         self.files.get(&id).map_or(0, |file| file.steps.len())
     }
 
-    /// Whether these bytes are what was recorded last.
+    /// Whether these bytes are the last recorded content.
     #[must_use]
     pub fn is_last(&self, id: FileId, bytes: Option<&[u8]>) -> bool {
         let last = |file: &History| same(file.bytes(&self.blobs, file.steps.len().saturating_sub(1)).as_ref(), bytes);
@@ -237,7 +237,7 @@ impl Journal {
         }
     }
 
-    /// The history of a file; a new one begins with what the file holds now. And whether it is new.
+    /// The id of a file's history, and whether it is new; a new one begins with the current content.
     pub fn open(&mut self, file: Opened, bytes: Option<&[u8]>, now: Moment) -> (FileId, bool) {
         if let Some(id) = self.find(&file.real) {
             return (id, false);
@@ -260,7 +260,7 @@ impl Journal {
         changed
     }
 
-    /// Makes room: old steps of reviewed files first, then reviewed files, then old steps of others, then the others.
+    /// Frees space: old steps of reviewed files, then reviewed files, then old steps of other files, then those files.
     fn make_room(&mut self) {
         for (whole, reviewed_only) in [(false, true), (false, false), (true, true), (true, false)] {
             let mut forgotten = Vec::new();
@@ -299,19 +299,19 @@ impl Journal {
         self.events.push(Event::FileChanged { path, turn, client, accepted: actor == Actor::Accepted });
     }
 
-    /// Whether the client of a turn has changed the file in a later one: what is found there now is of the earlier one no more, however
-    /// late its end is looked at.
+    /// Whether the turn's client has changed the file in a later turn: its current content is then not of the earlier
+    /// turn, however late that turn's end is examined.
     fn has_gone_on(&self, id: FileId, turn: TurnId) -> bool {
         let later = || {
             let last = self.turns.get(self.files.get(&id)?.last()?.turn?)?;
             let client = self.turns.client_of(turn)?;
-            // Else that was written beside the turn that goes on.
+            // Otherwise it was written beside the running turn.
             Some(last.id > turn && last.client == client && self.turns.last_of(client)? > turn)
         };
         later().unwrap_or(false)
     }
 
-    /// Records a file's bytes as found on disk, and who wrote them, where that is known. The default turn is the one that announced an edit of
+    /// Records a file's content on disk, and its author if known. The default turn is the one that announced an edit of
     /// the file.
     pub fn note(
         &mut self,
@@ -332,7 +332,7 @@ impl Journal {
         if let Some((landing, of)) = file.landing.filter(|_| actor != Some(Actor::User)) {
             (actor, turn) = (Some(landing), Some(of));
         }
-        // What is read late of one turn holds what the next one, which announced an edit since, has written.
+        // A late observation for one turn contains the changes of the next one, which has announced an edit since.
         let announced = file.turn;
         turn = if actor.is_none() { announced.or(turn) } else { turn.or(announced) };
         if actor.is_none() && turn.is_some_and(|turn| self.has_gone_on(id, turn)) {
@@ -353,7 +353,7 @@ impl Journal {
         self.events.push(Event::Stale(id));
     }
 
-    /// A client is about to edit a file, which holds this now. Changes on disk are its turn's from here on.
+    /// A client is about to edit a file with this content. Later changes on disk belong to its turn.
     pub fn before_edit(&mut self, client: ClientId, file: Opened, bytes: Option<&[u8]>, now: Moment) -> FileId {
         let turn = self.turns.current(client, now.seconds).id;
         let (id, is_new) = self.open(file, bytes, now);
@@ -366,7 +366,7 @@ impl Journal {
         id
     }
 
-    /// The edits of a turn are over: what is written from now on is not taken for Claude's.
+    /// The edits of a turn are over: later changes are not taken for Claude's.
     pub fn release(&mut self, id: FileId, turn: TurnId) {
         if let Some(file) = self.files.get_mut(&id).filter(|file| file.turn == Some(turn)) {
             file.turn = None;
@@ -374,36 +374,36 @@ impl Journal {
         }
     }
 
-    /// The user accepted contents that the CLI will write now: they are reviewed.
+    /// The user accepted contents that the CLI is about to write: they count as reviewed.
     pub fn accepted(&mut self, path: Bytes, contents: Bytes) {
         self.accepted.insert(path, contents);
     }
 
-    /// What this editor writes from here on is of that turn; none: it is over.
+    /// Assigns this editor's writes to an author and turn; `None` ends that.
     pub fn set_landing(&mut self, id: FileId, landing: Option<(Actor, TurnId)>) {
         if let Some(file) = self.files.get_mut(&id) {
             file.landing = landing;
         }
     }
 
-    /// Whether this editor writes it for Claude.
+    /// Whether this editor is writing the file for Claude.
     #[must_use]
     pub fn is_landing(&self, id: FileId) -> bool {
         self.files.get(&id).is_some_and(|file| file.landing.is_some())
     }
 
-    /// The files were copied for a turn.
+    /// Records that the files were copied for a turn.
     pub const fn copied_for(&mut self, turn: TurnId, nanos: u64) {
         self.copied.note(turn, nanos);
     }
 
-    /// A checkpoint shows that a file changed in a turn: by a shell command, or by an edit that is known already.
+    /// A checkpoint shows that a file changed in a turn: by a shell command, or by a known edit.
     pub fn found(&mut self, file: Opened, mode: Option<u32>, found: &Found<'_>, now: Moment) -> FileId {
         let (id, is_new) = self.open(file, found.before, now);
         let Some(file) = self.files.get_mut(&id) else { return id };
         file.mode = file.mode.or(mode);
         let seen = file.steps.iter().any(|step| step.turn == Some(found.turn));
-        // What is known to have become of it since is another turn's that goes on beside this one, or the user's.
+        // The changes since are of another, parallel turn or of the user.
         if !is_new && !seen && !file.was_known(&self.blobs, found.before, found.since) {
             self.note(id, found.before, Some(Actor::User), None, now);
         } else if !is_new && seen {
@@ -414,7 +414,7 @@ impl Journal {
         id
     }
 
-    /// Files in which an edit of a turn, when it was announced, met what was not seen there before: with links followed.
+    /// Files (with links resolved) whose content was unknown when an edit of a turn was announced.
     #[must_use]
     pub fn met_in(&self, turn: TurnId, since: u64) -> Vec<Bytes> {
         let is_met = |file: &&History| {
@@ -424,8 +424,8 @@ impl Journal {
         self.files.values().filter(is_met).map(|file| Bytes::clone(&file.real)).collect()
     }
 
-    /// Fits an edit that a transcript tells of into what is known of the file: what was seen already is not counted again, what was taken
-    /// for the user's is Claude's after all, what was not seen is added where it belongs. Whether anything changed.
+    /// Merges an edit from a transcript into a file's history: a known edit is not counted again, one taken for the
+    /// user's becomes Claude's, an unseen one is inserted where it belongs. Returns whether anything changed.
     pub fn told(&mut self, file: Opened, told: Told<'_>, now: Moment) -> bool {
         let known = self.find(&file.real);
         let texts = known.map(|id| self.texts(id)).unwrap_or_default();
@@ -454,7 +454,7 @@ impl Journal {
         (0..file.steps.len()).map(|step| file.bytes(&self.blobs, step)).collect()
     }
 
-    /// The last step of an earlier turn of the same client. The same text may have been there before: Claude does once more what was
+    /// The last step of the client's earlier turns. The same text may have existed before: Claude repeats what was
     /// undone.
     fn last_of_earlier_turns(&self, file: &History, turn: TurnId) -> Option<usize> {
         let client = self.turns.client_of(turn);
@@ -474,7 +474,7 @@ impl Journal {
         let actor_at = |index: usize| file.steps.get(index).map(|step| step.actor);
         if let Some(to) = to {
             if (to == first && to > 0) || actor_at(to) != Some(Actor::User) {
-                return false; // seen as it happened
+                return false; // already known
             }
             let is_step = to.checked_sub(1).is_some_and(|before_it| is(before_it, before));
             let Some(file) = self.files.get_mut(&id) else { return false };
@@ -497,14 +497,14 @@ impl Journal {
         let blobs = &mut self.blobs;
         match from {
             Some(_) if is_last && file.goes_on(blobs, &self.copied, actor, Some(after), told.turn) => return true,
-            // What stands behind it was seen on disk before this was told.
+            // The later content was seen on disk before this edit was reported.
             Some(from) if is_users_after && is_own => file.hold(blobs, from, Some(after)),
             Some(from) if is_last || is_users_after => file.insert(blobs, from + 1, actor, turn, Some(after)),
             None if !known_turn && told.current == Some(after) => {
                 file.insert(blobs, count, Actor::User, None, before);
                 file.insert(blobs, count + 1, actor, turn, Some(after));
             }
-            _ => return false, // a part of what was seen, or of what is not known any more
+            _ => return false, // a part of a known change, or of forgotten ones
         }
         file.amended();
         true
@@ -514,19 +514,19 @@ impl Journal {
         View::of(self.files.get_mut(&id)?, &self.blobs, &self.turns, scope, now)
     }
 
-    /// Whether something of Claude's may be in a file: asked before what it holds now is read.
+    /// Whether a file may have changes of Claude; a cheap check before its content is read.
     pub fn may_have(&mut self, id: FileId, scope: Scope) -> bool {
         let undone = self.files.get(&id).and_then(History::last).is_some_and(|step| step.mark.is_some());
         undone || self.view(id, scope, Now::Recorded).is_some()
     }
 
-    /// What Claude changed in a file; nothing where nothing of it is there.
+    /// Claude's changes in a file; `None` if there are none.
     pub fn change(&mut self, id: FileId, scope: Scope, now: Now<'_>) -> Option<Change> {
         let view = self.view(id, scope, now)?;
         view.describe(self.files.get(&id)?, &self.blobs)
     }
 
-    /// Takes a hunk (from 0), or all of a file, as reviewed. False where that is so already, none where nothing is there.
+    /// Marks a hunk (from 0), or a whole file, as reviewed. `false` if it already is, `None` without changes.
     pub fn keep(&mut self, id: FileId, scope: Scope, now: Now<'_>, hunk: Option<usize>, at: Moment) -> Option<bool> {
         let view = self.view(id, scope, now)?;
         let chosen: Vec<usize> = hunk.map_or_else(|| (0..view.regions.len()).collect(), |hunk| vec![hunk]);
@@ -541,7 +541,7 @@ impl Journal {
         Some(true)
     }
 
-    /// What taking changes back would do; nothing where nothing of Claude's is there.
+    /// The effect of an undo; `None` if there are no changes of Claude.
     pub fn undo(&mut self, id: FileId, scope: Scope, now: Now<'_>, which: Undone) -> Option<Undo> {
         let view = self.view(id, scope, now)?;
         let (mut chosen, mut left) = view.sorted();
@@ -557,7 +557,7 @@ impl Journal {
         Some(Undo { bytes: view.undone(file, &chosen), places, hunks: chosen.len(), left, since })
     }
 
-    /// Whether what is written to a file from here on takes back what [`Self::undo`] was asked for last.
+    /// Marks later writes to a file as the undo last requested with [`Self::undo`].
     pub fn set_undoing(&mut self, id: FileId, undoing: bool) {
         if let Some(file) = self.files.get_mut(&id) {
             file.undoing = undoing.then(|| std::mem::take(&mut file.to_undo));
@@ -588,7 +588,7 @@ fn with_carriage_returns(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The edit in the bytes that the file has: of the forms that is known to have been there, else that of what it holds now.
+/// Converts the edit to the file's bytes: the form that is known to have existed, else the current content's.
 fn in_bytes(told: &Told<'_>, steps: &[Option<Bytes>]) -> (Option<Vec<u8>>, Vec<u8>) {
     let known = |text: &[u8]| Some(text) == told.current || steps.iter().flatten().any(|step| step.as_ref() == text);
     for form in FORMS {

@@ -1,8 +1,8 @@
-//! What Claude changed in files, turn by turn, and what of it is still to be reviewed. No editor. The caller
-//! reads the user's files and says whose a text is; written is only the folder that old texts move to.
+//! Records Claude's changes to files, turn by turn, and which are unreviewed. Independent of the editor. The caller
+//! reads the user's files and names the author of a text; only the folder for old texts is written.
 //!
-//! [`Journal`] is the whole of it. It keeps a history of each file (`history`), of which `regions` says which lines are Claude's, and
-//! `view` what that means in the text of now. `checkpoints` asks git, and waits for it.
+//! [`Journal`] is the interface. It keeps a history of each file (`history`); `regions` tracks which lines are
+//! Claude's, and `view` maps that onto the current text. `checkpoints` runs git and waits for it.
 
 mod blobs;
 pub mod checkpoints;

@@ -1,11 +1,12 @@
-//! Texts as lines, byte for byte: a line keeps its line feed, so that a last line without one differs from the same line with one.
+//! Texts as lines, byte for byte: a line keeps its line feed, so a last line without one differs from the same line
+//! with one.
 
 use std::sync::Arc;
 
-/// One line with its line feed. An empty one stands alone: the file is there and holds nothing, which differs from no file.
+/// One line with its line feed. A single empty line stands for an empty file, as opposed to a missing one.
 pub(crate) type Line = Arc<[u8]>;
 
-/// The lines of a file; none where there is no file.
+/// The lines of a file; none if it does not exist.
 pub(crate) fn decode(bytes: Option<&[u8]>) -> Vec<Line> {
     match bytes {
         None => Vec::new(),
@@ -14,7 +15,7 @@ pub(crate) fn decode(bytes: Option<&[u8]>) -> Vec<Line> {
     }
 }
 
-/// The bytes of a file with these lines. One without a line feed gets it unless it is the last.
+/// The bytes of a file with these lines. A line without a line feed gets one unless it is the last.
 pub(crate) fn encode(lines: &[Line]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
     for (position, line) in lines.iter().enumerate() {
@@ -26,7 +27,7 @@ pub(crate) fn encode(lines: &[Line]) -> Vec<u8> {
     bytes
 }
 
-/// The lines as a user reads them.
+/// The lines without their ends.
 pub(crate) fn readable(lines: &[Line]) -> Vec<&[u8]> {
     match lines {
         [first, ..] if first.is_empty() => Vec::new(),
@@ -39,14 +40,14 @@ fn without_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Some of the lines; as many of them as there are.
+/// At most `count` lines from `first`.
 pub(crate) fn slice(lines: &[Line], first: usize, count: usize) -> &[Line] {
     let first = first.min(lines.len());
     let last = first.saturating_add(count).min(lines.len());
     lines.get(first..last).unwrap_or_default()
 }
 
-/// A file that holds nothing does so no more once it has lines.
+/// Removes the line that stands for an empty file, once there are others.
 pub(crate) fn without_nothing(mut lines: Vec<Line>) -> Vec<Line> {
     if lines.len() > 1 {
         lines.retain(|line| !line.is_empty());

@@ -1,26 +1,26 @@
-//! Which lines of a text are Claude's, while Claude and the user both go on changing it.
+//! Tracks which lines of a text are Claude's, while both Claude and the user continue to change it.
 //!
-//! Invariant: taking back Claude's regions never changes a line outside them, and bytes stay exact: ends of lines, the final newline
-//! and the byte order mark are part of the lines here.
+//! Invariant: undoing Claude's regions changes no line outside them, and bytes stay exact: line endings, the final
+//! newline and the byte order mark are part of the lines.
 
 use std::collections::HashMap;
 
 use crate::diff::{Hunk, between_ends, hunks};
 use crate::lines::{Line, readable, slice, without_nothing};
 
-/// Whether a region can be taken back.
+/// Whether a region can be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Claude's, as Claude left it.
+    /// As Claude left it.
     Claude,
-    /// Claude's, and changed by the user since.
+    /// Changed by the user since.
     Conflict,
-    /// The user has taken it back already.
+    /// Already undone by the user.
     Gone,
 }
 
 impl State {
-    /// As Lua names it.
+    /// Its name in Lua.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -31,18 +31,18 @@ impl State {
     }
 }
 
-/// Lines `[start, start + count)` of a text are where `before` would stand without Claude.
+/// Lines `[start, start + count)` of a text, in place of which `before` would stand without Claude.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
     /// From 0.
     pub(crate) start: usize,
-    /// Lines; none where Claude removed some.
+    /// Number of lines; 0 if Claude only removed some.
     pub(crate) count: usize,
-    /// What would stand there.
+    /// The lines before Claude's change.
     pub(crate) before: Vec<Line>,
-    /// Whether it can be taken back.
+    /// Whether it can be undone.
     pub(crate) state: State,
-    /// Of a conflict: its lines as Claude left them, so that the user can take their own change back.
+    /// For a conflict: the lines as Claude left them, so that the user can revert their own change.
     left: Option<Vec<Line>>,
 }
 
@@ -51,7 +51,7 @@ impl Region {
         self.start + self.count
     }
 
-    /// Whether they have a line in common, or one is where the other has none.
+    /// Whether they share a line, or an empty one lies at the other's edge or inside.
     pub(crate) const fn meets(&self, other: &Self) -> bool {
         if self.count == 0 || other.count == 0 {
             return touch(self.start, self.end(), other.start, other.end());
@@ -60,33 +60,33 @@ impl Region {
     }
 }
 
-/// Whose a change is.
+/// The author of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Actor {
-    /// Claude's.
+    /// Claude.
     Claude,
-    /// The user's, or of a program of theirs.
+    /// The user, or one of their programs.
     User,
-    /// Claude's, and the user has seen and taken it.
+    /// Claude, and the user has already accepted it.
     Accepted,
-    /// The user took back some of Claude's changes, not needfully these.
+    /// The user undid some of Claude's changes, not necessarily these.
     Undo,
-    /// The user took back changes of several turns at once, these among them.
+    /// The user undid changes of several turns at once, these among them.
     SharedUndo,
 }
 
-/// Also where they have no line in common but lie side by side.
+/// True also for adjacent ranges.
 const fn touch(first: usize, last: usize, other: usize, other_last: usize) -> bool {
     first <= other_last && other <= last
 }
 
-/// Whether there is no line in either, or the same ones.
+/// Whether they are equal, or both without text.
 fn same_lines(one: &[Line], other: &[Line]) -> bool {
     one == other || (readable(one).is_empty() && readable(other).is_empty())
 }
 
-/// Lines that are repeated can be said to have come or gone in several places. The place that takes back one of the regions is what
-/// the user meant.
+/// With repeated lines, an insertion or deletion can be placed differently. The place that undoes a region is the one
+/// that the user meant.
 fn slide_to_region(hunk: &mut Hunk, old: &[Line], new: &[Line], regions: &[Region]) {
     let inserts = hunk.old_count == 0;
     if !inserts && hunk.new_count > 0 {
@@ -118,7 +118,7 @@ fn slide_to_region(hunk: &mut Hunk, old: &[Line], new: &[Line], regions: &[Regio
     }
 }
 
-/// Lines `[first, last)` with something else where the regions are.
+/// Lines `[first, last)` with replacements for the regions.
 fn with_instead<'a>(
     lines: &'a [Line],
     first: usize,
@@ -136,12 +136,12 @@ fn with_instead<'a>(
     out
 }
 
-/// What would stand in lines `[first, last)` without the regions in them.
+/// Lines `[first, last)` without the regions in them.
 fn without(lines: &[Line], first: usize, last: usize, regions: &[Region]) -> Vec<Line> {
     with_instead(lines, first, last, regions, |region| &region.before)
 }
 
-/// What stood in lines `[first, last)` as Claude left them; none where that is not known any more.
+/// Lines `[first, last)` as Claude left them; `None` if no longer known.
 fn as_left(lines: &[Line], first: usize, last: usize, regions: &[Region]) -> Option<Vec<Line>> {
     if regions.iter().any(|region| region.state == State::Conflict && region.left.is_none()) {
         return None;
@@ -152,7 +152,7 @@ fn as_left(lines: &[Line], first: usize, last: usize, regions: &[Region]) -> Opt
     }))
 }
 
-/// Leaves out what is the same at the ends of a region; nothing where nothing is left of it.
+/// Removes equal lines at a region's ends; `None` if nothing is left.
 fn trim(lines: &[Line], mut region: Region) -> Option<Region> {
     let differs = between_ends(&region.before, slice(lines, region.start, region.count));
     region.start += differs.old;
@@ -174,8 +174,8 @@ impl Cluster {
         self.first == self.last && self.hunks.is_empty()
     }
 
-    /// Whether what the user changed and what is Claude's are one matter. Lines side by side are two; but where Claude left no line,
-    /// the place is known by its neighbours alone.
+    /// Whether a change of the user and one of Claude belong together. Adjacent lines do not; but a place where Claude
+    /// left no line is only known by its neighbours.
     const fn same_matter(&self, other: &Self) -> bool {
         if self.is_place() || other.is_place() {
             return self.side_by_side(other);
@@ -183,7 +183,7 @@ impl Cluster {
         self.first < other.last && other.first < self.last
     }
 
-    /// What Claude changed side by side is one.
+    /// Adjacent changes of Claude are one.
     const fn side_by_side(&self, other: &Self) -> bool {
         touch(self.first, self.last, other.first, other.last)
     }
@@ -196,11 +196,11 @@ impl Cluster {
     }
 }
 
-/// Hunks and regions that meet, as one; in the order of the text.
+/// Merges hunks and regions that meet, in the order of the text.
 fn clusters(hunks: &[Hunk], regions: &[Region], meets: fn(&Cluster, &Cluster) -> bool) -> Vec<Cluster> {
     let mut found: Vec<Cluster> = Vec::new();
     let mut add = |mut cluster: Cluster| {
-        // Regions alone never become one: a hunk is what joins them.
+        // Only a hunk can join regions.
         while let Some(top) =
             found.pop_if(|top| !(cluster.hunks.is_empty() && top.hunks.is_empty()) && meets(top, &cluster))
         {
@@ -226,13 +226,13 @@ fn clusters(hunks: &[Hunk], regions: &[Region], meets: fn(&Cluster, &Cluster) ->
     }
 }
 
-/// Takes back some regions of a text; they are sorted.
+/// Undoes some regions of a text; they are sorted.
 pub(crate) fn revert(lines: &[Line], regions: &[Region]) -> Vec<Line> {
     without_nothing(without(lines, 0, lines.len(), regions))
 }
 
-/// Where lines repeat, a text can be read both ways: with a region still in it, and without. Then it is not Claude's to take back, for
-/// it may be gone already. `moved` says which region of `regions` is which of `result`; those that are unchanged are judged.
+/// With repeated lines, a text can be read as containing a region or not. Then it may be undone already, and becomes a
+/// conflict. `moved` maps the regions of `regions` to those of `result`; unchanged ones are checked.
 fn doubt(regions: &[Region], moved: &HashMap<usize, usize>, result: &mut [Region], old: &[Line], new: &[Line]) {
     let plain = revert(old, regions);
     let back = plain == new;
@@ -253,7 +253,7 @@ fn doubt(regions: &[Region], moved: &HashMap<usize, usize>, result: &mut [Region
     }
 }
 
-/// What becomes of regions that a change of the text met. `joined` is all of it, in `new`; nothing where nothing of it is Claude's.
+/// The new state of regions that a change met. `joined` is their union in `new`; `None` if nothing of it is Claude's.
 fn judge(cluster: &Cluster, mut joined: Region, old: &[Line], new: &[Line], actor: Actor) -> Option<Region> {
     if actor == Actor::Accepted || (actor != Actor::Claude && cluster.regions.is_empty()) {
         return None;
@@ -274,12 +274,12 @@ fn judge(cluster: &Cluster, mut joined: Region, old: &[Line], new: &[Line], acto
         return trim(new, joined);
     }
     joined.state = State::Conflict;
-    // Else what an earlier one of those turns left could come back with it.
+    // Otherwise an undone change of an earlier one of those turns could return with it.
     (actor != Actor::SharedUndo).then_some(joined)
 }
 
-/// Carries regions of `old`, which are in order, over a change of the text. Those that are gone are among the result only where the user
-/// took them back just now.
+/// Carries regions of `old`, in order, over a change of the text. Undone ones are only in the result if the user undid
+/// them just now.
 pub(crate) fn advance(regions: &[Region], old: &[Line], new: &[Line], actor: Actor) -> Vec<Region> {
     let mut hunks = hunks(old, new);
     if !matches!(actor, Actor::Claude | Actor::Accepted) {
@@ -321,7 +321,7 @@ pub(crate) fn advance(regions: &[Region], old: &[Line], new: &[Line], actor: Act
     result
 }
 
-/// Those that are still in the text.
+/// Drops undone regions.
 pub(crate) fn drop_gone(mut regions: Vec<Region>) -> Vec<Region> {
     regions.retain(|region| region.state != State::Gone);
     regions

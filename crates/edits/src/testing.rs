@@ -1,6 +1,6 @@
-//! Stories that are told again by their number.
+//! Reproducible random tests.
 
-/// Random numbers that a seed decides.
+/// Random numbers from a seed.
 pub(crate) struct Chance(u64);
 
 impl Chance {
@@ -15,7 +15,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// One of `first` to `last`.
+    /// A number from `first` to `last`.
     pub(crate) fn from(&mut self, first: usize, last: usize) -> usize {
         let span = u64::try_from(last - first + 1).unwrap();
         first + usize::try_from(self.next() % span).unwrap()
@@ -25,7 +25,7 @@ impl Chance {
         of[self.from(0, of.len() - 1)]
     }
 
-    /// Of so many in a hundred.
+    /// True in `percent` of a hundred cases.
     pub(crate) fn is(&mut self, percent: usize) -> bool {
         self.from(0, 99) < percent
     }

@@ -1,21 +1,21 @@
-//! Two changes of one text, made without knowledge of each other, as one text.
+//! Merges two independent changes of one text.
 //!
-//! Invariant: where the two do not meet, each is in the result whole and in its place. Lines that one put beside what the other changed are
-//! in it, too.
+//! Invariant: where the two do not meet, each is applied whole and in place. Lines inserted beside a change of the
+//! other side are kept too.
 
 use crate::diff::{Hunk, hunks};
 use crate::lines::{Line, slice};
 
-/// Two changes as one.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
     /// Where both changed the same lines: theirs.
     pub text: Vec<u8>,
-    /// Places where both changed the same lines to something else, or put lines beside each other whose order is not known.
+    /// Places where both changed the same lines differently, or inserted lines whose order is unknown.
     pub overlaps: usize,
 }
 
-/// Lines `[first, last)` of the base, which at least one of the two changed.
+/// Lines `[first, last)` of the base, changed by at least one side.
 #[derive(Default)]
 struct Cluster {
     first: usize,
@@ -25,8 +25,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Whether a hunk is one matter with this. Lines side by side are two, but an insertion beside a change could stand before it or
-    /// after it.
+    /// Whether a hunk belongs to this cluster. Adjacent lines do not, but an insertion beside a change could go before
+    /// or after it.
     const fn meets(&self, hunk: &Hunk) -> bool {
         if hunk.old_count == 0 || self.first == self.last {
             return hunk.old <= self.last;
@@ -34,13 +34,13 @@ impl Cluster {
         hunk.old < self.last
     }
 
-    /// Whether a hunk changes the same line, or one puts lines into what the other changes.
+    /// Whether a hunk changes the same line, or one inserts lines into the other's change.
     const fn crosses(&self, hunk: &Hunk) -> bool {
         hunk.old < self.last
     }
 }
 
-/// Top to bottom.
+/// From top to bottom.
 fn clusters(mine: &[Hunk], theirs: &[Hunk], belongs: fn(&Cluster, &Hunk) -> bool) -> Vec<Cluster> {
     let mut all: Vec<(Hunk, bool)> = Vec::with_capacity(mine.len() + theirs.len());
     let (mut mine, mut theirs) = (mine.iter().copied().peekable(), theirs.iter().copied().peekable());
@@ -77,7 +77,7 @@ struct Texts {
     theirs: Vec<Line>,
 }
 
-/// One side of a cluster.
+/// The lines of one side of a cluster.
 fn lines_of(base: &[Line], side: &[Line], hunks: &[Hunk], cluster: &Cluster) -> Vec<Line> {
     let (mut lines, mut at) = (Vec::new(), cluster.first);
     for hunk in hunks {
@@ -89,8 +89,8 @@ fn lines_of(base: &[Line], side: &[Line], hunks: &[Hunk], cluster: &Cluster) -> 
     lines
 }
 
-/// A cluster in which both changed something: what each put beside a change of the other stays. In which order they belong is not known:
-/// the lines of mine are first where both have put some in one place.
+/// Merges a cluster that both sides changed: lines that one side inserted beside the other's change are kept. Their
+/// order is unknown; if both inserted in one place, mine come first.
 fn beside_each_other(texts: &Texts, cluster: &Cluster) -> Vec<Line> {
     let parts = clusters(&cluster.mine, &cluster.theirs, Cluster::crosses);
     let theirs_of = |part: &Cluster| lines_of(&texts.base, &texts.theirs, &part.theirs, part);

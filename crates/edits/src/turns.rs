@@ -1,47 +1,47 @@
-//! Turns: what an agent does between two prompts.
+//! Turns: an agent's activity between two prompts.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use crate::blobs::Bytes;
 
-/// Older ones are forgotten, with which turn changed what; what is unreviewed stays so.
+/// Older turns are forgotten, with their changes; unreviewed changes stay.
 const MAX_TURNS: usize = 200;
 
-/// The number of a turn.
+/// The id of a turn.
 pub type TurnId = u64;
 
-/// Who a turn is of. Those that are not connected have numbers below 0.
+/// The client of a turn; negative for clients without a connection.
 pub type ClientId = i64;
 
-/// What a client does between two prompts.
+/// A client's activity between two prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     /// Counts up from 1.
     pub id: TurnId,
-    /// Who it is of.
+    /// Its client.
     pub client: ClientId,
-    /// Seconds since the epoch.
+    /// In seconds since the epoch.
     pub started: u64,
-    /// None while it goes on.
+    /// `None` while it runs.
     pub ended: Option<u64>,
-    /// Paths that Claude changed in it.
+    /// The paths that Claude changed.
     pub files: Vec<Bytes>,
-    /// Files that commands changed in it and that are not known well enough to be taken back.
+    /// Files that commands changed and that cannot be undone.
     pub left_out: BTreeSet<Bytes>,
 }
 
-/// Of a turn, for Lua.
+/// A change of a turn, for Lua.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEvent {
-    /// It begins.
+    /// It began.
     Started(Turn),
-    /// It is over.
+    /// It ended.
     Ended(Turn),
-    /// There are too many.
+    /// It was forgotten: there are too many.
     Forgotten(TurnId),
 }
 
-/// Those of all clients.
+/// The turns of all clients.
 #[derive(Debug, Default)]
 pub struct Turns {
     /// Oldest first.
@@ -64,7 +64,7 @@ impl Turns {
         Turn { ended, ..turn }
     }
 
-    /// A prompt begins one. `now` is in seconds since the epoch, here and below.
+    /// Starts a turn with a prompt. `now` is in seconds since the epoch, here and below.
     pub fn start(&mut self, client: ClientId, now: u64) -> Turn {
         self.finish(client, now);
         let turn = self.add(client, now, None);
@@ -72,14 +72,14 @@ impl Turns {
         turn
     }
 
-    /// A turn for what this editor writes at once for a client, beside the turn that the client is in.
+    /// A turn for a write by this editor on a client's behalf, beside the client's current turn.
     pub fn alone(&mut self, client: ClientId, now: u64) -> Turn {
         let turn = self.add(client, now, Some(now));
         self.events.push(TurnEvent::Ended(turn.clone()));
         turn
     }
 
-    /// The turn that a client is in; a new one where none was seen to begin. One whose edits seemed over goes on.
+    /// A client's current turn; a new one if none was started. A turn whose edits seemed over is resumed.
     pub fn current(&mut self, client: ClientId, now: u64) -> Turn {
         let last = self.last_of.get(&client).copied();
         if let Some(turn) = last.and_then(|id| self.get_mut(id)) {
@@ -89,7 +89,7 @@ impl Turns {
         self.start(client, now)
     }
 
-    /// The last turn of a client is over.
+    /// Ends the last turn of a client.
     pub fn finish(&mut self, client: ClientId, now: u64) {
         let last = self.last_of.get(&client).copied();
         if let Some(turn) = last.and_then(|id| self.get_mut(id)).filter(|turn| turn.ended.is_none()) {
@@ -99,13 +99,13 @@ impl Turns {
         }
     }
 
-    /// Forgets that a client is there; its turns stay.
+    /// Forgets a client; its turns stay.
     pub fn leave(&mut self, client: ClientId, now: u64) {
         self.finish(client, now);
         self.last_of.remove(&client);
     }
 
-    /// One that is not forgotten.
+    /// A turn that is not forgotten.
     #[must_use]
     pub fn get(&self, id: TurnId) -> Option<&Turn> {
         self.turns.iter().rev().find(|turn| turn.id == id)
@@ -115,7 +115,7 @@ impl Turns {
         self.turns.iter_mut().rev().find(|turn| turn.id == id)
     }
 
-    /// The last of a client that is still connected.
+    /// The last turn of a connected client.
     #[must_use]
     pub fn last_of(&self, client: ClientId) -> Option<TurnId> {
         self.last_of.get(&client).copied()
@@ -131,14 +131,14 @@ impl Turns {
         }
     }
 
-    /// Notes files that commands changed in a turn and that cannot be taken back.
+    /// Records files that commands changed in a turn and that cannot be undone.
     pub fn leave_out(&mut self, id: TurnId, paths: impl IntoIterator<Item = Bytes>) {
         if let Some(turn) = self.get_mut(id) {
             turn.left_out.extend(paths);
         }
     }
 
-    /// Oldest first.
+    /// All turns, oldest first.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = &Turn> {
         self.turns.iter()
     }

@@ -1,4 +1,4 @@
-//! What Claude changed in a file, as it stands in the text of now.
+//! Claude's changes to a file, in its current text.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use crate::lines::{Line, decode, encode, readable, slice};
 use crate::regions::{Actor, Region, State, advance, drop_gone, revert};
 use crate::turns::{TurnId, Turns};
 
-/// Where a zero byte in so many first ones says that a file is no text, as git has it.
+/// A zero byte within this many bytes marks a binary file, as in git.
 const BINARY_BYTES: usize = 8000;
 
-/// Whose changes are asked for.
+/// The changes to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Those that wait for a review.
+    /// The unreviewed ones.
     Unreviewed,
     /// Those of the last turn.
     LastTurn,
-    /// Those of the client of the last turn.
+    /// Those of the last turn's client.
     Session,
     /// All.
     All,
@@ -27,7 +27,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// As Lua names it: a word, or the number of a turn.
+    /// From its name in Lua: a word, or the number of a turn.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -39,7 +39,7 @@ impl Scope {
         }
     }
 
-    /// Whether a step of a turn counts.
+    /// Whether a turn's step counts.
     fn counts(self, turns: &Turns, turn: Option<TurnId>) -> bool {
         let last = || turns.all().next_back();
         match self {
@@ -54,42 +54,43 @@ impl Scope {
     }
 }
 
-/// What a file holds now.
+/// A file's current content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Now<'a> {
-    /// What was last recorded of it.
+    /// The last recorded content.
     Recorded,
-    /// On disk; none where there is no file.
+    /// On disk; `None` if the file does not exist.
     Disk(Option<&'a [u8]>),
-    /// In a buffer with unsaved changes.
+    /// In a modified buffer.
     Unsaved(&'a [u8]),
-    /// On disk, where a buffer has unsaved changes of an older text: neither may be written before the user has chosen one.
+    /// On disk, beside a modified buffer of an older text: neither may be written before the user has chosen one.
     Behind(Option<&'a [u8]>),
 }
 
-/// A history, as it stands in the text of now.
+/// A history, in the current text.
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) lines: Vec<Line>,
     pub(crate) current: Option<Bytes>,
     pub(crate) regions: Vec<Region>,
-    /// The step that is the first of Claude's.
+    /// The first of Claude's steps.
     pub(crate) first: usize,
     last: usize,
-    /// Those whose changes these are.
+    /// The turns of these changes.
     pub(crate) turns: BTreeSet<TurnId>,
     pub(crate) behind: bool,
-    /// What waits for a review; none: these regions themselves.
+    /// The unreviewed regions; `None`: these regions themselves.
     waiting: Option<Vec<Region>>,
 }
 
 impl View {
-    /// Nothing where nothing of Claude's is there.
+    /// `None` if there are no changes of Claude.
     pub(crate) fn of(history: &mut History, blobs: &Blobs, turns: &Turns, scope: Scope, now: Now<'_>) -> Option<Self> {
         let all = history.steps.len();
         let (count, bytes) = match now {
             Now::Recorded => return Self::recorded(history, blobs, turns, scope, all),
-            // What is on disk and not looked at yet may be of anything, even where it is what an undo took back.
+            // Content on disk that was not observed yet may have any author, even if it equals the state before an
+            // undo.
             Now::Disk(bytes) | Now::Behind(bytes) => (all, bytes),
             Now::Unsaved(bytes) => (history.length(blobs, Some(bytes)), Some(bytes)),
         };
@@ -103,7 +104,7 @@ impl View {
         Some(view)
     }
 
-    /// A history as it stood after so many of its steps.
+    /// The history after `count` steps.
     fn recorded(history: &mut History, blobs: &Blobs, turns: &Turns, scope: Scope, count: usize) -> Option<Self> {
         let counts = |turn| scope.counts(turns, turn);
         let (unreviewed, reviewed_to) = history.unreviewed(blobs, count);
@@ -132,7 +133,7 @@ impl View {
         self.waiting.as_ref().unwrap_or(&self.regions).len()
     }
 
-    /// What waits for a review, apart from what has to do with these regions of the view.
+    /// The unreviewed regions, without those that overlap the chosen ones.
     pub(crate) fn waiting_without(&self, chosen: &[usize]) -> Vec<Region> {
         let mut left: Vec<Region> = match &self.waiting {
             None => {
@@ -148,7 +149,7 @@ impl View {
         left
     }
 
-    /// Those that can be taken back, and how many the user has changed since.
+    /// The regions that can be undone, and the number of those that the user has changed.
     pub(crate) fn sorted(&self) -> (Vec<usize>, usize) {
         if self.behind {
             return (Vec::new(), 0);
@@ -157,7 +158,7 @@ impl View {
         (of(State::Claude).map(|(index, _)| index).collect(), of(State::Conflict).count())
     }
 
-    /// What the file would hold without these regions; nothing where it should go.
+    /// The content without these regions; `None` if the file must be removed.
     pub(crate) fn undone(&self, history: &History, chosen: &[usize]) -> Option<Vec<u8>> {
         let chosen: Vec<Region> = chosen.iter().filter_map(|index| self.regions.get(*index)).cloned().collect();
         let lines = revert(&self.lines, &chosen);
@@ -187,7 +188,7 @@ impl View {
         (hunks, encode(&revert(&self.lines, &claudes)))
     }
 
-    /// Nothing where the user has taken back all of it.
+    /// `None` if the user has undone all of it.
     pub(crate) fn describe(self, history: &History, blobs: &Blobs) -> Option<Change> {
         let (hunks, without) = self.hunks();
         let before = self.first.checked_sub(1).and_then(|step| history.bytes(blobs, step));
@@ -230,19 +231,19 @@ fn is_binary(bytes: Option<&Bytes>) -> bool {
     bytes.is_some_and(|bytes| bytes.iter().take(BINARY_BYTES).any(|byte| *byte == 0))
 }
 
-/// What became of a file.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It is there, as before.
+    /// It existed before and still does.
     Modified,
-    /// It was not there.
+    /// It did not exist before.
     Created,
-    /// It is gone.
+    /// It is deleted.
     Deleted,
 }
 
 impl Kind {
-    /// As Lua names it.
+    /// Its name in Lua.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -253,7 +254,7 @@ impl Kind {
     }
 }
 
-/// One place of a [`Change`].
+/// One hunk of a [`Change`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
     /// From 0, in [`Change::without`].
@@ -264,41 +265,41 @@ pub struct Hunk {
     pub start: usize,
     /// The lines there.
     pub after: Vec<Box<[u8]>>,
-    /// Whether it can be taken back.
+    /// Whether it can be undone.
     pub state: State,
-    /// Nothing of it waits for a review any more.
+    /// Whether it is fully reviewed.
     pub reviewed: bool,
 }
 
-/// What Claude changed in a file.
+/// Claude's changes to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// As it was named first.
+    /// The path under which it was first opened.
     pub path: Bytes,
-    /// What became of the file.
+    /// The kind of change.
     pub kind: Kind,
-    /// No text.
+    /// Whether it is no text.
     pub binary: bool,
-    /// What it held before Claude's first edit; none: there was no file.
+    /// The content before Claude's first edit; `None` if the file did not exist.
     pub before: Option<Bytes>,
-    /// As Claude left it last.
+    /// The content after Claude's last edit.
     pub after: Option<Bytes>,
-    /// As it is now.
+    /// The current content.
     pub current: Option<Bytes>,
-    /// As it is now but for Claude's hunks.
+    /// The current content without Claude's hunks.
     pub without: Vec<u8>,
-    /// Top to bottom.
+    /// From top to bottom.
     pub hunks: Vec<Hunk>,
-    /// Those whose changes these are.
+    /// The turns of these changes.
     pub turns: BTreeSet<TurnId>,
-    /// Lines.
+    /// Added lines.
     pub added: usize,
-    /// Lines.
+    /// Removed lines.
     pub removed: usize,
-    /// Hunks in which the user made changes too.
+    /// Hunks that the user changed too.
     pub conflicts: usize,
-    /// How it was found.
+    /// How the change was detected.
     pub source: Source,
-    /// Its buffer has unsaved changes of an older text: all of this is of the disk's.
+    /// Whether its buffer has unsaved changes of an older text: all of this describes the disk.
     pub behind: bool,
 }

@@ -1,11 +1,11 @@
-//! What blobs of a checkpoint hold, as they lay on the disk.
+//! Reads a checkpoint's blobs as they were on disk.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use super::{MAX_FILE_BYTES, Name, Repository, Stored};
 
-/// Those of the names that no filter (as LFS) changes on their way: of others the bytes are not in a checkpoint. None where git does not
+/// Names without a filter (such as LFS): for others a checkpoint does not have the bytes on disk. Empty if git does not
 /// say.
 pub(super) fn unfiltered(repository: &Repository, names: &[&[u8]]) -> HashSet<Name> {
     if names.is_empty() {
@@ -24,13 +24,13 @@ pub(super) fn unfiltered(repository: &Repository, names: &[&[u8]]) -> HashSet<Na
     kept
 }
 
-/// What files held, with the ends of line that a checkout would give them.
+/// The files' contents, with the line endings of a checkout.
 pub(super) fn contents_of(repository: &Repository, files: &[Stored]) -> HashMap<Name, Vec<u8>> {
     let mut asked = files.iter().filter(|file| !file.name.contains(&b'\n')).peekable();
     if asked.peek().is_none() {
         return HashMap::new();
     }
-    // Sizes are said as they were before the ends of line are converted, so names that do not exist stand between the files.
+    // Git reports sizes before it converts line endings, so names that do not exist separate the files.
     let mark = format!("between-{:x}", RandomState::new().build_hasher().finish());
     let (mut input, mut names) = (Vec::new(), Vec::new());
     for file in asked {
@@ -52,7 +52,7 @@ pub(super) fn contents_of(repository: &Repository, files: &[Stored]) -> HashMap<
     contents
 }
 
-/// Without `<blob> blob <size>` and its line feed; nothing where there is no such blob.
+/// Strips `<blob> blob <size>` and the line feed; `None` if there is no such blob.
 fn without_header(file: &[u8]) -> Option<&[u8]> {
     let end = file.iter().position(|byte| *byte == b'\n')?;
     let mut words = file.get(..end)?.split(|byte| *byte == b' ').skip(1);

@@ -1,6 +1,6 @@
 //! Runs git beside the user's repository without touching it.
 //!
-//! Invariant: no hook, filter, monitor or collection of garbage runs.
+//! Invariant: no hook, filter, monitor or garbage collection runs.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,29 +14,29 @@ use std::time::Duration;
 /// A work tree that takes longer is too large.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Longer output is none that can be used.
+/// Longer output is discarded.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A work tree, and the folder of ours with the copies of its files.
+/// A work tree, and our folder with the copies of its files.
 #[derive(Debug, Clone)]
 pub struct Repository {
-    /// Of the work tree.
+    /// The top of the work tree.
     pub top: PathBuf,
-    /// The user's objects.
+    /// The user's object store.
     pub objects: PathBuf,
-    /// Ours.
+    /// Our object store.
     pub folder: PathBuf,
-    /// What git is told before its command: that nothing of the repository's configuration runs.
+    /// Options before git's command, which disable everything in the repository's configuration that could run.
     pub options: Vec<OsString>,
 }
 
 impl Repository {
-    /// Where a file lies.
+    /// The path of a file.
     pub(super) fn path(&self, name: &[u8]) -> PathBuf {
         self.top.join(OsStr::from_bytes(name))
     }
 
-    /// What a command of git says; nothing where it failed, took too long or said too much.
+    /// The output of a git command; `None` if it failed, took too long or was too long.
     pub(super) fn git(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Option<Vec<u8>> {
         match self.run(arguments, input) {
             Ok(out) => out,
@@ -72,7 +72,7 @@ impl Repository {
         Ok(out.filter(|_| status.success()))
     }
 
-    /// A file rather than a pipe: git may end before it has read all.
+    /// A file and not a pipe: git may end before it has read all.
     fn input(&self, input: &[u8]) -> io::Result<Stdio> {
         if input.is_empty() {
             return Ok(Stdio::null());
@@ -86,7 +86,7 @@ impl Repository {
     }
 }
 
-/// Nothing where it was too much, or could not be read.
+/// `None` if the output was too long or could not be read.
 fn read_later(child: &mut Child) -> io::Result<Receiver<Option<Vec<u8>>>> {
     let (sender, receiver) = channel();
     let pipe = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -99,7 +99,7 @@ fn read_later(child: &mut Child) -> io::Result<Receiver<Option<Vec<u8>>>> {
     Ok(receiver)
 }
 
-/// Paths in a list of them are quoted as C strings where that is needed.
+/// A path in a list, quoted as a C string if necessary.
 fn quoted(path: &Path) -> OsString {
     let bytes = path.as_os_str().as_bytes();
     if !bytes.iter().any(|byte| matches!(byte, b':' | b'"' | b'\n')) {

@@ -4,7 +4,6 @@ use std::process::Command;
 
 use super::*;
 
-/// A repository with some files, and a folder of copies.
 struct Desk {
     _home: tempfile::TempDir,
     repository: Repository,

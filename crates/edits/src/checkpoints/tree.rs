@@ -1,4 +1,4 @@
-//! Entries of trees, as git prints them.
+//! Parses git's tree entries.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -13,8 +13,8 @@ pub(super) struct Entry {
     pub(super) blobs: [String; 2],
 }
 
-/// Where a file came from that the first checkpoint does not know. One that was there all the time was not made, so an undo must not
-/// remove it.
+/// The origin of a file that is missing in the first checkpoint. One that existed already must not be removed by an
+/// undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Made,
@@ -43,7 +43,7 @@ impl Entry {
         self.modes.iter().any(|mode| mode.starts_with("160"))
     }
 
-    /// Both are there, with other permissions.
+    /// Whether only the permissions differ.
     pub(super) fn is_mode_change(&self) -> bool {
         self.modes[0].get(..3) == self.modes[1].get(..3) && self.modes[0] != self.modes[1]
     }
@@ -82,7 +82,7 @@ fn text(bytes: &[u8]) -> Option<String> {
     Some(str::from_utf8(bytes).ok()?.to_owned())
 }
 
-/// Of `diff-tree --raw -z`: `:mode mode blob blob status`, then the name.
+/// Parses `diff-tree --raw -z`: `:mode mode blob blob status`, then the name.
 pub(super) fn entries(out: &[u8]) -> Vec<Entry> {
     let mut fields = out.split(|byte| *byte == 0);
     let mut found = Vec::new();
@@ -96,7 +96,7 @@ pub(super) fn entries(out: &[u8]) -> Vec<Entry> {
     found
 }
 
-/// Names of files that were somewhere else and have been changed besides.
+/// Files that were renamed and changed.
 pub(super) fn moved(repository: &Repository, from: &str, to: &str) -> HashSet<Name> {
     let arguments = ["diff-tree", "-r", "-z", "-M30%", "--diff-filter=R", "--name-status", from, to];
     let out = repository.git(&arguments, b"").unwrap_or_default();
@@ -108,7 +108,7 @@ pub(super) fn moved(repository: &Repository, from: &str, to: &str) -> HashSet<Na
     found
 }
 
-/// Those of these files that a tree has, with their permissions: neither links nor other repositories.
+/// The regular files among `names` in a tree, with their permissions.
 pub(super) fn files(repository: &Repository, tree: &str, names: &[&OsStr]) -> Vec<(Stored, Option<u32>)> {
     let mut arguments = ["--literal-pathspecs", "ls-tree", "-z", tree, "--"].map(OsStr::new).to_vec();
     arguments.extend_from_slice(names);

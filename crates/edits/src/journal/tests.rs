@@ -8,7 +8,7 @@ fn opened() -> Opened {
     Opened { path: FILE.into(), real: FILE.into(), source: Source::Announced, secret: false }
 }
 
-/// A journal of one file, the text on its disk, and a clock.
+/// A journal of one file, its content on disk, and a clock.
 struct Desk {
     journal: Journal,
     id: FileId,
@@ -51,7 +51,7 @@ impl Desk {
         self.journal.change(self.id, scope, Now::Disk(self.disk.as_deref().map(str::as_bytes)))
     }
 
-    /// The text of now without Claude's hunks.
+    /// The current text without Claude's hunks.
     fn without(&mut self, scope: Scope) -> String {
         let without = self.change(scope).map(|change| String::from_utf8(change.without).unwrap());
         without.unwrap_or_else(|| self.disk.clone().unwrap_or_default())
@@ -75,7 +75,7 @@ impl Desk {
         self.journal.keep(self.id, Scope::Unreviewed, Now::Disk(disk.as_deref().map(str::as_bytes)), hunk, now)
     }
 
-    /// The client says that it is about to edit the file.
+    /// Announces an edit by the client.
     fn announce(&mut self) {
         let (disk, now) = (self.disk.clone(), self.now());
         self.journal.before_edit(1, opened(), disk.as_deref().map(str::as_bytes), now);
@@ -123,7 +123,7 @@ fn undoing_turn_after_turn_gives_each_text_before() {
     }
 }
 
-/// Claude changes lines of the first half, the user of the second, who takes some of it as reviewed.
+/// Claude changes lines of the first half, the user those of the second, and some changes are reviewed.
 #[test]
 fn when_all_is_undone_the_text_is_what_it_was_but_for_the_users_edits() {
     for seed in 0..1500 {
@@ -174,7 +174,7 @@ fn a_hunk_of_two_turns_that_was_undone_is_not_undone_again_by_either() {
     assert_eq!(desk.change(Scope::Turn(first)), None);
 }
 
-/// Blocks of lines, each what one turn after the other made of it. A hunk of several turns is a block.
+/// Blocks of lines, each changed by one turn after another. A hunk of several turns is a block.
 #[test]
 fn undoing_turns_after_some_hunks_gives_each_block_before() {
     let mut doubtful = 0;
@@ -231,7 +231,7 @@ fn undoing_turns_after_some_hunks_gives_each_block_before() {
             assert_eq!(desk.disk, Some(text(blocks)), "{seed}");
         }
     }
-    // What later turns wrote over and was undone in part may stay as a conflict: then nothing is taken back.
+    // Changes overwritten by later turns and partly undone may remain as a conflict, which is not undone.
     assert!(doubtful <= 1, "{doubtful}");
 }
 

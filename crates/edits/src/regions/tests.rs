@@ -1,10 +1,10 @@
-//! Random texts and edits of both, judged by a model that knows every line by name.
+//! Random texts and edits by both, checked with a model that tracks every line.
 
 use super::*;
 use crate::lines::{decode, encode};
 use crate::testing::Chance;
 
-/// Runs the steps; the text without Claude's own regions, and all regions.
+/// Runs the steps; returns the text without Claude's own regions, and all regions.
 fn fold(steps: &[(Actor, String)]) -> (String, Vec<Region>) {
     let (mut lines, mut regions) = (decode(steps.first().map(|step| step.1.as_bytes())), Vec::new());
     for (actor, text) in steps.iter().skip(1) {
@@ -24,7 +24,7 @@ fn steps(steps: &[(Actor, &str)]) -> Vec<(Actor, String)> {
     steps.iter().map(|(actor, text)| (*actor, (*text).to_owned())).collect()
 }
 
-/// Blocks of lines between lines that are never touched. Each block knows who changed it since when.
+/// Blocks of lines between constant ones. Each block knows its authors.
 struct Story {
     chance: Chance,
     lines: usize,
@@ -32,7 +32,7 @@ struct Story {
     has_final_end: bool,
     bom: &'static str,
     blocks: Vec<Vec<String>>,
-    /// What a block that Claude changed was before.
+    /// The former content of blocks that Claude changed.
     claims: Vec<Option<Vec<String>>>,
     mixed: Vec<bool>,
     steps: Vec<(Actor, String)>,
@@ -83,7 +83,7 @@ impl Story {
         format!("{}{}{}", self.bom, lines.join(self.end), if self.has_final_end { self.end } else { "" })
     }
 
-    /// Other lines: some kept, some dropped, some new, and surely not as it was.
+    /// Changed lines: some kept, some dropped, some new, and certainly different.
     fn edit(&mut self, block: &[String]) -> Vec<String> {
         let mut kept: Vec<String> = block.iter().filter(|_| self.chance.is(40)).cloned().collect();
         for new in self.some_lines(1) {
@@ -102,7 +102,7 @@ impl Story {
             if actor == Actor::Claude {
                 self.claims[index].get_or_insert_with(|| block.clone());
             } else if self.claims[index].is_some() || self.mixed[index] {
-                // The user changes every line of a block that Claude changed: a conflict, however one looks at it.
+                // The user changes every line of Claude's block: a clear conflict.
                 if !block.is_empty() {
                     self.blocks[index] = self.some_lines(1);
                     self.mixed[index] = true;
@@ -115,7 +115,7 @@ impl Story {
         self.steps.push((actor, text));
     }
 
-    /// Claude's blocks as they were, the user's and the mixed ones as they are.
+    /// Claude's blocks as they were before, the others as they are.
     fn expected(&self) -> String {
         let blocks = self.blocks.iter().zip(&self.claims).zip(&self.mixed);
         let expected: Vec<Vec<String>> =
@@ -135,7 +135,7 @@ fn undoing_claudes_regions_leaves_exactly_the_users() {
     }
 }
 
-/// Few different lines, repeated: where a line came or went is often a matter of opinion.
+/// Few different lines, repeated, so that the place of a change is often ambiguous.
 fn few_lines(chance: &mut Chance, least: usize, most: usize, of: &[&str]) -> String {
     (0..chance.from(least, most)).map(|_| chance.pick(of)).collect()
 }
@@ -179,7 +179,7 @@ fn what_the_user_takes_back_themselves_is_no_conflict() {
             (Actor::User, user),
             (Actor::User, claude.clone()),
         ];
-        // What was doubtful in between may stay Claude's conflict; never is anything else taken back.
+        // Ambiguous changes may remain as a conflict; nothing else is ever undone.
         let text = fold(&told).0;
         assert_eq!(fold(&told[..2]).0, old);
         assert!(
