@@ -71,8 +71,6 @@ function M.encode(lines, format)
 end
 
 ---Whether every line of a text ends in CR LF.
----@param bytes string
----@return boolean
 local function all_crlf(bytes)
   return bytes:find("\n", 1, true) ~= nil and bytes:sub(1, 1) ~= "\n" and not bytes:find("[^\r]\n")
 end

@@ -55,7 +55,6 @@ local function run_modelines()
 end
 
 ---Sets the current buffer up to be typed in.
----@param buf integer
 local function set_up(buf)
   vim.b[buf].did_ftplugin, vim.b[buf].did_indent = nil, nil
   -- Again, for Neovim's own filetype plugins, and for the options of windows that filetype plugins set.
@@ -64,14 +63,12 @@ local function set_up(buf)
 end
 
 ---Makes up, in the window that first shows a buffer, for what reading it unseen left out.
----@param buf integer
 local function finish(buf)
   M.adopt(buf)
   require("claude-ide.buffer.swap").enable(buf)
   set_up(buf)
 end
 
----@param buf integer
 local function finish_when_shown(buf)
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
   vim.api.nvim_create_autocmd("BufWinEnter", {

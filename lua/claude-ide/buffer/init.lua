@@ -17,9 +17,6 @@ end
 ---@type table<integer, { name: string, real: string }>
 local real_names = {}
 
----@param buf integer
----@param name string
----@return string
 local function real_name(buf, name)
   local known = real_names[buf]
   if not known or known.name ~= name then

@@ -19,8 +19,6 @@ function M.key(stat)
   return ("%d.%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
 end
 
----@param buf integer
----@return string?
 local function key_now(buf)
   local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
   return stat and M.key(stat)

@@ -11,8 +11,6 @@ local STEP_MS = 8
 ---@field file claude-ide.changeset.File
 ---@field text? claude-ide.changeset.Text nil: the file goes
 
----@param path string
----@return string
 local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end

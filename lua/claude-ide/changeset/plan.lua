@@ -42,8 +42,6 @@ local M = {}
 ---@field now table<string, claude-ide.changeset.Node|false>
 ---@field order string[] paths as they came up
 
----@param path string
----@return string
 local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end

@@ -26,9 +26,6 @@ local function short(path, folder)
   return require("claude-ide.position").valid(require("claude-ide.path").relative(path, folder))
 end
 
----@param count integer
----@param one string
----@return string
 local function counted(count, one)
   return ("%d %s%s"):format(count, one, count == 1 and "" or "s")
 end

@@ -10,8 +10,6 @@ local MAX_FILES = 1000
 
 local ANY_WRITE = 146 -- 0222
 
----@param path string
----@return string
 local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end

@@ -81,8 +81,6 @@ local function parse(numbers)
   return hunks
 end
 
----@param lines string[]
----@return string
 local function joined(lines)
   return lines[1] and table.concat(lines, "\n") .. "\n" or ""
 end

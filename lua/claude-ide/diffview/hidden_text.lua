@@ -6,9 +6,6 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.hidden_text
 ---Bytes of a line that are looked at.
 local MOST_BYTES = 64 * 1024
 
----@param buf integer
----@param row integer
----@param line string
 local function mark(buf, row, line)
   for _, found in ipairs(require("claude-ide.unseen").find(line:sub(1, MOST_BYTES))) do
     vim.api.nvim_buf_set_extmark(buf, namespace, row, found.at - 1, {

@@ -154,11 +154,6 @@ local function summary(entries, words)
   return lines
 end
 
----@param buf integer
----@param row integer
----@param first integer
----@param last integer
----@param group string
 local function colour(buf, row, first, last, group)
   vim.api.nvim_buf_set_extmark(buf, namespace, row, first, { end_col = last, hl_group = group })
 end

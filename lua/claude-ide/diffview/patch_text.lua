@@ -4,8 +4,6 @@ local M = {}
 ---Texts that are longer are not compared: it would hold the keys up.
 local MAX_BYTES = 256 * 1024
 
----@param text string
----@return string
 local function shown(text)
   text = require("claude-ide.position").valid(text):gsub("\r\n", "\n")
   return text

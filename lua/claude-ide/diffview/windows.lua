@@ -42,7 +42,6 @@ local function place_of(view)
   return M.place(view.place)
 end
 
----@return table
 local function places()
   return require("claude-ide.diffview.place")
 end
@@ -149,7 +148,6 @@ local function open_windows(view)
   M.fit(view)
 end
 
----@param win integer
 local function dress_list(win)
   require("claude-ide.ui.window_look").window(win)
   local wo = vim.wo[win][0]

@@ -8,7 +8,6 @@ local MAX_FAILURES = 2
 ---After so many bytes of copies they are thrown away, and the next turn begins with new ones.
 M.MAX_COPIED_BYTES = 256 * 1024 * 1024
 
----@return table
 local function repositories()
   return require("claude-ide.journal.repositories")
 end
@@ -31,7 +30,6 @@ local function next_job()
   end
 end
 
----@return table
 local function git()
   return require("claude-ide.journal.git")
 end

@@ -28,13 +28,10 @@ M.MAX_FILES = 200
 ---@type table<integer, fun(told: claude-ide.journal.CheckpointTold)>
 local jobs = {}
 
----@return table
 local function repositories()
   return require("claude-ide.journal.repositories")
 end
 
----@param names string[]
----@return string
 local function packed(names)
   return table.concat(names, "\0")
 end

@@ -7,7 +7,6 @@ local CLEAN_AFTER_MS = 2000
 
 local GROUP = "claude-ide.journal"
 
----@return table
 local function observe()
   return require("claude-ide.journal.observe")
 end

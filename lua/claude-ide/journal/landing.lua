@@ -36,8 +36,6 @@ local function store()
   return require("claude-ide.journal.store")
 end
 
----@param path string
----@return string?
 local function bytes_of(path)
   return (require("claude-ide.file").read_now(path, require("claude-ide.journal.observe").MAX_BYTES))
 end

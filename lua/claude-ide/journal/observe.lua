@@ -56,16 +56,12 @@ function M.look_now(file, actor)
 end
 
 ---How a file looks from outside.
----@param path string
----@return string
 local function look_of(path)
   local stat = vim.uv.fs_stat(path)
   return stat and require("claude-ide.buffer.stamp").key(stat) or ""
 end
 
 ---What a client changed in files that are not kept cannot be taken back, and that is said.
----@param client integer
----@param turn integer
 local function leave_out_unkept(client, turn)
   local changed = {}
   for path, look in pairs(unkept[client] or {}) do

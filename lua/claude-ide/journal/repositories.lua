@@ -22,7 +22,6 @@ local made = 0
 ---How many read copies just now: none goes meanwhile.
 M.readers = 0
 
----@return table
 local function git()
   return require("claude-ide.journal.git")
 end
@@ -47,7 +46,6 @@ local function settle_in(repository, own)
 end
 
 ---Removes a folder of ours in a process of its own, for it may hold thousands of files.
----@param folder string
 local function remove(folder)
   pcall(vim.system, { "nice", "-n", "10", "rm", "-rf", "--", folder })
 end

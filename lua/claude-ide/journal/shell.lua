@@ -22,8 +22,6 @@ local watched = {}
 local awaited = {}
 
 ---The file in which a CLI tells whether it works or waits for a prompt. Undocumented, so it may be missing.
----@param pid integer
----@return string
 local function status_file(pid)
   local config = vim.env.CLAUDE_CONFIG_DIR
   local folder = config and config ~= "" and config or (vim.uv.os_homedir() .. "/.claude")
@@ -106,7 +104,6 @@ function M.is_watching(client)
   return watched[client] ~= nil
 end
 
----@param client integer
 local function await_no_more(client)
   local unfollow = awaited[client]
   awaited[client] = nil
@@ -134,7 +131,6 @@ function M.await_work(client, on_busy)
   awaited[client.id] = unfollow
 end
 
----@param client integer
 local function unwatch(client)
   await_no_more(client)
   local entry = watched[client]

@@ -13,14 +13,10 @@ local function kind_of(mode)
   return mode == "000000" and "none" or mode:sub(1, 3) == "120" and "link" or "file"
 end
 
----@param mode string
----@return boolean
 local function is_executable(mode)
   return bit.band(tonumber(mode:sub(4), 8) or 0, EXECUTE) ~= 0
 end
 
----@param path string
----@param mode string
 local function set_executable(path, mode)
   local stat = vim.uv.fs_stat(path)
   if stat then

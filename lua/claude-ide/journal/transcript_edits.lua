@@ -33,7 +33,6 @@ local PATIENCE_MS = 12000
 ---@type table<integer, claude-ide.journal.Reader>
 local readers = {}
 
----@return table
 local function sessions()
   return require("claude-ide.sessions")
 end

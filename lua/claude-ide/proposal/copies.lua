@@ -11,7 +11,6 @@ function M.is_copy(buf, event)
 end
 
 ---Gives the proposal its name back. `:saveas` has left that with a buffer that it made for the purpose.
----@param buf integer
 local function take_name_back(buf)
   local ours = require("claude-ide.ui.ours")
   if ours.is_own_name(buf, vim.api.nvim_buf_get_name(buf)) then

@@ -86,7 +86,6 @@ local function renew(entry, contents)
 end
 
 ---A file was written: other diffs of it are against what it holds now.
----@param path string
 local function renew_those_of(path)
   local acceptance = require("claude-ide.proposal.acceptance")
   for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do

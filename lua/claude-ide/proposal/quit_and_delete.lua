@@ -8,14 +8,11 @@ local GROUP = "claude-ide.proposal.quit_and_delete"
 local DELETES = { bdelete = true, bwipeout = true, bunload = true }
 
 ---Whether the command line that is about to run deletes buffers.
----@return boolean
 local function is_about_to_delete()
   local ok, command = pcall(vim.api.nvim_parse_cmd, vim.fn.getcmdline(), {})
   return ok and DELETES[command.cmd] == true
 end
 
----@param bufs integer[]
----@param modified boolean
 local function set_modified(bufs, modified)
   for _, buf in ipairs(bufs) do
     if vim.api.nvim_buf_is_loaded(buf) then

@@ -17,7 +17,6 @@ local function state_of(buf)
     table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
 end
 
----@param buf integer
 local function follow(buf)
   if not vim.bo[buf].modified or require("claude-ide.buffer.stamp").is_conflict(buf) then
     return
@@ -31,7 +30,6 @@ local function follow(buf)
   end
 end
 
----@param buf integer
 local function watch(buf)
   local group = vim.api.nvim_create_augroup(("%s.%d"):format(GROUP, buf), { clear = true })
   vim.api.nvim_create_autocmd("TextChanged", {

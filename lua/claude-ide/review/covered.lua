@@ -20,8 +20,6 @@ local groups = {}
 ---@field group string as underlined
 ---@field priority integer
 
----@param theirs string
----@param ours string
 local function underline(theirs, ours)
   local look = vim.api.nvim_get_hl(0, { name = theirs, link = false }) --[[@as vim.api.keyset.highlight]]
   look.underline, look.default = true, nil

@@ -32,7 +32,6 @@ function M.here()
   return review and require("claude-ide.diffview.windows").is_current(review.view) and review or nil
 end
 
----@return table
 local function journal()
   return require("claude-ide.journal")
 end

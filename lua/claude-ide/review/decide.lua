@@ -2,18 +2,14 @@
 -- Invariant: whatever a user sees as kept or undone, the journal has done.
 local M = {}
 
----@return table
 local function journal()
   return require("claude-ide.journal")
 end
 
----@return table
 local function current()
   return require("claude-ide.review.current")
 end
 
----@param path string
----@return string
 local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end
@@ -41,8 +37,6 @@ local function changes_of(path)
   return require("claude-ide.review.hunks").change_of(path), "unreviewed"
 end
 
----@param left integer
----@return string
 local function stays(left)
   return ("%d %s, which you have changed too, %s as %s."):format(
     left,

@@ -2,7 +2,6 @@
 ---@class claude-ide.review
 local M = {}
 
----@return table
 local function current()
   return require("claude-ide.review.current")
 end

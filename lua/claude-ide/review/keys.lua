@@ -1,8 +1,6 @@
 -- The keys of a review. In the file's own buffer they are there only while the review shows it.
 local M = {}
 
----@param result boolean?
----@param err string?
 local function say(result, err)
   if not result and err then
     require("claude-ide.ui.notice").info(err)
@@ -133,8 +131,6 @@ local OBTAIN = {
   end,
 }
 
----@param name string
----@return string[]
 local function keys_of(name)
   return require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().review.keymaps[name])
 end

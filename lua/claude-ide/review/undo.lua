@@ -3,10 +3,6 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.review.undo")
 
----@param count integer
----@param one string
----@param many string
----@return string
 local function counted(count, one, many)
   return ("%d %s"):format(count, count == 1 and one or many)
 end
@@ -56,8 +52,6 @@ local function name_of(id)
 end
 
 ---Files that commands changed in a turn and that stay as they are.
----@param id integer
----@return integer
 local function left_out(id)
   for _, turn in ipairs(require("claude-ide.journal").turns()) do
     if turn.id == id then

@@ -75,8 +75,6 @@ local function list_files(view, entries, index)
 end
 
 ---Shows a buffer in a window. Unsaved changes of the one before stay in it, whatever 'hidden' says.
----@param win integer
----@param buf integer
 local function put(win, buf)
   local hidden = vim.o.hidden or vim.bo[vim.api.nvim_win_get_buf(win)].modified
   require("claude-ide.option").during("hidden", hidden, function()

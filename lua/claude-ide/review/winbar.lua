@@ -16,8 +16,6 @@ local RANKS = {
   state = 11,
 }
 
----@param name string
----@return string
 local function key(name)
   local keys = require("claude-ide.config").get().review.keymaps[name]
   return require("claude-ide.ui.winbar_text").key_name(keys or false, "")
@@ -67,8 +65,6 @@ function M.of_before(entry, width)
   return winbar({ name(entry.path), side }, 2, width)
 end
 
----@param path string
----@return string
 local function plain_name(path)
   return vim.fn.strtrans(vim.fs.basename(path))
 end

@@ -99,7 +99,6 @@ function look(entry, is_steady)
 end
 
 ---Until the file is written, Neovim's own "file has changed" question must not come up for it.
----@param path string
 local function hush(path)
   local buf = require("claude-ide.buffer").find(path)
   if buf then

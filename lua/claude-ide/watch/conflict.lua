@@ -97,7 +97,6 @@ function M.list()
 end
 
 ---Keeps the user's text: the next `:w` writes it over the disk's without a question.
----@param buf integer
 local function keep_mine(buf)
   require("claude-ide.buffer.stamp").agree(buf)
   vim.bo[buf].modified = true

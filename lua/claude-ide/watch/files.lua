@@ -68,7 +68,6 @@ end
 ---@type claude-ide.watch.File[]
 local round = {}
 
----@return boolean
 local function has_to_look()
   for _, folder in pairs(folders) do
     if is_polled(folder) then

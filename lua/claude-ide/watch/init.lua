@@ -15,7 +15,6 @@ local EMPTY_GRACE_MS = 60
 ---@type table<integer, claude-ide.watch.Followed>
 local followed = {}
 
----@param buf integer
 local function unfollow(buf)
   local entry = followed[buf]
   if entry then
@@ -39,7 +38,6 @@ end
 
 local changed ---@type fun(buf: integer)
 
----@param buf integer
 local function reload(buf)
   if not vim.api.nvim_buf_is_loaded(buf) or not followed[buf] then
     return
@@ -75,7 +73,6 @@ function changed(buf)
   )
 end
 
----@param buf integer
 local function follow(buf)
   if not vim.api.nvim_buf_is_loaded(buf) or not require("claude-ide.buffer").is_file(buf) then
     return unfollow(buf)
@@ -110,7 +107,6 @@ function M.check_all()
   require("claude-ide.buffer.disk").reload_all(unmodified, function() end)
 end
 
----@param group integer
 local function answer_for_neovim(group)
   -- Neovim itself looks at the disk too (on focus, after `:!`), and would stop everything to ask about a modified buffer.
   vim.api.nvim_create_autocmd("FileChangedShell", {

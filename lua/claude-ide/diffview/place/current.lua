@@ -8,7 +8,6 @@ local M = { shared = true }
 ---A window with fewer lines is not worth taking them from.
 local MIN_HEIGHT = 8
 
----@return table
 local function place()
   return require("claude-ide.diffview.place")
 end

@@ -22,7 +22,6 @@ local FRAMES = {
   bold = { "┏", "━", "┓", "┃", "┛", "━", "┗", "┃", "┳", "┻", "┣", "┫" },
 }
 
----@return string[]
 local function frame()
   local wanted = vim.fn.exists("+winborder") == 1 and vim.o.winborder or ""
   return FRAMES[wanted] or FRAMES.rounded

@@ -3,7 +3,6 @@
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = false }
 
----@return table
 local function place()
   return require("claude-ide.diffview.place")
 end
