@@ -224,18 +224,16 @@ end
 ---@param text claude-ide.chat.panel.Text
 local function map(panel, text)
   for _, action in ipairs(text.actions) do
-    for _, lhs in ipairs(action.keys) do
-      vim.keymap.set("n", lhs, function()
-        local is_meant = panel.buf and require("claude-ide.ui.guard.window").accepts_key(panel.buf)
-        if not is_meant or panel.decision.state ~= "pending" then
-          return
-        elseif action.allows and panel.is_cut and not panel.is_whole then
-          return unfold(panel)
-        elseif not action.allows or require("claude-ide.ui.read_through").may_allow() then
-          require("claude-ide.safely").wrap("answer a question", action.run)()
-        end
-      end, { buffer = panel.buf, nowait = true, silent = true, desc = "Claude Code: " .. action.desc })
-    end
+    local buf = panel.buf --[[@as integer]]
+    require("claude-ide.ui.guard.window").map(buf, action.keys, action.desc, function()
+      if panel.decision.state ~= "pending" then
+        return
+      elseif action.allows and panel.is_cut and not panel.is_whole then
+        return unfold(panel)
+      elseif not action.allows or require("claude-ide.ui.read_through").may_allow() then
+        require("claude-ide.safely").wrap("answer a question", action.run)()
+      end
+    end)
   end
 end
 

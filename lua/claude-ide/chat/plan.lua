@@ -82,16 +82,7 @@ end
 local function map(plan)
   local function on(lhs, desc, run)
     local guarded = require("claude-ide.safely").wrap(desc, run)
-    vim.keymap.set("n", lhs, function()
-      if plan.buf and require("claude-ide.ui.guard.window").accepts_key(plan.buf) then
-        guarded()
-      end
-    end, {
-      buffer = plan.buf,
-      nowait = true,
-      silent = true,
-      desc = "Claude Code: " .. desc,
-    })
+    require("claude-ide.ui.guard.window").map(plan.buf --[[@as integer]], { lhs }, desc, guarded)
   end
   on("<CR>", "approve the plan", function()
     approve(plan)

@@ -71,14 +71,11 @@ local function new_buffer(question, width)
   local keymaps = require("claude-ide.config").get().diff.keymaps
   local key_list = require("claude-ide.ui.key_list")
   for outcome, option in pairs({ accepted = keymaps.accept, rejected = keymaps.reject }) do
-    for _, key in ipairs(key_list.keys(option)) do
-      vim.keymap.set("n", key, function()
-        local is_meant = require("claude-ide.ui.guard.window").accepts_key(buf)
-        if is_meant and (outcome == "rejected" or require("claude-ide.ui.read_through").may_allow()) then
-          settle(question, outcome)
-        end
-      end, { buffer = buf, nowait = true, desc = "Claude: " .. outcome .. " code" })
-    end
+    require("claude-ide.ui.guard.window").map(buf, key_list.keys(option), outcome .. " code", function()
+      if outcome == "rejected" or require("claude-ide.ui.read_through").may_allow() then
+        settle(question, outcome)
+      end
+    end)
   end
   return buf
 end

@@ -55,13 +55,7 @@ end
 local function map(list)
   local typed = ""
   local function on(keys, desc, run)
-    for _, lhs in ipairs(keys) do
-      vim.keymap.set("n", lhs, function()
-        if require("claude-ide.ui.guard.window").accepts_key(list.buf) then
-          run(lhs)
-        end
-      end, { buffer = list.buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
-    end
+    require("claude-ide.ui.guard.window").map(list.buf, keys, desc, run)
   end
   local menu = require("claude-ide.ui.menu")
   on({ "<CR>", "<2-LeftMouse>" }, "choose this", function()

@@ -49,13 +49,9 @@ function M.show(text, title)
     bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
   })
   local win = M.open(buf, title, #lines)
-  for _, lhs in ipairs({ "q", "<Esc>" }) do
-    vim.keymap.set("n", lhs, function()
-      if vim.api.nvim_win_is_valid(win) and require("claude-ide.ui.guard.window").accepts_key(buf) then
-        require("claude-ide.window").close(win)
-      end
-    end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: close this" })
-  end
+  require("claude-ide.ui.guard.window").map(buf, { "q", "<Esc>" }, "close this", function()
+    require("claude-ide.window").close(win)
+  end)
   return win
 end
 

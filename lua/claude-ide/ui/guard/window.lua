@@ -222,6 +222,21 @@ function M.accepts_key(buf)
   return accepts
 end
 
+---Maps keys in a buffer whose window may open unprompted: they act only where they are meant for it.
+---@param buf integer
+---@param keys string[]
+---@param desc string
+---@param run fun(lhs: string)
+function M.map(buf, keys, desc, run)
+  for _, lhs in ipairs(keys) do
+    vim.keymap.set("n", lhs, function()
+      if M.accepts_key(buf) then
+        run(lhs)
+      end
+    end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
+  end
+end
+
 ---Whether an accept or reject key is meant for a proposal.
 ---@param buf integer as given to `proposal_opens`
 ---@return boolean
