@@ -513,7 +513,7 @@ def test_a_folder_with_a_picture_is_moved_and_moved_back(sets):
         ("claude-ide.journal.landing", "begin", None),
         ("claude-ide.journal.landing", "write", None),
         ("claude-ide.journal.landing", "finish", "accepted"),
-        ("claude-ide.changeset.notices", "send", "accepted"),
+        ("claude-ide.lsp", "files_changed", "accepted"),
         ("claude-ide.changeset.world", "is_unchanged", None),
     ],
 )

@@ -165,7 +165,7 @@ _G.mend = function() broken[name] = whole end
 
 
 BROKEN = [
-    "proposal.write_intent.start",
+    "proposal.writes.start",
     "proposal.present_text.present",
     "proposal.buffers.finish",
     "diffview.hunks.follow",

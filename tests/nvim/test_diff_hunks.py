@@ -14,7 +14,7 @@ LAYOUTS = ["vertical", "horizontal", "unified"]
 
 HUNKS = """
 local hunks = {}
-local entry = require("claude-ide.proposal.on_screen").get(vim.b.claude_ide.id)
+local entry = require("claude-ide.proposal.state").entry(vim.b.claude_ide.id)
 for _, hunk in ipairs(entry.hunks.original) do
   hunks[#hunks + 1] = { hunk.old, hunk.old_count, hunk.new, hunk.new_count }
 end
@@ -22,7 +22,7 @@ return hunks
 """
 
 DROP = """
-local live, entry = require("claude-ide.diffview.hunks"), require("claude-ide.proposal.on_screen").get(vim.b.claude_ide.id)
+local live, entry = require("claude-ide.diffview.hunks"), require("claude-ide.proposal.state").entry(vim.b.claude_ide.id)
 for _, old in ipairs(...) do
   for _, hunk in ipairs(entry.hunks.list) do
     if hunk.old == old then

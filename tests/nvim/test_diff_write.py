@@ -21,6 +21,7 @@ PERSONS = {
     "a mapping in Lua": 'map("n", "gs", function() vim.cmd.write() end)',
     "a mapping with a silent update": 'map("n", "gs", "<Cmd>silent! update! | redraw<CR>")',
     "save and quit": 'map("n", "gs", "<Cmd>x<CR>")',
+    "a key for another one": 'map("n", "gs", "ZZ")',
     "a mapping that waits for something first": 'map("n", "gs", function() vim.wait(60, function() end, 5) vim.cmd.write() end)',
     "a user command": 'vim.api.nvim_create_user_command("W", "write", {}) map("n", "gs", ":W<CR>")',
     "a macro": 'vim.fn.setreg("s", ":w\\r") map("n", "gs", "@s")',

@@ -18,10 +18,10 @@ end
 ---What the thread of a plan yields while it waits for a comparison; else it only lets others have their turn.
 local COMPARES = "compares"
 
----Counts what becomes of a file. Large texts are compared on a thread of their own.
+---Compares what becomes of a file with what it is. Large texts are compared on a thread of their own.
 ---@param file claude-ide.changeset.File
 ---@param go_on fun()
-local function count(file, go_on)
+local function compare(file, go_on)
   local before, after = M.lines_of(file.before), M.lines_of(file.after)
   local is_waiting = false
   local size = require("claude-ide.buffer.bytes").size
@@ -31,7 +31,6 @@ local function count(file, go_on)
     size(before) + size(after),
     function(comparison)
       file.comparison = comparison
-      file.counts = { added = comparison.added, removed = comparison.removed, total = #comparison.hunks }
       if is_waiting then
         go_on()
       end
@@ -40,7 +39,7 @@ local function count(file, go_on)
       return require("claude-ide.safely").wrap("compare a file of a changeset", fn)
     end
   )
-  if not file.counts then
+  if not file.comparison then
     is_waiting = true
     ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on
     coroutine.yield(COMPARES)
@@ -68,7 +67,7 @@ function M.plan_steps(steps, done)
     err = err or files and require("claude-ide.changeset.apply").obstacle(files, pause)
     for _, file in ipairs(not err and files or {}) do
       pause()
-      count(file, go_on)
+      compare(file, go_on)
     end
     return files, err
   end)

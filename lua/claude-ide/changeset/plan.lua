@@ -11,8 +11,7 @@ local M = {}
 ---@field after? claude-ide.changeset.Text nil: there is to be none
 ---@field source? claude-ide.changeset.Source as it was read; of `from` where it is moved
 ---@field replaced? claude-ide.changeset.Source what else is there and goes
----@field counts? { added: integer, removed: integer, total: integer } lines, and hunks; once it is compared
----@field comparison? claude-ide.diffview.Comparison the same, in full
+---@field comparison claude-ide.diffview.Comparison of before and after; filled in where the plan is made (init.lua)
 
 ---A file as it was found.
 ---@class claude-ide.changeset.Source

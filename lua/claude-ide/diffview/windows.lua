@@ -4,6 +4,8 @@
 -- layout. Only windows that were made here are closed. Nothing here wakes an autocommand up.
 local M = {}
 
+local places = require("claude-ide.diffview.place")
+
 ---@class claude-ide.diffview.View: claude-ide.diffview.Pair the user may have closed some of its windows
 ---@field wins table<"list"|claude-ide.diffview.Side, integer> `now` only in a layout that has a window for it
 ---@field path string of the file that is shown
@@ -40,10 +42,6 @@ end
 ---@return claude-ide.diffview.Place
 local function place_of(view)
   return M.place(view.place)
-end
-
-local function places()
-  return require("claude-ide.diffview.place")
 end
 
 ---Whether the user has it before them.
@@ -132,7 +130,7 @@ end
 
 ---@param view claude-ide.diffview.View
 local function open_windows(view)
-  places().keeping_sizes(function()
+  places.keeping_sizes(function()
     local ok, err = pcall(place_of(view).open, view)
     if not ok and place_of(view).shared then
       require("claude-ide.log").debug("no room for a diff in the %s place: %s", view.place, err)
@@ -143,7 +141,6 @@ local function open_windows(view)
     end
     view.one_window = view.one_window or holds_another_diff(view)
     open_now(view)
-    return true
   end)
   M.fit(view)
 end
@@ -189,7 +186,6 @@ function M.fit(view)
         vim.api.nvim_win_set_width(view.wins.list, view.list_width())
       end
       place_of(view).fit(view)
-      return true
     end)
   end
 end
@@ -258,10 +254,9 @@ local function arrange(view)
     vim.api.nvim_set_current_win(view.wins.proposal)
   end
   view.wins.now = nil
-  places().keeping_sizes(function()
+  places.keeping_sizes(function()
     require("claude-ide.window").close(now)
     open_now(view)
-    return true
   end)
   if view.wins.now then
     require("claude-ide.ui.window_look").window(view.wins.now)
@@ -297,7 +292,6 @@ function M.switch(view, name)
       vim.cmd("normal! zv")
     end)
     require("claude-ide.diffview.pair").align(view)
-    return true
   end)
 end
 
@@ -350,7 +344,6 @@ function M.show(view, text)
     compare(view)
     require("claude-ide.diffview.pair").go_to_first_change(view)
     M.set_winbars(view)
-    return true
   end)
 end
 
@@ -374,7 +367,6 @@ function M.mend(view)
       vim.api.nvim_set_current_win(view.wins.proposal)
     end
     view.lost_here = nil
-    return true
   end)
 end
 
@@ -385,7 +377,6 @@ function M.refresh(view)
     silently(function()
       require("claude-ide.diffview.pair").refresh(view)
       M.set_winbars(view)
-      return true
     end)
   end
 end
@@ -402,9 +393,8 @@ end
 ---@param view claude-ide.diffview.View
 local function close_windows(view)
   end_comparing(view)
-  places().keeping_sizes(function()
+  places.keeping_sizes(function()
     place_of(view).close(view)
-    return true
   end)
 end
 
@@ -421,7 +411,7 @@ local function leave(view, go_back)
   if place_of(view).shared then
     return go()
   end
-  places().leaving(view, go)
+  places.leaving(view, go)
 end
 
 ---Takes the windows out of the user's own tab page, in which they are not now, and puts that in order.
@@ -457,7 +447,7 @@ local function take_away(view, next_view)
     leave_from_afar(view)
     return false
   end
-  local guests = stands and not shared and places().has_guests(view)
+  local guests = stands and not shared and places.has_guests(view)
   local goes_back = within == true and not guests
   leave(view, goes_back and function()
     restore.go(view.screen)
@@ -501,7 +491,6 @@ function M.close(view, opts)
   if went_back and not opts.another then
     silently(function()
       require("claude-ide.ui.restore").settle(view.screen)
-      return true
     end)
   end
   return went_back

@@ -66,7 +66,7 @@ function M.is_outdated(entry)
   if not disk or not entry.diff.source.overwrites then
     return false
   end
-  local key, path = require("claude-ide.buffer.stamp").key, entry.diff.old_path
+  local key, path = require("claude-ide.file").key, entry.diff.old_path
   local stat = vim.uv.fs_stat(path)
   if stat and disk.stat and key(stat) == key(disk.stat) then
     return false

@@ -81,7 +81,6 @@ function M.fill(buf, lines, done, guarded)
       vim.api.nvim_buf_set_lines(buf, at - 1, -1, false, whole and lines or vim.list_slice(lines, at, last))
       vim.bo[buf].modified = false
       at = last + 1
-      return true
     end)
     if at > #lines then
       done()
@@ -111,7 +110,6 @@ function M.finish(diff, bufs, source)
     vim.bo[bufs.proposal].buftype = "acwrite"
     vim.bo[bufs.proposal].undolevels = -123456 -- the global value again
     vim.bo[bufs.proposal].modified = true
-    return true
   end)
 end
 

@@ -1,6 +1,58 @@
 -- What the user does to the windows and buffers of a diff, as autocommands and keys, and what each of it means.
 local M = {}
 
+---Where the user closes a window or a buffer of a diff. The proposal is what they decide on: as long as a window shows it
+---the diff goes on, alone where the present text is what went.
+---@class claude-ide.proposal.Loss
+---@field view claude-ide.diffview.View
+---@field waits fun(): boolean whether it is still on the screen, undecided
+---@field gone fun() nothing is left of the proposal
+---@field mend fun() something is: puts the windows in order
+
+---Waits until all that goes with one command is gone: `:tabclose` takes one side after the other.
+---@param loss claude-ide.proposal.Loss
+local function mend_soon(loss)
+  vim.schedule(function()
+    require("claude-ide.ui.guard.waits").when_windows_may_change(function()
+      if not loss.waits() then
+        return
+      elseif require("claude-ide.diffview.windows").window_of_proposal(loss.view) then
+        loss.mend()
+      else
+        loss.gone()
+      end
+    end)
+  end)
+end
+
+---A window is being closed.
+---@param loss claude-ide.proposal.Loss
+---@param win integer
+local function window_lost(loss, win)
+  local view = loss.view
+  if not vim.tbl_contains(vim.tbl_values(view.wins), win) then
+    return
+  end
+  require("claude-ide.diffview.windows").note_loss(view)
+  require("claude-ide.ui.quietly").pass_through(win)
+  if win ~= view.wins.list and require("claude-ide.diffview.windows").window_of_proposal(view, win) then
+    mend_soon(loss)
+  else
+    loss.gone()
+  end
+end
+
+---A buffer was unloaded or wiped out.
+---@param loss claude-ide.proposal.Loss
+---@param side claude-ide.diffview.Side
+local function buffer_lost(loss, side)
+  if side == "now" then
+    mend_soon(loss)
+  else
+    loss.gone()
+  end
+end
+
 ---The texts of a file on the screen, and what their events mean.
 ---@class claude-ide.proposal.Listener
 ---@field shown claude-ide.proposal.Item.Shown
@@ -12,8 +64,7 @@ local M = {}
 ---@param group integer
 ---@param listener claude-ide.proposal.Listener
 function M.attach(group, listener)
-  local loss, diff = require("claude-ide.proposal.loss"), listener.shown.diff
-  local bufs = listener.shown.text.bufs
+  local diff, bufs = listener.shown.diff, listener.shown.text.bufs
 
   ---@param events vim.api.keyset.events
   ---@param opts table
@@ -47,12 +98,12 @@ function M.attach(group, listener)
   })
   on("WinClosed", {
     callback = function(event)
-      loss.of_window(listener.loss, tonumber(event.match) --[[@as integer]])
+      window_lost(listener.loss, tonumber(event.match) --[[@as integer]])
     end,
   })
   for side, buf in pairs(bufs) do
     local function lost()
-      loss.of_buffer(listener.loss, side)
+      buffer_lost(listener.loss, side)
     end
     on("BufWipeout", { buffer = buf, callback = lost })
     on("BufUnload", {
@@ -145,7 +196,7 @@ end
 local function pressed(entry, verb, run)
   local decides = vim.tbl_contains(DECIDES, verb)
   return function()
-    local entries, diff = require("claude-ide.proposal.entries"), entry.diff
+    local entries, diff = require("claude-ide.proposal.state"), entry.diff
     local here = vim.tbl_contains(entries.bufs(entry), vim.api.nvim_get_current_buf())
     if diff.state == "pending" and not diff.applying and here then
       if entry.behind then

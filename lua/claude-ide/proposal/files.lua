@@ -8,7 +8,6 @@ local M = {}
 ---@field old_path string
 ---@field file claude-ide.changeset.File
 ---@field dropped boolean all of it
----@field counts { added: integer, removed: integer, total: integer } as proposed; total: hunks
 
 local NOTHING = { lines = { "" }, format = { bom = false, eol = "\n", final = false, empty = true } }
 
@@ -20,7 +19,6 @@ function M.of(file)
     path = file.path,
     old_path = file.from or file.path,
     dropped = false,
-    counts = file.counts or { added = 0, removed = 0, total = 0 },
   }
   return item --[[@as claude-ide.proposal.File]]
 end
@@ -66,34 +64,16 @@ function M.prepare(diff, item, changed, done, guarded)
       now = buffers.make(named, "now", before.format, source),
       proposal = buffers.make(named, "proposal", after.format, source),
     },
-    comparison = file.comparison --[[@as claude-ide.diffview.Comparison]],
+    comparison = file.comparison,
   }
   item.text = text
-  local function compared(comparison)
-    if item.text ~= text or not vim.api.nvim_buf_is_valid(text.bufs.proposal) then
-      return
-    end
-    text.comparison = comparison
-    item.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
-    item.hunks = require("claude-ide.diffview.hunks").follow(text, changed)
-    done()
-  end
   buffers.fill(text.bufs.now, before.lines, function()
     buffers.fill(text.bufs.proposal, after.lines, function()
       buffers.finish(named, text.bufs, source)
       vim.bo[text.bufs.proposal].modifiable = file.after ~= nil
-      if file.comparison then
-        return compared(file.comparison)
-      end
-      local size, lines_of = require("claude-ide.buffer.bytes").size, require("claude-ide.changeset").lines_of
-      local bytes = size(before.lines) + size(after.lines)
-      require("claude-ide.diffview.comparison").run(
-        lines_of(file.before),
-        lines_of(file.after),
-        bytes,
-        compared,
-        guarded
-      )
+      item.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
+      item.hunks = require("claude-ide.diffview.hunks").follow(text, changed)
+      done()
     end, guarded)
   end, guarded)
 end
@@ -149,12 +129,12 @@ end
 ---@param item claude-ide.proposal.File
 ---@return claude-ide.proposal.Left
 function M.left(item)
-  local counts, live, hunks = item.counts, require("claude-ide.diffview.hunks"), item.hunks
+  local comparison, live, hunks = item.file.comparison, require("claude-ide.diffview.hunks"), item.hunks
   local left = {
-    kept = counts.total,
-    total = counts.total,
-    added = counts.added,
-    removed = counts.removed,
+    kept = #comparison.hunks,
+    total = #comparison.hunks,
+    added = comparison.added,
+    removed = comparison.removed,
     dropped = {},
     nothing = item.dropped,
   }

@@ -31,7 +31,7 @@ end
 ---@param diff claude-ide.Diff
 ---@return claude-ide.proposal.Entry?
 local function entry_of(diff)
-  return require("claude-ide.proposal.on_screen").get(diff.id)
+  return require("claude-ide.proposal.state").entry(diff.id)
 end
 
 ---@param diff claude-ide.Diff
@@ -48,7 +48,7 @@ local function is_seen(diff)
   local entry = entry_of(diff)
   return entry ~= nil
     and entry.text ~= nil
-    and require("claude-ide.ui.guard.window").is_seen(require("claude-ide.proposal.entries").sight(entry))
+    and require("claude-ide.ui.guard.window").is_seen(require("claude-ide.proposal.state").sight(entry))
 end
 
 ---The edit that a command without an id means: the one in this tab, else the one that has waited longest.
@@ -198,7 +198,7 @@ end
 ---@return claude-ide.proposal.ItemFile
 local function file_of(item)
   local left, comparison = require("claude-ide.proposal.files").left(item), item.file.comparison
-  local first = comparison and comparison.hunks[1] and comparison.hunks[1].old
+  local first = comparison.hunks[1] and comparison.hunks[1].old
   return { path = item.path, added = left.added, removed = left.removed, first = first }
 end
 

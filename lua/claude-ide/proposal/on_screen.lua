@@ -1,14 +1,13 @@
 -- The diffs that are on the screen or on their way to it: when each is shown, which comes after which, when it goes.
 local M = {}
 
-local entries = require("claude-ide.proposal.entries").all()
+local entries = require("claude-ide.proposal.state").entries()
 
 ---See `claude-ide.proposal.ModifiedBufs`.
 ---@param which "all"|"pending"|"expendable"
 ---@return integer[]
 local function modified_bufs(which)
-  local guard, kept =
-    require("claude-ide.proposal.write_intent").guard(), require("claude-ide.proposal.rescued")
+  local guard, kept = require("claude-ide.proposal.writes").guard(), require("claude-ide.proposal.rescued")
   local bufs = guard and { guard } or {}
   for _, entry in pairs(entries) do
     local is_pending = entry.diff.state == "pending"
@@ -27,7 +26,7 @@ end
 function M.add(diff)
   if not next(entries) then
     require("claude-ide.ui.guard.keys").listen()
-    require("claude-ide.proposal.write_intent").start("diff")
+    require("claude-ide.proposal.writes").start()
     require("claude-ide.proposal.quit_and_delete").start(modified_bufs)
   end
   local entry = { diff = diff, shown = 1 }
@@ -36,27 +35,18 @@ function M.add(diff)
   return entry
 end
 
----@param id integer
----@return claude-ide.proposal.Entry?
-function M.get(id)
-  return entries[id]
-end
-
 ---The diff to go to when this one is done: the one that has waited longest, of those on the screen.
 ---@param besides claude-ide.proposal.Entry
 ---@return claude-ide.proposal.Entry?
 local function next_shown(besides)
-  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
-    local entry = entries[diff.id]
-    if entry and entry ~= besides and entry.view then
-      return entry
-    end
-  end
+  return vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(entry)
+    return entry ~= besides and entry.view ~= nil
+  end)
 end
 
 ---@param entry claude-ide.proposal.Entry
 local function delete_buffers(entry)
-  for _, buf in ipairs(require("claude-ide.proposal.entries").bufs(entry)) do
+  for _, buf in ipairs(require("claude-ide.proposal.state").bufs(entry)) do
     require("claude-ide.ui.own_buffer").delete(buf)
   end
 end
@@ -69,9 +59,7 @@ local function close_view(entry)
   local was_within = closed.lost_here or view.is_within(closed)
   local follower, after = next_shown(entry), turns.next()
   if follower and was_within then
-    require("claude-ide.ui.guard.window").proposal_opens(
-      require("claude-ide.proposal.entries").sight(follower)
-    )
+    require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.proposal.state").sight(follower))
   end
   local went_back = view.close(closed, {
     next_view = follower and follower.view,
@@ -99,7 +87,7 @@ function M.remove(entry)
   entries[entry.diff.id] = nil
   require("claude-ide.ui.guard").forget(entry.diff.id)
   if entry.text then
-    require("claude-ide.ui.guard.window").forget(require("claude-ide.proposal.entries").sight(entry))
+    require("claude-ide.ui.guard.window").forget(require("claude-ide.proposal.state").sight(entry))
   end
   if entry.group then
     vim.api.nvim_del_augroup_by_id(entry.group)
@@ -111,7 +99,7 @@ function M.remove(entry)
   end
   if not next(entries) then
     require("claude-ide.proposal.quit_and_delete").stop()
-    require("claude-ide.proposal.write_intent").stop("diff")
+    require("claude-ide.proposal.writes").stop()
     require("claude-ide.ui.restore").forget()
   end
 end
@@ -137,7 +125,6 @@ local function give_up_names(entry)
         require("claude-ide.ui.ours").rename(bufs[side], words)
       end
     end
-    return true
   end)
 end
 
@@ -275,7 +262,7 @@ function M.show(entry, verbs, how)
   local focus = how.asked or not here and follows
   local was_shown = entry.verbs ~= nil
   entry.behind, entry.verbs = nil, verbs
-  require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.proposal.entries").sight(entry))
+  require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.proposal.state").sight(entry))
   view.open(shown, focus)
   entry.view = shown
   require("claude-ide.proposal.upkeep").begin(entry, verbs)

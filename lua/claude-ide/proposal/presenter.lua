@@ -2,6 +2,122 @@
 -- `state` knows what waits, `on_screen` what is on the screen; here a decision is made known to both.
 local M = {}
 
+---@param buf integer modified
+---@param bytes string what is on disk
+---@param contents string what was accepted
+---@param now claude-ide.proposal.Now
+---@param afterwards? claude-ide.proposal.Afterwards
+local function keep_unsaved(buf, bytes, contents, now, afterwards)
+  local unsaved = require("claude-ide.proposal.unsaved")
+  afterwards = afterwards or unsaved.typed_meanwhile(buf, now.disk.bytes, contents)
+  local disk = require("claude-ide.buffer.bytes").decode(bytes)
+  if not afterwards or not unsaved.settle(buf, afterwards, disk) then
+    require("claude-ide.watch.conflict").consider(buf)
+  end
+end
+
+---Shows what was accepted in the file's buffer, once it is written. Never asks; unsaved text stays, and what the buffer held before is
+---one `u` away.
+---@param path string absolute
+---@param contents string
+---@param now claude-ide.proposal.Now what the diff was against
+---@param afterwards? claude-ide.proposal.Afterwards where there is unsaved text to be kept
+---@param written fun() it holds just that
+local function reload_when_written(path, contents, now, afterwards, written)
+  require("claude-ide.journal").accepted(path, contents)
+  require("claude-ide.watch.awaited").await({
+    path = path,
+    contents = contents,
+    before = now.disk.stat,
+    written = written,
+    arrived = function(bytes)
+      local buf = require("claude-ide.buffer").find(path)
+      if not buf or not vim.api.nvim_buf_is_loaded(buf) then
+        return
+      elseif vim.bo[buf].modified and (now.against ~= "buffer" or afterwards) then
+        return keep_unsaved(buf, bytes, contents, now, afterwards)
+      elseif now.against == "buffer" then
+        -- The user has seen the diff against their unsaved text and accepted it. That text stays in the undo history.
+        vim.bo[buf].modified = false
+      end
+      local ok, err = pcall(require("claude-ide.buffer.disk").reload, buf)
+      if not ok then
+        require("claude-ide.log").error("could not reload %s: %s", path, err)
+      end
+    end,
+  })
+end
+
+---@param diff claude-ide.Diff
+---@return string
+local function question(diff)
+  local why = not diff.files and diff.source.cannot_hear() -- of several files the words are a part of the answer
+  if not why then
+    return "Why not? "
+  end
+  local place = require("claude-ide.ui.kept_words").place()
+  return require("claude-ide.ui.one_line").fitting({
+    ("Why not? (%s: your words will be in %s) "):format(why, place),
+    ("Why not? (goes to %s) "):format(place),
+  })
+end
+
+---Asks the user why an edit is rejected.
+---@param diff claude-ide.Diff
+---@param reject fun(reason: string) not called if they think better of it
+local function ask_reason(diff, reject)
+  vim.ui.input({ prompt = question(diff) }, function(text)
+    if not text then
+      return
+    elseif diff.state ~= "pending" or diff.applying then
+      -- It may have been answered in the CLI while the user wrote.
+      local why = diff.applying and "The changes are being written" or "The diff is gone"
+      require("claude-ide.ui.kept_words").give_back(text, why)
+    else
+      reject(text)
+    end
+  end)
+end
+
+---Says it where it stays to be read: leaving insert mode, as happens when the proposal goes, takes a message away.
+---@param texts fun(): string[] the fullest first
+local function say_later(texts)
+  local function now()
+    vim.schedule(function()
+      require("claude-ide.ui.notice").info(require("claude-ide.ui.one_line").fitting(texts()))
+    end)
+  end
+  if vim.api.nvim_get_mode().mode:find("^[iR]") then
+    vim.api.nvim_create_autocmd("InsertLeave", {
+      once = true,
+      desc = "Claude Code: say why a diff is gone",
+      callback = now,
+    })
+  else
+    now()
+  end
+end
+
+---Says why a diff went without the user's doing, and where the text is that they typed into it. In one line.
+---@param diff claude-ide.Diff
+---@param why? string nil: they know, or did not see it go
+---@param kept? integer buffer with what they typed
+local function say_gone(diff, why, kept)
+  if not why and not kept then
+    return
+  end
+  say_later(function()
+    local gone = why and ("%s: %s."):format(require("claude-ide.proposal.state").name_of(diff), why)
+    local where = kept and ("Your edits to the proposal are kept: `:buffer %d`."):format(kept)
+    if gone and where then
+      return { gone .. " " .. where, where }
+    end
+    return {
+      where or gone --[[@as string]],
+    }
+  end)
+end
+
 ---@param name "ClaudeDiffOpened"|"ClaudeDiffClosed"
 ---@param diff claude-ide.Diff
 local function emit(name, diff)
@@ -18,10 +134,9 @@ end
 ---@param diff claude-ide.Diff
 local function after(diff)
   require("claude-ide.ui.guard.window").decided()
-  local stage = require("claude-ide.proposal.on_screen")
-  local entry = stage.get(diff.id)
+  local entry = require("claude-ide.proposal.state").entry(diff.id)
   if entry then
-    stage.take_down(entry)
+    require("claude-ide.proposal.on_screen").take_down(entry)
   end
   emit("ClaudeDiffClosed", diff)
 end
@@ -48,7 +163,7 @@ end
 ---@param diff claude-ide.Diff
 ---@param why? string that it ended, where the user may wonder
 function M.withdraw(diff, why)
-  local entry = require("claude-ide.proposal.on_screen").get(diff.id)
+  local entry = require("claude-ide.proposal.state").entry(diff.id)
   if diff.applying then
     -- What becomes of it is said when that is known, and then it is no longer on the screen.
     require("claude-ide.proposal.rescued").note(diff, entry)
@@ -59,7 +174,7 @@ function M.withdraw(diff, why)
     and require("claude-ide.diffview.windows").is_within(entry.view)
   local kept = require("claude-ide.proposal.rescued").keep(diff, entry)
   after(diff)
-  require("claude-ide.proposal.closed_notice").say(diff, is_seen_going and why or nil, kept)
+  say_gone(diff, is_seen_going and why or nil, kept)
 end
 
 ---Shows a diff anew: its file is another one by now.
@@ -88,9 +203,9 @@ end
 ---A file was written: other diffs of it are against what it holds now.
 local function renew_those_of(path)
   local acceptance = require("claude-ide.proposal.acceptance")
-  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
-    local entry = require("claude-ide.proposal.on_screen").get(diff.id)
-    if entry and diff.path == path and acceptance.is_outdated(entry) then
+  for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
+    local diff = entry.diff
+    if diff.path == path and acceptance.is_outdated(entry) then
       local _, bytes = require("claude-ide.proposal.rescued").typed(entry)
       renew(entry, (acceptance.to_write(entry, bytes or diff.proposed, bytes ~= nil)))
     end
@@ -114,10 +229,10 @@ local function accept_files(diff, failed)
       else
         notice.error(("Nothing was written: %s."):format(err))
       end
-      local entry = require("claude-ide.proposal.on_screen").get(diff.id)
+      local entry = require("claude-ide.proposal.state").entry(diff.id)
       if diff.state ~= "pending" then
         local kept = require("claude-ide.proposal.rescued").keep(diff)
-        require("claude-ide.proposal.closed_notice").say(diff, nil, kept)
+        say_gone(diff, nil, kept)
         emit("ClaudeDiffClosed", diff)
       elseif entry and entry.view and not require("claude-ide.diffview.windows").stands(entry.view) then
         entry.verbs.gone() -- its windows were closed meanwhile
@@ -139,7 +254,7 @@ function M.accept(diff, failed)
     accept_files(diff, failed)
     return true
   end
-  local entry = require("claude-ide.proposal.on_screen").get(diff.id)
+  local entry = require("claude-ide.proposal.state").entry(diff.id)
   local buf, bytes = require("claude-ide.proposal.rescued").typed(entry)
   if bytes and not diff.base and require("claude-ide.position").valid(bytes) ~= bytes then
     return nil,
@@ -183,7 +298,7 @@ function M.accept(diff, failed)
   local answer = { outcome = "accepted", contents = contents, on_top = diff.on_top }
   if require("claude-ide.decisions").settle(diff, answer) then
     if entry and entry.text and not diff.base then
-      require("claude-ide.proposal.reload").await(diff.path, contents, entry.text.now, afterwards, function()
+      reload_when_written(diff.path, contents, entry.text.now, afterwards, function()
         require("claude-ide.proposal.unwritten").written(diff)
       end)
     end
@@ -234,7 +349,7 @@ function M.show(entry, how)
       M.reject(diff)
     end,
     reject_with_reason = function()
-      require("claude-ide.proposal.reason").ask(diff, function(reason)
+      ask_reason(diff, function(reason)
         M.reject(diff, reason)
       end)
     end,
@@ -292,20 +407,14 @@ function M.present(diff, at_once)
   if not require("claude-ide.safely").catch(stage.add, failing(diff))(diff) then
     return
   end
-  local entry = stage.get(diff.id) --[[@as claude-ide.proposal.Entry]]
+  local entry = require("claude-ide.proposal.state").entry(diff.id) --[[@as claude-ide.proposal.Entry]]
   prepare(entry, function()
     if at_once then
       M.show(entry, { asked = true })
       return
     end
-    local name = require("claude-ide.proposal.state").name_of(diff)
-    require("claude-ide.ui.guard").when_free(diff.id, name, function(typed)
+    require("claude-ide.proposal.waiting_line").when_free(entry, function()
       M.show(entry)
-      if typed and diff.state == "pending" then
-        require("claude-ide.ui.guard.window").proposal_opened_while_typing(
-          require("claude-ide.proposal.entries").bufs(entry)
-        )
-      end
     end)
   end)
 end

@@ -68,7 +68,7 @@ local function cannot_accept(diff)
     local is_as_told = require("claude-ide.proposal.accept_files").is_as_proposed(diff)
     return not is_as_told and "it was changed in Neovim: decide there" or nil
   end
-  local entry = require("claude-ide.proposal.on_screen").get(diff.id)
+  local entry = require("claude-ide.proposal.state").entry(diff.id)
   if not entry or not entry.text then
     return "Neovim is still reading the file: try again in a moment"
   end

@@ -2,6 +2,79 @@
 -- Does not decide anything: what the user does to a diff is handed to the verbs it was shown with.
 local M = {}
 
+local namespace = vim.api.nvim_create_namespace("claude-ide.proposal.choice")
+
+---The dropped hunk that a line is in or beside.
+---@param hunks claude-ide.diffview.Hunks
+---@param side claude-ide.diffview.Side
+---@param lnum integer
+---@return claude-ide.buffer.Hunk?
+local function dropped_at(hunks, side, lnum)
+  local live = require("claude-ide.diffview.hunks")
+  for _, hunk in ipairs(live.dropped(hunks)) do
+    local first = side == "now" and hunk.old or live.place(hunks, hunk)
+    local last = first + hunk.old_count - 1
+    if first <= lnum and lnum <= last or hunk.old_count == 0 and (lnum == first or lnum == first - 1) then
+      return hunk
+    end
+  end
+end
+
+---Drops the change that the cursor is in, or takes the one that was dropped there. That is an edit like any other: `u` takes it back.
+---@param view claude-ide.diffview.View
+local function toggle(view)
+  local live, hunks = require("claude-ide.diffview.hunks"), view.hunks
+  local side = vim.api.nvim_get_current_buf() == view.bufs.now and "now" or "proposal"
+  local lnum = vim.api.nvim_win_get_cursor(0)[1]
+  local hunk, at = live.at(hunks, side, lnum), nil
+  if hunk then
+    at = hunk.new
+    live.drop(hunks, hunk)
+  else
+    local dropped = dropped_at(hunks, side, lnum)
+    if not dropped then
+      return require("claude-ide.ui.notice").info("There is no change in this line.")
+    end
+    at = live.place(hunks, dropped)
+    live.take(hunks, dropped)
+  end
+  local win = view.wins.proposal
+  if vim.wo[win].diff then
+    vim.cmd("diffupdate")
+  end
+  local last = vim.api.nvim_buf_line_count(view.bufs.proposal)
+  vim.api.nvim_win_set_cursor(win, { math.max(math.min(at, last), 1), 0 })
+  -- What is now the same on both sides would fold away under the cursor.
+  vim.api.nvim_win_call(win, function()
+    vim.cmd("normal! zv")
+  end)
+end
+
+---Says in the proposal where something was dropped.
+---@param hunks claude-ide.diffview.Hunks
+local function show_dropped(hunks)
+  local live = require("claude-ide.diffview.hunks")
+  vim.api.nvim_buf_clear_namespace(hunks.buf, namespace, 0, -1)
+  local key = require("claude-ide.config").get().diff.keymaps.hunk
+  key = type(key) == "table" and key[1] or key
+  local text = key and (" ◌ dropped · %s takes it"):format(key) or " ◌ dropped"
+  require("claude-ide.diffview.colours").define()
+  local last = vim.api.nvim_buf_line_count(hunks.buf)
+  for _, hunk in ipairs(live.dropped(hunks)) do
+    vim.api.nvim_buf_set_extmark(
+      hunks.buf,
+      namespace,
+      math.max(math.min(live.place(hunks, hunk), last), 1) - 1,
+      0,
+      {
+        virt_text = { { text, "ClaudeDiffNote" } },
+        virt_text_pos = "eol",
+        undo_restore = false,
+      }
+    )
+  end
+end
+
 ---What is left of the windows shows the diff: see `mend` below.
 local mend ---@type fun(entry: claude-ide.proposal.Entry)
 
@@ -34,7 +107,7 @@ local function listen_to(entry, one)
   events.attach(entry.group --[[@as integer]], {
     shown = one,
     path = one.path or entry.diff.path,
-    sight = require("claude-ide.proposal.entries").sight(entry),
+    sight = require("claude-ide.proposal.state").sight(entry),
     write = verbs.write,
     loss = loss_of(entry),
   })
@@ -63,7 +136,7 @@ function M.verbs_of(entry)
       if shown and (in_list or shown.file.after == nil or shown.dropped) then
         M.drop_file(entry)
       else
-        require("claude-ide.proposal.choice").toggle(view)
+        toggle(view)
       end
     end,
     layout = function()
@@ -177,7 +250,7 @@ end
 
 ---The number of those that wait is another: the diffs on the screen say how many more there are.
 function M.recount()
-  for _, entry in pairs(require("claude-ide.proposal.entries").all()) do
+  for _, entry in pairs(require("claude-ide.proposal.state").entries()) do
     if entry.view and entry.diff.state == "pending" then
       require("claude-ide.diffview.windows").set_winbars(entry.view)
     end
@@ -189,7 +262,7 @@ end
 local function refresh(entry)
   if entry.view and entry.diff.state == "pending" then
     require("claude-ide.diffview.windows").refresh(entry.view)
-    require("claude-ide.proposal.choice").show_dropped(entry.view.hunks)
+    show_dropped(entry.view.hunks)
     if entry.list then
       require("claude-ide.proposal.files").render_list(entry)
     end

@@ -4,13 +4,9 @@ local M = {}
 ---The one to be shown next.
 ---@return claude-ide.proposal.Entry?
 function M.next()
-  local entries = require("claude-ide.proposal.entries")
-  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
-    local entry = entries.get(diff.id)
-    if entry and entry.behind then
-      return entry
-    end
-  end
+  return vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(entry)
+    return entry.behind ~= nil
+  end)
 end
 
 ---@param entry claude-ide.proposal.Entry
@@ -19,7 +15,21 @@ local function name_of(entry)
   return require("claude-ide.proposal.state").name_of(entry.diff)
 end
 
----Shows the one whose turn has come, as soon as that is in nobody's way.
+---Shows a diff as soon as that is in nobody's way.
+---@param entry claude-ide.proposal.Entry
+---@param show fun()
+function M.when_free(entry, show)
+  require("claude-ide.ui.guard").when_free(entry.diff.id, name_of(entry), function(typed)
+    show()
+    if typed and entry.diff.state == "pending" then
+      require("claude-ide.ui.guard.window").proposal_opened_while_typing(
+        require("claude-ide.proposal.state").bufs(entry)
+      )
+    end
+  end)
+end
+
+---Shows the one whose turn has come.
 ---@param entry claude-ide.proposal.Entry
 ---@param instead_of? claude-ide.diffview.View the user was in it, and it is gone
 function M.come_forward(entry, instead_of)
@@ -31,24 +41,15 @@ function M.come_forward(entry, instead_of)
   if instead_of then
     return show()
   end
-  require("claude-ide.ui.guard").when_free(entry.diff.id, name_of(entry), function(typed)
-    show()
-    if typed and entry.diff.state == "pending" then
-      require("claude-ide.ui.guard.window").proposal_opened_while_typing(
-        require("claude-ide.proposal.entries").bufs(entry)
-      )
-    end
-  end)
+  M.when_free(entry, show)
 end
 
 ---The buffer that a window is to show: the one of the diff that it belongs to, else the one it showed before.
 ---@param win integer
 ---@return integer? buf
 local function rightful_buffer(win)
-  local entries = require("claude-ide.proposal.entries")
-  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
-    local entry = entries.get(diff.id)
-    for side, of_view in pairs(entry and entry.view and entry.view.wins or {}) do
+  for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
+    for side, of_view in pairs(entry.view and entry.view.wins or {}) do
       if of_view == win then
         return entry.text.bufs[side]
       end
@@ -63,10 +64,8 @@ end
 ---Shows a diff that waits in the right place, where Neovim has put its text into some window: it does that to the first
 ---modified buffer when it refuses to quit.
 function M.gather_strays()
-  local entries = require("claude-ide.proposal.entries")
-  for _, diff in ipairs(require("claude-ide.proposal.state").pending()) do
-    local entry = entries.get(diff.id)
-    local stray = entry and entry.behind and vim.fn.win_findbuf(entry.text.bufs.proposal)[1]
+  for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
+    local stray = entry.behind and vim.fn.win_findbuf(entry.text.bufs.proposal)[1]
     if stray then
       local buf = rightful_buffer(stray) or vim.api.nvim_create_buf(true, false)
       require("claude-ide.ui.quietly").run(function()
@@ -74,7 +73,6 @@ function M.gather_strays()
         vim.wo[stray][0].winfixbuf = false
         vim.api.nvim_win_set_buf(stray, buf)
         vim.wo[stray][0].winfixbuf = fixed
-        return true
       end)
       entry.behind.show({ asked = true })
     end

@@ -1,6 +1,8 @@
 -- The line above each side of a diff: what it is, and which keys decide.
 local M = {}
 
+local fit = require("claude-ide.ui.winbar_text")
+
 ---What gives way in a window without room for all of it, the first one first.
 local RANKS = {
   why_word = 1,
@@ -27,31 +29,17 @@ local RANKS = {
   decide = 22,
 }
 
----@param keys string|string[]|false
----@param otherwise string what does it where there is no key
----@return string
-local function key_name(keys, otherwise)
-  return require("claude-ide.ui.winbar_text").key_name(keys, otherwise)
-end
-
----@param path string
----@return claude-ide.ui.Piece
-local function file(path)
-  return require("claude-ide.ui.winbar_text").file(RANKS.file, path)
-end
-
 ---@param rank integer
 ---@param warning string
 ---@return claude-ide.ui.Piece
 local function warn(rank, warning)
-  return require("claude-ide.ui.winbar_text").sentence(rank, "ClaudeDiffWarning", warning)
+  return fit.sentence(rank, "ClaudeDiffWarning", warning)
 end
 
 ---@param diff claude-ide.Diff of several files
 ---@param width integer of the window
 ---@return string
 function M.of_list(diff, width)
-  local fit = require("claude-ide.ui.winbar_text")
   return fit.winbar({ fit.name(RANKS.file, "ClaudeDiffFile", diff.tab_name) }, width)
 end
 
@@ -69,9 +57,8 @@ function M.of_now(path, now, width, unseen)
   elseif now.against == "nothing" then
     what = "does not exist yet"
   end
-  local fit = require("claude-ide.ui.winbar_text")
   local side = fit.sentence(RANKS.now, group, "· " .. what)
-  local pieces = { file(path), side } ---@type claude-ide.ui.Piece[]
+  local pieces = { fit.file(RANKS.file, path), side } ---@type claude-ide.ui.Piece[]
   if unseen then
     pieces[3] = warn(RANKS.unseen, unseen)
     pieces[3].right = true
@@ -124,8 +111,8 @@ end
 ---@return claude-ide.ui.Piece
 local function decide()
   local config = require("claude-ide.config").get().diff
-  local accept = key_name(config.keymaps.accept, config.accept_on_write and ":w" or ":Claude accept")
-  local reject = key_name(config.keymaps.reject, ":q")
+  local accept = fit.key_name(config.keymaps.accept, config.accept_on_write and ":w" or ":Claude accept")
+  local reject = fit.key_name(config.keymaps.reject, ":q")
   local key, hint = "ClaudeDiffKey", "ClaudeDiffHint"
   local close = { { key, accept }, { hint, " accept " }, { key, reject }, { hint, " reject" } }
   local bare = { { key, accept .. " " }, { key, reject } }
@@ -147,7 +134,7 @@ end
 ---@param what string
 ---@return claude-ide.ui.Piece[] none: there is no key for it
 local function hints_of(name, keys, what)
-  local key = key_name(keys, "")
+  local key = fit.key_name(keys, "")
   if key == "" then
     return {}
   end
@@ -166,7 +153,7 @@ function M.of_proposal(diff, opts)
   local function add(piece)
     pieces[#pieces + 1] = piece
   end
-  add(file((opts.file or diff).path))
+  add(fit.file(RANKS.file, (opts.file or diff).path))
   add(state(diff, opts))
   if opts.kept < opts.total and not opts.is_dropped then
     local kept = (" %d of %d kept "):format(opts.kept, opts.total)
@@ -196,14 +183,14 @@ function M.of_proposal(diff, opts)
   vim.list_extend(pieces, hints_of("layout", keymaps.layout, "layout"))
   vim.list_extend(pieces, hints_of("why", keymaps.reject_with_reason, "say why"))
   vim.list_extend(pieces, hints_of("help", keymaps.help, "keys"))
-  return require("claude-ide.ui.winbar_text").winbar(pieces, opts.width)
+  return fit.winbar(pieces, opts.width)
 end
 
 ---What stands there while a decided diff is still on the screen.
 ---@param diff claude-ide.Diff
 ---@return string
 function M.of_decided(diff)
-  local part = require("claude-ide.ui.winbar_text").part
+  local part = fit.part
   local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.path))
   if diff.state == "accepted" then
     return name .. part("ClaudeDiffAccepted", " · accepted")

@@ -1,6 +1,179 @@
 -- What it means that the buffer of a proposal is written, of a diff or a changeset: the user's `:w` accepts. What is written by
 -- itself, in part or under another name decides nothing, and that is said.
+--
+-- Writing a proposal accepts it if a key set the write off, right now and not by way of another autocommand, in
+-- the proposal's own window, and it was this buffer alone that was written. So `:w`, `:wq`, `:x`, `:update` and any key
+-- mapped to them accept; autosave by timer, InsertLeave, TextChanged or FocusLost, `:wall`, and 'autowrite' before `:make`
+-- or CTRL-Z do not.
 local M = {}
+
+---A hidden buffer that is always modified and comes before every proposal in the buffer list. Whoever writes all buffers
+---writes it first, and that is how such a write is known.
+local guard ---@type integer?
+local all_are_written = false
+local quitting = false
+
+local GROUP = "claude-ide.proposal.intent"
+
+---@return integer buf
+local function make_guard()
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "guard",
+    bo = { buftype = "acwrite", modified = true },
+  })
+  vim.api.nvim_buf_set_name(buf, "claude://guard")
+  vim.api.nvim_create_autocmd("BufWriteCmd", {
+    buffer = buf,
+    desc = "Claude Code: all buffers are being written",
+    callback = function()
+      all_are_written = true
+      require("claude-ide.ui.guard.keys").soon(function()
+        all_are_written = false
+      end, true)
+    end,
+  })
+  return buf
+end
+
+---Call before the first proposal's buffer is made, and `M.stop` after the last one's is gone.
+function M.start()
+  if guard then
+    return
+  end
+  require("claude-ide.ui.guard.keys").listen()
+  guard = make_guard()
+  vim.api.nvim_create_autocmd("QuitPre", {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
+    desc = "Claude Code: what is written on the way out accepts no proposal",
+    callback = function()
+      -- `:wq` writes before it says that it quits, `:wqall` afterwards.
+      quitting = true
+      vim.bo[guard].modified = false -- or it would keep Neovim from quitting
+      vim.schedule(function()
+        quitting = false
+      end)
+      require("claude-ide.ui.guard.keys").soon(function()
+        if guard and vim.api.nvim_buf_is_valid(guard) then
+          vim.bo[guard].modified = true
+        end
+      end, true)
+    end,
+  })
+end
+
+function M.stop()
+  if guard then
+    vim.api.nvim_del_augroup_by_name(GROUP)
+    pcall(vim.api.nvim_buf_delete, guard, { force = true })
+    guard = nil
+  end
+end
+
+---Whether the write that this BufWriteCmd is about is one that a user asked for.
+---@param buf integer the proposal's buffer
+---@return boolean asked
+---@return string? reason why not, for the log
+---@return boolean? automatic nobody pressed a key for it: a plugin saves by itself
+local function of_user(buf)
+  if all_are_written or quitting then
+    return false, "all buffers are written"
+  elseif vim.api.nvim_get_current_buf() ~= buf then
+    return false, "another buffer is the current one"
+  end
+  local keys = require("claude-ide.ui.guard.keys")
+  if not keys.caused_this() then
+    return false, "no key was pressed", true
+  elseif vim.fn.state("c") ~= "" then
+    -- One of Vim script, which may come right between a key and what it sets off.
+    return false, "a timer or another callback writes", true
+  end
+  local pressed_in = keys.window()
+  local elsewhere = pressed_in and pressed_in ~= vim.api.nvim_get_current_win()
+  if pressed_in and elsewhere and vim.api.nvim_win_is_valid(pressed_in) then
+    return false, "the key was pressed in another window"
+  end
+  local stack = vim.fn.expand("<stack>") --[[@as string]]
+  local _, autocommands = stack:gsub(" Autocommands for ", "")
+  if autocommands > 1 then
+    return false, "another autocommand writes", true
+  end
+  return true
+end
+
+---The buffer that is written first by whoever writes all.
+---@return integer? buf
+function M.guard()
+  return guard and vim.api.nvim_buf_is_valid(guard) and guard or nil
+end
+
+---Whether it is written under another name: `:w copy`, `:saveas copy`, `:file copy | w`, `:1w >> copy`.
+---@param buf integer of the proposal
+---@param event { match: string, file: string } what is to be written, in full and as it was given
+---@return boolean
+local function is_copy(buf, event)
+  local is_own_name = require("claude-ide.ui.ours").is_own_name
+  return not (is_own_name(buf, vim.api.nvim_buf_get_name(buf)) and is_own_name(buf, event.match, event.file))
+end
+
+---Gives the proposal its name back. `:saveas` has left that with a buffer that it made for the purpose.
+local function take_name_back(buf)
+  local ours = require("claude-ide.ui.ours")
+  if ours.is_own_name(buf, vim.api.nvim_buf_get_name(buf)) then
+    return
+  end
+  require("claude-ide.ui.quietly").run(function()
+    for _, other in ipairs(vim.api.nvim_list_bufs()) do
+      if other ~= buf and ours.is_own_name(buf, vim.api.nvim_buf_get_name(other)) then
+        require("claude-ide.window").delete_buffer(other)
+      end
+    end
+    ours.name_again(buf)
+  end)
+end
+
+---Lets the command that is being carried out fail without an error of its own: `:wq copy` is not to quit then.
+local function fail_command()
+  local flags = vim.o.cpoptions
+  if not flags:find("+", 1, true) then
+    -- With this flag a buffer that is still modified says that writing a copy has not worked.
+    vim.o.cpoptions = flags .. "+"
+    vim.schedule(function()
+      vim.o.cpoptions = flags
+    end)
+  end
+end
+
+---Writes the text that a BufWriteCmd, FileWriteCmd or FileAppendCmd is about, and says what came of it as Neovim itself would.
+---@param buf integer of the proposal, the current one
+---@param name string
+---@param appends boolean
+local function write_copy(buf, name, appends)
+  local first, last = vim.fn.line("'["), vim.fn.line("']")
+  local bang = vim.v.cmdbang == 1 and "!" or ""
+  take_name_back(buf)
+  local file = vim.fn.fnamemodify(name, ":.") -- only now: with 'autochdir' a name brings its folder along
+  local command = ("noautocmd %d,%dwrite%s %s %s%s"):format(
+    first,
+    last,
+    bang,
+    vim.v.cmdarg,
+    appends and ">> " or "",
+    vim.fn.fnameescape(file)
+  )
+  local ok, result = pcall(vim.api.nvim_exec2, command, { output = true })
+  if ok then
+    local written = result.output:match("[^\n]*$")
+    require("claude-ide.ui.notice").as_neovim(
+      require("claude-ide.ui.one_line").fitting({ written .. " · the proposal still waits", written })
+    )
+  else
+    fail_command()
+    require("claude-ide.ui.notice").as_neovim(
+      ('"%s" %s'):format(file, (tostring(result):gsub("^.*Vim%(write%):", ""))),
+      "ErrorMsg"
+    )
+  end
+end
 
 ---@class claude-ide.proposal.Writes
 ---@field id integer
@@ -13,10 +186,10 @@ local told_of_autosave = false
 ---@param buf integer
 ---@param writes claude-ide.proposal.Writes
 local function note_unasked(buf, writes)
-  local intent, notice = require("claude-ide.proposal.write_intent"), require("claude-ide.ui.notice")
-  local _, reason, automatic = intent.of_user(buf)
+  local _, reason, automatic = of_user(buf)
   require("claude-ide.log").debug("a write of proposal %d was ignored: %s", writes.id, reason)
-  if intent.is_quitting() then
+  local notice = require("claude-ide.ui.notice")
+  if quitting then
     vim.schedule(function()
       local file = vim.fs.basename(writes.path)
       notice.warn(require("claude-ide.ui.one_line").fitting({
@@ -36,12 +209,12 @@ end
 ---@param writes claude-ide.proposal.Writes
 ---@param event { event: string, match: string, file: string } what is to be written, in full and as it was given
 local function on_write(buf, writes, event)
-  local copies, notice = require("claude-ide.proposal.copies"), require("claude-ide.ui.notice")
-  if copies.is_copy(buf, event) then
-    return copies.write(buf, event.match, event.event == "FileAppendCmd")
+  local notice = require("claude-ide.ui.notice")
+  if is_copy(buf, event) then
+    return write_copy(buf, event.match, event.event == "FileAppendCmd")
   elseif event.event ~= "BufWriteCmd" then
     notice.info("Nothing is decided: a part of a proposal is not written. `:w` accepts all of it.")
-  elseif not require("claude-ide.proposal.write_intent").of_user(buf) then
+  elseif not of_user(buf) then
     note_unasked(buf, writes)
   elseif not require("claude-ide.config").get().diff.accept_on_write then
     notice.info("Writing does not accept here. `:Claude accept` does.")

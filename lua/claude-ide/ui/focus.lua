@@ -36,7 +36,7 @@ function M.keep(name, focus)
     callback = function()
       if not kept[name].is_there() then
         return
-      elseif keys.caused_this("ui/focus.lua") then
+      elseif keys.caused_this() then
         has_left = true
       elseif not vim.api.nvim_win_is_valid(came_from) then
         vim.schedule(enter_again) -- the window that has gone was a zen mode's

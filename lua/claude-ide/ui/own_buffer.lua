@@ -126,7 +126,6 @@ function M.delete(buf)
     require("claude-ide.ui.quietly").run(function()
       pcall(vim.treesitter.stop, buf)
       pcall(require("claude-ide.window").delete_buffer, buf)
-      return true
     end)
   end
 end

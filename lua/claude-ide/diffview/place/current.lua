@@ -5,12 +5,10 @@
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = true }
 
+local place = require("claude-ide.diffview.place")
+
 ---A window with fewer lines is not worth taking them from.
 local MIN_HEIGHT = 8
-
-local function place()
-  return require("claude-ide.diffview.place")
-end
 
 ---The window that makes room, and on which side of it. One that shows the file itself comes first.
 ---@param view claude-ide.diffview.View
@@ -38,7 +36,7 @@ function M.open(view)
 end
 
 function M.open_now(view, direction)
-  return place().split(view, direction)
+  return place.split(view, direction)
 end
 
 function M.fit(view)
@@ -47,16 +45,16 @@ function M.fit(view)
   end
   local direction = require("claude-ide.diffview.layout").get(view.layout).now
   if view.wins.now and direction then
-    place().even(view.wins.now, view.wins.proposal, direction)
+    place.even(view.wins.now, view.wins.proposal, direction)
   end
 end
 
 function M.close(view)
-  local open = place().windows(view)
+  local open = place.windows(view)
   if #open == 0 then
     return
-  elseif not place().has_guests(view) then
-    place().vacate(view, table.remove(open, 1))
+  elseif not place.has_guests(view) then
+    place.vacate(view, table.remove(open, 1))
   end
   require("claude-ide.window").close_all(open)
 end

@@ -3,9 +3,7 @@
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = false }
 
-local function place()
-  return require("claude-ide.diffview.place")
-end
+local place = require("claude-ide.diffview.place")
 
 function M.open(view)
   vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.list or view.bufs.proposal))
@@ -19,26 +17,26 @@ function M.open(view)
 end
 
 function M.open_now(view, direction)
-  return place().split(view, direction)
+  return place.split(view, direction)
 end
 
 function M.fit(view)
   local direction = require("claude-ide.diffview.layout").get(view.layout).now
-  if view.wins.now and direction and not place().has_guests(view) then
-    place().even(view.wins.now, view.wins.proposal, direction)
+  if view.wins.now and direction and not place.has_guests(view) then
+    place.even(view.wins.now, view.wins.proposal, direction)
   end
 end
 
 function M.close(view)
-  local open = place().windows(view)
+  local open = place.windows(view)
   if #open == 0 then
     return
   end
   -- With a valid window there is a valid tab page.
-  local alone = #vim.api.nvim_list_tabpages() == 1 and not place().has_guests(view)
+  local alone = #vim.api.nvim_list_tabpages() == 1 and not place.has_guests(view)
   if alone then
-    place().vacate(view, table.remove(open, 1))
-  elseif not place().has_guests(view) then
+    place.vacate(view, table.remove(open, 1))
+  elseif not place.has_guests(view) then
     pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
   end
   require("claude-ide.window").close_all(open)

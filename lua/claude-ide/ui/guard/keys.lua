@@ -114,12 +114,13 @@ end
 ---Keys that run Lua: a mapping to a function, a `<Cmd>` mapping, the end of a command line.
 local RUNS_LUA = { ["\128\253g"] = true, ["\128\253h"] = true, ["\r"] = true, ["\n"] = true }
 
----Whether the outermost running Lua function belongs to other code: a mapping, a timer, a scheduled function.
----@param own string suffix of the source of our outermost function
+---Whether the outermost running Lua function belongs to another file than the caller of `caused_this`: a mapping, a timer, a scheduled
+---function.
 ---@return boolean
-local function is_within_other_lua(own)
-  local outermost, level = "", 2
+local function is_within_other_lua()
+  local outermost, level = "", 3
   local info = debug.getinfo(level, "S")
+  local own = info.source
   while info do
     if info.what ~= "C" then
       outermost = info.source
@@ -127,15 +128,14 @@ local function is_within_other_lua(own)
     level = level + 1
     info = debug.getinfo(level, "S")
   end
-  return outermost:sub(-#own) ~= own
+  return outermost ~= own
 end
 
 ---Whether a key triggered the running code, without a return to the event loop.
----@param own string suffix of the calling file's source
 ---@return boolean
-function M.caused_this(own)
+function M.caused_this()
   -- A timer's function may have been queued before the key; the key has then triggered it only if the key calls Lua.
-  return in_key and (RUNS_LUA[last_key] or not is_within_other_lua(own))
+  return in_key and (RUNS_LUA[last_key] or not is_within_other_lua())
 end
 
 ---Whether code triggered by the last key still runs.
