@@ -29,6 +29,19 @@ end
 ---Pseudo file systems whose files have no size and may be endless: procfs, tracefs, debugfs.
 local MADE_UP = { [0x9fa0] = true, [0x74726163] = true, [0x64626720] = true }
 
+---What tells one state of a file from another, as far as the file system does.
+---@param stat? uv.fs_stat.result
+---@return string? nil: there is no file
+function M.key(stat)
+  return stat and ("%d.%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino) or nil
+end
+
+---@param path string
+---@return string? key nil: there is no file
+function M.key_now(path)
+  return M.key(vim.uv.fs_stat(path))
+end
+
 ---Whether a path is a regular file. Check this before Neovim reads it into a buffer: it would hang on a pipe, a device or /proc/kmsg.
 ---@param path string
 ---@return uv.fs_stat.result? stat

@@ -24,7 +24,7 @@ local keeping, told = false, false
 local looked_at
 
 local function stamp_of(stat)
-  return stat and require("claude-ide.buffer.stamp").key(stat) or "gone"
+  return require("claude-ide.file").key(stat) or "gone"
 end
 
 ---@param prefix string of module names

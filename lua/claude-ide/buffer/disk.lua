@@ -2,6 +2,8 @@
 -- Invariant: a modified buffer is never touched, and Neovim always learns that the change was dealt with (no W11 or W12).
 local M = {}
 
+local file = require("claude-ide.file")
+
 ---Milliseconds of main loop one step may take before others get their turn.
 local STEP_MS = 8
 
@@ -14,15 +16,9 @@ local MAX_BYTES = 4 * 1024 * 1024
 ---How often a file may change under our hands before we leave it for the next time.
 local MAX_ROUNDS = 3
 
----What the disk looked like when a buffer was last known to agree with it, as `stat_key` gives it.
+---What the disk looked like when a buffer was last known to agree with it, as `file.key` gives it.
 ---@type table<integer, string>
 local agreed = {}
-
----@param stat uv.fs_stat.result
----@return string
-local function stat_key(stat)
-  return require("claude-ide.buffer.stamp").key(stat)
-end
 
 ---Whether the disk may speak for this buffer at all.
 ---@param buf integer
@@ -104,7 +100,7 @@ local function absorb(buf, bytes, stat)
   local formats = require("claude-ide.buffer.format")
   local comparable = bytes and formats.is_utf8(vim.bo[buf].fileencoding)
   if comparable and require("claude-ide.buffer").text(buf) == bytes then
-    agreed[buf] = stat_key(stat)
+    agreed[buf] = file.key(stat)
     return false
   end
   local lines, format
@@ -131,7 +127,7 @@ local function absorb(buf, bytes, stat)
     if not M.may_reload(buf) then
       return false, "gone"
     elseif verdict and verdict ~= "reload" and verdict ~= "edit" then
-      agreed[buf] = stat_key(stat)
+      agreed[buf] = file.key(stat)
       if verdict == "ask" then
         require("claude-ide.ui.notice").warn(
           require("claude-ide.ui.one_line").of_file(
@@ -142,7 +138,7 @@ local function absorb(buf, bytes, stat)
       end
       return false, "left to FileChangedShell"
     elseif not patch then
-      agreed[buf] = stat_key(stat)
+      agreed[buf] = file.key(stat)
       return vim.api.nvim_buf_get_changedtick(buf) ~= tick
     end
   end
@@ -152,7 +148,7 @@ local function absorb(buf, bytes, stat)
     format --[[@as claude-ide.buffer.Format]]
   )
   stamp.agree(buf)
-  agreed[buf] = stat_key(stat)
+  agreed[buf] = file.key(stat)
   require("claude-ide.lsp").saved(buf)
   emit_read(buf)
   local ok, err =
@@ -178,10 +174,10 @@ function M.reload(buf)
     local stat = vim.uv.fs_stat(path)
     if not stat or stat.type ~= "file" then
       return changed, "no file"
-    elseif agreed[buf] == stat_key(stat) then
+    elseif agreed[buf] == file.key(stat) then
       return changed
     end
-    local bytes, unread, read_stat, err = require("claude-ide.file").read_now(path, MAX_BYTES)
+    local bytes, unread, read_stat, err = file.read_now(path, MAX_BYTES)
     if not read_stat or (unread and unread ~= "large") then
       return changed, err or unread
     end
@@ -200,8 +196,7 @@ end
 ---Notes that buffer and disk agree now, as after a write that we made.
 ---@param buf integer
 function M.note_agreement(buf)
-  local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
-  agreed[buf] = stat and stat_key(stat) or nil
+  agreed[buf] = require("claude-ide.buffer.stamp").key_now(buf)
 end
 
 ---@class claude-ide.buffer.Read
@@ -216,7 +211,7 @@ end
 ---@return boolean changed
 local function take_over(result)
   local stat = vim.uv.fs_stat(result.path)
-  if stat and stat_key(stat) ~= stat_key(result.stat) then
+  if stat and file.key(stat) ~= file.key(result.stat) then
     return (M.reload(result.buf))
   end
   return (absorb(result.buf, result.bytes, result.stat))
@@ -242,7 +237,6 @@ function M.reload_all(bufs, done)
   end
   local results = {} ---@type claude-ide.buffer.Read[]
   local absorbing = false
-  local file = require("claude-ide.file") -- nothing can be loaded within a fast event
   local start ---@type fun()
   local function step()
     local until_ = vim.uv.hrtime() + STEP_MS * 1e6
@@ -280,7 +274,7 @@ function M.reload_all(bufs, done)
       local job = waiting[next_job]
       next_job, open = next_job + 1, open + 1
       vim.uv.fs_stat(job.path, function(_, stat)
-        if not stat or stat.type ~= "file" or stat_key(stat) == job.key then
+        if not stat or stat.type ~= "file" or file.key(stat) == job.key then
           return finished(nil)
         end
         file.read_in_fast_event(job.path, MAX_BYTES, function(bytes, why_not, read_stat)

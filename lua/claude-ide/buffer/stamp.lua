@@ -13,21 +13,17 @@ local CONFLICT = "conflict"
 ---@type table<integer, true>
 local without_file = {}
 
----@param stat uv.fs_stat.result
----@return string equal for the same contents, as far as the file system tells
-function M.key(stat)
-  return ("%d.%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
-end
-
-local function key_now(buf)
-  local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
-  return stat and M.key(stat)
+---How the file of a buffer looks now.
+---@param buf integer
+---@return string? nil: there is no such file
+function M.key_now(buf)
+  return require("claude-ide.file").key_now(vim.api.nvim_buf_get_name(buf))
 end
 
 ---Notes that a buffer was read or written just now.
 ---@param buf integer
 function M.note(buf)
-  seen[buf], without_file[buf] = key_now(buf), nil
+  seen[buf], without_file[buf] = M.key_now(buf), nil
 end
 
 ---Follows reads and writes from now on.
@@ -59,7 +55,7 @@ function M.attach()
   })
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local is_loaded = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
-    without_file[buf] = is_loaded and vim.api.nvim_buf_get_name(buf) ~= "" and not key_now(buf) or nil
+    without_file[buf] = is_loaded and vim.api.nvim_buf_get_name(buf) ~= "" and not M.key_now(buf) or nil
   end
 end
 
@@ -106,7 +102,7 @@ end
 ---@return string? reason v:fcs_reason; nil: Neovim knows of no change
 ---@return string? verdict v:fcs_choice of other FileChangedShell autocommands, where there are any
 function M.settle(buf, answer)
-  if without_file[buf] and key_now(buf) then
+  if without_file[buf] and M.key_now(buf) then
     if answer == "reload" then
       M.agree(buf)
       vim.api.nvim_buf_call(buf, function()
@@ -166,7 +162,7 @@ end
 ---@param buf integer
 ---@return boolean
 function M.is_conflict(buf)
-  local now = key_now(buf)
+  local now = M.key_now(buf)
   if not now then
     return false -- deleted: `:write` makes it anew
   elseif seen[buf] then

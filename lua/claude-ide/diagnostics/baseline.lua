@@ -32,10 +32,6 @@ local function follow_clients()
   end
 end
 
-local function key(stat)
-  return stat and require("claude-ide.buffer.stamp").key(stat) or nil
-end
-
 ---Records a file that a client is about to edit.
 ---@param client integer
 ---@param uri string
@@ -60,7 +56,7 @@ function M.note(client, uri, path)
   end
   found.path, found.fresh, found.edited, found.complete, found.told = path, true, false, {}, {}
   found.old, found.before = {}, nil
-  found.key = path and key(vim.uv.fs_stat(path))
+  found.key = path and require("claude-ide.file").key_now(path)
   return found
 end
 
@@ -101,7 +97,7 @@ function M.look(list, done)
     vim.uv.fs_stat(
       file.path --[[@as string]],
       vim.schedule_wrap(function(_, stat)
-        local before, now = file.key, key(stat)
+        local before, now = file.key, require("claude-ide.file").key(stat)
         file.key = now
         if before ~= now then
           file.edited = true

@@ -24,12 +24,6 @@ local MAX_BYTES = 256 * 1024 * 1024
 ---@type table<string, claude-ide.watch.Awaited> by path
 local awaited = {}
 
----@param stat? uv.fs_stat.result
----@return string
-local function key(stat)
-  return stat and require("claude-ide.buffer.stamp").key(stat) or "missing"
-end
-
 ---@param entry claude-ide.watch.Awaited
 local function stop(entry)
   if awaited[entry.path] == entry then
@@ -70,7 +64,8 @@ end
 ---@param bytes? string
 ---@param stat? uv.fs_stat.result
 local function judge(entry, is_steady, bytes, stat)
-  local now, waits = key(stat), require("claude-ide.ui.guard.waits")
+  local key, waits = require("claude-ide.file").key, require("claude-ide.ui.guard.waits")
+  local now = key(stat)
   local is_written = bytes ~= nil and require("claude-ide.buffer.bytes").same_text(bytes, entry.contents)
   local is_another = bytes ~= nil and now ~= key(entry.before)
   if awaited[entry.path] ~= entry then

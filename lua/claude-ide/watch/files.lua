@@ -171,12 +171,6 @@ function arm(folder)
   end)
 end
 
----@param stat? uv.fs_stat.result
----@return string
-local function key(stat)
-  return stat and require("claude-ide.buffer.stamp").key(stat) or "missing"
-end
-
 ---Looks once at files without events, some at a time; at folders without a watch, whether they can be watched by now.
 function M.look()
   if #round == 0 then
@@ -196,7 +190,7 @@ function M.look()
       left, open = left - 1, open + 1
       vim.uv.fs_stat(file.path, function(_, stat)
         open = open - 1
-        local now = key(stat)
+        local now = require("claude-ide.file").key(stat) or "missing"
         if file.key ~= now then
           touched(file) -- also at the first look: it may have changed since it was read
         end
@@ -217,7 +211,7 @@ end
 ---@param follower fun(path: string)
 ---@return fun() unfollow
 function M.follow(path, follower)
-  require("claude-ide.buffer.stamp") -- used in libuv's callbacks, where nothing can be loaded
+  require("claude-ide.file") -- used in libuv's callbacks, where nothing can be loaded
   local dir, name = vim.fs.dirname(path), vim.fs.basename(path)
   local folder = folders[dir]
   if not folder then

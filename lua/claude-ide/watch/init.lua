@@ -29,13 +29,6 @@ end
 ---@type table<integer, string>
 local read_as = {}
 
----@param buf integer
----@return string? nil: there is no such file
-local function key_now(buf)
-  local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
-  return stat and require("claude-ide.buffer.stamp").key(stat)
-end
-
 local changed ---@type fun(buf: integer)
 
 local function reload(buf)
@@ -142,7 +135,7 @@ function M.attach()
     group = group,
     desc = "Claude: know a file that is written while it is read",
     callback = function(event)
-      read_as[event.buf] = key_now(event.buf)
+      read_as[event.buf] = require("claude-ide.buffer.stamp").key_now(event.buf)
     end,
   })
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost" }, {
@@ -153,7 +146,11 @@ function M.attach()
       local before = read_as[event.buf]
       read_as[event.buf] = nil
       -- What people and plugins do with a file that was read may take a while, and nothing followed it yet.
-      if before and followed[event.buf] and before ~= key_now(event.buf) then
+      if
+        before
+        and followed[event.buf]
+        and before ~= require("claude-ide.buffer.stamp").key_now(event.buf)
+      then
         changed(event.buf)
       end
     end,
