@@ -751,7 +751,7 @@ def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_count
 
 
 def test_of_many_files_as_much_is_copied_as_there_is_room_for(session):
-    session.nvim.lua("require('claude-ide.journal.candidates').MAX_BYTES = 100000")
+    session.nvim.lua("require('claude-ide.journal.checkpoint').MAX_BYTES = 100000")
     session.nvim.wait(KEPT_TREE, what="the copy of what is there now")
     for number in range(30):
         (session.project / f"made{number:02}.bin").write_bytes(os.urandom(10_000))

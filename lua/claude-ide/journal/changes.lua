@@ -1,6 +1,8 @@
 -- What Claude changed, file by file, as it stands in the text of now. The library compares; here it is known what that text is.
 local M = {}
 
+local store = require("claude-ide.journal.store")
+
 ---Larger files are not compared.
 local MAX_BYTES = 8 * 1024 * 1024
 
@@ -33,11 +35,6 @@ local MAX_BYTES = 8 * 1024 * 1024
 
 ---The buffers with unsaved changes of files, by name and by path with links followed. Worked out once for many files.
 ---@alias claude-ide.journal.UnsavedBuffers table<string, integer|false> false: a buffer that is no file's
-
----@return claude-ide.journal.Store
-local function store()
-  return require("claude-ide.journal.store")
-end
 
 ---@return claude-ide.journal.UnsavedBuffers
 function M.unsaved()
@@ -94,13 +91,12 @@ end
 ---@return string
 local function key_of(file, among)
   local buf, behind = unsaved(file, among)
-  local stat = not buf and vim.uv.fs_stat(file.path)
   return table.concat({
-    store().revision(file.id),
+    store.revision(file.id),
     buf or "",
     buf and vim.api.nvim_buf_get_changedtick(buf) or "",
     tostring(behind),
-    stat and require("claude-ide.buffer.stamp").key(stat) or "",
+    not buf and require("claude-ide.file").key_now(file.path) or "",
   }, " ")
 end
 
@@ -127,9 +123,9 @@ function M.of(file, scope, among)
   end
   local change, kind, bytes ---@type claude-ide.journal.Change?, claude-ide.journal.TextKind?, string?
   -- Asked first: most files have nothing, and then the disk need not be.
-  if store().may_have(file.id, tostring(scope)) then
+  if store.may_have(file.id, tostring(scope)) then
     kind, bytes = M.text(file, among)
-    change = kind and store().change(file.id, tostring(scope), kind, bytes) or nil
+    change = kind and store.change(file.id, tostring(scope), kind, bytes) or nil
   end
   if key then
     known[file.id] = { key = key, change = change }
@@ -173,6 +169,91 @@ function M.find(hunks, hunk)
     end
   end
   return best
+end
+
+---What nobody tells of (another program wrote a file, a buffer was changed and saved) is looked for at most so often.
+local LOOK_AGAIN_NS = 1e9
+
+---@class claude-ide.journal.Counts
+---@field files integer
+---@field hunks integer
+---@field conflicts integer
+
+---@type table<integer, claude-ide.journal.Counts>
+local by_file = {}
+---@type claude-ide.journal.Counts
+local sum = { files = 0, hunks = 0, conflicts = 0 }
+---Those that had unsaved changes when they were looked at.
+---@type table<integer, claude-ide.journal.File>
+local were_unsaved = {}
+---When all were looked at.
+local looked = 0
+
+---@param counts? claude-ide.journal.Counts
+---@param sign 1|-1
+local function add(counts, sign)
+  for name, number in pairs(counts or {}) do
+    sum[name] = sum[name] + sign * number
+  end
+end
+
+---@param change claude-ide.journal.Change
+---@return claude-ide.journal.Counts
+local function count(change)
+  local hunks = 0
+  for _, hunk in ipairs(change.hunks) do
+    hunks = hunks + (hunk.state ~= "gone" and 1 or 0)
+  end
+  return { files = 1, hunks = hunks, conflicts = change.conflicts }
+end
+
+---@param file claude-ide.journal.File
+---@param among claude-ide.journal.UnsavedBuffers
+local function look(file, among)
+  add(by_file[file.id], -1)
+  local change = M.of(file, "unreviewed", among)
+  by_file[file.id] = change and count(change) or nil
+  add(by_file[file.id], 1)
+end
+
+---How much of what Claude changed waits for a review. It is asked for after each edit of a turn, which may have hundreds of files, so it is
+---worked out anew for what changed alone, and for what has unsaved changes.
+---@return claude-ide.journal.Counts
+function M.counts()
+  local stale = require("claude-ide.journal.changed").take()
+  local now = vim.uv.hrtime()
+  if stale and next(stale) == nil then
+    return vim.deepcopy(sum)
+  end
+  local among = M.unsaved()
+  local are_unsaved = {} ---@type table<integer, claude-ide.journal.File>
+  for name in pairs(among) do
+    local file = store.find(name)
+    if file then
+      are_unsaved[file.id] = file
+    end
+  end
+  local look_too = vim.tbl_extend("keep", are_unsaved, were_unsaved)
+  were_unsaved = are_unsaved
+  if not stale or now - looked > LOOK_AGAIN_NS then
+    by_file, sum = {}, { files = 0, hunks = 0, conflicts = 0 }
+    for _, file in ipairs(store.files()) do
+      look(file, among)
+    end
+    looked = vim.uv.hrtime()
+    return vim.deepcopy(sum)
+  end
+  for id in pairs(vim.tbl_extend("keep", stale, look_too)) do
+    local file = store.file(id)
+    if file then
+      look(file, among)
+    else
+      add(by_file[id], -1)
+      by_file[id] = nil
+      M.forget(id)
+    end
+  end
+  return vim.deepcopy(sum)
 end
 
 return M

@@ -1,6 +1,8 @@
 -- What changed between two checkpoints, and what files held at one: asked of the library, whose thread waits for git.
 local M = {}
 
+local repositories = require("claude-ide.journal.repositories")
+
 ---More changed files than this are no edit but a checkout or a build: so many are looked at, changed and deleted ones first.
 M.MAX_FILES = 200
 
@@ -27,10 +29,6 @@ M.MAX_FILES = 200
 
 ---@type table<integer, fun(told: claude-ide.journal.CheckpointTold)>
 local jobs = {}
-
-local function repositories()
-  return require("claude-ide.journal.repositories")
-end
 
 local function packed(names)
   return table.concat(names, "\0")
@@ -71,13 +69,13 @@ local function ask(wanted, repository, each, done, ...)
     require("claude-ide.log").error("checkpoints: %s", err)
     return done({ job = 0, is_over = true })
   end
-  repositories().readers = repositories().readers + 1
+  repositories.readers = repositories.readers + 1
   jobs[job] = function(told)
     if told.file then
       return each(told.file)
     end
     jobs[job] = nil
-    repositories().readers = repositories().readers - 1
+    repositories.readers = repositories.readers - 1
     done(told)
   end
 end
@@ -130,7 +128,7 @@ end
 ---@param done fun(left_out: string[], rest: claude-ide.journal.Rest[], too_many?: integer) paths of which nothing more is known;
 ---what can be taken back without the journal; how many files changed, where that is more than the journal has room for
 function M.compare(from, to, unwanted, each, done)
-  local repository = repositories().get(from.folder)
+  local repository = repositories.get(from.folder)
   if not repository or from.folder ~= to.folder then
     return done({}, {})
   end
@@ -173,7 +171,7 @@ end
 ---@param each fun(change: claude-ide.journal.FoundChange) on the main loop
 ---@param done fun()
 function M.held(from, paths, each, done)
-  local repository = repositories().get(from.folder)
+  local repository = repositories.get(from.folder)
   local names = {}
   for _, path in ipairs(vim.list_slice(paths, 1, M.MAX_FILES)) do
     local name = repository
@@ -196,7 +194,7 @@ end
 ---@param files { name: string, blob: string }[]
 ---@param done fun(contents: table<string, string>) by name
 function M.read(folder, files, done)
-  local repository, contents = repositories().get(folder), {}
+  local repository, contents = repositories.get(folder), {}
   if not repository or #files == 0 then
     return done({})
   end

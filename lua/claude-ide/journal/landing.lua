@@ -2,6 +2,8 @@
 -- Invariant: either all of a landing is written or the files are as they were; each file's bytes are kept before.
 local M = {}
 
+local store = require("claude-ide.journal.store")
+
 ---Not a folder is as young as this: `write` then removes none.
 local NEVER = 4503599627370496
 
@@ -31,11 +33,6 @@ require("claude-ide.bus").on("turn_forgotten", function(turn)
   moved[turn] = nil
 end)
 
----@return claude-ide.journal.Store
-local function store()
-  return require("claude-ide.journal.store")
-end
-
 local function bytes_of(path)
   return (require("claude-ide.file").read_now(path, require("claude-ide.journal.observe").MAX_BYTES))
 end
@@ -51,7 +48,7 @@ end
 ---@param reviewed boolean the user has accepted it
 ---@return claude-ide.journal.Landing
 function M.begin(client, reviewed)
-  local turn = store().turn_alone(client or 0)
+  local turn = store.turn_alone(client or 0)
   return { turn = turn.id, actor = reviewed and "accepted" or "claude", files = {}, done = {} }
 end
 
@@ -61,15 +58,15 @@ end
 ---@param bytes? string
 ---@return claude-ide.journal.File
 local function keep(landing, path, bytes)
-  local name, real, secret = store().named(path)
-  local opened = store().open(name, real, secret, bytes)
+  local name, real, secret = store.named(path)
+  local opened = store.open(name, real, secret, bytes)
   local file, stat = opened.file, vim.uv.fs_stat(path)
   if not opened.is_new then
-    store().note(file.id, bytes, "user")
+    store.note(file.id, bytes, "user")
   end
-  store().set_mode(file.id, stat and stat.mode % 4096)
+  store.set_mode(file.id, stat and stat.mode % 4096)
   require("claude-ide.journal.shell").user_wrote(path) -- no command of the turn's has
-  store().set_landing(file.id, landing.actor, landing.turn)
+  store.set_landing(file.id, landing.actor, landing.turn)
   landing.files[file.id] = true
   return file
 end
@@ -143,7 +140,7 @@ function M.write_unsaved(landing, path, text)
     },
   })
   set_text(text)
-  store().note(file.id, buffer.text(text.buf))
+  store.note(file.id, buffer.text(text.buf))
 end
 
 ---Gives a file that is not in UTF-8 another text, through its buffer: Neovim makes the bytes.
@@ -231,7 +228,7 @@ end
 ---somebody has changed since, or whose buffer is not loaded, is left: it is taken back as a file that came and one that went.
 ---@param id integer
 function M.move_back(id)
-  local turn, observe = store().turn(id), require("claude-ide.journal.observe")
+  local turn, observe = store.turn(id), require("claude-ide.journal.observe")
   local moves = moved[id] or {}
   for i = #moves, 1, -1 do
     local one = moves[i]
@@ -245,8 +242,8 @@ function M.move_back(id)
       end
       observe.look_now(source)
       observe.look_now(target)
-      store().set_landing(source.id)
-      store().set_landing(target.id)
+      store.set_landing(source.id)
+      store.set_landing(target.id)
       require("claude-ide.journal.write").remove_folders(one.to, turn.started)
     end
   end
@@ -267,7 +264,7 @@ function M.finish(landing)
     end
   end
   for id in pairs(landing.files) do
-    store().set_landing(id)
+    store.set_landing(id)
   end
   require("claude-ide.journal.changed").tell()
 end
@@ -281,9 +278,9 @@ function M.take_back(landing)
     local step, ok, err = landing.done[i], true, nil ---@type table, boolean?, string?
     if step.text then
       set_text(step.text)
-      local file = store().find(step.path)
+      local file = store.find(step.path)
       if file then
-        store().note(file.id, require("claude-ide.buffer").text(step.text.buf))
+        store.note(file.id, require("claude-ide.buffer").text(step.text.buf))
       end
     elseif step.moved_to then
       if vim.uv.fs_stat(step.moved_to) and not vim.uv.fs_stat(step.path) then
@@ -293,7 +290,7 @@ function M.take_back(landing)
       ok, err = write(step.path, step.bytes, step.mode)
     end
     for _, path in ipairs({ step.path, step.moved_to }) do
-      local file = store().find(path)
+      local file = store.find(path)
       if file and not step.text then
         require("claude-ide.journal.observe").look_now(file)
       end

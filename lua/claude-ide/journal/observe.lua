@@ -3,6 +3,8 @@
 -- Invariant: the bytes of a file are kept before the CLI may write it, and nothing the user typed counts as Claude's.
 local M = {}
 
+local store = require("claude-ide.journal.store")
+
 ---Larger files are not followed: keeping their bytes would hold up the CLI.
 M.MAX_BYTES = 4 * 1024 * 1024
 
@@ -21,23 +23,18 @@ local followed = {}
 ---@type table<integer, table<string, string>>
 local unkept = {}
 
----@return claude-ide.journal.Store
-local function store()
-  return require("claude-ide.journal.store")
-end
-
 ---Looks what a file holds now, in the background.
 ---@param file claude-ide.journal.File
 ---@param done? fun()
 ---@param actor? "claude"
 ---@param turn? integer
 function M.look(file, done, actor, turn)
-  local known = store().revision(file.id)
+  local known = store.revision(file.id)
   require("claude-ide.file").read_later(file.path, M.MAX_BYTES, function(bytes, why_not)
-    if known ~= store().revision(file.id) and not (bytes and store().is_last(file.id, bytes)) then
+    if known ~= store.revision(file.id) and not (bytes and store.is_last(file.id, bytes)) then
       return M.look(file, done, actor, turn) -- it may have been read before that was written
     elseif bytes or why_not == "missing" then
-      store().note(file.id, bytes, actor, turn)
+      store.note(file.id, bytes, actor, turn)
     end
     if done then
       done()
@@ -51,24 +48,18 @@ end
 function M.look_now(file, actor)
   local bytes, why_not = require("claude-ide.file").read_now(file.path, M.MAX_BYTES)
   if bytes or why_not == "missing" then
-    store().note(file.id, bytes, actor)
+    store.note(file.id, bytes, actor)
   end
-end
-
----How a file looks from outside.
-local function look_of(path)
-  local stat = vim.uv.fs_stat(path)
-  return stat and require("claude-ide.buffer.stamp").key(stat) or ""
 end
 
 ---What a client changed in files that are not kept cannot be taken back, and that is said.
 local function leave_out_unkept(client, turn)
   local changed = {}
   for path, look in pairs(unkept[client] or {}) do
-    changed[#changed + 1] = look_of(path) ~= look and path or nil
+    changed[#changed + 1] = (require("claude-ide.file").key_now(path) or "") ~= look and path or nil
   end
   unkept[client] = nil
-  store().leave_out(turn, changed)
+  store.leave_out(turn, changed)
 end
 
 ---A client is about to edit a file: what it holds now is kept, before this returns.
@@ -79,17 +70,17 @@ function M.before_edit(client, path, call)
   local bytes, why_not = require("claude-ide.file").read_now(path, M.MAX_BYTES)
   if why_not == "large" then
     local mine = unkept[client] or {}
-    mine[path] = mine[path] or look_of(path)
+    mine[path] = mine[path] or require("claude-ide.file").key_now(path) or ""
     unkept[client] = mine
-    store().current_turn(client)
+    store.current_turn(client)
   end
   if not bytes and why_not ~= "missing" then
     require("claude-ide.log").debug("%s is not kept before its edit: %s", path, why_not)
     return
   end
-  local name, real, secret = store().named(path)
-  local file, stat = store().before_edit(client, name, real, secret, bytes), vim.uv.fs_stat(path)
-  store().set_mode(file.id, stat and stat.mode % 4096)
+  local name, real, secret = store.named(path)
+  local file, stat = store.before_edit(client, name, real, secret, bytes), vim.uv.fs_stat(path)
+  store.set_mode(file.id, stat and stat.mode % 4096)
   local mine = followed[client] or {}
   followed[client] = mine
   local one = mine[file.id]
@@ -100,7 +91,7 @@ function M.before_edit(client, path, call)
     one = { file = file, unfollow = unfollow, calls = {} }
     mine[file.id] = one
   end
-  one.turn, one.settled = store().last_turn(client), nil
+  one.turn, one.settled = store.last_turn(client), nil
   if call then
     one.calls[call] = true
   end
@@ -127,18 +118,18 @@ local function let_go(client, turn, files, is_over)
     if open == 0 then
       known()
     end
-    if is_over and open == 0 and followed[client] == nil and store().last_turn(client) == turn then
-      store().finish_turn(client)
+    if is_over and open == 0 and followed[client] == nil and store.last_turn(client) == turn then
+      store.finish_turn(client)
     end
   end
   for id, one in pairs(files) do
     one.unfollow()
     open = open + 1
-    local of = store().turn_of(id) == one.turn and one.turn or nil
+    local of = store.turn_of(id) == one.turn and one.turn or nil
     M.look(one.file, function()
       -- Unless another edit of it was announced meanwhile.
       if not (followed[client] and followed[client][id]) then
-        store().release(id, one.turn)
+        store.release(id, one.turn)
       end
       one_less()
     end, nil, of)
@@ -150,7 +141,7 @@ end
 ---@param client integer
 ---@param is_over boolean whether this is the end of the turn, too
 function M.settle(client, is_over)
-  local turn, files, left = store().last_turn(client), {}, {}
+  local turn, files, left = store.last_turn(client), {}, {}
   for id, one in pairs(followed[client] or {}) do
     if next(one.calls) then
       one.settled, left[id] = { is_over = is_over }, one
@@ -196,10 +187,10 @@ end
 ---@param turn integer
 ---@param looked fun() it is known what the file holds now
 function M.found_changed(change, turn, looked)
-  local path, real, secret = store().named(change.path)
+  local path, real, secret = store.named(change.path)
   local is_start = change.is_start == true
   local file =
-    store().found(path, real, secret, turn, change.before, change.mode, change.since, change.taken, is_start)
+    store.found(path, real, secret, turn, change.before, change.mode, change.since, change.taken, is_start)
   M.look(file, looked, "claude", turn)
 end
 
@@ -207,8 +198,8 @@ end
 ---@param path string
 function M.user_wrote(path)
   require("claude-ide.journal.shell").user_wrote(path)
-  local file = store().find(path)
-  if file and not store().is_landing(file.id) then
+  local file = store.find(path)
+  if file and not store.is_landing(file.id) then
     M.look_now(file, "user")
   end
 end
@@ -216,7 +207,7 @@ end
 ---Something saw that a file was written; the watch of announced files does so itself.
 ---@param path string absolute
 function M.landed(path)
-  local file = store().find(path)
+  local file = store.find(path)
   if file then
     M.look(file)
   end

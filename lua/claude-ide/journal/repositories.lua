@@ -2,6 +2,8 @@
 -- Invariant: the user's repository is only read.
 local M = {}
 
+local git = require("claude-ide.journal.git")
+
 ---@class claude-ide.journal.Repository
 ---@field top string
 ---@field index string the user's index
@@ -21,10 +23,6 @@ local made = 0
 
 ---How many read copies just now: none goes meanwhile.
 M.readers = 0
-
-local function git()
-  return require("claude-ide.journal.git")
-end
 
 ---Where a repository lies, and which keys of its configuration are filters.
 local DISCOVER =
@@ -70,10 +68,10 @@ end
 function M.find(folder, done)
   if repositories[folder] ~= nil then
     return done(repositories[folder] or nil)
-  elseif #git().misled_by() > 0 then
+  elseif #git.misled_by() > 0 then
     return done(nil)
   end
-  git().run(DISCOVER, { cwd = folder }, function(out)
+  git.run(DISCOVER, { cwd = folder }, function(out)
     local found = vim.split(out or "", "\n", { plain = true, trimempty = true })
     local own = #found >= 3 and require("claude-ide.journal.store").folder()
     -- A repository of the whole home folder (dotfiles) has everything below it as untracked files.
@@ -90,7 +88,7 @@ function M.find(folder, done)
       env = {},
       met = {},
       copied = 0,
-      options = git().without_filters(vim.list_slice(found, 4)),
+      options = git.without_filters(vim.list_slice(found, 4)),
       failures = 0,
     }
     settle_in(repository, own)

@@ -1,6 +1,24 @@
 -- `:Claude undo`: what taking back a turn would do, the question, and what came of it.
 local M = {}
 
+---Says why there is nothing to review, or to take back: not that Claude has changed nothing, where it has.
+---@param start string as in "Nothing to undo"
+---@param otherwise string why, where nothing is left out
+function M.say_nothing(start, otherwise)
+  local turns = require("claude-ide.journal").turns()
+  local last = turns[#turns]
+  local count = last and last.left_out or 0
+  local noun = count == 1 and "file" or "files"
+  require("claude-ide.ui.notice").info(count > 0 and {
+    ("%s: Claude's last turn changed %d %s of which no copy was made (too large, or kept from it)."):format(
+      start,
+      count,
+      noun
+    ),
+    ("%s: no copy was made of %d changed %s."):format(start, count, noun),
+  } or start .. ": " .. otherwise)
+end
+
 local namespace = vim.api.nvim_create_namespace("claude-ide.review.undo")
 
 local function counted(count, one, many)
@@ -223,7 +241,7 @@ local function ask_now(id, review_it)
     return item.action ~= "leave"
   end, preview)
   if not id or #preview + rest == 0 then
-    require("claude-ide.review.nothing").say("Nothing to undo", "no change of Claude's is left.")
+    M.say_nothing("Nothing to undo", "no change of Claude's is left.")
     return
   end
   require("claude-ide.ui.highlights").define_shared()

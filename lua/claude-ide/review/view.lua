@@ -2,6 +2,9 @@
 -- Invariant: the user's buffer leaves as it came. Its window options are put back before Neovim remembers them with it.
 local M = {}
 
+local sides = require("claude-ide.review.sides")
+local comparison = require("claude-ide.review.comparison")
+
 ---@alias claude-ide.review.Side "list"|"before"|"file"
 
 local windows = require("claude-ide.diffview.windows")
@@ -13,16 +16,6 @@ local silently = require("claude-ide.ui.quietly").run
 ---@field unmap? fun()
 ---@field options? table of the file's window, as they were
 ---@field unloaded? boolean the buffer of the file was, since this was brought up to date
-
----@return claude-ide.review.sides
-local function sides()
-  return require("claude-ide.review.sides")
-end
-
----@return claude-ide.review.comparison
-local function comparison()
-  return require("claude-ide.review.comparison")
-end
 
 ---The side the cursor is on.
 ---@param view claude-ide.review.View
@@ -40,7 +33,7 @@ function M.release(view)
     view.unmap = nil
   end
   silently(function()
-    comparison().stop(view)
+    comparison.stop(view)
     for _, side in ipairs({ "now", "proposal" }) do
       local win = view.wins[side]
       if win and vim.api.nvim_win_is_valid(win) then
@@ -52,7 +45,6 @@ function M.release(view)
     end
     require("claude-ide.ui.winbar").release(view.wins.proposal)
     view.options = nil
-    return true
   end)
 end
 
@@ -94,31 +86,29 @@ function M.show(view, entries, index)
   local dress = require("claude-ide.ui.window_look")
   M.release(view)
   local old = { view.bufs.now, view.bufs.proposal }
-  local file, ours = sides().file(entry)
+  local file, ours = sides.file(entry)
   silently(function()
     view.entry, view.path = entry, entry.path
-    view.bufs = { now = sides().make("before Claude", entry.path), proposal = file }
+    view.bufs = { now = sides.make("before Claude", entry.path), proposal = file }
     put(view.wins.proposal, file)
-    return true
   end)
   require("claude-ide.buffer.hidden").show_to_edit(file, view.wins.proposal)
   silently(function()
-    view.lines = sides().lines_before(entry, file)
-    sides().fill(view.bufs.now, view.lines)
+    view.lines = sides.lines_before(entry, file)
+    sides.fill(view.bufs.now, view.lines)
     vim.bo[view.bufs.now].filetype = ours
         and (vim.filetype.match({ filename = entry.path, buf = view.bufs.now }) or "")
       or vim.bo[file].filetype
     vim.bo[view.bufs.now].tabstop = vim.bo[file].tabstop
     view.options = not ours and dress.remember(view.wins.proposal) or nil
     dress.window(view.wins.proposal)
-    windows.set_one_window(view, comparison().needs_one_window(view))
+    windows.set_one_window(view, comparison.needs_one_window(view))
     if view.wins.now then
       windows.put(view.wins.now, view.bufs.now)
     end
-    comparison().start(view)
+    comparison.start(view)
     require("claude-ide.diffview.pair").go_to_first_change(view)
     windows.set_winbars(view)
-    return true
   end)
   require("claude-ide.ui.own_buffer").highlight(view.bufs.now, not ours and file or nil)
   if ours then
@@ -126,13 +116,12 @@ function M.show(view, entries, index)
   end
   view.unmap = require("claude-ide.review.keys").map_sides(view)
   for _, buf in ipairs(old) do
-    if buf ~= view.list and vim.api.nvim_buf_is_valid(buf) and sides().is_ours(buf) then
+    if buf ~= view.list and vim.api.nvim_buf_is_valid(buf) and sides.is_ours(buf) then
       require("claude-ide.ui.own_buffer").delete(buf)
     end
   end
   silently(function()
-    sides().name()
-    return true
+    sides.name()
   end)
   list_files(view, entries, index)
 end
@@ -156,7 +145,6 @@ function M.resized(view, entries, index)
     windows.fit(view)
     silently(function()
       windows.set_winbars(view)
-      return true
     end)
     list_files(view, entries, index)
   end
@@ -172,7 +160,7 @@ local function whereabouts(view, entry)
     return "lost"
   elseif vim.api.nvim_win_get_buf(view.wins.proposal) ~= buf then
     return view.unloaded and "lost" or "elsewhere" -- somebody may have loaded it again
-  elseif not sides().is_ours(buf) and require("claude-ide.buffer").find(entry.path) ~= buf then
+  elseif not sides.is_ours(buf) and require("claude-ide.buffer").find(entry.path) ~= buf then
     return "lost"
   end
   return "here"
@@ -194,26 +182,25 @@ function M.update(view, entries, index)
   elseif found == "elsewhere" then
     return list_files(view, entries, index)
   end
-  local on_disk = entry.change and entry.change.behind and sides().lines_on_disk(entry.change) or nil
-  if sides().is_ours(view.bufs.proposal) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
+  local on_disk = entry.change and entry.change.behind and sides.lines_on_disk(entry.change) or nil
+  if sides.is_ours(view.bufs.proposal) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
     -- The file came back, or went.
     local buf = require("claude-ide.buffer").find(entry.path)
     if buf ~= view.bufs.proposal or not vim.bo[buf].modified then
       return M.show(view, entries, index)
     end
   end
-  local lines = sides().lines_before(entry, view.bufs.proposal)
+  local lines = sides.lines_before(entry, view.bufs.proposal)
   silently(function()
     if on_disk then
-      sides().fill(view.bufs.proposal, on_disk)
+      sides.fill(view.bufs.proposal, on_disk)
     end
     if not vim.deep_equal(lines, view.lines) then
       view.lines = lines
-      sides().fill(view.bufs.now, lines)
+      sides.fill(view.bufs.now, lines)
     end
-    comparison().refresh(view)
+    comparison.refresh(view)
     windows.set_winbars(view)
-    return true
   end)
   list_files(view, entries, index)
 end
@@ -234,7 +221,7 @@ end
 ---@return claude-ide.review.View
 function M.open(entries)
   local list, path = require("claude-ide.diffview.list"), entries[1].path
-  local blank = sides().make("before Claude", path)
+  local blank = sides.make("before Claude", path)
   local view ---@type claude-ide.review.View
   ---@diagnostic disable-next-line: missing-fields -- the rest comes with the windows
   view = {
@@ -255,10 +242,10 @@ function M.open(entries)
       return winbar_of(side, view.entry, width)
     end,
     compare = function()
-      comparison().start(view)
+      comparison.start(view)
     end,
     end_comparing = function()
-      comparison().stop(view)
+      comparison.stop(view)
     end,
   }
   require("claude-ide.ui.focus").keep("review", {
@@ -272,7 +259,6 @@ function M.open(entries)
   windows.open(view, true)
   silently(function()
     list.render(view.list, entries, 1)
-    return true
   end)
   require("claude-ide.review.keys").map_list(view)
   M.show(view, entries, 1)
@@ -287,7 +273,7 @@ function M.close(view)
   windows.close(view, {
     delete = function()
       for _, buf in ipairs({ view.list, view.bufs.now, view.bufs.proposal }) do
-        if vim.api.nvim_buf_is_valid(buf) and sides().is_ours(buf) then
+        if vim.api.nvim_buf_is_valid(buf) and sides.is_ours(buf) then
           require("claude-ide.ui.own_buffer").delete(buf)
         end
       end

@@ -1,6 +1,8 @@
 -- The lines above the windows of a review: what is shown, and which keys do what. What there is no room for gives way.
 local M = {}
 
+local fit = require("claude-ide.ui.winbar_text")
+
 ---What gives way first, in each of them.
 local RANKS = {
   layout = 1,
@@ -18,39 +20,16 @@ local RANKS = {
 
 local function key(name)
   local keys = require("claude-ide.config").get().review.keymaps[name]
-  return require("claude-ide.ui.winbar_text").key_name(keys or false, "")
-end
-
----@param rank integer
----@param lhs string
----@param what string
----@param right? boolean
----@return claude-ide.ui.Piece?
-local function hint(rank, lhs, what, right)
-  return require("claude-ide.ui.winbar_text").hint(rank, lhs, what, right)
-end
-
----@param path string
----@return claude-ide.ui.Piece
-local function name(path)
-  return require("claude-ide.ui.winbar_text").file(RANKS.file, path)
-end
-
----@param pieces table<integer, claude-ide.ui.Piece?> with gaps
----@param count integer
----@param width integer
----@return string
-local function winbar(pieces, count, width)
-  return require("claude-ide.ui.winbar_text").of_those(pieces, count, width)
+  return fit.key_name(keys or false, "")
 end
 
 ---@param width integer of the window
 ---@return string
 function M.of_list(width)
-  return winbar({
-    hint(RANKS.keep, key("keep_hunk"), "keep"),
-    hint(RANKS.undo, key("undo_hunk"), "undo"),
-    hint(RANKS.close, key("close"), "close"),
+  return fit.of_those({
+    fit.hint(RANKS.keep, key("keep_hunk"), "keep"),
+    fit.hint(RANKS.undo, key("undo_hunk"), "undo"),
+    fit.hint(RANKS.close, key("close"), "close"),
   }, 3, width)
 end
 
@@ -61,8 +40,8 @@ function M.of_before(entry, width)
   local change = entry.change
   local what = change and change.kind == "created" and not change.moved_from and "did not exist"
     or "before Claude"
-  local side = require("claude-ide.ui.winbar_text").sentence(RANKS.side, "ClaudeDiffSide", "· " .. what)
-  return winbar({ name(entry.path), side }, 2, width)
+  local side = fit.sentence(RANKS.side, "ClaudeDiffSide", "· " .. what)
+  return fit.of_those({ fit.file(RANKS.file, entry.path), side }, 2, width)
 end
 
 local function plain_name(path)
@@ -119,27 +98,26 @@ end
 ---@param width integer of the window
 ---@return string
 function M.of_file(entry, width)
-  local keymaps, key_name =
-    require("claude-ide.config").get().diff.keymaps, require("claude-ide.ui.winbar_text").key_name
-  local layout = hint(RANKS.layout, key_name(keymaps.layout, ""), "layout", true)
-  local help = hint(RANKS.help, key_name(keymaps.help, ""), "keys", true)
-  local next_file = hint(RANKS.next_file, key("next_file"), entry.waits and "file" or "next file", true)
+  local keymaps = require("claude-ide.config").get().diff.keymaps
+  local layout = fit.hint(RANKS.layout, fit.key_name(keymaps.layout, ""), "layout", true)
+  local help = fit.hint(RANKS.help, fit.key_name(keymaps.help, ""), "keys", true)
+  local next_file = fit.hint(RANKS.next_file, key("next_file"), entry.waits and "file" or "next file", true)
   if not entry.waits then
-    return winbar({
-      name(entry.path),
+    return fit.of_those({
+      fit.file(RANKS.file, entry.path),
       state(entry),
       next_file,
       layout,
       help,
     }, 5, width)
   end
-  return winbar({
-    name(entry.path),
+  return fit.of_those({
+    fit.file(RANKS.file, entry.path),
     state(entry),
     counts(entry.change),
-    hint(RANKS.keep, key("keep_hunk"), "keep", true),
-    hint(RANKS.undo, key("undo_hunk"), "undo", true),
-    hint(RANKS.next, "]c", "next", true),
+    fit.hint(RANKS.keep, key("keep_hunk"), "keep", true),
+    fit.hint(RANKS.undo, key("undo_hunk"), "undo", true),
+    fit.hint(RANKS.next, "]c", "next", true),
     next_file,
     layout,
     help,
