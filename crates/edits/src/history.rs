@@ -294,8 +294,8 @@ impl History {
         true
     }
 
-    /// Whether the file is known to have had this content at `at` or later, with its later history known. Content that
-    /// an announcement found may be from any source.
+    /// Whether the file had this content, and only recorded steps at `at` or later changed it since. A step of the user
+    /// ends the search: an announcement records unknown content, of whatever source, as one.
     pub(crate) fn was_known(&self, blobs: &Blobs, bytes: Option<&[u8]>, at: u64) -> bool {
         for step in self.steps.iter().rev() {
             if same(bytes_of(blobs, step).as_ref(), bytes) {

@@ -403,7 +403,7 @@ impl Journal {
         let Some(file) = self.files.get_mut(&id) else { return id };
         file.mode = file.mode.or(mode);
         let seen = file.steps.iter().any(|step| step.turn == Some(found.turn));
-        // The changes since are of another, parallel turn or of the user.
+        // Known changes since then are of a parallel turn, or of the user.
         if !is_new && !seen && !file.was_known(&self.blobs, found.before, found.since) {
             self.note(id, found.before, Some(Actor::User), None, now);
         } else if !is_new && seen {
