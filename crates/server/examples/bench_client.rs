@@ -1,7 +1,7 @@
-//! The clock of `make bench`: a client that measures one thing and prints the figures as JSON.
+//! The client of `make bench`: measures one thing and prints the figures as JSON.
 //!
-//! `bench_client <measurement> [<port> <token> …]`. It frames by itself and blocks on one socket, so that what it adds to
-//! a round trip is about what the raw TCP echo beside it adds; `tests/bench` tells how both compare.
+//! `bench_client <measurement> [<port> <token> …]`. It frames messages itself and blocks on one socket, so that it adds
+//! about as much to a round trip as the raw TCP echo; `tests/bench` explains the comparison.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -17,10 +17,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Bytes of one message of the raw echo: about what a ping and its answer have.
+/// Size of one raw echo message: about that of a ping and its answer.
 const ECHO_BYTES: usize = 128;
 
-/// Round trips that are not counted: caches and branch predictors settle.
+/// Round trips before the measurement, to warm caches and branch predictors.
 const WARM_UP: usize = 200;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -67,8 +67,7 @@ fn tool(name: &str, args: &str) -> impl Fn(u64) -> String {
     move |id| request(id, "tools/call", &params)
 }
 
-/// The round trip of a plain TCP echo on loopback, with another process as Neovim is one: what all else is measured
-/// against.
+/// The round trip of a plain TCP echo on loopback to another process: the baseline of all measurements.
 fn echo(count: usize, server: &str) -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -100,8 +99,8 @@ fn serve_echo(address: &str) {
     while socket.read_exact(&mut message).is_ok() && socket.write_all(&message).is_ok() {}
 }
 
-/// The same echo as a call of a tool goes, with nothing in it: a runtime reads, another thread that sleeps is woken and
-/// answers, the runtime is woken and writes. Less than that no answer of Neovim's main loop can cost.
+/// The same echo by the way of a tool call: a runtime reads, wakes another thread that answers, is woken and writes. No
+/// answer from Neovim's main loop can be faster.
 fn serve_hops(address: &str) {
     type Frame = ([u8; ECHO_BYTES], tokio::sync::oneshot::Sender<[u8; ECHO_BYTES]>);
     let (ask, asked) = std::sync::mpsc::channel::<Frame>();
@@ -152,7 +151,7 @@ fn time_each(count: usize, mut once: impl FnMut(usize)) -> Value {
     percentiles(times)
 }
 
-/// Pings, one after another, for a while: how long the slowest takes while Neovim has other work.
+/// Pings in sequence for a while: the slowest shows how other work in Neovim delays it.
 fn pings_for(port: &str, token: &str, length: Duration) -> Value {
     let mut client = Client::connect(port, token);
     let mut times = Vec::new();
@@ -168,12 +167,12 @@ fn pings_for(port: &str, token: &str, length: Duration) -> Value {
     percentiles(times)
 }
 
-/// All requests in one write, then all answers: how many a second.
+/// All requests in one write, then all answers: requests per second.
 fn pipeline(port: &str, token: &str, count: u64, message: &dyn Fn(u64) -> String) -> Value {
     send_all(port, token, count, message, |frames| vec![frames.concat()])
 }
 
-/// The same, each request in a write of its own, as a client that gathers nothing sends them.
+/// Like [`pipeline`], with a write per request.
 fn frames(port: &str, token: &str, count: u64, message: &dyn Fn(u64) -> String) -> Value {
     send_all(port, token, count, message, |frames| frames)
 }
@@ -203,8 +202,8 @@ fn send_all(
     json!({ "seconds": elapsed.as_secs_f64(), "per_second": f64::from(u32::try_from(count).expect("few")) / elapsed.as_secs_f64() })
 }
 
-/// A large openDiff, then at once a ping and a small tool: when each of these is answered. The diff stays open until
-/// standard input ends.
+/// Sends a large openDiff, then at once a ping and a small tool call, and measures when each is answered. The diff
+/// stays open until standard input ends.
 fn diff(port: &str, token: &str, path: &str, bytes: usize) {
     let mut client = Client::connect(port, token);
     let line = "let answer = 42; // ünï\n";
@@ -230,11 +229,11 @@ fn diff(port: &str, token: &str, path: &str, bytes: usize) {
     let (ping_after, tool_after) = (ping_after.expect("answered"), tool_after.expect("answered"));
     let figures = json!({ "sent_ms": milliseconds(sent), "ping_ms": milliseconds(ping_after), "tool_ms": milliseconds(tool_after) });
     println!("{figures}");
-    // The diff is there as long as this end is: until whoever runs this has seen enough.
+    // The diff is open as long as the connection: until the caller closes the pipe.
     io::stdin().read_to_end(&mut Vec::new()).expect("the other end of the pipe closes");
 }
 
-/// Connects and drops, again and again.
+/// Connects and drops repeatedly.
 fn connects(port: &str, token: &str, count: usize) -> Value {
     time_each(count, |_| drop(Client::connect(port, token)))
 }
@@ -315,7 +314,7 @@ impl Client {
         while self.wait_any() != id {}
     }
 
-    /// The id of the next answer; what the server asks or tells is passed over.
+    /// The id of the next response; requests and notifications of the server are skipped.
     fn wait_any(&mut self) -> u64 {
         loop {
             let payload = self.receive().expect("the server answers");
@@ -325,7 +324,7 @@ impl Client {
         }
     }
 
-    /// The payload of the next frame. The server sends whole messages.
+    /// The payload of the next frame. The server does not fragment messages.
     fn receive(&mut self) -> io::Result<Vec<u8>> {
         let mut head = [0; 2];
         self.reader.read_exact(&mut head)?;
@@ -349,7 +348,7 @@ impl Client {
     }
 }
 
-/// A text frame. The mask is zero: legal, and it costs nothing here.
+/// A text frame, with a zero mask: valid and free.
 fn frame(payload: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(payload.len() + 14);
     frame.push(0x81);

@@ -1,7 +1,7 @@
-//! Keeps the discovery file there and true for as long as the server runs, and removes it at the end.
+//! Keeps the discovery file present and current while the server runs, and removes it at the end.
 //!
-//! Others delete it: a CLI in another process namespace that shares the folder takes our process for a dead one. So the
-//! folder is watched, and the file written again. Folders may be slow: nothing here is done on the runtime's own thread.
+//! Other programs delete it: a CLI in another process namespace that shares the folder takes our process for dead. So
+//! the folder is watched, and the file restored. Folders may be slow, so nothing here runs on the runtime's thread.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,12 +18,12 @@ use tokio::{
 
 use crate::{lock_file::LockFile, options::Workspace};
 
-/// How long a file stays away: two that write and delete in turn must not do it as fast as they can.
+/// Delay before a deleted file is restored: two programs that write and delete in turn must not do so at full speed.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How often to look where the system does not tell.
+/// Polling interval where the system reports no changes.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Ends when the server stops.
+/// Runs until the server stops.
 pub(crate) async fn announce(
     lock: LockFile,
     mut workspace: watch::Receiver<Workspace>,
@@ -37,7 +37,7 @@ pub(crate) async fn announce(
     })
     .await
     .flatten();
-    // What was deleted before anybody watched.
+    // The file may have been deleted before the watch.
     lost.notify_one();
     loop {
         tokio::select! {
@@ -59,7 +59,7 @@ pub(crate) async fn announce(
                 let watched = watcher.take();
                 watcher = aside(move || {
                     lock.restore(&workspace);
-                    // A folder that was made again is another one.
+                    // A recreated folder needs a new watch.
                     let watched = watched.and_then(|watched| watch(watched, &lock));
                     lock.restore(&workspace);
                     watched
@@ -79,7 +79,7 @@ async fn something_lost(lost: &Notify, watched: bool) {
     }
 }
 
-/// Runs what may block. None: it failed, which is in the log.
+/// Runs blocking work. `None` if it panicked, which is logged.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.inspect_err(|error| tracing::error!(%error, "keeping the lock file failed")).ok()
@@ -106,7 +106,7 @@ fn watcher(lock: &LockFile, lost: Arc<Notify>) -> Option<RecommendedWatcher> {
     }
 }
 
-/// Watches the folders, or what has taken their place.
+/// Watches the current folders of the files.
 fn watch(mut watcher: RecommendedWatcher, lock: &LockFile) -> Option<RecommendedWatcher> {
     for folder in lock.paths().iter().filter_map(|path| folder(path)) {
         if let Err(error) = watcher.watch(&folder, RecursiveMode::NonRecursive) {

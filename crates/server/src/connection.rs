@@ -1,7 +1,7 @@
-//! One socket, from the first byte to the last: HTTP, which may become a WebSocket; then messages until one end says goodbye.
+//! One socket from its first byte to its last: HTTP, which may become a WebSocket; then messages until one end closes.
 //!
-//! Invariants: exactly one task writes to a WebSocket; the reader never waits for the writer, it only stops reading while
-//! the client does not read; 1005 and 1006 never go out.
+//! Invariants: exactly one task writes to a WebSocket; the reader never waits for the writer, but pauses while the
+//! client does not read; close codes 1005 and 1006 are never sent.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -42,9 +42,9 @@ use crate::{
     writer::Writer,
 };
 
-/// How long a peer has to read a goodbye.
+/// Time for the peer to read the close frame.
 const GOODBYE_TIME: Duration = Duration::from_secs(1);
-/// The same when the editor is exiting and a user waits.
+/// The same when the editor exits and the user waits.
 const LAST_GOODBYE_TIME: Duration = Duration::from_millis(100);
 
 /// RFC 6455, 7.4.1.
@@ -55,25 +55,25 @@ const CLOSE_UNSUPPORTED: u16 = 1003;
 const CLOSE_INVALID: u16 = 1007;
 const CLOSE_TOO_BIG: u16 = 1009;
 
-/// Tells a Claude Code CLI not to come back by itself; with [`SUPERSEDED`], word for word.
+/// With [`SUPERSEDED`], verbatim, keeps a Claude Code CLI from reconnecting by itself.
 const CLOSE_SUPERSEDED: u16 = 4001;
 
 type Goodbye = Option<(u16, &'static str)>;
 
-/// What all connections share.
+/// State shared by all connections.
 pub(crate) struct Hub {
     pub(crate) services: Arc<Services>,
     pub(crate) identity: Identity,
     pub(crate) routes: Routes,
-    /// Those of agents that speak HTTP.
+    /// The sessions of agents over HTTP.
     pub(crate) sessions: http::Sessions,
     /// One permit for each of their connections.
     pub(crate) http_places: Arc<Semaphore>,
-    /// When the server must be gone, once it is stopping.
+    /// The deadline of the shutdown, once it is requested.
     pub(crate) shutdown: watch::Sender<Option<Instant>>,
 }
 
-/// What all requests of a connection share.
+/// State shared by all requests of a connection.
 pub(crate) struct Visit {
     pub(crate) hub: Arc<Hub>,
     caller: Arc<Caller>,
@@ -82,11 +82,11 @@ pub(crate) struct Visit {
 
 #[derive(Default)]
 struct State {
-    /// What it is upgraded for.
+    /// The upgrade under way.
     upgrade: Option<Upgrade>,
-    /// Its place, where it speaks HTTP.
+    /// The connection's permit, for HTTP.
     place: Option<OwnedSemaphorePermit>,
-    /// The session of the requests that name none.
+    /// The session of requests that name none.
     session: Option<Arc<http::Session>>,
 }
 
@@ -98,7 +98,7 @@ impl Drop for State {
     }
 }
 
-/// What a WebSocket is for.
+/// The purpose of a WebSocket.
 enum Upgrade {
     Unauthorized,
     Welcome(Arc<Endpoint>, Access, OwnedSemaphorePermit),
@@ -138,7 +138,7 @@ impl Visit {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is complete before anything that could panic.
+        // A panic cannot leave this state half-changed, so a poisoned lock is fine.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,7 +173,7 @@ impl Visit {
         }
     }
 
-    /// Lets a connection in that speaks HTTP.
+    /// Admits a connection that speaks HTTP.
     async fn enter(&self, access: &Access) -> Result<(), Refusal> {
         self.judge_process(access).await?;
         let mut state = self.state();
@@ -185,8 +185,8 @@ impl Visit {
         Ok(())
     }
 
-    /// What an agent starts, the commands of its model above all, may not use the agent's secret, nor another that it has read
-    /// somewhere: it would act without the questions that the agent asks its user.
+    /// Children of an agent, above all the commands of its model, may not use the agent's secret or any other that they
+    /// have read: they would bypass the agent's questions to its user.
     async fn judge_process(&self, access: &Access) -> Result<(), Refusal> {
         let agents = self.hub.identity.processes();
         if access.run.is_none() && agents.is_empty() {
@@ -204,14 +204,14 @@ impl Visit {
     }
 }
 
-/// How a connection came to its end.
+/// How a connection ended.
 struct End {
     goodbye: Option<Goodbye>,
     reason: String,
 }
 
 impl End {
-    /// Nobody is there to read a goodbye.
+    /// Without a close frame: nobody would read it.
     fn silent(reason: impl Into<String>) -> Self {
         Self { goodbye: None, reason: reason.into() }
     }
@@ -231,7 +231,7 @@ struct Connection {
     _end_of_writer: AbortOnDrop,
 }
 
-/// Ends a task with what needs it, however that ends: the runtime outlives the server.
+/// Aborts a task when dropped: the runtime outlives the server.
 struct AbortOnDrop(AbortHandle);
 
 impl Drop for AbortOnDrop {
@@ -266,7 +266,7 @@ impl Connection {
         client.disconnect(end.reason);
         let Some(goodbye) = end.goodbye else { return };
         outbox.close(goodbye);
-        // What is queued may use the whole deadline of a server that stops; to be heard out, a moment must do.
+        // Sending the queue may use the whole deadline of a stopping server; waiting for the peer takes only a moment.
         let deadline = *shutdown.borrow();
         let (writing, listening) = match deadline {
             None => (GOODBYE_TIME, GOODBYE_TIME),
@@ -277,7 +277,7 @@ impl Connection {
         }
     }
 
-    /// Serves the client until one of the three ends it: the client, the network, or the server.
+    /// Serves the client until it, the network or the server ends the connection.
     async fn converse(&mut self, shutdown: &mut Stop) -> End {
         let keepalive = &self.hub.services.options.keepalive;
         let mcp_ping = keepalive.mcp_ping;
@@ -320,7 +320,7 @@ impl Connection {
         }
     }
 
-    /// Answers what can be answered before the deadline.
+    /// Sends the responses that are possible before the deadline.
     async fn wind_down(&mut self, deadline: Instant) -> End {
         self.client.wind_down();
         let rest = async {
@@ -366,14 +366,14 @@ fn why_broken(writer: Result<std::io::Result<()>, tokio::task::JoinError>) -> St
     }
 }
 
-/// RFC 6455, 7.4.1: which code tells a peer what it did wrong.
+/// The close code for a peer's error: RFC 6455, 7.4.1.
 fn end_of(error: &WebSocketError) -> End {
     match error {
         WebSocketError::Capacity(CapacityError::MessageTooLong { .. } | CapacityError::TooManyHeaders) => {
             End::saying(CLOSE_TOO_BIG, "the message is too large")
         }
         WebSocketError::Utf8(_) => End::saying(CLOSE_INVALID, "a text message must be UTF-8"),
-        // The end of the stream: it may still read, but it can ask for nothing more.
+        // The stream ended: the client may still read, but cannot send more.
         WebSocketError::Protocol(ProtocolError::ResetWithoutClosingHandshake) => {
             End { goodbye: Some(Some((CLOSE_NORMAL, ""))), reason: "the client closed the connection".to_owned() }
         }

@@ -1,7 +1,8 @@
-//! Files on disk, for the methods of seed 000: whole, bounded, written atomically. Blocking: for blocking threads only.
+//! File access for the methods of seed 000: whole files, limited in size, written atomically. Blocking: for blocking
+//! threads only.
 //!
-//! Invariant: nothing here follows a symbolic link. Each folder of the way is opened in the one before it, so that whoever
-//! puts a link into it after the path was checked leads nobody out of the workspace.
+//! Invariant: no symbolic link is followed. Each folder of the path is opened relative to its parent, so that a link
+//! created after the path was checked cannot lead out of the workspace.
 
 use std::{
     ffi::OsStr,
@@ -20,16 +21,16 @@ use rustix::{
 
 use crate::workspace::Place;
 
-/// How a folder is opened that is only a step of the way. Where the system can, without being allowed to list it.
+/// Flags for opening a folder within the path. Where possible, without needing permission to list it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const STEP: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Without waiting: to open a pipe would wait for its other end.
+/// Non-blocking: opening a pipe would wait for its other end.
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// Why a file could not be read or written, in words for the caller.
+/// Why a file could not be read or written, worded for the client.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DiskError {
     #[error("File not found")]
@@ -81,20 +82,19 @@ pub(crate) fn read(place: &Place, limit: usize) -> Result<String, DiskError> {
     String::from_utf8(bytes).map_err(|_| DiskError::NotText)
 }
 
-/// What a file that is to be written holds now; None: it does not exist.
+/// The current content of a file to be written; `None` if it does not exist.
 ///
 /// # Errors
-/// It could not be written, as far as can be told without trying.
+/// It cannot be written, as far as this can be determined in advance.
 pub(crate) fn before_write(place: &Place, limit: usize) -> Result<Option<Vec<u8>>, DiskError> {
     match present(place, limit)? {
-        // A rename would get past it, which the user did not mean.
+        // A rename would bypass the permission, against the user's intent.
         Some((mode, _)) if mode.readonly() => Err(DiskError::ReadOnly),
         other => Ok(other.map(|(_, bytes)| bytes)),
     }
 }
 
-/// Writes a file so that whoever looks sees the old contents or the new, never a part. Its mode is kept; missing folders
-/// are made.
+/// Writes a file atomically: readers see the old contents or the new. Its mode is kept; missing folders are created.
 pub(crate) fn write(place: &Place, contents: &str) -> Result<(), DiskError> {
     let (folder, name) = enter(place, Missing::Make)?.ok_or(DiskError::NotFound)?;
     let access = match open_file(&folder, name)?.map(|file| mode_of(&file)).transpose()? {
@@ -107,10 +107,10 @@ pub(crate) fn write(place: &Place, contents: &str) -> Result<(), DiskError> {
     Ok(whole.write_in(&folder, contents.as_bytes())?)
 }
 
-/// The same, if the file still is as it was seen.
+/// Like [`write`], if the file still has the content `seen`.
 ///
 /// # Errors
-/// [`DiskError::Changed`] if it is not.
+/// [`DiskError::Changed`] otherwise.
 pub(crate) fn write_over(seen: Option<&[u8]>, place: &Place, contents: &str) -> Result<(), DiskError> {
     let limit = seen.map_or(0, <[u8]>::len);
     match present(place, limit) {
@@ -127,7 +127,7 @@ fn present(place: &Place, limit: usize) -> Result<Option<(Permissions, Vec<u8>)>
     let mode = mode_of(&file)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
-    // One more than the limit: a file may grow while it is read.
+    // One byte more than the limit: a file may grow while it is read.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let read = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if read > limit {
@@ -142,7 +142,7 @@ enum Missing {
     Leave,
 }
 
-/// The folder that a file lies in, and its name there; None if the folder does not exist.
+/// Opens a file's folder and returns it with the file's name; `None` if the folder does not exist.
 fn enter(place: &Place, missing: Missing) -> Result<Option<(OwnedFd, &OsStr)>, DiskError> {
     let name = place.relative.file_name().ok_or(DiskError::NotAFile)?;
     let mut folder = openat(CWD, &place.root, STEP, Mode::empty())?;
@@ -166,7 +166,7 @@ fn enter(place: &Place, missing: Missing) -> Result<Option<(OwnedFd, &OsStr)>, D
 
 fn open_folder(parent: &OwnedFd, name: &OsStr) -> Result<OwnedFd, DiskError> {
     openat(parent, name, STEP, Mode::empty()).map_err(|error| match error {
-        // Systems differ in what they say of a link where a folder was asked for.
+        // Systems differ in the error for a link in place of a folder.
         Errno::NOTDIR if is_link(parent, name) => DiskError::Replaced,
         other => other.into(),
     })
@@ -177,12 +177,12 @@ fn is_link(parent: &OwnedFd, name: &OsStr) -> bool {
     found.is_ok_and(|found| rustix::fs::FileType::from_raw_mode(found.st_mode).is_symlink())
 }
 
-/// A regular file; None if there is nothing.
+/// Opens a regular file; `None` if it does not exist.
 fn open_file(folder: &OwnedFd, name: &OsStr) -> Result<Option<File>, DiskError> {
     let file = match openat(folder, name, LOOK, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::NOENT) => return Ok(None),
-        // A socket, or a device that is not there.
+        // A socket, or a missing device.
         Err(Errno::NXIO) => return Err(DiskError::NotAFile),
         Err(error) => return Err(error.into()),
     };
@@ -193,7 +193,7 @@ fn mode_of(file: &File) -> io::Result<Permissions> {
     Ok(file.metadata()?.permissions())
 }
 
-/// No file of anybody else is called so, and none of ours a second time.
+/// A name that no other program uses, and this one only once.
 fn temporary_name() -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

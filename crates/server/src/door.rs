@@ -1,7 +1,7 @@
-//! Where a request leads and what it must show: a route for each endpoint, and why a request is refused.
+//! Routes and their authentication, one route for each endpoint; reasons to refuse a request.
 //!
-//! A wrong request is refused in HTTP, with a reason that the user can read. A wrong token is not, where a WebSocket is asked
-//! for: the socket is upgraded and closed with 1008, as the IDEs of the seeds do, so that the CLI can tell it from a broken
+//! A wrong request is refused over HTTP, with a reason that the user can read. A wrong token for a WebSocket is not:
+//! the socket is upgraded and closed with 1008, as the IDEs of the seeds do, so that the CLI can tell it from a broken
 //! connection.
 
 use std::{borrow::Cow, net::SocketAddr, sync::Arc};
@@ -13,43 +13,43 @@ use hyper::{Method, Response, StatusCode, Version, header, http::request::Parts}
 
 use crate::{endpoint::Endpoint, options::Identity};
 
-/// For the clients that find the server by its lock file. Seed 000 connects to `/`, as the CLI does; seed 001 to `/mcp`.
+/// For clients that find the server by its lock file. Seed 000 connects to `/`, as the CLI does; seed 001 to `/mcp`.
 const IDE: Policy =
     Policy { pages: Pages::None, secrets: &[(AUTHORIZATION_HEADER, "")], subprotocol: Some(SUBPROTOCOL) };
-/// For agents, which are told the token by the program that starts them.
+/// For agents, which get the token from the program that starts them.
 const NVIM: Policy =
     Policy { pages: Pages::None, secrets: &[("authorization", "Bearer ")], subprotocol: Some(SUBPROTOCOL) };
 
-/// A program that the editor started, with a secret that was made for it alone.
+/// A program started by the editor, with its own secret.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// What the editor calls it.
+    /// The editor's name for it.
     pub(crate) name: Box<str>,
-    /// The process that it is.
+    /// The process that owns the secret.
     pub(crate) owner: Owner,
 }
 
-/// A client that showed the right token.
+/// The rights of a client with a valid token.
 pub(crate) struct Access {
-    /// The run that it was made for.
+    /// The run to which its token belongs.
     pub(crate) run: Option<Arc<Run>>,
 }
 
-/// One way in.
+/// A route to an endpoint.
 pub(crate) struct Route {
     paths: &'static [&'static str],
     policy: Policy,
-    /// Messages may come by POST too.
+    /// Whether messages may come by POST too.
     takes_posts: bool,
     token: Secret,
-    /// Each run of an agent has a secret of its own.
+    /// Each run of an agent has its own secret.
     runs: Option<Identity>,
     endpoint: Arc<Endpoint>,
 }
 
-/// A request that is fit to be served, should it show the token.
+/// A valid request; without [`Access`] if its token is wrong.
 pub(crate) enum Knock {
-    /// The answer upgrades to a WebSocket.
+    /// A WebSocket upgrade.
     Upgrade(Arc<Endpoint>, Option<Access>, Response<Body>),
     /// MCP over HTTP.
     Http(Arc<Endpoint>, Option<Access>),
@@ -75,7 +75,7 @@ impl Route {
     }
 }
 
-/// Every way in.
+/// All routes.
 pub(crate) struct Routes {
     routes: Vec<Route>,
     hosts: Hosts,
@@ -87,15 +87,15 @@ impl Routes {
         Self { routes, hosts: Hosts { host: host.to_owned(), names: Vec::new() } }
     }
 
-    /// The endpoint of that name, if there is a way to it.
+    /// The endpoint with this name, if there is a route to it.
     pub(crate) fn endpoint(&self, name: &str) -> Option<&Arc<Endpoint>> {
         self.routes.iter().map(|route| &route.endpoint).find(|endpoint| endpoint.name == name)
     }
 
-    /// Judges the head of a request that came in on `local`.
+    /// Judges a request's head; `local` is the address on which it arrived.
     ///
     /// # Errors
-    /// Why it is not fit.
+    /// Why it is refused.
     pub(crate) fn judge(&self, request: &Parts, local: Option<SocketAddr>) -> Result<Knock, Refusal> {
         if request.version != Version::HTTP_11 {
             return Err(http::Refusal::NotGet.into());
@@ -120,7 +120,7 @@ impl Routes {
         }
     }
 
-    /// Every path, for a user to read.
+    /// All paths, for the user.
     fn served(&self) -> String {
         let paths: Vec<_> = self.routes.iter().flat_map(|route| route.paths).copied().collect();
         match paths.split_last() {
@@ -130,16 +130,16 @@ impl Routes {
     }
 }
 
-/// Why a request was refused in HTTP.
+/// Why a request was refused over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Http(http::Refusal),
-    /// What is served instead.
+    /// The message lists the served paths.
     Path(String),
     TooManyClients,
     /// It comes from a program that an agent runs.
     Process,
-    // From here on MCP over HTTP.
+    // From here on: MCP over HTTP.
     Method,
     MediaType,
     NotText,
@@ -172,7 +172,7 @@ impl Refusal {
         }
     }
 
-    /// For the user who looks at the failed request, and for the log.
+    /// A reason for the user, and for the log.
     pub(crate) fn reason(&self) -> Cow<'static, str> {
         let reason = match self {
             Self::Http(refusal) => return refusal.reason().into(),
@@ -194,7 +194,7 @@ impl Refusal {
         reason.into()
     }
 
-    /// What is sent.
+    /// The response.
     pub(crate) fn response(&self) -> Response<Body> {
         let builder = Response::builder()
             .status(self.status())

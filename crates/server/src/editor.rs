@@ -1,6 +1,6 @@
-//! The editor, as the server sees it: something that runs named calls and hears about clients.
+//! The server's interface to the editor, which runs named calls and receives events of clients.
 //!
-//! Invariant: a call that is dropped before it resolved is cancelled; its answer, should one come, goes nowhere.
+//! Invariant: dropping an unresolved call cancels it; a late answer is discarded.
 
 use std::{fmt, future::Future, path::PathBuf, pin::Pin};
 
@@ -10,60 +10,60 @@ use serde_json::{Map, Value, value::RawValue};
 /// What [`Editor::call`] returns.
 pub type EditorReply = Pin<Box<dyn Future<Output = Result<Box<RawValue>, EditorError>> + Send>>;
 
-/// Runs what needs the editor. Implemented by the boundary, and by `ScriptedEditor` in tests.
+/// Runs calls that need the editor. Implemented by the boundary, and by `ScriptedEditor` in tests.
 pub trait Editor: Send + Sync + 'static {
-    /// Asks the editor to run a call and waits for its reply.
+    /// Runs a call and returns its reply.
     ///
-    /// Some calls wait for a user, so there is no timeout; drop the future to cancel.
+    /// Some calls wait for the user, so there is no timeout; drop the future to cancel.
     fn call(&self, call: EditorCall) -> EditorReply;
 
-    /// Tells the editor about a client. Must not block; events of one client come in order.
+    /// Reports an event of a client. Must not block; a client's events come in order.
     fn event(&self, event: ClientEvent);
 }
 
-/// One call, its arguments checked and complete.
+/// A call with validated, complete arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EditorCall {
-    /// Who asks.
+    /// The client.
     pub client: ClientId,
-    /// What: snake_case, the name of the module that serves it; a dot before it ends the name of its folder.
+    /// The call's name in snake_case, which is that of its Lua module; a dot separates the folder.
     pub name: &'static str,
-    /// With what; every default is filled in.
+    /// The arguments, with all defaults filled in.
     pub args: Map<String, Value>,
-    /// What news of its progress must carry (`notifications/progress`); none: nobody wants any.
+    /// The token for progress notifications (`notifications/progress`), if the client wants any.
     pub progress: Option<Value>,
 }
 
 /// Why the editor gave no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditorError {
-    /// The caller's mistake, which only the editor could see.
+    /// The client's mistake, detected by the editor.
     #[error("{0}")]
     InvalidParams(String),
-    /// It ran and did not succeed.
+    /// It failed.
     #[error("{0}")]
     Failed(String),
     /// Too many calls wait for the editor.
     #[error("the editor is busy: too many calls are waiting")]
     Busy,
-    /// The editor is going away.
+    /// The editor is exiting.
     #[error("the editor is closing")]
     Closed,
 }
 
-/// A client, unique for the life of the process.
+/// A client's id, unique for the life of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct ClientId(u64);
 
 impl ClientId {
-    /// From the number that [`Self::get`] gave.
+    /// From the number given by [`Self::get`].
     #[must_use]
     pub const fn new(id: u64) -> Self {
         Self(id)
     }
 
-    /// The number.
+    /// Its number.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -76,24 +76,24 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// How far a client has come.
+/// The state of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientState {
     /// Its socket is open.
     Connected,
-    /// It finished the MCP handshake, or speaks plain JSON-RPC, and takes notifications.
+    /// It finished the MCP handshake, or speaks plain JSON-RPC, and accepts notifications.
     Ready,
 }
 
-/// What is known of a client.
+/// The properties of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClientInfo {
-    /// Which one.
+    /// Its id.
     pub id: ClientId,
-    /// Behind which door it is: "ide", "nvim".
+    /// Its endpoint: "ide", "nvim".
     pub endpoint: &'static str,
-    /// How far it has come.
+    /// Its state.
     pub state: ClientState,
     /// `clientInfo.name`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,33 +101,33 @@ pub struct ClientInfo {
     /// `clientInfo.version`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Its process, from `ide_connected`.
+    /// Its process id, from `ide_connected`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// Which of the programs that the editor started it is, by the editor's own name for it.
+    /// The editor's name for it, if the editor started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<str>>,
-    /// The negotiated version of MCP.
+    /// The negotiated MCP version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<&'static str>,
-    /// The folders it works in, absolute.
+    /// Its working folders, absolute.
     pub roots: Vec<PathBuf>,
 }
 
-/// Something happened to a client.
+/// An event of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientEvent {
-    /// Its socket opened and its token was right.
+    /// It connected with a valid token.
     Connected(ClientInfo),
-    /// It takes notifications from now on.
+    /// It accepts notifications from now on.
     Ready(ClientInfo),
-    /// Something about it became known: its process, its folders.
+    /// A property became known: its process, its folders.
     Changed(ClientInfo),
-    /// It is gone.
+    /// It disconnected.
     Disconnected {
-        /// As it was.
+        /// Its last properties.
         client: ClientInfo,
-        /// Why, for the log.
+        /// The reason, for the log.
         reason: String,
     },
 }

@@ -1,9 +1,9 @@
-//! What is served behind a route: which tools and methods, what the endpoint says of itself, and how much it takes.
+//! Endpoints: the tools and methods behind a route, instructions and capabilities, limits.
 //!
-//! An endpoint is put together once, when the server starts; its clients share it. There are two. That of the lock file is what a
-//! Claude Code CLI, or another client of the seeds, finds in its IDE. That of agents is what a model may ask of the editor and have
-//! it do: Claude Code is handed it with `--mcp-config`, under the name `nvim` (a server named `ide` has its tools hidden from the
-//! model, measured with Claude Code 2.1.330); any other agent that speaks MCP may use it, too.
+//! An endpoint is built once, when the server starts; its clients share it. There are two. `ide`, found by the lock
+//! file, is for Claude Code CLIs and other clients of the seeds. `nvim`, for agents, has what a model may ask of the
+//! editor or change in it: Claude Code gets it with `--mcp-config` under the name `nvim` (it hides the tools of a
+//! server named `ide` from the model; measured with Claude Code 2.1.330); other MCP agents may use it too.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -16,9 +16,9 @@ use crate::{
     tools::{TOOLS, Tool, Toolbox, nvim},
 };
 
-/// What the editor calls the endpoint of the lock file.
+/// The endpoint of the lock file.
 pub(crate) const IDE: &str = "ide";
-/// What the editor, and the user's CLI, call that of agents.
+/// The endpoint of agents, also named so in the user's CLI.
 pub(crate) const NVIM: &str = "nvim";
 
 const IDE_INSTRUCTIONS: &str = "This server is the editor that the user works in. Use its tools to show files and proposed \
@@ -31,48 +31,47 @@ const NVIM_INSTRUCTIONS: &str = "This is the editor that the user works in, with
     long answer ends with a `cursor`: pass it to get the rest. What changes files the user may review: the answer says what was \
     written, what was dropped and why, and the diagnostics afterwards.";
 
-/// How many requests of one client may be open. A user's session has a handful; a test of speed has thousands.
+/// Limit of a client's open requests. A user's session has a handful; a speed test has thousands.
 const MAX_REQUESTS: usize = 16_384;
-/// How much work of one client runs at a time.
+/// Limit of a client's running work.
 const MAX_COST: usize = 1024;
 const MAX_BATCH: usize = 1000;
 const MAX_BATCH_BYTES: usize = 8 << 20;
 
-/// One endpoint.
 pub(crate) struct Endpoint {
-    /// What the editor calls it.
+    /// Its name.
     pub(crate) name: &'static str,
-    /// For the model: MCP's `instructions`.
+    /// MCP's `instructions`, for the model.
     pub(crate) instructions: &'static str,
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) tools: Toolbox,
-    /// What it serves beside MCP.
+    /// Methods beside MCP.
     pub(crate) methods: Methods,
     pub(crate) limits: Limits,
     /// One permit for each client.
     pub(crate) places: Arc<Semaphore>,
 }
 
-/// How much an endpoint takes from its clients.
+/// Limits for clients.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// How large a message may be, and a file that is read for one.
+    /// Size of a message, and of a file that is read for one.
     pub(crate) message_bytes: usize,
-    /// How many messages a batch may have.
+    /// Number of messages in a batch.
     pub(crate) batch: usize,
-    /// Of what one client asks at a time.
+    /// Limits of a client's open requests.
     pub(crate) in_flight: claude_ide_rpc::Limits,
 }
 
 impl Endpoint {
-    /// That of the lock file, as the user configured it.
+    /// The endpoint of the lock file, as configured.
     pub(crate) fn ide(options: &ServerOptions) -> Self {
         let capabilities =
             ServerCapabilities { tools: ListCapability { list_changed: true }, prompts: None, resources: None };
         Self::new(options, (IDE, IDE_INSTRUCTIONS, capabilities), &TOOLS, &METHODS)
     }
 
-    /// That of agents.
+    /// The endpoint of agents.
     pub(crate) fn nvim(options: &ServerOptions) -> Self {
         let capabilities = ServerCapabilities {
             tools: ListCapability { list_changed: true },
@@ -103,7 +102,7 @@ impl Endpoint {
         Self { name, instructions, capabilities, tools, methods, limits, places }
     }
 
-    /// Changes which of its tools can run; true where clients see another list then.
+    /// Sets which tools are available; returns whether the list for clients changed.
     pub(crate) fn set_able(&self, able: BTreeSet<String>) -> bool {
         self.tools.set_able(able)
     }

@@ -1,4 +1,4 @@
-//! What can go wrong for the one who runs the server. What goes wrong for a client is in `router`.
+//! Errors for the program that runs the server. Those for clients are in `router`.
 
 use std::{io, path::PathBuf};
 
@@ -8,14 +8,14 @@ use crate::editor::ClientId;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The configured address cannot be had.
+    /// The configured address is unavailable.
     #[error("could not listen on {host} port {port}")]
     Bind {
         /// The configured host.
         host: String,
         /// The configured port, or the range of ports.
         port: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -24,33 +24,33 @@ pub enum ServerError {
     LockFile {
         /// The file, or its folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// The system gives no random bytes for the token.
+    /// The system has no random bytes for the token.
     #[error("could not get random bytes from the system")]
     Random(#[source] io::Error),
 }
 
-/// Why a notification was not taken.
+/// Why a notification was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotifyError {
-    /// Its client is gone.
+    /// The client is not connected.
     #[error("client {0} is not connected")]
     UnknownClient(ClientId),
-    /// The client does not read, and much waits for it already.
+    /// The client does not read, and its queue is full.
     #[error("too many notifications wait for client {0}")]
     QueueFull(ClientId),
-    /// Larger than a client should be sent.
+    /// The notification is too large.
     #[error("the parameters of {method} have {bytes} bytes, more than the limit of {limit}")]
     TooLarge {
         /// The method.
         method: String,
         /// The size.
         bytes: usize,
-        /// What is allowed.
+        /// The limit.
         limit: usize,
     },
 }

@@ -1,7 +1,7 @@
-//! The reading half of a socket: bytes in, WebSocket messages out.
+//! The reading half of a socket: converts bytes to WebSocket messages.
 //!
-//! The codec also wants to write (pongs, the echo of a goodbye). It writes into nothing here: those replies are the
-//! outbox's, so that exactly one task writes to the socket.
+//! The codec also wants to write (pongs, the echo of a close frame). Here it writes into a void: the outbox sends those
+//! replies, so that exactly one task writes to the socket.
 
 use std::{
     io,
@@ -23,7 +23,7 @@ use tokio_tungstenite::{
     },
 };
 
-/// Large enough that pipelined calls come many to a system call, small enough to cost an idle client nothing.
+/// Large enough to read many pipelined calls at once, small enough to cost an idle client nothing.
 const READ_BUFFER: usize = 32 << 10;
 
 pub(crate) struct Inbox {
@@ -31,7 +31,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// `rest` is what the client sent along with its handshake.
+    /// `rest` was sent by the client along with its handshake.
     pub(crate) async fn new(
         socket: OwnedReadHalf,
         rest: Vec<u8>,
@@ -46,13 +46,13 @@ impl Inbox {
         Self { socket: WebSocketStream::from_partially_read(source, rest, Role::Server, Some(config)).await }
     }
 
-    /// The next message. May be dropped and called again.
+    /// The next message. Cancel safe.
     pub(crate) async fn next(&mut self) -> Result<Message, WebSocketError> {
         self.socket.next().await.unwrap_or(Err(WebSocketError::ConnectionClosed))
     }
 
-    /// Reads and forgets until the peer closes: a socket that is closed over unread bytes is reset, and the peer would
-    /// lose the goodbye.
+    /// Discards input until the peer closes: closing a socket with unread bytes resets it, and the peer would lose the
+    /// close frame.
     pub(crate) async fn drain(self) {
         let socket = &self.socket.get_ref().reader().socket;
         let mut waste = vec![0; READ_BUFFER];
@@ -71,7 +71,7 @@ impl Inbox {
     }
 }
 
-/// Takes every byte that comes for a sign of life.
+/// Counts every received byte as activity.
 struct Source {
     socket: OwnedReadHalf,
     liveness: Liveness,

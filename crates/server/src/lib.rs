@@ -1,10 +1,10 @@
-//! The IDE server: it lets Claude Code CLIs find this editor, connect to it over a WebSocket, and call its tools.
+//! The IDE server: lets Claude Code CLIs find this editor, connect over a WebSocket, and call its tools.
 //!
-//! It runs on one thread of its own and never calls the editor directly: what needs the editor goes through [`Editor`],
-//! what the editor has to say goes through [`ServerHandle`], which never blocks.
+//! It runs on its own thread and never calls the editor directly: calls go through [`Editor`], the editor's
+//! notifications through [`ServerHandle`], which never blocks.
 //!
-//! Invariants: every request that has an id is answered exactly once, or was cancelled and then is not; every queue is bounded or
-//! latest-wins; every wait has a deadline or a user; what comes from the network is bounded before it is stored.
+//! Invariants: every request with an id is answered exactly once, or cancelled and then not at all; every queue is
+//! bounded or latest-wins; every wait has a deadline or a user; network input is limited before it is stored.
 #![forbid(unsafe_code)]
 
 mod announce;

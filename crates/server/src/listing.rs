@@ -1,6 +1,6 @@
-//! The files of a workspace, without what version control ignores. Blocking: for blocking threads only.
+//! Lists the files of a workspace, without those that version control ignores. Blocking: for blocking threads only.
 //!
-//! What is ignored, and what a pattern means, is git's word; the crates `ignore` and `globset` know it.
+//! Ignore rules and patterns are git's, as implemented by the crates `ignore` and `globset`.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,23 +13,23 @@ use ignore::WalkBuilder;
 
 use crate::workspace::display;
 
-/// How many files `listFiles` names at most.
+/// Limit of files in `listFiles`.
 pub(crate) const MAX_LISTED: usize = 10_000;
-/// How many files `getWorkspaceInfo` counts at most.
+/// Limit of files counted by `getWorkspaceInfo`.
 pub(crate) const MAX_COUNTED: usize = 100_000;
-/// How long a walk may take: a user waits for it.
+/// Time limit of a walk, since the user waits for it.
 const WALK_TIME: Duration = Duration::from_secs(10);
-/// How long a pattern may be.
+/// Length limit of a pattern.
 pub(crate) const MAX_PATTERN_BYTES: usize = 4 << 10;
-/// Folders of version control: they are ignored by nature, not by a rule.
+/// Folders of version control, always ignored.
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Listing {
-    /// Named as clients name them, sorted within each folder.
+    /// Display names, sorted within each folder.
     pub(crate) files: Vec<String>,
-    /// Why there may be more.
+    /// Set if the list is incomplete.
     pub(crate) cut: Option<Cut>,
 }
 
@@ -40,23 +40,23 @@ pub(crate) enum Cut {
     Time,
 }
 
-/// A pattern for files: `*` and `?` stay within a name, `**` spans folders, `{a,b}` is either.
+/// A file pattern: `*` and `?` stay within a name, `**` spans folders, `{a,b}` is either.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     glob: GlobSet,
-    /// A pattern without a slash speaks of the name alone, as in .gitignore.
+    /// A pattern without a slash matches the name, as in .gitignore.
     name_only: bool,
 }
 
 impl Pattern {
-    /// Takes time that grows with the pattern: see [`MAX_PATTERN_BYTES`].
+    /// Compiles a pattern, in time that grows with its length: see [`MAX_PATTERN_BYTES`].
     ///
     /// # Errors
     /// What is wrong with it.
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
         let whole = pattern.trim_start_matches("./");
         let glob = GlobBuilder::new(whole.trim_start_matches('/')).literal_separator(true).build();
-        // A set of one: a glob alone cannot say that it is too deep or too large, it panics.
+        // A set of one: a single glob panics if it is too deep or too large, a set reports it.
         let set = glob.and_then(|glob| GlobSet::builder().add(glob).build());
         let glob = set.map_err(|error| error.kind().to_string())?;
         Ok(Self { glob, name_only: !whole.contains('/') })
@@ -68,7 +68,7 @@ impl Pattern {
     }
 }
 
-/// The files of the workspace that version control would not ignore. Links are named, and not followed.
+/// The files of the workspace that version control does not ignore. Links are listed, not followed.
 pub(crate) fn list(folders: &[PathBuf], pattern: Option<&Pattern>, limit: usize, stop: &AtomicBool) -> Listing {
     let mut listing = Listing { files: Vec::new(), cut: None };
     let deadline = Instant::now() + WALK_TIME;
@@ -94,11 +94,11 @@ pub(crate) fn list(folders: &[PathBuf], pattern: Option<&Pattern>, limit: usize,
     listing
 }
 
-/// What lies in a folder at any depth, sorted by name within each folder. None for what is no file, so that whoever
-/// counts the time may look at the clock.
+/// The files below a folder, sorted by name within each folder. `None` for other entries, so that the caller can check
+/// the time.
 fn walk(top: &Path) -> impl Iterator<Item = Option<PathBuf>> {
     let mut builder = WalkBuilder::new(top);
-    // Without a repository its ignore files count too; hidden files are files; `.ignore` is not git's.
+    // Ignore files count even without a repository; hidden files are listed; `.ignore` is not git's.
     builder.require_git(false).hidden(false).ignore(false);
     builder.sort_by_file_name(Ord::cmp).filter_entry(|entry| {
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());

@@ -1,6 +1,6 @@
-//! Whether a peer still gives signs of life.
+//! Detects dead peers.
 //!
-//! Any byte counts, so a peer that sends one large message for minutes, or reads one slowly, is alive.
+//! Any byte counts, so a peer that takes minutes to send or read one large message is alive.
 
 use std::time::{Duration, Instant};
 
@@ -8,21 +8,21 @@ use claude_ide_http::Liveness;
 
 use crate::options::Keepalive;
 
-/// However it is configured, asking must leave time for anything else.
+/// Lower limit of the interval, whatever is configured.
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What the keepalive timer should do.
+/// The next step of the keepalive timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Ask for a sign of life; look again then.
+    /// Send a ping; check again at this time.
     Ask(Instant),
-    /// Look again then.
+    /// Check again at this time.
     Wait(Instant),
     /// Nothing came for the whole timeout.
     Dead,
 }
 
-/// Asks once per interval; gives up when nothing came for the timeout after the first question without an answer.
+/// Pings once per interval; gives up when nothing came within the timeout after the first unanswered ping.
 #[derive(Debug)]
 pub(crate) struct Watch {
     liveness: Liveness,
@@ -41,12 +41,12 @@ impl Watch {
         Self { liveness, interval, timeout: keepalive.timeout, signs, ask_at, silent_since: None }
     }
 
-    /// When to look first.
+    /// The time of the first check.
     pub(crate) fn first_look(&self) -> Instant {
         self.ask_at
     }
 
-    /// To be called at the first look, then when the last verdict said.
+    /// Must be called at the first check, then at the time of the last verdict.
     pub(crate) fn look(&mut self, now: Instant) -> Verdict {
         let signs = self.liveness.signs();
         if signs != self.signs {
@@ -66,7 +66,7 @@ impl Watch {
     }
 }
 
-/// A configured duration may be absurdly long; then it simply never passes.
+/// An absurdly long duration never passes.
 fn later(from: Instant, by: Duration) -> Instant {
     const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
     from.checked_add(by.min(A_YEAR)).unwrap_or(from)

@@ -1,7 +1,7 @@
-//! The discovery file `<port>.lock`: how a CLI finds this server and what it must show to be let in.
+//! The discovery file `<port>.lock`, by which a CLI finds this server and its token.
 //!
-//! Invariants: whoever reads it sees a whole file (temporary file, then rename); only the user may read it (0600 in a
-//! 0700 folder); it does not outlive the server, and what a killed process left is cleaned by the next start.
+//! Invariants: the file is replaced atomically; only the user can read it (0600 in a 0700 folder); it does not outlive
+//! the server, and the next start removes those of killed processes.
 
 mod folder;
 
@@ -21,7 +21,7 @@ use crate::{
 
 use folder::{EXTENSION, clean_stale, others, private_dir, read, remove, write};
 
-/// How often to choose a name anew because another server chose the same at the same time.
+/// How often to choose another name when servers choose the same one at the same time.
 const MAX_CHOICES: usize = 5;
 
 /// The files of one server, one in each folder; removed on drop.
@@ -34,10 +34,10 @@ pub(crate) struct LockFile {
 }
 
 impl LockFile {
-    /// Cleans up after dead processes and writes the file into every folder that can be written to.
+    /// Removes files of dead processes and writes the file into every writable folder.
     ///
     /// # Errors
-    /// [`ServerError::LockFile`] if it could be written nowhere.
+    /// [`ServerError::LockFile`] if it could not be written anywhere.
     pub(crate) fn create(options: &ServerOptions, token: &Secret, port: u16) -> Result<Self, ServerError> {
         let mut lock = Self {
             paths: Vec::new(),
@@ -63,23 +63,23 @@ impl LockFile {
         }
     }
 
-    /// Where it was written.
+    /// The written files.
     pub(crate) fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 
-    /// Writes it anew. A file that somebody removed comes back, with its folder.
+    /// Writes the files again, restoring deleted ones with their folders.
     pub(crate) fn rewrite(&self, workspace: &Workspace) {
         for path in &self.paths {
             self.put(path, workspace);
         }
     }
 
-    /// Writes what somebody removed.
+    /// Restores deleted files.
     pub(crate) fn restore(&self, workspace: &Workspace) {
         for path in &self.paths {
             if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-                tracing::info!(path = %path.display(), "somebody removed the lock file: it is written again");
+                tracing::info!(path = %path.display(), "the lock file was removed: writing it again");
                 self.put(path, workspace);
             }
         }
@@ -91,7 +91,7 @@ impl LockFile {
         }
     }
 
-    /// What it calls the editor.
+    /// Its name for the editor.
     pub(crate) fn name(&self) -> IdeName {
         self.name.clone()
     }
@@ -103,7 +103,7 @@ impl LockFile {
             let taken: Vec<String> = others.iter().map(|(_, name)| name.clone()).collect();
             let name = self.name.choose(&workspace.ide_name, &taken);
             write(path, &self.contents(workspace, name.clone()))?;
-            // Of two that chose at the same time, the one whose file comes first in the folder keeps the name.
+            // If two servers chose at the same time, the one whose file comes first in the folder keeps the name.
             let clash = |(other, theirs): &(PathBuf, String)| *theirs == name && other.as_path() < path;
             if !folder::others(path).iter().any(clash) {
                 break;
@@ -128,7 +128,7 @@ impl LockFile {
 impl Drop for LockFile {
     fn drop(&mut self) {
         for path in &self.paths {
-            // Another process may have taken the port, and with it the name, since.
+            // Another process may have taken the port since, and with it the file's name.
             if read(path).is_some_and(|contents| self.token.matches(contents.auth_token.as_bytes())) {
                 remove(path);
             }
@@ -136,7 +136,7 @@ impl Drop for LockFile {
     }
 }
 
-/// What the file calls the editor, as it is now.
+/// The editor's current name in the file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IdeName(Arc<Mutex<Chosen>>);
 
@@ -144,7 +144,7 @@ pub(crate) struct IdeName(Arc<Mutex<Chosen>>);
 struct Chosen {
     /// As configured.
     base: String,
-    /// The same, with a number where another server is called so.
+    /// With a number if another server has the name.
     name: String,
 }
 
@@ -153,7 +153,7 @@ impl IdeName {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).name.clone()
     }
 
-    /// Chooses a name that is not taken. One that was chosen stays: the user has seen it.
+    /// Chooses an unused name. An earlier choice stays: the user has seen it.
     fn choose(&self, base: &str, taken: &[String]) -> String {
         let mut chosen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let keeps = chosen.base == base && !taken.contains(&chosen.name);

@@ -1,6 +1,6 @@
-//! The plain methods of seed 000: files of the workspace, for clients that speak JSON-RPC without MCP.
+//! The plain methods of seed 000: workspace files, for JSON-RPC clients without MCP.
 //!
-//! A file that is open in the editor is read and written there; the disk has the rest.
+//! A file that is open in the editor is read and written there, others on disk.
 
 use std::sync::{
     Arc,
@@ -26,13 +26,12 @@ use crate::{
     workspace::{self, PathError, Place},
 };
 
-/// One plain method.
 pub(crate) struct Method {
-    /// What clients call.
+    /// Its name.
     name: &'static str,
-    /// Whether the user lets it be served.
+    /// Whether the user's options allow it.
     allowed: fn(&ServerOptions) -> bool,
-    /// Checks the arguments and says how it is served.
+    /// Validates the arguments and routes the request.
     serve: fn(Caller, Arguments) -> Result<Routed, RequestError>,
 }
 
@@ -50,21 +49,21 @@ fn always(_: &ServerOptions) -> bool {
     true
 }
 
-/// The plain methods that an endpoint serves.
+/// The plain methods of an endpoint.
 pub(crate) struct Methods(Vec<&'static Method>);
 
 impl Methods {
-    /// Serves those of these that the user allows.
+    /// Keeps those that the user's options allow.
     pub(crate) fn new(methods: &'static [Method], options: &ServerOptions) -> Self {
         Self(methods.iter().filter(|method| (method.allowed)(options)).collect())
     }
 
-    /// Whether it is one of these.
+    /// Whether it has this method.
     pub(crate) fn has(&self, method: &str) -> bool {
         self.0.iter().any(|known| known.name == method)
     }
 
-    /// How a request is served.
+    /// Routes a request.
     ///
     /// # Errors
     /// There is no such method, or its arguments are wrong.
@@ -80,7 +79,7 @@ impl Methods {
     }
 }
 
-/// Who asks, and through which door.
+/// A client's access to the server.
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) services: Arc<Services>,
@@ -97,7 +96,7 @@ impl Caller {
         self.services.workspace.borrow().clone()
     }
 
-    /// Runs disk work where it may block.
+    /// Runs disk work on a blocking thread.
     async fn on_disk<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, RequestError> {
         let stopped = |_| RequestError::Failed("the server is stopping".to_owned());
         let permit = Arc::clone(&self.services.disk).acquire_owned().await.map_err(|_| stopped(()))?;
@@ -119,7 +118,7 @@ impl Caller {
     }
 }
 
-/// Seed 000 words it so.
+/// Seed 000's wording.
 fn failed(doing: &'static str, why: &DiskError) -> RequestError {
     RequestError::Failed(format!("failed to {doing}: {why}"))
 }
@@ -165,7 +164,7 @@ fn read_file(caller: Caller, mut args: Arguments) -> Result<Routed, RequestError
     Ok(later(work, WaitsFor::Disk))
 }
 
-/// Tells a walk that nobody waits for it any more.
+/// Stops a walk when its request is dropped.
 #[derive(Default)]
 struct StopOnDrop(Arc<AtomicBool>);
 
@@ -192,7 +191,7 @@ fn list_files(caller: Caller, mut args: Arguments) -> Result<Routed, RequestErro
     }
     let work = async move {
         let pattern = match pattern {
-            // What a client makes up may take a while to understand.
+            // A client's pattern may take a while to compile.
             Some(pattern) => {
                 let understood = caller.on_disk(move || Pattern::new(&pattern)).await?;
                 Some(understood.map_err(|error| InvalidArgument::new("pattern", error))?)
@@ -200,7 +199,7 @@ fn list_files(caller: Caller, mut args: Arguments) -> Result<Routed, RequestErro
             None => None,
         };
         let Listing { mut files, cut } = walk(&caller, pattern, listing::MAX_LISTED).await?;
-        // The answer is an array of paths. Where it is cut, its last element says so, for whoever reads it.
+        // The answer is an array of paths. If it is cut, its last element says so.
         files.extend(cut.map(|cut| match cut {
             Cut::Number => {
                 format!("[only the first {} files are listed: pass a narrower pattern]", listing::MAX_LISTED)

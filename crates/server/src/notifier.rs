@@ -1,5 +1,5 @@
-//! Who is connected, and what they are told: the selection (the latest wins), diagnostics (the latest of each file wins),
-//! mentions and the rest in order.
+//! The connected clients and their notifications: selection (latest wins), diagnostics (latest per file wins), mentions
+//! and others in order.
 
 use std::{
     collections::BTreeMap,
@@ -29,9 +29,9 @@ use crate::{
 
 /// MCP, "Progress".
 pub(crate) const PROGRESS: &str = "notifications/progress";
-/// Tells the server whether a file is active in the editor. It is for the cached selection and does not go out.
+/// Tells the server whether a file is active in the editor. Only updates the cached selection; not sent to clients.
 const ACTIVE_EDITOR: &str = "active_editor";
-/// Selected text is cut at 256 KiB by the editor; diagnostics of a file are capped. This is far beyond both.
+/// The editor cuts selected text at 256 KiB and limits a file's diagnostics. This is far beyond both.
 const MAX_PARAMS_BYTES: usize = 2 << 20;
 
 #[derive(Debug, Default)]
@@ -48,14 +48,14 @@ struct Subscriber {
     send_away: Arc<Notify>,
 }
 
-/// `diagnostics_changed`, as far as it matters here.
+/// The relevant part of `diagnostics_changed`.
 #[derive(Deserialize)]
 struct About {
     #[serde(default)]
     uri: String,
 }
 
-/// `notifications/progress`, as far as it matters here: the latest of a call wins.
+/// The relevant part of `notifications/progress`: the latest of a call wins.
 #[derive(Deserialize)]
 struct OfCall {
     #[serde(rename = "progressToken")]
@@ -93,7 +93,8 @@ impl Notifier {
         self.clients().remove(&id);
     }
 
-    /// What is known of a client has changed. One that became ready is told the present state, then what waited for it.
+    /// Updates a client's properties. A client that became ready gets the current selection, then its waiting
+    /// notifications.
     pub(crate) fn publish(&self, info: &ClientInfo) {
         let mut clients = self.clients();
         let Some(subscriber) = clients.get_mut(&info.id) else { return };
@@ -109,12 +110,12 @@ impl Notifier {
         }
     }
 
-    /// Everybody, in order of connection.
+    /// All clients, in order of connection.
     pub(crate) fn infos(&self) -> Vec<ClientInfo> {
         self.clients().values().map(|subscriber| subscriber.info.clone()).collect()
     }
 
-    /// Requests in flight, and bytes that wait to be sent.
+    /// Requests in flight, and queued bytes.
     pub(crate) fn load(&self) -> (usize, usize) {
         let clients = self.clients();
         let in_flight = clients.values().map(|client| client.in_flight.load(Ordering::Relaxed)).sum();
@@ -122,7 +123,7 @@ impl Notifier {
         (in_flight, bytes)
     }
 
-    /// Tells the clients of an endpoint that a list of it has changed. However often: they hear it once, until they have.
+    /// Notifies an endpoint's clients of a list change. Repeated changes are sent once.
     pub(crate) fn list_changed(&self, endpoint: &str, method: &str) {
         let message = jsonrpc::notification(method, None::<&()>).map(Bytes::from).unwrap_or_default();
         for client in self.clients().values().filter(|client| client.is_ready_at(endpoint)) {
@@ -155,9 +156,9 @@ impl Notifier {
             let client = clients.get(&id).ok_or(NotifyError::UnknownClient(id))?;
             return client.offer(about.as_deref(), message);
         }
-        // What all are told is what the user does; agents ask for what they want to know.
+        // Broadcasts report the user's actions; agents query what they need.
         let ready = clients.values().filter(|client| client.is_ready_at(IDE));
-        // One that does not read must not keep the others from hearing it.
+        // A client that does not read must not affect the others.
         ready.map(|client| client.offer(about.as_deref(), message.clone())).fold(Ok(()), Result::and)
     }
 }

@@ -1,4 +1,4 @@
-//! How a server is set up, and what stays the same when it is started again.
+//! The server's options, and its identity across restarts.
 
 use std::{
     collections::BTreeSet,
@@ -22,56 +22,56 @@ use crate::{door::Run, editor::ClientId, error::ServerError};
 
 /// Seed 001, "Authentication Token Generation".
 const TOKEN_BYTES: usize = 64;
-/// So many runs of agents may come back; the oldest are forgotten.
+/// Limit of agents' runs with a valid secret; the oldest are dropped.
 const MAX_RUNS: usize = 256;
 
-/// What the user may configure, complete.
+/// The user's options, complete.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// The address to listen on; anything but loopback only where the user said so.
+    /// The address to listen on; anything but loopback only by explicit configuration.
     pub host: String,
     /// The port; 0 for any free one.
     pub port: u16,
-    /// Take the port from this range instead, the first free one in random order.
+    /// If set, the first free port of this range, in random order.
     pub port_range: Option<RangeInclusive<u16>>,
-    /// Where the discovery file is written: one in each folder.
+    /// The folders of the discovery file.
     pub lock_dirs: Vec<PathBuf>,
-    /// What the discovery file says of the editor.
+    /// The discovery file's description of the editor.
     pub workspace: Workspace,
     /// `serverInfo.name`; also marks discovery files as ours.
     pub server_name: String,
     /// `serverInfo.version`.
     pub version: String,
-    /// How long a connection may take to say who it is.
+    /// Time for a connection to authenticate.
     pub handshake_timeout: Duration,
-    /// How long a client may take to tell its folders before it counts as ready without.
+    /// Time for a client to name its folders before it counts as ready.
     pub roots_timeout: Duration,
-    /// How long a client that speaks HTTP may stay away before what it asked for is cancelled.
+    /// How long an HTTP client may stay away before its requests are cancelled.
     pub session_timeout: Duration,
-    /// How many clients may be connected.
+    /// Limit of connected clients.
     pub max_connections: usize,
-    /// How large a message of a client may be, and a file that is read for it.
+    /// Size limit of a message, and of a file that is read for it.
     pub max_message_bytes: usize,
-    /// How it is noticed that a client is gone.
+    /// Detection of dead clients.
     pub keepalive: Keepalive,
-    /// Tools that are neither listed nor served, by the name that clients use.
+    /// Tools that are neither listed nor served, by name.
     pub hidden_tools: BTreeSet<String>,
-    /// What becomes of `writeFile`.
+    /// The treatment of `writeFile`.
     pub write_file: WriteFile,
-    /// Whether there is a door for agents.
+    /// Whether there is an endpoint for agents.
     pub serves_agents: bool,
 }
 
-/// What becomes of `writeFile`, with which a client changes a file without being asked to propose the change.
+/// The treatment of `writeFile`, by which a client changes a file without a proposal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteFile {
-    /// It is shown as a diff, and written when a user has accepted it.
+    /// Shown as a diff, and written once the user accepts it.
     #[default]
     Review,
-    /// It is written at once.
+    /// Written at once.
     Allow,
-    /// There is no such method.
+    /// The method does not exist.
     Off,
 }
 
@@ -98,14 +98,14 @@ impl Default for ServerOptions {
     }
 }
 
-/// How it is noticed that a client is gone.
+/// Detection of dead clients.
 #[derive(Debug, Clone)]
 pub struct Keepalive {
-    /// How often a quiet client is asked for a sign of life.
+    /// The ping interval for a quiet client.
     pub interval: Duration,
-    /// How long after that it may stay wholly silent. Any byte it sends counts, so one that is merely busy is kept.
+    /// How long it may be silent after that. Any byte counts, so a busy client is kept.
     pub timeout: Duration,
-    /// Ask by MCP `ping` too, not by WebSocket ping alone.
+    /// Send MCP `ping` too, not only WebSocket pings.
     pub mcp_ping: bool,
 }
 
@@ -115,20 +115,20 @@ impl Default for Keepalive {
     }
 }
 
-/// What the discovery file says of the editor; may change while the server runs.
+/// The discovery file's description of the editor; may change while the server runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Workspace {
-    /// The folders that the user works in, absolute; the first is the main one.
+    /// The workspace folders, absolute; the main one first.
     pub folders: Vec<PathBuf>,
-    /// The name that the CLI shows.
+    /// The name shown by the CLI.
     pub ide_name: String,
 }
 
-/// What makes a server the same one after a restart: its tokens, its port, and that no client id is used twice.
+/// The server's identity across restarts: its tokens, its port, and unique client ids.
 ///
-/// Made once per process. A CLI that lost its connection comes back to the same port with the same token. So the port is kept
-/// from when it was first bound until another one takes its place: it stays open while no server runs, and what connects
-/// waits. Otherwise another process could take it and be shown the tokens. A server that gets another port has other tokens.
+/// Created once per process. A CLI that lost its connection reconnects to the same port with the same token. So the
+/// port stays bound from its first use until another one replaces it, also while no server runs; connections wait.
+/// Otherwise another process could take the port and receive the tokens. A server on another port has other tokens.
 #[derive(Debug, Clone)]
 pub struct Identity {
     inner: Arc<IdentityInner>,
@@ -143,7 +143,7 @@ struct IdentityInner {
 #[derive(Debug)]
 struct IdentityState {
     secrets: Secrets,
-    /// The configured host, and what listens there since a server was first bound.
+    /// The configured host, and the listener since a server was first bound.
     kept: Option<(String, TcpListener)>,
     runs: Keys<Arc<Run>>,
 }
@@ -151,7 +151,7 @@ struct IdentityState {
 #[derive(Debug)]
 struct Secrets {
     token: Secret,
-    /// Of the agents: it goes other ways than the lock file, and opens another door.
+    /// For agents: it is distributed differently from the lock file's, and valid for another endpoint.
     agents_token: Secret,
 }
 
@@ -170,7 +170,7 @@ impl Secrets {
 }
 
 impl Identity {
-    /// Makes a new identity.
+    /// Creates an identity.
     ///
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
@@ -180,7 +180,7 @@ impl Identity {
     }
 
     fn state(&self) -> MutexGuard<'_, IdentityState> {
-        // Every change is complete before anything that could panic.
+        // A panic cannot leave this state half-changed, so a poisoned lock is fine.
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -190,8 +190,8 @@ impl Identity {
         self.state().kept.as_ref().and_then(|(_, listener)| Some(listener.local_addr().ok()?.port()))
     }
 
-    /// What listens on the port of the last server, if that was bound for this host and its port is one of `these`. Otherwise
-    /// the port is given up: whoever binds it now is shown tokens that open nothing any more.
+    /// The last server's listener, if it was bound for this host and its port is one of `these`. Otherwise the port is
+    /// released, and the tokens are replaced: another process that binds it receives useless ones.
     ///
     /// # Errors
     /// The system has no random bytes, or no file descriptor.
@@ -207,7 +207,7 @@ impl Identity {
         Ok(None)
     }
 
-    /// Keeps a port from now on.
+    /// Keeps a port bound from now on.
     ///
     /// # Errors
     /// The system has no file descriptor.
@@ -225,7 +225,7 @@ impl Identity {
         self.state().secrets.agents_token.clone()
     }
 
-    /// Makes a secret for a run of an agent.
+    /// Creates a secret for a run of an agent.
     ///
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
@@ -235,12 +235,12 @@ impl Identity {
         Ok(secret)
     }
 
-    /// The run whose secret this is.
+    /// The run with this secret.
     pub(crate) fn run_of(&self, shown: &[u8]) -> Option<Arc<Run>> {
         self.state().runs.find(shown).cloned()
     }
 
-    /// The processes that runs belong to.
+    /// The processes that own runs.
     pub(crate) fn processes(&self) -> Vec<Process> {
         self.state().runs.opened().filter_map(|run| run.owner.process()).collect()
     }

@@ -1,8 +1,7 @@
-//! What waits to be sent to one client.
+//! The queue of one client's outgoing messages.
 //!
-//! Answers and requests of ours are never dropped; how many there can be is bounded by the reader, which stops reading
-//! while [`Outbox::is_full`]. Notifications are bounded or latest-wins: whoever does not read them cannot make the
-//! editor hold more.
+//! Responses and our requests are never dropped; the reader limits them by pausing while [`Outbox::is_full`].
+//! Notifications are limited or latest-wins: a client that does not read cannot make the editor use more memory.
 
 use std::{
     collections::VecDeque,
@@ -12,26 +11,26 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-/// From here on the client is not read from until it has read some of its answers.
+/// Beyond this, the client is not read from until it has read some responses.
 const FULL_AT_BYTES: usize = 8 << 20;
-/// How many ordered notifications may wait.
+/// Limit of ordered notifications.
 const MAX_NOTICES: usize = 1024;
-/// How many bytes of ordered notifications may wait.
+/// Size limit of ordered notifications.
 const MAX_NOTICE_BYTES: usize = 4 << 20;
-/// How many latest-wins notifications may wait; beyond it the oldest is given up.
+/// Limit of latest-wins notifications; beyond it the oldest is dropped.
 const MAX_LATEST: usize = 1024;
 
-/// One WebSocket frame to be sent.
+/// One WebSocket frame to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outgoing {
     Text(Bytes),
     Ping(Bytes),
     Pong(Bytes),
-    /// The last one. Without a code the frame is empty, as RFC 6455 wants it where there is none to tell.
+    /// The last frame. Without a code it is empty, as RFC 6455 requires.
     Close(Option<(u16, &'static str)>),
 }
 
-/// Whether a notification was taken.
+/// Whether a notification was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Offer {
@@ -42,9 +41,9 @@ pub(crate) enum Offer {
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     state: Mutex<State>,
-    /// The writer waits for it.
+    /// Wakes the writer.
     filled: Notify,
-    /// The reader waits for it.
+    /// Wakes the reader.
     drained: Notify,
 }
 
@@ -57,11 +56,11 @@ struct State {
     message_bytes: usize,
     notices: VecDeque<Bytes>,
     notice_bytes: usize,
-    /// By what they are about, in the order in which the client will see them.
+    /// By subject, in sending order.
     latest: VecDeque<(Box<str>, Bytes)>,
-    /// Notifications may leave.
+    /// Whether notifications may be sent.
     ready: bool,
-    /// In the hands of the writer.
+    /// Bytes that the writer has taken.
     writing_bytes: usize,
     close: Option<Option<(u16, &'static str)>>,
     closed: bool,
@@ -69,11 +68,11 @@ struct State {
 
 impl Outbox {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is complete before anything that could panic.
+        // A panic cannot leave this state half-changed, so a poisoned lock is fine.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues an answer, or a request of ours.
+    /// Queues a response, or a request of ours.
     pub(crate) fn push(&self, message: Vec<u8>) {
         let mut state = self.state();
         if state.close.is_none() {
@@ -84,7 +83,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Queues a notification that must keep its place in the order.
+    /// Queues a notification in order.
     pub(crate) fn push_notice(&self, notice: Bytes) -> Offer {
         let mut state = self.state();
         let bytes = state.notice_bytes.saturating_add(notice.len());
@@ -98,7 +97,7 @@ impl Outbox {
         Offer::Taken
     }
 
-    /// Queues a notification that replaces an unsent one about the same thing.
+    /// Queues a notification that replaces an unsent one with the same subject.
     pub(crate) fn push_latest(&self, about: &str, notice: Bytes) {
         let mut state = self.state();
         state.latest.retain(|(other, _)| **other != *about);
@@ -110,7 +109,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Lets notifications leave, those that waited included.
+    /// Allows notifications, including those that waited.
     pub(crate) fn set_ready(&self) {
         self.state().ready = true;
         self.filled.notify_one();
@@ -126,7 +125,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Says goodbye after what is queued. Nothing is taken afterwards; the first goodbye counts.
+    /// Queues the close frame as the last one. Later messages are refused; the first close counts.
     pub(crate) fn close(&self, goodbye: Option<(u16, &'static str)>) {
         self.state().close.get_or_insert(goodbye);
         self.filled.notify_one();
@@ -137,19 +136,20 @@ impl Outbox {
         state.message_bytes.saturating_add(state.writing_bytes) >= FULL_AT_BYTES
     }
 
-    /// Resolves when something was sent. Check [`Self::is_full`] again.
+    /// Resolves when something was sent; check [`Self::is_full`] again.
     pub(crate) async fn drained(&self) {
         self.drained.notified().await;
     }
 
-    /// Bytes that wait to be sent.
+    /// The number of queued bytes.
     pub(crate) fn queued_bytes(&self) -> usize {
         let state = self.state();
         let latest: usize = state.latest.iter().map(|(_, notice)| notice.len()).sum();
         [state.notice_bytes, state.writing_bytes, latest].into_iter().fold(state.message_bytes, usize::saturating_add)
     }
 
-    /// All answers that wait, for a client that has no single socket. It takes no ordered notifications: they are forgotten.
+    /// Takes all queued responses, for a client without a single socket. Drops ordered notifications, which such a
+    /// client does not get.
     pub(crate) fn take_answers(&self) -> Vec<Bytes> {
         let mut state = self.state();
         state.message_bytes = 0;
@@ -158,8 +158,7 @@ impl Outbox {
         state.messages.drain(..).collect()
     }
 
-    /// For the same: waits until there is news whose name begins so, and takes it with its name. May be dropped and called
-    /// again.
+    /// For such a client: waits for notifications whose subject starts with `about`, and takes them. Cancel safe.
     pub(crate) async fn next_about(&self, about: &str) -> Vec<(Box<str>, Bytes)> {
         loop {
             let news = self.state().take_about(about);
@@ -170,8 +169,8 @@ impl Outbox {
         }
     }
 
-    /// For the writer: waits until there is something to send and moves all of it to `batch`. What it took before
-    /// counts as sent. Returns false when there will be nothing more.
+    /// For the writer: waits for messages and moves all of them to `batch`; its previous batch counts as sent. Returns
+    /// `false` at the end.
     pub(crate) async fn next_batch(&self, batch: &mut Vec<Outgoing>) -> bool {
         loop {
             {

@@ -1,9 +1,9 @@
-//! The folder that a client's root URI means.
+//! Converts a client's root URI to a folder.
 
 use std::path::PathBuf;
 
-/// `file://` and a path. The CLI writes the path as it is, other clients percent-encode it as RFC 8089 says; a text that
-/// has characters which an encoder would have replaced is not encoded.
+/// Parses `file://` and a path. The CLI does not encode the path, other clients percent-encode it (RFC 8089); a text
+/// with characters that an encoder would have replaced counts as not encoded.
 pub(crate) fn path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let path = rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest);

@@ -1,6 +1,6 @@
-//! From a method to what serves it: the one place that knows every method and says which do not exist.
+//! Routes methods: the one place that knows every method and rejects unknown ones.
 //!
-//! What needs no editor and no disk is answered at once, on the runtime, so it is prompt while the editor is busy.
+//! Requests without editor or disk are answered at once on the runtime, so they are prompt while the editor is busy.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,10 +23,10 @@ use crate::{
     write_order::WriteOrder,
 };
 
-/// How many files may be read, written or listed at the same time; further ones wait.
+/// Limit of concurrent file operations; further ones wait.
 const DISK_WORKERS: usize = 4;
 
-/// What serving a request needs; shared by all clients.
+/// The services for requests; shared by all clients.
 pub(crate) struct Services {
     pub(crate) options: ServerOptions,
     pub(crate) editor: Arc<dyn Editor>,
@@ -49,7 +49,7 @@ impl Services {
     }
 }
 
-/// Why a request was not served.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequestError {
     #[error("method not found: {0}")]
@@ -58,7 +58,7 @@ pub(crate) enum RequestError {
     InvalidRequest(String),
     #[error(transparent)]
     InvalidArgument(#[from] InvalidArgument),
-    /// The editor found the arguments wrong.
+    /// The editor rejected the arguments.
     #[error("{0}")]
     InvalidParams(String),
     #[error("{0}")]
@@ -70,7 +70,7 @@ pub(crate) enum RequestError {
 }
 
 impl From<RequestError> for ErrorObject {
-    /// The one place that knows which failure has which code.
+    /// The only mapping from failures to error codes.
     fn from(error: RequestError) -> Self {
         let code = match &error {
             RequestError::MethodNotFound(_) => ErrorCode::MethodNotFound,
@@ -95,7 +95,7 @@ impl From<EditorError> for RequestError {
     }
 }
 
-/// The `result` of an answer.
+/// The `result` of a response.
 #[derive(Debug)]
 pub(crate) enum Payload {
     Empty,
@@ -119,23 +119,23 @@ impl Serialize for Payload {
 
 pub(crate) type Outcome = Result<Payload, RequestError>;
 
-/// Starts an answer that takes a while, when it is its turn.
+/// Starts the work for a response, when its turn has come.
 pub(crate) type Later = claude_ide_rpc::Later<Payload, RequestError>;
 
-/// What an answer waits for, which matters when the editor goes away, and when a client asks for much at a time.
+/// What a response waits for; matters when the editor exits, and for a client's concurrency limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitsFor {
-    /// The editor alone: without it there will be no answer.
+    /// The editor: without it there will be no response.
     Editor,
-    /// Somebody who decides in the editor. Nothing may wait behind that.
+    /// A decision of the user. Nothing may wait behind it.
     User,
     /// The disk, perhaps after the editor: let it finish.
     Disk,
 }
 
 impl Kind for WaitsFor {
-    /// A file has up to `max_message_bytes`; what a user decides on is as large as the request was, which is bounded by
-    /// itself.
+    /// A file has up to `max_message_bytes`; the reply of a user's decision is as large as its request, which has its
+    /// own limit.
     fn cost(self) -> usize {
         match self {
             Self::User => 0,
@@ -157,9 +157,9 @@ impl Routed {
     }
 }
 
-/// Finds out how a request is served. `initialize` is the client's own.
+/// Routes a request. `initialize` is handled by the client.
 ///
-/// `has_room` says whether an answer may take a while; what is answered at once is never refused for want of room.
+/// `has_room` checks whether a response may take time; immediate ones are never refused for lack of space.
 pub(crate) fn route(
     caller: &Caller,
     method: &str,
@@ -207,7 +207,7 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
     }
 }
 
-/// Puts the question of a tool to the editor.
+/// Sends a tool's call to the editor.
 fn ask(
     caller: &Caller,
     (tool, name): (&'static str, &'static str),
@@ -240,7 +240,7 @@ fn shaped(
 
 fn parse_call(params: &RawValue) -> Result<CallToolParams, RequestError> {
     serde_json::from_str(params.get()).map_err(|error| {
-        // Which member is bad is found out only now, when it matters.
+        // The bad member is only determined in case of an error.
         let bad = || -> Result<InvalidArgument, InvalidArgument> {
             let mut members = Arguments::parse("params", Some(params))?;
             members.string("name")?;

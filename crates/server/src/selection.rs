@@ -1,4 +1,4 @@
-//! What the editor last said of the cursor: kept, so that it can be told at any time without asking.
+//! Caches the editor's last selection, so that it is available without asking.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,13 +15,13 @@ pub(crate) struct Selections(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     params: Option<Box<RawValue>>,
-    /// The whole notification, for clients that come later.
+    /// The whole notification, for clients that connect later.
     notification: Option<Bytes>,
-    /// The editor said that no file is active, though one was selected in before.
+    /// Whether the editor reported that no file is active any more.
     inactive: bool,
 }
 
-/// `active_editor`, which stays inside.
+/// `active_editor`, an internal notification.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ActiveEditor {
@@ -55,7 +55,7 @@ impl Selections {
         state.notification = Some(notification);
     }
 
-    /// Another window became active: one with a file, or without.
+    /// Another window became active, with or without a file.
     pub(crate) fn set_active(&self, params: &RawValue) {
         let active = serde_json::from_str::<ActiveEditor>(params.get()).is_ok_and(|editor| editor.file_path.is_some());
         self.state().inactive = !active;

@@ -1,5 +1,4 @@
-//! The facade's two ends, and what holds the connections together: [`Server`] runs on the runtime, [`ServerHandle`] is
-//! what the editor holds.
+//! The public interface: [`Server`] runs on the runtime, [`ServerHandle`] belongs to the editor.
 
 use std::{
     collections::BTreeSet,
@@ -32,11 +31,11 @@ use crate::{
     router::Services,
 };
 
-/// How many connections may be in the middle of their handshake, or on their way out.
+/// Limit of connections within their handshake or close.
 const MAX_STRANGERS: usize = 64;
-/// How many connections clients that speak HTTP may have. Each has two, and one for each call that takes a while.
+/// Limit of HTTP clients' connections. Each client has two, and one for each long call.
 const MAX_HTTP: usize = 256;
-/// How long a connection that asks for nothing is kept, and one that does not read.
+/// Timeouts of an idle connection, and of one that does not read.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 const STALL_TIME: Duration = Duration::from_secs(30);
 
@@ -49,11 +48,11 @@ pub struct Server {
     listener: TcpListener,
     hub: Arc<Hub>,
     lock: LockFile,
-    /// Made with the lock file, so that a change before `run` is not missed.
+    /// Created with the lock file, so that a change before `run` is not missed.
     workspace: watch::Receiver<Workspace>,
 }
 
-/// Speaks to a running server; never blocks.
+/// Controls a running server; never blocks.
 #[derive(Clone)]
 pub struct ServerHandle {
     hub: Arc<Hub>,
@@ -61,31 +60,31 @@ pub struct ServerHandle {
     name: IdeName,
 }
 
-/// Where the server is.
+/// The server's address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerInfo {
-    /// The address it listens on.
+    /// The host.
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// The discovery files that were written.
+    /// The written discovery files.
     pub lock_files: Vec<PathBuf>,
 }
 
-/// How the server is doing.
+/// The server's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerStatus {
     /// Its port.
     pub port: u16,
-    /// Who is connected, in order of connection.
+    /// The connected clients, in order of connection.
     pub clients: Vec<ClientInfo>,
-    /// Requests that are not answered yet.
+    /// The number of unanswered requests.
     pub in_flight: usize,
-    /// Bytes that wait to be sent.
+    /// The number of queued bytes.
     pub queued_bytes: usize,
-    /// The name that the discovery file gives: the configured one, and what tells it from others of that name.
+    /// The editor's name in the discovery file: the configured one, made unique.
     pub ide_name: String,
-    /// Whether the system tells which process connects.
+    /// Whether the system shows which process connects.
     pub knows_processes: bool,
 }
 
@@ -118,13 +117,13 @@ impl Server {
         Ok((Self { listener, hub, lock, workspace }, handle))
     }
 
-    /// Serves until [`ServerHandle::shutdown`]. For a `current_thread` runtime with I/O and time enabled; disk work goes
-    /// to its blocking threads.
+    /// Serves until [`ServerHandle::shutdown`]. Needs a `current_thread` runtime with I/O and time; disk work runs on
+    /// its blocking threads.
     pub async fn run(self) {
         let Self { listener, hub, lock, workspace } = self;
         let announcing = tokio::spawn(announce(lock, workspace, hub.shutdown.subscribe()));
         let limits = Limits {
-            // Each endpoint has a place for each of its clients.
+            // Each endpoint limits its own clients.
             connections: usize::MAX,
             strangers: MAX_STRANGERS,
             handshake: hub.services.options.handshake_timeout,
@@ -138,7 +137,7 @@ impl Server {
             hub.sessions.ended(deadline).await;
         };
         tokio::join!(http::serve(listener, limits, hub.shutdown.subscribe(), visit), sessions);
-        // It ends by itself; whether it panicked is in the log.
+        // It ends by itself; a panic is in the log.
         let deadline = hub.shutdown.borrow().unwrap_or_else(Instant::now);
         drop(timeout_at(deadline.into(), announcing).await);
         tracing::info!("stopped");
@@ -153,7 +152,7 @@ fn routes(options: &ServerOptions, identity: &Identity) -> Routes {
     Routes::new(routes, &options.host)
 }
 
-/// The port of last time if there was one, else as configured.
+/// The last port if there was one, else a configured one.
 fn listen(options: &ServerOptions, identity: &Identity) -> Result<TcpListener, ServerError> {
     if let Some(listener) = identity.kept(&options.host, |port| is_configured(options, port))? {
         return Ok(listener);
@@ -168,7 +167,7 @@ fn listen(options: &ServerOptions, identity: &Identity) -> Result<TcpListener, S
     Ok(listener)
 }
 
-/// Whether the port is one that the configuration (which may have changed since) allows.
+/// Whether the configuration, which may have changed, allows the port.
 fn is_configured(options: &ServerOptions, port: u16) -> bool {
     match &options.port_range {
         Some(range) => range.contains(&port),
@@ -176,7 +175,7 @@ fn is_configured(options: &ServerOptions, port: u16) -> bool {
     }
 }
 
-/// Every port of the range once, from a random one on.
+/// Every port of the range once, starting at a random one.
 fn shuffled(range: &RangeInclusive<u16>) -> Vec<u16> {
     let mut ports: Vec<u16> = range.clone().collect();
     let number = SysRng.try_next_u32().ok().and_then(|number| usize::try_from(number).ok());
@@ -186,17 +185,17 @@ fn shuffled(range: &RangeInclusive<u16>) -> Vec<u16> {
 }
 
 impl ServerHandle {
-    /// Sends a notification to one client, or to all that are ready. `selection_changed` is also kept: clients that come
-    /// later are told it, and the tools that ask for the selection are answered from it.
+    /// Sends a notification to one client, or to all that are ready. `selection_changed` is also cached, for clients
+    /// that connect later and for the selection tools.
     ///
     /// # Errors
-    /// The client is gone or reads nothing, or the notification is too large.
+    /// The client is gone or does not read, or the notification is too large.
     pub fn notify(&self, method: &str, params: Box<RawValue>, to: Option<ClientId>) -> Result<(), NotifyError> {
         self.hub.services.notifier.notify(method, params, to)
     }
 
-    /// Says which tools of an endpoint can run now, of those that cannot always, and which of [`lsp_methods`](crate::lsp_methods)
-    /// are served. Its clients are told where they see another list then.
+    /// Sets which conditional tools of an endpoint are available, and which of [`lsp_methods`](crate::lsp_methods) are
+    /// supported. Clients are notified if their list changed.
     pub fn set_able(&self, endpoint: &str, able: BTreeSet<String>) {
         if let Some(endpoint) = self.hub.routes.endpoint(endpoint)
             && endpoint.set_able(able)
@@ -205,19 +204,19 @@ impl ServerHandle {
         }
     }
 
-    /// There are other resources than before. The clients of the agents' endpoint are told.
+    /// Notifies the agents' endpoint that the resources changed.
     pub fn resources_changed(&self) {
         self.hub.services.notifier.list_changed(NVIM, RESOURCES_CHANGED);
     }
 
-    /// What an agent must show, where there is a door for agents.
+    /// The token for agents, if there is an endpoint for them.
     #[must_use]
     pub fn agents_token(&self) -> Option<Secret> {
         self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.agents_token())
     }
 
-    /// What a program that the editor starts must show, where there is a door for agents. It is good for the process that
-    /// shows it first, where the system tells which that is; clients are known by the name.
+    /// Creates a secret for a program that the editor starts, if there is an endpoint for agents. The process that
+    /// presents it first owns it, if the system shows processes; its clients carry the name.
     ///
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
@@ -225,13 +224,12 @@ impl ServerHandle {
         self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.begin_run(name)).transpose()
     }
 
-    /// Announces other folders or another name. The discovery file is rewritten soon.
+    /// Changes the folders or the name. The discovery file is updated soon.
     pub fn set_workspace(&self, workspace: Workspace) {
         self.hub.services.workspace.send_replace(workspace);
     }
 
-    /// Ends the connection of a client. A Claude Code CLI is told not to connect again until it is asked to; the rest see
-    /// a goodbye like any other.
+    /// Disconnects a client. A Claude Code CLI is asked not to reconnect by itself; others get an ordinary close.
     ///
     /// # Errors
     /// The client is gone.
@@ -239,7 +237,7 @@ impl ServerHandle {
         self.hub.services.notifier.send_away(client)
     }
 
-    /// How the server is doing.
+    /// The server's state.
     #[must_use]
     pub fn status(&self) -> ServerStatus {
         let notifier = &self.hub.services.notifier;
@@ -254,14 +252,14 @@ impl ServerHandle {
         }
     }
 
-    /// Stops the server: answers that are there leave, clients are closed with 1001, the discovery file is removed.
-    /// [`Server::run`] returns when that is done, at the latest after `deadline`.
+    /// Stops the server: sends settled responses, closes clients with 1001, removes the discovery file. [`Server::run`]
+    /// returns when that is done, at the latest after `deadline`.
     pub fn shutdown(&self, deadline: Duration) {
         let now = Instant::now();
         self.hub.shutdown.send_replace(Some(now.checked_add(deadline).unwrap_or(now)));
     }
 
-    /// Where the server is.
+    /// The server's address.
     #[must_use]
     pub fn info(&self) -> &ServerInfo {
         &self.info

@@ -1,21 +1,21 @@
-//! Which file a client means, and that it lies in the workspace.
+//! Resolves a client's path to a file in the workspace.
 //!
-//! Seed 000's methods name files by paths below the workspace; a leading `/` is the workspace's root, unless the path
-//! lies in a workspace folder as it is. Invariant: a place that is returned here has every symbolic link resolved and lies
-//! in a folder of the workspace. What becomes a link afterwards is not followed: see `disk`.
+//! Seed 000's methods use paths below the workspace; a leading `/` is the workspace's root, unless the path itself lies
+//! in a workspace folder. Invariant: a returned place has all symbolic links resolved and lies in a workspace folder. A
+//! link created later is not followed: see `disk`.
 
 use std::{
     fs, io,
     path::{Component, Path, PathBuf},
 };
 
-/// Why a path is not served.
+/// Why a path is refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PathError {
-    /// The caller's mistake.
+    /// The client's mistake.
     #[error("{0}")]
     Refused(&'static str),
-    /// The disk does not say.
+    /// The disk's error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -25,20 +25,20 @@ const OUTSIDE: PathError = PathError::Refused("leads out of the workspace");
 /// A file of the workspace, which may not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The workspace folder that it lies in.
+    /// Its workspace folder.
     pub(crate) root: PathBuf,
-    /// The way from there. There was no symbolic link on it when it was looked at.
+    /// The path from there, without symbolic links when it was resolved.
     pub(crate) relative: PathBuf,
 }
 
 impl Place {
-    /// Where that is.
+    /// The whole path.
     pub(crate) fn path(&self) -> PathBuf {
         self.root.join(&self.relative)
     }
 }
 
-/// Resolves a path of a client. Looks at the disk: not for the runtime's own thread.
+/// Resolves a client's path. Accesses the disk: not for the runtime's thread.
 pub(crate) fn resolve(path: &str, folders: &[PathBuf]) -> Result<Place, PathError> {
     if path.is_empty() {
         return Err(PathError::Refused("must not be empty"));
@@ -78,16 +78,16 @@ pub(crate) fn resolve(path: &str, folders: &[PathBuf]) -> Result<Place, PathErro
     candidate
 }
 
-/// `C:\`, `C:/`, `\\host\share`, `//host/share`, `scheme://`: no path of this machine.
+/// `C:\`, `C:/`, `\\host\share`, `//host/share`, `scheme://`: not paths of this machine.
 fn names_another_root(path: &str) -> bool {
     let drive = matches!(path.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
     drive || path.starts_with("\\\\") || path.starts_with("//") || path.contains("://")
 }
 
-/// Walks from a folder along a path, as the system would, and keeps what does not exist yet as it is written.
+/// Resolves a path from a folder like the system; the part that does not exist stays as written.
 fn follow(from: &Path, path: &Path) -> Result<PathBuf, PathError> {
     let mut real = from.to_owned();
-    // How many components at the end of `real` do not exist.
+    // How many trailing components of `real` do not exist.
     let mut missing: usize = 0;
     for component in path.components() {
         match component {
@@ -119,7 +119,7 @@ fn follow(from: &Path, path: &Path) -> Result<PathBuf, PathError> {
     Ok(real)
 }
 
-/// How a file is named to a client: relative to the main folder, or absolute if it lies in another one.
+/// A file's name for a client: relative to the main folder, or absolute in another one.
 pub(crate) fn display(path: &Path, folders: &[PathBuf]) -> String {
     let main = folders.first().map_or(Path::new("/"), PathBuf::as_path);
     path.strip_prefix(main).unwrap_or(path).to_string_lossy().into_owned()

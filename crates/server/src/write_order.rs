@@ -1,7 +1,7 @@
-//! Whose turn it is to write a file: one after another, in the order in which they asked.
+//! Orders file writes: one after another per file, in the order of the requests.
 //!
-//! Two requests for one file may name it differently, and only the disk knows that they mean the same. So they first stand
-//! in one line, in the order in which they came; whoever knows its file goes on to the line of that file.
+//! Two requests may name one file differently, which only the disk can resolve. So they first wait in a common queue,
+//! in order; once its file is known, a request moves on to the queue of that file.
 
 use std::{
     collections::HashMap,
@@ -16,10 +16,10 @@ use tokio::{
     task::coop::unconstrained,
 };
 
-/// It is one's turn until this is dropped.
+/// A turn; lasts until dropped.
 pub(crate) type Turn = OwnedMutexGuard<()>;
 
-/// A place in a line. Dropped to leave it.
+/// A place in a queue. Dropped to leave it.
 pub(crate) type Place = Pin<Box<dyn Future<Output = Turn> + Send>>;
 
 #[derive(Debug, Default)]
@@ -29,12 +29,12 @@ pub(crate) struct WriteOrder {
 }
 
 impl WriteOrder {
-    /// Joins the line of those whose file is not known yet.
+    /// Joins the queue of requests whose file is not known yet.
     pub(crate) fn arrive(&self) -> Place {
         join(&self.arrivals)
     }
 
-    /// Joins the line of a file; to be called while it is one's turn in the first one.
+    /// Joins a file's queue; must be called during a turn in the first queue.
     pub(crate) fn queue_for(&self, file: &Path) -> Place {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.retain(|_, line| line.strong_count() > 0);
@@ -44,7 +44,7 @@ impl WriteOrder {
     }
 }
 
-/// Stands in the line from now on, not only from when somebody waits for it.
+/// Takes the place now, not only when it is polled.
 fn join(line: &Arc<Line<()>>) -> Place {
     let mut place = Box::pin(Arc::clone(line).lock_owned());
     match unconstrained(place.as_mut()).now_or_never() {

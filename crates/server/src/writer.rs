@@ -1,4 +1,4 @@
-//! The one task that writes to a socket: it turns what waits in the outbox into frames, many to a system call.
+//! The one task that writes to a socket: converts queued messages to frames, many per system call.
 
 use std::{io, time::Duration};
 
@@ -24,23 +24,23 @@ use tokio_tungstenite::{
 
 use crate::outbox::{Outbox, Outgoing};
 
-/// What is gathered is written when it has reached this size.
+/// Gathered frames are written at this size.
 const WRITE_AT: usize = 64 << 10;
-/// A codec that had to gather more than this is replaced: its buffer would never shrink.
+/// A codec that gathered more is replaced, since its buffer never shrinks.
 const KEEP_UP_TO: usize = 256 << 10;
 
-/// The writing half of a socket. Dropping it shuts the half down: the peer reads the end of the stream.
+/// The writing half of a socket. Dropping it shuts the half down: the peer sees the end of the stream.
 pub(crate) struct Writer {
     wire: Wire<OwnedWriteHalf>,
 }
 
 impl Writer {
-    /// Writing fails when the peer does not take a single byte for `stall`.
+    /// A write fails when the peer accepts no byte for `stall`.
     pub(crate) fn new(socket: OwnedWriteHalf, liveness: Liveness, stall: Duration) -> Self {
         Self { wire: Wire::new(socket, liveness, stall) }
     }
 
-    /// Writes until the goodbye is out.
+    /// Writes until the close frame is sent.
     ///
     /// # Errors
     /// The socket is broken, or the peer does not read.
@@ -63,7 +63,7 @@ impl Writer {
     }
 }
 
-/// The codec of the writing half: it never reads.
+/// The codec of the writing half; it never reads.
 async fn framed(wire: Join<Empty, Wire<OwnedWriteHalf>>) -> WebSocketStream<Join<Empty, Wire<OwnedWriteHalf>>> {
     let config = WebSocketConfig::default().read_buffer_size(0).write_buffer_size(WRITE_AT);
     WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await
@@ -71,7 +71,7 @@ async fn framed(wire: Join<Empty, Wire<OwnedWriteHalf>>) -> WebSocketStream<Join
 
 fn message(outgoing: Outgoing) -> Message {
     match outgoing {
-        // As a frame, because what was serialized here need not be checked for UTF-8 again.
+        // A raw frame: our own JSON need not be checked for UTF-8 again.
         Outgoing::Text(payload) => Message::Frame(Frame::message(payload, OpCode::Data(Data::Text), true)),
         Outgoing::Ping(payload) => Message::Ping(payload),
         Outgoing::Pong(payload) => Message::Pong(payload),

@@ -1,4 +1,4 @@
-//! Nothing grows with the number of connections. A file of its own: the process is measured, so nothing else may run in it.
+//! Memory does not grow with the number of connections. In its own file, since the whole process is measured.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests may fail loudly")]
 
 use std::{
@@ -25,7 +25,7 @@ fn a_thousand_connects_and_drops_leave_nothing_behind() {
         });
         resident_kib().saturating_sub(memory)
     };
-    // What leaks does so each time; what the system rounds up to large pages does once.
+    // A leak occurs each time, rounding to large pages only once.
     let mut kib = vec![grown()];
     while kib.len() < 4 && kib.last().is_some_and(|kib| *kib >= 4096) {
         kib.push(grown());
@@ -33,7 +33,7 @@ fn a_thousand_connects_and_drops_leave_nothing_behind() {
     assert!(kib.last().is_some_and(|kib| *kib < 4096), "each thousand took more: {kib:?} KiB");
 }
 
-/// Connects and drops that often, in every way; returns how many of them were clients.
+/// Connects and drops in every way; returns how many were clients.
 fn come_and_go(server: &TestServer, times: usize) -> usize {
     let mut clients = 0;
     for round in 0..times {
@@ -52,7 +52,7 @@ fn come_and_go(server: &TestServer, times: usize) -> usize {
                 drop(server.client());
             }
         }
-        // The number of clients is bounded, so they leave before the next ones come.
+        // The number of clients is limited, so they must leave before the next ones.
         server.wait_status("a free place", |status| status.clients.len() < 8);
     }
     clients

@@ -1,4 +1,4 @@
-//! What we ask a client: for a sign of life, and for its folders.
+//! Our requests to a client: pings, and its folders.
 
 use std::{path::PathBuf, time::Instant};
 
@@ -9,10 +9,10 @@ use claude_ide_protocol::{jsonrpc::RequestId, mcp::ListRootsResult};
 use super::{Client, Phase};
 use crate::roots;
 
-/// One of each kind, and then some.
+/// More than one of each kind.
 pub(super) const MAX_ASKED: usize = 8;
 
-/// What we asked the client.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
     Ping,
@@ -20,12 +20,12 @@ pub(super) enum Question {
 }
 
 impl Client {
-    /// When [`Self::stop_waiting`] is due.
+    /// When [`Self::stop_waiting`] must be called.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.peer.asked.next_deadline()
     }
 
-    /// The time of something that was asked is up: its answer still counts, but nothing waits for it.
+    /// A request's deadline has passed: its response still counts, but the client becomes ready without it.
     pub(crate) fn stop_waiting(&mut self) {
         let too_late = self.peer.asked.overdue(Instant::now()).contains(&&Question::Roots);
         if too_late && let Phase::AwaitingRoots(_) = self.phase {
@@ -33,7 +33,7 @@ impl Client {
         }
     }
 
-    /// Asks for a sign of life, in the words of MCP, if the client speaks it and owes none.
+    /// Sends an MCP `ping`, if the client speaks MCP and has answered the last one.
     pub(crate) fn ping(&mut self) {
         let speaks_mcp = self.version.is_some() && self.phase == Phase::Ready;
         if speaks_mcp && !self.peer.asked.is_open(|question| *question == Question::Ping) {
@@ -50,13 +50,13 @@ impl Client {
 
     pub(super) fn response(&mut self, id: Option<&RequestId>, outcome: Result<&RawValue, &RawValue>) {
         match self.peer.asked.answered(id) {
-            None => tracing::debug!(client = %self.info.id, "an answer to nothing that was asked"),
+            None => tracing::debug!(client = %self.info.id, "a response without a request"),
             Some(Question::Ping) => {}
             Some(Question::Roots) => self.learn_roots(outcome),
         }
     }
 
-    /// Only the answer to the last question counts: an older one would bring back old folders.
+    /// Only the response to the last request counts: an older one would restore old folders.
     pub(super) fn ask_for_roots(&mut self) {
         let deadline = match self.phase {
             Phase::AwaitingRoots(deadline) => Some(deadline),

@@ -1,4 +1,4 @@
-//! How a client comes in: MCP's handshake, or the first request of one that speaks plainly. Then what changes about it.
+//! A client's handshake: MCP's, or the first request of a plain JSON-RPC client. Then later changes of its properties.
 
 use std::time::Instant;
 
@@ -23,9 +23,9 @@ pub(super) enum Phase {
     New,
     /// `initialize` was answered.
     Initializing,
-    /// We asked for the client's folders, which are worth a wait until then.
+    /// Waiting for the client's folders until this time.
     AwaitingRoots(Instant),
-    /// It takes notifications.
+    /// Accepts notifications.
     Ready,
 }
 
@@ -69,7 +69,7 @@ impl Client {
         }
     }
 
-    /// The client said that the handshake is over, or acts as if it were, or never began one.
+    /// The handshake is over: the client said so, acts as if it were, or never began one.
     pub(super) fn finish_handshake(&mut self) {
         match self.phase {
             Phase::New => self.become_ready(),
@@ -80,7 +80,7 @@ impl Client {
                 self.ask_for_roots();
             }
             Phase::Initializing => self.become_ready(),
-            // It spoke plainly first and initialized afterwards.
+            // It sent plain requests first and initialised afterwards.
             Phase::Ready if !self.asked_for_roots => self.ask_for_roots(),
             Phase::AwaitingRoots(_) | Phase::Ready => {}
         }
@@ -93,7 +93,7 @@ impl Client {
         self.caller.services.editor.event(ClientEvent::Ready(self.info.clone()));
     }
 
-    /// What is told with `Ready` needs no event of its own.
+    /// A change before `Ready` is reported with that event.
     pub(super) fn changed(&mut self) {
         self.publish();
         if self.phase == Phase::Ready {

@@ -1,8 +1,8 @@
-//! One client: its requests, and their way to what serves them. Knows no socket: text comes in, the outbox takes what
-//! goes out. Its MCP handshake is in `lifecycle`, what we ask it in `asking`.
+//! One client: routes its requests. Independent of the socket: receives text and writes to the outbox. The MCP
+//! handshake is in `lifecycle`, our requests are in `asking`.
 //!
-//! Invariant: the editor hears of a client in this order: connected, ready, changes, disconnected; and of each once. What it
-//! still asked for is cancelled after that.
+//! Invariant: the editor gets a client's events in this order, each once: connected, ready, changes, disconnected. The
+//! client's open calls are cancelled after that.
 
 mod asking;
 mod lifecycle;
@@ -36,17 +36,17 @@ pub(crate) struct Client {
     caller: Caller,
     outbox: Arc<Outbox>,
     info: ClientInfo,
-    /// Why its socket is gone, once it is.
+    /// Why its socket closed, once it has.
     left: Option<String>,
     phase: Phase,
     version: Option<ProtocolVersion>,
-    /// What it speaks where it never said so.
+    /// The protocol version if the client never named one.
     assumed: Option<ProtocolVersion>,
     has_roots: bool,
-    /// It takes requests of ours.
+    /// Whether it accepts requests.
     can_be_asked: bool,
     peer: Peer<Question, WaitsFor, Payload, RequestError>,
-    /// For whoever asks how the server is doing.
+    /// The number of open requests, for the status.
     gauge: Arc<AtomicUsize>,
     send_away: Arc<Notify>,
     asked_for_roots: bool,
@@ -98,43 +98,43 @@ impl Client {
         self.info.id
     }
 
-    /// It takes answers alone.
+    /// Marks it as accepting no requests.
     pub(crate) fn cannot_be_asked(&mut self) {
         self.can_be_asked = false;
     }
 
-    /// What it speaks unless it says so in MCP's handshake.
+    /// Sets the protocol version for a client that does not name one.
     pub(crate) fn assume(&mut self, version: ProtocolVersion) {
         self.assumed = Some(version);
     }
 
-    /// It takes notifications, though it may never have begun MCP's handshake.
+    /// Marks it as accepting notifications, even without an MCP handshake.
     pub(crate) fn be_ready(&mut self) {
         self.finish_handshake();
     }
 
-    /// Whether a request of that id is not answered yet.
+    /// Whether a request with this id is open.
     pub(crate) fn is_open(&self, id: &RequestId) -> bool {
         self.peer.in_flight.is_free(id).is_err()
     }
 
-    /// It has begun MCP's handshake.
+    /// Whether it has begun the MCP handshake.
     pub(crate) fn speaks_mcp(&self) -> bool {
         self.version.is_some()
     }
 
-    /// Resolves when somebody wants this client to leave.
+    /// Resolves when this client is to be disconnected.
     pub(crate) fn sent_away(&self) -> impl Future<Output = ()> + use<> {
         let send_away = Arc::clone(&self.send_away);
         async move { send_away.notified().await }
     }
 
-    /// The socket is gone. Every request that is still open is cancelled.
+    /// The socket is gone. Cancels every open request.
     pub(crate) fn disconnect(mut self, reason: String) {
         self.left = Some(reason);
     }
 
-    /// A text message came.
+    /// Handles a text message.
     pub(crate) fn receive(&mut self, text: &str) {
         if !jsonrpc::is_batch(text) {
             self.message(text, None);
@@ -157,9 +157,9 @@ impl Client {
         self.gauge.store(self.peer.in_flight.len(), Ordering::Relaxed);
     }
 
-    /// Sends the answer of the next request that is settled. May be dropped and called again.
+    /// Sends the next settled response. Cancel safe.
     ///
-    /// Work starts here too, but none while the client does not read: what runs already is all that its answers grow by.
+    /// Starts waiting work too, unless the client does not read: then only running work adds responses.
     pub(crate) async fn settle(&mut self) {
         if !self.outbox.is_full() {
             self.peer.in_flight.start_waiting();
@@ -175,12 +175,12 @@ impl Client {
         self.gauge.store(self.peer.in_flight.len(), Ordering::Relaxed);
     }
 
-    /// Nothing is in flight.
+    /// Whether nothing is in flight.
     pub(crate) fn is_idle(&self) -> bool {
         self.peer.in_flight.is_empty()
     }
 
-    /// The editor is going away: what it has answered is sent, what only it could answer is given up.
+    /// The editor is exiting: sends settled responses and gives up those that need the editor.
     pub(crate) fn wind_down(&mut self) {
         self.peer.in_flight.start_waiting();
         while let Some(answer) = self.peer.in_flight.settle_now() {
@@ -189,7 +189,7 @@ impl Client {
         self.give_up(|waits_for| waits_for != WaitsFor::Disk);
     }
 
-    /// There is no time left.
+    /// Gives up all requests: the deadline has passed.
     pub(crate) fn give_up_all(&mut self) {
         self.give_up(|_| true);
     }
@@ -272,8 +272,8 @@ impl Client {
             "notifications/cancelled" => self.cancelled(params),
             "notifications/roots/list_changed" => self.ask_for_roots(),
             IDE_CONNECTED => self.ide_connected(params),
-            // To answer a notification, even to say that it is unknown, is forbidden.
-            _ => tracing::debug!(client = %self.info.id, method, "a notification that nothing here is for"),
+            // Answering a notification, even with an error, is forbidden.
+            _ => tracing::debug!(client = %self.info.id, method, "an unknown notification"),
         }
     }
 
@@ -287,8 +287,8 @@ impl Client {
 }
 
 impl Drop for Client {
-    /// However a connection ends, also where its task panicked: the editor hears of it once, and before its calls are
-    /// cancelled, so that it knows why they are.
+    /// Also if its task panicked, the editor is notified exactly once, and before the calls are cancelled, so that it
+    /// knows the reason.
     fn drop(&mut self) {
         self.caller.services.notifier.leave(self.info.id);
         let reason = self.left.take().unwrap_or_else(|| "its connection failed".to_owned());

@@ -1,9 +1,10 @@
-//! Agents that speak HTTP. MCP, "Streamable HTTP": each POST carries one message (or a batch) and is answered with JSON, or with
-//! events where the answer takes a while and the agent takes them. GET listens to what is not the answer to anything.
+//! MCP over HTTP for agents ("Streamable HTTP"): each POST carries one message (or a batch) and is answered with JSON,
+//! or with events if the answer takes a while and the agent accepts them. GET opens a stream of notifications and our
+//! requests.
 //!
-//! A client is a session, not a connection: a connection that ends cancels nothing of a session that has a name, and what it
-//! did not deliver can be fetched with GET and `Last-Event-ID`. A request without a session belongs to its connection and
-//! ends with it, because nobody could fetch its answer.
+//! A client is a session, not a connection: the end of a connection cancels nothing of a named session, and undelivered
+//! events can be fetched with GET and `Last-Event-ID`. A request without a session belongs to its connection and ends
+//! with it, because its answer could not be fetched.
 
 mod session;
 mod sessions;
@@ -24,16 +25,16 @@ use crate::{
     endpoint::Endpoint,
 };
 
-/// How long a message may take to arrive once its header has.
+/// Time for a message to arrive after its header.
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// An answer that takes longer begins as events, if the client takes them: clients give up a response without a header, some
-/// after half a minute.
+/// After this time an answer begins as events, if the client accepts them: clients give up a response without a header,
+/// some after half a minute.
 const EARLY: Duration = Duration::from_secs(1);
-/// The header that names a session.
+/// The header with the session's name.
 const SESSION: &str = "mcp-session-id";
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
-/// Serves one request that showed the token.
+/// Serves one request with a valid token.
 pub(crate) async fn answer(
     visit: &Visit,
     endpoint: &Arc<Endpoint>,
@@ -68,7 +69,7 @@ impl Request<'_> {
         }
         let text = read(body, self.endpoint.limits.message_bytes).await?;
         let asked = Asked::of(&text, self.endpoint.limits.batch);
-        // What `initialize` wants to speak stands in its body.
+        // The version for `initialize` is in its body.
         let version = match self.version() {
             Err(_) if asked.initializes => None,
             version => version?,
@@ -93,7 +94,7 @@ impl Request<'_> {
                 let response = Response::builder().header(header::CONTENT_TYPE, "application/json");
                 response.body(full(answer)).unwrap_or_default()
             }
-            // Of what was cancelled there is no answer, and its events end without one.
+            // A cancelled request has no answer, and its events end without one.
             Some(None) | None => {
                 session.keep(&stream);
                 let is_new = version.is_some_and(|version| version >= ProtocolVersion::V2025_11_25);
@@ -134,7 +135,7 @@ impl Request<'_> {
         Ok(response)
     }
 
-    /// MCP, "Sending Messages to the Server": a client names both forms of an answer.
+    /// MCP, "Sending Messages to the Server": a client accepts both forms of an answer.
     fn takes_events(&self) -> bool {
         self.headers.list("accept").any(|kind| {
             let kind = kind.split(|&byte| byte == b';').next().unwrap_or_default();
@@ -157,8 +158,8 @@ impl Request<'_> {
         std::str::from_utf8(name).ok()
     }
 
-    /// The session that the request names, else that of its connection. A session that is not known here is begun: its
-    /// client knew this server before it was started again, and few clients begin anew when they are told that it is gone.
+    /// The session named by the request, else that of its connection. An unknown name starts a session: its client knew
+    /// this server before a restart, and few clients start again when told that it is gone.
     async fn session(&self, initializes: bool) -> Result<Arc<Session>, Refusal> {
         let sessions = &self.visit.hub.sessions;
         if let Some(name) = self.name() {
@@ -178,7 +179,7 @@ impl Request<'_> {
     }
 }
 
-/// The message of a POST.
+/// Reads the message of a POST.
 async fn read(body: Incoming, limit: usize) -> Result<String, Refusal> {
     let body = claude_ide_http::read(body, limit, BODY_TIME).await?;
     let text = String::from_utf8(body.into()).map_err(|_| Refusal::NotText)?;

@@ -1,5 +1,5 @@
-//! One client that speaks HTTP: its requests come over any number of connections, and their answers leave over the one that
-//! asked, or the one that asks for what was not delivered.
+//! One HTTP client: its requests come over any number of connections. An answer leaves over the connection of its
+//! request, or one that fetches it later.
 
 use std::{
     borrow::Cow,
@@ -38,30 +38,29 @@ use crate::{
     outbox::Outbox,
 };
 
-/// All that is told unasked.
+/// The prefix of notifications.
 const NOTIFICATIONS: &str = "notifications/";
-/// So many messages may wait for their turn, which comes at once.
+/// Limit of messages waiting to be handled.
 const MAX_WAITING: usize = 64;
-/// So many streams of events are kept for those that ask for the rest, and of those that have ended so many bytes.
+/// Limits of event streams kept for a later fetch: their number, and the bytes of ended ones.
 const MAX_KEPT: usize = 32;
 const MAX_KEPT_BYTES: usize = 8 << 20;
 
-/// A client that is there now may leave in a moment.
+/// A client that is connected now may leave in a moment.
 const SHORTEST_LOOK: Duration = Duration::from_millis(10);
 
-/// One client that speaks HTTP.
 pub(crate) struct Session {
     number: ClientId,
     endpoint: Arc<Endpoint>,
     run: Option<Arc<Run>>,
-    /// By which other connections find it.
+    /// The name by which other connections find it.
     name: OnceLock<Box<str>>,
     inbox: mpsc::Sender<Input>,
     beat: Duration,
     unasked: Arc<Stream>,
     kept: Mutex<VecDeque<Arc<Stream>>>,
     last_stream: AtomicU64,
-    /// Requests and streams that are open, and since when that number is as it is.
+    /// The number of open requests and streams, and when it last changed.
     present: Mutex<(usize, Instant)>,
     listeners: AtomicUsize,
     end: Notify,
@@ -75,11 +74,11 @@ enum Input {
         stream: Arc<Stream>,
         takes_events: bool,
     },
-    /// Somebody listens.
+    /// A listening stream was opened.
     Listens,
 }
 
-/// What a message asks for, as far as it matters before it is served. What cannot be read asks for nothing.
+/// The properties of a message that matter before it is handled. An unreadable one has none.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) initializes: bool,
@@ -133,7 +132,7 @@ impl Asked {
     }
 }
 
-/// Counts as somebody who is there.
+/// Counts as a connected client while it exists.
 pub(super) struct Presence {
     session: Arc<Session>,
     listens: bool,
@@ -151,7 +150,7 @@ impl Drop for Presence {
 }
 
 impl Session {
-    /// A session, and what serves it until it ends.
+    /// A session, and the future that serves it until it ends.
     pub(super) fn new(
         hub: &Arc<Hub>,
         endpoint: &Arc<Endpoint>,
@@ -189,7 +188,7 @@ impl Session {
         self.name.get().map(AsRef::as_ref)
     }
 
-    /// Gives it a name, unless it has one.
+    /// Sets its name, unless it has one.
     pub(super) fn set_name(&self, name: Box<str>) -> bool {
         self.name.set(name).is_ok()
     }
@@ -207,7 +206,7 @@ impl Session {
         Arc::ptr_eq(&self.endpoint, endpoint)
     }
 
-    /// Ends it. What it still asks for is cancelled.
+    /// Ends it, cancelling its open requests.
     pub(crate) fn end(&self) {
         self.end.notify_one();
     }
@@ -216,7 +215,7 @@ impl Session {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Since when nobody is there.
+    /// Since when no connection uses it.
     pub(super) fn alone_since(&self) -> Option<Instant> {
         let (count, since) = *self.present();
         (count == 0).then_some(since)
@@ -229,7 +228,7 @@ impl Session {
         Presence { session: Arc::clone(self), listens: false }
     }
 
-    /// Hands a message over; its answer comes on the stream. None: the session has ended.
+    /// Passes on a message; the answer comes on the returned stream. `None` if the session has ended.
     pub(super) async fn send(
         &self,
         text: String,
@@ -248,7 +247,7 @@ impl Session {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a stream for whoever asks for the rest of it.
+    /// Keeps a stream for a later fetch.
     pub(super) fn keep(&self, stream: &Arc<Stream>) {
         let mut kept = self.streams();
         kept.push_back(Arc::clone(stream));
@@ -266,7 +265,7 @@ impl Session {
         self.streams().iter().find(|stream| is_ours && stream.number() == id.stream).cloned()
     }
 
-    /// Sends what is told unasked, from after that event of that session on. None: the session has ended.
+    /// Streams notifications and our requests, from after the given event on. `None` if the session has ended.
     pub(super) async fn listen(self: &Arc<Self>, last: Option<(u64, u64)>) -> Option<Response<Body>> {
         let mut presence = self.enter();
         self.listeners.fetch_add(1, Ordering::Relaxed);
@@ -277,7 +276,7 @@ impl Session {
     }
 }
 
-/// What serves a session.
+/// Serves a session.
 struct Server {
     hub: Arc<Hub>,
     session: Arc<Session>,
@@ -286,11 +285,11 @@ struct Server {
     open: Vec<Open>,
 }
 
-/// A message that is not answered yet.
+/// An unanswered message.
 struct Open {
     stream: Arc<Stream>,
     requests: Vec<RequestId>,
-    /// What progress of it is about.
+    /// The tokens of its progress notifications.
     progress: Vec<String>,
 }
 
@@ -330,7 +329,7 @@ impl Server {
                 () = &mut look => {
                     let alone = session.alone_since().map(|since| since.elapsed());
                     if alone.is_some_and(|alone| alone >= patience) {
-                        return "nobody came back to its session";
+                        return "its session was abandoned";
                     }
                     let rest = patience.saturating_sub(alone.unwrap_or_default());
                     if let Some(next) = Instant::now().checked_add(rest.max(SHORTEST_LOOK)) {
@@ -344,10 +343,10 @@ impl Server {
 
     fn take(&mut self, input: Input) {
         let Input::Message { text, asked, version, stream, takes_events } = input else {
-            // A client that knew the server before it was started again.
+            // Its client knew the server before a restart.
             return self.client.be_ready();
         };
-        // MCP, "Protocol Version Header": what a client speaks that does not say so.
+        // MCP, "Protocol Version Header": the version of a client that does not name one.
         self.client.assume(version.unwrap_or(ProtocolVersion::V2025_03_26));
         self.client.receive(&text);
         if self.client.speaks_mcp() {
@@ -374,13 +373,13 @@ impl Server {
         }
     }
 
-    /// Brings each answer to the stream of its request, and ends the streams that wait for nothing more.
+    /// Passes each answer to its request's stream, and ends the streams that are complete.
     fn deliver(&mut self) {
         for answer in self.outbox.take_answers() {
             let ids = ids_of(&answer);
             match self.open.iter().find(|open| open.requests.iter().any(|id| ids.contains(id))) {
                 Some(open) => open.stream.answer(answer),
-                None => tracing::error!(client = %self.client.id(), "an answer to no request"),
+                None => tracing::error!(client = %self.client.id(), "an answer without a request"),
             }
         }
         let Self { open, client, .. } = self;
@@ -393,7 +392,7 @@ impl Server {
         });
     }
 
-    /// Answers what can be answered before the deadline.
+    /// Sends the answers that are possible before the deadline.
     async fn wind_down(&mut self, deadline: Instant) {
         self.client.wind_down();
         let client = &mut self.client;
@@ -409,7 +408,7 @@ impl Server {
     }
 }
 
-/// The requests that an answer of ours answers: one, or those of a batch.
+/// The requests that an answer belongs to: one, or those of a batch.
 fn ids_of(answer: &[u8]) -> Vec<RequestId> {
     #[derive(Deserialize)]
     struct Answer<'a> {

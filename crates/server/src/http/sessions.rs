@@ -1,7 +1,7 @@
-//! The sessions of agents that speak HTTP. MCP, "Session Management".
+//! The sessions of HTTP clients. MCP, "Session Management".
 //!
-//! Invariants: each session takes a place of its endpoint; where there is none left, the one that was alone longest makes room;
-//! what serves a session ends with the server.
+//! Invariants: each session takes a place of its endpoint; if none is free, the session that has been without a
+//! connection longest is ended; all sessions end with the server.
 
 use std::{
     collections::BTreeMap,
@@ -24,12 +24,12 @@ use crate::{
 };
 
 const NAME_BYTES: usize = 18;
-/// A longer name is none of ours, and is not kept.
+/// A longer name is not one of ours and is not stored.
 const MAX_NAME_BYTES: usize = 128;
-/// How long a session that must make room may take to end.
+/// Time for a session to end when its place is needed.
 const ROOM_TIME: Duration = Duration::from_secs(1);
 
-/// Those that have a name, and what serves all of them.
+/// The named sessions, and the tasks that serve all of them.
 #[derive(Default)]
 pub(crate) struct Sessions {
     named: Mutex<BTreeMap<Box<str>, Arc<Session>>>,
@@ -37,12 +37,12 @@ pub(crate) struct Sessions {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change is complete before anything that could panic.
+    // A panic cannot leave this state half-changed, so a poisoned lock is fine.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Sessions {
-    /// Whether a client may call its session so. MCP: visible ASCII alone.
+    /// Whether a client may use this name. MCP: only visible ASCII.
     pub(super) fn is_name(name: &[u8]) -> bool {
         (1..=MAX_NAME_BYTES).contains(&name.len()) && name.iter().all(u8::is_ascii_graphic)
     }
@@ -51,7 +51,7 @@ impl Sessions {
         lock(&self.named).get(name).cloned()
     }
 
-    /// Begins a session.
+    /// Starts a session.
     ///
     /// # Errors
     /// [`Refusal::TooManyClients`].
@@ -86,7 +86,7 @@ impl Sessions {
         timeout(ROOM_TIME, Arc::clone(&endpoint.places).acquire_owned()).await.ok()?.ok()
     }
 
-    /// Gives a session a name that nobody guesses, unless it has one.
+    /// Gives a session a random name, unless it has one.
     pub(super) fn name(&self, session: &Arc<Session>) {
         if session.name().is_none()
             && let Ok(name) = Secret::random::<NAME_BYTES>()
@@ -98,7 +98,7 @@ impl Sessions {
         }
     }
 
-    /// It has ended.
+    /// Removes an ended session.
     pub(super) fn forget(&self, session: &Arc<Session>) {
         let mut named = lock(&self.named);
         if let Some(name) = session.name()
@@ -108,7 +108,7 @@ impl Sessions {
         }
     }
 
-    /// Waits until those that serve sessions have ended, which they do when the server stops. What has not by then is ended.
+    /// Waits until all sessions have ended, which they do when the server stops. At the deadline the rest is aborted.
     pub(crate) async fn ended(&self, deadline: Instant) {
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         let rest = async { while tasks.join_next().await.is_some() {} };

@@ -1,7 +1,7 @@
-//! What is sent for one POST, or to a client that listens: events, each with an id by which the rest can be asked for again.
-//! MCP, "Resumability and Redelivery"; WHATWG HTML, "Server-sent events".
+//! The events sent for one POST, or to a listening client, each with an id from which the stream can be resumed. MCP,
+//! "Resumability and Redelivery"; WHATWG HTML, "Server-sent events".
 //!
-//! Invariants: a stream has one reader, the last that came; what it holds is bounded; its answer is its last event.
+//! Invariants: a stream has one reader, the newest; its content is limited; the answer is its last event.
 
 use std::{
     collections::VecDeque,
@@ -19,17 +19,17 @@ use tokio::{sync::watch, time::timeout};
 
 use super::session::Presence;
 
-/// So many events may wait; progress and changed lists are given up, the oldest first.
+/// Limit of waiting events; progress and list changes are dropped, oldest first.
 const MAX_EVENTS: usize = 64;
-/// The number of the stream of what is not the answer to anything.
+/// The number of the stream for listening clients.
 pub(super) const UNASKED: u64 = 0;
 
-/// What is sent for one POST, or to a client that listens.
+/// The events sent for one POST, or to a listening client.
 #[derive(Debug)]
 pub(super) struct Stream {
     session: u64,
     number: u64,
-    /// A stream on which nothing happens says so this often: proxies and clients give up what is silent for minutes.
+    /// Interval of comments on a silent stream: proxies and clients close one that is silent for minutes.
     beat: Duration,
     log: Mutex<Log>,
     changed: watch::Sender<()>,
@@ -40,14 +40,14 @@ struct Log {
     events: VecDeque<(u64, Bytes)>,
     /// The number of the last event.
     last: u64,
-    /// The last one that a reader took.
+    /// The number of the last event that a reader took.
     taken: u64,
     answer: Option<Bytes>,
     ended: bool,
     reader: u64,
 }
 
-/// `Last-Event-ID`: which event of which stream of which session.
+/// `Last-Event-ID`: an event of a stream of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventId {
     pub(super) session: u64,
@@ -62,12 +62,12 @@ impl EventId {
         numbers.next().is_none().then_some(Self { session, stream, event })
     }
 
-    /// Whether it is of the stream that is listened to.
+    /// Whether it belongs to the stream for listening clients.
     pub(super) const fn is_unasked(self) -> bool {
         self.stream == UNASKED
     }
 
-    /// The event as it is sent. JSON without line breaks, as ours is, is one line of data.
+    /// The event's text. Our JSON has no line breaks, so it is one line of data.
     fn text(self, data: &[u8]) -> Bytes {
         let Self { session, stream, event } = self;
         let kind = if data.is_empty() { "" } else { "event: message\n" };
@@ -81,7 +81,7 @@ impl Stream {
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
-        // Every change is complete before anything that could panic.
+        // A panic cannot leave this state half-changed, so a poisoned lock is fine.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -106,7 +106,7 @@ impl Stream {
         self.push(answer);
     }
 
-    /// Nothing follows.
+    /// Ends the stream.
     pub(super) fn end(&self) {
         self.log().ended = true;
         self.changed.send_replace(());
@@ -116,7 +116,7 @@ impl Stream {
         self.log().ended
     }
 
-    /// The answer alone, where that is all there is; `Some(None)` where there is none and none will come.
+    /// The answer, if it is the only event; `Some(None)` if the stream ended without any.
     pub(super) fn whole(&self) -> Option<Option<Bytes>> {
         let log = self.log();
         let others = log.events.len().saturating_sub(usize::from(log.answer.is_some()));
@@ -132,7 +132,7 @@ impl Stream {
         self.log().taken
     }
 
-    /// Resolves when it has ended, or there is an event.
+    /// Resolves when the stream has ended or has an event.
     pub(super) async fn settled(&self) {
         let mut changed = self.changed.subscribe();
         loop {
@@ -146,7 +146,7 @@ impl Stream {
         }
     }
 
-    /// The next event after that one; none where nothing follows, or another reader came.
+    /// The next event after `after`; `None` if none follows, or a newer reader came.
     async fn next(&self, after: u64, reader: u64) -> Option<(u64, Bytes)> {
         let mut changed = self.changed.subscribe();
         loop {
@@ -167,8 +167,8 @@ impl Stream {
         }
     }
 
-    /// The response that sends the events after that one, those to come as well. `prime` begins it with an event that holds
-    /// nothing but its id, so that the client can ask for the rest from the first moment on; older clients stumble over it.
+    /// A response that streams the events after `after`, including future ones. `prime` begins it with an empty event
+    /// that has an id, so that the client can resume from the first moment on; older clients cannot handle it.
     pub(super) fn events(self: &Arc<Self>, presence: Presence, after: u64, prime: bool) -> Response<Body> {
         struct Reading {
             stream: Arc<Stream>,

@@ -1,4 +1,4 @@
-//! The folder of the discovery files: ours, those of others, and what dead processes left.
+//! The folder of discovery files: ours, those of other servers, and those of dead processes.
 
 use std::{
     fs::{self, DirBuilder, Permissions},
@@ -16,14 +16,14 @@ use claude_ide_system::{
 };
 
 pub(super) const EXTENSION: &str = "lock";
-/// What a file is called until it is whole: `<port>.lock.<pid>.tmp`.
+/// The ending of a temporary file: `<port>.lock.<pid>.tmp`.
 const TEMPORARY: &str = "tmp";
-/// More than any lock file has.
+/// Larger than any lock file.
 const MAX_BYTES: u64 = 64 << 10;
-/// How long a port of this machine may take to answer. One that refuses does so at once.
+/// Time for a local port to answer. A refusal comes at once.
 const KNOCK_TIME: Duration = Duration::from_millis(50);
 
-/// Removes what dead processes of this program left in a folder, and nothing else.
+/// Removes only the files of this program's dead processes.
 pub(super) fn clean_stale(dir: &Path, server_name: &str) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -40,7 +40,7 @@ pub(super) fn clean_stale(dir: &Path, server_name: &str) {
     }
 }
 
-/// The other live servers in the folder of a lock file, whoever runs them: their files, and what they are called.
+/// The other live servers in a lock file's folder, of any user and program: their files and names.
 pub(super) fn others(path: &Path) -> Vec<(PathBuf, String)> {
     let entries = path.parent().and_then(|dir| fs::read_dir(dir).ok());
     let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
@@ -49,8 +49,8 @@ pub(super) fn others(path: &Path) -> Vec<(PathBuf, String)> {
     live.map(|(path, contents)| (path, contents.ide_name)).collect()
 }
 
-/// Whether the server of a lock file is gone. Its process may live in another namespace, where we see none of its number:
-/// then its port answers all the same.
+/// Whether a lock file's server is gone. Its process may be in another namespace, where we cannot see its id; then its
+/// port still answers.
 fn is_dead(path: &Path, contents: &LockFileContents) -> bool {
     let port = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
     !exists(contents.pid) && port.is_none_or(refuses)
@@ -84,7 +84,7 @@ pub(super) fn remove(path: &Path) {
 pub(super) fn private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mode = fs::metadata(dir)?.permissions().mode();
-    // The CLI makes the folder too, open to readers. Whoever may not change it may still use it.
+    // The CLI creates the folder too, readable to others. If we may not change that, the folder is still usable.
     if mode & 0o077 != 0
         && let Err(error) = fs::set_permissions(dir, Permissions::from_mode(0o700))
     {
@@ -93,7 +93,7 @@ pub(super) fn private_dir(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The process that writes, or wrote, this file to rename it to a lock file; `None` if it is no such file.
+/// The process that writes, or wrote, a temporary file; `None` for other files.
 fn writer_of_temporary(path: &Path) -> Option<u32> {
     let mut parts = path.file_name()?.to_str()?.split('.');
     parts.next()?.parse::<u16>().ok()?;

@@ -1,4 +1,4 @@
-//! What the discovery file promises.
+//! The discovery file's guarantees.
 
 use std::{fs::Permissions, os::unix::fs::PermissionsExt, process::Command, time::Instant};
 
@@ -30,7 +30,7 @@ fn dead_pid() -> u32 {
     child.id()
 }
 
-/// Tries until it holds: a busy machine may take longer to refuse than a knock waits, and then somebody counts as alive.
+/// Retries: on a busy machine a refusal may take longer than the probe waits, and the process then counts as alive.
 fn until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + DEADLINE;
     while !holds() {

@@ -1,5 +1,5 @@
-//! What a user picks for their model from the agents' endpoint: prompts, and resources to mention. MCP, "Prompts" and
-//! "Resources". What they say is the editor's; which there are stands here, and in `lua/claude-ide/tools/prompts.lua`.
+//! Prompts and mentionable resources of the agents' endpoint. MCP, "Prompts" and "Resources". The editor provides the
+//! content; the list is here, and in `lua/claude-ide/tools/prompts.lua`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};

@@ -1,7 +1,7 @@
-//! `writeFile`: a proposal like any other. The user sees it as a diff and decides; what they accept is written here.
+//! `writeFile`: shown as a diff like any proposal. An accepted change is written here.
 //!
-//! Seed 000 knows no review, and a client of it no diff: it waits for its answer, which is an error where the change was
-//! rejected. `ServerOptions::write_file` says otherwise for those who want it.
+//! Seed 000 has no review, and its clients no diff: the client waits for the answer, an error if the change was
+//! rejected. `ServerOptions::write_file` can change this.
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
@@ -16,7 +16,7 @@ use crate::{
 };
 
 const DOING: &str = "write file";
-/// The tool whose place this takes where it is hidden: then there is nowhere to review.
+/// If this tool is hidden, there is no review either.
 const REVIEW_TOOL: &str = "openDiff";
 
 pub(super) fn write_file(caller: Caller, mut args: Arguments) -> Result<Routed, RequestError> {
@@ -75,7 +75,7 @@ async fn review(caller: &Caller, place: Place, content: String) -> Outcome {
     done()
 }
 
-/// What the user accepted, which they may have edited.
+/// The accepted text, possibly edited by the user.
 fn accepted(reply: &RawValue) -> Result<String, RequestError> {
     let Decision { outcome, contents } = understood(reply)?;
     let rejected = || RequestError::Failed(format!("failed to {DOING}: the user rejected the change"));
@@ -88,7 +88,7 @@ struct InEditor {
     written: bool,
 }
 
-/// Through the editor what is open there, else to the disk.
+/// Writes through the editor if the file is open there, else to disk.
 async fn allow(caller: &Caller, place: Place, content: String) -> Outcome {
     let mut question = path_argument(&place.path());
     question.insert("content".to_owned(), Value::from(content.clone()));

@@ -1,4 +1,4 @@
-//! A client over a real socket, and what is below it.
+//! A test client over a real socket, and its parts.
 
 use std::{
     collections::VecDeque,
@@ -32,7 +32,7 @@ pub fn upgrade_request(port: u16) -> Vec<String> {
     .to_vec()
 }
 
-/// A socket to the server, before any word is said.
+/// A connected socket.
 #[must_use]
 pub fn dial(port: u16) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -41,7 +41,7 @@ pub fn dial(port: u16) -> TcpStream {
     stream
 }
 
-/// Sends a request and returns the head of the response.
+/// Sends a request and returns the response's head.
 pub fn http(stream: &mut TcpStream, lines: &[String]) -> String {
     stream.write_all((lines.join("\r\n") + "\r\n\r\n").as_bytes()).unwrap();
     let mut head = Vec::new();
@@ -53,10 +53,10 @@ pub fn http(stream: &mut TcpStream, lines: &[String]) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// One client, with a socket of its own.
+/// One client with its own socket.
 pub struct TestClient {
     socket: WebSocket<TcpStream>,
-    /// What came while something else was waited for.
+    /// Messages received while waiting for others.
     stash: VecDeque<Value>,
     next_id: u64,
 }
@@ -72,7 +72,7 @@ impl TestClient {
         Self::over(stream)
     }
 
-    /// Speaks over a socket that is upgraded already.
+    /// Uses a socket that is already upgraded.
     #[must_use]
     pub fn over(stream: TcpStream) -> Self {
         let limit = Some(256 << 20);
@@ -95,7 +95,7 @@ impl TestClient {
         result
     }
 
-    /// The socket itself, for what no client should do.
+    /// The raw socket, for protocol violations.
     pub fn stream(&mut self) -> &mut TcpStream {
         self.socket.get_mut()
     }
@@ -108,7 +108,7 @@ impl TestClient {
         self.socket.send(message)
     }
 
-    /// Many messages in few writes.
+    /// Sends many messages in few writes.
     pub fn send_all(&mut self, texts: impl Iterator<Item = String>) {
         for text in texts {
             self.socket.write(Message::text(text)).unwrap();
@@ -128,7 +128,7 @@ impl TestClient {
         id
     }
 
-    /// The whole answer to a request.
+    /// The whole response to a request.
     pub fn answer(&mut self, id: u64) -> Value {
         self.take(&format!("the answer to {id}"), |message| message["id"] == id && message.get("method").is_none())
     }
@@ -149,7 +149,7 @@ impl TestClient {
         (error["code"].as_i64().unwrap_or_else(|| panic!("{answer}")), error["message"].as_str().unwrap().to_owned())
     }
 
-    /// The texts that a tool answers.
+    /// The texts of a tool's answer.
     pub fn call(&mut self, tool: &str, args: &Value) -> Vec<String> {
         let result = self.request("tools/call", &json!({ "name": tool, "arguments": args }));
         result["content"].as_array().unwrap().iter().map(|item| item["text"].as_str().unwrap().to_owned()).collect()
@@ -160,7 +160,7 @@ impl TestClient {
         self.take(method, |message| message["method"] == method)
     }
 
-    /// The next message, whatever it is.
+    /// The next message of any kind.
     pub fn next_message(&mut self) -> Value {
         self.take("a message", |_| true)
     }
@@ -184,7 +184,7 @@ impl TestClient {
         }
     }
 
-    /// What was received but not waited for, after everything sent so far was answered.
+    /// The messages received but not waited for, after a round trip.
     pub fn unasked(&mut self) -> Vec<Value> {
         self.request("ping", &json!({}));
         self.stash.drain(..).collect()
@@ -199,7 +199,7 @@ impl TestClient {
         self.socket.read()
     }
 
-    /// Reads until the server says goodbye; its code and reason, or None for an empty one.
+    /// Reads until the close frame; returns its code and reason, or None if it is empty.
     pub fn goodbye(&mut self) -> Option<(u16, String)> {
         loop {
             match self.socket.read() {
@@ -212,11 +212,11 @@ impl TestClient {
         }
     }
 
-    /// Closes as the CLI does, without a code, and waits for the echo, and for the server to be done with the connection.
+    /// Closes like the CLI, without a code, and waits for the echo and the end of the connection.
     pub fn wait_for_goodbye(mut self) {
         self.socket.close(None).unwrap();
         assert_eq!(self.goodbye(), None);
-        // Whether or not the other end is gone already.
+        // The other end may be gone already.
         drop(self.stream().shutdown(Shutdown::Write));
         self.wait_end();
     }

@@ -1,4 +1,4 @@
-//! An editor that does what the test says.
+//! An editor controlled by the test.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::DEADLINE;
 use crate::{ClientEvent, Editor, EditorCall, EditorError, EditorReply};
 
-/// An editor that answers as it is told, and remembers what it was asked.
+/// Answers as instructed, and records its calls.
 #[derive(Default)]
 pub struct ScriptedEditor {
     state: Mutex<Script>,
@@ -24,7 +24,7 @@ struct Script {
     replies: HashMap<&'static str, Result<Value, EditorError>>,
     calls: Vec<EditorCall>,
     waiting: VecDeque<(&'static str, oneshot::Sender<Result<Value, EditorError>>)>,
-    /// Each with how many events had been told by then.
+    /// Each with the number of events before it.
     cancelled: Vec<(EditorCall, usize)>,
     events: Vec<ClientEvent>,
     breaks_on: Option<&'static str>,
@@ -40,12 +40,12 @@ impl ScriptedEditor {
         self.state.lock().unwrap()
     }
 
-    /// From now on, calls of that name get this reply. Others wait for [`Self::answer`].
+    /// Replies to all calls with this name from now on. Others wait for [`Self::answer`].
     pub fn reply(&self, name: &'static str, reply: Result<Value, EditorError>) {
         self.script().replies.insert(name, reply);
     }
 
-    /// Answers the calls of that name that wait, and those that come.
+    /// Replies to all waiting and future calls with this name.
     pub fn release(&self, name: &'static str, reply: &Result<Value, EditorError>) {
         let mut script = self.script();
         script.replies.insert(name, reply.clone());
@@ -53,17 +53,17 @@ impl ScriptedEditor {
             std::mem::take(&mut script.waiting).into_iter().partition(|(other, _)| *other == name);
         script.waiting = waiting;
         for (_, sender) in released {
-            // Whoever asked may be gone.
+            // The caller may be gone.
             let _ = sender.send(reply.clone());
         }
     }
 
-    /// From now on a call of that name panics.
+    /// Makes calls with this name panic from now on.
     pub fn break_on(&self, name: &'static str) {
         self.script().breaks_on = Some(name);
     }
 
-    /// Answers the call of that name that has waited longest and was not cancelled.
+    /// Replies to the oldest open call with this name.
     pub fn answer(&self, name: &'static str, reply: Result<Value, EditorError>) {
         self.wait(&format!("a call of {name} that waits"), |script| {
             let waits = |(waiting, sender): &(_, oneshot::Sender<_>)| *waiting == name && !sender.is_closed();
@@ -72,24 +72,24 @@ impl ScriptedEditor {
         })
         .1
         .send(reply)
-        .expect("nobody waits for the answer any more");
+        .expect("the call was cancelled");
     }
 
-    /// Waits for the `number`th call of that name, counted from 1.
+    /// Waits for the `number`th call with this name, counted from 1.
     pub fn wait_call(&self, name: &str, number: usize) -> EditorCall {
         self.wait(&format!("call {number} of {name}"), |script| {
             script.calls.iter().filter(|call| call.name == name).nth(number - 1).cloned()
         })
     }
 
-    /// Waits until a call of that name was cancelled.
+    /// Waits until a call with this name was cancelled.
     pub fn wait_cancelled(&self, name: &str) -> EditorCall {
         self.wait(&format!("the cancellation of {name}"), |script| {
             script.cancelled.iter().find(|(call, _)| call.name == name).map(|(call, _)| call.clone())
         })
     }
 
-    /// Waits until a call of that name was cancelled: what had been told before.
+    /// Waits until a call with this name was cancelled; returns the events before that.
     pub fn wait_told_before_cancelled(&self, name: &str) -> Vec<ClientEvent> {
         self.wait(&format!("the cancellation of {name}"), |script| {
             let (_, told) = script.cancelled.iter().find(|(call, _)| call.name == name)?;
@@ -102,7 +102,7 @@ impl ScriptedEditor {
         self.wait(what, |script| script.events.iter().find_map(&pick))
     }
 
-    /// Waits until that many clients have left.
+    /// Waits until that many clients have disconnected.
     pub fn wait_disconnected(&self, number: usize) -> Vec<String> {
         self.wait(&format!("{number} clients to leave"), |script| {
             let reasons: Vec<_> = script
@@ -141,7 +141,7 @@ impl ScriptedEditor {
     }
 }
 
-/// Lives as long as a call is waited for.
+/// Lives as long as its call is open.
 struct Waiting {
     editor: Arc<ScriptedEditor>,
     call: Option<EditorCall>,
@@ -165,7 +165,7 @@ impl Drop for Waiting {
     }
 }
 
-/// The trait is implemented for the shared editor, so that a call can outlive the borrow.
+/// Implements the trait for the shared editor, so that a call can outlive the borrow.
 pub struct Shared(pub Arc<ScriptedEditor>);
 
 impl Editor for Shared {

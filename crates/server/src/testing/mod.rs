@@ -1,5 +1,5 @@
-//! For tests: an editor that does what the test says, a server on a thread of its own as in the editor, and a client that
-//! speaks over a real socket. Every wait has a deadline.
+//! Test support: an editor controlled by the test, a server on its own thread, as in the editor, and a client over a
+//! real socket. Every wait has a deadline.
 #![allow(
     clippy::as_conversions,
     clippy::expect_used,

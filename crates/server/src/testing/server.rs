@@ -15,7 +15,7 @@ use tokio::{
 use super::{DEADLINE, ScriptedEditor, Shared, TestClient};
 use crate::{ClientId, Identity, Keepalive, Server, ServerHandle, ServerOptions, ServerStatus};
 
-/// A server on a thread of its own.
+/// A server on its own thread.
 pub struct TestServer {
     pub handle: ServerHandle,
     pub editor: Arc<ScriptedEditor>,
@@ -53,19 +53,19 @@ impl TestServer {
         self.identity.token().reveal().to_owned()
     }
 
-    /// What agents show.
+    /// The agents' token.
     #[must_use]
     pub fn agents_token(&self) -> String {
         self.identity.agents_token().reveal().to_owned()
     }
 
-    /// A client that has connected, with the right token, and nothing more.
+    /// A connected client with a valid token, before any message.
     #[must_use]
     pub fn connect(&self) -> TestClient {
         TestClient::connect(self.port(), &self.token())
     }
 
-    /// A client that has finished the MCP handshake.
+    /// A client after its MCP handshake.
     #[must_use]
     pub fn client(&self) -> TestClient {
         let mut client = self.connect();
@@ -77,7 +77,7 @@ impl TestServer {
         self.handle.notify(method, RawValue::from_string(params.to_string()).unwrap(), to).unwrap();
     }
 
-    /// Waits until the server's state is as wanted.
+    /// Waits for a state of the server.
     pub fn wait_status(&self, what: &str, wanted: impl Fn(&ServerStatus) -> bool) {
         let until = Instant::now() + DEADLINE;
         while !wanted(&self.handle.status()) {
@@ -100,8 +100,7 @@ impl TestServer {
     }
 }
 
-/// A test that the machine lets wait is no client that is slow: time is up, and somebody is asked for a sign of life, only
-/// where a test sets a time.
+/// A busy machine must not look like a slow client: timeouts and pings only happen if a test sets their time.
 fn patient(options: ServerOptions) -> ServerOptions {
     const LONG: Duration = Duration::from_secs(3600);
     let usual = ServerOptions::default();
@@ -119,7 +118,7 @@ fn patient(options: ServerOptions) -> ServerOptions {
     }
 }
 
-/// The runtime may outlive the server: nothing of it may go on there.
+/// The runtime may outlive the server, so none of its tasks may be left.
 async fn until_no_task_runs() {
     let until = Instant::now() + DEADLINE;
     while Handle::current().metrics().num_alive_tasks() > 0 {

@@ -1,4 +1,4 @@
-//! The arguments of a tool, checked one by one, so that an error can name the bad one.
+//! Validates a tool's arguments one by one, so that an error names the bad one.
 //!
 //! Unknown members are ignored (clients add their own), and `null` counts as absent.
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, value::RawValue};
 
-/// What is wrong with the arguments, naming the bad one.
+/// An error that names the bad argument.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid argument {name:?}: {problem}")]
 pub(crate) struct InvalidArgument {
@@ -20,7 +20,7 @@ impl InvalidArgument {
     }
 }
 
-/// What a client sent along with a call.
+/// The arguments of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments(Map<String, Value>);
 
@@ -58,7 +58,7 @@ impl Arguments {
         }
     }
 
-    /// An object; an empty one where there is none.
+    /// An object; empty if absent.
     pub(crate) fn optional_object(&mut self, name: &str) -> Result<Map<String, Value>, InvalidArgument> {
         match self.take(name) {
             None => Ok(Map::new()),
@@ -67,7 +67,7 @@ impl Arguments {
         }
     }
 
-    /// A text that is to stand in a file.
+    /// A text for a file.
     pub(crate) fn optional_text(&mut self, name: &str) -> Result<Option<String>, InvalidArgument> {
         let text = self.optional_string(name)?;
         text.as_deref().map_or(Ok(()), |text| check_length(name, text, MAX_TEXT_BYTES))?;
@@ -78,7 +78,7 @@ impl Arguments {
         Self::required(name, self.optional_string(name)?)
     }
 
-    /// A string that names something, so it cannot be empty, nor hold a NUL that would cut it short.
+    /// A name: not empty, and without NUL, which would cut it short.
     pub(crate) fn path(&mut self, name: &str) -> Result<String, InvalidArgument> {
         let path = self.string(name)?;
         check_path(name, &path)?;
@@ -127,14 +127,14 @@ impl Arguments {
         known.map(Some).ok_or_else(|| InvalidArgument::new(name, format!("expected one of {}", words.join(", "))))
     }
 
-    /// A number that counts from 0.
+    /// A number from 0.
     pub(crate) fn optional_index(&mut self, name: &str) -> Result<Option<u32>, InvalidArgument> {
         let Some(value) = self.take(name) else { return Ok(None) };
         let index = value.as_u64().and_then(|index| u32::try_from(index).ok());
         index.map(Some).ok_or_else(|| unexpected(name, "a number from 0", &value))
     }
 
-    /// A line number as people write them, counted from 1.
+    /// A line number from 1.
     pub(crate) fn optional_line(&mut self, name: &str) -> Result<Option<u32>, InvalidArgument> {
         match self.take(name) {
             None => Ok(None),
@@ -146,7 +146,7 @@ impl Arguments {
     }
 }
 
-/// Longer paths no system takes, and no name is as long.
+/// No system accepts longer paths.
 const MAX_PATH_BYTES: usize = 4096;
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
 

@@ -1,4 +1,4 @@
-//! A reply of the editor that is content already: texts and images, in order.
+//! Parses editor replies that consist of content blocks: texts and images, in order.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -29,7 +29,7 @@ enum Block<'a> {
     },
 }
 
-/// Checks that every block is one, and hands them on.
+/// Validates and converts the blocks.
 pub(crate) fn parse(reply: &RawValue) -> Result<CallToolResult, UnexpectedReply> {
     let Reply { content, is_error } = parse_reply(reply)?;
     let content = content.0.into_iter().map(|block| match block {

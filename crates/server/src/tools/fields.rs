@@ -1,4 +1,4 @@
-//! The arguments of a tool as data: what each may be. The schema that clients read comes of it, and the check of what they send.
+//! Tool arguments as data: the schema for clients and the validation are derived from it.
 
 use serde_json::{Map, Value};
 
@@ -13,30 +13,30 @@ pub(crate) struct Field {
     description: Option<&'static str>,
 }
 
-/// What an argument may be.
+/// The type of an argument.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     /// A file or folder, made absolute.
     Path,
-    /// A file, made absolute; and a line of it, where the path names one.
+    /// A file, made absolute; and a line, if the path names one.
     Place,
     /// Files, made absolute. Always required.
     Paths,
-    /// What names something: not empty, not long, without a NUL.
+    /// A name: not empty, not long, without NUL.
     Name,
-    /// Text for a file, of a bounded size.
+    /// Text for a file, limited in size.
     Text,
     /// Any string.
     String,
-    /// One of these words; and the one that is meant without any.
+    /// One of these words, and the default.
     Choice(&'static [&'static str], Option<&'static str>),
-    /// One of these words, which are too many to be listed.
+    /// One of these words, too many to list in the schema.
     Word(&'static [&'static str]),
-    /// A boolean, and what is meant without one.
+    /// A boolean, and its default.
     Flag(bool),
-    /// A line number, counted from 1.
+    /// A line number from 1.
     Line,
-    /// A number, counted from 0.
+    /// A number from 0.
     Index,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
 enum Need {
     Optional,
     Required,
-    /// Where an argument before this one is one of these words; elsewhere it is ignored.
+    /// Required if an earlier argument is one of these words; otherwise ignored.
     With(&'static str, &'static [&'static str]),
 }
 
@@ -58,7 +58,7 @@ impl Field {
         Self { need: Need::Required, ..self }
     }
 
-    /// Required where `argument`, which stands before, is one of `words`; else ignored.
+    /// Required if the earlier `argument` is one of `words`; otherwise ignored.
     pub(crate) const fn required_with(self, argument: &'static str, words: &'static [&'static str]) -> Self {
         Self { need: Need::With(argument, words), ..self }
     }
@@ -82,7 +82,7 @@ impl Field {
         schema.into()
     }
 
-    /// Moves the argument from `args` to what the editor is asked.
+    /// Moves the argument from `args` to the editor's call.
     fn check(
         &self,
         args: &mut Arguments,
@@ -140,7 +140,7 @@ impl Kind {
     }
 }
 
-/// JSON Schema of these arguments.
+/// The JSON Schema of these arguments.
 pub(crate) fn schema(fields: &[Field]) -> Value {
     let properties: Map<_, _> = fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
     let required: Vec<_> =
@@ -148,7 +148,7 @@ pub(crate) fn schema(fields: &[Field]) -> Value {
     super::schema(properties.into(), &required)
 }
 
-/// What the editor is asked, of what a client sent; in the order of the fields, so that the first bad one is named.
+/// The arguments of the editor's call; in the order of the fields, so that the first bad one is named.
 pub(crate) fn check(
     fields: &[Field],
     mut args: Arguments,

@@ -1,4 +1,4 @@
-//! What a tool tells clients of itself besides its name and its schema, and when it is listed.
+//! A tool's properties beside name and schema, and its availability.
 
 use std::collections::BTreeSet;
 
@@ -6,27 +6,27 @@ use serde_json::{Map, Value};
 
 use claude_ide_protocol::mcp::ToolAnnotations;
 
-/// What is told besides. [`Hints::NONE`] is for a tool that no model sees.
+/// A tool's hints. [`Hints::NONE`] is for tools hidden from models.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hints {
-    /// What a user reads when they are asked whether it may run.
+    /// The title that a user sees when asked whether it may run.
     pub(crate) title: Option<&'static str>,
     pub(crate) touches: Option<Touches>,
-    /// By which further words a client that shows its model names alone finds it.
+    /// Further search words, for a client that shows its model only names.
     pub(crate) search: Option<&'static str>,
-    /// Such a client shows it whole from the beginning.
+    /// Such a client loads it from the start.
     pub(crate) always_load: bool,
     pub(crate) listed: Listed,
 }
 
-/// What a tool does to the world.
+/// A tool's effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Touches {
-    /// It reads.
+    /// It only reads.
     Nothing,
-    /// It proposes a change, which a user reviews or can undo.
+    /// It proposes a change, which the user reviews or can undo.
     Files,
-    /// It runs what may do anything.
+    /// It runs code with arbitrary effects.
     World,
 }
 
@@ -34,11 +34,11 @@ pub(crate) enum Touches {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listed {
     Always,
-    /// While the editor says that it can run.
+    /// While the editor reports it as available.
     WhenAble,
-    /// The same, or while it says that a language server serves one of these methods.
+    /// Likewise, or while a language server supports one of these methods.
     WhenServed(&'static [&'static str]),
-    /// As `WhenAble`; and of the words that an argument may be, these while the editor says so of `tool.word`.
+    /// As `WhenAble`; and of the argument's words, these while the editor reports `tool.word`.
     WhenAbleInPart {
         argument: &'static str,
         words: &'static [&'static str],
@@ -46,12 +46,12 @@ pub(crate) enum Listed {
 }
 
 impl Listed {
-    /// Whether it is listed while the editor says this.
+    /// Whether it is listed while the editor reports these names.
     pub(crate) fn holds(self, tool: &str, able: &BTreeSet<String>) -> bool {
         self == Self::Always || able.contains(tool) || self.methods().iter().any(|&method| able.contains(method))
     }
 
-    /// The LSP methods of which one is enough.
+    /// The LSP methods of which one suffices.
     pub(crate) const fn methods(self) -> &'static [&'static str] {
         match self {
             Self::WhenServed(methods) => methods,
@@ -85,7 +85,7 @@ impl Hints {
         })
     }
 
-    /// The words of Claude Code, as 2.1.330 reads them.
+    /// Claude Code's extensions, as read by 2.1.330.
     pub(crate) fn meta(&self) -> Map<String, Value> {
         let mut meta = Map::new();
         if let Some(words) = self.search {

@@ -1,4 +1,4 @@
-//! The tools of the IDE's endpoint. `openFile` and `openDiff` have a file each.
+//! The tools of the IDE's endpoint. `openFile` and `openDiff` have their own files.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -53,7 +53,7 @@ pub(crate) const TOOLS: [&Tool; 15] = [
             }),
         ),
     },
-    // Closes the diffs of the client that asks, and only those. The CLI sends it before each prompt.
+    // Closes only the diffs of the calling client. The CLI sends it before each prompt.
     &Tool {
         name: "closeAllDiffTabs",
         description: "Close every diff that this client opened with openDiff; those still pending count as rejected. Diffs \
@@ -67,7 +67,7 @@ pub(crate) const TOOLS: [&Tool; 15] = [
             }),
         ),
     },
-    // Answered from what the editor reported last, so it is prompt while the editor is busy.
+    // Answered from the cached selection, so it is prompt while the editor is busy.
     &Tool {
         name: "getCurrentSelection",
         description: "Get what the user has selected in the active editor, or where the cursor is. Answers JSON {success, \
@@ -114,8 +114,8 @@ pub(crate) const TOOLS: [&Tool; 15] = [
             }),
         ),
     },
-    // The CLI asks before and after each edit and compares the two. URIs come and go unescaped (`file://` and the raw path): it
-    // compares them as text.
+    // The CLI asks before and after each edit and compares the results. URIs are not encoded in either direction
+    // (`file://` and the raw path): it compares them as text.
     &Tool {
         name: "getDiagnostics",
         description: "Get the errors, warnings and hints that the user's editor shows, of one file or of all. Use it after \
@@ -158,7 +158,7 @@ pub(crate) const TOOLS: [&Tool; 15] = [
                       user for input. The user sees code and output.",
         hints: Hints::new("Run code in the notebook's kernel", Touches::World, Listed::WhenAble)
             .found_by("run python code jupyter kernel notebook plot"),
-        // A user may be asked first, and the code may run for hours.
+        // The user may be asked first, and the code may run for hours.
         work: Work::AskUser("execute_code", Takes::Fields(CODE, |reply| blocks::parse(&reply))),
     },
 ];

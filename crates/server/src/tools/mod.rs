@@ -1,8 +1,8 @@
-//! The tools that clients may call: one row each, those of the IDE's endpoint in `ide.rs`, those of agents in `nvim.rs`.
+//! The tools for clients, one row each: those of the IDE's endpoint in `ide.rs`, those of agents in `nvim.rs`.
 //!
-//! A tool declares its arguments as [`fields`], which make the schema and check what clients send, and either answers at
-//! once from what the server knows, or asks the editor (`lua/claude-ide/tools/init.lua` says which module serves a call), and
-//! shapes its reply.
+//! A tool declares its arguments as [`fields`], which give the schema and the validation. It either answers at once
+//! from the server's state, or calls the editor (`lua/claude-ide/tools/init.lua` maps calls to modules) and converts
+//! the reply.
 
 mod arguments;
 pub(crate) mod blocks;
@@ -30,13 +30,12 @@ pub(crate) use toolbox::Toolbox;
 
 use crate::{options::Workspace, selection::Selections};
 
-/// One tool.
 pub(crate) struct Tool {
-    /// What clients call.
+    /// Its name.
     pub(crate) name: &'static str,
-    /// For a model: what it does, when to use it, what it answers.
+    /// For a model: its purpose, when to use it, its answer.
     pub(crate) description: &'static str,
-    /// What clients are told besides.
+    /// Further properties.
     pub(crate) hints: Hints,
     /// How it is served.
     pub(crate) work: Work,
@@ -44,24 +43,24 @@ pub(crate) struct Tool {
 
 /// How a tool is served.
 pub(crate) enum Work {
-    /// From what the server knows, whatever the arguments.
+    /// From the server's state, ignoring arguments.
     Answer(fn(&Context<'_>) -> CallToolResult),
-    /// By the editor: the call's name, and what to ask.
+    /// By the editor: the call's name, and its arguments.
     Ask(&'static str, Takes),
-    /// By the editor, where a user answers: it may take for ever, and nothing waits behind it.
+    /// By the editor after the user's answer, which may take forever; nothing waits behind it.
     AskUser(&'static str, Takes),
 }
 
-/// What a tool takes, and how the editor's reply becomes its answer.
+/// A tool's arguments, and the conversion of the editor's reply.
 pub(crate) enum Takes {
-    /// The editor is asked with these arguments.
+    /// The editor is called with these arguments.
     Fields(&'static [Field], fn(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply>),
-    /// A schema of its own, and a check that goes with it.
+    /// With its own schema and validation.
     Own(fn() -> Value, fn(Arguments, &Context<'_>) -> Result<Question, InvalidArgument>),
 }
 
 impl Takes {
-    /// What to ask the editor, of what a client sent.
+    /// The editor's call for a client's arguments.
     pub(crate) fn question(&self, args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
         match *self {
             Self::Fields(fields, shape) => {
@@ -73,7 +72,7 @@ impl Takes {
 }
 
 impl Tool {
-    /// JSON Schema of the arguments.
+    /// The JSON Schema of the arguments.
     pub(crate) fn schema(&self) -> Value {
         match self.work {
             Work::Answer(_) => fields::schema(&[]),
@@ -85,15 +84,15 @@ impl Tool {
     }
 }
 
-/// What to ask the editor.
+/// A call of the editor.
 pub(crate) struct Question {
-    /// The arguments of the call, complete.
+    /// Its arguments, complete.
     pub(crate) args: Map<String, Value>,
-    /// Turns its reply into the answer of the tool.
+    /// Converts the reply to the tool's answer.
     pub(crate) shape: Shape,
 }
 
-/// Turns the editor's reply into the answer of a tool.
+/// Converts the editor's reply to a tool's answer.
 pub(crate) type Shape = Box<dyn FnOnce(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> + Send>;
 
 impl Question {
@@ -109,14 +108,14 @@ impl Question {
     }
 }
 
-/// What the server knows without asking.
+/// The server's own state.
 pub(crate) struct Context<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) selections: &'a Selections,
 }
 
 impl Context<'_> {
-    /// A path of a client, or a `file://` URI: absolute as it is, else below the first folder of the workspace.
+    /// Makes a client's path or `file://` URI absolute; a relative path is below the first workspace folder.
     pub(crate) fn absolute(&self, path: String) -> String {
         if let Some(named) = crate::roots::path(&path) {
             return named.to_string_lossy().into_owned();
@@ -130,7 +129,7 @@ impl Context<'_> {
         }
     }
 
-    /// The same; and the line of `path:line` and `path:line:column`, where no file is called so.
+    /// Like [`Self::absolute`], and the line of `path:line` or `path:line:column` if no file has that name.
     pub(crate) fn place(&self, path: String) -> (String, Option<u32>) {
         let whole = self.absolute(path);
         match split_line(&whole) {
@@ -155,7 +154,7 @@ fn split_line(text: &str) -> Option<(&str, u32)> {
     }
 }
 
-/// The schema of a tool: its properties, and the names of the required ones.
+/// A tool's schema: its properties, and the names of required ones.
 fn schema(properties: Value, required: &[&str]) -> Value {
     let mut schema = json!({ "type": "object", "properties": properties });
     if let (Value::Object(schema), false) = (&mut schema, required.is_empty()) {
@@ -164,7 +163,7 @@ fn schema(properties: Value, required: &[&str]) -> Value {
     schema
 }
 
-/// A tool's answer that is the editor's reply as it is: JSON, as text.
+/// The editor's reply verbatim: JSON, as text.
 fn verbatim(reply: Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> {
     Ok(CallToolResult::text(String::from(Box::<str>::from(reply))))
 }
@@ -175,7 +174,7 @@ pub(crate) mod testing {
 
     use super::*;
 
-    /// Checks `args` as the tool does and returns what it would ask the editor.
+    /// Validates `args` like the tool and returns its call of the editor.
     pub(crate) fn ask(tool: &Tool, args: &Value) -> Result<Question, String> {
         let (Work::Ask(_, takes) | Work::AskUser(_, takes)) = &tool.work else {
             panic!("{} does not ask the editor", tool.name)
@@ -183,7 +182,7 @@ pub(crate) mod testing {
         with(args, |args, context| takes.question(args, context)).map_err(|error| error.to_string())
     }
 
-    /// Whether the editor serves calls of this name: a module has it, and `lua/claude-ide/tools/init.lua` says which.
+    /// Whether Lua serves calls with this name: a module has it, and `lua/claude-ide/tools/init.lua` maps it.
     pub(crate) fn has_twin(call: &str) -> bool {
         let name = call.rsplit('.').next().unwrap();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lua/claude-ide/tools");
@@ -195,7 +194,7 @@ pub(crate) mod testing {
         is_listed && modules.any(|module| text(&module).contains(&definition))
     }
 
-    /// The texts of the tool's answer when the editor replies with `reply`.
+    /// The texts of the tool's answer for an editor's reply.
     pub(crate) fn answer(tool: &Tool, args: &Value, reply: &Value) -> Vec<String> {
         texts(&shaped(tool, args, reply).unwrap())
     }

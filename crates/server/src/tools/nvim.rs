@@ -1,4 +1,5 @@
-//! The tools of the agents' endpoint: what a model may ask of the editor and its language servers. A row a tool.
+//! The tools of the agents' endpoint, one row each: a model's queries and changes through the editor and its language
+//! servers.
 //!
 //! Each answers one text, made by the editor: see [`said`].
 
@@ -17,12 +18,12 @@ use super::{
     UnexpectedReply, Work, blocks, parse_reply,
 };
 
-/// The file that a tool is about.
+/// The file of a tool.
 const FILE: Field = Field::new("path", Place).required();
 const NOTEBOOK: Field = Field::new("path", Path).required();
 const SYMBOL: Field = Field::new("symbol", Name).required();
 const LINE: Field = Field::new("line", Line);
-/// What is asked for the rest of a long answer.
+/// Requests the rest of a long answer.
 const CURSOR: Field = Field::new("cursor", Name);
 const LINES: Field = Field::new("text", Text).required().described("Lines with their indent");
 
@@ -238,17 +239,17 @@ pub(crate) const TOOLS: &[&Tool] = &[
     },
 ];
 
-/// The LSP methods that tools need. The editor says which of them are served.
+/// The LSP methods that tools need. The editor reports which are supported.
 pub fn lsp_methods() -> BTreeSet<&'static str> {
     TOOLS.iter().flat_map(|tool| tool.hints.listed.methods().iter().copied()).collect()
 }
 
-/// A call of the editor with these arguments; the answer is what it says.
+/// A call of the editor with these arguments; the answer is its text.
 const fn ask(call: &'static str, fields: &'static [Field]) -> Work {
     Work::Ask(call, Takes::Fields(fields, said))
 }
 
-/// What the editor replies to a call of these tools.
+/// The editor's reply to a call of these tools.
 #[derive(Deserialize)]
 struct Said {
     text: String,

@@ -1,7 +1,7 @@
-//! `openDiff`: shows a proposed change and waits until the user accepted or rejected it.
+//! `openDiff`: shows a proposed change and waits until the user accepts or rejects it.
 //!
-//! Measured with Claude Code 2.1.329: after `FILE_SAVED` the CLI writes the second text to disk itself, and a
-//! `TAB_CLOSED` would make it apply the edit as proposed. So a diff that ends without a decision is `DIFF_REJECTED`.
+//! Measured with Claude Code 2.1.329: after `FILE_SAVED` the CLI writes the second text to disk itself; after
+//! `TAB_CLOSED` it applies the edit as proposed. So a diff closed without a decision is `DIFF_REJECTED`.
 
 use serde::{Deserialize, de::Error as _};
 use serde_json::{Value, json, value::RawValue};
@@ -34,7 +34,7 @@ fn own_schema() -> Value {
 #[derive(Deserialize)]
 struct Reply<'a> {
     outcome: Outcome,
-    /// Not unpacked: it goes out as it came, however large it is.
+    /// Not decoded: it is sent verbatim, however large it is.
     #[serde(borrow, default)]
     contents: Option<&'a RawValue>,
 }
@@ -62,7 +62,7 @@ fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, Inval
         Ok(match outcome {
             Outcome::Rejected => CallToolResult::text("DIFF_REJECTED"),
             Outcome::Saved => {
-                // Without a string as the second text the CLI's check would crash.
+                // The CLI crashes if the second text is no string.
                 let contents = contents.filter(|contents| contents.get().starts_with('"'));
                 let contents = contents.ok_or_else(|| serde_json::Error::custom("saved, without the contents"))?;
                 let content = vec![Content::text("FILE_SAVED"), Content::literal(contents.to_owned())];

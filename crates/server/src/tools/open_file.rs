@@ -1,4 +1,4 @@
-//! `openFile`: shows a file, with some of its text selected.
+//! `openFile`: shows a file, optionally with a selection.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

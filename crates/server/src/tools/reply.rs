@@ -1,4 +1,4 @@
-//! What the editor replies, parsed. The editor is ours, so a reply of another shape is a bug, reported and not fatal.
+//! Parses the editor's replies. The editor is ours, so an unexpected shape is a bug, reported and not fatal.
 
 use std::{fmt, marker::PhantomData};
 
@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// The editor replied something else than its contract says.
+/// A reply that breaks the editor's contract.
 #[derive(Debug, thiserror::Error)]
 #[error("the editor gave an unexpected answer: {0}")]
 pub(crate) struct UnexpectedReply(#[from] serde_json::Error);
@@ -18,7 +18,7 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(reply: &'a RawValue) -> Result<T, Un
     Ok(serde_json::from_str(reply.get())?)
 }
 
-/// A list. Where the editor's language writes an empty list as `{}`, that is one too.
+/// A list. Lua encodes an empty list as `{}`, which is accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LenientList<T>(pub(crate) Vec<T>);
 

@@ -1,4 +1,4 @@
-//! The tools of one endpoint: which there are, which of them the user lets clients see, and which can run now.
+//! The tools of one endpoint: which exist, which the user's options show, and which are available now.
 
 use std::{
     collections::BTreeSet,
@@ -14,22 +14,22 @@ use claude_ide_protocol::mcp::{ListToolsResult, ToolDescription};
 
 use super::{Listed, Tool};
 
-/// The tools that an endpoint offers, in the order in which clients see them.
+/// The tools of an endpoint, in the order in which clients see them.
 pub(crate) struct Toolbox {
     tools: Vec<&'static Tool>,
     now: Mutex<Now>,
 }
 
-/// What holds until the editor says otherwise.
+/// The current availability.
 struct Now {
-    /// The tools that can run, of those that cannot always; and the LSP methods that are served.
+    /// The available conditional tools, and the supported LSP methods.
     able: BTreeSet<String>,
-    /// `tools/list`, written once.
+    /// The serialised `tools/list`.
     list: Arc<RawValue>,
 }
 
 impl Toolbox {
-    /// Offers all of these but those that are hidden.
+    /// Offers all of these except hidden ones.
     pub(crate) fn new(tools: &[&'static Tool], hidden: &BTreeSet<String>) -> Self {
         let tools: Vec<_> = tools.iter().copied().filter(|tool| !hidden.contains(tool.name)).collect();
         let able = BTreeSet::new();
@@ -38,22 +38,22 @@ impl Toolbox {
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
-        // It is only ever replaced whole.
+        // It is only replaced whole.
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tool of that name, if it is offered. Also one that is not listed at the moment: what it lacks may come while it is
-    /// waited for, and the editor says why it cannot run.
+    /// The offered tool with this name, even if it is not listed now: it may become available while a call waits, and
+    /// the editor says why it cannot run.
     pub(crate) fn find(&self, name: &str) -> Option<&'static Tool> {
         self.tools.iter().copied().find(|tool| tool.name == name)
     }
 
-    /// `tools/list`, the answer.
+    /// The result of `tools/list`.
     pub(crate) fn list(&self) -> Arc<RawValue> {
         Arc::clone(&self.now().list)
     }
 
-    /// The editor says which of the tools that cannot always run can run now, and which LSP methods are served. True where the list is another one then.
+    /// Sets the available conditional tools and the supported LSP methods; returns whether the list changed.
     pub(crate) fn set_able(&self, able: BTreeSet<String>) -> bool {
         let mut now = self.now();
         if now.able == able {
@@ -72,8 +72,8 @@ fn listing(tools: &[&'static Tool], able: &BTreeSet<String>) -> Arc<RawValue> {
     to_raw_value(&list).unwrap_or_default().into()
 }
 
-/// One tool as clients read it. A client may refuse the whole list for one schema that is none (the SDKs do), so a tool with such
-/// a schema is left out, and the log says which.
+/// One tool as JSON. Some clients (the SDKs) refuse the whole list for one invalid schema, so a tool with one is left
+/// out and logged.
 fn written(tool: &Tool, able: &BTreeSet<String>) -> Option<Box<RawValue>> {
     let described = describe(tool, able);
     if described.input_schema.get("type").and_then(Value::as_str) != Some("object")
@@ -115,7 +115,7 @@ mod tests {
         Toolbox::new(&TOOLS, &BTreeSet::new())
     }
 
-    /// Of every endpoint.
+    /// The tools of all endpoints.
     fn every_tool() -> impl Iterator<Item = &'static Tool> {
         TOOLS.into_iter().chain(nvim::TOOLS.iter().copied())
     }
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// A tool whose schema is what a mistake makes it.
+    /// A tool with an invalid schema.
     fn with_schema(name: &'static str, schema: fn() -> Value) -> &'static Tool {
         let work = Work::Ask("", Takes::Own(schema, |_, _| Ok(Question::new([], verbatim))));
         Box::leak(Box::new(Tool { name, description: "", hints: Hints::NONE, work }))
@@ -298,7 +298,8 @@ mod tests {
         if std::env::var_os("BLESS").is_some() {
             std::fs::write(&golden, &list).unwrap();
         }
-        // As values: the order of keys hangs on which crates are built along (`preserve_order` of serde_json).
+        // Compared as values: the order of keys depends on the features of other crates (`preserve_order` of
+        // serde_json).
         let expected: Value = serde_json::from_str(&std::fs::read_to_string(&golden).unwrap()).unwrap();
         assert_eq!(
             serde_json::from_str::<Value>(&list).unwrap(),

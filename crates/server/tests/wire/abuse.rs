@@ -1,4 +1,4 @@
-//! What no client should do, over real sockets: the connection ends with the right code, the server goes on.
+//! Protocol violations over real sockets: the connection ends with the right code, and the server continues.
 
 use std::{io::Write, net::Shutdown};
 
@@ -10,7 +10,7 @@ fn start() -> TestServer {
     TestServer::start(ServerOptions::default())
 }
 
-/// A client frame, masked with zeros so that it can be read.
+/// A client frame, with a zero mask for readability.
 fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![first];
     match payload.len() {
@@ -96,7 +96,7 @@ fn a_message_of_65_mib_that_is_really_sent_ends_with_1009() {
     let server = start();
     let mut client = server.client();
     let sent = client.try_send(Message::text("x".repeat(65 << 20)));
-    // The server may be done with it before all of it is sent; its goodbye arrives all the same.
+    // The server may stop reading early; its close frame still arrives.
     drop(sent);
     assert_eq!(client.goodbye().map(|(code, _)| code), Some(1009));
 }
@@ -164,7 +164,7 @@ fn a_close_frame_is_answered_with_its_own_code() {
         (&b""[..], None),
         (&[0x03, 0xE8][..], Some(1000)),
         (&[0x0F, 0xA0, b'x'][..], Some(4000)),
-        // 1005 and 1006 may not be sent; they are answered as what they are, a violation.
+        // 1005 and 1006 must not be sent; they count as a violation.
         (&[0x03, 0xED][..], Some(1002)),
         (&[0x03, 0xEE][..], Some(1002)),
         (&[0x03][..], Some(1002)),
@@ -235,7 +235,7 @@ fn pipelined_requests_are_all_answered_even_if_nothing_is_read_meanwhile() {
 fn a_flood_of_pings_is_bounded() {
     let server = start();
     let mut client = server.client();
-    // Far more than the sockets hold: what the client does not read waits in the server, or nowhere.
+    // Far more than the sockets hold, so that unread data would have to be stored in the server.
     let pings = 200_000;
     client.stream().write_all(&frame(0x89, &[b'x'; 120]).repeat(pings)).unwrap();
     client.stream().write_all(&frame(0x89, b"last")).unwrap();
@@ -300,7 +300,7 @@ fn odd_texts_are_answered_and_never_end_the_connection() {
     client.request("ping", &json!({}));
 }
 
-/// A workspace with one file of 256 KiB, which is open nowhere.
+/// A workspace with one file of 256 KiB, not open in the editor.
 fn large_file() -> (TestServer, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("large"), "x".repeat(256 << 10)).unwrap();
@@ -318,7 +318,7 @@ fn a_client_that_asks_for_much_and_reads_nothing_makes_only_itself_wait() {
     let not_open = Ok(json!({ "loaded": false }));
     server.editor.release("read_file", &not_open);
     server.wait_status("the answers to fill what there is", |status| status.queued_bytes > 8 << 20);
-    // Whoever reads is served meanwhile, and by then everything that could be answered would be.
+    // A client that reads is served meanwhile; by then all possible responses would exist.
     let mut other = server.client();
     for _ in 0..10 {
         other.request("readFile", &json!({ "path": "large" }));

@@ -1,4 +1,4 @@
-//! How a client comes in: its handshake, its folders, and what the editor hears of it, over a real socket.
+//! A client's handshake, folders and events, over a real socket.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The real CLI's frames, as recorded, and our answers to them, byte for byte.
+//! The real CLI's recorded frames, and our responses byte for byte.
 
 use claude_ide_server::{
     ServerOptions,
@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 const SESSION: &str = include_str!("../golden/cli_2_1_329.txt");
 
-/// The next text, with the parts that have golden files or tests of their own left out.
+/// The next text, without the parts that have their own golden files or tests.
 fn received(client: &mut TestClient) -> String {
     let text = loop {
         if let Message::Text(text) = client.read() {

@@ -1,4 +1,4 @@
-//! Who is let in, over real sockets.
+//! Authentication over real sockets.
 
 use std::{io::Read, time::Duration};
 
@@ -12,7 +12,7 @@ fn start() -> TestServer {
     TestServer::start(ServerOptions::default())
 }
 
-/// The CLI's request, one line changed; an empty replacement leaves the line out.
+/// The CLI's request with one line changed; an empty replacement removes it.
 fn changed(server: &TestServer, prefix: &str, replacement: &str) -> Vec<String> {
     let mut lines = upgrade_request(server.port());
     lines.push(format!("X-Claude-Code-Ide-Authorization: {}", server.token()));
@@ -23,7 +23,7 @@ fn changed(server: &TestServer, prefix: &str, replacement: &str) -> Vec<String> 
         .collect()
 }
 
-/// Head and body of the refusal; the socket ends after it.
+/// Head and body of the refusal, after which the socket ends.
 fn refusal(server: &TestServer, lines: &[String]) -> (String, String) {
     let mut stream = dial(server.port());
     let head = http(&mut stream, lines);

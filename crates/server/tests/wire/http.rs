@@ -1,4 +1,4 @@
-//! Agents that speak HTTP, over real sockets.
+//! HTTP clients over real sockets.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -13,7 +13,7 @@ use claude_ide_server::{
 use serde_json::{Value, json};
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"open_buffers","arguments":{}}}"#;
-/// The call of the editor that it becomes.
+/// The resulting call of the editor.
 const ASKED: &str = "nvim.open_buffers";
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const EVENTS: &str = "Accept: application/json, text/event-stream";
@@ -45,7 +45,7 @@ impl Response {
         serde_json::from_str(&self.text()).unwrap()
     }
 
-    /// The next line of the events that begins so.
+    /// The next event line with this prefix.
     fn line(&mut self, start: &str) -> String {
         loop {
             let mut line = String::new();
@@ -57,7 +57,7 @@ impl Response {
     }
 }
 
-/// Sends a request as it stands, and reads the head of the response.
+/// Sends a request verbatim, and reads the response's head.
 fn raw(server: &TestServer, first: &str, headers: &[&str], body: &[u8]) -> Response {
     let mut stream = dial(server.port());
     let token = server.agents_token();
@@ -81,7 +81,7 @@ fn post(server: &TestServer, headers: &[&str], body: &str) -> Response {
     raw(server, "POST", &headers, body.as_bytes())
 }
 
-/// The header that names a session that has begun.
+/// Starts a session; returns the header with its name.
 fn begin(server: &TestServer, version: &str) -> String {
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test" } });
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
@@ -195,7 +195,7 @@ fn a_batch_is_taken_on_any_connection_of_a_session_that_speaks_them() {
     assert_eq!(post(&server, &[&session], &batch).json().as_array().unwrap().len(), 2);
     let newer = begin(&server, "2025-06-18");
     assert_eq!(post(&server, &[&newer], &batch).json()["error"]["code"], -32600);
-    // MCP: a client that does not say what it speaks speaks that version.
+    // MCP: the version of a client that names none.
     assert!(post(&server, &[], &batch).json().is_array());
     let says = "MCP-Protocol-Version: 2025-11-25";
     assert_eq!(post(&server, &[says], &batch).json()["error"]["code"], -32600);
@@ -257,7 +257,7 @@ fn whoever_listens_is_told_of_other_tools_and_that_the_stream_is_alive() {
     server.handle.set_able("nvim", ["definition".to_owned()].into());
     let told: Value = serde_json::from_str(&listening.line("data: ")[6..]).unwrap();
     assert_eq!(told["method"], "notifications/tools/list_changed");
-    // What happens while nobody listens is told afterwards.
+    // Events without a listener are sent later.
     drop(listening);
     server.handle.set_able("nvim", [].into());
     let mut listening = raw(&server, "GET", &[&session, "Accept: text/event-stream"], b"");

@@ -1,4 +1,4 @@
-//! Several requests at a time: batches, cancellation, order and limits, over a real socket.
+//! Concurrent requests: batches, cancellation, order and limits, over a real socket.
 
 use claude_ide_server::{
     ClientEvent, ServerOptions,
@@ -10,7 +10,7 @@ fn start() -> TestServer {
     TestServer::start(ServerOptions::default())
 }
 
-/// The answer to one text, whatever it is.
+/// The next message after one text.
 fn answer_to(client: &mut TestClient, text: &str) -> Value {
     client.send_text(text);
     client.next_message()

@@ -1,4 +1,4 @@
-//! Start, keepalive, stop and start again, over real sockets.
+//! Start, keepalive, stop and restart, over real sockets.
 
 use std::{
     fs,
@@ -30,7 +30,7 @@ fn identity() -> Identity {
     Identity::generate().unwrap()
 }
 
-/// A server whose port no system gives to others meanwhile: those that nobody asked for come from 32768 on.
+/// A server on a port outside the range from which systems assign ports (from 32768).
 fn start_as(identity: &Identity) -> TestServer {
     let options = ServerOptions { port_range: Some(20_000..=29_999), ..ServerOptions::default() };
     TestServer::start_as(options, identity.clone(), ScriptedEditor::new())
@@ -73,24 +73,24 @@ fn a_dead_client_is_dropped() {
     request.push(format!("X-Claude-Code-Ide-Authorization: {}", server.token()));
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
                        "params": { "name": "close_tab", "arguments": { "tab_name": "x" } } });
-    // The call comes with the handshake: however late this goes on, it came in time.
+    // The call is sent with the handshake, so it arrives in time even on a slow machine.
     let bytes = [(request.join("\r\n") + "\r\n\r\n").into_bytes(), frame(&call.to_string())].concat();
     let mut stream = dial(server.port());
     stream.write_all(&bytes).unwrap();
-    // Nothing is read, so no pong goes back.
+    // Nothing is read, so no pong is sent.
     server.editor.wait_cancelled("close_tab");
     assert_eq!(server.editor.wait_disconnected(1), ["it gave no sign of life"]);
 }
 
-/// A text of a client, masked with zeros.
+/// A client's text frame, with a zero mask.
 fn frame(text: &str) -> Vec<u8> {
     let mut frame = vec![0x81, 0x80 | u8::try_from(text.len()).unwrap(), 0, 0, 0, 0];
     frame.extend(text.bytes());
     frame
 }
 
-/// Whether a client that connects and does this is kept for as long as it takes, with such a time to give a sign of life in.
-/// One that the machine lets wait for that long is dropped, and rightly so: then once more, with more time.
+/// Whether a client stays connected while it runs `signs`, given a keepalive timeout. On a slow machine it may be
+/// dropped rightly, so longer timeouts follow.
 fn is_kept_by(signs: impl Fn(&mut TcpStream, Duration) -> io::Result<()>) -> bool {
     [400, 2_000, 10_000, 60_000].into_iter().any(|timeout| {
         let server = TestServer::start(keepalive(timeout / 20, timeout));
@@ -123,7 +123,7 @@ fn a_client_that_answers_pings_is_kept() {
 #[test]
 fn a_busy_client_is_kept_as_long_as_a_byte_comes_now_and_then() {
     let kept = is_kept_by(|stream, timeout| {
-        // One message, a few bytes at a time, for longer than the timeout; no pong in between.
+        // One message, a few bytes at a time, for longer than the timeout, without a pong in between.
         for piece in frame(r#"{"jsonrpc":"2.0","id":"slow","method":"ping"}"#).chunks(4) {
             stream.write_all(piece)?;
             thread::sleep(timeout / 5);
@@ -165,7 +165,7 @@ fn nobody_takes_the_port_while_the_server_is_stopped() {
     for host in ["127.0.0.1", "0.0.0.0"] {
         assert!(TcpListener::bind((host, port)).is_err(), "{host}");
     }
-    // What connects meanwhile waits, and is served by the next server.
+    // Connections meanwhile wait for the next server.
     let mut early = dial(port);
     let mut request = upgrade_request(port);
     request.push(format!("X-Claude-Code-Ide-Authorization: {token}"));
@@ -187,13 +187,13 @@ fn a_server_on_another_port_has_other_tokens() {
         assert_ne!(old, new);
     }
     second.client().request("ping", &json!({}));
-    // The old port is free for others.
+    // The old port is free.
     assert!(TcpListener::bind(("127.0.0.1", port)).is_ok());
 }
 
 #[test]
 fn a_port_is_taken_from_the_range() {
-    // A free port and its neighbours: whichever of them is free.
+    // A free port and its neighbours, of which some are free.
     let probe = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = probe.local_addr().unwrap().port().min(65_000);
     let range = port..=port + 50;
@@ -318,7 +318,7 @@ fn a_large_answer_leaves_before_the_goodbye() {
 
 #[test]
 fn nobody_holds_up_the_end() {
-    // What it could wait for takes far longer than anything that a busy machine does.
+    // All timeouts are far longer than any delay of a busy machine.
     let (handshake_timeout, keepalive) = (Duration::from_secs(3600), keepalive(3_600_000, 3_600_000).keepalive);
     let options = ServerOptions { handshake_timeout, keepalive, ..ServerOptions::default() };
     let mut server = TestServer::start(options);
@@ -388,7 +388,7 @@ fn a_client_that_is_sent_away_is_told_not_to_come_back() {
     server.editor.wait_disconnected(1);
     assert!(server.handle.disconnect(id).is_err());
     staying.request("ping", &json!({}));
-    // It may, when it is asked to.
+    // Allowed on request.
     server.client().request("ping", &json!({}));
 }
 
@@ -399,10 +399,10 @@ fn a_lock_file_that_somebody_deletes_comes_back() {
     let mut server = TestServer::start(ServerOptions { lock_dirs: vec![dir.clone()], ..ServerOptions::default() });
     let path = server.handle.info().lock_files[0].clone();
     let contents = fs::read_to_string(&path).unwrap();
-    // More than once; with its folder; and by renaming it away.
+    // Repeatedly; with its folder; and by renaming.
     for delete in [
         |path: &Path| fs::remove_file(path).unwrap(),
-        // It may come back while its folder goes.
+        // It may be restored while its folder is removed.
         |path: &Path| while fs::remove_dir_all(path.parent().unwrap()).is_err() {},
         |path: &Path| fs::rename(path, path.with_extension("gone")).unwrap(),
         |path: &Path| fs::remove_file(path).unwrap(),

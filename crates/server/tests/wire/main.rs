@@ -1,4 +1,4 @@
-//! What clients say and are told, over real sockets.
+//! The protocol over real sockets.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

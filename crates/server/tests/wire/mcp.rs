@@ -1,4 +1,4 @@
-//! MCP and JSON-RPC as a client sees them, over a real socket.
+//! MCP and JSON-RPC from a client's view, over a real socket.
 
 use claude_ide_server::{
     EditorError, ServerOptions,
@@ -10,7 +10,7 @@ fn start() -> TestServer {
     TestServer::start(ServerOptions { server_name: "the-server".to_owned(), ..ServerOptions::default() })
 }
 
-/// The answer to one text, whatever it is.
+/// The next message after one text.
 fn answer_to(client: &mut TestClient, text: &str) -> Value {
     client.send_text(text);
     client.next_message()
@@ -159,7 +159,7 @@ fn wrong_arguments_are_answered_32602_with_their_name() {
     assert_eq!((code, message.contains("\"params\"")), (-32602, true), "{message}");
 }
 
-/// The CLI cuts strings inside an emoji and sends the half; a file that it writes itself has U+FFFD there.
+/// The CLI cuts strings inside an emoji and sends a lone surrogate; in files that it writes itself U+FFFD replaces it.
 #[test]
 fn half_a_character_in_a_message_becomes_a_replacement_character() {
     let server = start();

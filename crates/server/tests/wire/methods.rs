@@ -27,7 +27,7 @@ impl Project {
     }
 }
 
-/// A workspace, and an editor in which nothing is open.
+/// A workspace, and an editor without open files.
 fn project() -> Project {
     project_with(ServerOptions::default())
 }
@@ -241,7 +241,7 @@ fn writing_may_be_switched_off() {
     assert_eq!(project.connect().error("writeFile", &write("src/main.rs", "x")).0, -32601);
 }
 
-/// A project in which clients may write without being asked.
+/// A project in which clients may write without review.
 fn permissive() -> Project {
     project_with(ServerOptions { write_file: WriteFile::Allow, ..ServerOptions::default() })
 }

@@ -1,4 +1,4 @@
-//! What the editor tells its clients, over real sockets.
+//! Notifications of the editor to its clients, over real sockets.
 
 use claude_ide_server::{ClientId, NotifyError, ServerOptions, testing::TestServer};
 use serde_json::{Value, json, value::RawValue};
