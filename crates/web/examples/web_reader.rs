@@ -1,8 +1,8 @@
-//! Readers of sessions that `:Claude serve` serves, and how long they wait: `make bench` runs them against a Neovim
+//! Reads sessions served by `:Claude serve` and measures the waits: `make bench` runs it against a Neovim
 //! (`tests/bench/web.py`). Times are wall clock; each run prints one line of JSON.
 //!
-//! `web_reader AT TOKEN SESSION read LINES`: one reads all there is. `… many LINES COUNT`: so many do at once.
-//! `… follow FILE COUNT`: lines are added to the file one by one, each seen before the next comes.
+//! `web_reader AT TOKEN SESSION read LINES`: one client reads everything. `… many LINES COUNT`: several do at once. `…
+//! follow FILE COUNT`: appends lines to the file one by one, waiting for each to arrive.
 #![allow(
     clippy::as_conversions,
     clippy::expect_used,
@@ -23,7 +23,7 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::http::Request;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-/// Where a session is served, and for whom.
+/// A served session, and its token.
 #[derive(Clone)]
 struct Site {
     at: String,
@@ -47,12 +47,12 @@ impl Site {
     }
 }
 
-/// Whether this is a line of the transcript, and nothing told beside it.
+/// Whether this frame is a transcript line.
 fn is_line(text: &str) -> bool {
     text.contains("\"parentUuid\"")
 }
 
-/// Reads until so many lines came; when the first did, and how many bytes all were.
+/// Reads until `lines` lines arrived; returns the time of the first, and the bytes of all.
 async fn read(mut socket: WebSocketStream<TcpStream>, lines: usize) -> (Instant, usize) {
     let (mut first, mut bytes, mut seen) = (None, 0, 0);
     while seen < lines {

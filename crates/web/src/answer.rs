@@ -1,4 +1,4 @@
-//! Answers: each with the headers that keep browsers from doing more with it than it is for.
+//! HTTP answers with security headers.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde_json::json;
 
 pub(crate) type Answer = Response<Body>;
 
-/// On everything. No CORS header ever: no other origin has any business here.
+/// On every answer. There is no CORS header: no other origin may read anything.
 const HEADERS: [(&str, &str); 8] = [
     (
         "content-security-policy",
@@ -37,7 +37,7 @@ pub(crate) fn with(status: StatusCode, kind: &'static str, body: impl Into<Bytes
     answer
 }
 
-/// Puts the headers of every answer on one.
+/// Adds the headers of every answer.
 pub(crate) fn dress(headers: &mut hyper::HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -49,7 +49,7 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Answer {
     with(status, "application/json; charset=utf-8", body)
 }
 
-/// An error as seed 003 has them.
+/// An error in seed 003's form.
 pub(crate) fn error(status: StatusCode, words: &str) -> Answer {
     json(status, &json!({ "error": words }))
 }
@@ -64,10 +64,10 @@ pub(crate) fn no_permission() -> Answer {
     answer
 }
 
-/// Reads what is posted.
+/// Reads a posted body.
 ///
 /// # Errors
-/// The answer to what is too much, too slow or of another form.
+/// The answer for a body that is too large, too slow or malformed.
 pub(crate) async fn posted<T: DeserializeOwned>(body: Incoming, limit: usize, time: Duration) -> Result<T, Answer> {
     let bad = || error(StatusCode::BAD_REQUEST, "Bad request");
     let body = read(body, limit, time).await.map_err(|_| bad())?;

@@ -1,4 +1,5 @@
-//! One request: who asks, what for, and the answer. A request for a socket leaves a plan, which its connection carries out.
+//! Answers one request: authentication, routing, response. A request for a socket leaves a plan, which its connection
+//! carries out.
 
 use claude_ide_http::{Headers, Pages, Policy, Refusal};
 use claude_ide_session::{ServiceError, chain};
@@ -22,10 +23,10 @@ use crate::sessions::lock;
 use crate::socket::Plan;
 use crate::stream::Wish;
 
-/// A page has a key of its own: `Authorization` may be a proxy's.
+/// A page's key has its own header, since `Authorization` may be a proxy's.
 const POLICY: Policy =
     Policy { pages: Pages::Own, secrets: &[("x-claude-ide-key", ""), ("authorization", "Bearer ")], subprotocol: None };
-/// Bytes of a request's body.
+/// Size limit of a request's body.
 const MAX_BODY: usize = 4 * 1024;
 
 #[derive(Deserialize)]
@@ -33,7 +34,6 @@ struct Login {
     code: String,
 }
 
-/// Answers a request.
 pub(crate) async fn answer(visit: &Visit, request: Request<Incoming>) -> Answer {
     let Visit { site, caller, .. } = visit;
     let (head, body) = request.into_parts();
@@ -49,7 +49,7 @@ pub(crate) async fn answer(visit: &Visit, request: Request<Incoming>) -> Answer 
         return if reads { file } else { not_so() };
     }
     let headers = Headers(&head.headers);
-    // Browsers send this with what has no `Origin`, too.
+    // Browsers also send this with requests without `Origin`.
     if headers.all("sec-fetch-site").any(|site| !matches!(site, b"same-origin" | b"none")) {
         return answer::error(StatusCode::FORBIDDEN, "Origin not allowed");
     }
@@ -78,7 +78,7 @@ pub(crate) async fn answer(visit: &Visit, request: Request<Incoming>) -> Answer 
                 caller.set_known();
             }
             match route {
-                // One that shows nothing may say who it is in its first frame: it is told nothing before.
+                // A client without a header may authenticate in its first frame, before anything is sent.
                 Route::Subscribe(id) if guest.is_some() || shown.is_none() => {
                     subscribe(visit, id, None, guest, &head).await
                 }
@@ -96,7 +96,7 @@ fn not_so() -> Answer {
     answer::error(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed")
 }
 
-/// A code for a key.
+/// Exchanges a code for a key.
 async fn log_in(site: &Site, body: Incoming) -> Answer {
     let Login { code } = match answer::posted(body, MAX_BODY, site.limits.handshake).await {
         Ok(login) => login,
@@ -150,7 +150,7 @@ async fn read(site: &Site, route: &Route<'_>, asked: Option<&str>) -> Answer {
     }
 }
 
-/// Answers a request for a socket before anything is upgraded.
+/// Checks a request for a socket before the upgrade.
 async fn subscribe(visit: &Visit, id: &str, agent: Option<&str>, guest: Option<Guest>, head: &Parts) -> Answer {
     let Ok(mut upgrade) = POLICY.upgrade(head) else {
         return answer::error(StatusCode::BAD_REQUEST, "Expected a WebSocket");

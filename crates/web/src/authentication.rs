@@ -1,7 +1,8 @@
-//! Who may read: a token for clients, and one-time codes that become keys for browsers. Who may tell and ask: each CLI with hooks.
+//! Authentication: a token for clients, one-time codes that become keys for browsers, and a token for the hooks of each
+//! CLI.
 //!
-//! A key is no cookie: browsers send cookies to every port of a host, and so to every server of this machine. What a page keeps in
-//! its storage belongs to its origin.
+//! A key is no cookie: browsers send cookies to every port of a host, and so to every server of this machine. A page's
+//! storage belongs to its origin.
 
 use std::process;
 use std::sync::{Arc, Mutex};
@@ -14,16 +15,16 @@ use crate::error::WebError;
 use crate::sessions::{Sessions, lock};
 
 const TOKEN_BYTES: usize = 32;
-/// A code lives for minutes and opens once: short enough to be read off a screen as a picture.
+/// A code is valid for minutes and once, and short enough for a QR code on the screen.
 const CODE_BYTES: usize = 16;
 const CODE_LIFE: Duration = Duration::from_secs(10 * 60);
-/// Codes that may wait to be used, and browsers that may be logged in.
+/// Limits of unused codes, and of signed-in browsers.
 const MAX_CODES: usize = 8;
 const MAX_KEYS: usize = 64;
-/// CLIs that may have hooks.
+/// Limit of CLIs with hooks.
 const MAX_HOOKS: usize = 64;
 
-/// What CLIs show that tell what stands on their screens, and ask: they may read nothing.
+/// The tokens of CLIs' hooks, which report screens and ask questions: they grant no reading.
 #[derive(Clone, Debug)]
 pub struct Hooks(Keys<Arc<Owner>>);
 
@@ -33,16 +34,16 @@ impl Default for Hooks {
     }
 }
 
-/// Who is let in.
+/// An authenticated client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guest {
-    /// It showed the token.
+    /// With the token.
     Client,
-    /// It showed a browser's key.
+    /// With a browser's key.
     Page,
 }
 
-/// Knows who is let in.
+/// Holds the secrets.
 #[derive(Debug)]
 pub(crate) struct Authentication {
     token: Secret,
@@ -61,7 +62,7 @@ fn random<const BYTES: usize>() -> Result<Secret, WebError> {
 }
 
 impl Authentication {
-    /// With a token of its own, for CLIs that have hooks already.
+    /// With a new token; CLIs keep their hooks' tokens.
     ///
     /// # Errors
     /// [`WebError::Random`].
@@ -78,7 +79,7 @@ impl Authentication {
         lock(&self.state).hooks.clone()
     }
 
-    /// A secret for the hooks of one CLI.
+    /// A new token for the hooks of one CLI.
     ///
     /// # Errors
     /// [`WebError::Random`].
@@ -88,12 +89,12 @@ impl Authentication {
         Ok(secret)
     }
 
-    /// To whom a secret of hooks belongs.
+    /// The owner of a hooks' token.
     pub(crate) fn owner(&self, shown: &[u8]) -> Option<Arc<Owner>> {
         lock(&self.state).hooks.0.find(shown).cloned()
     }
 
-    /// A code that opens once.
+    /// A new one-time code.
     ///
     /// # Errors
     /// [`WebError::Random`].
@@ -103,7 +104,7 @@ impl Authentication {
         Ok(code)
     }
 
-    /// Takes a code; the key that it becomes. Nothing: it opens nothing, or there are no random bytes.
+    /// Exchanges a code for a key. `None` if the code is invalid, or there are no random bytes.
     pub(crate) fn exchange(&self, code: &str) -> Option<Secret> {
         let mut state = lock(&self.state);
         state.codes.retain(|made| made.elapsed() < CODE_LIFE);
@@ -113,7 +114,7 @@ impl Authentication {
         Some(key)
     }
 
-    /// Whose secret this is.
+    /// The client with this secret.
     pub(crate) fn who(&self, shown: &[u8]) -> Option<Guest> {
         let is_client = self.token.matches(shown);
         let is_page = lock(&self.state).keys.find(shown).is_some();
@@ -121,13 +122,13 @@ impl Authentication {
     }
 }
 
-/// Whether a caller is the CLI that its secret was made for. A command of Claude's that has read the secret before the CLI used it
-/// is below a process that runs a session.
+/// Whether a caller is the CLI for which its secret was made. A command of Claude's that read the secret before the CLI
+/// used it descends from a process that runs a session.
 pub(crate) async fn is_owner(caller: &Caller, secret: &Owner, sessions: &Sessions) -> bool {
     let process = caller.process().await;
     let above = process.map(|process| peer::ancestors(process.pid)).unwrap_or_default();
     let running = sessions.lives.all();
-    // Neovim itself may be below another CLI.
+    // Neovim itself may descend from another CLI.
     let mut ours = above.iter().take_while(|one| one.pid != process::id());
     !ours.any(|one| running.iter().any(|session| session.pid == one.pid)) && secret.admits(process)
 }

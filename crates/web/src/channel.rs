@@ -1,7 +1,7 @@
-//! One transcript on its way to all who read it: its file is read once for all of them who keep up, page by page.
+//! One transcript for all of its readers: the file is read once, page by page, for those who keep up.
 //!
-//! Invariants: one thread reads it at a time; pages that several want are kept, within a bound for each; nobody waits for another
-//! reader, only for the disk.
+//! Invariants: one thread reads it at a time; pages are cached within a limit per reader; readers wait only for the
+//! disk, never for another reader.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -14,17 +14,17 @@ use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, watch};
 use tokio::task::spawn_blocking;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-/// Bytes of one page, about; at least one line.
+/// Approximate size of a page in bytes; at least one line.
 const PAGE: usize = 256 * 1024;
-/// Bytes of pages that are kept for others.
+/// Cached bytes of pages.
 const MAX_KEPT: usize = 4 * 1024 * 1024;
-/// So many more for each who reads: they are as far apart as what their sockets hold, and one who finds a page gone reads it again.
+/// Additional bytes per reader: readers are as far apart as their sockets' buffers. A page that is gone is read again.
 const KEPT_FOR_EACH: usize = 1024 * 1024;
 
-/// Some lines that follow one another, ready to be sent.
+/// Consecutive lines, ready to send.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// The number of the first one.
+    /// The number of the first line.
     pub(crate) from: usize,
     pub(crate) lines: Vec<Utf8Bytes>,
     bytes: usize,
@@ -38,7 +38,7 @@ impl Page {
         let line = |end: usize| {
             let line = text.slice(start.min(end)..end);
             start = end;
-            // The feed reads text alone; were it not, a line must still stand at its place.
+            // The feed only yields valid text; otherwise a line must still fill its place.
             Utf8Bytes::try_from(line).unwrap_or_else(|_| Utf8Bytes::from_static("null"))
         };
         let lines = page.ends.into_iter().map(line).collect();
@@ -50,25 +50,25 @@ impl Page {
     }
 }
 
-/// Where somebody is who reads: before the line of this number.
+/// A reader's place: before the line with this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) epoch: u64,
     pub(crate) number: usize,
 }
 
-/// What comes next at a place.
+/// What follows a place.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// A page that holds the line.
+    /// A page that contains the line.
     Page(Arc<Page>),
-    /// Nothing more for now.
+    /// Nothing for now.
     End,
-    /// The file was replaced: the place is of another epoch.
+    /// The file was replaced: the place is from another epoch.
     Replaced,
 }
 
-/// A transcript that is read for others.
+/// The shared reader of a transcript.
 pub(crate) struct Channel {
     file: PathBuf,
     inner: Arc<Mutex<Inner>>,
@@ -83,7 +83,7 @@ struct Inner {
     oldest: VecDeque<usize>,
     kept_bytes: usize,
     max_kept: usize,
-    /// What `touched` was when the end of the file was reached last.
+    /// The value of `touched` when the end was last reached.
     at_end: u64,
 }
 
@@ -100,7 +100,7 @@ impl Channel {
         Self { file, inner: Arc::new(Mutex::new(inner)), followed, readers }
     }
 
-    /// Says when there may be more.
+    /// Signals that there may be more.
     pub(crate) fn touched(&self) -> watch::Receiver<u64> {
         self.followed.changes()
     }
@@ -109,12 +109,12 @@ impl Channel {
         *self.touched().borrow()
     }
 
-    /// The beginning.
+    /// The place before the first line.
     pub(crate) async fn start(&self) -> Place {
         Place { epoch: self.inner.lock().await.feed.epoch(), number: 0 }
     }
 
-    /// What comes at a place.
+    /// What follows a place.
     ///
     /// # Errors
     /// Why the file cannot be read.
@@ -149,34 +149,34 @@ impl Channel {
         Ok(())
     }
 
-    /// The place after the line of this uuid, of what is known.
+    /// The place after the known line with this uuid.
     pub(crate) async fn after(&self, uuid: &str) -> Option<Place> {
         let inner = self.inner.lock().await;
         let number = inner.feed.find(uuid)? + 1;
         Some(Place { epoch: inner.feed.epoch(), number })
     }
 
-    /// The place before the last so many lines, of what is known.
+    /// The place before the last `count` known lines.
     pub(crate) async fn before_last(&self, count: usize) -> Place {
         let inner = self.inner.lock().await;
         Place { epoch: inner.feed.epoch(), number: inner.feed.len().saturating_sub(count) }
     }
 
-    /// Where somebody goes on whose file was replaced, once all of the new one is known: behind the last line that was told and is
-    /// in both.
+    /// Where a reader continues after the file was replaced, once all of the new one is known: after the last line that
+    /// it received and that is in both.
     pub(crate) async fn resume(&self, place: Place) -> Option<Place> {
         let inner = self.inner.lock().await;
         let number = inner.feed.resume(place.epoch, place.number)?;
         Some(Place { epoch: inner.feed.epoch(), number })
     }
 
-    /// How many lines are known.
+    /// The number of known lines.
     pub(crate) async fn len(&self) -> usize {
         self.inner.lock().await.feed.len()
     }
 
-    /// The last so many lines before a place that is known, and whether there are earlier ones. The first has a uuid, so that one
-    /// can ask for those before it.
+    /// The last `count` lines before a known place, and whether there are earlier ones. The first line has a uuid, so
+    /// that earlier ones can be requested.
     ///
     /// # Errors
     /// Why the file cannot be read.
@@ -197,7 +197,7 @@ impl Channel {
                 from -= 1;
             }
             let mut page = feed.page(from, until, max_bytes)?;
-            // Too much: what is nearest counts.
+            // Too much: the nearest lines take precedence.
             while page.end() < until && from < until {
                 from += ((until - from) / 2).max(1);
                 while from < until && !feed.is_named(from) {
@@ -231,7 +231,7 @@ impl Inner {
         (number < page.end()).then(|| Arc::clone(page))
     }
 
-    /// Makes that the line of this number is kept, or that all lines are known.
+    /// Ensures that this line's page is cached, or that all lines are known.
     fn fetch(&mut self, number: usize, touched: u64) -> Result<(), SessionError> {
         if number < self.feed.len() {
             let page = self.feed.page(number, usize::MAX, PAGE)?;

@@ -1,7 +1,8 @@
-//! Delivers the messages of a session, one after the other: hands each to the editor and looks for it in the transcript.
+//! Delivers the messages of a session one after another: passes each to the editor and looks for it in the transcript.
 //!
-//! Invariants: the next message begins when the one before it has ended; the transcript is looked through from where it ended
-//! before the message was sent, so no earlier line of the same words is taken for it, nor one that a user typed while it waited.
+//! Invariants: the next message starts when the previous one has ended; the search starts at the transcript's end
+//! before the message was sent, so no earlier line with the same text is taken for it, nor one that a user typed while
+//! it waited.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::outbox::{End, Stage};
 use crate::server::Site;
 use crate::words;
 
-/// Starts a worker for each session that has messages, for as long as this is awaited.
+/// Starts a worker for each session with messages, while this future is awaited.
 pub(crate) async fn run(site: &Arc<Site>, mut wanted: mpsc::Receiver<String>) {
     let mut deliveries = JoinSet::new();
     loop {
@@ -47,13 +48,13 @@ async fn see_to(site: Arc<Site>, session: String) {
                 None => break,
                 Some(Stage::Waiting | Stage::Offered) => {
                     let end = place.end().await;
-                    // What came by then was there before it was sent.
+                    // Lines up to here existed before it was sent.
                     if site.broker.stage(&session, queued.key) != Some(Stage::Sent) {
                         place.place = end.unwrap_or(place.place);
                     }
                 }
                 Some(Stage::Sent) => {
-                    // One that came into a turn is in no transcript before a call or the turn is over.
+                    // A message within a turn appears in the transcript only at a call's end or the turn's end.
                     deadline = match place.is_busy(&site) {
                         true => None,
                         false => deadline.or_else(|| Some(Instant::now() + site.limits.ack)),
@@ -63,7 +64,7 @@ async fn see_to(site: Arc<Site>, session: String) {
                         site.broker.end(&session, queued.key, end);
                         break;
                     } else if !Arc::ptr_eq(&read, &place.channel) {
-                        // It is another file that is to be waited for, and it may have grown by now.
+                        // Now another file is searched, which may already have grown.
                         continue;
                     }
                 }
@@ -72,7 +73,7 @@ async fn see_to(site: Arc<Site>, session: String) {
             let until = deadline.unwrap_or_else(Instant::now);
             tokio::select! {
                 () = changed.notified() => {}
-                // The channel and the sessions are kept meanwhile: these do not end.
+                // Channel and sessions are held meanwhile, so these cannot end.
                 _ = touched.changed() => {}
                 _ = lives.changed(), if sent => {}
                 () = sleep_until(until), if deadline.is_some() => {}
@@ -85,7 +86,7 @@ fn dropped(reason: &str) -> End {
     End::Dropped(reason.to_owned())
 }
 
-/// Reads on in the transcript of a session, and in that of the next one where its process goes on with another.
+/// Searches the transcript of a session, and that of the next one if its process moves on.
 struct Reader {
     session: String,
     channel: Arc<Channel>,
@@ -101,19 +102,19 @@ impl Reader {
         Some(reader)
     }
 
-    /// Where the transcript ends by now, if it can be read.
+    /// The current end of the transcript, if it can be read.
     async fn end(&self) -> Option<Place> {
         self.channel.know_all().await.ok()?;
         Some(self.channel.before_last(0).await)
     }
 
-    /// Whether Claude is in the middle of a turn.
+    /// Whether Claude is within a turn.
     fn is_busy(&self, site: &Site) -> bool {
         let running = site.sessions.lives.of(&self.session);
         running.is_some_and(|session| matches!(session.state.activity, Activity::Working | Activity::Waiting))
     }
 
-    /// How a message ended that Claude was given, if that can be told by now.
+    /// The outcome of a sent message, if it is known by now.
     async fn look_for(
         &mut self,
         queued: &QueuedMessage,
@@ -133,7 +134,7 @@ impl Reader {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Some(dropped("it is not in the transcript: nobody knows whether Claude has taken it"));
         }
-        // One that began only now is not known yet: the deadline holds for it.
+        // A session that has just begun is not known yet; the deadline decides.
         let is_gone = site.sessions.lives.of(&self.session).is_none() && site.sessions.lives.has_gone(session);
         is_gone.then(|| dropped("Claude has ended, and it is not in the transcript"))
     }
@@ -191,7 +192,7 @@ struct Block {
 
 /// The uuid of a line, if it is this message.
 fn uuid_of(line: &str, queued: &QueuedMessage) -> Option<String> {
-    // Most lines are something else.
+    // Skips parsing most lines.
     if !line.contains("\"user\"") && !line.contains("\"system\"") {
         return None;
     }
@@ -208,7 +209,7 @@ fn uuid_of(line: &str, queued: &QueuedMessage) -> Option<String> {
     is_it.then_some(line.uuid)
 }
 
-/// What was typed for a line that a command left: CLI 2.1.330.
+/// The typed text of a command's line: CLI 2.1.330.
 fn of_command(text: &str) -> String {
     let tag = |name: &str| {
         let (_, rest) = text.split_once(&format!("<{name}>"))?;

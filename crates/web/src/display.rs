@@ -1,7 +1,8 @@
-//! What a CLI in a terminal shows, as its hook `MessageDisplay` tells: batches of whole lines, told on as the pieces of a text that
-//! the Messages API would stream. Nothing is made up beside where a message begins and ends.
+//! Output of a CLI in a terminal, from its hook `MessageDisplay`: batches of whole lines, passed on as the pieces of a
+//! streamed Messages API text. Only the beginning and end of a message are synthesised.
 //!
-//! Source: CLI 2.1.329, which posts `{session_id, message_id, index, final, delta, …}` and shows nothing where nobody answers.
+//! Source: CLI 2.1.329, which posts `{session_id, message_id, index, final, delta, …}` and shows nothing until it gets
+//! an answer.
 
 use hyper::StatusCode;
 use hyper::body::Incoming;
@@ -12,9 +13,9 @@ use crate::answer::{self, Answer};
 use crate::broker::Broker;
 use crate::server::Site;
 
-/// Bytes of one batch.
+/// Size limit of a batch.
 const MAX_BATCH: usize = 256 * 1024;
-/// Letters of a text that go into one piece.
+/// Characters per piece.
 const PIECE: usize = 2 * 1024;
 
 #[derive(Deserialize)]
@@ -27,12 +28,12 @@ struct Batch {
     delta: String,
 }
 
-/// Takes a batch of a CLI that showed its hooks' token.
+/// Handles a batch of a CLI with a valid hooks' token.
 pub(crate) async fn take(site: &Site, body: Incoming) -> Answer {
     match answer::posted(body, MAX_BATCH, site.limits.handshake).await {
         Ok(batch) => {
             say(&site.broker, &batch);
-            // No word on what is shown.
+            // The empty answer leaves the display as it is.
             answer::json(StatusCode::OK, &json!({}))
         }
         Err(bad) => bad,

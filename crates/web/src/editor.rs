@@ -1,5 +1,4 @@
-//! Whoever can put a message before Claude and answer what waits: what it is asked, and what it tells. Known to this crate by
-//! this alone.
+//! The interface to the editor, which delivers messages to Claude and answers its requests.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,116 +7,117 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-/// Something for the editor to do. Each [`Ask::Deliver`] is followed by [`Told::Sent`] or [`Told::Failed`], each [`Ask::Decide`]
-/// and [`Ask::Interrupt`] by [`Told::Done`].
+/// A request to the editor. Each [`Ask::Deliver`] is followed by [`Told::Sent`] or [`Told::Failed`], each
+/// [`Ask::Decide`] and [`Ask::Interrupt`] by [`Told::Done`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Ask {
-    /// Put a message before Claude, as soon as it is idle and nobody else writes there.
+    /// Deliver a message to Claude, once it is idle and its prompt is free.
     Deliver {
-        /// Names it.
+        /// The message's key.
         key: u64,
-        /// Whose.
+        /// The session.
         session: String,
-        /// Words alone.
+        /// Plain text.
         text: String,
-        /// It is to be a command.
+        /// Whether it is a command.
         command: bool,
-        /// A process ran the session when it was written: it is for that one, and starts nothing where that has ended.
+        /// Whether a process ran the session when it was written: it is for that process, and starts none if that has
+        /// ended.
         ran: bool,
     },
-    /// Do not deliver it, if it was not: [`Told::Failed`] says that it is not.
+    /// Cancel the delivery, if it has not happened: [`Told::Failed`] confirms that.
     TakeBack {
-        /// Of the message.
+        /// The message's key.
         key: u64,
     },
-    /// Stop what Claude does in a session.
+    /// Interrupt Claude in a session.
     Interrupt {
-        /// Names the wish.
+        /// The request's key.
         key: u64,
-        /// Which.
+        /// The session.
         session: String,
     },
     /// Answer a decision.
     Decide {
-        /// Names the question whether it could be answered.
+        /// The request's key.
         key: u64,
-        /// Which.
+        /// The decision.
         decision: u64,
         /// One of its choices.
         choice: String,
-        /// Words to Claude.
+        /// A message to Claude.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
-        /// By question.
+        /// Answers by question.
         #[serde(skip_serializing_if = "Option::is_none")]
         answers: Option<BTreeMap<String, String>>,
     },
 }
 
-/// What the editor tells.
+/// A report of the editor.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
     /// Claude has a message.
     Sent {
-        /// Of the message.
+        /// The message's key.
         key: u64,
     },
-    /// A message is not delivered.
+    /// A message was not delivered.
     Failed {
-        /// Of the message.
+        /// The message's key.
         key: u64,
         /// A sentence, or "cancelled".
         reason: String,
-        /// Nor will those be that wait behind it.
+        /// Whether the session's other waiting messages fail too.
         #[serde(default)]
         all: bool,
     },
-    /// Something waits for a user.
+    /// A request to the user was opened.
     Decision(Decision),
-    /// It is over.
+    /// It was closed.
     Closed {
-        /// Which.
+        /// Its id.
         id: u64,
-        /// A word of its kind.
+        /// A word that depends on its kind.
         outcome: String,
     },
-    /// Whether something could be done as it was asked.
+    /// The result of a request.
     Done {
-        /// Of the wish.
+        /// The request's key.
         key: u64,
-        /// Why not.
+        /// The error, if it failed.
         error: Option<String>,
     },
 }
 
-/// Something that waits for a user.
+/// An open request to the user.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Decision {
-    /// Names it.
+    /// Its id.
     pub id: u64,
-    /// In which session.
+    /// The session.
     pub session: String,
-    /// What can be chosen; nothing: only there.
+    /// The choices; none if it can only be answered in the editor.
     #[serde(default)]
     pub choices: Vec<Choice>,
-    /// What else is told of it: kind, title, and more by kind.
+    /// Its other properties: kind, title, and more by kind.
     #[serde(flatten)]
     pub about: Map<String, Json>,
 }
 
-/// One thing to choose.
+/// A choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Names it.
+    /// Its id.
     pub id: String,
-    /// For the user.
+    /// The label for the user.
     pub label: String,
-    /// Words may go with it.
+    /// Whether a message may be added.
     #[serde(default, skip_serializing_if = "is_not")]
     pub message: bool,
-    /// It needs answers.
+    /// Whether it needs answers.
     #[serde(default, skip_serializing_if = "is_not")]
     pub answers: bool,
 }
@@ -127,18 +127,18 @@ fn is_not(flag: &bool) -> bool {
     !flag
 }
 
-/// The editor, as this crate asks it. Called on the runtime's thread: it must not wait.
+/// The editor. Called on the runtime's thread, so it must not block.
 pub trait Editor: Send + Sync {
-    /// Takes something on; false where too much waits already.
+    /// Accepts a request; `false` if too many wait.
     fn ask(&self, ask: Ask) -> bool;
 }
 
-/// That clients may write, and how.
+/// Permission for clients to write.
 #[derive(Clone)]
 pub struct Writing {
-    /// Who does what they want.
+    /// The editor that handles their requests.
     pub editor: Arc<dyn Editor>,
-    /// Messages may be commands.
+    /// Whether messages may be commands.
     pub commands: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the page is made of. It lies in `web/`, is built into the library as it stands, and tells nothing of any session.
+//! The page's files, from `web/`, built into the library unchanged. They contain no session data.
 
 use hyper::StatusCode;
 
@@ -10,7 +10,7 @@ macro_rules! file {
     };
 }
 
-/// Paths, and what lies there.
+/// Paths and contents.
 const FILES: &[(&str, &[u8])] = &[
     file!("app.css"),
     file!("app.js"),
@@ -44,7 +44,7 @@ const FILES: &[(&str, &[u8])] = &[
 
 const PAGE: &[u8] = include_bytes!("../../../web/index.html");
 
-/// The file of a path, if there is one.
+/// The file for a path.
 pub(crate) fn find(path: &str) -> Option<Answer> {
     if path == "/" {
         return Some(answer::with(StatusCode::OK, "text/html; charset=utf-8", PAGE));

@@ -1,7 +1,7 @@
-//! What clients send over a socket, and what they are told beside lines of a transcript.
+//! The frames of clients, and those to clients beside transcript lines.
 //!
-//! Source: seed 003, "Message Types" and "Future Enhancements" (`user_message`, `error`, `stream_event`, `subscribe`, `typing`,
-//! `ack`); the rest is ours: `:h claude-ide-web`.
+//! Source: seed 003, "Message Types" and "Future Enhancements" (`user_message`, `error`, `stream_event`, `subscribe`,
+//! `typing`, `ack`); the rest is ours: `:h claude-ide-web`.
 
 use std::collections::BTreeMap;
 
@@ -11,77 +11,77 @@ use serde_json::{Map, Value as Json};
 
 use crate::editor::Choice;
 
-/// A frame of a client.
+/// A client's frame.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Inward {
-    /// Who it is, where no header said so.
+    /// Authentication without a header.
     Auth {
         /// The token.
         token: String,
     },
-    /// It wants to know whether the connection lives: a browser's page is not told of the protocol's own pings.
+    /// A connection check: pages cannot see the protocol's own pings.
     Ping,
-    /// From where on it wants to read.
+    /// Starts reading from a place.
     Subscribe {
         /// After this line.
         #[serde(rename = "fromUuid")]
         from_uuid: Option<String>,
-        /// Only the last so many.
+        /// Only the last lines.
         last: Option<usize>,
     },
-    /// Whether this socket is to write.
+    /// Requests or gives up writing.
     Write {
-        /// It is.
+        /// Whether to write.
         on: bool,
     },
     /// A prompt.
     UserMessage {
-        /// As it was written.
+        /// The text.
         content: String,
-        /// The client's own name for it.
+        /// The client's id for it.
         id: Option<String>,
     },
-    /// A prompt is taken back.
+    /// Recalls a prompt.
     CancelMessage {
-        /// The client's own name for it.
+        /// The client's id for it.
         id: String,
     },
-    /// Claude is to stop what it does.
+    /// Interrupts Claude.
     Interrupt {
-        /// The client's own name for it.
+        /// The client's id for the request.
         id: Option<String>,
     },
-    /// A decision is answered.
+    /// Answers a decision.
     Decide {
-        /// Which.
+        /// The decision.
         id: u64,
         /// One of its choices.
         choice: String,
-        /// Words to Claude.
+        /// A message to Claude.
         message: Option<String>,
-        /// By question.
+        /// Answers by question.
         answers: Option<BTreeMap<String, String>>,
     },
 }
 
-/// What the seed says to whoever sends a message that cannot be sent.
+/// The seed's error for a message that cannot be sent.
 pub(crate) const NOT_SENT: &str = "Failed to send message to session";
 pub(crate) const NOT_CANCELLED: &str = "Failed to cancel message";
 pub(crate) const NOT_DECIDED: &str = "Failed to decide";
 pub(crate) const NOT_STOPPED: &str = "Failed to interrupt";
 
-/// Reads a frame; what it is not fit for, in a sentence.
+/// Parses a frame.
 ///
 /// # Errors
-/// What to tell the client.
+/// The error for the client.
 pub(crate) fn read(text: &str) -> Result<Inward, String> {
     serde_json::from_str(text).map_err(|_| refused(text))
 }
 
-/// What a client is told whose frame has another form.
+/// The error for a malformed frame.
 fn refused(text: &str) -> String {
-    /// As far as it decides what is said.
+    /// The part that decides which error is sent.
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Outline {
@@ -105,27 +105,27 @@ fn refused(text: &str) -> String {
     Outward::Error { error, reason: Some(reason), id: id.as_ref() }.text()
 }
 
-/// Letters of a client's own name for a message.
+/// Length limit of a client's id for a message.
 pub(crate) const MAX_ID: usize = 128;
 
-/// What a client is told beside lines.
+/// A frame to a client that is no transcript line.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Outward<'a> {
-    /// Answers a `subscribe`.
+    /// Answers `subscribe`.
     Subscribed {
-        /// What was asked for.
+        /// The requested line.
         #[serde(rename = "fromUuid", skip_serializing_if = "Option::is_none")]
         from_uuid: Option<&'a str>,
-        /// Whether it was there; if not, everything follows.
+        /// Whether it was found; otherwise everything follows.
         found: bool,
     },
-    /// All that was written before has been told.
+    /// All earlier lines have been sent.
     CaughtUp {
-        /// So many lines are known.
+        /// The number of known lines.
         messages: usize,
     },
-    /// What the session does.
+    /// The session's state.
     State {
         state: Activity,
         #[serde(rename = "waitingFor")]
@@ -134,41 +134,41 @@ pub(crate) enum Outward<'a> {
         #[serde(rename = "canWrite")]
         can_write: bool,
     },
-    /// Answers a `write`.
+    /// Answers `write`.
     Writing { on: bool, commands: bool },
-    /// A message waits its turn.
+    /// A message is queued.
     Queued { id: &'a str, position: usize, content: &'a str },
     /// Claude has a message.
     Sent { id: &'a str },
     /// A message is in the transcript.
     Ack { id: &'a str, uuid: &'a str },
-    /// A message is not sent, or is not known to be.
+    /// A message was not sent, or its fate is unknown.
     Unqueued { id: &'a str, reason: &'a str },
-    /// Something waits for a user.
+    /// A request to the user was opened.
     Decision {
         id: u64,
         choices: &'a [Choice],
         #[serde(flatten)]
         about: &'a Map<String, Json>,
     },
-    /// It does no longer.
+    /// A request to the user was closed.
     DecisionClosed { id: u64, outcome: &'a str },
-    /// Whether Claude is at it.
+    /// Whether Claude is working.
     Typing {
         #[serde(rename = "isTyping")]
         is_typing: bool,
     },
-    /// The process goes on with another session: what follows is that one.
+    /// The process moved to another session, which the following frames are about.
     Session {
         #[serde(rename = "sessionId")]
         session_id: &'a str,
         previous: &'a str,
     },
-    /// The file was replaced by one that has nothing of what was told: it begins anew.
+    /// The file was replaced by an unrelated one: the lines start again.
     Reset,
-    /// Answers a `ping`.
+    /// Answers `ping`.
     Pong,
-    /// Something went wrong.
+    /// An error.
     Error {
         error: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,7 +187,7 @@ impl<'a> Outward<'a> {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// What a session does, by the process that runs it.
+    /// A session's state, from its running process.
     pub(crate) fn state_of(running: Option<&LiveSession>, can_write: bool) -> Self {
         let (state, waiting_for) = match running {
             Some(session) => (session.state.activity, session.state.waiting_for),

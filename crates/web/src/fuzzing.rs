@@ -1,5 +1,5 @@
-//! What the fuzz target runs (`fuzz/`), and a test with frames of its own: frames of one socket that may write, against an editor
-//! that checks what it is asked.
+//! The code of the fuzz target (`fuzz/`) and of a test with its own frames: feeds the frames of a writing socket to an
+//! editor that checks its requests.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::options::Limits;
 use crate::participant::{Part, Participant};
 use crate::words;
 
-/// Asserts what must hold of all that clients may ask for.
+/// Asserts the invariants of all requests to the editor.
 struct Strict;
 
 impl Editor for Strict {
@@ -30,7 +30,7 @@ impl Editor for Strict {
     }
 }
 
-/// Asserts what must hold of every answer to a decision.
+/// Asserts the invariants of an answer to a decision.
 fn check(Answer { choice, message, answers }: &Answer) {
     assert!(choice == "allow" || choice == "answer");
     assert!(choice != "answer" || answers.iter().flatten().any(|(_, text)| !text.is_empty()));
@@ -38,7 +38,7 @@ fn check(Answer { choice, message, answers }: &Answer) {
     assert!(texts.into_iter().all(|text| words::plain(text) == *text));
 }
 
-/// Hears frames, one after the other.
+/// Handles frames in order.
 pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
     let session = SessionId::new("s").to_string();
     let writing = Writing { editor: Arc::new(Strict), commands: false };
@@ -81,7 +81,7 @@ mod tests {
 
     use super::hear;
 
-    /// Texts that come near to what is taken, and texts that do not.
+    /// Texts close to the limits of what is accepted, and others.
     fn text() -> impl Strategy<Value = String> {
         prop_oneof![
             prop::sample::select(vec!["a", "nvim-1", "allow", "answer", "/clear", "quit", "", " ", "\u{1b}[201~\r!ls"])
@@ -100,7 +100,7 @@ mod tests {
         ]
     }
 
-    /// Frames of every type, with fields of every type in their places; and frames that are none.
+    /// Frames of every type with random fields, and malformed ones.
     fn frame() -> impl Strategy<Value = String> {
         let kinds = vec!["user_message", "cancel_message", "decide", "write", "subscribe", "auth", "eval"];
         let names = vec!["content", "id", "choice", "message", "answers", "on", "fromUuid", "last", "token", "type"];

@@ -1,13 +1,15 @@
-//! Sessions on a page and on a socket: HTTP and WebSocket over `claude_ide_session`, for browsers and other clients.
+//! Serves sessions as a page and over sockets: HTTP and WebSocket on top of `claude_ide_session`, for browsers and
+//! other clients.
 //!
-//! Knows no editor. Whoever runs it gives it a [`claude_ide_session::Service`] and a runtime; it binds when it is asked to
-//! ([`Web::bind`]), serves until its handle says stop, and holds no thread of its own.
+//! Independent of the editor. The caller provides a [`claude_ide_session::Service`] and a runtime; [`Web::bind`] binds,
+//! and the server runs until its handle stops it. It has no thread of its own.
 //!
 //! Invariants:
-//! - Nothing is told before a request has passed [`claude_ide_http::Policy`] and `authentication.rs`; a token is in no address.
-//! - Only lines that [`claude_ide_session::Feed`] lets out leave, and no file that a message names.
-//! - A GET changes nothing. A socket changes something only where [`Writing`] was given, and through an [`Editor`] alone.
-//! - What one reader does, or does not, slows and costs only itself: memory for it is bounded, whatever the transcript holds.
+//! - No data is sent before a request has passed [`claude_ide_http::Policy`] and `authentication.rs`; no address
+//!   contains a token.
+//! - Only lines that [`claude_ide_session::Feed`] yields are sent, and no file that a message names.
+//! - A GET changes nothing. A socket changes something only if [`Writing`] was given, and only through an [`Editor`].
+//! - A reader's behaviour affects no other reader, and its memory is limited, whatever the transcript contains.
 
 mod agents;
 mod answer;

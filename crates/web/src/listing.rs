@@ -1,4 +1,4 @@
-//! What a list says of a session, to somebody who is not on this machine's disk: no file is named.
+//! Lists sessions for remote clients, without file names.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -60,7 +60,7 @@ impl Listed {
         listed
     }
 
-    /// One that nobody said anything in yet: its transcript comes with its first prompt.
+    /// A session without messages: its transcript appears with its first prompt.
     fn unwritten(running: &LiveSession) -> Self {
         let begun = running.started.or(running.state.since);
         Self {
@@ -87,7 +87,7 @@ impl Listed {
     }
 }
 
-/// The sessions there are, those that run without a word before all others, then the one last written to first.
+/// All sessions: running ones without messages first, then most recently written first.
 ///
 /// # Errors
 /// Why they cannot be listed.
@@ -116,7 +116,7 @@ pub(crate) async fn all(sessions: &Sessions, project: Option<&str>) -> Result<Ve
     Ok(listed)
 }
 
-/// One session; nothing if there is none of this id.
+/// One session; `None` if there is none with this id.
 ///
 /// # Errors
 /// Why it cannot be read.
@@ -136,15 +136,15 @@ pub(crate) async fn one(sessions: &Sessions, id: &str) -> Result<Option<Listed>,
     Ok(Some(listed))
 }
 
-/// When what is listed changed, so that of thousands of sessions only those are told anew that did.
+/// Tracks changes of the list, so that of thousands of sessions only changed ones are sent again.
 pub(crate) struct Changes(Mutex<Known>);
 
 struct Known {
-    /// What changed is known since then: numbers, of which each change takes the next. They begin with the time, so that those of
-    /// another Neovim are none of ours.
+    /// Changes since this number are known; each change takes the next number. The first is taken from the clock, so
+    /// that numbers of another Neovim are recognised.
     first: u64,
     last: u64,
-    /// By id: what was listed, and when that began.
+    /// By id: the listed value, and the number of its change.
     entries: HashMap<String, (u64, u64)>,
 }
 
@@ -155,7 +155,7 @@ impl Changes {
         Self(Mutex::new(Known { first, last: first, entries: HashMap::new() }))
     }
 
-    /// All that is listed, or what of it changed since then, where that is known.
+    /// The whole list, or its changes since `since` if they are known.
     pub(crate) fn since(&self, mut listed: Vec<Listed>, since: Option<u64>) -> Json {
         let mut known = lock(&self.0);
         let Known { first, last, entries } = &mut *known;
@@ -175,7 +175,7 @@ impl Changes {
             entries.insert(one.id.clone(), same.unwrap_or((now, next)));
         }
         if !before.is_empty() {
-            // What is gone is seen where all are told.
+            // Removed sessions show only in a whole list.
             (*first, *last) = (next, next);
         }
         let since = since.filter(|since| (*first..=*last).contains(since));

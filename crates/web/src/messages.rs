@@ -1,4 +1,4 @@
-//! Lines of a session, a piece at a time: for whoever scrolls up.
+//! Earlier lines of a session, in pieces, for scrolling up.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::channel::Channel;
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 1000;
-/// Bytes of one answer, about: of so many lines those that fit come, and at least one.
+/// Approximate size limit of one answer; at least one line is sent.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// The lines before the one of a uuid, else the last ones.
+/// The lines before the one with this uuid, else the last ones.
 pub(crate) async fn before(channel: Arc<Channel>, uuid: Option<&str>, limit: Option<usize>) -> Answer {
     let unreadable = || answer::error(StatusCode::INTERNAL_SERVER_ERROR, "The transcript cannot be read");
     if channel.know_all().await.is_err() {

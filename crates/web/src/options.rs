@@ -1,44 +1,44 @@
-//! What the page and the socket are served with.
+//! Options of the server.
 
 use std::time::Duration;
 
 use crate::editor::Writing;
 
-/// What the page and the socket are served with.
+/// Options of the server.
 #[derive(Clone, Debug)]
 pub struct WebOptions {
     /// The address to listen on.
     pub host: String,
     /// The port to listen on; if it is taken, the next free one.
     pub port: u16,
-    /// Names beside the loopback's under which browsers may reach it: what a tunnel or a proxy is called.
+    /// Other host names for browsers, of tunnels or proxies; loopback names are always accepted.
     pub names: Vec<String>,
-    /// That clients may write; nothing: they only read.
+    /// Set if clients may write.
     pub writing: Option<Writing>,
-    /// How much of everything.
+    /// The limits.
     pub limits: Limits,
 }
 
-/// How much of everything.
+/// Limits of the server.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections at one time.
+    /// Concurrent connections.
     pub connections: usize,
-    /// How long a connection may take to ask, and a client to say who it is.
+    /// Time for a connection's first request, and for a client to authenticate.
     pub handshake: Duration,
-    /// Bytes of one frame that comes in.
+    /// Size of an incoming frame.
     pub frame_bytes: usize,
-    /// How often a socket is pinged.
+    /// The ping interval of a socket.
     pub ping: Duration,
-    /// How long a socket may be silent, or take nothing, before it counts as dead.
+    /// Time without data or accepted output until a socket counts as dead.
     pub silence: Duration,
-    /// Bytes of one message that is written.
+    /// Size of a client's message.
     pub message_bytes: usize,
-    /// Messages of a session that wait.
+    /// Waiting messages of a session.
     pub messages: usize,
-    /// Messages and answers at once, of all clients; one more comes with each second.
+    /// Burst limit of messages and answers, over all clients; it refills by one per second.
     pub burst: u32,
-    /// How long a message that Claude has may take to appear in the transcript.
+    /// Time for a sent message to appear in the transcript.
     pub ack: Duration,
 }
 

@@ -1,32 +1,32 @@
-//! The messages of one session on their way to Claude, in order: each is queued, handed to the editor, sent, and at last found in
-//! the transcript or given up. Nothing waits here and nothing is told: the broker does both.
+//! The queue of one session's messages to Claude: each is queued, passed to the editor, sent, and finally found in the
+//! transcript or given up. Only state; the broker waits and publishes.
 //!
-//! Invariants: one message at a time is with the editor or with Claude; each ends once; what a client calls a message names one
-//! message only, as long as it is remembered.
+//! Invariants: one message at a time is with the editor or Claude; each ends once; a client's id names one message
+//! only, while it is remembered.
 
 use std::collections::VecDeque;
 
 use crate::frames::Outward;
 
-/// Messages that ended and are still known by their ids.
+/// Limit of ended messages that are remembered by id.
 const REMEMBERED: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Others are before it, or nobody took it yet.
+    /// Behind others, or not yet passed on.
     Waiting,
-    /// The editor has it.
+    /// Passed to the editor.
     Offered,
-    /// Claude has it.
+    /// Sent to Claude.
     Sent,
 }
 
 /// How a message ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It is this line.
+    /// Found in the transcript as the line with this uuid.
     Ack(String),
-    /// It is not sent, or nobody knows.
+    /// Not sent, or unknown.
     Dropped(String),
 }
 
@@ -36,21 +36,21 @@ pub(crate) struct Message {
     pub(crate) id: String,
     pub(crate) content: String,
     pub(crate) is_command: bool,
-    /// A process ran the session when it was written.
+    /// Whether a process ran the session when it was written.
     pub(crate) ran: bool,
     pub(crate) stage: Stage,
 }
 
-/// What becomes of a wish to take a message back.
+/// The result of recalling a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TakeBack {
-    /// It was not handed on yet: it is gone.
+    /// It was not passed on, and is removed.
     Done(u64),
     /// The editor may still have it.
     AskEditor(u64),
     /// Claude has it.
     TooLate,
-    /// There is none of that name.
+    /// No message has this id.
     Unknown,
 }
 
@@ -75,12 +75,12 @@ impl Outbox {
         self.messages.len()
     }
 
-    /// There are no messages, and none is remembered.
+    /// Whether it holds no messages, remembered ones included.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.messages.is_empty() && self.ended.is_empty()
     }
 
-    /// The greatest key of those that ended: the greater, the later. Nothing: none has.
+    /// The key of the last message that ended; keys increase.
     pub(crate) fn last_ended(&self) -> Option<u64> {
         self.last_ended
     }
@@ -89,7 +89,7 @@ impl Outbox {
         self.messages.push_back(message);
     }
 
-    /// The last news of a message, by the client's name for it.
+    /// The last news of a message, by the client's id.
     pub(crate) fn news_of(&self, id: &str) -> Option<String> {
         let waiting = self.messages.iter().enumerate().find(|(_, message)| message.id == id);
         if let Some((at, message)) = waiting {
@@ -102,7 +102,7 @@ impl Outbox {
     fn news(&self, at: usize, Message { id, content, stage, .. }: &Message) -> String {
         match stage {
             Stage::Sent => Outward::Sent { id }.text(),
-            // What Claude has waits no more.
+            // A sent message no longer waits.
             Stage::Waiting | Stage::Offered => {
                 let sent = self.messages.iter().filter(|message| message.stage == Stage::Sent).count();
                 Outward::Queued { id, position: at + 1 - sent, content }.text()
@@ -110,18 +110,18 @@ impl Outbox {
         }
     }
 
-    /// The last news of every message that has not ended.
+    /// The last news of every open message.
     pub(crate) fn all_news(&self) -> Vec<String> {
         self.messages.iter().enumerate().map(|(at, message)| self.news(at, message)).collect()
     }
 
-    /// The same, and of those that ended: for whoever missed some.
+    /// Likewise, and of remembered ones: for a reader that missed some.
     pub(crate) fn all_news_since_long(&self) -> Vec<String> {
         let ended = self.ended.iter().map(|(id, end)| end.text(id));
         ended.chain(self.all_news()).collect()
     }
 
-    /// The one whose turn it is.
+    /// The message whose turn it is.
     pub(crate) fn first(&self) -> Option<&Message> {
         self.messages.front()
     }
@@ -134,7 +134,7 @@ impl Outbox {
         self.messages.iter().find(|message| message.key == key).map(|message| message.stage)
     }
 
-    /// Somebody wants a message back.
+    /// Recalls a message.
     pub(crate) fn take_back(&self, id: &str) -> TakeBack {
         match self.messages.iter().find(|message| message.id == id) {
             Some(Message { stage: Stage::Waiting, key, .. }) => TakeBack::Done(*key),
@@ -145,7 +145,7 @@ impl Outbox {
         }
     }
 
-    /// A message ends; what is told of it, if it had not.
+    /// Ends a message; returns the news, unless it had ended.
     pub(crate) fn end(&mut self, key: u64, end: End) -> Option<String> {
         let at = self.messages.iter().position(|message| message.key == key)?;
         let message = self.messages.remove(at)?;
@@ -158,7 +158,7 @@ impl Outbox {
         Some(text)
     }
 
-    /// The keys of all that Claude does not have.
+    /// The keys of all unsent messages.
     pub(crate) fn not_sent(&self) -> Vec<u64> {
         self.messages.iter().filter(|message| message.stage != Stage::Sent).map(|message| message.key).collect()
     }

@@ -1,4 +1,4 @@
-//! One socket in its session: whether it may write, and what it is sent beside the lines of the transcript.
+//! One socket's role in its session: whether it may write, and its frames beside transcript lines.
 
 use std::sync::Arc;
 
@@ -10,42 +10,42 @@ use crate::broker::{Answer, Broker, Requester};
 use crate::frames::{Inward, NOT_SENT, Outward};
 use crate::topic::{Note, Piece, Subscription};
 
-/// One socket's part in its session.
+/// One socket's role in its session.
 pub(crate) struct Participant {
     pub(crate) socket: u64,
     part: Part,
-    /// This socket may write.
+    /// Whether this socket may write.
     may_write: bool,
     subscription: Option<Subscription>,
-    /// Says so to the session's topic, as long as it may.
+    /// Counts as a writer of the session's topic while held.
     writes: Option<Arc<()>>,
-    /// News of the session before, whose process went on with this one: what was on its way there still ends.
+    /// News of the previous session, from which the process moved on: messages under way there still end.
     former: Option<broadcast::Receiver<Note>>,
-    /// The start of the message that is being said was heard.
+    /// Whether the start of the streamed message was received.
     heard_start: bool,
 }
 
-/// Whose socket it is.
+/// The kind of client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A browser: it says first that it wants to write.
+    /// A browser: it must request to write first.
     Page,
-    /// One that showed the token.
+    /// A client with the token.
     Client,
-    /// It reads a subagent, which takes no words.
+    /// A reader of a subagent, to which no messages can be sent.
     OfAgent,
 }
 
-/// What a socket is to be told.
+/// The next frame for a socket.
 pub(crate) enum Heard {
     Text(Utf8Bytes),
-    /// Some of it was missed: all that counts is to be told again.
+    /// Some were missed: all current news must be sent again.
     Missed,
     Nothing,
 }
 
 impl Participant {
-    /// One that showed the token may write at once, if anybody may.
+    /// A client with the token may write at once, if writing is allowed.
     pub(crate) fn new(broker: &Broker, part: Part) -> Self {
         let may_write = part == Part::Client && broker.may_write();
         Self {
@@ -63,7 +63,7 @@ impl Participant {
         self.may_write
     }
 
-    /// Listens to a session from now on, and to the one that its process had before; what is to be told of it first.
+    /// Subscribes to a session, and to the previous one of its process; returns the current news.
     pub(crate) fn listen(&mut self, broker: &Broker, session: &str, before: Option<&str>) -> Vec<Utf8Bytes> {
         let heard = self.subscription.take().map(|subscription| subscription.news);
         self.former = heard.or_else(|| broker.overhear(before?));
@@ -76,7 +76,7 @@ impl Participant {
         news.into_iter().map(Utf8Bytes::from).chain(said).collect()
     }
 
-    /// A client wants something; what to tell it.
+    /// Handles a client's frame; returns the answer.
     pub(crate) fn hear(&mut self, broker: &Broker, from: Requester<'_>, inward: Inward) -> Option<String> {
         if self.part == Part::OfAgent {
             return refuse(&inward);
@@ -98,7 +98,7 @@ impl Participant {
         }
     }
 
-    /// The next thing that is told of its session; never, where it hears nothing.
+    /// The next frame of its session; never, without a subscription.
     pub(crate) async fn next(&mut self) -> Heard {
         let Some(subscription) = &mut self.subscription else { return std::future::pending().await };
         let former = async {
@@ -150,7 +150,7 @@ impl Participant {
     }
 }
 
-/// What somebody is told who wants to write to a subagent.
+/// The error for writing to a subagent.
 fn refuse(inward: &Inward) -> Option<String> {
     let id = match inward {
         Inward::Auth { .. } | Inward::Ping | Inward::Subscribe { .. } => return None,

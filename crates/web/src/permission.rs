@@ -1,9 +1,10 @@
-//! What a CLI in a terminal asks its user, as its hook `PermissionRequest` tells: offered to those who read its session and may
-//! write, beside the CLI's own dialog. The first answer counts, there or here.
+//! Permission requests of a CLI in a terminal, from its hook `PermissionRequest`: offered to the session's writers
+//! beside the CLI's own dialog. The first answer counts.
 //!
-//! Source: CLI 2.1.330, which posts `{session_id, tool_name, tool_input, permission_suggestions?, …}` and shows its dialog at once. The answer `{}`, like
-//! none, leaves it to the dialog. A no at the terminal ends the request; a yes is seen only by what the session does then. The
-//! dialog of a subagent waits for the hook, so that one is answered at once.
+//! Source: CLI 2.1.330, which posts `{session_id, tool_name, tool_input, permission_suggestions?, …}` and shows its
+//! dialog at once. The answer `{}`, like none, leaves the decision to the dialog. A refusal in the terminal ends the
+//! request; an approval only shows in the session's state. A subagent's dialog waits for the hook, so it is answered at
+//! once.
 
 use std::time::Duration;
 
@@ -20,16 +21,16 @@ use crate::broker;
 use crate::editor::Choice;
 use crate::server::Site;
 
-/// Bytes of what is asked for; the text of a plan is the longest of it.
+/// Size limit of a request; the largest part is the text of a plan.
 const MAX_ASKED: usize = 512 * 1024;
-/// The CLI waits no longer than its hook's timeout: `lua/claude-ide/web/hooks.lua`.
+/// The hook's timeout in the CLI: `lua/claude-ide/web/hooks.lua`.
 const PATIENCE: Duration = Duration::from_secs(3600);
-/// How long it may take until the session is seen to wait.
+/// Time until the session must be seen waiting.
 const UNSEEN: Duration = Duration::from_secs(30);
-/// So many rules are offered, each by a choice that begins so.
+/// Limit of offered rules, and the prefix of their choices' ids.
 const MAX_SUGGESTIONS: usize = 8;
 const ALWAYS: &str = "always:";
-/// What Claude is told of a no without words.
+/// The message to Claude for a refusal without one.
 const NO: &str = "The user does not want this.";
 
 #[derive(Deserialize)]
@@ -38,14 +39,14 @@ struct Asked {
     tool_name: String,
     #[serde(default)]
     tool_input: Map<String, Json>,
-    /// What its dialog offers to allow from now on.
+    /// The rules that its dialog offers.
     #[serde(default)]
     permission_suggestions: Json,
-    /// A subagent's.
+    /// Set for a subagent.
     agent_id: Option<Json>,
 }
 
-/// Takes a question of a CLI that showed its hooks' token, and answers it when somebody does.
+/// Handles a request of a CLI with a valid hooks' token; returns once it is answered.
 pub(crate) async fn take(site: &Site, body: Incoming) -> Answer {
     let asked: Asked = match answer::posted(body, MAX_ASKED, site.limits.handshake).await {
         Ok(asked) => asked,
@@ -74,7 +75,7 @@ async fn wait(site: &Site, asked: &Asked) -> Option<broker::Answer> {
             biased;
             given = &mut held.answer, if is_offered => match given {
                 Ok(given) => return Some(given),
-                // Another question of this session came: nobody here can tell which one is answered there.
+                // Another request of this session came: their answers in the terminal cannot be told apart.
                 Err(_) => is_offered = false,
             },
             changed = lives.changed() => if changed.is_err() { return None },
@@ -85,7 +86,7 @@ async fn wait(site: &Site, asked: &Asked) -> Option<broker::Answer> {
 }
 
 impl Asked {
-    /// What can be chosen, and what is told of it.
+    /// The choices, and the description.
     fn describe(&self) -> (Vec<Choice>, Map<String, Json>) {
         let choice = |id: &str, label: &str| Choice {
             id: id.to_owned(),
@@ -100,7 +101,7 @@ impl Asked {
                 (choices, json!({ "kind": "question", "title": "Claude asks", "questions": questions }))
             }
             "ExitPlanMode" => {
-                // Without a file of the plan its dialog shows none either.
+                // Without the plan's file the dialog shows no plan either.
                 let (title, text) = match self.tool_input.get("plan") {
                     None => ("Claude wants to leave plan mode", Some("There is no plan.")),
                     Some(plan) => ("A plan", plan.as_str()),
@@ -131,7 +132,7 @@ impl Asked {
         self.permission_suggestions.as_array().into_iter().flatten().filter(|one| one.is_object()).take(MAX_SUGGESTIONS)
     }
 
-    /// What the tool is to be used with, as text: what counts most first.
+    /// The tool's arguments as text, most important first.
     fn words(&self) -> String {
         const FIRST: [&str; 5] = ["command", "url", "file_path", "path", "pattern"];
         let shown = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -143,7 +144,7 @@ impl Asked {
     }
 }
 
-/// What a suggestion means, as `lua/claude-ide/chat/permission_words.lua` has it.
+/// The meaning of a suggested rule, as in `crates/agent/src/stream_json/permission.rs`.
 fn meaning(suggestion: &Json) -> String {
     let text = |value: &Json, name: &str| value.get(name).and_then(Json::as_str).unwrap_or("?").to_owned();
     let list = |name: &str| suggestion.get(name).and_then(Json::as_array).into_iter().flatten();
@@ -173,10 +174,10 @@ fn meaning(suggestion: &Json) -> String {
     format!("{what} ({place})")
 }
 
-/// What the CLI takes for that answer. A question and a plan want an input of the tool with it.
+/// The CLI's form of the answer. For a question or a plan it includes an input of the tool.
 fn output(asked: &Asked, broker::Answer { choice, message, answers }: broker::Answer) -> Json {
     let decision = if choice == "reject" {
-        // With words Claude goes on; without it stops, as it does for a no at the terminal.
+        // With a message Claude continues; without one it stops, as after a refusal in the terminal.
         json!({ "behavior": "deny", "message": message.as_deref().unwrap_or(NO), "interrupt": message.is_none() })
     } else {
         match asked.tool_name.as_str() {

@@ -1,13 +1,13 @@
-//! An address as a QR code, drawn with characters: two rows of it in one of text.
+//! An address as a QR code of characters, two of its rows per line of text.
 
 use qrcode::{Color, EcLevel, QrCode};
 
-/// Light space around it (ISO/IEC 18004, 5.3.8: four modules; readers do with two).
+/// Light margin (ISO/IEC 18004, 5.3.8: four modules; readers manage with two).
 const QUIET: usize = 2;
 
-/// The rows of text, dark on light; none if the text is too long for a code.
+/// The lines of text, dark on light; none if the text is too long for a code.
 ///
-/// A light module is a full block: on a dark screen it is what shines.
+/// A light module is a full block, which is bright on a dark screen.
 #[must_use]
 pub fn rows(text: &str) -> Vec<String> {
     let Ok(code) = QrCode::with_error_correction_level(text, EcLevel::L) else { return Vec::new() };

@@ -1,8 +1,8 @@
-//! Which path leads where.
+//! Maps paths to routes.
 
 use std::borrow::Cow;
 
-/// What a path under `/api` asks for.
+/// The route of a path under `/api`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
     Login,
@@ -17,7 +17,7 @@ pub(crate) enum Route<'a> {
     SubscribeAgent(&'a str, &'a str),
 }
 
-/// What a path asks for; nothing if nothing is there.
+/// The route of a path, if there is one.
 pub(crate) fn route(path: &str) -> Option<Route<'_>> {
     if path == "/api/login" {
         return Some(Route::Login);
@@ -50,7 +50,7 @@ pub(crate) fn query<'a>(query: Option<&'a str>, name: &str) -> Option<Cow<'a, st
     pairs.filter(|(known, _)| *known == name).map(|(_, value)| decode(value)).next()
 }
 
-/// `%41+b` → `A b`; what is no text becomes U+FFFD.
+/// `%41+b` → `A b`; invalid UTF-8 becomes U+FFFD.
 fn decode(value: &str) -> Cow<'_, str> {
     if !value.contains(['%', '+']) {
         return Cow::Borrowed(value);

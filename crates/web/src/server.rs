@@ -1,4 +1,4 @@
-//! What is served: bound to a port, run until its handle says stop, and asked by that meanwhile.
+//! The server and its handle.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -22,12 +22,12 @@ use crate::options::{Limits, WebOptions};
 use crate::sessions::{Sessions, lock};
 use crate::socket::{self, Plan};
 
-/// So many ports after the one asked for are tried before any free one.
+/// How many ports after the requested one are tried before any free one.
 const MORE_PORTS: u16 = 20;
-/// How long connections may take to say goodbye.
+/// Time for connections to close.
 const GOODBYE: Duration = Duration::from_millis(250);
 
-/// What every connection is served with.
+/// State shared by all connections.
 pub(crate) struct Site {
     pub(crate) hosts: Hosts,
     pub(crate) authentication: Authentication,
@@ -35,7 +35,7 @@ pub(crate) struct Site {
     pub(crate) listed: Changes,
     pub(crate) broker: Broker,
     pub(crate) limits: Limits,
-    /// When everything must be gone, once it is to stop.
+    /// The deadline of the shutdown, once it is requested.
     pub(crate) stop: watch::Sender<Option<Instant>>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Site {
 pub(crate) struct Visit {
     pub(crate) site: Arc<Site>,
     pub(crate) caller: Arc<Caller>,
-    /// What a socket is opened for.
+    /// The socket to open after the upgrade.
     pub(crate) plan: Mutex<Option<Plan>>,
 }
 
@@ -60,14 +60,14 @@ impl http::Visit for Visit {
     }
 }
 
-/// What is served, bound and not yet running.
+/// The server, bound but not yet running.
 pub struct Web {
     listener: TcpListener,
     site: Arc<Site>,
     wanted: mpsc::Receiver<String>,
 }
 
-/// What can be said to it while it runs.
+/// A handle to the server.
 #[derive(Clone)]
 pub struct WebHandle {
     site: Arc<Site>,
@@ -89,7 +89,7 @@ impl Web {
         Self::on(listener, Hooks::default(), options, service)
     }
 
-    /// Takes a port that is bound, as another one left it ([`WebHandle::port`]), and the hooks that name it.
+    /// Takes over the bound port of a previous server ([`WebHandle::port`]), and the hooks that use it.
     ///
     /// # Errors
     /// [`WebError`].
@@ -116,7 +116,7 @@ impl Web {
         Ok((Self { listener, site, wanted }, handle))
     }
 
-    /// Serves until the handle says stop. To be awaited in a runtime with I/O and time.
+    /// Serves until the handle stops it. Needs a runtime with I/O and time.
     pub async fn run(self) {
         let Self { listener, site, wanted } = self;
         let limits = http::Limits {
@@ -129,34 +129,34 @@ impl Web {
         let visit = |caller| Arc::new(Visit { site: Arc::clone(&site), caller, plan: Mutex::default() });
         tokio::select! {
             () = http::serve(listener, limits, site.stop.subscribe(), visit) => {}
-            // Never: the broker keeps the other end.
+            // Never completes: the broker keeps the other end.
             () = delivery::run(&site, wanted) => {}
         }
     }
 }
 
 impl WebHandle {
-    /// Where it listens.
+    /// The address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its port: while this is held, nobody else can listen there, though nothing is served any more.
+    /// Its port, which stays bound while this is held, even without a server.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn port(&self) -> io::Result<TcpListener> {
         self.port.try_clone()
     }
 
-    /// What clients show that are no browsers.
+    /// The token of clients other than browsers.
     #[must_use]
     pub fn token(&self) -> &Secret {
         self.site.authentication.token()
     }
 
-    /// What one CLI shows that tells what it shows on its screen, and asks.
+    /// A new token for the hooks of one CLI.
     ///
     /// # Errors
     /// [`WebError::Random`].
@@ -164,13 +164,13 @@ impl WebHandle {
         self.site.authentication.hook()
     }
 
-    /// What hooks that were given show, for who serves at this port next.
+    /// The tokens of existing hooks, for the next server on this port.
     #[must_use]
     pub fn hooks(&self) -> Hooks {
         self.site.authentication.hooks()
     }
 
-    /// A code that lets one browser in, once.
+    /// A code that signs in one browser, once.
     ///
     /// # Errors
     /// [`WebError::Random`].
@@ -178,22 +178,22 @@ impl WebHandle {
         self.site.authentication.code()
     }
 
-    /// The editor tells what became of what it was asked, and what waits for a user.
+    /// Handles a report of the editor: the outcome of a request, or an open request to the user.
     pub fn tell(&self, told: Told) {
         self.site.broker.take(told);
     }
 
-    /// Claude says something in a session: an event of the Messages API, as it came. Told to who reads it now, and kept nowhere.
+    /// Publishes an event of the Messages API, verbatim, to the current readers. Not stored.
     pub fn say(&self, session: &str, kind: &str, event: &str) {
         self.site.broker.say(session, kind, event);
     }
 
-    /// What Claude was saying in a session is void: it was broken off, or begins anew.
+    /// Voids a session's streamed message: it was interrupted, or will be streamed again.
     pub fn break_off(&self, session: &str) {
         self.site.broker.break_off(session);
     }
 
-    /// Asks it to end.
+    /// Stops the server.
     pub fn stop(&self) {
         self.site.stop.send_replace(Instant::now().checked_add(GOODBYE));
     }

@@ -1,4 +1,4 @@
-//! The sessions as this crate asks of them: the service, those that run, and the channels of transcripts.
+//! This crate's access to sessions: the service, the running sessions, and the channels of transcripts.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use tokio::sync::Semaphore;
 
 use crate::channel::Channel;
 
-/// Threads that read transcripts for the sockets at one time.
+/// Limit of threads that read transcripts for sockets.
 const READERS: usize = 4;
-/// Channels that are kept though nobody reads them: a list that leads to a session, a page that reloads.
+/// Unused channels that are kept: for the way from a list to a session, and for reloads.
 const KEPT_CHANNELS: usize = 3;
 
-/// All that is asked of sessions.
+/// Access to sessions.
 pub(crate) struct Sessions {
-    /// It may end before: then nothing is found any more.
+    /// If it has ended, nothing is found any more.
     service: Weak<Service>,
     pub(crate) lives: Arc<Lives>,
     channels: Mutex<Channels>,
@@ -29,7 +29,7 @@ struct Channels {
     kept: VecDeque<Arc<Channel>>,
 }
 
-/// Nothing that is locked so is ever left half-changed.
+/// A panic cannot leave this state half-changed, so a poisoned lock is fine.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -48,7 +48,8 @@ impl Sessions {
         self.service.upgrade().ok_or(ServiceError::Over)
     }
 
-    /// The transcript of a session; nothing if there is none, or that is no id. Of one that runs it may come with its first prompt.
+    /// The transcript of a session; `None` without a valid id or transcript. That of a running session may appear with
+    /// its first prompt.
     pub(crate) async fn find(&self, id: &str) -> Option<PathBuf> {
         if !is_id(id) {
             return None;
@@ -60,7 +61,7 @@ impl Sessions {
         }
     }
 
-    /// The channel of a transcript: the same for all who read it.
+    /// The channel of a transcript, shared by its readers.
     pub(crate) fn channel(&self, file: &Path) -> Option<Arc<Channel>> {
         let mut channels = lock(&self.channels);
         channels.open.retain(|_, channel| channel.strong_count() > 0);
@@ -82,7 +83,7 @@ impl Sessions {
     }
 }
 
-/// Whether this can be a session's id: what the CLI makes, or a name of that kind.
+/// Whether this can be a session's id: made by the CLI, or of the same form.
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= 128 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }

@@ -1,4 +1,4 @@
-//! One socket: who it is, what it wants to read, and its end.
+//! One socket: its authentication, its place, and its end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,20 +20,20 @@ use crate::participant::Part;
 use crate::server::Site;
 use crate::stream::{Order, Over, Stream, Wish};
 
-/// Orders of a client that may wait until its socket takes something again.
+/// Limit of a client's orders that wait until its socket accepts output.
 const MAX_ORDERS: usize = 32;
-/// How long a client that says nothing in its address may take to say from where on it wants to read.
+/// Time for a client without a place in its address to name one.
 const GRACE: Duration = Duration::from_millis(5);
 
-/// What a socket was opened for.
+/// The purpose of a socket.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) id: String,
-    /// The subagent that is read, and not the session itself.
+    /// Set if a subagent is read instead of the session.
     pub(crate) agent: Option<String>,
-    /// What the address asks for.
+    /// The place named in the address.
     pub(crate) wish: Option<Wish>,
-    /// Who it is; nothing: it has yet to say so. A page says that it wants to write before it may.
+    /// `None` until it authenticates in a frame. A page must request to write first.
     pub(crate) guest: Option<Guest>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn serve(socket: Socket, plan: Plan, caller: &Caller, site: &Ar
             other => drop(order.try_send(other)),
         }
     }
-    // A subagent is no process, and so does nothing by itself that could be told, and takes no words.
+    // A subagent has no state of its own, and accepts no messages.
     let part = match (&agent, guest) {
         (Some(_), _) => Part::OfAgent,
         (None, Guest::Page) => Part::Page,
@@ -104,7 +104,7 @@ pub(crate) async fn serve(socket: Socket, plan: Plan, caller: &Caller, site: &Ar
     }
 }
 
-/// Waits for the first frame of one that showed nothing before; who it is, if it may stay.
+/// Waits for the first frame of an unauthenticated client; returns the client if it is valid.
 async fn say_who<T: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream<T>, site: &Site) -> Option<Guest> {
     let first = async {
         loop {
@@ -121,7 +121,7 @@ async fn say_who<T: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream
     }
 }
 
-/// What a frame asks the writing half to do.
+/// The order for the writing half.
 fn order_of(text: &str) -> Order {
     match frames::read(text) {
         Ok(Inward::Subscribe { from_uuid, last }) => Order::Read(Wish { from_uuid, last }),
@@ -131,7 +131,7 @@ fn order_of(text: &str) -> Order {
     }
 }
 
-/// Takes what a client sends, until it is silent for too long or gone; what to say then.
+/// Reads frames until the client is silent for too long or gone; returns the close frame.
 async fn listen<S>(source: &mut S, order: &mpsc::Sender<Order>, site: &Site) -> Option<(CloseCode, &'static str)>
 where
     S: futures_util::Stream<Item = Result<Message, Error>> + Unpin,
@@ -145,7 +145,7 @@ where
             Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return None,
             Err(_) => return Some((CloseCode::Away, "it was silent for too long")),
         };
-        // One that asks faster than it reads waits for itself.
+        // A client that sends faster than it reads only delays itself.
         if order.send(said).await.is_err() {
             return None;
         }

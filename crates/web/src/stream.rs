@@ -1,8 +1,8 @@
-//! What one socket is told: the lines of its session from some place on, each once and in order, then what is added as it is
-//! added; and beside that what the session does.
+//! The output of one socket: the lines of its session from some place on, each once and in order, then new lines as
+//! they are written; and the session's state.
 //!
-//! Invariants: a page is taken when the one before it was sent, so a slow reader holds one page and its socket's buffer; exactly
-//! one task writes to the socket.
+//! Invariants: a page is taken when the previous one was sent, so a slow reader holds one page and its socket's buffer;
+//! exactly one task writes to the socket.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,37 +23,36 @@ use crate::participant::{Heard, Part, Participant};
 use crate::server::Site;
 use crate::sessions::Sessions;
 
-/// A line that is longer goes in so many bytes a frame: a socket's buffer must not hold all of it.
+/// Longer lines are split into frames of this size, since a socket's buffer must not hold a whole one.
 const FRAME: usize = 256 * 1024;
 
-/// From where on somebody wants to read.
+/// The place where a client wants to start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wish {
     pub(crate) from_uuid: Option<String>,
     pub(crate) last: Option<usize>,
 }
 
-/// What the reading half of a socket asks the writing one to do.
+/// An order from the reading half of a socket to the writing half.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Begin anew from another place.
+    /// Start at another place.
     Read(Wish),
-    /// Do what the client wants beside reading.
+    /// Handle a frame that does not concern reading.
     Hear(Inward),
-    /// Tell the client something.
+    /// Send a text.
     Say(String),
 }
 
-/// Why a socket is written to no more.
+/// Why a socket is finished.
 #[derive(Debug)]
 pub(crate) enum Over {
-    /// It is broken, or takes nothing.
+    /// It is broken, or accepts nothing.
     Broken,
-    /// The session can be read no more.
+    /// The session can no longer be read.
     Unreadable,
 }
 
-/// The writing half of a socket.
 pub(crate) struct Stream<'a, S> {
     sink: S,
     sessions: &'a Sessions,
@@ -66,7 +65,7 @@ pub(crate) struct Stream<'a, S> {
     told: Told,
 }
 
-/// What was told last, not to tell it twice.
+/// The last states sent, to avoid repetition.
 #[derive(Default)]
 struct Told {
     state: Option<String>,
@@ -82,7 +81,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         Self { sink, sessions, limits, broker, participant, id, channel, place, told: Told::default() }
     }
 
-    /// Tells until the socket breaks.
+    /// Sends until the socket breaks.
     pub(crate) async fn run(&mut self, wish: Option<Wish>, orders: &mut mpsc::Receiver<Order>) -> Over {
         match self.tell_all(wish, orders).await {
             Ok(never) => match never {},
@@ -90,7 +89,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         }
     }
 
-    /// Says something, and that it is the last.
+    /// Sends a last frame and closes.
     pub(crate) async fn close(&mut self, frame: Option<Message>) {
         let goodbye = async {
             if let Some(frame) = frame {
@@ -117,7 +116,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         self.tell_state().await?;
         self.listen().await?;
         loop {
-            // What is seen as changed from here on is looked at again below.
+            // Changes from here on are checked again below.
             touched.mark_unchanged();
             let more = self.tell_next().await?;
             if !more {
@@ -146,7 +145,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         }
     }
 
-    /// Tells the next page; false if there is none for now.
+    /// Sends the next page; `false` if there is none for now.
     async fn tell_next(&mut self) -> Result<bool, Over> {
         match self.channel.next(self.place).await {
             Ok(Next::Page(page)) => {
@@ -204,7 +203,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         Ok(())
     }
 
-    /// Goes to where the client wants to read.
+    /// Moves to the requested place.
     async fn go_to(&mut self, wish: Wish) -> Result<(), Over> {
         self.told.caught_up = false;
         let (place, found) = match (&wish.from_uuid, wish.last) {
@@ -233,11 +232,11 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         })
     }
 
-    /// Goes along where the process went on with another session (`/clear`); whether it did.
+    /// Follows the process to another session (`/clear`); returns whether it moved.
     async fn follow_the_process(&mut self) -> Result<bool, Over> {
         let Some(next) = self.sessions.lives.went_on_as(&self.id) else { return Ok(false) };
         let Some(file) = self.sessions.find(next.as_str()).await else { return Ok(false) };
-        // What is left of this one first.
+        // The rest of this one first.
         while let Next::Page(page) = self.channel.next(self.place).await.map_err(|_| Over::Unreadable)? {
             self.tell_page(&page).await?;
         }
@@ -250,7 +249,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         Ok(true)
     }
 
-    /// Hears from now on what is told of this session.
+    /// Subscribes to this session's topic.
     async fn listen(&mut self) -> Result<(), Over> {
         let before = self.sessions.lives.came_from(&self.id);
         for text in self.participant.listen(self.broker, &self.id, before.as_ref().map(SessionId::as_str)) {
@@ -282,7 +281,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         self.tell_state().await
     }
 
-    /// What the session does, where that is not what was told.
+    /// Sends the session's state if it changed.
     async fn tell_state(&mut self) -> Result<(), Over> {
         let running = self.sessions.lives.of(&self.id);
         let is_typing = running.as_ref().is_some_and(|session| session.state.activity == Activity::Working);

@@ -1,7 +1,8 @@
-//! The topic of one session: all of its readers are sent its news (queued messages, requests to the user) and what Claude says.
+//! The topic of one session: its readers get its news (queued messages, requests to the user) and Claude's streamed
+//! reply.
 //!
-//! Invariants: news reach every reader in one order, or are sent anew; what Claude says is sent from the start of a message, or not
-//! at all, so that no text has a gap.
+//! Invariants: news reach every reader in the same order, or are sent again; a streamed message is sent from its start,
+//! or not at all, so that no text has a gap.
 
 use std::sync::{Arc, Weak};
 
@@ -10,29 +11,29 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::outbox::Outbox;
 
-/// News that may wait for a reader, who is told anew what counts if he is slower.
+/// Limit of waiting news per reader; a slower one gets all current news again.
 const MAX_NEWS: usize = 128;
-/// Pieces of what Claude says that may wait for a reader, and bytes of one: 4 MiB, shared by all of them.
+/// Limits of waiting pieces of a reply: their number, and bytes of one. 4 MiB, shared by all readers.
 const MAX_SPEECH: usize = 512;
 const MAX_PIECE: usize = 8 * 1024;
-/// Bytes of the present message that are kept for those who come while it is said.
+/// Size limit of the current message, stored for readers that join.
 const MAX_SAID: usize = 512 * 1024;
 
-/// Something to tell.
+/// A frame to send.
 #[derive(Debug, Clone)]
 pub(crate) struct Note {
-    /// To this socket alone.
+    /// Only for this socket.
     pub(crate) to: Option<u64>,
     pub(crate) text: Utf8Bytes,
 }
 
-/// A piece of what Claude says.
+/// A piece of a streamed reply.
 #[derive(Debug, Clone)]
 pub(crate) enum Piece {
     /// A message begins.
     Start(Utf8Bytes),
     More(Utf8Bytes),
-    /// Something is missing here: the rest of this message is of no use.
+    /// Something is missing here: the rest of this message is useless.
     Gap,
 }
 
@@ -42,14 +43,14 @@ pub(crate) struct Topic {
     pub(crate) news: broadcast::Sender<Note>,
     speech: broadcast::Sender<Piece>,
     said: Said,
-    /// Something about its messages has changed.
+    /// Signals a change of its messages.
     pub(crate) changed: Arc<Notify>,
     pub(crate) has_worker: bool,
-    /// Held by each socket that reads it and may write.
+    /// Held by each reading socket that may write.
     writers: Arc<()>,
 }
 
-/// The message that is being said, from its start.
+/// The streamed message from its start.
 #[derive(Debug, Default)]
 struct Said {
     pieces: Vec<Utf8Bytes>,
@@ -57,13 +58,13 @@ struct Said {
     is_whole: bool,
 }
 
-/// What one reader hears.
+/// A reader's subscription.
 pub(crate) struct Subscription {
     pub(crate) news: broadcast::Receiver<Note>,
     pub(crate) speech: broadcast::Receiver<Piece>,
-    /// Of the present message, what was said before.
+    /// The current message so far.
     pub(crate) said: Vec<Utf8Bytes>,
-    /// To be held by one that may write.
+    /// For a socket that may write, to hold.
     pub(crate) writers: Weak<()>,
 }
 
@@ -88,12 +89,12 @@ impl Topic {
         Subscription { news: self.news.subscribe(), speech: self.speech.subscribe(), said, writers }
     }
 
-    /// Somebody reads it who may write.
+    /// Whether a reader may write.
     pub(crate) fn has_writer(&self) -> bool {
         Arc::strong_count(&self.writers) > 1
     }
 
-    /// Nobody is here, and nothing is on its way. What was said may be kept, and which messages there were.
+    /// Whether it has no readers and no messages under way. A streamed message and remembered ids may still be stored.
     pub(crate) fn is_idle(&self) -> bool {
         self.outbox.len() == 0
             && !self.has_worker
@@ -101,7 +102,7 @@ impl Topic {
             && self.speech.receiver_count() == 0
     }
 
-    /// The same, and nothing is kept either: a new one would be no other.
+    /// Whether it is idle and stores nothing: a new one would be the same.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.is_idle() && self.said.pieces.is_empty() && self.outbox.is_forgotten()
     }
@@ -111,11 +112,11 @@ impl Topic {
     }
 
     pub(crate) fn tell_to(&self, to: Option<u64>, text: String) {
-        // Nobody may be there.
+        // There may be no readers.
         self.news.send(Note { to, text: text.into() }).ok();
     }
 
-    /// Claude says something: an event of the Messages API, as it came.
+    /// Publishes an event of the Messages API, verbatim.
     pub(crate) fn say(&mut self, kind: &str, event: &str) {
         let text = Utf8Bytes::from(format!(r#"{{"type":"stream_event","event":{event}}}"#));
         let is_start = kind == "message_start";
@@ -140,7 +141,7 @@ impl Topic {
         self.speech.send(piece).ok();
     }
 
-    /// What was being said is void, or was broken off.
+    /// Voids the streamed message.
     pub(crate) fn break_off(&mut self) {
         self.said = Said::default();
         self.speech.send(Piece::Gap).ok();

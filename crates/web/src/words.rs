@@ -1,13 +1,12 @@
-//! What of a message is words: everything that a terminal would act on, or that nobody would see, is taken out; and whether what
-//! is left would be a command.
+//! Sanitises messages: removes terminal sequences and invisible characters; detects commands.
 //!
-//! Measured with CLI 2.1.329: its prompt takes `/`, `!`, `#` and `&` at the start for something other than words, and a few words
-//! end it. `lua/claude-ide/terminal/prompt.lua` holds the same list of what nobody sees.
+//! Measured with CLI 2.1.329: its prompt interprets `/`, `!`, `#` and `&` at the start, and a few words end it.
+//! `lua/claude-ide/terminal/prompt.lua` has the same list of invisible characters.
 
 /// Prompts that end the CLI.
 const FAREWELLS: [&str; 6] = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];
 
-/// A text as a user reads it: no control characters, no escape sequences, nothing invisible; line ends are newlines.
+/// A text as the user reads it: no control characters, no escape sequences, nothing invisible; line ends are newlines.
 pub(crate) fn plain(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -26,8 +25,7 @@ pub(crate) fn plain(text: &str) -> String {
     kept.trim().to_owned()
 }
 
-/// Passes over an escape sequence, of which the first character was taken: to its end, or to the end of its line where it has
-/// none.
+/// Skips an escape sequence after its first character: to its end, or else to the end of its line.
 fn skip_sequence(first: char, rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     let kind = match first {
         '\u{1b}' => match rest.next_if(|next| *next != '\n' && *next != '\u{1b}') {
@@ -38,7 +36,7 @@ fn skip_sequence(first: char, rest: &mut std::iter::Peekable<std::str::Chars<'_>
         _ => ']',
     };
     match kind {
-        // Parameters and intermediates, then one that ends it.
+        // Parameters and intermediates, then a final character.
         '[' => {
             while rest.next_if(|char| ('\u{20}'..='\u{3f}').contains(char)).is_some() {}
             rest.next_if(|char| ('\u{40}'..='\u{7e}').contains(char));
@@ -56,7 +54,7 @@ fn skip_sequence(first: char, rest: &mut std::iter::Peekable<std::str::Chars<'_>
                 }
             }
         }
-        // An intermediate has one more behind it.
+        // An intermediate is followed by one more.
         '\u{20}'..='\u{2f}' => {
             rest.next_if(|char| ('\u{30}'..='\u{7e}').contains(char));
         }
@@ -71,12 +69,12 @@ fn is_hidden(char: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether a prompt would be something other than words.
+/// Whether the CLI would interpret a prompt instead of sending it.
 pub(crate) fn is_command(plain: &str) -> bool {
     plain.starts_with(['/', '!', '#', '&']) || FAREWELLS.contains(&plain.to_lowercase().as_str())
 }
 
-/// Words alone, one blank between: a prompt comes back from the transcript with other blanks, perhaps.
+/// Collapses blanks, which may differ in the transcript.
 pub(crate) fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! However many read a session, its file is read once. Alone in its program: what the program reads is counted.
+//! With any number of readers, a session's file is read once. In its own program, whose reads are counted.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::expect_used,
@@ -15,7 +15,7 @@ use std::fs;
 use lab::{Lab, names};
 use serde_json::json;
 
-/// Bytes of files that this program has read. What comes over sockets is not in it.
+/// Bytes that this program has read from files, not from sockets.
 fn bytes_read() -> u64 {
     let text = fs::read_to_string("/proc/self/io").unwrap();
     text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
@@ -25,7 +25,7 @@ fn bytes_read() -> u64 {
 async fn sixty_four_subscribers_cost_one_read_of_the_file() {
     const LINES: usize = 1500;
     let lab = Lab::new();
-    // More than what is kept of a transcript.
+    // More than a transcript's cache.
     let line = |number: usize| {
         json!({ "type": "user", "uuid": format!("u{number}"), "message": { "content": "x".repeat(8000) } }).to_string()
     };

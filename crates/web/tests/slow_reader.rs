@@ -1,4 +1,5 @@
-//! Readers that take nothing cost little and slow nobody. Alone in its program: what the program holds is counted.
+//! Readers that accept nothing cost little memory and delay no other reader. In its own program, whose memory is
+//! counted.
 #![allow(
     unsafe_code,
     clippy::as_conversions,
@@ -17,22 +18,22 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use lab::{Lab, names};
 use serde_json::json;
 
-/// Bytes that are held now.
+/// Allocated bytes.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
-// SAFETY: the system's allocator does all of it.
+// SAFETY: forwards to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size(), Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -50,7 +51,7 @@ async fn readers_that_take_nothing_are_bounded_and_slow_nobody() {
         json!({ "type": "user", "uuid": format!("u{number}"), "message": { "content": "x".repeat(10_000) } })
             .to_string()
     };
-    // One line that is larger than what a reader may hold, too.
+    // Also one line that is larger than a reader's limit.
     let large = json!({ "type": "user", "uuid": "u0", "message": { "content": "x".repeat(MOST) } }).to_string();
     lab.append("s", &[large]);
     for from in (1..LINES).step_by(500) {

@@ -1,4 +1,4 @@
-//! Whatever a socket that may write sends, frame by frame, what reaches the editor is words, within the limits.
+//! Whatever frames a writing socket sends, only valid messages within the limits reach the editor.
 #![no_main]
 
 use claude_ide_web::fuzzing::hear;

@@ -1,4 +1,4 @@
-//! What waits for a user, as clients know of it, and their answers.
+//! Open requests to the user as published to clients, and their answers.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::editor::{Ask, Decision};
 use crate::frames::{NOT_DECIDED, Outward};
 use crate::words;
 
-/// Decisions that clients know of, and bytes of one.
+/// Limits of published decisions: their number, and the size of one.
 const MAX_DECISIONS: usize = 64;
 const MAX_DECISION: usize = 512 * 1024;
 const GONE: &str = "nothing of that number waits: it may have been answered";
-/// Letters that a client may give as the reason for a no.
+/// Limit of a refusal's message, in characters.
 const MAX_WORDS: usize = 16 * 1024;
 
-/// How a decision is answered.
+/// The answer to a decision.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) choice: String,
@@ -25,7 +25,7 @@ pub(crate) struct Answer {
 }
 
 impl Broker {
-    /// A client answers a decision; what to tell it alone.
+    /// A client answers a decision. Returns an error for it alone.
     pub(crate) fn decide(&self, from: Requester<'_>, may: bool, decision: u64, answer: Answer) -> Option<String> {
         self.try_decide(from, may, decision, answer).err().map(|reason| refusal(NOT_DECIDED, &reason, &json!(decision)))
     }
@@ -76,7 +76,7 @@ impl Broker {
 pub(super) fn open(state: &mut State, decision: Decision) {
     let text = text_of(&decision);
     if state.decisions.len() >= MAX_DECISIONS || text.len() > MAX_DECISION {
-        tracing::warn!(decision = decision.id, "too much waits for clients to be told of all of it");
+        tracing::warn!(decision = decision.id, "a decision is not published: too many are open");
         return;
     }
     if let Some(topic) = state.topics.get(&decision.session) {

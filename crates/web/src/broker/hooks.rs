@@ -1,7 +1,8 @@
-//! Requests of a CLI in a terminal, offered to clients beside the dialog at that terminal: see `permission.rs`.
+//! Permission requests of a CLI in a terminal, offered to clients beside the dialog in that terminal: see
+//! `permission.rs`.
 //!
-//! Invariants: each is answered once, or dropped; of a session with several requests at once none is offered, since the answers at
-//! the terminal then cannot be told apart.
+//! Invariants: each is answered once, or dropped; if a session has several at once, none is offered, since their
+//! answers in the terminal could not be told apart.
 
 use tokio::sync::oneshot;
 
@@ -10,20 +11,20 @@ use super::{Broker, State};
 use crate::editor::{Choice, Decision};
 use crate::frames::Outward;
 
-/// So many at one time: each has a connection.
+/// Limit of open requests: each holds a connection.
 const MAX_HELD: usize = 8;
-/// Their numbers begin here: those of the editor are counted from one.
+/// First number of these requests; the editor's count from one.
 const FIRST: u64 = 1 << 40;
 
-/// One that a CLI waits for.
+/// An open request of a CLI.
 #[derive(Debug)]
 pub(super) struct Waiting {
     session: String,
-    /// To the CLI; nothing where it is not offered.
+    /// Sends the answer to the CLI; `None` if it is not offered.
     answer: Option<oneshot::Sender<Answer>>,
 }
 
-/// Ends what is held, however its request ends.
+/// Closes the request when dropped.
 pub(crate) struct Held<'a> {
     broker: &'a Broker,
     id: u64,
@@ -39,7 +40,7 @@ impl Drop for Held<'_> {
 }
 
 impl Broker {
-    /// Offers something that a CLI waits for to those who may write to its session; nothing where there are none.
+    /// Offers a CLI's request to the session's writers; `None` if there are none.
     pub(crate) fn hold(
         &self,
         session: &str,
@@ -67,7 +68,7 @@ impl Broker {
     }
 }
 
-/// Gives an answer to the CLI that waits for it; false where it does no longer.
+/// Sends an answer to the CLI; `false` if it no longer waits.
 pub(super) fn answer(state: &mut State, id: u64, answer: Answer) -> bool {
     let sender = state.held.get_mut(&id).and_then(|waiting| waiting.answer.take());
     let outcome = if answer.choice == "reject" { "rejected" } else { "accepted" };

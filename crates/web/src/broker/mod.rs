@@ -1,7 +1,8 @@
-//! Between the sockets and the editor: checks and queues what clients write, and publishes the news of each session to its readers.
+//! Between the sockets and the editor: checks and queues clients' input, and publishes each session's news to its
+//! readers.
 //!
-//! Invariants: nothing is accepted unless writing is allowed; every frame that is not accepted is answered with the reason; queues
-//! are bounded, in number, in bytes and in time.
+//! Invariants: input is only accepted if writing is allowed; every refused frame is answered with the reason; queues
+//! are limited in number, bytes and time.
 
 mod decide;
 mod hooks;
@@ -23,7 +24,7 @@ use crate::words;
 pub(crate) use decide::Answer;
 use decide::{of_session, open};
 
-/// Sessions that something may be told of at once.
+/// Limit of sessions with a topic.
 const MAX_TOPICS: usize = 256;
 
 const READ_ONLY: &str = "only reading is allowed: web.write is false";
@@ -34,46 +35,46 @@ pub(crate) struct Broker {
     writing: Option<Writing>,
     limits: Limits,
     state: Mutex<State>,
-    /// Sessions whose messages somebody is to see to.
+    /// Sessions with messages, for delivery workers.
     deliveries: mpsc::Sender<String>,
 }
 
 struct State {
     topics: HashMap<String, Topic>,
     decisions: BTreeMap<u64, Decision>,
-    /// Of these, what a CLI waits for itself.
+    /// Those of `decisions` that come from a CLI's hook.
     held: BTreeMap<u64, hooks::Waiting>,
     last_held: u64,
-    /// What the editor was asked, by its key: whom to tell.
+    /// Open requests to the editor by key, with their requester.
     asked: HashMap<u64, Asker>,
     last_key: u64,
     last_socket: u64,
     bucket: Bucket,
 }
 
-/// Who waits for an answer.
+/// The requester of an open request.
 struct Asker {
     session: String,
     socket: u64,
-    /// What it is told where it is not done, and its own name for it.
+    /// The error for a failure, and the requester's id.
     error: &'static str,
     id: Json,
 }
 
-/// How much may come at once.
+/// A rate limit.
 struct Bucket {
     left: u32,
     since: Instant,
 }
 
-/// Who wants something, and for which session.
+/// The socket and session of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Requester<'a> {
     pub(crate) session: &'a str,
-    /// The session that its process had before (`/clear`).
+    /// The session that its process ran before (`/clear`).
     pub(crate) before: Option<&'a str>,
     pub(crate) socket: u64,
-    /// A process runs it.
+    /// Whether a process runs it.
     pub(crate) runs: bool,
 }
 
@@ -83,7 +84,7 @@ impl Requester<'_> {
     }
 }
 
-/// A message on its way.
+/// A message under way.
 #[derive(Debug)]
 pub(crate) struct QueuedMessage {
     pub(crate) key: u64,
@@ -126,13 +127,14 @@ impl State {
         self.last_key
     }
 
-    /// Of which session a message is that somebody names who may have been away while its process went on with another one.
+    /// The session of a message: the previous one if only that knows the id, since the client may have missed that the
+    /// process moved on.
     fn session_of<'a>(&self, from: Requester<'a>, id: &str) -> &'a str {
         let is_known = |session: &str| self.topics.get(session).is_some_and(|topic| topic.outbox.news_of(id).is_some());
         from.before.filter(|before| is_known(before) && !is_known(from.session)).unwrap_or(from.session)
     }
 
-    /// The topic where a message of this key waits.
+    /// The topic of the message with this key.
     fn topic_of(&mut self, key: u64) -> Option<&mut Topic> {
         self.topics.values_mut().find(|topic| topic.outbox.stage(key).is_some())
     }
@@ -158,19 +160,19 @@ impl Broker {
         lock(&self.state)
     }
 
-    /// A number for a socket.
+    /// A new socket number.
     pub(crate) fn socket(&self) -> u64 {
         let mut state = self.lock();
         state.last_socket += 1;
         state.last_socket
     }
 
-    /// Whether anybody may write.
+    /// Whether writing is allowed at all.
     pub(crate) fn may_write(&self) -> bool {
         self.writing.is_some()
     }
 
-    /// Answers a wish to write from now on, or no longer; whether the socket may then.
+    /// Handles a request to write or to stop writing; returns whether the socket may write then, and the answer.
     pub(crate) fn write(&self, on: bool) -> (bool, String) {
         match &self.writing {
             Some(Writing { commands, .. }) => (on, Outward::Writing { on, commands: *commands }.text()),
@@ -179,7 +181,7 @@ impl Broker {
         }
     }
 
-    /// Where to hear what is told of a session, and what was told that counts.
+    /// Subscribes to a session; returns the current news too.
     pub(crate) fn listen(&self, session: &str) -> Option<(Subscription, Vec<String>)> {
         let mut state = self.lock();
         let topic = state.topic(session)?;
@@ -188,12 +190,12 @@ impl Broker {
         Some((subscription, news))
     }
 
-    /// News of a session that something is on its way to still, or was.
+    /// Subscribes to a session's news, if it has a topic.
     pub(crate) fn overhear(&self, session: &str) -> Option<broadcast::Receiver<Note>> {
         self.lock().topics.get(session).map(|topic| topic.news.subscribe())
     }
 
-    /// All that counts of a session, for one who missed some of it.
+    /// All current news of a session, for a reader that missed some.
     pub(crate) fn again(&self, session: &str) -> Vec<String> {
         let state = self.lock();
         let mut news = state.topics.get(session).map(|topic| topic.outbox.all_news_since_long()).unwrap_or_default();
@@ -201,7 +203,7 @@ impl Broker {
         news
     }
 
-    /// A client wants to say something to Claude; what to tell it alone.
+    /// A client sends a message. Returns an answer for it alone.
     pub(crate) fn post(&self, from: Requester<'_>, may: bool, content: &str, id: Option<String>) -> Option<String> {
         let shown = id.as_deref().map_or(Json::Null, |id| json!(id.chars().take(MAX_ID).collect::<String>()));
         self.try_post(from, may, content, id).unwrap_or_else(|reason| Some(refusal(NOT_SENT, &reason, &shown)))
@@ -254,7 +256,7 @@ impl Broker {
         Ok(None)
     }
 
-    /// A client wants a message back; what to tell it alone.
+    /// A client recalls a message. Returns an answer for it alone.
     pub(crate) fn cancel(&self, from: Requester<'_>, may: bool, id: &str) -> Option<String> {
         let name = json!(id.chars().take(MAX_ID).collect::<String>());
         let refused = |reason: &str| Some(refusal(NOT_CANCELLED, reason, &name));
@@ -276,7 +278,7 @@ impl Broker {
                 if writing.editor.ask(Ask::TakeBack { key }) {
                     return None;
                 }
-                // Unless that was told by now.
+                // Unless it was answered meanwhile.
                 let Asker { id, error, .. } = self.lock().asked.remove(&key)?;
                 Some(refusal(error, BUSY, &id))
             }
@@ -285,7 +287,7 @@ impl Broker {
         }
     }
 
-    /// A client wants Claude to stop; what to tell it alone.
+    /// A client interrupts Claude. Returns an answer for it alone.
     pub(crate) fn interrupt(&self, from: Requester<'_>, may: bool, id: Option<String>) -> Option<String> {
         let name = id.map_or(Json::Null, |id| json!(id.chars().take(MAX_ID).collect::<String>()));
         let asked = self.judge(may).and_then(|writing| {
@@ -298,7 +300,7 @@ impl Broker {
         asked.err().map(|reason| refusal(NOT_STOPPED, &reason, &name))
     }
 
-    /// Asks the editor for something that it answers with [`Told::Done`].
+    /// Sends a request to the editor that it answers with [`Told::Done`].
     fn ask(
         &self,
         writing: &Writing,
@@ -324,7 +326,7 @@ impl Broker {
         if may { Ok(writing) } else { Err("writing is off here: send {\"type\":\"write\",\"on\":true}".to_owned()) }
     }
 
-    /// The editor tells something.
+    /// Handles a report of the editor.
     pub(crate) fn take(&self, told: Told) {
         let mut state = self.lock();
         match told {
@@ -366,7 +368,7 @@ impl Broker {
         }
     }
 
-    /// Claude says something in a session.
+    /// Publishes a piece of Claude's streamed reply.
     pub(crate) fn say(&self, session: &str, kind: &str, event: &str) {
         let mut state = self.lock();
         let Some(topic) = state.topic(session) else { return };
@@ -376,7 +378,7 @@ impl Broker {
         }
     }
 
-    /// What Claude was saying in a session is void.
+    /// Voids the message that is being streamed.
     pub(crate) fn break_off(&self, session: &str) {
         let mut state = self.lock();
         if let Some(topic) = state.topics.get_mut(session) {
@@ -384,7 +386,7 @@ impl Broker {
         }
     }
 
-    /// The message of a session whose turn it is. Where there is none, its delivery worker may go.
+    /// The next message of a session. Without one, its delivery worker ends.
     pub(crate) fn next(&self, session: &str) -> Option<(QueuedMessage, Arc<Notify>)> {
         let mut state = self.lock();
         let topic = state.topics.get_mut(session)?;
@@ -396,7 +398,7 @@ impl Broker {
         Some((QueuedMessage { key, text: content.clone(), is_command, ran }, Arc::clone(&topic.changed)))
     }
 
-    /// Hands a message to the editor.
+    /// Passes a message to the editor.
     pub(crate) fn deliver(&self, session: &str, queued: &QueuedMessage) {
         let Some(writing) = &self.writing else { return };
         {
@@ -412,12 +414,12 @@ impl Broker {
         }
     }
 
-    /// How far a message is; nothing once it is over.
+    /// The stage of a message; `None` once it has ended.
     pub(crate) fn stage(&self, session: &str, key: u64) -> Option<Stage> {
         self.lock().topics.get(session)?.outbox.stage(key)
     }
 
-    /// A message is over.
+    /// Ends a message.
     pub(crate) fn end(&self, session: &str, key: u64, how: End) {
         let mut state = self.lock();
         if let Some(topic) = state.topics.get_mut(session) {
@@ -429,7 +431,7 @@ impl Broker {
 fn end(topic: &mut Topic, key: u64, how: End) {
     let Some(text) = topic.outbox.end(key, how) else { return };
     topic.tell(text);
-    // Those behind it moved up.
+    // The messages behind it moved up.
     topic.outbox.all_news().into_iter().for_each(|text| topic.tell(text));
     topic.changed.notify_one();
 }

@@ -2,7 +2,7 @@ use std::sync::PoisonError;
 
 use super::*;
 
-/// Takes so many things on, and keeps them.
+/// Accepts a limited number of requests, and keeps them.
 struct Takes(Mutex<(usize, Vec<Ask>)>);
 
 impl Takes {
@@ -36,7 +36,7 @@ fn from(session: &str) -> Requester<'_> {
     Requester { session, before: None, socket: 1, runs: true }
 }
 
-/// Posts a message and sees it through to its line, as a delivery worker does.
+/// Posts a message and handles it until its line, like a delivery worker.
 fn see_through(broker: &Broker, session: &str, id: &str) {
     assert_eq!(broker.post(from(session), true, "hello", Some(id.to_owned())), None);
     let (queued, _) = broker.next(session).unwrap();
@@ -68,7 +68,7 @@ fn what_is_remembered_makes_room_only_where_there_is_none_and_the_oldest_first()
     for (session, id) in [("old", "m1"), ("new", "m2")] {
         see_through(&broker, session, id);
     }
-    // Claude was ended in the middle of what it said, and nobody reads that.
+    // Claude was interrupted within a reply, and no reader is connected.
     for number in 2..MAX_TOPICS {
         broker.say(&format!("cut{number}"), "message_start", "{}");
     }

@@ -1,4 +1,4 @@
-//! A site over a folder of transcripts, and clients of it that speak for themselves: bytes over TCP, and sockets.
+//! A site over a folder of transcripts, and its clients: raw TCP, and sockets.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
 
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 pub const LONG: Duration = Duration::from_secs(60);
 
-/// An editor that only says what it was asked.
+/// An editor that only records its requests.
 struct Told(mpsc::UnboundedSender<Ask>);
 
 impl Editor for Told {
@@ -47,7 +47,7 @@ impl Lab {
         Self::written(limits, None)
     }
 
-    /// One that clients may write to, and what they want done.
+    /// A site that clients may write to, and the requests to its editor.
     pub fn writable(limits: Limits, commands: bool) -> (Self, mpsc::UnboundedReceiver<Ask>) {
         let (tell, asks) = mpsc::unbounded_channel();
         let writing = Writing { editor: Arc::new(Told(tell)), commands };
@@ -77,7 +77,7 @@ impl Lab {
         file.write_all(text.as_bytes()).unwrap();
     }
 
-    /// The record of a process that runs a session: this one.
+    /// Writes a session record for this process.
     pub fn record(&self, id: &str, status: &str, more: &str) {
         let pid = std::process::id();
         let record = format!(r#"{{"pid":{pid},"sessionId":"{id}","cwd":"/p","status":"{status}"{more}}}"#);
@@ -86,7 +86,7 @@ impl Lab {
         fs::rename(folder.join("new"), folder.join(format!("{pid}.json"))).unwrap();
     }
 
-    /// A request with these lines after the first; the whole answer.
+    /// Sends a request with these lines; returns the whole answer.
     pub async fn ask(&self, first: &str, lines: &[&str], body: &str) -> String {
         let mut stream = TcpStream::connect(self.at).await.unwrap();
         let mut text = format!("{first} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
@@ -94,12 +94,12 @@ impl Lab {
         text += &format!("\r\n{body}");
         stream.write_all(text.as_bytes()).await.ok();
         let mut answer = Vec::new();
-        // One that is refused unheard may find the connection reset.
+        // The connection of an early refusal may be reset.
         timeout(LONG, stream.read_to_end(&mut answer)).await.unwrap().ok();
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// What the answer says of a request that is let in, and its body.
+    /// Status and body of an authenticated request.
     pub async fn get(&self, path: &str) -> (u16, Json) {
         let answer = self.ask(&format!("GET {path}"), &[&self.host(), &self.bearer()], "").await;
         (status(&answer), body(&answer))
@@ -155,7 +155,7 @@ pub fn body(answer: &str) -> Json {
 pub struct Socket(pub WebSocketStream<TcpStream>);
 
 impl Socket {
-    /// The next frame, as JSON; nothing once it is closed.
+    /// The next frame, as JSON; `None` once it is closed.
     pub async fn next(&mut self) -> Option<Json> {
         loop {
             match timeout(LONG, self.0.next()).await.expect("a frame in time")? {
@@ -171,7 +171,7 @@ impl Socket {
         self.0.send(Message::text(frame.to_string())).await.unwrap();
     }
 
-    /// The next frame of a type; what comes before it is lost.
+    /// The next frame of a type; earlier ones are dropped.
     pub async fn frame(&mut self, kind: &str) -> Json {
         loop {
             let frame = self.next().await.unwrap_or_else(|| panic!("closed before {kind}"));
@@ -181,7 +181,7 @@ impl Socket {
         }
     }
 
-    /// The uuids of the lines that come until so many are there.
+    /// The uuids of the next `count` lines.
     pub async fn uuids(&mut self, count: usize) -> Vec<String> {
         let mut uuids = Vec::new();
         while uuids.len() < count {
@@ -191,7 +191,7 @@ impl Socket {
         uuids
     }
 
-    /// The uuids of the lines that come until it has caught up.
+    /// The uuids of the lines until it has caught up.
     pub async fn history(&mut self) -> Vec<String> {
         let mut uuids = Vec::new();
         loop {
@@ -220,12 +220,12 @@ pub fn names(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|number| format!("u{number}")).collect()
 }
 
-/// What the editor is asked next.
+/// The editor's next request.
 pub async fn asked(asks: &mut mpsc::UnboundedReceiver<Ask>) -> Ask {
     timeout(LONG, asks.recv()).await.expect("the editor is asked").unwrap()
 }
 
-/// The next message that the editor is to deliver.
+/// The next message for the editor to deliver.
 pub async fn delivered(asks: &mut mpsc::UnboundedReceiver<Ask>) -> (u64, String) {
     match asked(asks).await {
         Ask::Deliver { key, text, .. } => (key, text),
@@ -233,7 +233,7 @@ pub async fn delivered(asks: &mut mpsc::UnboundedReceiver<Ask>) -> (u64, String)
     }
 }
 
-/// A line.
+/// A prompt's line.
 pub fn user(uuid: &str, content: &str) -> String {
     json!({ "type": "user", "uuid": uuid, "message": { "role": "user", "content": content } }).to_string()
 }
@@ -246,7 +246,7 @@ pub async fn open(lab: &Lab) -> Socket {
     socket
 }
 
-/// What a socket is told whose frame is refused.
+/// The error for a refused frame.
 pub async fn refused(socket: &mut Socket, frame: Json) -> (String, String) {
     socket.say(frame.clone()).await;
     let error = socket.frame("error").await;
@@ -255,7 +255,7 @@ pub async fn refused(socket: &mut Socket, frame: Json) -> (String, String) {
     (text("error"), text("reason"))
 }
 
-/// A frame.
+/// A prompt's frame.
 pub fn message(id: &str, content: &str) -> Json {
     json!({ "type": "user_message", "id": id, "content": content })
 }

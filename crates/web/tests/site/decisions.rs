@@ -1,4 +1,4 @@
-//! What waits for a user, told to sockets and answered over them: with an editor and a CLI that the test is.
+//! Open requests to the user, sent to sockets and answered by them; the test is editor and CLI.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ async fn who_answered_too_late_is_told_so_alone() {
     assert_eq!(errors, 1);
 }
 
-/// A CLI in a terminal asks by its hook; what it is told comes when somebody answers.
+/// Posts a hook's request like a CLI in a terminal; completes with the answer.
 fn ask_by_hook(lab: &Arc<Lab>, tool: &str, input: &Json, more: &Json) -> JoinHandle<Json> {
     let mut body =
         json!({ "session_id": "s", "hook_event_name": "PermissionRequest", "tool_name": tool, "tool_input": input });
@@ -215,7 +215,7 @@ async fn what_the_user_at_the_terminal_answers_is_over_here() {
     let (lab, _asks) = hook_lab();
     let mut socket = open(&lab).await;
     let nothing = json!({});
-    // A no ends the request.
+    // A refusal ends the request.
     let waiting = ask_by_hook(&lab, "Bash", &nothing, &nothing);
     let first = socket.frame("decision").await["id"].clone();
     waiting.abort();
@@ -223,7 +223,7 @@ async fn what_the_user_at_the_terminal_answers_is_over_here() {
         socket.frame("decision_closed").await,
         json!({ "type": "decision_closed", "id": first, "outcome": "closed" })
     );
-    // A yes is seen by what the session does.
+    // An approval shows in the session's state.
     lab.record("s", "busy", "");
     let waiting = ask_by_hook(&lab, "Bash", &nothing, &nothing);
     let second = socket.frame("decision").await["id"].clone();

@@ -1,4 +1,4 @@
-//! Who is let in, line by line of the list that the issue has, with real sockets.
+//! Authentication with real sockets, case by case.
 
 use std::time::Duration;
 

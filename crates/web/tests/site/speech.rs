@@ -1,4 +1,4 @@
-//! What Claude says while it says it, as sockets hear it.
+//! Claude's streamed reply, as sockets receive it.
 
 use crate::lab::{Lab, open};
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! What a socket tells: history and then each line, once, in order.
+//! A socket's lines: the history and then each new line, once, in order.
 
 use std::collections::HashSet;
 use std::fs;
@@ -111,11 +111,11 @@ async fn of_a_real_transcript_nothing_leaves_but_what_is_on_the_list_and_it_stay
         let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap();
         let mut lines: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let is_shown = |line: &Json| SHOWN.contains(&line["type"].as_str().unwrap());
-        // What a user typed while Claude worked is an attachment, of which the prompt alone leaves.
+        // A prompt typed while Claude worked is an attachment, of which only the prompt is sent.
         let is_prompt = |line: &Json| line["attachment"]["humanTurn"] == true;
         let told = lines.iter().filter(|line| is_shown(line) || is_prompt(line));
         let shown: Vec<_> = told.map(|line| line["uuid"].clone()).collect();
-        // What these held was taken out of the fixtures: something else stands for it.
+        // Their contents were removed from the fixtures; this stands in for them.
         lines.iter_mut().filter(|line| !is_shown(line)).for_each(|line| line["secret"] = json!("s3cr3t"));
         assert!(lines.iter().any(|line| line["type"].as_str().unwrap().starts_with("api-request")), "{name}");
         lab.append(name, &lines.iter().map(Json::to_string).collect::<Vec<_>>());
@@ -263,7 +263,7 @@ async fn over_two_hundred_drops_nothing_is_lost_or_told_twice() {
         let more = drop_number % 4;
         lab.append("s", &lines(written..written + more));
         written += more;
-        // Read some, of what is there already and of what is being written, then drop.
+        // Reads some existing and new lines, then drops.
         let some = (written - seen.len()).min(1 + drop_number % 5);
         seen.extend(socket.uuids(some).await);
     }

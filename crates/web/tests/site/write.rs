@@ -1,4 +1,4 @@
-//! What a socket may write and what comes of its messages: with an editor that the test is.
+//! A socket's messages; the test is the editor.
 
 use std::time::Duration;
 
@@ -200,7 +200,7 @@ async fn one_that_is_not_delivered_says_why_and_those_behind_it_go_too_where_nob
 async fn a_message_that_never_appears_is_given_up() {
     let limits = Limits { ack: Duration::from_millis(200), ..Limits::default() };
     let (lab, mut asks) = Lab::writable(limits, false);
-    // Of the same words, but before.
+    // Has the same text, but came before.
     lab.append("s", &[user("before", "lost")]);
     let mut socket = open(&lab).await;
     socket.say(message("a", "lost")).await;
@@ -210,7 +210,8 @@ async fn a_message_that_never_appears_is_given_up() {
     assert!(given_up["reason"].as_str().unwrap().contains("nobody knows"), "{given_up}");
 }
 
-/// A task that ends in the background begins a turn by itself: what is typed just then waits in the CLI for the end of a call.
+/// The end of a background task starts a turn by itself: a prompt typed just then waits in the CLI for the end of a
+/// call.
 #[tokio::test]
 async fn a_message_that_came_into_a_turn_is_looked_for_until_the_turn_is_over() {
     let limits = Limits { ack: Duration::ZERO, ..Limits::default() };
@@ -255,7 +256,7 @@ async fn what_a_user_typed_while_it_waited_is_not_taken_for_it() {
         lab.append("s", &[user(uuid, "go on")]);
         while socket.next().await.expect("an open socket")["uuid"] != uuid {}
     }
-    // Who sees to the message has heard of it as the socket has: it gets its turn.
+    // The delivery worker has the same news as the socket, and gets its turn.
     for _ in 0..3 {
         lab.get("/api/claude/sessions").await;
     }
@@ -295,7 +296,7 @@ async fn an_ack_follows_the_process_over_clear() {
 
 #[tokio::test]
 async fn who_was_away_over_clear_does_not_send_a_message_again() {
-    // Of a message that nobody finds nothing is told before that.
+    // A lost message is not reported before that.
     let (lab, mut asks) = Lab::writable(Limits { ack: LONG * 10, ..Limits::default() }, true);
     lab.record("s", "idle", "");
     let mut socket = open(&lab).await;
