@@ -76,7 +76,7 @@ impl Broker {
 pub(super) fn open(state: &mut State, decision: Decision) {
     let text = text_of(&decision);
     if state.decisions.len() >= MAX_DECISIONS || text.len() > MAX_DECISION {
-        tracing::warn!(decision = decision.id, "a decision is not published: too many are open");
+        tracing::warn!(decision = decision.id, "a decision is not published: too many are open, or it is too large");
         return;
     }
     if let Some(topic) = state.topics.get(&decision.session) {
