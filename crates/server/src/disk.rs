@@ -107,7 +107,7 @@ pub(crate) fn write(place: &Place, contents: &str) -> Result<(), DiskError> {
     Ok(whole.write_in(&folder, contents.as_bytes())?)
 }
 
-/// Like [`write`], if the file still has the content `seen`.
+/// Like [`write()`], if the file still has the content `seen`.
 ///
 /// # Errors
 /// [`DiskError::Changed`] otherwise.
