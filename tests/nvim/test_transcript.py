@@ -430,7 +430,7 @@ def test_keys_are_those_of_the_option_and_each_is_a_plug_and_listed(start_nvim, 
       for _, map in ipairs(vim.api.nvim_buf_get_keymap(0, "n")) do maps[map.lhs] = map.desc end
       return { maps["}"], maps["<Tab>"], maps["]]"] or "none", maps["[["] or "none", maps["<Plug>(claude-transcript-previous-prompt)"] }
     """)
-    assert maps == ["Claude Code: next prompt"] * 2 + ["none", "none", "Claude Code: prompt before"]
+    assert maps == ["Claude Code: next prompt"] * 2 + ["none", "none", "Claude Code: previous prompt"]
     nvim.keys("gg")
     press(nvim, "}", "vim.fn.line('.') > 1")
     nvim.keys("g?")

@@ -36,7 +36,7 @@ return {
   {
     name = "open",
     args = "[CLI arguments]",
-    doc = "Show the terminal and go to it. Starts the server and the CLI if they do not run.",
+    doc = "Show and focus the terminal. Starts the server and the CLI if they do not run.",
     run = function(words)
       require("claude-ide.terminal").open(words, require("claude-ide.command.chat").releasing(words))
     end,
@@ -45,7 +45,7 @@ return {
   {
     name = "toggle",
     args = "[CLI arguments]",
-    doc = "As |:Claude| alone: show the terminal, or hide it where it is in sight.",
+    doc = "Like |:Claude| alone: show the terminal, or hide it if it is visible.",
     run = function(words)
       require("claude-ide.terminal").toggle(words, require("claude-ide.command.chat").releasing(words))
     end,
@@ -53,14 +53,14 @@ return {
   },
   {
     name = "focus",
-    doc = "Go to the terminal; in the terminal: back to the window you came from.",
+    doc = "Focus the terminal; in the terminal: return to the previous window.",
     run = function()
       require("claude-ide.terminal").focus()
     end,
   },
   {
     name = "hide",
-    doc = "Hide the terminal. The CLI goes on.",
+    doc = "Hide the terminal. The CLI keeps running.",
     run = function()
       require("claude-ide.terminal").hide()
     end,
@@ -78,59 +78,60 @@ return {
   {
     name = "chat",
     args = "[--resume|--fork {id} | --continue] [--agent {name}] [{prompt}]",
-    doc = "Talk to Claude in a buffer instead of the terminal: show the chat there is, or begin one. With a prompt: begin "
-      .. "one and say that. A range goes along. `--resume`, `--continue`, `--fork` go on with a session, the newest of this project, or a copy; "
-      .. "where a chat has the session already, that one is shown. `--agent` talks to another agent, see |claude-ide-agents|. `close` ends the chat, `restart` ends it and begins it "
-      .. "again where it was. See |claude-ide-chat|.",
+    doc = "Chat with Claude in a buffer instead of the terminal: show the current chat, or begin one. With a "
+      .. "prompt: begin one and send it, with the range. `--resume`, `--continue`, `--fork` continue a "
+      .. "session, the newest of this project, or a copy; a session that already has a chat is shown there. "
+      .. "`--agent` uses another agent, see |claude-ide-agents|. `close` ends the chat, `restart` ends it and "
+      .. "resumes its session. See |claude-ide-chat|.",
     run = of("chat", "run"),
     complete = of("chat", "complete"),
   },
   {
     name = "edit",
     args = "{what} | cancel",
-    doc = "Have Claude propose other text for the lines of the range, or for the whole file: it is shown in place and becomes "
-      .. "yours when you accept it. Without words: asks for them. `cancel` takes back the edit that the cursor is in, else "
-      .. "those of the file. See |claude-ide-edit|.",
+    doc = "Have Claude propose a replacement for the range, or for the whole file: it is shown in place and "
+      .. "applied when you accept it. Without an instruction: asks for it. `cancel` cancels the edit at the "
+      .. "cursor, else those of the file. See |claude-ide-edit|.",
     run = of("prompts", "edit"),
     complete = of("prompts", "complete_edit"),
   },
   {
     name = "ask",
     args = "[{question}]",
-    doc = "Ask Claude something, about the range, and read the answer over the screen. It can read files and do nothing else. "
-      .. "`q` closes it, `c` goes on as a chat. See |claude-ide-ask|.",
+    doc = "Ask Claude a question, about the range, and read the answer in a float. It can only read files. `q` "
+      .. "closes it, `c` continues as a chat. See |claude-ide-ask|.",
     run = of("prompts", "ask"),
     complete = of("prompts", "complete"),
   },
   {
     name = "prompt",
     args = "[{text}]",
-    doc = "Put words, the range and what the words name at the prompt of the CLI in the terminal, for you to send.",
+    doc = "Insert a text, with the range and its contexts, into the prompt of the CLI in the terminal, for you to send.",
     run = of("prompts", "prompt"),
     complete = of("prompts", "complete"),
   },
   {
     name = "connect",
-    doc = "Start the server and say where it listens and who is connected.",
+    doc = "Start the server and show its port and the connected CLIs.",
     run = of("server", "connect"),
   },
   {
     name = "disconnect",
     args = "[{name}]",
-    doc = "Disconnect Claude and stop the server; or disconnect only the CLI of that name, which is its session's title, else "
-      .. "its folder. A CLI does not come back by itself after that: `/ide` in it connects it again. Its question about "
-      .. "an edit that waits stays in its terminal.",
+    doc = "Disconnect Claude and stop the server; or only disconnect the CLI of that name, its session's title "
+      .. "or else its folder. A disconnected CLI does not reconnect by itself; `/ide` in it does. If it asks "
+      .. "about an edit, its question stays in its terminal.",
     run = of("server", "disconnect"),
     complete = of("server", "complete_disconnect"),
   },
   {
     name = "restart",
-    doc = "Stop the server and start it with the options as they now are. Port and token stay the same.",
+    doc = "Restart the server with the current options. Port and token stay the same.",
     run = of("server", "restart"),
   },
   {
     name = "status",
-    doc = "Say in one line how things stand. |:checkhealth| claude-ide says more.",
+    doc = "Show the state in one line. |:checkhealth| claude-ide shows more.",
     run = function()
       require("claude-ide.command.status").show()
       return true
@@ -138,48 +139,49 @@ return {
   },
   {
     name = "send",
-    doc = "As |:ClaudeSend|.",
+    doc = "Same as |:ClaudeSend|.",
     run = of("server", "send"),
   },
   {
     name = "add",
     args = "{file}... | {file} {first} [{last}]",
-    doc = "Mention files or folders to Claude, or some lines of one file. `%` is the current file. "
-      .. "A blank in a name is written `\\ ` or within quotes.",
+    doc = "Mention files or folders to Claude, or lines of a file. `%` is the current file. A blank in a name "
+      .. "is written `\\ ` or within quotes.",
     run = of("add", "run"),
     complete = of("add", "complete"),
   },
   {
     name = "accept",
     args = "[all]",
-    doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest; or all that wait. One that "
-      .. "you have not seen yet is shown instead. A changeset, of several files, is one edit, see |claude-ide-changeset|.",
+    doc = "Accept a proposed edit: the current tab page's, else the oldest; or all. One that you have not seen "
+      .. "yet is shown instead. A changeset of several files is one edit, see |claude-ide-changeset|.",
     run = of("diffs", "accept"),
     complete = complete_all,
   },
   {
     name = "reject",
     args = "[all | {reason}]",
-    doc = "Reject a proposed edit, chosen in the same way, or all that wait. `all` means all only where it stands alone: any "
-      .. "other text says why. The reason becomes Claude's next prompt, word for word, as soon as it has broken "
-      .. "off, if that CLI runs in the terminal of `:Claude`. Where it runs in another terminal, or you have begun to type at "
-      .. "its prompt, your words are put into the clipboard, else the unnamed register.",
+    doc = "Reject a proposed edit, chosen in the same way, or all. Any text but a single `all` is a reason: it "
+      .. "becomes Claude's next prompt, word for word, once Claude has aborted its turn, if the CLI runs in "
+      .. "the terminal of `:Claude`. If it runs in another terminal, or you have begun to type at its prompt, "
+      .. "the reason is copied to the clipboard, else the unnamed register.",
     run = of("diffs", "reject"),
     complete = complete_all,
   },
   {
     name = "diffs",
     args = "[next | previous | quickfix]",
-    doc = "Choose one of the proposed edits and go to it; or go from one to the next; or list them in the quickfix window, "
-      .. "where Enter goes to one.",
+    doc = "Choose a proposed edit and go to it; or go to the next or previous one; or list them in the quickfix "
+      .. "window, where Enter opens one.",
     choices = { "next", "previous", "quickfix" },
     run = of("diffs", "run"),
   },
   {
     name = "review",
     args = "[turn | session | all]",
-    doc = "Show the files that Claude has changed, each beside what it was: what you have not reviewed yet, or what the last "
-      .. "turn, the session, or every session of this Neovim changed. Keep or undo each change, see |claude-ide-review|.",
+    doc = "Review files that Claude has changed, beside their previous text: changes that you have not "
+      .. "reviewed, or those of the last turn, the session, or all sessions of this Neovim. Keep or undo each "
+      .. "change, see |claude-ide-review|.",
     choices = { "turn", "session", "all" },
     run = function(words)
       return require("claude-ide.review").open(words[1] --[[@as claude-ide.review.Scope?]])
@@ -187,8 +189,8 @@ return {
   },
   {
     name = "undo",
-    doc = "Take back what Claude's last turn changed in files, after showing what that means and asking. What you have "
-      .. "changed since stays. Again: the turn before.",
+    doc = "Undo the changes of Claude's last turn to files, after a preview and a question. Your own changes "
+      .. "stay. Again: the turn before.",
     run = function()
       return require("claude-ide.review").undo_turn()
     end,
@@ -196,9 +198,9 @@ return {
   {
     name = "resolve",
     args = "[merge | mine | theirs | compare]",
-    doc = "Decide on a file that changed on disk while you had unsaved changes: take both where no line was changed by both, "
-      .. "keep yours, take the disk's, or show both (and what was before) side by side, where `do` in yours takes a change "
-      .. "of the disk's and `:w` ends it. Without an argument: choose.",
+    doc = "Resolve a file that changed on disk while you had unsaved changes: merge both if no line was changed "
+      .. "by both, keep yours, take the disk's, or compare both (and their base) side by side, where `do` "
+      .. "takes a change of the disk's and `:w` finishes. Without an argument: choose.",
     choices = { "merge", "mine", "theirs", "compare" },
     run = function(words)
       return require("claude-ide.watch.conflict").resolve(words[1] --[[@as claude-ide.watch.Choice?]])
@@ -207,45 +209,43 @@ return {
   {
     name = "sessions",
     args = "[all] [{words}] | {action} [{title} | {id}] | rename [{title}]",
-    doc = "Choose one of the sessions of this project, or of all projects, then what to do with it: `read`, `resume` in the "
-      .. "terminal, `fork`, `copy` its id, `export` as Markdown. Words leave those in whose title, prompts, branch or id "
-      .. "they occur. Or say at once what to do, with the title, words of it, or the id or its beginning; without any: with "
-      .. "the session of this transcript, or the one that you choose. `rename` gives that one a title. "
-      .. "See |claude-ide-sessions|.",
+    doc = "Choose a session of this project, or of all projects, then an action: `read`, `resume` in the "
+      .. "terminal, `fork`, `copy` its id, `export` as Markdown. Words filter by title, prompts, branch or id. "
+      .. "Or give the action first, with a title, words of it, or an id or prefix; without any: for the "
+      .. "session of this transcript, or a chosen one. `rename` sets its title. See |claude-ide-sessions|.",
     run = of("sessions", "run"),
     complete = of("sessions", "complete"),
   },
   {
     name = "grep",
     args = "[-a] [-F] [-i | -s] {pattern}",
-    doc = "Search what was said in the sessions of this project, and list what is found in the quickfix window as it is found; "
-      .. "an entry opens the transcript there. The pattern is a regular expression and ends with the line. Case counts if it "
-      .. "has an upper-case letter. `-a`: all projects, `-F`: plain text, `-i`: ignore case, `-s`: case counts, `--`: the "
-      .. "pattern follows. `<C-c>` in the list stops the search.",
+    doc = "Search the sessions of this project, and list matches in the quickfix window as they are found; an "
+      .. "entry opens the transcript there. The pattern is a regular expression up to the end of the line; it "
+      .. "is case-sensitive if it has an upper-case letter. `-a`: all projects, `-F`: plain text, `-i`: ignore "
+      .. "case, `-s`: match case, `--`: the pattern follows. `<C-c>` in the list stops the search.",
     run = of("sessions", "grep"),
     complete = of("sessions", "complete_grep"),
   },
   {
     name = "transcript",
     args = "[id]",
-    doc = "Show what was said and done in a session, and follow it while it goes on: the one of the terminal or of a "
-      .. "connected CLI, else the newest of this project, or the one with this id (its beginning will do). "
-      .. "See |claude-ide-transcript|.",
+    doc = "Show a session's transcript, and follow it: the session of the terminal or of a connected CLI, else "
+      .. "the newest of this project, or the one with this id or prefix. See |claude-ide-transcript|.",
     run = of("sessions", "transcript"),
     complete = of("sessions", "complete_id"),
   },
   {
     name = "serve",
     args = "[start | stop | url]",
-    doc = "Serve sessions to a page in your browser, to read along and on a phone; or end that; or show the page's address, "
-      .. "which lets one browser in, once. See |claude-ide-web|.",
+    doc = "Serve sessions on a page for your browser or phone; stop serving; or show the page's address, which "
+      .. "admits one browser, once. See |claude-ide-web|.",
     choices = { "start", "stop", "url" },
     run = of("serve", "run"),
   },
   {
     name = "selection",
     args = "[on | off | toggle]",
-    doc = "Let Claude see the current file and selection, or not. Without an argument: say which it is.",
+    doc = "Send the current file and selection to Claude, or not. Without an argument: show the setting.",
     choices = { "on", "off", "toggle" },
     run = function(words)
       local selection = require("claude-ide.selection")
@@ -261,16 +261,16 @@ return {
   },
   {
     name = "mcp",
-    doc = "Show how another agent finds the tools of this Neovim: the line for `claude mcp add`, and the JSON. "
-      .. "See |claude-ide-tools|.",
+    doc = "Show how other agents connect to the tools of this Neovim: the command `claude mcp add`, and the "
+      .. "JSON. See |claude-ide-tools|.",
     run = of("mcp", "show"),
   },
   {
     name = "kernel",
     args = "[start | interrupt | restart | stop | log]",
-    doc = "The Jupyter kernel that Claude's code runs in: that of the notebook in the window, else the one that ran last, else "
-      .. "that of the project. `interrupt` ends what runs and keeps the variables, `restart` and `stop` forget them, `log` "
-      .. "shows what ran and what came of it. Without an argument: say how things stand. See |claude-ide-notebooks|.",
+    doc = "Control the Jupyter kernel of Claude's code: that of the notebook in the window, else the last used "
+      .. "one, else the project's. `interrupt` stops the code and keeps the variables, `restart` and `stop` do "
+      .. "not, `log` shows code and output. Without an argument: show the state. See |claude-ide-notebooks|.",
     choices = { "start", "interrupt", "restart", "stop", "log" },
     run = of("kernel", "run"),
   },

@@ -117,11 +117,11 @@ end
 ---@type claude-ide.transcript.Key[]
 M.KEYS = {
   jump("next_prompt", "next prompt", "prompt", 1),
-  jump("previous_prompt", "prompt before", "prompt", -1),
+  jump("previous_prompt", "previous prompt", "prompt", -1),
   jump("next_tool", "next tool call", "tool", 1),
-  jump("previous_tool", "tool call before", "tool", -1),
+  jump("previous_tool", "previous tool call", "tool", -1),
   jump("next_edit", "next edit", "edit", 1),
-  jump("previous_edit", "edit before", "edit", -1),
+  jump("previous_edit", "previous edit", "edit", -1),
   key(
     "open",
     "an edit: show before and after; a subagent: what it did; a cut text: all of it; else open or close the fold",
@@ -137,7 +137,7 @@ M.KEYS = {
     branch.choose(view)
   end),
   step_branch("next_branch", "next branch", 1),
-  step_branch("previous_branch", "branch before", -1),
+  step_branch("previous_branch", "previous branch", -1),
   key("yank_code", "yank the code under the cursor", "code", function(code, view)
     code.yank(view)
   end),

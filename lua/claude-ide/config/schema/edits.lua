@@ -7,86 +7,83 @@ local key = kind.key
 return {
   {
     "diff",
-    doc = "Edits that Claude proposes and waits for you to decide.",
+    doc = "Edits that Claude proposes.",
     fields = {
       {
         "enabled",
         kind = kind.boolean,
         default = true,
-        doc = "Show them in Neovim. When false the CLI asks in its own terminal.",
+        doc = "Show them in Neovim. When false the CLI asks in its terminal.",
       },
       {
         "layout",
         kind = kind.one_of({ "vertical", "horizontal", "unified", "auto" }),
         default = "vertical",
-        doc = "How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in "
-          .. "it. `auto`: side by side where the screen has 100 columns, else as one text. A key changes it for this diff and those that follow. `:Claude review` has the same layouts. "
-          .. "A large file, and one that goes, is shown as one text in any layout.",
+        doc = "Layout of a diff: side by side, one above the other, or one text with removed lines as virtual "
+          .. "lines. `auto`: side by side with 100 columns or more, else unified. A key changes it for this diff "
+          .. "and later ones. `:Claude review` has the same layouts. Large files and deleted files are always "
+          .. "unified.",
       },
       {
         "open_in",
         kind = kind.one_of({ "tab", "current", "float" }),
         default = "tab",
-        doc = "Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over "
-          .. "them. Your windows are as they were when it is decided. `:Claude review` has a tab page always.",
+        doc = "Where a diff opens: in its own tab page, in the current tab page, or in a float. Your windows are "
+          .. "restored afterwards. `:Claude review` always has its own tab page.",
       },
       { "accept_on_write", kind = kind.boolean, default = true, doc = "Let `:w` in the proposal accept it." },
       {
         "focus",
         kind = kind.boolean,
         default = true,
-        doc = "Go to a new diff when it opens, unless you are typing.",
+        doc = "Focus a new diff when it opens, unless you are typing.",
       },
       {
         "keymaps",
-        doc = "Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.",
+        doc = "Keys in the windows of a diff. `]c` and `[c` go to the next and previous change in every layout.",
         fields = {
           key(
             "accept",
             { "ZZ", "gA" },
-            "Accept the proposal as it now stands. The second key does nothing in other windows, where `ZZ` closes a file."
+            "Accept the proposal with your changes. The second key does nothing in other windows, where `ZZ` closes a file."
           ),
           key("reject", { "ZQ", "gX" }, "Reject it."),
-          key(
-            "reject_with_reason",
-            "ZW",
-            "Ask for a reason, reject it and tell Claude why, see |:Claude-reject|."
-          ),
-          key("hunk", "dx", "Drop the change under the cursor, or take it after all. `u` takes back either."),
-          key("layout", "gl", "Show the diff, or the review, in the next layout."),
-          key("help", "g?", "List the keys of the diff, or of the review."),
+          key("reject_with_reason", "ZW", "Reject it with a reason for Claude, see |:Claude-reject|."),
+          key("hunk", "dx", "Drop or restore the change under the cursor. `u` undoes either."),
+          key("layout", "gl", "Switch to the next layout, also in a review."),
+          key("help", "g?", "List the keys, also in a review."),
         },
       },
     },
   },
   {
     "review",
-    doc = "Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.",
+    doc = "Edits that Claude has made, with or without asking: `:Claude review`.",
     fields = {
       {
         "signs",
         kind = kind.boolean,
         default = true,
-        doc = "A sign beside each line that Claude changed and that you have not reviewed, in any buffer.",
+        doc = "Signs on lines that Claude changed and you have not reviewed, in any buffer.",
       },
       {
         "checkpoints",
         kind = kind.boolean,
         default = true,
-        doc = "See what shell commands change, in git repositories: at each prompt, files that differ from the last commit "
-          .. "are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, "
-          .. "what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.",
+        doc = "Detect changes by shell commands in git repositories: at each prompt, files that differ from the "
+          .. "last commit are copied into Neovim's state folder for as long as the CLI is connected, except for "
+          .. "files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.",
       },
       {
         "keymaps",
-        doc = "Keys in the windows of a review. In the list, the keys for a change are for the whole file.",
+        doc = "Keys in the windows of a review. In the list they apply to the whole file.",
         fields = {
           key("keep_hunk", "ga", "Keep the change under the cursor."),
-          key("undo_hunk", "dx", "Take the change under the cursor back."),
+          key("undo_hunk", "dx", "Undo the change under the cursor."),
           key("keep_file", "gA", "Keep all changes of the file."),
-          key("undo_file", "dX", "Take all changes of the file back."),
-          key("next_file", "]f", "Go to the next file that waits."),
-          key("previous_file", "[f", "Go to the one before."),
+          key("undo_file", "dX", "Undo all changes of the file."),
+          key("next_file", "]f", "Go to the next unreviewed file."),
+          key("previous_file", "[f", "Go to the previous one."),
           key("close", "q", "Close the review. `:q` in any of its windows does the same."),
         },
       },
@@ -101,7 +98,7 @@ return {
         kind = kind.boolean,
         default = true,
         doc = "Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. "
-          .. "A modified one is never touched: you are told, and `:Claude resolve` decides.",
+          .. "A modified one is never changed: a message asks you to use `:Claude resolve`.",
       },
     },
   },

@@ -7,32 +7,32 @@ local key = kind.key
 return {
   {
     "notebook",
-    doc = "The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. "
+    doc = "The tool `executeCode`: Claude runs Python in a Jupyter kernel, if there is a Python with ipykernel. "
       .. "See |claude-ide-notebooks|.",
     fields = {
       {
         "kernel",
         kind = kind.string,
-        doc = "The Python that runs the code, as a path, or the name of an installed kernel (`jupyter kernelspec list`). Not "
-          .. "set: the environment that is active or lies in the project, else `python3` on the PATH.",
+        doc = "Path of a Python, or name of an installed kernel (`jupyter kernelspec list`). Not set: the Python of "
+          .. "the active environment or of the project, else `python3` on the PATH.",
       },
       {
         "timeout_ms",
         kind = kind.integer(0),
         default = 600000,
-        doc = "What runs for more milliseconds is interrupted. 0: never.",
+        doc = "Interrupt code after so many milliseconds. 0: never.",
       },
       {
         "max_output",
         kind = kind.integer(1000, 1000000),
         default = 30000,
-        doc = "Most characters of output of one run. Of more, the beginning and the end are kept.",
+        doc = "Maximum characters of a run's output. Longer output is cut in the middle.",
       },
       {
         "confirm",
         kind = kind.boolean,
         default = false,
-        doc = "Ask you before each run, with the keys of a diff. The CLI asks itself, unless you have allowed the tool there.",
+        doc = "Ask before each run, with the keys of a diff. The CLI asks itself, unless you have allowed the tool there.",
       },
     },
   },
@@ -53,14 +53,14 @@ return {
           },
         }),
         default = "native",
-        doc = "`native`: a split of Neovim. `snacks`: a window of snacks.nvim. `external`: the command in `external`. "
-          .. "`none`: you start `claude` yourself. A table: your own, see |claude-ide-terminal-provider|.",
+        doc = "`native`: a split. `snacks`: a window of snacks.nvim. `external`: the command in `external`. `none`: "
+          .. "you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.",
       },
       {
         "command",
         kind = kind.list(kind.string, 1, '{ "claude", "--verbose" }'),
         default = { "claude" },
-        doc = "The CLI and its arguments, one item each. No shell is involved.",
+        doc = "The CLI and its arguments. No shell is involved.",
       },
       {
         "external",
@@ -76,24 +76,24 @@ return {
         "env",
         kind = kind.map(kind.string),
         default = {},
-        doc = "More environment variables for the CLI.",
+        doc = "Additional environment variables for the CLI.",
       },
       {
         "cwd",
         kind = kind.any_of({ kind.string, kind.func_of("fun(): string") }),
-        doc = "Folder the CLI starts in. Not set: the top folder of the project.",
+        doc = "The CLI's working directory. Not set: the top folder of the project.",
       },
       {
         "side",
         kind = kind.one_of({ "left", "right", "top", "bottom" }),
         default = "right",
-        doc = "Side of the screen the window takes.",
+        doc = "Side of the screen for the window.",
       },
       {
         "size",
         kind = kind.above(0),
         default = 0.4,
-        doc = "Its width (or height): below 1 a share of the screen, from 1 on columns (or lines).",
+        doc = "Width (or height): below 1 a share of the screen, else columns (or lines).",
       },
       {
         "snacks",
@@ -105,21 +105,21 @@ return {
         "start_insert",
         kind = kind.boolean,
         default = true,
-        doc = "Be ready to type when the window is entered by `:Claude`.",
+        doc = "Start Terminal mode when `:Claude` enters the window.",
       },
       {
         "auto_close",
         kind = kind.boolean,
         default = true,
-        doc = "Close the window when the CLI ends without an error. After an error it always stays.",
+        doc = "Close the window when the CLI exits without an error. After an error it stays.",
       },
       {
         "keymaps",
-        doc = "Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.",
+        doc = "Keys in Terminal mode. |claude-ide-terminal-keys| lists keys that the CLI does not use.",
         fields = {
-          key("back", "<C-\\><C-\\>", "Go back to the window you came from."),
-          key("normal", false, "Normal mode, to scroll and copy, as `<C-\\><C-n>` does."),
-          key("hide", false, "Hide the window. The CLI goes on."),
+          key("back", "<C-\\><C-\\>", "Return to the previous window."),
+          key("normal", false, "Normal mode, to scroll and copy, like `<C-\\><C-n>`."),
+          key("hide", false, "Hide the window. The CLI keeps running."),
           key("left", false, "Go to the window on the left."),
           key("down", false, "Go to the window below."),
           key("up", false, "Go to the window above."),
@@ -130,48 +130,48 @@ return {
   },
   {
     "web",
-    doc = "Sessions on a page in your browser, see |claude-ide-web|. A change counts from the next start of Neovim or "
+    doc = "Sessions on a page in your browser, see |claude-ide-web|. Changes apply after a restart of Neovim or "
       .. "`:Claude serve stop` and `start`.",
     fields = {
       {
         "enabled",
         kind = kind.boolean,
         default = false,
-        doc = "Serve as soon as the server runs. When false, `:Claude serve` begins it.",
+        doc = "Start with the server. When false, `:Claude serve` starts it.",
       },
       {
         "host",
         kind = kind.string,
         default = "127.0.0.1",
-        doc = "Address to listen on. Anything but a loopback address lets other machines knock; |claude-ide-web-remote| "
-          .. "says how to reach it from another one without that.",
+        doc = "Address to listen on. Any other than a loopback address lets other machines connect; "
+          .. "|claude-ide-web-remote| shows a safe way to reach it.",
       },
       {
         "port",
         kind = kind.integer(0, 65535),
         default = 12345,
-        doc = "Port to listen on; if it is taken, the next free one, which is said. 0 takes any.",
+        doc = "Port to listen on, or the next free one, which a message shows. 0: any.",
       },
       {
         "names",
         kind = kind.list(kind.string),
         default = {},
-        doc = "More names under which browsers may ask for it: that of a tunnel or a proxy on this machine, such as "
+        doc = "Additional host names for requests: that of a tunnel or a proxy on this machine, such as "
           .. "`box.tailnet.ts.net`. Requests for any other name are refused.",
       },
       {
         "write",
         kind = kind.boolean,
         default = false,
-        doc = "Let who is let in write: prompts to Claude, and answers to what it asks. When false, they only read. See "
+        doc = "Allow admitted browsers to send prompts and to answer requests. When false, they only read. See "
           .. "|claude-ide-web-write|.",
       },
       {
         "commands",
         kind = kind.boolean,
         default = false,
-        doc = "With `write`: prompts may be commands, that is begin with `/`, `!`, `#` or `&`, or be words that end the "
-          .. "CLI. `!` runs in a shell without a question.",
+        doc = "With `write`: allow prompts that are commands (they begin with `/`, `!`, `#` or `&`) or that exit "
+          .. "the CLI. `!` runs in a shell without asking.",
       },
     },
   },

@@ -9,32 +9,32 @@ return {
     "prompts",
     kind = kind.map(kind.string),
     default = {},
-    doc = "Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names "
-      .. "with `#` goes along, see |claude-ide-contexts|.",
+    doc = "Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, "
+      .. "see |claude-ide-contexts|.",
   },
   {
     "prompt_folders",
     kind = kind.list(kind.string),
     default = { ".claude/prompts" },
-    doc = "Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below "
-      .. "the project's top folder.",
+    doc = "Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the "
+      .. "project's top folder.",
   },
   {
     "ask",
-    doc = "`:Claude ask` and `:Claude edit`: one question to a CLI of its own, which reads files of the project and does nothing else.",
+    doc = "`:Claude ask` and `:Claude edit`: one request to a separate CLI that only reads files of the project.",
     fields = {
       {
         "args",
         kind = kind.list(kind.string, nil, '{ "--model", "haiku" }'),
         default = {},
-        doc = 'More arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.',
+        doc = 'Additional arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.',
       },
       {
         "keymaps",
-        doc = "Keys in the window with an answer, beside those of a transcript.",
+        doc = "Keys in the window with an answer, in addition to those of a transcript.",
         fields = {
-          key("close", "q", "Close it. That ends the CLI, too."),
-          key("chat", "c", "Go on as a chat, which may do what any other may."),
+          key("close", "q", "Close it and end the CLI."),
+          key("chat", "c", "Continue as a regular chat."),
         },
       },
     },
@@ -43,39 +43,39 @@ return {
     "agents",
     kind = kind.map(kind.agent),
     default = {},
-    doc = 'Agents that `:Claude chat --agent {name}` talks to beside the CLI, by the Agent Client Protocol: `{ cmd = { "gemini", '
-      .. '"--acp" }, env = { … }, name = "Gemini" }`. `claude`, `codex`, `gemini` and `opencode` are known without it. See '
+    doc = 'Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" '
+      .. '}, env = { … }, name = "Gemini" }`. `claude`, `codex`, `gemini` and `opencode` are built in. See '
       .. "|claude-ide-agents|.",
   },
   {
     "chat",
-    doc = "`:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has "
-      .. "the keys of a transcript.",
+    doc = "`:Claude chat`: a conversation in a buffer, in the terminal's place, with the command of `terminal` "
+      .. "and the keys of a transcript.",
     fields = {
       {
         "prompt_height",
         kind = kind.integer(1),
         default = 6,
-        doc = "Lines that the window you write in has at most: it grows with what is written.",
+        doc = "Maximum height of the prompt's window, which grows with the text.",
       },
       {
         "keymaps",
-        doc = "Keys in that window.",
+        doc = "Keys in the prompt's window.",
         fields = {
           key("send", "<CR>", "Send the prompt, in normal mode."),
           key("send_at_once", "<C-s>", "Send the prompt, in insert mode too."),
           key("interrupt", "<C-c>", "Interrupt Claude while it works."),
-          key("older", "[p", "Put the prompt before there, from the history."),
-          key("newer", "]p", "Put the next one there."),
-          key("take_back", "gu", "Take back the prompt that waits."),
+          key("older", "[p", "Recall the previous prompt."),
+          key("newer", "]p", "Recall the next prompt."),
+          key("take_back", "gu", "Take back the queued prompt."),
           key("mode", "<S-Tab>", "Go to the next permission mode."),
           key("model", "gm", "Choose a model."),
           key("preview", "K", "Show what the `#…` at the cursor would send."),
-          key("effort", "gE", "Choose how much effort the model takes."),
-          key("rewind", "gz", "Restore files as they were before a prompt: shown first, then asked."),
-          key("tasks", "gB", "Stop what Claude runs in the background."),
-          key("terminal", "gR", "Go on with the session in the terminal."),
-          key("close", "q", "Hide the chat. It goes on."),
+          key("effort", "gE", "Choose the model's effort."),
+          key("rewind", "gz", "Restore files to their state before a prompt: previews and asks first."),
+          key("tasks", "gB", "Stop background tasks of Claude."),
+          key("terminal", "gR", "Continue the session in the terminal."),
+          key("close", "q", "Hide the chat, which continues."),
           key("help", "g?", "List the keys."),
         },
       },
@@ -83,39 +83,39 @@ return {
   },
   {
     "transcript",
-    doc = "`:Claude transcript`: what was said and done in a session.",
+    doc = "`:Claude transcript`: the conversation of a session.",
     fields = {
       {
         "draw_markdown",
         kind = kind.boolean,
         default = true,
-        doc = "Draw tables in columns, headings without `#` and code set apart, in chats as well. The text stays Markdown. Switch "
-          .. "it off where another plugin does it, see |claude-ide-recipes|.",
+        doc = "Render tables, headings and code blocks, also in chats. The text stays Markdown. Disable it if "
+          .. "another plugin does this, see |claude-ide-recipes|.",
       },
       {
         "keymaps",
-        doc = "Keys in a transcript. Each has a `<Plug>` there, too, see |claude-ide-transcript-plug|.",
+        doc = "Keys in a transcript. Each also has a `<Plug>` mapping, see |claude-ide-transcript-plug|.",
         fields = {
           key("next_prompt", "]]", "Go to the next prompt."),
-          key("previous_prompt", "[[", "Go to the prompt before."),
+          key("previous_prompt", "[[", "Go to the previous prompt."),
           key("next_tool", "]m", "Go to the next tool call."),
-          key("previous_tool", "[m", "Go to the tool call before."),
+          key("previous_tool", "[m", "Go to the previous tool call."),
           key("next_edit", "]c", "Go to the next edit."),
-          key("previous_edit", "[c", "Go to the edit before."),
-          key("open", "<CR>", "Open what the line offers, or the fold."),
-          key("file", "gf", "Go to the file of the call, or under the cursor."),
+          key("previous_edit", "[c", "Go to the previous edit."),
+          key("open", "<CR>", "Open the target of the line, or toggle the fold."),
+          key("file", "gf", "Open the file of the call, or under the cursor."),
           key("file_split", "<C-w>f", "The same in a split."),
           key("file_tab", "<C-w>gf", "The same in a tab page."),
           key("branches", "gb", "Choose a branch of the conversation."),
           key("next_branch", "]v", "Show the next branch."),
-          key("previous_branch", "[v", "Show the branch before."),
-          key("yank_code", "gy", "Yank the code under the cursor: a block, a command, what an edit wrote."),
-          key("resume", { "R", "gR" }, "Resume the session in the terminal. A chat goes on there."),
-          key("fork", "gC", "Go on in a copy of the session."),
-          key("export", "X", "Write the session down as Markdown."),
-          key("search_next", "n", "Search on, through all messages."),
-          key("search_previous", "N", "The same in the other direction."),
-          key("close", "q", "Close the transcript: what was there before comes back."),
+          key("previous_branch", "[v", "Show the previous branch."),
+          key("yank_code", "gy", "Yank the code under the cursor: a block, a command, the text of an edit."),
+          key("resume", { "R", "gR" }, "Resume the session in the terminal, also from a chat."),
+          key("fork", "gC", "Continue in a copy of the session."),
+          key("export", "X", "Export the session as Markdown."),
+          key("search_next", "n", "Next match, in all messages."),
+          key("search_previous", "N", "Previous match."),
+          key("close", "q", "Close the transcript and restore the previous buffer."),
           key("help", "g?", "List the keys."),
         },
       },
@@ -123,23 +123,23 @@ return {
   },
   {
     "notify",
-    doc = "The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim "
-      .. "with Claude's terminal out of sight. |claude-ide-states| says when exactly.",
+    doc = "Notices when Claude waits for you or has finished while you are in another program, or Claude's "
+      .. "terminal is hidden. |claude-ide-states| has the details.",
     fields = {
       {
         "channels",
         kind = kind.list(kind.one_of({ "message", "bell", "osc9" })),
         default = { "message" },
-        doc = "How you are told. `message`: as any message of Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a "
-          .. "notification of the terminal, where it knows OSC 9. An empty list: not at all.",
+        doc = "How to notify you. `message`: a message in Neovim (|vim.notify()|). `bell`: the terminal's bell. "
+          .. "`osc9`: a notification of the terminal, if it supports OSC 9. Empty: no notices.",
       },
-      { "waiting", kind = kind.boolean, default = true, doc = "Tell when Claude waits for you." },
-      { "finished", kind = kind.boolean, default = true, doc = "Tell when Claude has finished." },
+      { "waiting", kind = kind.boolean, default = true, doc = "Notify when Claude waits for you." },
+      { "finished", kind = kind.boolean, default = true, doc = "Notify when Claude has finished." },
       {
         "min_turn_ms",
         kind = kind.integer(0),
         default = 10000,
-        doc = "A turn that took fewer milliseconds ends without a notice.",
+        doc = "No notice after turns shorter than so many milliseconds.",
       },
     },
   },
