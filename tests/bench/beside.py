@@ -1,7 +1,8 @@
-"""The same tasks by three kinds of tools, all through the real CLI with a scripted model: ours, the CLI's own LSP tool, Serena's.
+"""The same tasks with three sets of tools, each through the real CLI with a scripted model: ours, the CLI's own LSP
+tool, Serena's.
 
-Each has pyright for its server. Seconds are what the CLI takes between the model's word and its next question; tokens are what
-the model says and is told for it, a token for four characters of JSON or text. Before, each has answered one question.
+All use pyright. Seconds: the CLI's time between a reply of the model and the next request. Tokens: what the model
+writes and reads for the task, one per four characters. Each set answers one question before it is measured.
 """
 
 import contextlib
@@ -48,7 +49,7 @@ TIMEOUT = 300
 
 @dataclass
 class Spent:
-    """What a task took."""
+    """The cost of one task."""
 
     calls: int
     tokens: int
@@ -61,7 +62,7 @@ Step = list[tuple[str, dict[str, object]]]
 
 @dataclass
 class Way:
-    """One kind of tools: the steps of each task, and how the CLI gets them."""
+    """One set of tools: the steps of each task, and how the CLI gets them."""
 
     steps: dict[str, list[Step]]
     argv: list[str]
@@ -78,7 +79,7 @@ def _first(*steps: Step) -> dict[str, list[Step]]:
 
 @contextlib.contextmanager
 def nvim_tools(place: Path, version: str) -> Iterator[Way]:
-    """Ours, with a user who accepts each change as soon as it is before them."""
+    """Ours, with a user who accepts each change as soon as it is shown."""
     nvim = Nvim(place, version, args=["m00.py"], files=FILES, init_lua=PYRIGHT, opts={})
     try:
         nvim.lua('assert(require("claude-ide").connect())')
@@ -106,7 +107,7 @@ def nvim_tools(place: Path, version: str) -> Iterator[Way]:
 
 @contextlib.contextmanager
 def lsp_tool(place: Path, _version: str) -> Iterator[Way]:
-    """The CLI's own tool; its server comes from a plugin. What it cannot do the model does with Read and Edit."""
+    """The CLI's own LSP tool; a plugin supplies its server. What the tool lacks, the model does with Read and Edit."""
     plugin, project = place / "plugin", place / "project"
     (plugin / ".claude-plugin").mkdir(parents=True)
     (plugin / ".claude-plugin" / "plugin.json").write_text(
@@ -135,14 +136,14 @@ def lsp_tool(place: Path, _version: str) -> Iterator[Way]:
 
 
 def serena() -> str | None:
-    """The program, if it is there: `scripts/setup.sh serena`."""
+    """The path of Serena, if `scripts/setup.sh serena` installed it."""
     ours = ROOT / ".deps" / "serena" / "bin" / "serena"
     return str(ours) if ours.exists() else shutil.which("serena")
 
 
 @contextlib.contextmanager
 def serena_tools(place: Path, _version: str) -> Iterator[Way]:
-    """Serena's, as its context for this CLI has them, one tool an operation; with our pyright."""
+    """Serena's tools for this CLI, one per operation; with our pyright."""
     home = place / "serena-home"
     (home / ".serena").mkdir(parents=True)
     (home / ".serena" / "serena_config.yml").write_text(
@@ -174,7 +175,7 @@ WAYS: dict[str, Callable[[Path, str], contextlib.AbstractContextManager[Way]]] =
 
 
 def measure(place: Path, version: str, name: str) -> dict[str, Spent]:
-    """Every task by one kind of tools, in a CLI and a project of their own."""
+    """Runs every task with one set of tools, in a CLI and a project of their own."""
     home, project = place / "cli-home", place / "project"
     project.mkdir(parents=True, exist_ok=True)
     for file, text in FILES.items():
@@ -235,7 +236,7 @@ def _text(block: dict[str, object]) -> str:
 
 
 def _check(name: str, project: Path, messages: list[dict[str, object]]) -> None:
-    """What was measured was done."""
+    """Asserts that the measured work was done."""
     wrong = [file for file in RENAMED if (project / file).read_text() != FILES[file].replace("add", "plus")]
     failed = [_text(block) for block in _blocks(messages, "tool_result") if block.get("is_error")]
     if wrong or failed:
@@ -243,7 +244,7 @@ def _check(name: str, project: Path, messages: list[dict[str, object]]) -> None:
 
 
 def medians(directory: Path, version: str, runs: int) -> Iterator[tuple[str, str, Spent | None]]:
-    """Task by task what each kind took, seconds as the median; None: it cannot do that."""
+    """The cost of each task by each set, seconds as the median; None where a set cannot do it."""
     found: dict[str, list[dict[str, Spent]]] = {}
     for name in WAYS:
         if name != "Serena" or serena():
@@ -257,7 +258,7 @@ def medians(directory: Path, version: str, runs: int) -> Iterator[tuple[str, str
 
 
 def compare(directory: Path, version: str, runs: int) -> Iterator[tuple[str, str, str, bool]]:
-    """Rows: what, measured, target, whether it is met."""
+    """Rows: name, measured, target, whether it is met."""
     for task, name, spent in medians(directory, version, runs):
         if spent is None:
             yield f"{task}: {name}", "not offered", "", True
@@ -271,7 +272,7 @@ def compare(directory: Path, version: str, runs: int) -> Iterator[tuple[str, str
 
 
 def costs(directory: Path, version: str) -> Iterator[tuple[str, str, str, bool]]:
-    """Rows: what, measured, target, whether it is met."""
+    """Rows: name, measured, target, whether it is met."""
     whole = 0
     for name, listed, answer in each_tool(directory, version):
         whole += listed
@@ -285,7 +286,7 @@ def costs(directory: Path, version: str) -> Iterator[tuple[str, str, str, bool]]
 
 
 def each_tool(directory: Path, version: str) -> Iterator[tuple[str, int, int]]:
-    """By tool of ours: tokens of its description, as it is listed, and of its answer to what the tests ask it."""
+    """For each of our tools: the tokens of its description as listed, and of its answer in the tests."""
 
     def start(**options: object) -> Nvim:
         return Nvim(directory, version, **options)

@@ -1,7 +1,6 @@
-"""A chat in Neovim, with an agent that is a script: how long Neovim stands still for it, and how soon a word is on the screen.
+"""A chat in Neovim with a scripted agent: how long Neovim is blocked, and how soon a word is on the screen.
 
-What Neovim stands still is told in time of its main thread's own processor (`CLOCK_THREAD_CPUTIME_ID`): what other programs of the
-machine take is no part of it.
+Blocked time is CPU time of the main thread (`CLOCK_THREAD_CPUTIME_ID`), so that other programs do not count.
 """
 
 import statistics
@@ -80,7 +79,7 @@ timer:start(0, 1, function()
 end)
 """
 
-# When a line with a time in it is on the screen: a redraw has come to its end.
+# Takes the time when a line with a time in it is on the screen, after the redraw.
 SCREEN = """
 bench_seen = {}
 local waits = {}
@@ -129,16 +128,16 @@ class Chat:
         self.nvim.kill()
 
     def open_ms(self) -> float:
-        """How long `:Claude chat` holds Neovim up."""
+        """How long `:Claude chat` blocks Neovim."""
         return self.nvim.lua("local start = bench_cpu() vim.cmd('Claude chat') return bench_cpu() - start")
 
     def open_acp(self) -> None:
-        """A chat with an agent of the Agent Client Protocol, the one of the tests."""
+        """Opens a chat with the tests' ACP agent."""
         self.nvim.lua("vim.cmd('Claude chat --agent scripted')")
         self.answer("SAY warm")
 
     def spawn_ms(self) -> float:
-        """How long starting the agent of another chat holds Neovim up."""
+        """How long starting the agent of another chat blocks Neovim."""
         return self.nvim.lua(
             """
             local chat = assert(require("claude-ide.chat.chat").new({ on_change = function() end }))
@@ -151,7 +150,7 @@ class Chat:
         )
 
     def answer(self, prompt: str) -> tuple[float, float]:
-        """Asks for an answer; the main loop's time for all of it, and the longest it took at once."""
+        """Requests an answer; returns the main loop's total time and its longest single block."""
         self.nvim.wait(IDLE, timeout=60, what="the chat")
         self.nvim.lua(HEARTBEAT)
         self.nvim.lua("local chats = require('claude-ide.chat') assert(chats.say(chats.current(), (...)))", prompt)
@@ -160,7 +159,7 @@ class Chat:
         return total, longest
 
     def token_ms(self, count: int) -> float:
-        """From a word that the agent writes to the screen, at the median."""
+        """From a word that the agent writes to the screen, median."""
         self.nvim.wait(IDLE, timeout=60, what="the chat")
         self.nvim.lua(SCREEN)
         self.nvim.lua(
@@ -170,7 +169,7 @@ class Chat:
         return statistics.median(self.nvim.lua("return vim.tbl_values(bench_seen)"))
 
     def resume_ms(self) -> float:
-        """From the command to the end of what was said before as text in the buffer."""
+        """From the command until the end of the earlier conversation is in the buffer."""
         return self.nvim.lua(
             """
             local start, path, session = vim.uv.hrtime(), ...

@@ -1,4 +1,4 @@
-"""Diffs of a long file: how long Neovim's main loop works until one is on the screen, and to go from change to change."""
+"""Diffs of a long file: the main loop's work until one is on the screen, and per step from change to change."""
 
 import tempfile
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from harness.nvim import Nvim
 LAYOUTS = ("vertical", "horizontal", "unified")
 LINES, HUNKS = 50_000, 500
 
-# What the main loop does between two looks for events is work; while it looks it waits.
+# The main loop works between two polls for events; during a poll it waits.
 _CLOCK = """
 local uv, clock = vim.uv, { idle = 0 }
 local prepare, check, since = uv.new_prepare(), uv.new_check(), uv.hrtime()
@@ -40,7 +40,7 @@ assert(vim.wait(20000, function() return shown end, 1))
 return clock.stop()
 """
 
-# The cursor is at the first change; each step is drawn.
+# Starts at the first change; each step is drawn.
 _STEPS = """
 local times = {}
 local jump = assert(vim.fn.maparg("]c", "n", false, true).callback)
@@ -58,7 +58,7 @@ return times[95]
 
 
 def texts() -> tuple[str, str]:
-    """A long file, and what Claude makes of it."""
+    """A long file, and Claude's version of it."""
     old = [f"line {number} of a long file, with some text in it" for number in range(1, LINES + 1)]
     every = LINES // HUNKS
     new = [line.replace("some", "other") if at % every == every // 2 - 1 else line for at, line in enumerate(old)]
@@ -84,7 +84,7 @@ return took
 
 
 def review(version: str, layout: str) -> tuple[float, float]:
-    """The same for a review of what a turn changed already."""
+    """The same for a review of a turn's changes."""
     old, new = texts()
     with _neovim(version, layout, {"long.txt": old}) as nvim:
         path = nvim.project / "long.txt"
@@ -121,7 +121,7 @@ class _neovim:
 
 
 def measure(version: str, runs: int) -> Iterator[tuple[str, float, float]]:
-    """Each figure: its name, the best of the runs in milliseconds, and the target."""
+    """Rows: name, best of the runs in milliseconds, target."""
     for name, what in (("diff", proposal), ("review", review)):
         for layout in LAYOUTS:
             found = [what(version, layout) for _ in range(runs)]

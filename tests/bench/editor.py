@@ -1,4 +1,4 @@
-"""The Neovim that is measured, and what is measured inside it."""
+"""The measured Neovim, and measurements inside it."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ timer:start(0, 1, function()
 end)
 """
 
-# The cursor is elsewhere each time, so the handler has something to follow. The median: now and then Lua collects garbage.
+# The cursor moves each time, so that the handler has work. The median, since Lua collects garbage now and then.
 CURSOR_MOVED = """
 local handlers = vim.tbl_filter(function(autocmd)
   return (autocmd.group_name or ""):find("^claude%-ide")
@@ -94,7 +94,7 @@ class Editor:
 
     @contextlib.contextmanager
     def connected(self) -> Iterator[Client]:
-        """One client that listens, as a CLI does; without one, nothing is followed and nothing is sent."""
+        """One listening client, like a CLI; without one, nothing is followed or sent."""
         client = Client(int(self.port), self.token, roots=[self._nvim.project])
         try:
             client.initialize()
@@ -104,7 +104,7 @@ class Editor:
             client.close()
 
     def busy_for(self, milliseconds: int) -> None:
-        """Keeps Lua running on the main loop; returns when it has begun."""
+        """Keeps Lua running on the main loop; returns once that has begun."""
         self._nvim.lua(
             """
             local length = ... * 1000 * 1000
@@ -120,22 +120,22 @@ class Editor:
         self._busy_until = time.monotonic() + milliseconds / 1000
 
     def was_busy(self) -> bool:
-        """Whether it was busy up to now."""
+        """Whether it was busy until now."""
         return time.monotonic() <= self._busy_until + 0.05 and self._nvim.wait("bench_busy ~= nil") is True
 
     def start_heartbeat(self) -> None:
-        """Notes from now on how long the main loop does not come round."""
+        """Records from now on how long the main loop is blocked."""
         self._nvim.lua(HEARTBEAT)
         self.settle()
         self._nvim.lua("bench_longest = 0")
 
     def settle(self) -> None:
-        """Waits until all that was asked of Neovim is done and drawn."""
+        """Waits until Neovim has done and drawn everything asked of it."""
         for _ in range(50):
             self._nvim.lua("vim.wait(10)")
 
     def wait_for_diff(self) -> None:
-        """Waits until a diff is on the screen, whole and drawn."""
+        """Waits until a diff is complete and drawn."""
         shown = """
         for _, win in ipairs(vim.api.nvim_list_wins()) do
           if (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind == "proposal" then
@@ -148,7 +148,7 @@ class Editor:
         self.settle()
 
     def wake_ups(self, seconds: float) -> int:
-        """How often a thread slept and was woken. Only on Linux: elsewhere none is counted."""
+        """How often a thread slept and was woken. 0 outside Linux."""
 
         def slept() -> dict[Path, int]:
             files = Path(f"/proc/{self._nvim.server_pid}/task").glob("*/status")
@@ -159,7 +159,7 @@ class Editor:
         return sum(times - before.get(thread, 0) for thread, times in slept().items())
 
     def answer_at_once(self) -> None:
-        """From now on a call is answered by one line of Lua, whatever it asks."""
+        """From now on one line of Lua answers every call."""
         self._nvim.lua("""
           local native = require("claude-ide.native")
           require("claude-ide.wake").on({ "call" }, function(event)
@@ -174,7 +174,7 @@ class Editor:
         return self._nvim.lua(CURSOR_MOVED, timeout=60)
 
     def selection_freeze_ms(self) -> float:
-        """Selects the whole buffer with and without the plugin's following, and compares the longest freezes."""
+        """Selects the whole buffer with and without the plugin's tracking, and compares the longest freezes."""
 
         def select() -> float:
             self._nvim.keys("<Esc>gg0")
@@ -202,7 +202,7 @@ class Editor:
         )
 
     def private_kib(self) -> int:
-        """What no other Neovim shares with this one, after Lua's garbage is gone. Elsewhere than on Linux: all of it."""
+        """Memory that this Neovim shares with no other, after garbage collection; outside Linux, all of it."""
         self._nvim.lua("collectgarbage() collectgarbage()")
         sizes = Path(f"/proc/{self._nvim.server_pid}/smaps_rollup")
         if sizes.exists():
@@ -211,7 +211,7 @@ class Editor:
         return int(shown.stdout)
 
     def wait_until_all_is_kept(self) -> None:
-        """All modules are in memory, as an update of the plugin while Neovim runs needs them (`update.lua`)."""
+        """Waits until all modules are in memory (`update.lua` keeps them for an update while Neovim runs)."""
         self._nvim.wait("""
           local last = vim.fs.joinpath(vim.fs.dirname(debug.getinfo(require("claude-ide").setup, "S").source:sub(2)), "..")
           local found = vim.fs.find(function(name) return name:sub(-4) == ".lua" end, { path = last, limit = math.huge })
@@ -225,7 +225,7 @@ class Editor:
 
 
 def plugin_startup_ms(directory: Path, version: str) -> float:
-    """What Neovim says that it took to source plugin/."""
+    """Neovim's own figure for sourcing plugin/."""
     report = directory / "startuptime"
     report.unlink(missing_ok=True)
     command = [

@@ -1,4 +1,4 @@
-"""What the journal of turns costs: keeping a file's bytes before an edit, and checkpoints of a large repository."""
+"""The cost of the journal of turns: keeping a file's bytes before an edit, and checkpoints of a large repository."""
 
 import subprocess
 from pathlib import Path
@@ -22,7 +22,7 @@ journal.edits_over(client)
 return times
 """
 
-# One turn of the CLI in acceptEdits: each edit is announced, written, seen, and counted for the statusline.
+# One turn of the CLI in acceptEdits: each edit is announced, written, noticed, and counted for the statusline.
 MANY_EDITS = """
 local paths = ...
 local journal = require("claude-ide.journal")
@@ -61,7 +61,7 @@ end
 
 
 def before_edit_ms(directory: Path, version: str) -> tuple[float, float]:
-    """What the first announced edit of a session waits for the journal, and what later ones do: 5,000 and 50,000 lines."""
+    """How long the first announced edit of a session, and later ones, wait for the journal: 5,000 and 50,000 lines."""
     files = {"first.txt": LINES[: len(LINES) // 10]} | {f"{number}.txt": LINES for number in range(10)}
     with Editor(directory, version, files=files) as nvim, nvim.connected():
         nvim.settle()
@@ -70,7 +70,7 @@ def before_edit_ms(directory: Path, version: str) -> tuple[float, float]:
 
 
 def many_edits_ms(directory: Path, version: str, files: int) -> tuple[float, float]:
-    """What the first and the last hundred of a turn's 400 edits take, in so many files."""
+    """The time of the first and the last hundred of a turn's 400 edits, spread over `files` files."""
     names = [f"{number}.txt" for number in range(files)]
     with Editor(directory, version, files=dict.fromkeys(names, LINES[:1000])) as nvim, nvim.connected():
         nvim.settle()
@@ -91,8 +91,9 @@ def large_repository(folder: Path) -> None:
 
 
 def checkpoint_freezes_ms(directory: Path, version: str) -> tuple[float, float, float]:
-    """The longest freeze while nothing happens, during the checkpoint of a first turn, and during a turn that changes
-    files by a shell command."""
+    """The longest freeze while idle, during the checkpoint of a first turn, and during a turn that changes files by a
+    shell command.
+    """
     large_repository(directory / "project")
     with Editor(directory, version) as nvim, nvim.connected() as client:
         nvim.lua(COUNT_CHECKPOINTS)

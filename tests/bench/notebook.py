@@ -1,4 +1,4 @@
-"""How long code takes to a kernel and back, and what jupyter_client takes by itself."""
+"""A round trip of code to a kernel, and jupyter_client's own share of it."""
 
 import statistics
 import subprocess

@@ -1,7 +1,7 @@
-"""`make bench`: the figures that this plugin promises, as measured now, beside a raw TCP echo in the same run.
+"""`make bench`: the figures that this plugin promises, beside a raw TCP echo measured in the same run.
 
-Prints a table and exits with 1 when a target is missed. Numbers depend on the machine and on what else runs on it, so
-this is no test; the latency targets are multiples of what raw TCP takes here and now for that reason.
+Prints a table and exits with 1 when a target is missed. Absolute numbers depend on the machine and its load, so this is
+no test; latency targets are multiples of the raw echo's for that reason.
 """
 
 import argparse
@@ -19,10 +19,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import beside, chat, diffs, editor, journal, notebook, sessions, tools, transcript, web, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
-# The machine's other work comes and goes; what the code takes is what is left when it is gone.
+# The best of some runs: the machine's other load varies, the code's own time does not.
 RUNS = 3
 SAMPLES = 8
-# Where Neovim is never to stand still for longer, the best run would not tell: it is told in time of its own processor (`chat.py`).
+# For limits on blocking Neovim the best run would hide the worst; they are measured in CPU time (`chat.py`).
 WORST = "worst run"
 
 
@@ -70,8 +70,9 @@ def main() -> int:
 
 
 def loop_ms() -> float:
-    """How quick the machine is at this moment: the same work each time. Rented ones are half as quick from one minute to the next,
-    and milliseconds of two runs can be compared only beside this."""
+    """The machine's current speed, as the time of a fixed amount of work. Rented machines vary by a factor of two
+    between minutes; milliseconds of two runs compare only relative to this.
+    """
     times = []
     for _ in range(5):
         start = time.perf_counter()
@@ -91,7 +92,7 @@ def at_most(name: str, value: float, limit: float, unit: str, target: str = "", 
 
 
 def at_most_or_least(name: str, value: float, limit: float, unit: str, note: str = "") -> Row:
-    """A limit below zero is a least."""
+    """A negative limit is a minimum."""
     if limit < 0:
         return Row(name, f"{value:.0f} {unit}", f"≥ {-limit:.0f} {unit}", value >= -limit)
     return at_most(name, value, limit, unit, note=note)
@@ -111,8 +112,9 @@ def huge(home: Path, cwd: Path) -> Path:
 
 
 def beside_tcp(*measure: str) -> tuple[float, float, float]:
-    """A round trip as a multiple of the raw echo's; itself; that of the echo. Short runs in turn, the best of them: the
-    machine's other work takes from both."""
+    """A round trip as a multiple of the raw echo's, the round trip, and the echo. Short runs in turn, the best of them:
+    other load slows both.
+    """
     ratios = []
     for _ in range(SAMPLES):
         before = wire.run("tcp", "1000")["p50_us"]
@@ -125,7 +127,7 @@ def beside_tcp(*measure: str) -> tuple[float, float, float]:
 def round_trips(directory: Path, version: str):
     """Answers of Rust and of Lua, each measured between two runs of the raw echo.
 
-    What two hops cost that carry nothing is told beside them: no call through Lua can be quicker on this machine.
+    The cost of two empty hops is shown beside them: no call through Lua can be faster on this machine.
     """
     with editor.Editor(directory, version, files={"a.txt": "one\ntwo\n"}) as nvim:
         nvim.edit("a.txt")
@@ -150,7 +152,7 @@ def round_trips(directory: Path, version: str):
 
 
 def busy(directory: Path, version: str):
-    """Pings while Lua does not let go of the main loop for two seconds."""
+    """Pings while Lua blocks the main loop for two seconds."""
     with editor.Editor(directory, version) as nvim:
         port, token = nvim.port, nvim.token
         slowest = []
@@ -162,7 +164,7 @@ def busy(directory: Path, version: str):
 
 
 def tools_of_agents(directory: Path, version: str):
-    """What is added to the answers of a language server."""
+    """What the tools add to the answers of a language server."""
     runs = [tools.through_the_endpoint(place, version) for place in places(directory)]
     best = {name: min(run[name] for run in runs) for name in runs[0]}
     for tool in ("definition", "hover"):
@@ -172,26 +174,26 @@ def tools_of_agents(directory: Path, version: str):
 
 
 def tools_that_write(directory: Path, version: str):
-    """How long Neovim stands still for tools that change files. What opens windows and draws them is Neovim's own, too."""
+    """How long tools that change files block Neovim; this includes Neovim's own time for opening and drawing windows."""
     runs = [tools.stops_of_writes(place, version) for place in places(directory)]
     for name in runs[0]:
         yield at_most(f"{name}: longest stop", min(run[name] for run in runs), 16, "ms")
 
 
 def tokens_of_tools(directory: Path, version: str):
-    """What each tool of agents costs a model: to know of it, and its answer in a small project."""
+    """The tokens that each tool costs a model: its description, and its answer in a small project."""
     for row in beside.costs(directory, version):
         yield Row(*row)
 
 
 def tools_beside_others(directory: Path, version: str):
-    """The same tasks by our tools, by the CLI's own LSP tool and by Serena's."""
+    """The same tasks with our tools, the CLI's own LSP tool and Serena's."""
     for row in beside.compare(directory, version, RUNS):
         yield Row(*row)
 
 
 def pipeline(directory: Path, version: str):
-    """10,000 calls at once, through Lua: in one write, then each frame in a write of its own."""
+    """10,000 calls at once, through Lua: in one write, then one write per frame."""
     with editor.Editor(directory, version, files={"a.txt": "one\n"}) as nvim:
         nvim.edit("a.txt")
         call = ["10000", "checkDocumentDirty", nvim.json({"filePath": nvim.path("a.txt")})]
@@ -202,7 +204,7 @@ def pipeline(directory: Path, version: str):
             before = wire.run("tcp", "5000")["p50_us"]
             per_second = wire.run("frames", nvim.port, nvim.token, *call)["per_second"]
             tcp = (before + wire.run("tcp", "5000")["p50_us"]) / 2
-            # A write of each frame costs what this machine takes for one: the target is that of a floor of 20 µs.
+            # One write per frame costs this machine's price of a write; the target assumes 20 µs.
             target = 30000 * min(1, 20 / tcp)
             runs.append((per_second / target, per_second, target, tcp))
         share, per_second, target, tcp = max(runs)
@@ -215,7 +217,7 @@ def pipeline(directory: Path, version: str):
 
 
 def large_diff(directory: Path, version: str):
-    """openDiff of 10 MB: what comes after it, and how long Neovim stands still."""
+    """openDiff of 10 MB: the delay of what follows it, and how long Neovim is blocked."""
     ping, tool, freeze = [], [], []
     for place in places(directory):
         with editor.Editor(place, version, files={"a.txt": "let answer = 41;\n" * 1000}) as nvim:
@@ -232,7 +234,7 @@ def large_diff(directory: Path, version: str):
 
 
 def long_diffs(directory: Path, version: str):
-    """Diffs of a long file with many changes, in each layout: what the main loop works until they are shown."""
+    """Diffs of a long file with many changes, in each layout: the main loop's work until they are shown."""
     for name, measured, target in diffs.measure(version, RUNS):
         yield at_most(name, measured, target, "ms")
 
@@ -244,7 +246,7 @@ def reading(directory: Path, version: str):
 
 
 def served(directory: Path, version: str):
-    """Sessions on a page: to those who read, and for Neovim meanwhile."""
+    """Sessions on a page: the readers' figures, and Neovim's meanwhile."""
     for row in web.measure(directory, version, RUNS):
         yield at_most_or_least(*row)
 
@@ -260,7 +262,7 @@ def handlers(directory: Path, version: str):
 
 
 def journal_of_turns(directory: Path, version: str):
-    """What it costs to know what Claude changed."""
+    """The cost of tracking Claude's changes."""
     first, later = zip(*(journal.before_edit_ms(place, version) for place in places(directory)), strict=True)
     yield at_most("journal, before a session's first edit (5,000 lines)", min(first), 2, "ms")
     yield at_most("journal, before an edit of a 50,000-line file", min(later), 2, "ms")
@@ -277,7 +279,7 @@ def journal_of_turns(directory: Path, version: str):
 
 
 def transcripts(directory: Path, version: str):
-    """A transcript of 100 MB: until its end can be read, and how long Neovim stands still for one who goes through it."""
+    """A transcript of 100 MB: until its end is readable, and how long Neovim is blocked while a user moves through it."""
     opened, scrolled, jumped = [], [], []
     for place in places(directory):
         with transcript.Reader(place, version, huge) as nvim:
@@ -292,7 +294,7 @@ def transcripts(directory: Path, version: str):
 
 
 def growing(directory: Path, version: str):
-    """A message that comes word by word: a word costs the same, however long the message is."""
+    """A message that comes word by word: the cost of a word does not grow with the message."""
     figures = {}
     for lines in (200, 2000, 20000):
         figures[lines] = min(transcript.word_us(place, version, lines) for place in places(directory, f"{lines}-"))
@@ -301,7 +303,7 @@ def growing(directory: Path, version: str):
 
 
 def chats(directory: Path, version: str):
-    """A chat: how long it holds Neovim up, in time of the main thread, and how soon a word is on the screen."""
+    """A chat: how long it blocks Neovim, in CPU time of the main thread, and how soon a word is on the screen."""
 
     def begun(name: str, path_of=None) -> Iterator[chat.Chat]:
         for place in places(directory, f"{name}-"):
@@ -349,7 +351,7 @@ def chats(directory: Path, version: str):
 
 
 def kernels(directory: Path, version: str):
-    """Code in a kernel, beside what jupyter_client takes for it by itself."""
+    """Code in a kernel, beside jupyter_client's own time for it."""
     figures = [(notebook.round_trip_ms(place, version), notebook.own_ms()) for place in places(directory)]
     ours, own = min(figures)
     limit = max(10, own)
@@ -362,7 +364,7 @@ def kernels(directory: Path, version: str):
 
 
 def costs(directory: Path, version: str):
-    """What it costs to have the plugin, and to start it."""
+    """What the plugin costs while installed, and at startup."""
     startup = min(editor.plugin_startup_ms(directory, version) for _ in range(5 * RUNS))
     yield at_most("what plugin/ adds to startup", startup, 0.3, "ms")
     connect, idle, served = [], [], []
@@ -383,7 +385,7 @@ def costs(directory: Path, version: str):
 
 
 def idle(directory: Path, version: str):
-    """How often threads of a Neovim that nobody uses are woken, with a client, a followed transcript and a watched file."""
+    """How often threads of an idle Neovim are woken, with a client, a followed transcript and a watched file."""
     with editor.Editor(directory, version, files={"a.txt": "one\n"}) as nvim:
         nvim.edit("a.txt")
         with nvim.connected():

@@ -1,4 +1,4 @@
-"""Sessions through the facade: a folder of 2,000, a transcript of 100 MB, and a line that is added to one."""
+"""Sessions through the facade: a folder of 2,000, a transcript of 100 MB, and a line appended to one."""
 
 import os
 import re
@@ -11,7 +11,7 @@ SESSIONS, SESSION_BYTES = 2000, 1_000_000
 ENDS = 64 * 1024
 LARGE, HUGE = 100_000_000, 300_000_000
 
-# Times are taken in the callbacks: waiting for them looks seldom, so that it costs little.
+# Callbacks take the times: the wait polls rarely, to cost little.
 LIST = """
 local start = vim.uv.hrtime()
 local took, count
@@ -22,7 +22,7 @@ assert(vim.wait(60000, function() return took end, 20), "no list came")
 return { took, count }
 """
 
-# Shown: the last rows and their messages are in Neovim's hands. Whole: all of the file is known. Beside: the processor's time.
+# Shown: Neovim has the last rows and their messages. Whole: the whole file is indexed. Beside them, CPU time.
 OPEN = """
 local file = ...
 local function worked()
@@ -48,7 +48,7 @@ transcript:close()
 return { shown, whole, worked() - before }
 """
 
-# Windows of 50 messages all over a transcript, as scrolling reads them, while another one is indexed.
+# Windows of 50 messages all over a transcript, like scrolling, while another one is indexed.
 SCROLL = """
 local file, other = ...
 local sessions = require("claude-ide.sessions")
@@ -95,7 +95,7 @@ table.sort(times)
 return { times[math.ceil(#times / 2)], times[#times] }
 """
 
-# The processor's time of all threads for lines that are added one by one, each seen before the next comes.
+# CPU time of all threads for lines appended one by one, each noticed before the next.
 ADDED = """
 local file, lines, agents = ...
 local function worked()
@@ -138,7 +138,7 @@ LINE = (
 
 
 def lines(cwd: Path, session: str) -> Iterator[str]:
-    """Turns of a conversation without end: a prompt, then calls of tools with their results."""
+    """Turns of an endless conversation: a prompt, then tool calls with their results."""
     number = 0
 
     def line(kind: str, rest: str) -> str:
@@ -164,7 +164,7 @@ def lines(cwd: Path, session: str) -> Iterator[str]:
 
 
 def prompt(cwd: Path, session: str, number: int) -> str:
-    """A prompt that follows the one of the number before; where that is missing, what came last."""
+    """A prompt whose parent is the prompt before it; without one, the last line."""
     parent, rest = f'"00000000-0000-4000-8000-{number - 1:012d}"', f'"message":{{"role":"user","content":"{PROSE}"}}'
     return LINE.format(parent=parent, kind="user", number=number, cwd=cwd, session=session, rest=rest)
 
@@ -180,7 +180,7 @@ def write(file: Path, cwd: Path, size: int) -> Path:
 
 
 def write_many(folder: Path, cwd: Path) -> None:
-    """Sessions whose middle is a hole: a list reads only their ends, and the disk need not hold the rest."""
+    """Sessions whose middle is a hole: a list reads only their ends, so the disk need not hold the rest."""
     sample = write(folder / "sample", cwd, 2 * ENDS).read_text()
     (folder / "sample").unlink()
     head, tail = sample[:ENDS].rsplit("\n", 1)[0] + "\n", sample[-ENDS:].split("\n", 1)[1]
@@ -193,7 +193,7 @@ def write_many(folder: Path, cwd: Path) -> None:
 
 
 def with_agents(folder: Path, cwd: Path, name: str, count: int) -> Path:
-    """A session with so many subagents, which have ended long ago."""
+    """A session with `count` subagents, which ended long ago."""
     agents = folder / name / "subagents"
     agents.mkdir(parents=True)
     for number in range(count):
@@ -205,7 +205,7 @@ def with_agents(folder: Path, cwd: Path, name: str, count: int) -> Path:
 
 
 def measure(directory: Path, version: str, runs: int) -> Iterator[tuple[str, float, float, str]]:
-    """Name, figure, limit, unit; a limit below zero is a least."""
+    """Rows: name, figure, limit, unit; a negative limit is a minimum."""
     with Editor(directory, version, start=False) as nvim:
         project = Path(nvim.path("."))
         claude = directory / "home" / ".claude" / "projects"

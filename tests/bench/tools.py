@@ -1,4 +1,4 @@
-"""What the tools of agents add to the time that a language server takes, and whether they hold Neovim up."""
+"""What the agents' tools add to the time of a language server, and whether they block Neovim."""
 
 import contextlib
 import statistics
@@ -110,7 +110,7 @@ def agent(directory: Path, version: str):
 
 
 def through_the_endpoint(directory: Path, version: str) -> dict[str, float]:
-    """Milliseconds: what definition, hover and 1,000 references take beyond the server, and the longest stop of Neovim."""
+    """Milliseconds that definition, hover and 1,000 references take beyond the server, and Neovim's longest freeze."""
     with agent(directory, version) as (nvim, client):
         asked = {"path": nvim.path("f0.py"), "symbol": "use", "line": 1}
         figures = {}
@@ -127,7 +127,7 @@ def through_the_endpoint(directory: Path, version: str) -> dict[str, float]:
 
 
 def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
-    """Milliseconds that Neovim stands still while tools that change files work out, show and write what they change."""
+    """Milliseconds for which tools that change files block Neovim while they compute, show and write a change."""
     figures = {}
     with agent(directory, version) as (nvim, client):
         nvim.start_heartbeat()

@@ -1,4 +1,4 @@
-"""A transcript of 100 MB in Neovim: how soon it is there, and how long Neovim stands still while a user goes through it."""
+"""A transcript of 100 MB in Neovim: how soon it is there, and how long Neovim is blocked while a user moves through it."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def write_large(home: Path, cwd: Path, size: int) -> Path:
     with path.open("w") as file:
         written, number = 0, 0
         while written < size:
-            # The ids of this turn and of the one before: "@0@".
+            # Ids of this turn and of the one before: "@0@".
             text = re.sub(r"@(-?\d+)@", lambda match, number=number: f"{number * 100 + int(match[1]):012d}", turn)
             if number == 0:
                 text = text.replace('"parentUuid":"-00000000001"', '"parentUuid":null', 1)
@@ -41,7 +41,7 @@ def write_large(home: Path, cwd: Path, size: int) -> Path:
 
 
 def _turn(cwd: str):
-    """The lines of a turn, with places where its ids go."""
+    """The lines of a turn, with placeholders for its ids."""
     count = 0
 
     def line(kind: str, **more) -> str:
@@ -97,7 +97,7 @@ class Reader:
         self.nvim.kill()
 
     def open_ms(self) -> float:
-        """From the command to the end of the conversation as text in the buffer."""
+        """From the command until the end of the conversation is in the buffer."""
         return self.nvim.lua(
             """
             local start, path = vim.uv.hrtime(), ...
@@ -117,7 +117,7 @@ class Reader:
         self.nvim.lua(HEARTBEAT)
 
     def wait_complete(self) -> None:
-        """Waits until all of the file is known, and rendered where the window is."""
+        """Waits until the whole file is indexed, and rendered near the window."""
         self.nvim.wait(
             """
             local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
@@ -128,7 +128,7 @@ class Reader:
         )
 
     def longest_ms(self, keys: list[str], pause: float) -> float:
-        """Types keys at the speed of a key that is held, and gives back the longest time that Neovim stood still."""
+        """Types keys at the rate of a held key; returns the longest freeze of Neovim."""
         self.nvim.lua("bench_longest = 0")
         for key in keys:
             self.nvim.keys(key)
@@ -138,7 +138,7 @@ class Reader:
 
 
 def word_us(directory: Path, version: str, lines: int) -> float:
-    """What it takes to show one more word of a message that has so many lines, at the median."""
+    """The time to show one more word of a message of `lines` lines, median."""
     nvim = Nvim(directory, version, opts={})
     try:
         nvim.lua(live_source.LIVE)

@@ -1,5 +1,6 @@
-"""Sessions on a page: how fast they reach those who read (`crates/web/examples/web_reader.rs`), what that costs Neovim, and what
-it costs where nothing is served."""
+"""Sessions on a page: how fast they reach readers (`crates/web/examples/web_reader.rs`), what that costs Neovim, and
+what it costs while nothing is served.
+"""
 
 import json
 import re
@@ -39,18 +40,18 @@ def build() -> None:
 
 
 def bytes_read(pid: int) -> int:
-    """Bytes of files that a process has read; what comes over sockets is not in it. Only on Linux: elsewhere none are counted."""
+    """Bytes that a process has read from files, not sockets. 0 outside Linux."""
     counters = Path(f"/proc/{pid}/io")
     return int(re.search(r"rchar: (\d+)", counters.read_text())[1]) if counters.exists() else 0
 
 
 def threads(pid: int) -> int:
-    """Threads of a process. Only on Linux: elsewhere none are counted."""
+    """Threads of a process. 0 outside Linux."""
     return len(list(Path(f"/proc/{pid}/task").glob("*")))
 
 
 def ports(pid: int) -> int:
-    """Ports that a process listens on. Only on Linux: elsewhere none are counted."""
+    """Ports that a process listens on. 0 outside Linux."""
     process = Path(f"/proc/{pid}")
     if not process.exists():
         return 0
@@ -67,7 +68,7 @@ def lines_of(file: Path) -> int:
 
 
 def measure(directory: Path, version: str, runs: int) -> Iterator[tuple[str, float, float, str, str]]:
-    """Name, figure, limit, unit, a note; a limit below zero is a least."""
+    """Rows: name, figure, limit, unit, note; a negative limit is a minimum."""
     build()
     with Editor(directory, version, opts={"web": {"port": 0}}) as nvim:
         nvim.settle()
@@ -99,7 +100,7 @@ def measure(directory: Path, version: str, runs: int) -> Iterator[tuple[str, flo
 
         nvim.lua("require('claude-ide.web').stop()")
         nvim.wait("(require('claude-ide.native').web_info()) == nil", 30)
-        # Threads that read files end when there was nothing to read for ten seconds.
+        # Threads that read files end after ten idle seconds.
         deadline = time.monotonic() + 20
         while (left := threads(nvim.pid) + ports(nvim.pid) - before) > 0 and time.monotonic() < deadline:
             time.sleep(0.5)

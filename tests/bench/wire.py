@@ -25,7 +25,7 @@ def run(*arguments: str) -> dict[str, float]:
 
 @contextlib.contextmanager
 def large_diff(*arguments: str) -> Iterator[dict[str, float]]:
-    """Opens a diff and gives the figures; the diff stays open inside the `with`."""
+    """Opens a diff and yields the figures; the diff stays open inside the `with`."""
     with subprocess.Popen(
         [BINARY, "diff", *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as client:

@@ -1,4 +1,4 @@
-"""Fixtures of the tests that let Neovim itself run the real CLI."""
+"""Fixtures of the tests in which Neovim itself runs the real CLI."""
 
 import pytest
 

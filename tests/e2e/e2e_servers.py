@@ -1,4 +1,4 @@
-"""How the tests start real language servers in Neovim: what the user's configuration would do."""
+"""Starts real language servers in Neovim, as a user's configuration would."""
 
 from harness.nvim import ROOT
 

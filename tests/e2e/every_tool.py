@@ -1,6 +1,7 @@
-"""One project in which every tool of agents has something to do, with what each is asked and what it says then.
+"""One project in which every tool of the agents' endpoint has work, with its arguments and the expected answer.
 
-The servers are pyright, pyrefly (implementations, type hierarchies) and ruff (formats, sorts imports); the kernel is ipykernel.
+The servers are pyright, pyrefly (implementations, type hierarchies) and ruff (formats, sorts imports); the kernel is
+ipykernel.
 """
 
 import json
@@ -114,7 +115,7 @@ end))
 
 
 def start(start_nvim):
-    """A Neovim with all of it at work, and a server of ours."""
+    """A Neovim with all of these running, and our server."""
     nvim = start_nvim(args=["main.py"], files=FILES, init_lua=INIT, opts={"notebook": {}}, env=ENV)
     nvim.lua('require("claude-ide").connect()')
     nvim.wait(f"#vim.lsp.get_clients({{ bufnr = 0 }}) == {SERVERS}", what="the language servers to start")

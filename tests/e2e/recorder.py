@@ -1,4 +1,6 @@
-"""Stands for the CLI: runs the real one and keeps the lines that pass, of both ways, in `$RECORD/in.jsonl` and `out.jsonl`."""
+"""Stands in for the CLI: runs the real one and records the lines of both directions in `$RECORD/in.jsonl` and
+`out.jsonl`.
+"""
 
 import os
 import subprocess
@@ -19,7 +21,7 @@ def pass_on(source, target, path: Path) -> None:
 
 def main() -> int:
     folder = Path(os.environ["RECORD"])
-    if "--input-format" not in sys.argv:  # `--version`: nothing is spoken
+    if "--input-format" not in sys.argv:  # `--version`: no conversation
         return subprocess.call([os.environ["RECORDED"], *sys.argv[1:]])
     child = subprocess.Popen([os.environ["RECORDED"], *sys.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     ways = (sys.stdin.buffer, child.stdin, folder / "in.jsonl"), (child.stdout, sys.stdout.buffer, folder / "out.jsonl")

@@ -1,4 +1,4 @@
-"""What tests of the CLI in Neovim's own terminal begin with."""
+"""The first steps of tests with the CLI in Neovim's own terminal."""
 
 from harness.cli import submitting
 from harness.scripted_model import Reply
@@ -8,7 +8,7 @@ IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activ
 
 
 def begin(nvim, mock_api):
-    """Starts the CLI, which answers once: "Hello."."""
+    """Starts the CLI, which answers "Hello.", once."""
     nvim.keys(":Claude<CR>")
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
     nvim.wait_screen("manual mode on")

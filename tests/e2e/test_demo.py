@@ -1,4 +1,4 @@
-"""`make demo`, as a user with a terminal has it and as a machine without one."""
+"""`make demo`, at a terminal and without one."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ ENVIRONMENT = {
 
 @pytest.fixture
 def command():
-    """The demo with a Neovim and a CLI that are there."""
+    """The demo with the installed Neovim and CLI."""
     return [sys.executable, ROOT / "demo" / "run.py", "--nvim", nvim_binary("0.11"), "--claude", cli_binary()]
 
 

@@ -1,4 +1,4 @@
-"""What the real CLI tells its model of the diagnostics that real language servers have, in a mode that accepts edits."""
+"""New diagnostics of real language servers that the real CLI reports to its model, in a mode that accepts edits."""
 
 import itertools
 import json
@@ -48,17 +48,17 @@ def turn(claude, *calls):
 
 
 def told(api):
-    """What the model was told of new diagnostics, file by file, oldest first."""
+    """New diagnostics reported to the model, per file, oldest first."""
     texts = re.findall(r"<new-diagnostics>(.*?)</new-diagnostics>", json.dumps(api.conversation()))
     return [re.sub(r"\\u00a0|\\n|\s+", " ", text.partition(r"detected:\n\n")[2]) for text in texts]
 
 
 def told_after(claude, api, edit, read, *words):
-    """What the model is told after the edit of some attempt, once all of these words are among it; and which attempt."""
+    """Repeats the edit until a report to the model has all of these words; returns the report and the attempt."""
     for attempt in range(ATTEMPTS):
         known = len(told(api))
         turn(claude, *edit(attempt))
-        for _ in range(3):  # a busy server may speak after the first answer
+        for _ in range(3):  # a busy server may report after the first answer
             new = told(api)[known:]
             if all(word.format(attempt) in " ".join(new) for word in words):
                 return attempt, new
@@ -67,7 +67,7 @@ def told_after(claude, api, edit, read, *words):
 
 
 def right(nvim, row):
-    """Waits until no error is in a line (from 0) any more."""
+    """Waits until a line (from 0) has no error."""
     nvim.wait(f"#vim.diagnostic.get(0, {{ lnum = {row}, severity = 1 }}) == 0", what=f"line {row} to be right")
 
 

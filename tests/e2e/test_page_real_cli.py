@@ -1,4 +1,4 @@
-"""The page beside the real CLI: a turn is read as it happens, also what a subagent says, over `/clear` and the end by force."""
+"""The page beside the real CLI: a turn is shown live, including a subagent, `/clear` and a killed CLI."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ def browser(tmp_path):
 
 
 def ask(nvim, mock_api, text, *replies):
-    """Types a prompt into Neovim's terminal, and has the model answer like this."""
+    """Types a prompt into Neovim's terminal; the model answers with `replies`."""
     mock_api.script(*replies)
     nvim.keys(text)
     nvim.wait_screen(text)
@@ -34,11 +34,11 @@ def ask(nvim, mock_api, text, *replies):
 def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_the_end_by_force(
     start_with_claude, mock_api, browser
 ):
-    # A subagent in the background begins a turn by itself at its end, beside what is asked here next.
+    # Without background tasks: a background subagent begins a turn when it ends, beside the prompt typed next.
     nvim = start_with_claude(
         opts={"web": {"port": 0, "write": True}}, env={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"}
     )
-    # Before the CLI: it tells what it shows to who serves it.
+    # Before the CLI starts, so that its hooks report to the server.
     url = nvim.lua("return (require('claude-ide.web').url())")
     begin(nvim, mock_api)
     pid = nvim.lua("return require('claude-ide.terminal').session().pid")
@@ -63,7 +63,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.wait("document.querySelector('article.tool .mark')?.textContent == '✓'")
     browser.wait("document.body.innerText.includes('All is done')")
 
-    # What a subagent says.
+    # A subagent's message.
     agent = {"description": "Look", "prompt": "SAY I have looked.", "subagent_type": "general-purpose"}
     nvim.wait(IDLE)
     ask(nvim, mock_api, "look at it", Reply(calls=[("Agent", agent)]))
@@ -73,7 +73,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     nvim.wait(IDLE)
     browser.wait("document.querySelector('#state').textContent == 'Idle'")
 
-    # A message from the page reaches the CLI, and its diff is accepted there.
+    # A message from the page reaches the CLI, and the page accepts its diff.
     browser.js("document.querySelector('#write').click()")
     browser.wait("!composer.hidden && !prompt.readOnly", "that it may write")
 
@@ -86,7 +86,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.key("Enter")
     browser.wait("document.querySelector('.card .add')?.textContent == '+TWO'", "the diff")
     assert file.read_text() == "one\ntwo\n"
-    # While it waits, another message is queued and taken back, and one stays in the queue.
+    # While the CLI waits, another message is queued and taken back, and one stays queued.
     browser.type("never mind")
     browser.key("Enter")
     browser.wait("document.querySelector('#queue li.queued button') !== null")
@@ -109,7 +109,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.wait(f"{said}.length >= 6", "what was queued to stand in the session")
     assert browser.js(said) == ["begin", "and now", "make it", "look at it", "change it", "and then"], "each once"
 
-    # The page goes along over `/clear`, and what was said stays when the CLI is killed.
+    # The page follows `/clear`, and keeps the conversation when the CLI is killed.
     nvim.wait(IDLE)
     nvim.keys("/clear")
     nvim.wait_screen("/clear")
@@ -118,8 +118,8 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     ask(nvim, mock_api, "go on", Reply("After it"))
     browser.wait("document.querySelector('article.claude')?.innerText.includes('After it')")
     assert "there" not in browser.js("document.querySelector('#items').innerText")
-    # The page has it before the file has: what was said and never written is taken back.
-    transcripts = nvim.home / ".claude" / "projects"  # what else is in its home comes and goes
+    # The page shows text before the file has it, and removes it if it is never written.
+    transcripts = nvim.home / ".claude" / "projects"  # other files of the home come and go
     written = lambda: any("After it" in path.read_text() for path in transcripts.rglob("*.jsonl"))  # noqa: E731
     nvim.wait(written, what="the line")
     os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The pictures of the README can be taken again, and show what they are to show. A stale one fails: `make pictures`."""
+"""The README's pictures can be taken again and show the intended content. A stale one fails: run `make pictures`."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The real Claude Code CLI, pinned, against a scripted model: what a user has of the plugin, from the prompt to the disk."""
+"""The real Claude Code CLI, pinned, against a scripted model: the plugin's features from the prompt to the disk."""
 
 import itertools
 import json
@@ -35,7 +35,7 @@ def read(nvim, name="a.txt"):
 
 
 def edit(nvim, old, new, name="a.txt"):
-    """Has to be of a file that the model has read, once in its session."""
+    """The model must have read the file once in its session."""
     return call("Edit", file_path=str(nvim.project / name), old_string=old, new_string=new)
 
 
@@ -44,7 +44,7 @@ def text(nvim, name="a.txt"):
 
 
 def until_it_listens(nvim, claude):
-    """Moves the cursor until the CLI shows the file: what comes before its prompt listens it throws away."""
+    """Moves the cursor until the CLI shows the file: it drops what comes before its prompt is ready."""
     keys, moved = itertools.cycle("jk"), None
 
     def shown():
@@ -58,8 +58,8 @@ def until_it_listens(nvim, claude):
 
 
 def start_for_a_mention(nvim, cli):
-    """Starts the CLI after a mention, which has to wait for it, and shows that it came."""
-    for attempt in range(4):  # nothing tells when it listens: a CLI that the machine lets wait throws the mention away
+    """Starts the CLI after a mention, which must wait for it, and shows that it arrived."""
+    for attempt in range(4):  # no sign says when it listens: a slow CLI drops the mention
         nvim.keys(":ClaudeSend<CR>")
         nvim.wait("require('claude-ide.mention').pending() == 1")
         claude = cli(nvim)
@@ -85,7 +85,7 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
     (nvim.project / ".env").write_text("SECRET=1\n")
     claude = cli(nvim)
 
-    # It connected by itself, and says who it is.
+    # It connected by itself and identifies itself.
     (client,) = nvim.lua("return require('claude-ide.server').clients()")
     assert (client["name"], client["version"]) == ("claude-code", version())
     nvim.wait("require('claude-ide.server').clients()[1].pid", what="the CLI to tell its pid")
@@ -100,7 +100,7 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
     nvim.keys("<Esc>gg")
     claude.wait_screen("In a.txt")
 
-    # What is withheld leaves it, and comes back.
+    # A withheld file leaves the prompt, and comes back.
     nvim.keys(":edit .env<CR>")
     claude.wait_gone("In a.txt")
     assert ".env" not in claude.screen()
@@ -116,7 +116,7 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
     claude.wait_screen("@a.txt#L1-2")
     clear_prompt(claude, "@a.txt")
 
-    # The model is told what is selected.
+    # The model gets the selection.
     nvim.keys("2GV")
     claude.wait_screen("1 line selected")
     claude.prompt("SAY understood")
@@ -124,7 +124,7 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
     assert mock_api.seen("The user selected the lines 2 to 2 from")
     nvim.keys("<Esc>")
 
-    # The buffer of an edit that nobody was asked about is loaded again, and the cursor keeps its line.
+    # After an edit without a question the buffer is reloaded, and the cursor keeps its line.
     nvim.keys("G")
     nvim.wait(lambda: nvim.cursor() == (3, 0))
     claude.keys("<S-Tab>")
@@ -138,7 +138,7 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
 
 
 def accepted_by_write(nvim):
-    """`:w`, once more where Neovim stood still so long that the diff counts as new: it says so."""
+    """`:w`, repeated if Neovim was blocked so long that the diff counts as new (it says so)."""
     nvim.keys(":w<CR>")
 
     def decided():
@@ -159,9 +159,9 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
         claude.prompt(prompt)
         nvim.wait(IN_THE_DIFF)
         nvim.wait_screen(shown)
-        nvim.wait(SEEN)  # soon after a decision keys are not yet taken
+        nvim.wait(SEEN)  # right after a decision keys are ignored
 
-    # What is accepted is written, and the buffer shows it.
+    # An accepted edit is written, and the buffer shows it.
     open_diff(f"{read(nvim)} THEN {edit(nvim, 'two', 'TWO')} THEN SAY accepted", "TWO")
     assert text(nvim) == "one\ntwo\nthree\n"
     nvim.keys("ZZ")
@@ -197,7 +197,7 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     claude.wait_screen("● created")
     assert text(nvim, "new.txt") == "fresh\n"
 
-    # Answered in the terminal of the CLI, the diff closes: with yes,
+    # The diff closes when the user answers in the CLI's terminal: with yes,
     def answer(prompt, choice, expected):
         nvim.wait(NO_DIFF)
         claude.prompt(prompt)
@@ -214,7 +214,7 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     answer(edit(nvim, "two", "2"), "3", "ONE\ntwo\nTHREE\n")
     claude.wait_ready()
 
-    # What is rejected leaves the file.
+    # A rejected edit leaves the file.
     open_diff(f"{read(nvim, 'b.txt')} THEN {edit(nvim, 'first', '1st', 'b.txt')}", "1st")
     nvim.keys("ZQ")
     claude.wait_screen("Rejected update to b.txt")
@@ -222,7 +222,7 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     assert text(nvim, "b.txt") == "first\nsecond\n"
     nvim.wait(lambda: nvim.lines() == ["ONE", "two", "THREE"], what="the file to be shown again")
 
-    # Words said with it do not reach another terminal than Neovim's own: they are kept.
+    # Outside Neovim's own terminal, words given with a rejection are kept, not sent.
     open_diff(edit(nvim, "second", "2nd", "b.txt"), "2nd")
     nvim.keys(":Claude reject use two words<CR>")
     said = "That Claude runs in another terminal. Your words are in"
@@ -244,7 +244,7 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
 
 @pytest.mark.one_nvim
 def test_what_was_accepted_and_is_not_written_is_told(nvim, cli, tmp_path):
-    # A formatter, as people have one: what is on the disk is never what was accepted.
+    # A formatter hook, as people have: the disk never holds the accepted text.
     formatter = {"type": "command", "command": f"echo formatted >>{nvim.project}/a.txt; echo >>{tmp_path}/formatted"}
     hooks = {"PostToolUse": [{"matcher": "Edit|Write", "hooks": [formatter]}]}
     claude = cli(nvim, args=("--ide", "--settings", json.dumps({"hooks": hooks})))
@@ -273,7 +273,7 @@ def test_what_was_accepted_and_is_not_written_is_told(nvim, cli, tmp_path):
     assert (text(nvim), (tmp_path / "formatted").exists()) == ("one\nTWO\nthree\nformatted\n", True)
     wait_known()
 
-    # The file changes where the edit is: the CLI refuses, and what was typed is kept.
+    # The file changes where the edit is: the CLI refuses, and the user's typing is kept.
     accept(f"{read(nvim)} THEN {edit(nvim, 'TWO', '2')} THEN SAY refused", "said I", "one\nTWO, two\nthree\n")
     nvim.wait_screen(
         "Claude did not write a.txt: it had changed since Claude read it. Your edits to the proposal are kept:"
@@ -287,7 +287,7 @@ def test_what_was_accepted_and_is_not_written_is_told(nvim, cli, tmp_path):
     nvim.keys(":buffer a.txt<CR>")
     nvim.wait(lambda: nvim.lines() == ["one", "TWO, two", "three"], what="the file as it is")
 
-    # It changes elsewhere: the CLI writes both, so all is well.
+    # It changes elsewhere: the CLI writes both.
     a.write_text("one\nTWO\n" + "more\n" * 9)
     accept(f"{read(nvim)} THEN {edit(nvim, 'TWO', '2')} THEN SAY merged", "", "one\nTWO\n" + "more\n" * 9 + "last\n")
     claude.wait_screen("● merged")
@@ -301,7 +301,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     clear_prompt(first, "@a.txt")
     before = nvim.lua("return require('claude-ide.server').clients()[1].id")
     nvim.cmd("Claude restart")
-    # It tries five times, for 13 s in all.
+    # Five attempts, 13 s in all.
     again = "local client = require('claude-ide.server').clients()[1] return client and client.state == 'ready' and client.id"
     nvim.wait(lambda: (nvim.lua(again) or 0) > before, what="the CLI to come back")
     first.prompt(f"{read(nvim)} THEN {edit(nvim, 'two', 'TWO')} THEN SAY restarted")
@@ -316,7 +316,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     first.prompt(f"{edit(nvim, 'three', 'THREE')} THEN SAY first")
     nvim.wait(ONE_DIFF)
     second.prompt(f"{read(nvim, 'b.txt')} THEN {edit(nvim, 'second', '2nd', 'b.txt')}")
-    nvim.wait("require('claude-ide.proposal').count() == 2")  # every prompt closes the tabs of its own client
+    nvim.wait("require('claude-ide.proposal').count() == 2")  # every prompt closes its own client's tabs
     first.answer("1")
     nvim.wait(ONE_DIFF)
     second.wait_screen(QUESTION)
@@ -328,7 +328,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     second.kill()
     nvim.wait(NO_DIFF)
 
-    # Disconnected it stays away, and asks its question itself.
+    # A disconnected CLI stays away, and asks in its terminal.
     first.prompt(f"{edit(nvim, 'one', 'ONE')} THEN SAY alone")
     nvim.wait(ONE_DIFF)
     nvim.cmd("Claude disconnect")
@@ -339,5 +339,5 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     first.wait_screen("● alone")
     first.wait_screen("switched to another Claude Code session")
     assert text(nvim) == "ONE\nTWO\nTHREE\n"
-    # It would have come back by now: its first attempts are at once, and after one second.
+    # By now it would have come back: it retries at once and after one second.
     assert nvim.lua("return #require('claude-ide.server').clients()") == 0

@@ -1,4 +1,4 @@
-"""The review with the real CLI, in the modes that do not ask: what it changed waits in Neovim, and can be undone there."""
+"""The review with the real CLI, in modes that do not ask: its changes await review in Neovim, and can be undone there."""
 
 import re
 import subprocess
@@ -35,7 +35,7 @@ def contents(nvim, name):
 
 
 def allow_until(claude, nvim, said):
-    """Says yes to whatever the CLI asks, in the terminal, until it says that."""
+    """Accepts every question of the CLI in the terminal until it says `said`."""
 
     def step():
         if said in claude.screen():
@@ -52,14 +52,14 @@ MODE = re.compile(r"^ +\S+ ([a-z ]+ on)\b.*\Z", re.MULTILINE)
 
 
 def switch(claude, mode):
-    """Goes through the modes of the CLI to that one."""
+    """Cycles through the CLI's modes to `mode`."""
     while (shown := MODE.search(claude.wait_screen(MODE))[1]) != mode:
         claude.keys("<S-Tab>")
         claude.terminal.wait(lambda shown=shown: MODE.search(claude.wait_screen(MODE))[1] != shown, what="another mode")
 
 
 def steps(nvim, *more, said):
-    """A prompt: a file is read and edited twice, another one written, and what else there is."""
+    """A prompt: reads a file, edits it twice, writes another one, and does `more`."""
     a, c = (str(nvim.project / name) for name in ("a.txt", "c.txt"))
     return " THEN ".join(
         [
@@ -83,7 +83,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
         take(folder, function(...) done(...) taken = true end, ...)
       end
     """)
-    # The mocked model answers at once; the command waits until Neovim has seen what was there before.
+    # The mocked model answers at once; the command waits until Neovim has recorded the state before it.
     command = f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; sed -i s/second/SECOND/ b.txt"
     prompt = f"{call('Bash', command=command, description='Change b.txt')} THEN SAY begun"
     claude = cli(nvim, mode="bypassPermissions", args=("--ide", prompt))
@@ -94,7 +94,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     nvim.lua("require('claude-ide.journal').undo_turn()")
     assert contents(nvim, "b.txt") == "first\nsecond\n"
 
-    # Several edits and a shell command of one turn are undone together, in each mode.
+    # Undo takes back several edits and a shell command of one turn together, in each mode.
     shell = call("Bash", command="sed -i s/second/SECOND/ b.txt", description="Change b.txt")
     for mode in ("bypass permissions on", "manual mode on", "accept edits on"):
         switch(claude, mode)
@@ -103,7 +103,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
         allow_until(claude, nvim, f"● {said}")
         expected = [["a.txt", 2, 2], ["b.txt", 1, 1], ["c.txt", 1, 0]]
         nvim.wait(lambda expected=expected: nvim.lua(WAITING) == expected, what="three files to wait for a review")
-        # Undoing it waits until all is written, so that nothing of the turn is taken for somebody else's.
+        # Undo only when all is written, so that nothing of the turn counts as a foreign change.
         nvim.wait(
             "local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil", what="its end"
         )
@@ -114,7 +114,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
         nvim.wait(lambda: contents(nvim, "c.txt") is None, what="c.txt to be gone")
         nvim.wait(lambda: nvim.lua(WAITING) == [], what="nothing left to review")
 
-    # Edits that could not be announced are told by the transcript: Neovim was too busy to answer, the CLI gives up after
+    # Edits that could not be announced come from the transcript: Neovim was too busy to answer, the CLI gives up after
     # 500 ms each time, and writes all the same.
     nvim.lua(
         "local tool = require('claude-ide.tools.diagnostics').get_diagnostics run, tool.run = tool.run, function() end"

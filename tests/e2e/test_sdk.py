@@ -1,4 +1,4 @@
-"""The official MCP SDK (npm) talks to the server over WebSocket: what its own schemas refuse, we got wrong."""
+"""The official MCP SDK (npm) talks to the server over WebSocket: an answer that its schemas refuse is our fault."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ NODE_MODULES = ROOT / ".deps" / "node" / "node_modules"
 
 @pytest.fixture
 def talk(start_nvim):
-    """Runs the SDK's client against a Neovim with one file and returns (nvim, what the client saw)."""
+    """Runs the SDK's client against a Neovim with one file; returns (nvim, the client's record)."""
     nvim = start_nvim(files={"a.txt": "one\ntwo\n"})
     nvim.lua('require("claude-ide").connect()')
     lock = nvim.wait(lambda: nvim.locks(), what="a lock file")[0]

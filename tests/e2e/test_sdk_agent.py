@@ -1,4 +1,6 @@
-"""The official MCP SDKs, TypeScript's and Python's, list and call every tool of the agents' endpoint; their schemas judge us."""
+"""The official MCP SDKs, TypeScript's and Python's, list and call every tool of the agents' endpoint and check our
+schemas.
+"""
 
 import asyncio
 import json
@@ -19,19 +21,19 @@ STEPS = every_tool.READS + every_tool.WRITES
 
 @pytest.fixture
 def nvim(start_nvim):
-    """A Neovim with language servers at work and a user who accepts."""
+    """A Neovim with language servers running and a user who accepts."""
     nvim = every_tool.start(start_nvim)
     nvim.lua(every_tool.ACCEPTING)
     return nvim
 
 
 def access_to(nvim):
-    """How an agent gets in."""
+    """The agents' endpoint and its token."""
     return nvim.lua('return require("claude-ide.server").agent_access()')
 
 
 def judge(tools, texts):
-    """Every tool is well described; those that are called say what is true."""
+    """Every tool is well described, and called tools give correct answers."""
     by_name = {tool["name"]: tool for tool in tools}
     for tool in tools:
         Draft202012Validator.check_schema(tool["inputSchema"])
@@ -77,7 +79,7 @@ def over(kind, access):
 
 def test_the_python_sdk(nvim):
     access = access_to(nvim)
-    from mcp import ClientSession  # here, for it takes every worker a second to load
+    from mcp import ClientSession  # imported here: it takes every worker a second to load
     from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
     async def talk():

@@ -1,5 +1,6 @@
-"""The Agent SDK, Python's and TypeScript's, as a second opinion on the headless protocol: what they write to the real CLI, and what
-our chat writes, have the same shapes."""
+"""The Agent SDKs, Python's and TypeScript's, as a second opinion on the headless protocol: their messages to the real
+CLI and our chat's have the same shapes.
+"""
 
 import asyncio
 import json
@@ -20,7 +21,7 @@ SLEEPS = 'CALL Bash {"command": "touch begun; sleep 20"}'
 
 
 def recorder(folder: Path) -> tuple[Path, dict[str, str]]:
-    """A CLI that keeps what is said to it, and its environment."""
+    """A CLI that records its input, and its environment."""
     folder.mkdir()
     program = folder / "claude"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).parent / "recorder.py"}" "$@"\n')
@@ -33,7 +34,7 @@ def lines(path: Path) -> list[dict]:
 
 
 def shape(value: object, but: tuple[str, ...] = ()) -> object:
-    """What a value is made of, without what it says."""
+    """The structure of a value without its content."""
     if isinstance(value, dict):
         return {key: shape(inner) for key, inner in sorted(value.items()) if key not in but}
     if isinstance(value, list):
@@ -42,7 +43,7 @@ def shape(value: object, but: tuple[str, ...] = ()) -> object:
 
 
 def asked(folder: Path) -> dict[str, dict]:
-    """The shape of each control request that was written, by its subtype; how it was answered stands beside it."""
+    """The shape of each control request by its subtype, with how it was answered."""
     answers = {
         line["response"]["request_id"]: line["response"]
         for line in lines(folder / "out.jsonl")
@@ -59,7 +60,7 @@ def asked(folder: Path) -> dict[str, dict]:
 
 
 def permissions(folder: Path) -> list[object]:
-    """The shapes of what was answered to `can_use_tool`."""
+    """The shapes of the answers to `can_use_tool`."""
     return [
         shape(line["response"], but=("request_id",))
         for line in lines(folder / "in.jsonl")
@@ -68,7 +69,7 @@ def permissions(folder: Path) -> list[object]:
 
 
 def hooked(folder: Path) -> list[object]:
-    """The shapes of what was answered to `hook_callback`."""
+    """The shapes of the answers to `hook_callback`."""
     asks = [line for line in lines(folder / "out.jsonl") if line["type"] == "control_request"]
     ids = {line["request_id"] for line in asks if line["request"]["subtype"] == "hook_callback"}
     answers = [line for line in lines(folder / "in.jsonl") if line["type"] == "control_response"]
@@ -91,7 +92,7 @@ def by_python(program: Path, env: dict[str, str], project: Path) -> None:
 
 
 async def in_python(program: Path, env: dict[str, str], project: Path) -> None:
-    import claude_agent_sdk as sdk  # takes as long as to collect half of all tests: not where each worker reads it
+    import claude_agent_sdk as sdk  # imported here: it takes as long as collecting half of all tests
 
     async def allow(_name, given, _context):
         return sdk.PermissionResultAllow(updated_input={**given, "content": "changed\n"})
@@ -128,7 +129,7 @@ async def in_python(program: Path, env: dict[str, str], project: Path) -> None:
 
 @pytest.fixture
 def theirs(mock_api, tmp_path) -> list[Path]:
-    """What each SDK wrote."""
+    """The records of each SDK."""
     folders = []
     for drive in (by_python, by_typescript):
         project = tmp_path / drive.__name__ / "project"
@@ -189,26 +190,26 @@ def compare(ours: Path, theirs: Path) -> None:
     sdks, own = asked(theirs), asked(ours)
     for subtype in ("set_model", "set_permission_mode", "interrupt"):
         assert own[subtype] == sdks[subtype], subtype
-    # A dry run comes first, and says so; the SDK has none, or says that it is none.
+    # Ours does a dry run first, marked as one; the SDK has none, or marks it as none.
     request, outcome, answer = own["rewind_files"]
     assert request["request"].pop("dry_run") == "bool"
     sdks["rewind_files"][0]["request"].pop("dry_run", None)
     assert (request, outcome) == sdks["rewind_files"][:2]
-    # It begins with what we leave out, and is answered alike.
+    # We send a subset of the SDK's fields; the answer has the same keys.
     request, outcome, answer = own["initialize"]
     assert request.keys() == sdks["initialize"][0].keys()
     assert request["request"].keys() <= sdks["initialize"][0]["request"].keys()
     assert request["request"]["hooks"] == sdks["initialize"][0]["request"]["hooks"]
     assert outcome == sdks["initialize"][1] == "success" and answer.keys() == sdks["initialize"][2].keys()
     assert hooked(ours) == hooked(theirs) == [{"subtype": "str", "response": {}}]
-    # Each says more of how it was decided, or less: what we say is said by both.
+    # The SDKs differ in how they explain a decision; ours is their common part.
     assert shared(permissions(ours)[0], permissions(theirs)[0]) == permissions(ours)[0]
     said = [next(shape(line) for line in lines(of / "in.jsonl") if line["type"] == "user") for of in (ours, theirs)]
     assert said[1].keys() <= said[0].keys() and said[0].keys() - said[1].keys() <= {"uuid"}
 
 
 def shared(left: object, right: object) -> object:
-    """What two shapes have in common."""
+    """The part that two shapes share."""
     if isinstance(left, dict) and isinstance(right, dict):
         return {key: shared(left[key], right[key]) for key in left.keys() & right.keys()}
     return left if left == right else None

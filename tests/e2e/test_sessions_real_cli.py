@@ -1,4 +1,4 @@
-"""Sessions of the real Claude Code CLI, pinned: what it does as Neovim shows it, and its titles."""
+"""Sessions of the real Claude Code CLI, pinned: its activity as shown by Neovim, and its titles."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(sta
     claude.prompt(call("Bash", command="sh wait.sh"))
     claude.wait_screen(QUESTION)
     shows(nvim, "Claude waiting: permission")
-    claude.answer("\r")  # the first choice; one Enter too many does nothing at the prompt that follows
+    claude.answer("\r")  # the first choice; an extra Enter does nothing at the next prompt
     shows(nvim, "Claude working")
     (nvim.project / "go").touch()
     claude.wait_screen("● Done.")
@@ -37,7 +37,7 @@ def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(sta
     (waiting,) = [data for name, data in nvim.events() if name == "ClaudeWaiting"]
     assert (waiting["pid"], waiting["waiting_for"], waiting["client"]) == (claude.pid, "permission", 1)
 
-    # A title given here, while the CLI runs the session, is taken over by it, and written as the CLI itself writes one.
+    # The running CLI adopts a title given here, and writes it in its own form.
     session = waiting["session"]
     (file,) = (nvim.home / ".claude" / "projects").glob(f"*/{session}.jsonl")
     nvim.wait(lambda: b'"Done."' in file.read_bytes(), what="the CLI to write the turn down")
@@ -65,7 +65,7 @@ def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(sta
         """
         assert nvim.lua(listed) == ["The answer “42”"]
 
-        # What it goes on with after `/clear` is another session.
+        # After `/clear` it runs another session.
         shows(nvim, "Claude idle")
         again.prompt("/clear")
         moved = f"return vim.iter(events):find(function(event) return event[2].previous == '{session}' end)"

@@ -1,4 +1,6 @@
-"""The real CLI in Neovim's own terminal: opened by a command, prompted and told why not, its sessions resumed and forked there."""
+"""The real CLI in Neovim's own terminal: opened by a command, prompted, told a reason; its sessions resumed and forked
+there.
+"""
 
 import re
 import subprocess
@@ -57,7 +59,7 @@ def leave_for_the_file(nvim):
 @pytest.mark.smoke
 def test_the_command_opens_a_connected_cli_beside_the_file_which_is_prompted_from_there(start_with_claude, mock_api):
     keep = "notices = {} local notify = vim.notify vim.notify = function(...) notices[#notices + 1] = (...) notify(...) end"
-    # The end of a turn that took long, as on a busy machine, is told out of sight, too.
+    # The end of a long turn is announced while the terminal is hidden, too.
     nvim = start_with_claude(args=["a.txt"], files=FILES, init_lua=keep, opts={"notify": {"finished": False}})
     open_claude(nvim)
     mock_api.script(read(nvim), edit(nvim), Reply("It is written."))
@@ -79,7 +81,7 @@ def test_the_command_opens_a_connected_cli_beside_the_file_which_is_prompted_fro
     nvim.wait_screen("● I looked.")
     nvim.wait(f"{ACTIVITY} == 'idle'")
 
-    # A question out of sight is told.
+    # A question in a hidden terminal is announced.
     nvim.cmd("Claude hide")
     shown = """
     local buf = require("claude-ide.terminal").bufnr()
@@ -119,7 +121,7 @@ REASONS = {
 
 
 def heard(mock_api):
-    """The last thing the model was told that is not a reminder of the CLI's."""
+    """The model's last input other than the CLI's reminders."""
     said = ""
     for message in mock_api.conversation():
         content = message["content"]
@@ -146,7 +148,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
     assert not (nvim.project / "pwned").exists()
     assert (nvim.project / "a.txt").read_text() == "one\ntwo\nthree\n"
 
-    # A key asks for it, and Claude goes on with what was said.
+    # `ZW` asks for the reason, and Claude continues with it.
     nvim.keys("<C-\\><C-n>")
     nvim.wait("vim.api.nvim_get_mode().mode ~= 't'")
     nvim.wait("require('claude-ide').status().diffs == 1")
@@ -158,7 +160,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
     nvim.wait_screen("● understood")
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
 
-    # What it then proposes is accepted.
+    # The next proposal is accepted.
     mock_api.script(edit(nvim), Reply("At last."))
     nvim.wait(f"{ACTIVITY} == 'idle'")
     nvim.cmd("Claude open")
@@ -168,7 +170,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
 
 
 def terminal_session(nvim, id=None):
-    """The session in the terminal, once its CLI waits for a prompt; that of this id, if one is given."""
+    """The terminal's session once its CLI waits for a prompt; with `id`, that session."""
 
     def idle():
         session = nvim.lua("return require('claude-ide.terminal').session()")
@@ -179,7 +181,7 @@ def terminal_session(nvim, id=None):
 
 
 def ask_without_a_screen(nvim, mock_api, prompt):
-    """Lets a CLI answer that has no terminal; gives back the transcript of its session."""
+    """Runs a CLI without a terminal for one prompt; returns its session's transcript."""
     folder = nvim.home / ".claude" / "projects"
     before = set(folder.glob("*/*.jsonl"))
     subprocess.run(
@@ -200,7 +202,7 @@ def test_a_headless_session_is_listed_resumed_and_forked(start_with_claude, mock
     file = ask_without_a_screen(nvim, mock_api, "SAY the answer is 42")
     session = file.stem
 
-    # It goes on in the terminal.
+    # The session continues in the terminal.
     nvim.keys(":Claude sessions<CR>")
     nvim.wait_screen("SAY the answer is 42")
     nvim.wait_screen("<CR> choose")
@@ -214,7 +216,7 @@ def test_a_headless_session_is_listed_resumed_and_forked(start_with_claude, mock
     nvim.keys("<C-\\><C-n>:Claude close<CR>")
     nvim.wait(f"vim.uv.kill({pid}, 0) ~= 0", what="the CLI, which writes to the last, to end")
 
-    # A fork goes on with a copy.
+    # A fork continues with a copy.
     before = file.read_bytes()
     nvim.cmd(f"Claude sessions fork {session[:8]}")
     nvim.wait_screen("● the answer is 42")
@@ -231,5 +233,5 @@ def test_a_headless_session_is_listed_resumed_and_forked(start_with_claude, mock
     vim.wait(10000, function() return done end, 5)
     return vim.tbl_map(function(item) return item.summary.id end, found or {})
     """
-    # The CLI writes what it shows a moment later.
+    # The CLI writes a moment after it shows.
     nvim.wait(lambda: set(nvim.lua(listed)) == {session, fork}, what="both to be listed")

@@ -1,5 +1,6 @@
-"""Why chats get the editor's tools by `--mcp-config` and not over the pipe (`sdkMcpServers`): the CLI asks a server behind the pipe
-for less. Should this fail with a newer CLI, look at doc/dev/chat.md again."""
+"""Why chats get the editor's tools by `--mcp-config` and not over the pipe (`sdkMcpServers`): the CLI asks a server
+behind the pipe for less. If this fails with a newer CLI, revise doc/dev/chat.md.
+"""
 
 import json
 import os
@@ -29,7 +30,7 @@ ANSWERS = {
 
 
 class Served:
-    """An MCP server that keeps what it was asked for."""
+    """An MCP server that records the requests it gets."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -42,7 +43,7 @@ class Served:
 
 
 def commands(home: Path, api: MockApi, args: list[str], fields: dict[str, object], served: Served) -> list[str]:
-    """The commands that a headless CLI has after its first turn."""
+    """The commands of a headless CLI after its first turn."""
     folder = home / "project"
     folder.mkdir()
     environment = {**os.environ, **cli.environment(home, api)}

@@ -60,7 +60,7 @@ def ask(nvim, api, text):
 
 
 def tool_results(api):
-    """What tools have answered in the conversation, in order."""
+    """The tools' answers in the conversation, in order."""
     results = []
     for message in api.conversation():
         for block in message["content"] if isinstance(message["content"], list) else []:
@@ -73,10 +73,10 @@ def tool_results(api):
 
 
 def one_by_one(claude, api, steps, end):
-    """Has the model call these tools, each when the one before has answered. Long prompts would take the CLI longer than they do."""
+    """The model calls these tools, each after the answer of the one before. One long prompt would take the CLI longer."""
     calls = [Reply(calls=[(f"mcp__nvim__{tool}", arguments)]) for tool, arguments, _ in steps]
     api.script(*calls, Reply(end))
-    claude.prompt(f"go on {next(PROMPTS)}")  # each another one: what is on the screen is not what was typed
+    claude.prompt(f"go on {next(PROMPTS)}")  # all different: the screen still shows earlier ones
     claude.wait_screen(f"● {end}")
 
 
@@ -130,7 +130,7 @@ def test_what_the_cli_runs_cannot_use_the_tools_in_its_name(start_with_claude, m
     ask(nvim, mock_api, call("Bash", command=f"{sys.executable} steal.py {lock}", description="Look"))
     nvim.wait(lambda: (nvim.project / "stolen.json").exists(), what="the command to have run")
     assert json.loads((nvim.project / "stolen.json").read_text()) == [[], [403, 403]]
-    # Its own connections come back.
+    # The CLI's own connections come back.
     nvim.lua("require('claude-ide.server').restart()")
     nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect again")
     nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI to connect again")
@@ -158,7 +158,7 @@ def a_prompt_of_the_editor_is_a_command_of_the_cli(nvim, mock_api):
     channel = nvim.lua('return vim.bo[require("claude-ide.terminal").bufnr()].channel')
     nvim.wait_screen("❯")
     nvim.lua("vim.api.nvim_chan_send(...)", channel, "/explain_sel")
-    nvim.wait_screen("Explain what is selected in the editor")  # the menu: the CLI knows of it by now
+    nvim.wait_screen("Explain what is selected in the editor")  # the menu: the CLI has loaded it by now
     nvim.lua("vim.api.nvim_chan_send(...)", channel, "\x15")
     ask(nvim, mock_api, "/mcp__nvim__explain_selection")
     nvim.wait(lambda: mock_api.seen("Explain the code around main.py:1"), what="the prompt to reach the model")
@@ -185,14 +185,14 @@ def test_the_cli_runs_code_and_calls_each_tool_that_changes_no_file(start_nvim, 
 
 
 def the_model_runs_code_once_the_user_allows_it(nvim, claude, mock_api):
-    """executeCode: the one tool of an editor, besides getDiagnostics, that the model itself is given."""
+    """executeCode: besides getDiagnostics, the only tool of the IDE endpoint that the model gets."""
     tool = "mcp__ide__executeCode"
     picture = f"import base64; from IPython.display import *; display(Image(base64.b64decode('{DOT}'), width=x))"
     compute = "x = 6; print('it is', x * 7)"
     claude.prompt(f"{call(tool, code=compute)} THEN {call(tool, code=picture)}")
     claude.wait_screen(QUESTION)
     assert nvim.lua("return #require('claude-ide.notebook').list()") == 0, "nothing runs before the answer"
-    claude.answer("2")  # and the second without being asked
+    claude.answer("2")  # and the second without a question
     claude.wait_screen("● Done.", 4 * PATIENCE)
     assert mock_api.seen("it is 42")
     assert mock_api.seen("iVBORw0KGgo"), "a PNG"

@@ -52,7 +52,7 @@ def test_pyright_renames_forty_files_with_one_change_dropped(start_nvim, connect
     assert text.startswith("Rename add to plus: accepted in part, 79 changes in 40 files.")
     assert "  m39.py: all of it\nThe user says: m39 is generated" in text
     wrong_now = re.search(r"m39\.py:1: error: .*add", text)
-    assert wrong_now or "still busy" in text  # a busy machine may be too late for it: then that is said
+    assert wrong_now or "still busy" in text  # a busy machine may be too late: then the answer says so
     assert len(text) < 8000
     after = texts(nvim, PYTHON)
     assert {name for name in PYTHON if after[name] == PYTHON[name]} == {"m39.py"}
@@ -85,7 +85,7 @@ def test_typescript_answers_what_is_asked_of_it_and_renames_over_files_that_are_
     nvim.wait(SEEN, what="the changeset to have been seen")
     nvim.keys("ZZ")
     (text,) = agent.call_result(asked)
-    assert "Diagnostics now" in text  # a busy machine may be too late for them: then that is said
+    assert "Diagnostics now" in text  # a busy machine may be too late: then the answer says so
     assert "error:" not in text
     assert texts(nvim, files) == files | {name: old.replace("add", "plus") for name, old in SUMS.items()}
     undo(nvim)

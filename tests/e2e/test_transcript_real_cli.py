@@ -1,4 +1,4 @@
-"""A transcript that the real CLI writes, read while it writes it: tools, a permission question, an edit, a shell command."""
+"""A transcript read while the real CLI writes it: tools, a permission question, an edit, a shell command."""
 
 import re
 
@@ -28,7 +28,7 @@ def lines_with(nvim, text):
 
 
 def wait_line(nvim, text, pattern):
-    """Waits until the first line with a text is like this."""
+    """Waits until the first line with `text` matches `pattern`."""
     nvim.wait(lambda: re.fullmatch(pattern, next(iter(lines_with(nvim, text)), "")), what=f"a line like {pattern!r}")
 
 
@@ -52,9 +52,9 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     wait_line(nvim, "  Read ", r"  Read a.txt · ok · [\d.]+ s")
     wait_line(nvim, "  Edit ", r"  Edit a.txt \+1 −1 · ok · [\d.]+ s")
     nvim.wait(lambda: {"    +TWO", "    -two"} <= set(nvim.lines()), what="the edit")
-    nvim.terminal.wait_quiet(0.3)  # a wait that is over at once is none
+    nvim.terminal.wait_quiet(0.3)  # an immediate answer would not count as a wait
     claude.answer("1")
-    # The end of the question is told beside the transcript: on a busy machine long after a quick command is over.
+    # The end of the question arrives separately from the transcript: on a busy machine long after a quick command.
     nvim.wait_screen("Claude works")
     (nvim.project / "go").touch()
     nvim.wait(lambda: lines_with(nvim, "All is done")[1:])
@@ -80,7 +80,7 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     nvim.keys("G")
     nvim.wait("vim.fn.line('.') == vim.fn.line('$')", what="it to follow again")
 
-    # A tool that fails, and one that is refused, say so.
+    # A failed tool and a refused one are marked.
     claude.prompt(f"{call('Read', file_path=str(nvim.project / 'missing.txt'))} THEN SAY It is missing")
     claude.wait_screen("● It is missing")
     nvim.wait(lambda: lines_with(nvim, "  Read missing.txt · failed"))
@@ -100,6 +100,6 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     screen = nvim.wait_screen(re.compile(r"^  Thinking First one thing. +2 lines$", re.MULTILINE))
     assert "Then another." not in screen
 
-    # `/clear` says where it goes on.
+    # `/clear` names the session that continues.
     claude.prompt("/clear")
     nvim.wait_screen("── went on in session")

@@ -1,4 +1,4 @@
-"""What Claude waits for, answered over the socket, each kind as the real CLI asks it: once, and what was answered is what is done."""
+"""Questions of the real CLI, each kind, answered over the socket: once, and the CLI acts on that answer."""
 
 import json
 import re
@@ -30,14 +30,14 @@ QUESTIONS = [
 
 
 def say(reader, mock_api, *calls, answer="Done."):
-    """Has the model make these calls, one turn each; what is asked of the user first."""
+    """The model makes these calls, one turn each; returns the first question to the user."""
     mock_api.script(*[Reply(calls=[call]) for call in calls], Reply(text=answer))
     reader.say(type="user_message", content="go on")
     return reader.until({"type": "decision"})
 
 
 def decide(reader, decision, outcome, **answer):
-    """Answers it; another answer is refused."""
+    """Answers a decision; a second answer is refused."""
     reader.say(type="decide", id=decision["id"], **answer)
     assert reader.until({"type": "decision_closed", "id": decision["id"]})["outcome"] == outcome
     reader.say(type="decide", id=decision["id"], **answer)
@@ -63,7 +63,7 @@ def test_what_the_cli_asks_in_the_terminal_is_answered_over_the_socket(start_wit
         files=FILES,
         init_lua=PYRIGHT,
     )
-    site = Site(nvim)  # before the CLI: it is told then whom to ask
+    site = Site(nvim)  # before the CLI, which gets the hooks at its start
     begin(nvim, mock_api)
     nvim.wait(lambda: site.has(nvim.lua(SESSION)), what="the session to be listed")
     for step in (
@@ -116,19 +116,19 @@ def what_the_terminals_own_dialog_asks_is_answered_by_the_first(nvim, reader, mo
     nvim.wait(lambda: QUESTION not in nvim.terminal.text(), what="the dialog to go")
     nvim.wait(IDLE)
     made.unlink()
-    # With a rule that the CLI offers. It does not cover this command.
+    # With a rule that the CLI offers, which does not cover this command.
     asked = say(reader, mock_api, touch)
     decide(reader, asked, "accepted", choice="always:1")
     nvim.wait(made.exists, what="what was allowed")
     nvim.wait(IDLE)
     made.unlink()
-    # A no with words: Claude is told them and goes on.
+    # A no with words: Claude gets them and continues.
     asked = say(reader, mock_api, touch, answer="As you like.")
     decide(reader, asked, "rejected", choice="reject", message="not there")
     reader.once(lambda frame: "As you like." in str(frame), what="that Claude goes on")
     assert mock_api.seen("not there") and not made.exists()
     nvim.wait(IDLE)
-    # At the terminal: the card goes, and who answers it is too late.
+    # At the terminal: the card goes, and a later answer is too late.
     asked = say(reader, mock_api, touch)
     nvim.wait_screen(QUESTION)
     nvim.wait(answering(nvim.terminal.text, lambda: nvim.keys("1")), what="the CLI to take the answer")

@@ -1,4 +1,6 @@
-"""Writing over the subscribe socket, with the real CLI: a message reaches the CLI that runs, and is found in its transcript."""
+"""Writing over the subscribe socket with the real CLI: a message reaches the running CLI, and is found in its
+transcript.
+"""
 
 import os
 import signal
@@ -16,7 +18,7 @@ OPTS = {"web": {"port": 0, "write": True}}
 
 
 def told(mock_api, words):
-    """How often the model was told these words as a prompt of its own."""
+    """How often the model got these words as a prompt of their own."""
     count = 0
     for message in mock_api.conversation():
         content = message["content"]
@@ -27,7 +29,7 @@ def told(mock_api, words):
 
 def test_the_terminals_cli_is_written_to_through_turns_clear_and_the_end_by_force(start_with_claude, mock_api):
     nvim = start_with_claude(opts=OPTS)
-    site = Site(nvim)  # before the CLI: it tells what it shows to who serves it
+    site = Site(nvim)  # before the CLI, which gets the hooks at its start
     begin(nvim, mock_api)
     nvim.wait(lambda: site.has(nvim.lua(SESSION)), what="the session to be listed")
     with site.read(nvim.lua(SESSION)) as reader:
@@ -46,7 +48,7 @@ def a_message_is_acknowledged_and_its_answer_told_as_it_is_said(nvim, reader, mo
     reader.say(type="user_message", content="two and two?\x1b[31m", id="four")
     reader.until({"type": "sent", "id": "four"})
     ack = reader.until({"type": "ack", "id": "four"})
-    # What the CLI showed of the turn before may be told only now.
+    # The CLI's display of the turn before may arrive only now.
     messages = shown_messages(reader)
     while "It is four." not in messages:
         reader.until(lambda frame: frame.get("type") == "stream_event", what="what is shown")
@@ -57,7 +59,7 @@ def a_message_is_acknowledged_and_its_answer_told_as_it_is_said(nvim, reader, mo
 
 
 def shown_messages(reader):
-    """The texts of the messages that were told as they were said, each from its start to its end."""
+    """The texts of the messages streamed live, each from its start to its end."""
     texts, now = [], None
     for event in (frame["event"] for frame in reader.of_type("stream_event")):
         if event["type"] == "message_start":
@@ -71,7 +73,7 @@ def shown_messages(reader):
 
 
 def line_of(reader, ack):
-    """What stands in the line, which comes before or after the ack."""
+    """The text of the line for a message; the line comes before or after the ack."""
     is_line = lambda frame: frame.get("type") == "user" and frame["uuid"] == ack["uuid"]  # noqa: E731
     reader.once(is_line, what="its line")
     (line,) = filter(is_line, reader.frames)
@@ -81,7 +83,7 @@ def line_of(reader, ack):
 def what_comes_while_claude_works_waits_and_goes_in_order_each_once(nvim, reader, mock_api):
     mock_api.script(Reply(calls=[("Bash", {"command": "sleep 1; echo > slow", "description": "wait"})]))
     reader.say(type="user_message", id="m0", content="wait a moment")
-    # It asks for the permission to run that: Claude waits, and so does everything else.
+    # It asks for permission: Claude waits, and so does everything else.
     reader.until({"type": "state", "state": "waiting"})
     for number in (1, 2, 3):
         reader.say(type="user_message", id=f"m{number}", content=f"message {number}")
@@ -112,7 +114,7 @@ function _G.see_how_it_is() route.of, prompt.is_ready = of, is_ready end
 
 
 def what_comes_into_a_turn_is_acknowledged_with_its_words(nvim, reader, mock_api):
-    """As where a task that ends in the background begins a turn at the moment in which a message is typed."""
+    """As when a background task ends and begins a turn at the moment a message is typed."""
     wait = "touch begun; until test -e go; do sleep 0.1; done"
     mock_api.script(Reply(calls=[("Bash", {"command": wait, "description": "wait"})]), Reply(text="Both."))
     reader.say(type="user_message", id="turn", content="wait for it")
@@ -180,7 +182,7 @@ def one_that_is_killed_takes_what_waits_along_and_then_goes_on_anew(nvim, site, 
         os.kill(pid, signal.SIGKILL)
         assert reader.until({"type": "unqueued", "id": "end1"})["reason"] == "Claude has ended"
         reader.once(lambda frame: frame.get("state") == "gone", what="the end of the process")
-        # What is written now starts it again, where it was.
+        # A message now starts it again, where it was.
         nvim.wait("not require('claude-ide.terminal').is_running()", what="the terminal to have seen the end")
         mock_api.script(Reply(text="Back."))
         reader.say(type="user_message", id="end2", content="are you there?")

@@ -32,7 +32,7 @@ def begin_idle(start_nvim, tmp_path, **more):
 
 
 def read(tmp_path, method=None):
-    """What the agent was sent: all messages, or the parameters of one method."""
+    """The messages that the agent got: all, or the parameters of one method."""
     whole = (tmp_path / "acp.log").read_text().rpartition("\n")[0]
     messages = [json.loads(line) for line in whole.splitlines()]
     if method is None:
@@ -49,5 +49,5 @@ def request(method, **params):
 
 
 def answers(nvim):
-    """What its requests were answered, so far."""
+    """The answers to the agent's requests, so far."""
     return [json.loads(line[7:]) for line in text(nvim).splitlines() if line.startswith("ANSWER ")]

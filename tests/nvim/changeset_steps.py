@@ -1,4 +1,4 @@
-"""What the tests of changesets do again and again: propose edits as a language server words them, and see what is on the disk."""
+"""Steps of the changeset tests: propose edits in a language server's form, and look at the disk."""
 
 from harness.files import bytes_of
 
@@ -64,7 +64,7 @@ CLEAN = {"buffers": [], "groups": [], "tabs": 1, "wins": 1, "pending": 0}
 
 
 class Changesets:
-    """Proposes changesets to one Neovim, without a client in between, and tells what became of them."""
+    """Proposes changesets to one Neovim, without a client in between, and reports their outcomes."""
 
     def __init__(self, nvim):
         self.nvim = nvim
@@ -76,13 +76,13 @@ class Changesets:
         self.nvim.lua(f"propose({edit}, {{ {listed} }})")
 
     def show(self, edit, **opts):
-        """Proposes it and waits until the user has it before them."""
+        """Proposes it and waits until it is shown."""
         self.propose(edit, **opts)
         seen = "is_seen()"
         self.nvim.wait(seen, what="the changeset to have been seen")
 
     def answer(self):
-        """Waits for the answer to the last proposal, and takes it."""
+        """Waits for the answer to the last proposal, and removes it."""
         self.nvim.wait("#answers > 0", what="an answer")
         return self.nvim.lua("return table.remove(answers, 1)")
 
@@ -93,7 +93,7 @@ class Changesets:
         return bytes_of(self.nvim.project / name)
 
     def undo(self):
-        """Takes the last turn back, as `:Claude undo` does."""
+        """Undoes the last turn, like `:Claude undo`."""
         self.nvim.lua(
             "_G.undone = nil; local journal = require('claude-ide.journal') "
             "journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)"

@@ -23,7 +23,7 @@ def start_with_stand_in(start_nvim, model, tmp_path, **more):
 
 
 def text(nvim):
-    """All lines of the chat that was shown last."""
+    """All lines of the chat shown last."""
     return nvim.lua(
         """
         for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -38,7 +38,7 @@ def text(nvim):
 
 
 def chat(nvim, code):
-    """Runs Lua with `chat`, the one that was shown last."""
+    """Runs Lua with `chat`, the one shown last."""
     return nvim.lua(f"local chat = require('claude-ide.chat').current() {code}")
 
 
@@ -51,19 +51,19 @@ def wait_idle(nvim):
 
 
 def keys_count(nvim):
-    """What has come has been there for long, and nobody goes on typing: the next key is meant for it."""
+    """Ends the input guard's wait: everything has been visible for long and no typing goes on, so the next key counts."""
     nvim.lua("local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0")
 
 
 def wait_asked(nvim, words):
-    """A question of the agent is there, and takes a key."""
+    """Waits until a question of the agent is shown and takes a key."""
     nvim.wait_screen(words)
     nvim.wait_kind("question")
     keys_count(nvim)
 
 
 def wait_diff(nvim, count=1):
-    """A diff is on the screen, and can have been seen."""
+    """Waits until a diff is shown and counts as seen."""
     nvim.wait(
         f"require('claude-ide.proposal').count() == {count} and require('claude-ide.proposal').list()[1].seen",
         what="a diff",
@@ -71,7 +71,7 @@ def wait_diff(nvim, count=1):
 
 
 def edit_proposal(nvim, first, last, lines):
-    """The user makes something else of lines of the proposal, counted from 0."""
+    """Edits lines of the proposal as the user would; lines from 0."""
     nvim.lua(
         """
         local first, last, lines = ...
@@ -98,7 +98,7 @@ def at_work_in(folder):
 
 
 def say(nvim, words):
-    """Says something to the agent, as `:Claude chat` does."""
+    """Says something to the agent, like `:Claude chat`."""
     nvim.lua(
         "local chats = require('claude-ide.chat') local ok, err = chats.say(chats.current(), ...) assert(ok, err)",
         words,

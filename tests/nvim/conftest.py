@@ -1,4 +1,4 @@
-"""Fixtures: sessions of Claude on the disk, the plugin in a folder of its own."""
+"""Fixtures: Claude's sessions on the disk, the plugin in a folder of its own."""
 
 import shutil
 
@@ -13,7 +13,7 @@ from harness.nvim import ROOT
 
 @pytest.fixture
 def project(tmp_path):
-    """The folder that Neovim starts in, before it does."""
+    """The folder that Neovim will start in, before it does."""
     folder = tmp_path / "project"
     folder.mkdir(exist_ok=True)
     return folder
@@ -21,7 +21,7 @@ def project(tmp_path):
 
 @pytest.fixture
 def sessions(tmp_path):
-    """What Claude keeps in the home of the Neovims of this test."""
+    """Claude's files in the home of this test's Neovims."""
     sessions = Sessions(tmp_path / "home")
     yield sessions
     sessions.close()
@@ -29,7 +29,7 @@ def sessions(tmp_path):
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
-    """One headless browser for all tests of a worker: who opens a page leaves it for about:blank."""
+    """One headless browser for all tests of a worker; a test that opens a page leaves it at about:blank."""
     assert PROGRAM.exists(), "scripts/setup.sh chromium"
     browser = Browser(tmp_path_factory.mktemp("browser"))
     yield browser
@@ -51,7 +51,7 @@ def installed(tmp_path):
 
 @pytest.fixture
 def bare(start_nvim, tmp_path):
-    """Starts a Neovim that knows of the plugin only what it finds itself: no setup(), perhaps some `lua` before."""
+    """Starts a Neovim that finds the plugin only by itself: no setup(), optionally some `lua` before."""
 
     def start(lua="", args=(), **options):
         init = tmp_path / "init.lua"
@@ -63,14 +63,14 @@ def bare(start_nvim, tmp_path):
 
 @pytest.fixture
 def begin_chat(start_nvim, mock_api, tmp_path):
-    """A Neovim with a chat in it, which may have something said to it at once."""
+    """A Neovim with a chat, optionally with a first prompt."""
 
     return _beginning(chat_steps.start, start_nvim, mock_api, tmp_path)
 
 
 @pytest.fixture
 def model():
-    """The scripted model behind a stand-in for the CLI; `mock_api` is the one behind the real CLI, which is dear."""
+    """The scripted model behind a stand-in for the CLI; `mock_api` is the one behind the real CLI, which is expensive."""
     api = MockApi()
     yield api
     api.close()

@@ -1,4 +1,4 @@
-"""What the tests of diffs do again and again: propose an edit as a client would, look at the screen, compare before and after."""
+"""Steps of the diff tests: propose an edit like a client, look at the screen, compare before and after."""
 
 from pathlib import Path
 
@@ -90,7 +90,7 @@ return rows
 
 
 class Diffs:
-    """Proposes edits to one Neovim, without a client in between, and tells what became of them."""
+    """Proposes edits to one Neovim, without a client in between, and reports their outcomes."""
 
     def __init__(self, nvim: Nvim) -> None:
         self.nvim = nvim
@@ -106,19 +106,19 @@ class Diffs:
         self.nvim.lua("propose(...)", id, client, str(self.nvim.project / path), contents, name or f"tab {id}")
 
     def open(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:
-        """Sends an edit and waits until the user has it before them."""
+        """Sends an edit and waits until it is shown."""
         self.propose(id, path, contents, client, name)
         self.wait_current(id)
 
     def current(self) -> int | None:
-        """The id of the diff whose proposal the cursor is in."""
+        """The id of the diff whose proposal has the cursor."""
         mark = self.nvim.lua("return vim.b.claude_ide")
         return mark["id"] if mark and mark["kind"] == "proposal" else None
 
     def wait_current(self, id: int | None) -> None:
         """Waits until the cursor is in that proposal and a user can have seen it, or until it is in none.
 
-        How long a user needs to look at what comes right after a decision, or while they type, is let pass.
+        Lets the guard's delay pass that follows a decision or typing.
         """
 
         def is_seen() -> bool:
@@ -127,7 +127,7 @@ class Diffs:
 
         def is_current() -> bool:
             if id is None:
-                pass_time(self.nvim)  # for which an accepted one stays
+                pass_time(self.nvim)  # an accepted one stays for a while
             return self.current() == id
 
         self.nvim.wait(is_current, what=f"the cursor in diff {id}")
@@ -148,7 +148,7 @@ class Diffs:
         return answers[0]
 
     def accepted(self, id: int, path: str | Path) -> str:
-        """Waits for a yes, and then does what the CLI does: writes the file."""
+        """Waits for acceptance, then writes the file like the CLI."""
         answer = self.answer(id)
         assert answer["outcome"] == "saved"
         file = self.nvim.project / path
@@ -157,13 +157,13 @@ class Diffs:
         return answer["contents"]
 
     def traces(self) -> dict[str, object]:
-        """What is left of diffs."""
+        """Traces that diffs left."""
         return self.nvim.lua(_TRACES)
 
     def wait_clean(self) -> None:
-        """Waits until nothing is left of any diff, in a Neovim that had one window.
+        """Waits until no trace of a diff is left, in a Neovim that had one window.
 
-        For how long an accepted one stays, and the keys of one that is gone do nothing, is let pass.
+        Lets the time pass for which an accepted one stays, and for which the keys of a closed one do nothing.
         """
 
         def is_clean() -> bool:
@@ -173,11 +173,11 @@ class Diffs:
         self.nvim.wait(is_clean, what="no trace of a diff")
 
     def screen_state(self) -> dict[str, object]:
-        """Windows, sizes, views, mode and focus, to be compared."""
+        """Windows, sizes, views, mode and focus, for comparison."""
         return self.nvim.lua(_SCREEN)
 
     def drawn(self) -> list[str]:
-        """What Neovim has drawn, without the command line."""
+        """The screen as Neovim drew it, without the command line."""
         return self.nvim.lua(_DRAWN)
 
     def events(self) -> list[list[object]]:

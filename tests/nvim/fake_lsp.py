@@ -1,14 +1,15 @@
 """A language server inside Neovim: finds the word ERROR (or WARN) in each line, formats by upper-casing.
 
-`imports`: it knows the files that were there at its start and those it is told of, and reports `import x` of others.
-`on_save`: it reports errors only after `didSave`, as work of its own (`$/progress`). `changes_only`: it says nothing where
-it would repeat itself. Requests that are withdrawn are never answered. What it is asked for it judges at once, as it is then,
-and says later.
+`imports`: it knows the files of its start and those it is notified of, and reports `import x` of others. `on_save`: it
+reports errors only after `didSave`, as work of its own (`$/progress`). `changes_only`: it never repeats a report. It
+never answers withdrawn requests. It judges the text at the time of a request, and answers later.
 
-`answers` are functions of what is asked, by method; `capabilities` are told besides. `fake.withdrawn` counts what was withdrawn.
+`answers` are functions of the parameters, by method; `capabilities` are announced besides. `fake.withdrawn` counts
+withdrawn requests.
 
-`delay` and `slow_start` are milliseconds, or "held": until the test says `fake.release()`. Neovim's own timers keep the order of
-their times, however slow the machine is, but what a test does next is not among them: what must not come before that is held.
+`delay` and `slow_start` are milliseconds, or "held": until the test calls `fake.release()`. Neovim's own timers keep
+the order of their times on a slow machine, but the test's next step is not one of them: hold what must not come before
+it.
 """
 
 LSP = """

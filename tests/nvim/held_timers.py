@@ -1,6 +1,6 @@
-"""Timers of the product in the hands of a test: those of some modules end when it says so, however long it takes to get there.
+"""Control of the product's timers: a test ends those of some modules, however slow the machine is.
 
-Two ways: timers that are held never end but by the test; timers that are known end by themselves, or sooner by `pass_time`.
+Held timers end only by the test; known timers end by themselves, or sooner by `pass_time`.
 """
 
 from harness.nvim import Nvim
@@ -53,12 +53,12 @@ end
 
 
 def hold_timers(nvim: Nvim, *sources: str) -> None:
-    """From now on the timers that these files of the plugin make wait for `let_timers_go`."""
+    """From now on timers created by these files of the plugin wait for `let_timers_go`."""
     nvim.lua(_HOLD, [f"claude-ide/{source}" for source in sources])
 
 
 def let_timers_go(nvim: Nvim) -> None:
-    """Ends the timers that were held, and holds no further ones."""
+    """Ends the held timers, and holds no further ones."""
     nvim.lua("let_timers_go()")
 
 
@@ -88,12 +88,12 @@ end
 
 
 def know_timers(nvim: Nvim, *sources: str) -> None:
-    """From now on the time that timers of these files of the plugin wait can be let pass at once."""
+    """From now on `pass_time` can end timers created by these files of the plugin."""
     nvim.lua(_KNOW, [f"claude-ide/{source}" for source in sources])
 
 
 def pass_time(nvim: Nvim) -> None:
-    """Lets the time pass that timers which are known still have to wait."""
+    """Ends all known timers at once."""
     nvim.lua("pass_time()")
 
 
@@ -106,10 +106,10 @@ window.now = function() return now() + passed end
 
 
 def know_clock(nvim: Nvim) -> None:
-    """From now on time can be let pass for the guard of windows (`ui/guard/window.lua`)."""
+    """From now on `pass_clock` can move the clock of the window guard (`ui/guard/window.lua`)."""
     nvim.lua(_KNOW_CLOCK)
 
 
 def pass_clock(nvim: Nvim, milliseconds: int) -> None:
-    """Lets time pass for the guard of windows."""
+    """Moves the window guard's clock."""
     nvim.lua("pass_clock(...)", milliseconds)

@@ -1,4 +1,4 @@
-"""A CLI whose session record and transcript are there, written by the test; what it announces is up to the test."""
+"""A CLI with a session record and a transcript written by the test, which also decides what the CLI announces."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from harness.files import text_of
 
 
 class Claude:
-    """Writes a transcript as the CLI does, and speaks to the server as it does."""
+    """Writes a transcript and talks to the server, like the CLI."""
 
     def __init__(self, nvim, connect):
         self.nvim, self.project, self.session = nvim, nvim.project, str(uuid.uuid4())
@@ -49,14 +49,14 @@ class Claude:
 
     @contextlib.contextmanager
     def at_once(self):
-        """What is told meanwhile is written in one go, so that it is read in one."""
+        """Writes everything in one go, so that it is read in one."""
         self.held = ""
         yield
         text, self.held = self.held, None
         self.write(text)
 
     def called(self, name, *, age=timedelta(), tool="Edit", **more):
-        """The transcript tells of a call, and not yet of its result."""
+        """The transcript gets a call, without its result."""
         id = f"toolu_{uuid.uuid4().hex[:12]}"
         block = {"type": "tool_use", "id": id, "name": tool, "input": {"file_path": str(self.project / name), **more}}
         message = {"id": id, "role": "assistant", "model": "m", "content": [block], "stop_reason": "tool_use"}
@@ -64,14 +64,14 @@ class Claude:
         return id
 
     def failed(self, id, words, *, age=timedelta(), denied=False):
-        """The call came to nothing."""
+        """The call failed."""
         result = {"type": "tool_result", "tool_use_id": id, "content": words, "is_error": True}
         more = {"toolDenialKind": "user-rejected"} if denied else {}
         message = {"role": "user", "content": [result]}
         self.line("user", age=age, message=message, toolUseResult=f"Error: {words}", **more)
 
     def told(self, name, old, new, before, *, user_modified=False, age=timedelta(), more=""):
-        """The transcript tells of an Edit."""
+        """The transcript gets a successful Edit."""
         self.succeeded(
             self.called(name, age=age, more=more), name, old, new, before, user_modified=user_modified, age=age
         )
@@ -91,7 +91,7 @@ class Claude:
         before = path.read_text()
         if announce:
             self.client.call("getDiagnostics", uri=f"file://{path}")
-        temporary = path.with_suffix(".tmp")  # as the CLI writes: whole, or not at all
+        temporary = path.with_suffix(".tmp")  # atomically, like the CLI
         temporary.write_text(before.replace(old, new, 1))
         temporary.rename(path)
         if tell:
@@ -102,7 +102,7 @@ class Claude:
         return {os.path.basename(change["path"]): change for change in found}
 
     def wait(self, **expected):
-        """Waits until files have so many lines added and removed."""
+        """Waits until files have these counts of added and removed lines."""
         expected = {name.replace("_", "."): counts for name, counts in expected.items()}
 
         def found():

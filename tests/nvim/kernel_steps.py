@@ -1,4 +1,4 @@
-"""What tests of kernels do: run code as a client, look at processes, pretend environments."""
+"""Steps of the kernel tests: run code as a client, inspect processes, fake environments."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def running(nvim):
 
 
 def python(folder: Path, has=("ipykernel", "jupyter_client")):
-    """An environment whose Python says that it has these."""
+    """An environment whose Python claims to have these packages."""
     program = folder / "bin" / "python"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho 3.12.1 {' '.join(has)}\n")

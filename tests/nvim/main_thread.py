@@ -1,4 +1,4 @@
-"""How long Neovim's main loop stands still, in time of the main thread's processor: what other programs take is no part of it."""
+"""How long Neovim's main loop is blocked, in CPU time of the main thread, so that other programs do not count."""
 
 CLOCK = """
 local ffi = require("ffi")
@@ -10,7 +10,7 @@ function main_thread_ms()
 end
 """
 
-# The longest that a timer of a millisecond waits for its turn.
+# The longest delay of a timer of one millisecond.
 HEARTBEAT = """
 longest, turns, began = 0, 0, main_thread_ms()
 local timer, last = assert(vim.uv.new_timer()), began

@@ -1,4 +1,4 @@
-"""The agents of others that speak the Agent Client Protocol, offline: Gemini CLI, and Codex behind codex-acp."""
+"""Other vendors' agents over the Agent Client Protocol, offline: Gemini CLI, and Codex behind codex-acp."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ DEPS = cli.ROOT / ".deps"
 
 
 def gemini(home: Path, api) -> dict:
-    """Options for Gemini's own CLI. A model is named: to choose one, it would ask another first."""
+    """Options for Gemini's own CLI. They name a model: to choose one, it would ask another model first."""
     home.mkdir(parents=True, exist_ok=True)
     environment = {
         "HOME": str(home),
@@ -24,7 +24,7 @@ def gemini(home: Path, api) -> dict:
 
 
 def codex(home: Path, api) -> dict:
-    """Options for Codex. It asks a model of its own making, for which it has no tools but a shell."""
+    """Options for Codex. They name an unknown model, for which it has no tools but a shell."""
     home.mkdir(parents=True, exist_ok=True)
     provider = {"name": "Mock", "base_url": f"{api.url}/v1", "wire_api": "responses", "env_key": "MOCK_KEY"}
     lines = [

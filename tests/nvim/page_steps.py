@@ -1,5 +1,6 @@
-"""The page in a browser beside a site that plays one session to it (`harness.page_site`): opened, watched for errors, and the
-frames that tests play."""
+"""The page in a browser beside a site that plays one session to it (`harness.page_site`): opened, watched for errors,
+and the frames that tests play.
+"""
 
 import itertools
 
@@ -35,7 +36,7 @@ READY = "document.querySelector('.card:not(.over) .choice:not([disabled], [aria-
 def ready(browser):
     """Waits until the buttons of the last card are in sight and take an answer."""
     frames = "new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))"
-    browser.js(f"cards.scrollTop = cards.scrollHeight, {frames}")  # that they moved is seen in the next frame
+    browser.js(f"cards.scrollTop = cards.scrollHeight, {frames}")  # the move shows in the next frame
     browser.wait(READY, "a card that takes an answer")
 
 
@@ -48,7 +49,7 @@ def site():
 
 @pytest.fixture
 def page(browser, site):
-    """Opens the session; what the page threw, or the browser refused, fails the test."""
+    """Opens the session; an exception in the page, or a browser refusal, fails the test."""
     undo = []
 
     def page(*, write=False, quick=False, held=False):
@@ -105,7 +106,7 @@ def decision(id=7, kind="permission", title="Bash", **more):
 
 
 def answers_as_a_session_does(site, typed, *, at_once=True):
-    """Takes messages as the library does: each id once, and says again what was said of it last."""
+    """Takes messages like the library: each id once, repeating its last state."""
     news, names = {}, itertools.count()
 
     def land(id):

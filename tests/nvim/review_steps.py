@@ -1,4 +1,4 @@
-"""What the tests of reviews do again and again: a turn of a CLI that does not ask, and what is on the screen then."""
+"""Steps of the review tests: a turn of a CLI that does not ask, and the screen after it."""
 
 A = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
 A_CLAUDE = A.replace("two\n", "TWO\n").replace("eight\n", "eight\nand a half\n")

@@ -1,6 +1,6 @@
-"""Files as the CLI keeps them, made for tests: transcripts of sessions, and records of running ones.
+"""The CLI's files, made for tests: transcripts of sessions, and records of running ones.
 
-The shapes are those of CLI 2.1.329. A record needs a process that lives: `sleeper()` is one.
+The shapes are those of CLI 2.1.329. A record needs a live process: `sleeper()` is one.
 """
 
 import json
@@ -20,7 +20,7 @@ class Sessions:
         self.processes: list[subprocess.Popen] = []
 
     def folder(self, cwd: Path) -> Path:
-        """Where the transcripts of a project lie."""
+        """The folder of a project's transcripts."""
         folder = self.config / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", str(cwd.resolve()))
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -85,7 +85,7 @@ class Sessions:
         return process.pid
 
     def record(self, pid: int, session: str, status: str = "idle", cwd="/", **more) -> None:
-        """What a running CLI says of itself; written as the CLI does, in one piece."""
+        """A running CLI's record, written like the CLI in one piece."""
         folder = self.config / "sessions"
         folder.mkdir(parents=True, exist_ok=True)
         now = int(datetime.now(UTC).timestamp() * 1000)
