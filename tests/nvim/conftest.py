@@ -1,7 +1,9 @@
 """Fixtures: Claude's sessions on the disk, the plugin in a folder of its own."""
 
+import functools
 import shutil
 
+import acp_steps
 import chat_steps
 import pytest
 from session_files import Sessions
@@ -80,6 +82,12 @@ def model():
 def begin_chat_with_stand_in(start_nvim, model, tmp_path):
     """As `begin_chat`, with a stand-in for the CLI."""
     return _beginning(chat_steps.start_with_stand_in, start_nvim, model, tmp_path)
+
+
+@pytest.fixture
+def begin_acp(start_nvim, tmp_path):
+    """A factory: a Neovim with a chat with the scripted agent of the Agent Client Protocol, which has a session."""
+    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
 
 
 def _beginning(start, *of):

@@ -1,7 +1,5 @@
 """What an agent of the Agent Client Protocol asks of the user and of the editor: permissions, files, terminals, forms."""
 
-import functools
-
 import acp_steps
 import pytest
 from acp_steps import answers, request, say, text, wait_idle, wait_text
@@ -17,11 +15,6 @@ OPTIONS = [
 ]
 
 
-@pytest.fixture
-def begin(start_nvim, tmp_path):
-    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
-
-
 def permission(**call):
     return request("session/request_permission", toolCall={"toolCallId": "c1", **call}, options=OPTIONS)
 
@@ -31,8 +24,8 @@ def wait_answers(nvim, count=1):
     return answers(nvim)
 
 
-def test_all_four_answers_to_a_permission(begin):
-    nvim = begin()
+def test_all_four_answers_to_a_permission(begin_acp):
+    nvim = begin_acp()
     options = []
     for key, option in (("y", "once"), ("a", "ever"), ("n", "no"), ("N", "never")):
         say(nvim, permission(title=f"rm -rf build/{option}", kind="execute"))
@@ -44,8 +37,8 @@ def test_all_four_answers_to_a_permission(begin):
 
 
 @pytest.mark.slow
-def test_what_the_agent_takes_back_is_gone_from_the_screen(begin, tmp_path):
-    nvim = begin()
+def test_what_the_agent_takes_back_is_gone_from_the_screen(begin_acp, tmp_path):
+    nvim = begin_acp()
     asked = permission(title="rm -rf build").replace("REQUEST", "SEND")
     say(nvim, f"{asked}\n" + request("terminal/create", command="true") + "\nWAIT")
     wait_asked(nvim, "rm -rf build")
@@ -59,8 +52,8 @@ def test_what_the_agent_takes_back_is_gone_from_the_screen(begin, tmp_path):
     assert refused == [-32800]
 
 
-def test_an_edit_is_a_diff_and_the_agent_writes_it(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\ntwo\n"})
+def test_an_edit_is_a_diff_and_the_agent_writes_it(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\ntwo\n"})
     path = tmp_path / "project/a.txt"
     diff = {"type": "diff", "path": str(path), "oldText": "one\ntwo\n", "newText": "one\nTWO\n"}
     write = request("fs/write_text_file", path=str(path), content="one\nTWO\n")
@@ -72,8 +65,8 @@ def test_an_edit_is_a_diff_and_the_agent_writes_it(begin, tmp_path):
     assert path.read_text() == "one\nTWO\n", "it is asked once"
 
 
-def test_what_the_user_makes_of_an_edit_is_written_and_told(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\ntwo\n"})
+def test_what_the_user_makes_of_an_edit_is_written_and_told(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\ntwo\n"})
     path = tmp_path / "project/a.txt"
     diff = {"type": "diff", "path": str(path), "oldText": "one\ntwo\n", "newText": "ONE\nTWO\n"}
     say(nvim, permission(title="Edit", kind="edit", content=[diff]))
@@ -86,8 +79,8 @@ def test_what_the_user_makes_of_an_edit_is_written_and_told(begin, tmp_path):
     assert "+mine  " in acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
 
 
-def test_a_file_is_written_only_after_a_review(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\r\ntwo"})
+def test_a_file_is_written_only_after_a_review(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\r\ntwo"})
     path, new = tmp_path / "project/a.txt", tmp_path / "project/sub/new.txt"
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\ntwo"))
     wait_diff(nvim)
@@ -103,8 +96,8 @@ def test_a_file_is_written_only_after_a_review(begin, tmp_path):
     assert new.read_text() == "new\n"
 
 
-def test_line_ends_stay_as_the_file_has_them(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\r\ntwo\r\n", "b.txt": "one\r\ntwo\r\n"})
+def test_line_ends_stay_as_the_file_has_them(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\r\ntwo\r\n", "b.txt": "one\r\ntwo\r\n"})
     for name, content in (("a.txt", "ONE\r\ntwo\r\n"), ("b.txt", "ONE\ntwo\n")):
         path = tmp_path / "project" / name
         say(nvim, request("fs/write_text_file", path=str(path), content=content))
@@ -115,8 +108,8 @@ def test_line_ends_stay_as_the_file_has_them(begin, tmp_path):
 
 
 @pytest.mark.slow
-def test_files_are_read_as_the_user_sees_them(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\ntwo\nthree\n", ".env": "SECRET=1\n", "kept.txt": "SECRET\n"})
+def test_files_are_read_as_the_user_sees_them(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\ntwo\nthree\n", ".env": "SECRET=1\n", "kept.txt": "SECRET\n"})
     project = tmp_path / "project"
     nvim.lua("vim.cmd.split('a.txt') vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' })")
     lines = [
@@ -136,8 +129,8 @@ def test_files_are_read_as_the_user_sees_them(begin, tmp_path):
 
 
 @pytest.mark.slow
-def test_commands_run_in_terminals(begin):
-    nvim = begin()
+def test_commands_run_in_terminals(begin_acp):
+    nvim = begin_acp()
     lines = [
         request("terminal/create", command="printf", args=["a\\nb\\n"]),
         request("terminal/wait_for_exit", terminalId="term-1"),
@@ -170,8 +163,8 @@ def test_commands_run_in_terminals(begin):
 
 
 @pytest.mark.slow
-def test_a_command_of_an_agent_leaves_the_user_where_they_are(begin):
-    nvim = begin()
+def test_a_command_of_an_agent_leaves_the_user_where_they_are(begin_acp):
+    nvim = begin_acp()
     nvim.cmd("autocmd TermOpen * let g:opened = 1 | startinsert")
     say(nvim, request("terminal/create", command="true"))
     assert wait_answers(nvim) == [{"terminalId": "term-1"}]
@@ -179,8 +172,8 @@ def test_a_command_of_an_agent_leaves_the_user_where_they_are(begin):
 
 
 @pytest.mark.slow
-def test_what_was_accepted_ends_with_its_turn_and_the_reason_of_a_rejection_reaches_the_agent(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\n"})
+def test_what_was_accepted_ends_with_its_turn_and_the_reason_of_a_rejection_reaches_the_agent(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
     diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "ONE\n"}
     edit = permission(title="Edit", kind="edit", content=[diff])
@@ -202,8 +195,8 @@ def test_what_was_accepted_ends_with_its_turn_and_the_reason_of_a_rejection_reac
     assert wait_answers(nvim, 3)[2] == {"outcome": {"outcome": "selected", "optionId": "no"}}
 
 
-def test_a_second_change_of_a_file_in_a_turn_is_not_excused_by_the_first(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\n"})
+def test_a_second_change_of_a_file_in_a_turn_is_not_excused_by_the_first(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
 
     def done(call, old, new):
@@ -276,9 +269,9 @@ def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
     assert length == 40 * 1024 * len("some words of output\n") + 50 * 7 and last == "a line\na line\n"
 
 
-def test_files_that_a_prompt_names_are_linked(begin, tmp_path):
+def test_files_that_a_prompt_names_are_linked(begin_acp, tmp_path):
     files = {"a.txt": "one\n", "b.txt": "two\n", "dir/c.txt": "three\n", ".env": "SECRET=1\n"}
-    nvim = begin(files=files, setup={"capabilities": {"promptCapabilities": {"embeddedContext": True}}})
+    nvim = begin_acp(files=files, setup={"capabilities": {"promptCapabilities": {"embeddedContext": True}}})
     project = tmp_path / "project"
     nvim.cmd(f"edit {project}/b.txt")
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'unsaved' })")
@@ -296,8 +289,8 @@ def test_files_that_a_prompt_names_are_linked(begin, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_form_is_filled_in(begin):
-    nvim = begin()
+def test_a_form_is_filled_in(begin_acp):
+    nvim = begin_acp()
     schema = {
         "type": "object",
         "properties": {
@@ -333,8 +326,8 @@ def test_a_form_is_filled_in(begin):
 
 
 @pytest.mark.every_nvim
-def test_the_keys_are_in_sight_however_long_a_question_is(begin):
-    nvim = begin()
+def test_the_keys_are_in_sight_however_long_a_question_is(begin_acp):
+    nvim = begin_acp()
     words = "\n".join(f"step {number} of a plan" for number in range(100))
     call = {"toolCallId": "p", "title": "Go?", "kind": "switch_mode", "content": [{"type": "text", "text": words}]}
     options = [

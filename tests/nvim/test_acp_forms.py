@@ -1,18 +1,10 @@
 """Forms of an agent of the Agent Client Protocol: what is sent is what was asked for."""
 
-import functools
-
-import acp_steps
 import pytest
 from acp_steps import answers, request, say, wait_idle
 from chat_steps import keys_count
 
 pytestmark = pytest.mark.dealt
-
-
-@pytest.fixture
-def begin(start_nvim, tmp_path):
-    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
 
 
 def ask(nvim, properties=None, **more):
@@ -36,8 +28,8 @@ def shown(nvim):
     return nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
 
 
-def test_fields_are_in_the_order_of_the_agent_and_have_a_line_each(begin):
-    nvim = begin()
+def test_fields_are_in_the_order_of_the_agent_and_have_a_line_each(begin_acp):
+    nvim = begin_acp()
     ask(nvim, {"zeta": {"type": "string", "title": "The\nfirst"}, "alpha": {"type": "string"}, "m": {"type": "number"}})
     assert shown(nvim)[2:5] == ["1 The first: ", "2 alpha: ", "3 m: "]
     nvim.keys("2second<CR>")
@@ -46,8 +38,8 @@ def test_fields_are_in_the_order_of_the_agent_and_have_a_line_each(begin):
 
 
 @pytest.mark.parametrize("number", ["nan", "-inf", "1e999"])
-def test_what_no_message_can_hold_is_no_number(begin, number):
-    nvim = begin()
+def test_what_no_message_can_hold_is_no_number(begin_acp, number):
+    nvim = begin_acp()
     ask(nvim, {"n": {"type": "number"}})
     nvim.keys(f"1{number}<CR>")
     nvim.wait_screen("n: a number is wanted.")
@@ -56,8 +48,8 @@ def test_what_no_message_can_hold_is_no_number(begin, number):
     assert sent(nvim) == {"n": 12}
 
 
-def test_a_list_has_as_many_as_are_wanted(begin):
-    nvim = begin()
+def test_a_list_has_as_many_as_are_wanted(begin_acp):
+    nvim = begin_acp()
     items = {"type": "string", "enum": ["x", "y"]}
     ask(nvim, {"m": {"type": "array", "items": items, "default": ["x"], "minItems": 2}})
     nvim.keys("y")
@@ -68,28 +60,28 @@ def test_a_list_has_as_many_as_are_wanted(begin):
     assert sent(nvim) == {"m": ["x", "y"]}
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong", "words", "right"),
-    [
-        ("email", "nobody", "an address of mail", "a@b.example"),
-        ("date", "today", "a date like 2026-01-31", "2026-11-23"),
-        ("date-time", "2026-11-23", "a time like 2026-01-31T12:00:00Z", "2026-11-23T10:00:00+01:00"),
-        ("uri", "no place", "a URI", "https://a.example/b"),
-    ],
-)
-def test_a_text_has_its_format(begin, name, wrong, words, right):
-    nvim = begin()
-    ask(nvim, {"t": {"type": "string", "format": name}})
-    nvim.keys(f"1{wrong}<CR>")
-    nvim.wait_screen(f"t: {words} is wanted.")
-    nvim.keys(f"1{right}<CR>")
-    nvim.wait(lambda: shown(nvim)[2] == f"1 t: {right}", what="a text")
-    assert sent(nvim) == {"t": right}
+FORMATS = {
+    "email": ("nobody", "an address of mail", "a@b.example"),
+    "date": ("today", "a date like 2026-01-31", "2026-11-23"),
+    "date-time": ("2026-11-23", "a time like 2026-01-31T12:00:00Z", "2026-11-23T10:00:00+01:00"),
+    "uri": ("no place", "a URI", "https://a.example/b"),
+}
+
+
+def test_a_text_has_its_format(begin_acp):
+    nvim = begin_acp()
+    ask(nvim, {name: {"type": "string", "format": name} for name in FORMATS})
+    for at, (name, (wrong, words, right)) in enumerate(FORMATS.items(), 1):
+        nvim.keys(f"{at}{wrong}<CR>")
+        nvim.wait_screen(f"{name}: {words} is wanted.")
+        nvim.keys(f"{at}{right}<CR>")
+        nvim.wait(lambda line=f"{at} {name}: {right}": line in shown(nvim), what="a text")
+    assert sent(nvim) == {name: right for name, (_, _, right) in FORMATS.items()}
 
 
 @pytest.mark.every_nvim
-def test_the_keys_are_in_sight_below_a_long_address(begin):
-    nvim = begin()
+def test_the_keys_are_in_sight_below_a_long_address(begin_acp):
+    nvim = begin_acp()
     ask(nvim, mode="url", elicitationId="e1", url="https://example.com/" + "p" * 200)
     nvim.wait_screen("decline")
     nvim.keys("n")
@@ -104,8 +96,8 @@ def test_the_keys_are_in_sight_below_a_long_address(begin):
         ("https://github.com@evil.example/login", "It leads to evil.example: what is before the @"),
     ],
 )
-def test_an_address_that_may_be_another_than_it_looks_like_says_so(begin, url, words):
-    nvim = begin()
+def test_an_address_that_may_be_another_than_it_looks_like_says_so(begin_acp, url, words):
+    nvim = begin_acp()
     ask(nvim, mode="url", elicitationId="e1", url=url)
     assert words in " ".join(shown(nvim)), shown(nvim)
     nvim.keys("n")

@@ -60,30 +60,6 @@ def test_what_the_user_made_of_an_edit_is_not_called_rejected(begin, tmp_path):
     assert "without asking" not in text(nvim)
 
 
-def test_of_an_edit_of_several_files_what_differs_is_shown(begin):
-    nvim = begin()
-    old = "".join(f"line {number}\n" for number in range(100))
-    diffs = [
-        {
-            "type": "diff",
-            "path": f"/p/{name}.txt",
-            "oldText": old,
-            "newText": old.replace("line 50\n", f"other {name}\n"),
-        }
-        for name in ("a", "b")
-    ]
-    asked = {"toolCallId": "c1", "title": "Edit files", "kind": "edit", "content": diffs}
-    say(nvim, request("session/request_permission", toolCall=asked, options=OPTIONS))
-    nvim.wait_kind("question")
-    shown = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
-    for name in ("a", "b"):
-        assert (
-            f"/p/{name}.txt\n@@ -48,7 +48,7 @@\n line 47\n line 48\n line 49\n-line 50\n+other {name}\n line 51"
-            in shown
-        )
-    assert "line 20" not in shown
-
-
 @pytest.mark.parametrize("is_written", [False, True])
 def test_a_refused_edit_that_is_never_mentioned_again_is_no_change(begin, tmp_path, is_written):
     nvim = begin()

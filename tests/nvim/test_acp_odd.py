@@ -1,6 +1,5 @@
 """An agent of the Agent Client Protocol that does odd things: what it says goes by or is shown, and nothing trips over it."""
 
-import functools
 import json
 import os
 
@@ -13,11 +12,6 @@ from chat_steps import chat, keys_count
 pytestmark = pytest.mark.dealt
 
 SUNNY = [{"type": "content", "content": {"type": "text", "text": "sunny"}}]
-
-
-@pytest.fixture
-def begin(start_nvim, tmp_path):
-    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
 
 
 def shown(nvim, *lines):
@@ -53,8 +47,8 @@ def asked(nvim, *lines, count=None):
     return answers(nvim)[before:]
 
 
-def test_what_comes_after_the_end_of_a_turn_is_shown(begin):
-    nvim = begin()
+def test_what_comes_after_the_end_of_a_turn_is_shown(begin_acp):
+    nvim = begin_acp()
     said = shown(
         nvim, tool("a"), "END", "SAY late words", more("a", status="completed", content=SUNNY), tool("b", "Late")
     )
@@ -63,8 +57,8 @@ def test_what_comes_after_the_end_of_a_turn_is_shown(begin):
     assert chat(nvim, "return chat.state") == "idle"
 
 
-def test_ids_that_are_there_already(begin):
-    nvim = begin()
+def test_ids_that_are_there_already(begin_acp):
+    nvim = begin_acp()
     said = shown(nvim, tool("a", "first"), tool("a", "second"), more("a", status="completed", content=SUNNY))
     assert "first" not in said and "Fetch second · ok" in said and said.count("sunny") == 1
     twice = json.dumps(
@@ -91,14 +85,14 @@ def decide(nvim, words, key):
     return answers(nvim)[-1]["outcome"]
 
 
-def test_a_permission_with_many_answers(begin):
-    nvim = begin()
+def test_a_permission_with_many_answers(begin_acp):
+    nvim = begin_acp()
     many = [{"optionId": f"o{number}", "name": f"N\n{number}", "kind": "allow_once"} for number in range(30)]
     assert decide(nvim, permission(many), "9") == {"outcome": "selected", "optionId": "o8"}
 
 
-def test_an_edit_that_cannot_be_allowed_is_not_written(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\n"})
+def test_an_edit_that_cannot_be_allowed_is_not_written(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
     diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "two\n"}
     say(nvim, permission([], kind="edit", content=[diff]))
@@ -112,8 +106,8 @@ def test_an_edit_that_cannot_be_allowed_is_not_written(begin, tmp_path):
 
 
 @pytest.mark.slow
-def test_terminals_ended_and_released_in_any_order(begin, tmp_path):
-    nvim = begin()
+def test_terminals_ended_and_released_in_any_order(begin_acp, tmp_path):
+    nvim = begin_acp()
     of = {"terminalId": "term-1"}
     given = asked(
         nvim,
@@ -147,8 +141,8 @@ def test_terminals_ended_and_released_in_any_order(begin, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_file_of_15_mb_is_read_whole_and_holds_nobody_up(begin, tmp_path):
-    nvim = begin(files={})
+def test_a_file_of_15_mb_is_read_whole_and_holds_nobody_up(begin_acp, tmp_path):
+    nvim = begin_acp(files={})
     path, length = tmp_path / "project/large.txt", 15_000_000
     path.write_bytes(b"%099d\n" % 7 * (length // 100))
     main_thread.watch(nvim)
@@ -164,8 +158,8 @@ def test_a_file_of_15_mb_is_read_whole_and_holds_nobody_up(begin, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_written_is_said(begin, tmp_path):
-    nvim = begin(files={"folder/b.txt": "b\n"})
+def test_what_cannot_be_written_is_said(begin_acp, tmp_path):
+    nvim = begin_acp(files={"folder/b.txt": "b\n"})
     project = tmp_path / "project"
     os.mkfifo(project / "fifo")
 
@@ -187,8 +181,8 @@ def test_what_cannot_be_written_is_said(begin, tmp_path):
         wait_idle(nvim)
 
 
-def test_what_is_not_saved_is_what_an_edit_is_shown_against(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\n"})
+def test_what_is_not_saved_is_what_an_edit_is_shown_against(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
     nvim.lua("vim.cmd.split('a.txt') vim.api.nvim_buf_set_lines(0, 1, 1, false, { 'typed' })")
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\ntyped\n"))
@@ -204,8 +198,8 @@ def test_what_is_not_saved_is_what_an_edit_is_shown_against(begin, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_5000_calls_of_a_turn_cost_grows_with_their_number_alone(begin):
-    nvim = begin()
+def test_what_5000_calls_of_a_turn_cost_grows_with_their_number_alone(begin_acp):
+    nvim = begin_acp()
     took = {}
     for count in (1250, 5000):
         main_thread.watch(nvim)
@@ -225,8 +219,8 @@ def test_what_5000_calls_of_a_turn_cost_grows_with_their_number_alone(begin):
 
 
 @pytest.mark.every_nvim
-def test_a_nul_in_a_question_is_shown_as_one(begin):
-    nvim = begin()
+def test_a_nul_in_a_question_is_shown_as_one(begin_acp):
+    nvim = begin_acp()
     options = [{"optionId": "x", "name": "Al\0low\nit", "kind": "allow_once"}]
     call = {"title": "rm\0 -rf\n /", "rawInput": {"command": "a\0b", "url": "u\0v"}, "locations": [{"path": "/a\0b"}]}
     say(nvim, permission(options, **call))
@@ -260,8 +254,8 @@ def test_sessions_of_any_name_are_listed(start_nvim, tmp_path):
     assert acp_steps.read(tmp_path, "session/load")[0]["sessionId"] == "s1"
 
 
-def test_a_plan_is_not_said_to_run_between_turns(begin):
-    nvim = begin()
+def test_a_plan_is_not_said_to_run_between_turns(begin_acp):
+    nvim = begin_acp()
     entries = [{"content": "go out", "priority": "high", "status": status} for status in ("completed", "pending")]
     said = shown(nvim, update("plan", entries=entries))
     assert "Plan 1 of 2 done" in said and "running" not in said

@@ -1,10 +1,8 @@
 """The commands that an agent of the Agent Client Protocol has run."""
 
-import functools
 import json
 import os
 
-import acp_steps
 import pytest
 from acp_steps import answers, request, say, text, update, wait_idle, wait_text
 from chat_steps import wait_diff
@@ -13,11 +11,6 @@ from kernel_steps import alive
 from harness import PATIENCE
 
 pytestmark = pytest.mark.dealt
-
-
-@pytest.fixture
-def begin(start_nvim, tmp_path):
-    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
 
 
 def ran(nvim, command, *args, **more):
@@ -38,8 +31,8 @@ def ran(nvim, command, *args, **more):
 
 
 @pytest.mark.every_nvim
-def test_a_program_is_looked_for_where_the_command_runs(begin, tmp_path):
-    nvim = begin(files={"folder/tool": "#!/bin/sh\necho here $1\n", "bin/other": "#!/bin/sh\necho found $1\n"})
+def test_a_program_is_looked_for_where_the_command_runs(begin_acp, tmp_path):
+    nvim = begin_acp(files={"folder/tool": "#!/bin/sh\necho here $1\n", "bin/other": "#!/bin/sh\necho found $1\n"})
     project = tmp_path / "project"
     for name in ("folder/tool", "bin/other"):
         (project / name).chmod(0o755)
@@ -50,8 +43,8 @@ def test_a_program_is_looked_for_where_the_command_runs(begin, tmp_path):
 
 
 @pytest.mark.every_nvim
-def test_a_program_that_is_not_there_is_told_in_a_line(begin):
-    nvim = begin()
+def test_a_program_that_is_not_there_is_told_in_a_line(begin_acp):
+    nvim = begin_acp()
     for args in ([], ["x"]):
         code, told = ran(nvim, "no-such-program", *args)
         assert code == 127 and "no-such-program: not found" in told and told.count("\n") == 1, told
@@ -60,16 +53,16 @@ def test_a_program_that_is_not_there_is_told_in_a_line(begin):
     assert answers(nvim)[-1]["message"] == "a command cannot have a NUL in it"
 
 
-def test_nothing_waits_in_a_pager(begin):
-    nvim = begin()
+def test_nothing_waits_in_a_pager(begin_acp):
+    nvim = begin_acp()
     assert ran(nvim, "echo $PAGER $GIT_PAGER") == (0, "cat cat\n")
     own = [{"name": "PAGER", "value": "more"}]
     assert ran(nvim, "echo $PAGER $GIT_PAGER", env=own) == (0, "more cat\n")
 
 
 @pytest.mark.parametrize("is_released", [False, True])
-def test_a_call_in_a_terminal_shows_what_came_there(begin, is_released):
-    nvim = begin()
+def test_a_call_in_a_terminal_shows_what_came_there(begin_acp, is_released):
+    nvim = begin_acp()
     of = {"terminalId": "term-1"}
     content = [{"type": "terminal", **of}, {"type": "terminal", "terminalId": "gone"}]
     call = {"toolCallId": "c1", "title": "Count", "kind": "execute"}
@@ -94,8 +87,8 @@ def test_a_call_in_a_terminal_shows_what_came_there(begin, is_released):
     )
 
 
-def test_no_more_is_told_than_was_asked_for(begin):
-    nvim = begin()
+def test_no_more_is_told_than_was_asked_for(begin_acp):
+    nvim = begin_acp()
     assert ran(nvim, "printf", r"abc\377\377\377", outputByteLimit=6) == (0, "\ufffd\ufffd")
     assert ran(nvim, "printf", "ääää", outputByteLimit=5) == (0, "ää")
 
@@ -126,8 +119,8 @@ BY_OURSELVES = [pytest.param(how, marks=pytest.mark.slow) for how in ("release",
 
 
 @pytest.mark.parametrize("how", ["kill", "quit", "crash", *BY_OURSELVES])
-def test_what_ignores_that_its_terminal_is_gone_ends_all_the_same(begin, how):
-    nvim = begin()
+def test_what_ignores_that_its_terminal_is_gone_ends_all_the_same(begin_acp, how):
+    nvim = begin_acp()
     processes = begin_stubborn(nvim)
     assert all(map(alive, processes))
     if how in ("release", "kill"):
@@ -143,16 +136,16 @@ def test_what_ignores_that_its_terminal_is_gone_ends_all_the_same(begin, how):
     wait_ended(nvim, processes)
 
 
-def test_what_a_command_leaves_behind_ends_with_it(begin):
-    nvim = begin()
+def test_what_a_command_leaves_behind_ends_with_it(begin_acp):
+    nvim = begin_acp()
     code, told = ran(nvim, "/bin/sh", "-c", "trap '' HUP TERM; (while :; do sleep 1; done) >/dev/null 2>&1 & echo $!")
     assert code == 0
     wait_ended(nvim, [int(told)])
 
 
 @pytest.mark.every_nvim
-def test_an_answer_for_an_agent_that_is_gone_does_not_reach_the_next_one(begin):
-    nvim = begin(files={"a.txt": "one\n"})
+def test_an_answer_for_an_agent_that_is_gone_does_not_reach_the_next_one(begin_acp):
+    nvim = begin_acp(files={"a.txt": "one\n"})
     processes = begin_stubborn(nvim)
     nvim.lua("_G.gone = require('claude-ide.chat').current().acp.terminals['term-1']")
     say(nvim, "EXIT 3")

@@ -1,10 +1,8 @@
 """What an agent of the Agent Client Protocol writes by itself is told and can be undone, however little it says of it."""
 
-import functools
 import json
 import time
 
-import acp_steps
 import pytest
 from acp_steps import say, text, update, wait_idle, wait_text
 from chat_steps import keys_count
@@ -12,11 +10,6 @@ from chat_steps import keys_count
 pytestmark = pytest.mark.dealt
 
 TOLD = "was changed without asking you"
-
-
-@pytest.fixture
-def begin(start_nvim, tmp_path):
-    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
 
 
 def write(path, contents):
@@ -49,8 +42,8 @@ def changes(nvim):
 
 
 @pytest.mark.every_nvim
-def test_an_edit_that_names_its_file_alone_is_told_and_undone(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\n"})
+def test_an_edit_that_names_its_file_alone_is_told_and_undone(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
     assert does(nvim, call("c1", "edit", [path], does=[write(path, "two\n")])) == [str(path)]
     assert changes(nvim) == ["a.txt"]
@@ -72,8 +65,8 @@ until stat and seconds + microseconds / 1e6 > stat.ctime.sec + stat.ctime.nsec /
 """
 
 
-def test_what_was_written_while_neovim_was_busy_is_told(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\n"})
+def test_what_was_written_while_neovim_was_busy_is_told(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\n"})
     path, done = tmp_path / "project/a.txt", tmp_path / "done"
     begun = update("tool_call", toolCallId="c1", title="", kind="edit", locations=[{"path": str(path)}])
     ended = update("tool_call_update", toolCallId="c1", status="completed")
@@ -84,9 +77,9 @@ def test_what_was_written_while_neovim_was_busy_is_told(begin, tmp_path):
     assert f"{path} {TOLD}" in text(nvim)
 
 
-def test_all_files_of_a_call_are_told(begin, tmp_path):
+def test_all_files_of_a_call_are_told(begin_acp, tmp_path):
     project = tmp_path / "project"
-    nvim = begin(files={f"{name}.txt": "one\n" for name in "abcd"})
+    nvim = begin_acp(files={f"{name}.txt": "one\n" for name in "abcd"})
     a, b, c, d = (project / f"{name}.txt" for name in "abcd")
     writes = [write(path, "two\n") for path in (a, b, c, d)]
     assert does(nvim, call("c1", "edit", [c, d, c], {a: "two\n", b: "two\n"}, does=writes)) == [
@@ -96,17 +89,17 @@ def test_all_files_of_a_call_are_told(begin, tmp_path):
     nvim.wait(lambda: sorted(changes(nvim)) == ["c.txt", "d.txt"], what="the journal")
 
 
-def test_a_file_that_is_only_looked_at_or_left_as_it_was_is_not_told(begin, tmp_path):
+def test_a_file_that_is_only_looked_at_or_left_as_it_was_is_not_told(begin_acp, tmp_path):
     path = tmp_path / "project/a.txt"
-    nvim = begin(files={"a.txt": "one\n", "folder/b.txt": "two\n"})
+    nvim = begin_acp(files={"a.txt": "one\n", "folder/b.txt": "two\n"})
     # The file is older than the turn, also by a clock that is a tick behind.
     nvim.wait(lambda: time.time() > path.stat().st_ctime + 0.03, what="the file to be older")
     assert does(nvim, call("c1", "edit", [path, path.parent / "folder"]), call("c2", "read", [path])) == []
 
 
-def test_what_is_deleted_or_moved_is_told(begin, tmp_path):
+def test_what_is_deleted_or_moved_is_told(begin_acp, tmp_path):
     project = tmp_path / "project"
-    nvim = begin(files={"a.txt": "one\n", "b.txt": "one\n"})
+    nvim = begin_acp(files={"a.txt": "one\n", "b.txt": "one\n"})
     a, b = project / "a.txt", project / "b.txt"
     calls = [
         call("c1", "delete", [a], does=[write(a, None)]),
@@ -117,18 +110,18 @@ def test_what_is_deleted_or_moved_is_told(begin, tmp_path):
 
 
 @pytest.mark.parametrize("has_diff", [False, True])
-def test_a_failed_call_that_wrote_all_the_same_is_told(begin, tmp_path, has_diff):
+def test_a_failed_call_that_wrote_all_the_same_is_told(begin_acp, tmp_path, has_diff):
     path = tmp_path / "project/a.txt"
-    nvim = begin(files={"a.txt": "one\n"})
+    nvim = begin_acp(files={"a.txt": "one\n"})
     diffs = {path: "two\n"} if has_diff else {}
     assert does(nvim, call("c1", "edit", [path], diffs, status="failed", does=[write(path, "half")])) == [str(path)]
 
 
 @pytest.mark.parametrize("is_told", [False, True])
-def test_what_was_reviewed_is_not_told_and_excuses_nothing_else(begin, tmp_path, is_told):
+def test_what_was_reviewed_is_not_told_and_excuses_nothing_else(begin_acp, tmp_path, is_told):
     """The call that brings a reviewed edit about may say little of it; what is written after it was not reviewed."""
     path = tmp_path / "project/a.txt"
-    nvim = begin(files={"a.txt": "one\n"})
+    nvim = begin_acp(files={"a.txt": "one\n"})
     asked = "REQUEST fs/write_text_file " + json.dumps({"path": str(path), "content": "two\n"})
     lines = [call("c1", "edit", [path], does=[asked])]
     if is_told:
@@ -144,9 +137,9 @@ def test_what_was_reviewed_is_not_told_and_excuses_nothing_else(begin, tmp_path,
 
 
 @pytest.mark.parametrize("option", ["once", "ever"])
-def test_what_was_allowed_is_not_told(begin, tmp_path, option):
+def test_what_was_allowed_is_not_told(begin_acp, tmp_path, option):
     path = tmp_path / "project/a.txt"
-    nvim = begin(files={"a.txt": "one\n"})
+    nvim = begin_acp(files={"a.txt": "one\n"})
     kinds = {"once": "allow_once", "ever": "allow_always"}
     options = [{"optionId": option, "name": "Allow", "kind": kinds[option]}]
     params = {"toolCall": {"toolCallId": "c1", "title": "Edit", "kind": "edit"}, "options": options}
@@ -159,7 +152,7 @@ def test_what_was_allowed_is_not_told(begin, tmp_path, option):
     assert told == []
 
 
-def test_what_a_session_did_before_is_not_told_again(begin, tmp_path):
+def test_what_a_session_did_before_is_not_told_again(begin_acp, tmp_path):
     path = tmp_path / "project/a.txt"
     diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "two\n"}
     said = {
@@ -176,7 +169,7 @@ def test_what_a_session_did_before_is_not_told_again(begin, tmp_path):
         "sessions": [{"sessionId": "old", "cwd": "/", "title": "An old one"}],
         "history": [said],
     }
-    nvim = begin(setup={**setup, "capabilities": {}}, files={"a.txt": "two\n"})
+    nvim = begin_acp(setup={**setup, "capabilities": {}}, files={"a.txt": "two\n"})
     nvim.lua("require('claude-ide.chat').close(require('claude-ide.chat').current())")
     nvim.lua(
         """

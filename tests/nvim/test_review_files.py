@@ -110,16 +110,18 @@ def test_a_moved_file_is_one_matter(nvim):
 
 
 @pytest.mark.every_nvim
-def test_a_binary_file_is_called_one(nvim):
-    path = nvim.project / "image.bin"
-    path.write_bytes(bytes(range(256)))
+def test_a_binary_file_is_called_one_and_taken_back_by_the_byte(nvim):
+    path, image = nvim.project / "image.bin", bytes(range(256)) * 3
+    path.write_bytes(image)
     going = Turn(nvim, nvim.client)
     nvim.client.call("getDiagnostics", uri=f"file://{path}")
-    path.write_bytes(bytes(reversed(range(256))))
+    path.write_bytes(bytes(reversed(image)))
     going.end("image.bin")
     review(nvim)
     assert listed(nvim) == ["~ image.bin binary"]
     nvim.wait_screen("· binary")
+    nvim.keys("dX")
+    nvim.wait(lambda: path.read_bytes() == image, what="the same bytes")
 
 
 def test_a_file_that_is_another_in_its_unsaved_buffer_is_shown_as_on_disk(nvim):

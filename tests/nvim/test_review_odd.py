@@ -49,21 +49,6 @@ def test_a_file_whose_folder_is_gone_comes_back_with_it(nvim):
     assert path.read_text() == "see\n"
 
 
-@pytest.mark.every_nvim
-def test_binary_files_are_reviewed_by_the_byte(nvim):
-    image, other = bytes(range(256)) * 3, bytes(reversed(range(256))) * 3
-    path = nvim.project / "image.bin"
-    path.write_bytes(image)
-    nvim.client.call("closeAllDiffTabs")
-    nvim.client.call("getDiagnostics", uri=f"file://{path}")
-    path.write_bytes(other)
-    nvim.client.call("getDiagnostics")
-    nvim.wait(lambda: waiting(nvim) == ["image.bin"], what="the journal to know")
-    review(nvim)
-    nvim.keys("dX")
-    nvim.wait(lambda: path.read_bytes() == image, what="the same bytes")
-
-
 def test_files_that_no_buffer_holds_and_buffers_that_are_hidden_are_undone_alike(nvim):
     nvim.lua("vim.o.hidden = true")
     nvim.cmd("edit b.txt")
