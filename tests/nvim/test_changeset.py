@@ -3,8 +3,6 @@
 import pytest
 from changeset_steps import Changesets
 
-from harness.fake_cli import FakeCli
-
 pytestmark = pytest.mark.dealt
 
 A = "def add(a, b):\n    return a + b\n"
@@ -360,21 +358,6 @@ def test_what_is_rejected_taken_back_or_closed_writes_nothing_and_leaves_nothing
     untouched()
 
 
-def test_text_that_was_typed_is_kept_where_it_goes_without_the_users_say(sets):
-    sets = sets()
-    sets.show(RENAME)
-    sets.nvim.keys("ggOmine = 1<Esc>")
-    sets.nvim.wait(lambda: sets.nvim.lines()[0] == "mine = 1")
-    sets.nvim.lua("require('claude-ide.decisions').cancel(proposed, 'Claude has taken it back')")
-    sets.nvim.wait("#notices > 0")
-    assert "Your edits to the proposal are kept" in sets.nvim.notices()[0]
-    assert sets.nvim.lua("""
-      return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
-        return vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == "mine = 1"
-      end)
-    """)
-
-
 @pytest.mark.parametrize(
     "gone", ["require('claude-ide.decisions').cancel(proposed, 'It is gone')", "vim.cmd.tabclose()"]
 )
@@ -663,33 +646,6 @@ def test_writing_accepts_it(start_nvim, command):
     assert sets.bytes("b.py") == b"one\n# two\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [(":w copy", "the proposal still waits"), (":1w!", "Nothing is decided"), (":wall", None)],
-)
-def test_what_writes_something_else_decides_nothing(start_nvim, command, said):
-    sets = Changesets(start_nvim(files={"a.py": "one\ntwo\n", "b.py": "one\ntwo\n"}))
-    nvim = sets.nvim
-    sets.show(ONE)
-    nvim.keys("Ggix<Esc>" + command + "<CR>:let g:done = 1<CR>")
-    nvim.wait("vim.g.done == 1")
-    if said:
-        assert said in nvim.lua("return vim.fn.execute('messages') .. table.concat(notices)")
-    assert nvim.lua("return #answers") == 0
-    assert (nvim.project / "copy").exists() == ("copy" in command)
-
-
-def test_writing_does_not_accept_where_that_is_switched_off_and_quitting_is_not_held_up(start_nvim):
-    nvim = start_nvim(files={"a.py": "one\ntwo\n", "b.py": "one\ntwo\n"}, opts={"diff": {"accept_on_write": False}})
-    sets = Changesets(nvim)
-    sets.show(ONE)
-    nvim.keys(":w<CR>")
-    nvim.wait("notices[1] == 'Writing does not accept here. `:Claude accept` does.'")
-    assert nvim.lua("return #answers") == 0
-    nvim.keys(":qall<CR>")
-    nvim.wait(lambda: not nvim.running(), what="Neovim to end")
-
-
 def test_the_list_leads_to_no_window_that_is_gone(sets):
     sets = sets()
     nvim = sets.nvim
@@ -705,46 +661,6 @@ def test_the_list_leads_to_no_window_that_is_gone(sets):
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
     assert nvim.lua("return vim.v.errmsg") == ""
-
-
-def test_nothing_hides_in_what_is_proposed(sets):
-    sets = sets()
-    sets.nvim.cmd("set nowrap")
-    hidden = "ok" + " " * 300 + "evil() \u202e"
-    sets.show(
-        f'{{ changes = {{ [uri("a.py")] = {{ edit(0, 0, 0, 0, "{hidden}\\n") }}, [uri("b.py")] = {{ edit(0, 0, 0, 1, "x") }} }} }}'
-    )
-    sets.nvim.wait_screen("ok⟨300 blanks⟩")
-    sets.nvim.lua("vim.fn.search('evil') vim.cmd('normal! $')")
-    sets.nvim.wait_screen("<202e>")
-
-
-@pytest.mark.parametrize("keys", ["ZQ", ":tabclose<CR>"])
-def test_a_terminal_is_told_of_no_other_size_than_it_has(sets, tmp_path, keys):
-    program = FakeCli(tmp_path)
-    sets = sets(env=program.environment())
-    nvim = sets.nvim
-    nvim.keys(":Claude<CR>")
-    nvim.wait_screen("fake CLI ready")
-    nvim.wait(lambda: nvim.mode() == "t")
-    nvim.keys("S")  # it says its size when asked to, and whenever that changes
-    nvim.wait(lambda: nvim.lua(SIZES))
-    nvim.keys("<CR>")
-    sets.show('{ changes = { [uri("a.py")] = { edit(0, 0, 0, 1, "x") }, [uri("b.py")] = { edit(0, 0, 0, 1, "x") } } }')
-    nvim.wait(lambda: nvim.mode() == "n")
-    nvim.keys(keys)
-    sets.answer()
-    nvim.wait(lambda: nvim.lua("return #vim.api.nvim_list_tabpages()") == 1 and nvim.mode() == "t")
-    nvim.keys("S")
-    nvim.wait(lambda: program.typed() == b"S\rS")
-    nvim.wait(lambda: len(nvim.lua(SIZES)) > 1)
-    assert len(nvim.lua(SIZES)) == 2 and len(set(nvim.lua(SIZES))) == 1
-
-
-SIZES = """
-local lines = vim.api.nvim_buf_get_lines(require("claude-ide.terminal").bufnr(), 0, -1, false)
-return vim.tbl_filter(function(line) return line:find("^size") ~= nil end, lines)
-"""
 
 
 LEFT = "return { #vim.api.nvim_list_wins(), require('claude-ide.proposal').count() }"

@@ -107,14 +107,8 @@ def test_turns_and_events(claude):
         "ClaudeTurnStarted", "ClaudeFileChanged", "ClaudeTurnEnded",
         "ClaudeTurnStarted", "ClaudeFileChanged", "ClaudeFileChanged", "ClaudeTurnEnded",
     ]  # fmt: skip
-    assert [len(claude.changes(scope)) for scope in ("unreviewed", "turn", "session", "all", 1, 2)] == [
-        2,
-        2,
-        2,
-        2,
-        1,
-        2,
-    ]
+    scopes = ("unreviewed", "turn", "session", "all", 1, 2)
+    assert [len(claude.changes(scope)) for scope in scopes] == [2, 2, 2, 2, 1, 2]
     assert [len(change["hunks"]) for change in claude.changes("turn")] == [1, 1]
 
 
@@ -288,31 +282,31 @@ def test_a_turn_is_undone_after_a_look_at_what_will_happen(claude):
     assert [os.path.basename(change["path"]) for change in claude.changes()] == ["a.txt"]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nc\r\n"),
-        (b"a\nb", b"a\nb\n"),
-        (b"a\nb\n", b"a\nb"),
-        (b"\xef\xbb\xbfa\nb\n", b"a\nb\n"),
-        (b"a\r\nb\n", b"a\nb\n"),
-        (b"", b"x"),
-        (b"x", b""),
-        ("ä\nö\n".encode("latin-1"), "ä\nü\n".encode("latin-1")),
-    ],
-)
+BYTES = [
+    (b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nc\r\n"),
+    (b"a\nb", b"a\nb\n"),
+    (b"a\nb\n", b"a\nb"),
+    (b"\xef\xbb\xbfa\nb\n", b"a\nb\n"),
+    (b"a\r\nb\n", b"a\nb\n"),
+    (b"", b"x"),
+    (b"x", b""),
+    ("ä\nö\n".encode("latin-1"), "ä\nü\n".encode("latin-1")),
+]
+
+
 @pytest.mark.parametrize("loaded", [True, False])
-def test_undo_restores_every_byte(claude, before, after, loaded):
-    path = claude.project / "c.txt"
-    path.write_bytes(before)
-    if loaded:
-        claude.nvim.cmd("edit c.txt")
-    claude.prompt()
-    claude.write("c.txt", after)
-    claude.done()
-    assert claude.journal("undo", path)[0] is True
-    assert path.read_bytes() == before
-    assert claude.changes() == []
+def test_undo_restores_every_byte(claude, loaded):
+    for number, (before, after) in enumerate(BYTES):
+        path = claude.project / f"{number}.txt"
+        path.write_bytes(before)
+        if loaded:
+            claude.nvim.cmd(f"edit {path.name}")
+        claude.prompt()
+        claude.write(path.name, after)
+        claude.done()
+        assert claude.journal("undo", path)[0] is True
+        assert path.read_bytes() == before
+        assert claude.changes() == []
 
 
 def test_an_accepted_diff_needs_no_review(claude):

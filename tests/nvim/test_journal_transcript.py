@@ -54,20 +54,6 @@ def test_a_client_that_tells_nothing_at_all_is_followed_by_its_transcript(claude
     assert claude.text("a.txt") == A
 
 
-def test_what_was_announced_is_not_counted_twice(claude):
-    claude.prompt()
-    claude.edit("a.txt", "two", "TWO", announce=True)
-    claude.edit("a.txt", "four", "FOUR", announce=True)
-    claude.edit("b.txt", "b", "B", announce=True)
-    claude.client.call("getDiagnostics")
-    claude.edit("a.txt", "one", "ONE")  # a sign that the transcript was read to its end
-    claude.wait(a_txt=(3, 3), b_txt=(1, 1))
-    (turn,) = claude.nvim.lua("return require('claude-ide.journal').turns()")
-    assert sorted(os.path.basename(path) for path in turn["files"]) == ["a.txt", "b.txt"]
-    claude.undo()
-    assert (claude.text("a.txt"), claude.text("b.txt")) == (A, "b\n")
-
-
 def test_without_the_transcript_what_was_announced_is_known(claude):
     claude.prompt()
     claude.edit("a.txt", "two", "TWO", announce=True, tell=False)
@@ -109,17 +95,6 @@ def test_edits_of_before_are_nobodys(claude):
     claude.told("b.txt", "a", "b", "a\n", age=timedelta(hours=1))
     claude.edit("a.txt", "two", "TWO")
     claude.wait(a_txt=(1, 1))
-
-
-def test_ends_of_line_are_those_of_the_file(claude):
-    path = claude.project / "a.txt"
-    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
-    claude.prompt()
-    path.write_bytes(b"\xef\xbb\xbfone\r\nTWO\r\n")
-    claude.told("a.txt", "two", "TWO", "one\ntwo\n")
-    claude.wait(a_txt=(1, 1))
-    claude.undo()
-    assert path.read_bytes() == b"\xef\xbb\xbfone\r\ntwo\r\n"
 
 
 def test_edits_of_a_subagent_are_found(claude):
@@ -208,26 +183,3 @@ def test_each_edit_of_a_long_turn_is_asked_for_once(claude):
     asked = claude.nvim.lua("return asked")
     assert asked["edit_texts"] == 60
     assert asked["bytes"] < 60 * 1000, asked
-
-
-def test_edits_of_one_file_that_only_the_transcript_tells_of_are_one_step(claude):
-    claude.prompt()
-    text, word = A, "three"
-    for batch in range(3):
-        with claude.at_once():
-            for number in range(50):
-                new = f"three {50 * batch + number}"
-                before, text = text, text.replace(word, new)
-                claude.told("a.txt", word, new, before)
-                word = new
-            (claude.project / "a.txt").write_text(text)
-        claude.nvim.wait(
-            lambda text=text: claude.changes().get("a.txt", {}).get("after") == text, what="the edits to be known"
-        )
-    claude.wait(a_txt=(1, 1))
-    assert (
-        claude.nvim.lua("local store = require('claude-ide.journal.store') return store.steps(store.files()[1].id)")
-        < 10
-    )
-    claude.undo()
-    assert claude.text("a.txt") == A

@@ -124,25 +124,6 @@ def test_u_takes_an_undo_back_and_the_changes_wait_again(claude):
     assert {scope: hunks(claude, scope) for scope in before} == before
 
 
-def test_an_undo_leaves_what_the_user_typed_over_two_turns(claude):
-    claude.keys("8GAmine<Esc>5GAmine<Esc>:w<CR>")
-    claude.wait(lambda: "eightmine" in text(claude), what="the user's changes")
-    undo(claude)
-    expected = SECOND.replace("eight", "eightmine").replace("five", "FIVEmine")
-    assert text(claude) == expected
-    undo(claude)
-    assert text(claude) == expected.replace("TWO", "two")
-
-
-def test_a_change_of_the_user_that_they_take_back_is_no_conflict_any_more(claude):
-    claude.keys("5GAmine<Esc>:w<CR>")
-    claude.wait(lambda: "FIVEmine" in text(claude), what="the user's change")
-    assert hunks(claude, "unreviewed")[1] == ["FIVEmine", "conflict", False]
-    claude.keys("u:w<CR>")
-    claude.wait(lambda: text(claude) == THIRD, what="the user's change taken back")
-    assert hunks(claude, "unreviewed")[1] == ["FIVE", "claude", False]
-
-
 def test_files_that_were_deleted_and_made_come_and_go_with_their_turn(claude):
     (claude.project / "run.sh").write_text("#!/bin/sh\n")
     (claude.project / "run.sh").chmod(0o755)
