@@ -1,4 +1,4 @@
-"""A chat with an agent of the Agent Client Protocol: what it says, and how it begins and ends."""
+"""A chat with an agent of the Agent Client Protocol: its messages, its beginning and its end."""
 
 import base64
 import hashlib
@@ -95,7 +95,7 @@ def test_prompts_wait_their_turn_and_can_be_taken_back(begin, tmp_path):
     assert len(read(tmp_path, "session/prompt")) == 2
 
 
-# It is not heard of that the turn is over and the next one has begun.
+# Neovim has not yet noticed that the turn is over and the next one has begun.
 TAKE_BACK_LATE = """
 chat:interrupt()
 repeat vim.uv.sleep(5) until vim.uv.fs_stat(%s)
@@ -168,7 +168,7 @@ def test_a_program_that_is_not_there_is_a_clear_sentence(start_nvim):
         assert words in said, said
 
 
-# What is told at once.
+# The text that each poll delivers at once.
 WATCH = """
 looks = {}
 local native = require("claude-ide.native")
@@ -202,7 +202,7 @@ def test_a_message_of_10_mb_holds_nobody_up(begin, shape):
     nvim.wait(HAS_ENDED, timeout=60, what="the end")
     wait_idle(nvim)
     looks, longest, turns, took = nvim.lua("return { looks, longest, turns, main_thread_ms() - began }")
-    # One look at the library takes a piece; the timer, and who asks over RPC, have their turns between.
+    # One poll takes one piece; the timer and RPC requests run in between.
     assert len(looks) > 150 and max(looks) <= 64 * 1024, (len(looks), max(looks))
     assert turns > 10 and longest < 100 and took < 5000, (turns, longest, took)
     kept = nvim.lua(
@@ -324,7 +324,7 @@ end, require("claude-ide.chat").list())
 
 @pytest.mark.parametrize("can", ["list", "nothing", "fork"])
 def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(start_nvim, tmp_path, can):
-    """Whether it is known at once that it is that one, or when the agent has listed its sessions."""
+    """Both when its identity is known at once and when the agent must list its sessions first."""
     id = "0a1b2c3d-e5f6"
     setup = {
         "session": id,
@@ -459,7 +459,7 @@ def test_the_health_check_says_which_agents_are_there(start_nvim):
 
 
 def test_one_that_wants_a_sign_in_for_a_prompt_gets_it_and_the_prompt_is_kept(begin, tmp_path):
-    """Claude's adapter begins a session for anybody, and tells with the first prompt (0.100.0)."""
+    """Claude's adapter begins a session without a sign-in, and reports it missing at the first prompt (0.100.0)."""
     nvim = begin(setup={"authMethods": [{"id": "web", "name": "In the browser"}]})
     wait_idle(nvim)
     say(nvim, "FAIL -32000 Authentication required")

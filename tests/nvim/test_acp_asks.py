@@ -1,4 +1,4 @@
-"""What an agent of the Agent Client Protocol asks of the user and of the editor: permissions, files, terminals, forms."""
+"""Requests of an agent of the Agent Client Protocol to the user and the editor: permissions, files, terminals, forms."""
 
 import acp_steps
 import pytest
@@ -310,8 +310,8 @@ def test_a_form_is_filled_in(begin_acp):
         vim.ui.select = function(items, _, done) done(items[2], 2) end
         """
     )
-    nvim.keys("y")  # what is wanted is missing
-    nvim.keys("11")  # too short, then not
+    nvim.keys("y")  # the required field is missing
+    nvim.keys("11")  # too short, then long enough
     nvim.wait_screen("Your name: Ada")
     nvim.keys("224")
     nvim.wait_screen("kind: Second")

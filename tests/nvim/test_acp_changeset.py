@@ -1,4 +1,4 @@
-"""An edit of several files that an agent asks for at once: one changeset, of which files and hunks can be dropped."""
+"""An edit of several files in one request of an agent: one changeset, whose files and hunks can be dropped."""
 
 import json
 
@@ -32,7 +32,7 @@ def diff(path, old, new):
 
 
 def edit(project):
-    """A piece of one file, all of another, and one that is not there yet."""
+    """A piece of one file, all of another, and a new one."""
     diffs = [
         diff(project / "a.txt", "two\n", "TWO\n"),
         diff(project / "b.txt", BEFORE, BEFORE.replace("three", "THREE")),
@@ -263,7 +263,7 @@ def test_what_cannot_be_shown_so_is_asked_in_words(begin, tmp_path, why):
 def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
     nvim = begin()
     nvim.lua("require('claude-ide.proposal').propose_files = function() error('no') end")
-    # Not while the question is taken: the files are read in turns.
+    # Not while the question is shown: the files are read in turns of the loop.
     nvim.lua(HELD, "go_on")
     ask(nvim)
     nvim.wait("go_on ~= nil", what="the files to be read")
@@ -272,7 +272,7 @@ def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
     assert answers(nvim) == []
 
 
-# What the files are read for waits until the test says so.
+# Reading the files waits for the test.
 HELD = """
 local name, changeset, disk = ..., require("claude-ide.changeset"), require("claude-ide.proposal.present_text")
 local function hold(fn)
@@ -353,7 +353,7 @@ def test_one_file_by_two_names_is_not_written_twice(begin, what):
 
 
 def test_files_that_codex_moves(begin):
-    """Of one that is only moved it tells no text, of one that it also changes some lines; both where they are to be."""
+    """For a file that is only moved it gives no text, for one that also changes some lines; both at the new place."""
     long = "".join(f"line {number}\n" for number in range(30))
     nvim = begin(files={"a.txt": BEFORE, "as_is.txt": "as it is\n", "empty.txt": "", "twin.txt": "", "long.txt": long})
     project = nvim.project
@@ -385,7 +385,7 @@ def test_files_that_codex_moves(begin):
 
 @pytest.mark.parametrize("others", [0, 1], ids=["one diff", "two diffs"])
 def test_a_change_of_which_nothing_is_told_is_not_accepted_with_the_others(begin, others):
-    """Codex tells no text of a file whose change is large."""
+    """Codex gives no text of a file whose change is large."""
     nvim = begin(files={"a.txt": BEFORE, "b.txt": BEFORE, "large.txt": BEFORE})
     project = nvim.project
     diffs = [of_codex("update", project / name, "one\n", "1\n") for name in ("a.txt", "b.txt")[: others + 1]]
@@ -524,7 +524,7 @@ def test_a_new_file_that_was_refused_is_not_said_to_be_changed(begin, count):
     nvim = begin()
     call = edit(nvim.project)
     call["content"] = call["content"][-count:]
-    # As Gemini does: it says no more of what was refused, which is over with the turn.
+    # Like Gemini, which says no more of a refused call; it ends with the turn.
     say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
     if count == 1:
         wait_diff(nvim)
@@ -560,7 +560,7 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
 
 
 def test_a_link_that_goes_is_asked_in_words(begin):
-    """It could not be brought back."""
+    """It could not be restored."""
     nvim = begin()
     project = nvim.project
     (project / "link.txt").symlink_to("b.txt")

@@ -1,6 +1,6 @@
 """The chat with the real `claude-agent-acp` and the real CLI behind it, against the scripted model.
 
-All in one session, for to start the two takes some seconds: each step is a function, named after what it holds.
+All in one session, since starting the two takes some seconds: each step is a function, named after what it asserts.
 """
 
 import os

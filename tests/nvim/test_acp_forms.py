@@ -1,4 +1,4 @@
-"""Forms of an agent of the Agent Client Protocol: what is sent is what was asked for."""
+"""Forms of an agent of the Agent Client Protocol: the answer has the requested form."""
 
 import pytest
 from acp_steps import answers, request, say, wait_idle

@@ -1,4 +1,4 @@
-"""What single agents do in their own way, as the real ones showed it (test_acp_others.py), by the scripted one."""
+"""Habits of single agents, as observed with the real ones (test_acp_others.py), played by the scripted one."""
 
 import functools
 import json
@@ -25,7 +25,7 @@ def begin(start_nvim, tmp_path):
 
 
 def edit(path, status):
-    """A call that tells its diff, and a question about it that does not say it again."""
+    """A call with its diff, and a question about it without one."""
     diff = {"type": "diff", "path": str(path), "oldText": BEFORE, "newText": AFTER}
     asked = {"toolCallId": "c1", "title": "Edit files", "kind": "edit", "locations": [{"path": str(path)}]}
     return "\n".join(
@@ -118,7 +118,7 @@ def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvi
     assert "sesame" not in text(nvim) + nvim.log() + "".join(nvim.screen())
 
 
-# Somebody types elsewhere.
+# As while the user types elsewhere.
 ASKED_LATER = """
 require("claude-ide.ui.guard").when_free = function(_, _, show) go_on = show end
 vim.ui.select = function() asked = true end

@@ -1,4 +1,4 @@
-"""An agent of the Agent Client Protocol that does odd things: what it says goes by or is shown, and nothing trips over it."""
+"""An agent of the Agent Client Protocol that does odd things: each is ignored or shown, and breaks nothing."""
 
 import json
 import os
@@ -15,7 +15,7 @@ SUNNY = [{"type": "content", "content": {"type": "text", "text": "sunny"}}]
 
 
 def shown(nvim, *lines):
-    """What is there of a turn behind its prompt."""
+    """A turn's text after its prompt."""
     say(nvim, "\n".join([*lines, "SAY over"]))
     wait_text(nvim, "\nover")
     wait_idle(nvim)
@@ -74,7 +74,7 @@ def permission(options, **call):
 
 
 def decide(nvim, words, key):
-    """Answers a permission by a key."""
+    """Answers a permission with a key."""
     before = len(answers(nvim))
     say(nvim, words)
     nvim.wait_kind("question")
@@ -120,7 +120,7 @@ def test_terminals_ended_and_released_in_any_order(begin_acp, tmp_path):
     )
     assert given[1] == {} and given[2]["signal"] == "SIGTERM" and given[3:5] == [{}, {}]
     assert [one["code"] for one in given[5:]] == [-32002] * 4
-    # One that is waited for when it is released.
+    # One that something waits for when it is released.
     lines = [
         request("terminal/create", command="sleep", args=["100"]),
         "SEND terminal/wait_for_exit " + json.dumps({"terminalId": "term-2"}),
@@ -213,7 +213,7 @@ def test_what_5000_calls_of_a_turn_cost_grows_with_their_number_alone(begin_acp)
         wait_idle(nvim)
         took[count] = nvim.lua("return main_thread_ms() - began")
         assert main_thread.longest(nvim) < 60
-    # Where many are drawn together they cost less: of the few, 54 to 150 ms.
+    # Many drawn together cost less each: the few take 54 to 150 ms.
     assert took[5000] < 8 * max(took[1250], 100), f"{took}: it was 4 ms each"
     wait_text(nvim, "Call 4999")
 

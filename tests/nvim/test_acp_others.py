@@ -1,6 +1,6 @@
-"""The chat with agents of others: the real Gemini CLI and the real Codex, against the scripted model.
+"""The chat with other vendors' agents: the real Gemini CLI and the real Codex, against the scripted model.
 
-All in one session, for to start one takes some seconds: each step is a function, named after what it holds.
+All in one session, since starting one takes some seconds: each step is a function, named after what it asserts.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The commands that an agent of the Agent Client Protocol has run."""
+"""Commands run for an agent of the Agent Client Protocol."""
 
 import json
 import os
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.dealt
 
 
 def ran(nvim, command, *args, **more):
-    """How it ended, and what it put out."""
+    """The command's exit and its output."""
     before = len(answers(nvim))
     last = nvim.lua("return require('claude-ide.chat').current().acp.last_terminal")
     of = {"terminalId": f"term-{last + 1}"}
@@ -98,7 +98,7 @@ STUBBORN = "trap '' HUP TERM; (while :; do sleep 1; done) & echo $! $$; wait"
 
 
 def begin_stubborn(nvim, command=STUBBORN):
-    """The numbers of the processes of such a command, in the terminal `term-1`."""
+    """The process ids of such a command, in the terminal `term-1`."""
     lines = [
         request("terminal/create", command="/bin/sh", args=["-c", command]),
         "SEND terminal/wait_for_exit " + json.dumps({"terminalId": "term-1"}),
@@ -151,7 +151,7 @@ def test_an_answer_for_an_agent_that_is_gone_does_not_reach_the_next_one(begin_a
     say(nvim, "EXIT 3")
     wait_text(nvim, "What you send next starts it again")
     path = str(nvim.project / "a.txt")
-    # The second question of this one, as waiting for the command was that of the last one.
+    # The second request of this agent; the wait for the command was the second of the one before.
     say(
         nvim, request("fs/read_text_file", path=path) + "\n" + request("fs/write_text_file", path=path, content="two\n")
     )

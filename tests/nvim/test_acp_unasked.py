@@ -1,4 +1,4 @@
-"""What an agent of the Agent Client Protocol writes by itself is told and can be undone, however little it says of it."""
+"""Unasked writes of an agent of the Agent Client Protocol are shown and can be undone, however little it reports."""
 
 import json
 import time
@@ -17,7 +17,7 @@ def write(path, contents):
 
 
 def call(id_, kind, places=(), diffs=(), status="completed", does=()):
-    """A call that is told, what it does, and its end."""
+    """A call's start, its work, and its end."""
     locations = [{"path": str(path)} for path in places]
     content = [
         {"type": "diff", "path": str(path), "oldText": "one\n", "newText": new} for path, new in dict(diffs).items()
@@ -51,7 +51,7 @@ def test_an_edit_that_names_its_file_alone_is_told_and_undone(begin_acp, tmp_pat
     assert path.read_text() == "one\n"
 
 
-# Neovim hears of nothing that the agent does until it has done all of it, and until that is no matter of a clock's tick.
+# Neovim notices nothing of the agent's work until all of it is done, and the clock has ticked.
 SAY_AND_BE_BUSY = """
 local words, path = ...
 local chats = require("claude-ide.chat")
@@ -85,7 +85,7 @@ def test_all_files_of_a_call_are_told(begin_acp, tmp_path):
     assert does(nvim, call("c1", "edit", [c, d, c], {a: "two\n", b: "two\n"}, does=writes)) == [
         str(path) for path in (a, b, c, d)
     ]
-    # What a call names before it writes is kept; the rest only a git repository has.
+    # Files that a call names before it writes are kept; for the others only a git repository helps.
     nvim.wait(lambda: sorted(changes(nvim)) == ["c.txt", "d.txt"], what="the journal")
 
 

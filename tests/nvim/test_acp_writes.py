@@ -1,4 +1,4 @@
-"""What an agent of the Agent Client Protocol has the editor write: what is accepted is what the user has seen."""
+"""Writes that an agent of the Agent Client Protocol requests: the user accepts exactly what was shown."""
 
 import functools
 
@@ -22,22 +22,22 @@ def write(path, content):
 
 
 def send(path, content):
-    """As `write`, and the agent does not wait for the answer."""
+    """As `write`, without waiting for the answer."""
     return "SEND" + write(path, content).removeprefix("REQUEST")
 
 
 def results(tmp_path):
-    """What it was answered, of all that it asked."""
+    """The answers to all of the agent's requests."""
     return [message for message in acp_steps.read(tmp_path) if "method" not in message]
 
 
 def accept(nvim):
-    """Accepts a diff where nothing is in the way."""
+    """Accepts a diff that nothing hinders."""
     nvim.lua("assert(require('claude-ide.proposal').accept())")
 
 
 def changed_meanwhile(nvim, name):
-    """The diff is not accepted: its file has changed, and it is shown once more."""
+    """The diff is not accepted: its file has changed, so it is shown again."""
     seen = nvim.lua("return vim.tbl_values(require('claude-ide.proposal.state').entries())[1].text.bufs.proposal")
     said = nvim.lua("return select(2, require('claude-ide.proposal').accept())")
     assert said == f"{name} has changed meanwhile: look at it again, then accept."
@@ -63,7 +63,7 @@ def test_what_others_write_meanwhile_is_kept_and_shown(begin, tmp_path):
     accept(nvim)
     nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
     assert path.read_text() == TEXT.replace("1\n", "one\n").replace("9\n", "NINE\n")
-    # The agent knows another text than the file has now.
+    # The agent knows another text than the file's current one.
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
     told = acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
     assert told.startswith(f"{path} had changed by the time that I accepted your edit of it") and "-1\n+one\n" in told
@@ -79,13 +79,13 @@ def test_where_both_changed_a_line_the_edit_is_shown_against_that(begin, tmp_pat
     path.write_text(TEXT.replace("5\n", "others\n"))
     changed_meanwhile(nvim, "a.txt")
     nvim.wait_screen("others")
-    nvim.wait_screen("mine")  # what the user typed is kept
+    nvim.wait_screen("mine")  # the user's typing is kept
     nvim.lua("assert(require('claude-ide.proposal').reject())")
     wait_idle(nvim)
     assert path.read_text() == TEXT.replace("5\n", "others\n")
 
 
-# As plugins do that format what is saved, in a buffer of the file.
+# Like plugins that format on save, in a buffer of the file.
 FORMATS = """
 vim.fn.bufload(vim.fn.bufadd("a.txt"))
 vim.api.nvim_create_autocmd({ "BufWritePre", "FileWritePre" }, {
@@ -142,7 +142,7 @@ def test_two_writes_of_one_file_at_once_are_both_in_it(begin, tmp_path):
 
 
 def test_an_edit_that_is_allowed_is_one_of_the_file_as_it_is(begin, tmp_path):
-    """The agent writes what it was allowed, over whatever is there."""
+    """The agent writes its accepted text over whatever is there."""
     nvim = begin(files={"a.txt": TEXT})
     path = tmp_path / "project/a.txt"
     edited = TEXT.replace("9\n", "NINE\n")
@@ -173,7 +173,7 @@ def test_what_was_allowed_is_written_in_the_encoding_of_the_file(begin, tmp_path
     diff = {"type": "diff", "path": str(path), "oldText": "é\none\n", "newText": "é\nü\n"}
     call = {"toolCallId": "c1", "title": "Edit", "kind": "edit", "content": [diff]}
     ask = request("session/request_permission", toolCall=call, options=options)
-    # It has the editor write what it was allowed; where the user has made something else of it, there is nothing to write.
+    # The agent has the accepted text written; if the user changed it, nothing is left to write.
     say(nvim, ask if mine else "\n".join([ask, write(path, "é\nü\n")]))
     wait_diff(nvim)
     nvim.wait_screen("a.txt +1 −1")

@@ -1,4 +1,4 @@
-"""The endpoint of agents: a door of its own, which tools are listed behind it, and how a CLI is handed it."""
+"""The agents' endpoint: its own access, the tools listed there, and how a CLI gets it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Agents that speak HTTP, by the official SDKs: see `crates/server/tests/wire/http.rs` for the wire."""
+"""Agents over HTTP, with the official SDKs; `crates/server/tests/wire/http.rs` tests the wire."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ fake.start("held", { delay = "held", silent = true, capabilities = { definitionP
 @pytest.mark.slow
 def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
     """The official SDK's own client of streamable HTTP."""
-    from mcp import ClientSession  # here, for it takes every worker a second to load
+    from mcp import ClientSession  # imported here: it takes every worker a second to load
     from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
     held = LSP + HELD.replace('"held", {', '"held", { slow_start = "held",', 1)
@@ -85,7 +85,7 @@ process.exit(0);
 
 
 class Cutting:
-    """Passes connections on to a port, and cuts them all when it is told to."""
+    """Passes connections on to a port, and cuts them all on request."""
 
     def __init__(self, port):
         self.port, self.open, self.passed = port, [], b""
@@ -116,7 +116,7 @@ class Cutting:
 
 @pytest.mark.slow
 def test_the_sdk_gets_the_answer_of_a_call_whose_connection_broke(start_nvim, tmp_path):
-    """The official SDK in Node: what it loses it asks for again, by the ids of the events."""
+    """The official SDK in Node: it requests lost messages again, by the ids of the events."""
     nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=LSP + HELD)
     nvim.lua('require("claude-ide").connect()')
     access = nvim.lua('return require("claude-ide.server").agent_access()')

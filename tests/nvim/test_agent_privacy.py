@@ -1,5 +1,6 @@
-"""No tool of agents tells or changes what the user keeps private, or what lies outside of the workspace: every tool there is,
-so that a new one cannot be forgotten."""
+"""No agent tool reads or changes private files, or files outside the workspace. Every tool is listed, so that a new one
+cannot be forgotten.
+"""
 
 import re
 
@@ -15,7 +16,7 @@ SECRET = "hunter2"
 TEXT = f"def secret():\n    return '{SECRET}'\n\n\nsecret()\n"
 FILES = {"a.py": "from b import secret\n", "kept.py": TEXT, "vault/denied.py": TEXT, "book.ipynb": "{}"}
 
-# Tools by what they are asked. What has no entry here and is no tool of `NAMELESS` fails the test below.
+# Arguments per tool. A tool neither here nor in `NAMELESS` fails the test below.
 SYMBOL = {"symbol": "secret", "line": 1}
 NAMED = {
     "definition": SYMBOL,
@@ -38,7 +39,7 @@ NAMED = {
     "safe_delete": SYMBOL,
     "run_test": {"scope": "file"},
 }
-# They take no path, or need none: what they say of all files says nothing of these.
+# They take or need no path; their answers about all files leave these out.
 NAMELESS = {
     "symbols": {"query": "secret"},
     "open_buffers": {},
@@ -67,14 +68,14 @@ fake.start("fake", { answers = answers, capabilities = {
 
 
 def every_tool():
-    """As the registry of the server has them."""
+    """The server's registry."""
     source = (ROOT / "crates/server/src/tools/nvim.rs").read_text()
     return re.findall(r'^        name: "(\w+)"', source, re.MULTILINE)
 
 
 @pytest.fixture
 def kept(start_nvim, connect_agent, tmp_path):
-    """An agent, and the paths of what it may not have."""
+    """An agent, and the paths that it must not see."""
     outside = tmp_path / "outside.py"
     outside.write_text(TEXT)
     nvim = start_nvim(args=["a.py"], files=FILES, init_lua=LSP + SERVER, opts={"selection": {"deny": ["**/vault/**"]}})

@@ -1,4 +1,4 @@
-"""What the tools of agents answer, with language servers that are late, slow, busy, dying, or have much to say."""
+"""Answers of the agents' tools with language servers that are late, slow, busy, dying, or verbose."""
 
 import json
 import re
@@ -357,7 +357,7 @@ def test_hierarchies_of_calls_and_types(opened):
 
 def test_diagnostics_are_those_of_the_present_text(opened):
     nvim, agent = opened(LSP + 'fake.start("fakels", { delay = 50 })')
-    (nvim.project / "shapes.py").write_text("x = ERROR\ny = WARN\n")  # as the CLI edits
+    (nvim.project / "shapes.py").write_text("x = ERROR\ny = WARN\n")  # like the CLI
     (text,) = agent.call("diagnostics", path="shapes.py")
     assert text.splitlines() == [
         "1 error, 1 warning in shapes.py:",
@@ -429,7 +429,7 @@ def test_resources_are_the_open_files_and_what_is_wrong_in_them(opened):
 
 def test_the_screen_and_the_buffer_list_stay_as_they_are(opened):
     nvim, agent = opened(server(REFERENCES, ["referencesProvider"]), args=["main.py"])
-    drawn = Diffs(nvim).drawn  # what the terminal has of it comes later
+    drawn = Diffs(nvim).drawn  # the terminal's copy comes later
     before = drawn(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")
     agent.call("references", path="shapes.py", symbol="area")
     assert (drawn(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")) == before
@@ -449,10 +449,10 @@ def test_a_neovim_that_quits_in_the_middle_of_a_call_answers_it_or_closes(opened
 
 
 def test_a_call_that_waits_for_long_goes_on_telling(opened):
-    """The CLI moves what takes over two minutes to the background; it is told how far the wait is."""
+    """The CLI moves calls of over two minutes to the background; it gets progress."""
     nvim, agent = opened(server(REFERENCES, ["referencesProvider"], slow_start='"held"'), args=())
     nvim.cmd("edit shapes.py")
-    # The clock of Neovim's loop, not the test's patience: minutes go by at once.
+    # Moves the clock of Neovim's loop, so that minutes pass at once.
     nvim.lua("""
       local now, skipped = vim.uv.now, 0
       vim.uv.now = function() return now() + skipped end
@@ -475,7 +475,7 @@ def test_a_call_that_waits_for_long_goes_on_telling(opened):
 
 @pytest.mark.slow
 def test_no_answer_is_longer_than_the_cli_takes(opened):
-    """Over 25,000 tokens an answer is an error for the model: however much a server says, ours has 2,000 or so."""
+    """For the model, an answer of over 25,000 tokens is an error; ours stay near 2,000, whatever a server returns."""
     long_word = '("x"):rep(300 * 1000)'
     answers = {
         "textDocument/hover": f"{{ contents = {long_word} }}",

@@ -1,4 +1,4 @@
-"""Which Neovims start a server by themselves: those that a user works in."""
+"""A Neovim starts a server by itself only if a user works in it."""
 
 import pytest
 
@@ -10,7 +10,7 @@ STARTS = {"auto_start": True}
 
 
 def settled(nvim):
-    """Waits until what begins by itself has begun."""
+    """Waits until everything that starts by itself has started."""
     nvim.wait("type(package.loaded['claude-ide.autostart']) == 'table'")
     return nvim.lua("return require('claude-ide.server').is_running()")
 
@@ -47,7 +47,7 @@ def test_git_s_editor_and_a_pager_start_none_and_health_says_why(start_nvim, arg
     assert nvim.locks() == []
     nvim.cmd("silent checkhealth claude-ide")
     assert reason in "\n".join(nvim.lines())
-    nvim.cmd("ClaudeConnect")  # a user who wants one gets it
+    nvim.cmd("ClaudeConnect")  # on request it starts
     assert nvim.lua("return require('claude-ide.server').is_running()")
 
 

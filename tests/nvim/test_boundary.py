@@ -1,4 +1,4 @@
-"""The native library as Lua sees it: whatever is passed, nothing fails across and Neovim lives."""
+"""The native library as seen from Lua: no argument makes an error cross the boundary or ends Neovim."""
 
 import re
 import shutil
@@ -145,7 +145,7 @@ def test_exports_these_functions_and_no_others(nvim):
 
 
 def test_a_panic_is_caught_and_logged(nvim):
-    """`panic` is there for this test alone."""
+    """`panic` exists for this test alone."""
     nvim.lua('assert(require("claude-ide.server").start())')
     answers = nvim.lua(
         OPEN + "return vim.tbl_map(function() return (select(2, library.panic())) end, vim.fn.range(50))", str(LIBRARY)
@@ -157,7 +157,7 @@ def test_a_panic_is_caught_and_logged(nvim):
 
 @pytest.mark.every_nvim
 def test_works_deep_in_the_stack_and_when_loaded_in_a_coroutine_that_is_gone(nvim):
-    """Plugin managers run builds and configurations in coroutines; Lua's state there dies with them."""
+    """Plugin managers run builds and configurations in coroutines; their Lua state dies with them."""
     nvim.lua(
         OPEN
         + """
@@ -204,7 +204,7 @@ def test_takes_events_in_a_coroutine(nvim, connect):
 @pytest.mark.slow
 @pytest.mark.every_nvim
 def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
-    """Any push of a value may run the garbage collector, and that may run anybody's `__gc`."""
+    """Pushing a value may run the garbage collector, and with it any `__gc`."""
     nvim.lua(
         OPEN
         + """
@@ -226,7 +226,7 @@ def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
 
 @pytest.mark.every_nvim
 def test_survives_that_somebody_closes_every_handle(nvim, connect):
-    """A plugin that closes all libuv handles takes ours too: events wait, Neovim lives."""
+    """A plugin that closes all libuv handles closes ours too: events wait, Neovim lives."""
     client = connect(nvim)
     nvim.lua('require("claude-ide.wake").handle():close()')
     assert client.request("ping") == {}
@@ -237,7 +237,7 @@ def test_survives_that_somebody_closes_every_handle(nvim, connect):
 
 @pytest.fixture
 def plugin_copy(tmp_path):
-    """A copy of the Lua side, with no library."""
+    """A copy of the Lua side, without a library."""
     copy = tmp_path / "it's a copy"
     shutil.copytree(ROOT / "lua", copy / "lua")
     return copy

@@ -1,4 +1,4 @@
-"""Edits of several files that are decided on as one: what is written, what is dropped, what is refused."""
+"""Edits of several files that are decided as one: what is written, dropped and refused."""
 
 import pytest
 from changeset_steps import Changesets
@@ -305,7 +305,7 @@ def test_what_changed_on_disk_meanwhile_stops_all_of_it_and_can_be_dropped(sets)
 def test_one_that_cannot_be_written_leaves_all_as_it_was(sets):
     sets = sets()
     sets.show(RENAME)
-    # Something else stops the second write: a plugin that cannot bear it.
+    # Something else stops the second write: a plugin that throws.
     sets.nvim.lua("""
       local write = require("claude-ide.journal.write")
       local to_disk = write.to_disk

@@ -1,6 +1,5 @@
-"""A chat: what is said, streamed and asked, with the real CLI against the scripted model.
-
-What each version of Neovim shows of it, with a stand-in for the CLI.
+"""A chat: words, streams and questions, with the real CLI against the scripted model; what each version of Neovim
+shows, with a stand-in for the CLI.
 """
 
 import json

@@ -1,6 +1,7 @@
-"""What an agent asks in a chat: edits, tools, questions, plans; with the real CLI against the scripted model.
+"""An agent's questions in a chat: edits, tools, questions, plans; with the real CLI against the scripted model.
 
-One session asks it all, for to start a CLI takes longer than any of it: each step is a function, named after what it holds.
+One session asks them all, since starting a CLI takes longer than any: each step is a function, named after what it
+asserts.
 """
 
 import pytest
@@ -99,7 +100,7 @@ def questions():
 
 
 def wait_shown(nvim, words):
-    """The question shows it: its transcript does all the time."""
+    """The question shows it; its transcript does all the time."""
     nvim.wait(
         f"(vim.b.claude_ide or {{}}).kind == 'question' and vim.fn.search([[\\V{words}]], 'nw') > 0", what=f"“{words}”"
     )
@@ -124,7 +125,7 @@ def own_words_for_a_question_that_is_taken_back_are_kept(nvim):
     nvim.keys("oGreen<CR>")
     wait_shown(nvim, "Which sizes?")
     nvim.keys("oHuge")
-    # The screen may still show what was typed for the question before.
+    # The screen may still show the input of the question before.
     nvim.wait("vim.fn.getcmdline() == 'Huge'", what="the words to be typed")
     chat(nvim, "vim.schedule(function() chat:interrupt() end)")
     nvim.wait("vim.fn.getreg('\"') == 'Green'", what="the words that were given")

@@ -1,6 +1,6 @@
-"""What a prompt names of the editor: `#…`, a range, pictures, the prompt library.
+"""Editor context in a prompt: `#…`, a range, pictures, the prompt library.
 
-What is said to the model, with the real CLI; what is for Neovim alone, with a stand-in for it.
+The model's input is tested with the real CLI, Neovim's own part with a stand-in.
 """
 
 import base64
@@ -18,7 +18,7 @@ PNG = base64.b64decode(
 
 
 def expand(nvim, words):
-    """What the words name, as the agent reads it."""
+    """The context that the words name, as sent to the agent."""
     nvim.lua(
         """
         local context = require("claude-ide.context")

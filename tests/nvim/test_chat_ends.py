@@ -1,4 +1,4 @@
-"""A CLI that is killed, at each step of what it does: nothing that was said is lost, nothing is sent unasked, the chat goes on."""
+"""A CLI killed at each step: no message is lost, nothing is sent unasked, the chat goes on."""
 
 import json
 import os
@@ -49,13 +49,13 @@ class Lab:
         (self.nvim.home / "held").unlink(missing_ok=True)
 
     def prompt(self):
-        """What stands where the user writes."""
+        """The text in the prompt window."""
         return self.nvim.lua(
             f"{PROMPT} return table.concat(vim.api.nvim_buf_get_lines(prompt.buf, 0, -1, false), '\\n')"
         )
 
     def send(self):
-        """Sends that."""
+        """Sends the prompt."""
         self.nvim.lua(f"{PROMPT} require('claude-ide.chat.prompt').send(prompt)")
 
 
@@ -195,7 +195,7 @@ def test_what_commands_did_in_a_turn_that_ended_with_the_cli_is_known(lab, tmp_p
     lab.kill()
     nvim.wait("#require('claude-ide.journal').changes() == 1", what="what the command made")
     assert nvim.lua("return require('claude-ide.journal').turns()[1].ended ~= nil")
-    # What others do from now on is not the turn's.
+    # Later foreign changes are not the turn's.
     (folder / "other.txt").write_text("by somebody\n")
     nvim.keys(":Claude review<CR>")
     nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the review")

@@ -1,4 +1,4 @@
-"""What people complain of in other editors' chats with agents, and what is so here instead."""
+"""Faults reported for other editors' agent chats, and our behaviour instead."""
 
 import re
 import sys
@@ -29,7 +29,7 @@ def test_a_turn_that_ends_without_a_word_is_told(acp):
     say(nvim, "nothing that the script knows")
     told = "Robot ended its turn without a word."
     wait_text(nvim, told)
-    # A blank line is no word, and neither is a thought.
+    # Neither a blank line nor a thought counts as a word.
     for count, said in ((2, update("agent_message_chunk", content={"type": "text", "text": "\n"})), (3, "THINK hm")):
         say(nvim, said)
         nvim.wait(lambda count=count: text(nvim).count(told) == count, what="what is told of it")
@@ -76,7 +76,7 @@ chat.on_change()
 
 
 def test_what_needs_a_chat_says_that_there_is_none(start_nvim):
-    """avante-corp/avante.nvim#3023: the menus of models and modes fail before the window was opened."""
+    """avante-corp/avante.nvim#3023: the menus of models and modes fail until the window is opened."""
     nvim = start_nvim()
     for word in ("close", "restart"):
         nvim.keys(f":Claude chat {word}<CR>")
@@ -144,7 +144,7 @@ def load(nvim, session):
 
 
 def told(nvim):
-    """What the chat that was shown last says of itself."""
+    """The chat's own messages, in the chat shown last."""
     return nvim.lua(
         "local chat = require('claude-ide.chat').current() return { chat.mode or vim.NIL, chat.model or vim.NIL }"
     )
@@ -265,6 +265,6 @@ def test_a_late_question_about_going_back_takes_nothing_that_is_typed(start_nvim
     nvim.keys("1<CR>2")
     nvim.wait(lambda: nvim.lines() == ["1", "2"], what="what is typed")
     nvim.keys("<Esc>")
-    nvim.wait_screen("Restore a.txt")  # what was typed has not answered it
+    nvim.wait_screen("Restore a.txt")  # the typing has not answered it
     nvim.keys("1<CR>")
     nvim.wait("restored == 1")

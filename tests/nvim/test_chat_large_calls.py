@@ -1,4 +1,4 @@
-"""A call with an argument of 10 MB: it holds nobody up, what is shown says how much is left out, and all of it is to be had."""
+"""A call with an argument of 10 MB blocks nothing, its display says how much is omitted, and all of it can be read."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from harness.nvim import ROOT
 pytestmark = pytest.mark.dealt
 
 LARGE = 10_000_000
-# The CLI behind a chat: a prompt is a call that it makes, or asks for.
+# The CLI behind a chat: a prompt is a call that it makes, or requests.
 CLI = """#!{python}
 import json, sys
 sys.path.insert(0, "{tests}")
@@ -99,7 +99,7 @@ def held_up(nvim, words, seen):
     return main_thread.longest(nvim)
 
 
-# A processor's time, and yet not always the same: what it was, was 110 to 1,400.
+# CPU time, yet it varies; it was once 110 to 1,400.
 MOST_MS = 60
 
 

@@ -1,4 +1,6 @@
-"""A long text of a chat is in several rows, in the middle of code too: none takes long to show, and nobody sees where it was cut."""
+"""A long text of a chat is split into several rows, also within code: none takes long to show, and the cuts are
+invisible.
+"""
 
 import random
 
@@ -74,7 +76,7 @@ def test_a_text_in_rows_is_the_text_in_one(begin, name):
     tell(nvim, text, random.Random(name))
     lines, colours = nvim.lua("return live.shown()")
     assert lines == expected[0]
-    if name == "code":  # each line of which is coloured the same, whatever is parsed with it
+    if name == "code":  # each line has the same colours, however it is parsed
         assert sorted(colours) == sorted(expected[1])
     if name != "blank":
         assert nvim.lua("return longest()") < 6000, "rows stay short"
@@ -208,7 +210,7 @@ def test_code_in_several_rows_is_yanked_in_whole(begin):
 @pytest.mark.slow
 @pytest.mark.one_nvim
 def test_a_block_of_40000_lines_is_shown_and_forgotten_a_little_at_a_time(begin):
-    """Counts what a turn of the loop does, not how long it takes."""
+    """Counts the work of one turn of the loop, not its time."""
     nvim = begin(48 * 1024, 96 * 1024)
     nvim.lua("""
       require("claude-ide.transcript.painter").want = function() end

@@ -1,5 +1,6 @@
-"""What an agent says of its questions: which answer is the safe one, what may not be allowed for ever; with an agent that is a
-script, for the real CLI asks so only on some machines."""
+"""An agent's permission questions: the safe answer, and what may not be allowed permanently. With a scripted agent,
+since the real CLI asks these only on some machines.
+"""
 
 import json
 import sys
@@ -43,7 +44,7 @@ RULE = {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow"
 
 @pytest.fixture
 def asked(start_nvim, tmp_path):
-    """A Neovim that is asked this, with the question on its screen."""
+    """A Neovim with such a question on its screen."""
 
     def asked(mode="default", **ask):
         ask = {"tool_name": "Bash", "input": {"command": "make it"}, "tool_use_id": "t", **ask}
@@ -96,7 +97,7 @@ def test_a_question_says_which_of_two_chats_asks(asked):
     said = "Claude wants to use Bash · Fix the parser"
 
     def is_said():
-        # What the catalogue tells of the session may come only now, and takes the title away.
+        # The catalogue may report on the session only now, and overwrite the title.
         nvim.lua("view.title = 'Fix the parser' vim.cmd('Claude chat')")
         return any(said in line for line in nvim.screen())
 
@@ -273,7 +274,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def background(start_nvim, tmp_path):
-    """A Neovim with a chat whose subagents go on when its turn is over."""
+    """A Neovim with a chat whose subagents continue after its turn."""
     agent = tmp_path / "agent"
     agent.write_text(SUBAGENTS.format(python=sys.executable, project=tmp_path / "project"))
     agent.chmod(0o755)
@@ -284,7 +285,7 @@ def background(start_nvim, tmp_path):
 
 
 def answered(nvim):
-    """Which were answered so far, and how."""
+    """The answers so far."""
     path = nvim.project / "answers"
     lines = path.read_text().splitlines() if path.exists() else []
     responses = [json.loads(line)["response"] for line in lines]
@@ -308,7 +309,7 @@ def test_what_a_subagent_asks_outlives_the_turn(background):
     say(nvim, "an edit")
     wait_diff(nvim)
     wait_idle(nvim)
-    say(nvim, "commands")  # of another turn: it is nobody's reason to take the diff away
+    say(nvim, "commands")  # of another turn: no reason to close the diff
     wait_pending(nvim, 3)
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait(lambda: answered(nvim)[2:] == [("edit", "allow")], what="the answer")
@@ -405,7 +406,7 @@ def choices(several):
 
 
 def highlighted(nvim):
-    """The lines that are shown as the choice at the cursor."""
+    """The lines highlighted as the choice at the cursor."""
     return nvim.lua(
         """
         local found, lines = {}, vim.api.nvim_buf_get_lines(0, 0, -1, false)

@@ -1,6 +1,7 @@
 """A chat is a session like any other: statusline, review, undo, rewind, the terminal and back; with the real CLI.
 
-What can be asked of one CLI is one test: to start another takes longer. Each step is a function, named after what it holds.
+Everything that one CLI can be asked is one test, since starting another takes longer. Each step is a function, named
+after what it asserts.
 """
 
 import os
@@ -174,7 +175,7 @@ def it_says_on_what_account_it_draws(nvim):
 
 
 def files_are_completed_from_the_first_moment(nvim):
-    """Until the CLI has looked through the project, it knows of none."""
+    """Until the CLI has scanned the project, it knows no files."""
     nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt' and vim.bo.filetype == 'markdown'", what="the prompt")
     nvim.keys("i@ope")
     nvim.wait("vim.fn.pumvisible() == 1", what="the menu")
@@ -185,7 +186,7 @@ def files_are_completed_from_the_first_moment(nvim):
 
 
 def a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api):
-    """In the first turn of a session, too, whose file is not there before it."""
+    """Also in the first turn of a session, before which its file does not exist."""
     fifo = nvim.project / "fifo"
     os.mkfifo(fifo)
     agent = {
@@ -208,7 +209,7 @@ def a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api):
     wait_text(nvim, "\n    Done.")
     assert not re.search("SendMessage|hand-back|tools-used", text(nvim)), "that is for the model"
     wait_idle(nvim)
-    nvim.keys("G<C-w>b")  # what comes is drawn where it is near a window
+    nvim.keys("G<C-w>b")  # new text is drawn only near a window
     nvim.wait_kind("prompt")
 
 
@@ -225,7 +226,7 @@ def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):
     wait_idle(nvim)
     wait_text(nvim, "  Agent Look again · running")
     assert "internal metadata" not in text(nvim)
-    # What it asks the model first may come later than the end of the turn that began it.
+    # Its first request to the model may come after the end of the turn that began it.
     nvim.wait(lambda: any("cat first.fifo" in line for line in at_work_in(nvim.project)), what="it to be at work")
     mock_api.script(Reply("I have looked"), Reply(calls=[("Bash", {"command": "cat other.fifo"})]))
     fifo.write_text("")
@@ -238,7 +239,7 @@ def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):
 
 
 def undo(nvim):
-    """`:Claude undo`, to its end: it goes on for a while after the file is written, and no other begins beside it."""
+    """Runs `:Claude undo` to its end, which comes after the file is written; no other undo begins before it."""
     count = "(select(2, vim.fn.execute('messages'):gsub('Took back', '')))"
     before = nvim.lua(f"return {count}")
     nvim.cmd("Claude undo")
@@ -246,7 +247,7 @@ def undo(nvim):
 
 
 def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
-    """Outside a repository, and with no record of it in its transcript; it waits until what the file held is kept."""
+    """Outside a repository, and without a record in its transcript; it waits until the file's content is kept."""
     path = nvim.project / "a.txt"
     nvim.lua("""
       local journal = require("claude-ide.journal")
@@ -274,7 +275,7 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
 
 
 def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
-    """Neovim was busy for so long that the CLI went on: when it hears of the edit, the file is written already."""
+    """Neovim was busy for so long that the CLI went on: the file is written before Neovim learns of the edit."""
     path = nvim.project / "a.txt"
     nvim.lua("""
       local record, late = require("claude-ide.chat.record"), {}
@@ -388,7 +389,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
 
 
 def test_an_edit_that_a_turns_end_overtakes_is_reviewed(begin_chat_with_stand_in):
-    """A subagent in the background announces an edit, the turn that began it ends, and only then the file is written."""
+    """A background subagent announces an edit, the turn that began it ends, and only then the file is written."""
     nvim = begin_chat_with_stand_in("SAY begun", files={"a.txt": "one\n"})
     wait_text(nvim, "\nbegun")
     wait_idle(nvim)
@@ -539,7 +540,7 @@ def test_what_is_said_to_a_chat_that_is_closed_before_it_begins_is_kept(start_nv
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("leave", ["close", "hide"])
 def test_a_chat_that_goes_at_once_takes_both_its_windows_along(start_nvim, leave):
-    """Its transcript comes turns of the loop later than its prompt."""
+    """Its transcript follows its prompt turns of the loop later."""
     nvim = start_nvim(opts={"terminal": {"command": ["/bin/cat"]}})
     nvim.lua(
         """

@@ -1,4 +1,4 @@
-"""A chat with an agent that is a script: much text, rubbish, a sudden end."""
+"""A chat with a scripted agent: much text, garbage, a sudden end."""
 
 import json
 import sys
@@ -146,7 +146,7 @@ def test_ctrl_c_that_goes_past_all_maps_interrupts_too(begin_chat):
 
 @pytest.mark.every_nvim
 def test_an_interrupt_that_waits_fails_nothing_that_is_told(begin_chat):
-    """Whoever calls Neovim first while one waits is who fails."""
+    """A pending interrupt fails the next call into Neovim, whichever it is."""
     nvim = begin_chat("one")
     wait_idle(nvim)
     nvim.lua("""

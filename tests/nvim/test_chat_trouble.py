@@ -1,6 +1,6 @@
 """A chat in trouble: an API that fails, a CLI that is killed, a Neovim that quits in the middle; with the real CLI.
 
-What one session can go through is one test: to start a CLI takes longer. Each step is a function, named after what it holds.
+One session is one test, since starting a CLI takes longer. Each step is a function, named after what it asserts.
 """
 
 import json
@@ -37,7 +37,7 @@ def an_error_of_the_api_is_one_sentence_and_the_next_turn_goes_on(nvim, mock_api
     assert "Traceback" not in shown and shown.count(words) == 1, shown
     mock_api.recover()
     say(nvim, "SAY again")
-    wait_text(nvim, f"\nnothing {kind[:5]}\n")  # what was asked first is asked still
+    wait_text(nvim, f"\nnothing {kind[:5]}\n")  # the first question is still open
     wait_idle(nvim)
 
 
@@ -100,7 +100,7 @@ def test_an_api_that_fails_is_told_and_the_chat_goes_on(begin_chat, mock_api):
 
 
 def test_the_limit_of_the_account_is_above_the_chat_while_it_is_near(begin_chat, mock_api):
-    # The CLI looks at these where it is logged in to an account.
+    # The CLI looks at these when it is logged in to an account.
     account = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": f"sk-ant-oat01-{'x' * 40}"}
     nvim = begin_chat(env=account)
     name = "anthropic-ratelimit-unified"

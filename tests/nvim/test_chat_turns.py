@@ -1,6 +1,6 @@
-"""A chat over several turns: interrupted, queued, with what the editor has, resumed, killed; with the real CLI.
+"""A chat over several turns: interrupted, queued, with editor context, resumed, killed; with the real CLI.
 
-What can be said in one session is: to start a CLI takes longer than any of it. Each step is a function, named after what it holds.
+One session tests as much as it can, since starting a CLI takes longer than any of it.
 """
 
 import os
@@ -76,7 +76,7 @@ HUNKS = "".join(f"{number}\n" for number in range(1, 10))
 EDIT = {"old_string": "two", "new_string": "TWO"}
 WRITE = {"content": "one\nTWO\n"}
 
-# What a file holds, what is asked for, which line the user changes in the diff, and what the file holds then.
+# A file's content, the request, the line that the user changes in the diff, and the resulting content.
 BYTES = {
     "edit_crlf": (b"one\r\ntwo\r\n", EDIT, None, b"one\r\nTWO\r\n"),
     "edit_bom": (b"\xef\xbb\xbfone\ntwo", EDIT, None, b"\xef\xbb\xbfone\nTWO"),

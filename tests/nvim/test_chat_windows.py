@@ -1,4 +1,4 @@
-"""The two windows of a chat, and what stands in the one to write in: whatever people do to windows, buffers and the plugin."""
+"""The two windows of a chat and the text in its prompt, whatever people do to windows, buffers and the plugin."""
 
 import json
 import re
@@ -118,7 +118,7 @@ def test_nothing_is_left_of_a_chat_that_is_closed(talk):
     assert "claude-ide.chat" in nvim.lua(listens) and "claude-ide.transcript" in nvim.lua(listens)
     nvim.cmd("Claude chat close")
     assert "claude-ide.chat" not in nvim.lua(listens) and "claude-ide.transcript" not in nvim.lua(listens)
-    # What was compiled holds what it was compiled for.
+    # Compiled code keeps its values alive.
     gone = "jit.flush() collectgarbage() collectgarbage() return next(weak) == nil"
     nvim.wait(gone, what="what was said to be forgotten")
 
@@ -270,7 +270,7 @@ def test_a_prompt_has_its_height_again_after_a_screen_that_was_small_or_that_of_
     nvim.lua("vim.o.lines = 10 vim.o.lines = 40")
     nvim.wait(lambda: layout(nvim)["prompt"][2] == height, what="the height of before")
     if side == "bottom":
-        return  # there Neovim shares lines among windows itself
+        return  # there Neovim itself distributes lines among windows
     nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
     nvim.keys("<Esc>:resize 9<CR>")
     nvim.wait(lambda: layout(nvim)["prompt"][2] == 9)
@@ -413,7 +413,7 @@ def test_a_prompt_that_is_written_is_in_no_other_prompt(talk, tmp_path):
     nvim = talk
     nvim.keys("imine<Esc>:w<CR>")
     nvim.wait_screen("Kept as a draft.")
-    # As where it was written before the rest of the prompt was there:
+    # As if it was written before the rest of the prompt was set up:
     nvim.lua("require('claude-ide.chat.prompt').dress(vim.api.nvim_get_current_buf())")
     assert nvim.lines() == ["mine"]
     nvim.cmd("edit")

@@ -1,4 +1,4 @@
-"""A list to choose from, where nobody has put another `vim.ui.select` in the place of Neovim's own."""
+"""A list of choices, with Neovim's own `vim.ui.select`."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_an_item_is_chosen_by_its_number_or_by_going_there(nvim, offer):
 
 
 def test_a_digit_right_behind_a_move_of_the_window_goes_to_its_item(nvim, offer):
-    """The buffer's keys are those of whichever window shows it; the one that the list opened is gone."""
+    """Keys belong to the buffer, whichever window shows it; the window that the list opened is gone."""
     offer(3)
     at = nvim.lua("vim.api.nvim_feedkeys(vim.keycode('<C-w>T') .. '2', 'mx', false) return vim.fn.line('.')")
     assert at == 2

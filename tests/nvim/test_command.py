@@ -1,4 +1,4 @@
-"""`:Claude` and its subcommands: what they do, what they complete, and that a mistake is one line."""
+"""`:Claude` and its subcommands: their effect, their completion, and one-line errors."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Options: merged from all sources, checked once, and never a reason for an init.lua to stop."""
+"""Options: merged from all sources, checked once, and never fatal to an init.lua."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What waits for a decision: two kinds at once, asked by sources that come and go."""
+"""Pending decisions: two kinds at once, from sources that come and go."""
 
 import pytest
 from diff_steps import Diffs
@@ -142,7 +142,7 @@ def test_an_edit_can_come_from_any_source(nvim):
         "Chat",
         True,
     ]
-    nvim.keys("gl")  # there is room for words where the windows lie above each other
+    nvim.keys("gl")  # windows above each other have room for words
     nvim.wait(lambda: "a.txt · Chat's proposal" in "\n".join(diffs.drawn()))
     nvim.lua("vim.ui.select = function(items, opts) _G.label = opts.format_item(items[1]) end")
     nvim.cmd("Claude diffs")

@@ -41,7 +41,7 @@ AT_ONCE = PATIENT / 2
 
 
 def be_patient(nvim, wait_ms=PATIENT, wait_all_ms=PATIENT):
-    """Sets how long the servers are waited for."""
+    """Sets how long servers get."""
     nvim.lua(
         "local options = require('claude-ide.config').get().diagnostics options.wait_ms, options.wait_all_ms = ...",
         wait_ms,
@@ -187,7 +187,7 @@ def test_a_slow_server_costs_no_more_than_the_limit(project):
 
 
 def write_until_hardly_waited_for(nvim, limit):
-    """Writes and asks until the product knows that the one server there is says nothing."""
+    """Writes and asks until the product knows that its only server reports nothing."""
     knows = """
     local client = vim.lsp.get_clients({ bufnr = 0 })[1]
     return require("claude-ide.diagnostics.servers").patience(client.id, 10000) < 10000
@@ -199,7 +199,7 @@ def write_until_hardly_waited_for(nvim, limit):
         assert number < 20
         write(nvim, "a.py", f"x = {number} * 100\n")
         assert messages(diagnostics(nvim)) == {"a.py": []}
-        assert took(nvim) > limit - 10  # one that has not been asked often is waited for
+        assert took(nvim) > limit - 10  # a server asked only a few times gets the full wait
     be_patient(nvim)
     return number
 
@@ -367,11 +367,11 @@ def test_odd_diagnostics_are_still_json(project):
     assert 4000 < len(third["message"].encode()) <= 4096
 
 
-# Around the edits of a turn: asked about one file, which is then written; in the end asked about all.
+# Around the edits of a turn: a question about one file, which is then written; at the end one about all files.
 
 
 def write(nvim, name, text):
-    """An edit as the CLI makes it."""
+    """An edit like the CLI's."""
     before = diagnostics(nvim, nvim.uri(name))
     (nvim.project / name).write_text(text)
     return before
@@ -411,7 +411,7 @@ def test_what_was_found_before_an_edit_is_told_before_what_comes_after_it(projec
     """)
     write(nvim, "a.py", "import util\n")
     ask(nvim)
-    nvim.lua("vim.defer_fn(go_on, 300)")  # time enough to answer without it
+    nvim.lua("vim.defer_fn(go_on, 300)")  # enough time to answer without it
     assert messages(answer(nvim)) == {"util.py": [], "a.py": []}
 
 
@@ -479,21 +479,21 @@ def test_what_a_server_says_too_late_is_not_told_as_it_was_before(project, limit
     be_patient(nvim, wait_all_ms=limit)
     assert write(nvim, "a.py", "\nERROR\n")[0]["diagnostics"] == []
     diagnostics(nvim)
-    nvim.wait("fake.release() or #vim.diagnostic.get() > 0")  # on a slow disk it hears of the edit after the answer
-    # A line above moves the error in the buffer, and its check has not run again: told is what was told.
+    nvim.wait("fake.release() or #vim.diagnostic.get() > 0")  # on a slow disk the edit reaches it after the answer
+    # A line above moves the error in the buffer, and no check has run since: the report repeats the old position.
     (told,) = write(nvim, "a.py", "\n\n\nfine\n")
     assert [item["message"] for item in told["diagnostics"]] == ["ERROR in line 2"]
     assert diagnostics(nvim) == [told]
 
 
 def test_what_a_server_that_was_late_once_has_said_since_is_told_though_it_does_not_repeat_it(project):
-    opts = {"diagnostics": {"wait_all_ms": 1000}}  # the server has to be asked by then
+    opts = {"diagnostics": {"wait_all_ms": 1000}}  # the server must have been asked by then
     nvim = project("{ changes_only = true, delay = 'held' }", opts=opts, patient=False)
     nvim.cmd("edit a.py")
     write(nvim, "new.py", "ERROR\n")
     diagnostics(nvim)
     nvim.wait("fake.release() or #vim.diagnostic.get() > 0")
-    # It is told of this change, has nothing new to say of the other file, and is waited for in vain.
+    # The server gets this change, has no news of the other file, and the wait for it is in vain.
     write(nvim, "a.py", "x = 2\n")
     assert messages(diagnostics(nvim))["new.py"] == ["ERROR in line 1"]
 
@@ -595,7 +595,9 @@ def test_nobody_is_told_of_private_files(project, connect):
 
 
 def test_new_errors_of_a_file_whose_server_was_late_before_the_edit_are_told(start_nvim, connect):
-    """The CLI asks before an edit and gives up after half a second; a server that has just been shown the file may take longer."""
+    """The CLI asks before an edit and gives up after half a second; a server that has just got the file may take
+    longer.
+    """
     nvim = start_nvim(
         args=["a.py"],
         files={"a.py": "x\n", "b.py": "ERROR\nfine\nWARN\n"},

@@ -1,4 +1,4 @@
-"""A proposed edit, from the request to its one answer: every way it can end, with real keys."""
+"""A proposed edit, from the request to its one answer: every possible end, with real keys."""
 
 import pytest
 from diff_steps import Diffs

@@ -1,4 +1,4 @@
-"""A user wants to see the proposal alone: losing the other side leaves a unified diff, losing the proposal rejects it."""
+"""The proposal alone: closing the other side leaves a unified diff, closing the proposal rejects it."""
 
 import pytest
 from diff_steps import Diffs
@@ -20,7 +20,7 @@ def make(start_nvim, place="tab", layout="vertical"):
 
 
 def wait_alone(diffs, id):
-    """Waits until the proposal stands alone, whole, with what it removes drawn in it."""
+    """Waits until the proposal stands alone, complete, with removed lines drawn in it."""
     diffs.nvim.wait(lambda: diffs.current() == id and diffs.nvim.lua(WINDOWS, id) == ["unified", 1, True])
 
     def stands():

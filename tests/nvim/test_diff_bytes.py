@@ -1,4 +1,4 @@
-"""What an accepted diff answers is exact: the proposal's own bytes, or what a user made of them in the proposal's style."""
+"""An accepted diff's answer is exact: the proposal's own bytes, or the user's edit in the proposal's style."""
 
 import pytest
 from diff_steps import Diffs

@@ -1,4 +1,4 @@
-"""Diffs as clients see them, over a real connection: what is answered, and what happens when either side goes."""
+"""Diffs as clients see them, over a real connection: the answers, and the end of either side."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def wait_open(nvim, name="a.txt"):
 
 
 def open_diff(client, nvim, name="a.txt", **more):
-    """Asks, and waits until the user has it before them; the request."""
+    """Requests a diff, and waits until it is shown; returns the request."""
     request = ask(client, nvim, name, **more)
     wait_open(nvim, name)
     return request
@@ -216,7 +216,7 @@ def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_ove
 
 
 def test_a_client_that_goes_while_the_user_types_takes_nothing_of_it(nvim, connect):
-    """What they have typed is kept, and what they type on does not end up in the file below."""
+    """Their text is kept, and further typing does not land in the file below."""
     client = connect(nvim)
     open_diff(client, nvim)
     nvim.keys("omine")
@@ -267,7 +267,7 @@ def test_the_text_of_a_crlf_file_typed_back_as_lf_is_a_rejection_and_said_so(nvi
     wait_gone(nvim)
 
 
-# What a plugin manager does (`:Lazy reload`).
+# Like a plugin manager's reload (`:Lazy reload`).
 RELOAD = """
 require("claude-ide").deactivate()
 for name in pairs(package.loaded) do
@@ -334,5 +334,5 @@ def test_back_in_the_terminal_it_stays_to_be_read_where_the_typed_text_is(start_
     nvim.wait("vim.bo.buftype == 'terminal'")
     nvim.wait(f"vim.api.nvim_get_mode().mode == '{'nt' if ended else 't'}'")
     if not ended:
-        nvim.keys("<C-\\\\><C-n>")  # the mode is drawn over what is said as it begins
+        nvim.keys("<C-\\\\><C-n>")  # the mode line would cover the message
     nvim.wait_screen("Your edits to the proposal are kept")

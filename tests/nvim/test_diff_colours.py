@@ -1,4 +1,4 @@
-"""The colours of a diff: readable, those of its side, there in any colour scheme; and what is folded and stepped through."""
+"""The colours of a diff: readable, those of its side, present in any colour scheme; and folds and steps."""
 
 from diff_steps import Diffs
 
@@ -23,7 +23,7 @@ end
 return found
 """
 
-# The groups that a cell is drawn with; diff mode has its own, which the window may turn into others.
+# The highlight groups of a cell; diff mode has its own, which the window may remap.
 GROUP_OF_LINE = """
 local win, lnum = ...
 return vim.api.nvim_win_call(win, function()

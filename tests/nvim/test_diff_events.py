@@ -1,4 +1,4 @@
-"""The `User` events of clients and diffs, and all that they carry: other people's configurations are built on them."""
+"""The `User` events of clients and diffs with all their data: other people's configurations rely on them."""
 
 import pytest
 from diff_steps import Diffs
@@ -76,7 +76,7 @@ def test_a_client_tells_when_it_comes_and_why_it_went(diffs, connect):
     assert name == "ClaudeConnected" and list(data) == ["client"]
     about = data["client"]
     assert (about["id"], about["name"], about["state"]) == (1, "claude-code", "ready")
-    assert about["roots"] in ([str(nvim.project)], [])  # a client that is slow to name them is not waited for
+    assert about["roots"] in ([str(nvim.project)], [])  # a slow client's roots are not awaited
     assert about["version"]
     client.notify("ide_connected", {"pid": 4711})
     nvim.wait("require('claude-ide.server').client(1).pid == 4711")

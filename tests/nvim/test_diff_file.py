@@ -1,4 +1,4 @@
-"""The file's own buffer around a diff: unsaved text, what the CLI writes, and what `u` brings back."""
+"""The file's own buffer around a diff: unsaved text, the CLI's write, and the result of `u`."""
 
 import os
 
@@ -18,14 +18,14 @@ def diffs(start_nvim):
 
 
 def open_over_unsaved(diffs):
-    """The file has a line that is not saved, and a diff of it is open."""
+    """A file with an unsaved line, and an open diff of it."""
     diffs.nvim.keys("ggOunsaved<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
     diffs.open(1, "a.txt", NEW)
 
 
 def accept_and_write(diffs, contents=NEW, then=""):
-    """Accepts, and writes as the CLI does; both and what comes `then` before any timer."""
+    """Accepts and writes like the CLI; both and `then` come before any timer."""
     diffs.nvim.keys("ZZ")
     diffs.answer(1)
     write = "local path, bytes, more = ... local file = assert(io.open(path, 'wb')) file:write(bytes) file:close() "
@@ -77,7 +77,7 @@ half = ...
 
 def test_a_file_that_is_written_late_is_waited_for(diffs):
     diffs.open(1, "a.txt", NEW)
-    hold_timers(diffs.nvim, "watch/awaited.lua")  # it does not stay as it is for long
+    hold_timers(diffs.nvim, "watch/awaited.lua")  # this state would not last long
     half = NEW[: len(NEW) // 2]
     diffs.nvim.lua(LOOKS, half)
     diffs.nvim.keys("ZZ")
@@ -116,7 +116,7 @@ def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
     left = diffs.nvim.lua("return vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(0)[1])")
     assert diffs.nvim.lines(left) == diffs.nvim.lines(1)
     assert diffs.nvim.lua("return require('claude-ide.proposal').list()")[0]["against"] == "buffer"
-    assert diffs.nvim.cursor()[0] == 51  # at what Claude changes
+    assert diffs.nvim.cursor()[0] == 51  # at Claude's change
     diffs.nvim.keys("ZQ")
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_current(None)
@@ -126,7 +126,7 @@ def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
 
 def test_unsaved_text_that_claude_did_not_touch_stays_unsaved(diffs):
     open_over_unsaved(diffs)
-    diffs.nvim.wait_screen("+1 −1")  # only what Claude changes
+    diffs.nvim.wait_screen("+1 −1")  # only Claude's change
     diffs.nvim.keys("ZZ")
     assert diffs.accepted(1, "a.txt") == NEW
     diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW)
@@ -252,7 +252,7 @@ def test_a_second_edit_of_an_unsaved_file_is_against_the_first(diffs):
 
 def test_a_buffer_in_another_encoding_is_compared_as_text(start_nvim):
     diffs = Diffs(start_nvim(files={"a.txt": "\ufefföl\n".encode("utf-16-le")}))
-    diffs.open(1, "a.txt", "\ufefföl\nmore\n")  # as the CLI has it
+    diffs.open(1, "a.txt", "\ufefföl\nmore\n")  # in the CLI's form
     diffs.nvim.wait_screen("+1 −0")
     assert "BOM" not in "\n".join(diffs.nvim.screen())
 

@@ -1,4 +1,4 @@
-"""What a diff shows when it opens: its first change, in sight on both sides, whatever its size and place."""
+"""A diff opens at its first change, in sight on both sides, whatever its size and place."""
 
 import pytest
 from diff_steps import Diffs
@@ -7,7 +7,7 @@ from review_steps import turn, windows
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
-# The order in which Lua goes through a table is another one in each Neovim.
+# Lua iterates over a table in another order in each Neovim.
 ORDERED = """
 local forward = %s
 local pairs_of_lua = pairs

@@ -1,4 +1,4 @@
-"""The changes of a proposal one by one: dropped, taken after all, counted; what is answered is exactly what is kept."""
+"""The changes of a proposal one by one: dropped, taken back in, counted; the answer has exactly those that are kept."""
 
 import random
 
@@ -130,7 +130,7 @@ def ends(rng, style, count, side):
 
 
 def make(rng, style):
-    """A random file and what became of it, as lines with their ends."""
+    """A random file and its new version, as lines with their ends."""
     words = [rng.choice(["a", "b", "", "日本", f"{i}"]) for i in range(rng.randint(0, 25))]
     old = [word + end for word, end in zip(words, ends(rng, style, len(words), "old"), strict=True)]
     new = []
@@ -172,7 +172,7 @@ def split(text, eol):
 
 
 def eol_of(old, new):
-    """How the lines of both are told apart."""
+    """The line end that separates lines in both."""
     for text in (new, old):
         if "\n" in text and "\n" in text.replace("\r\n", ""):
             return "\n"

@@ -1,4 +1,4 @@
-"""Texts that are too much for Neovim's diff mode, and the everyday ones that are not."""
+"""Texts too large for Neovim's diff mode, and everyday ones that are not."""
 
 import re
 
@@ -14,12 +14,12 @@ LINES = 200_000
 @pytest.fixture
 def diffs(start_nvim):
     diffs = Diffs(start_nvim(files={"b.txt": "b\n"}, args=["b.txt"]))
-    hold_timers(diffs.nvim, "diffview/comparison.lua")  # after a second and a half it would make do with one change
+    hold_timers(diffs.nvim, "diffview/comparison.lua")  # after 1.5 s it would settle for one change
     return diffs
 
 
 def propose(diffs, old, new, name="big.txt"):
-    """Without the text going over RPC as an argument."""
+    """Proposes without passing the text over RPC."""
     project = diffs.nvim.project
     if old:
         (project / name).write_text(old)

@@ -1,4 +1,4 @@
-"""The layouts of a diff: where its windows are, what is drawn in them, and changing from one to another."""
+"""The layouts of a diff: their windows, their contents, and switching between them."""
 
 import pytest
 from diff_steps import Diffs
@@ -20,12 +20,12 @@ def shape(diffs):
 
 
 def rows(diffs):
-    """What is drawn in the window, without blanks at the ends."""
+    """The window as drawn, without blanks at the ends."""
     return [line.rstrip() for line in diffs.drawn()]
 
 
 def wait_rows(diffs, *expected):
-    """Waits until these rows stand one below the other."""
+    """Waits until these rows are drawn one below the other."""
 
     def stand():
         drawn = rows(diffs)
@@ -211,7 +211,7 @@ def test_unified_opens_fifty_thousand_lines_with_five_hundred_changes_at_once(st
     hold_timers(diffs.nvim, "diffview/comparison.lua")
     took = diffs.nvim.lua(OPENING, str(diffs.nvim.project / "big.txt"))
     print(f"opened in {took:.0f} ms")
-    # 100 ms is the aim, which `make bench` looks at; a busy machine may take longer.
+    # 100 ms is the aim, which `make bench` checks; a busy machine may take longer.
     assert took < 1000
     diffs.wait_current(1)
     diffs.nvim.keys("]c")
@@ -230,7 +230,7 @@ return texts
 
 
 def winbars(diffs, columns, lines=24):
-    """What stands above the windows once Neovim is of this size."""
+    """The winbars once Neovim has this size."""
     diffs.nvim.cmd(f"set columns={columns} lines={lines}")
     return diffs.nvim.lua(WINBARS)
 
@@ -289,7 +289,7 @@ def test_a_long_name_gives_way_to_the_keys_and_a_warning_is_cut_between_words(st
     diffs.nvim.wait(lambda: winbars(diffs, 40) == ["a_component_with… ZZ accept  ZQ reject"])
 
 
-# Texts that the algorithms lay side by side in different ways.
+# Texts that the algorithms align differently.
 SHUFFLED = ("caaaccedacea", "addadababdab")
 
 

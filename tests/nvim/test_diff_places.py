@@ -1,4 +1,6 @@
-"""Where a diff is shown: in a tab page of its own, among the user's windows, over them. And that all is as it was after."""
+"""Where a diff is shown: in a tab page of its own, among the user's windows, over them; and that everything is
+restored.
+"""
 
 import pytest
 from diff_steps import Diffs
@@ -18,7 +20,7 @@ NEW = "one\nTWO\nthree\nfive\nsix\n"
 PLACES = ["tab", "current", "float"]
 LAYOUTS = ["vertical", "horizontal", "unified"]
 
-# What `screen_state` does not tell of the user's own windows.
+# The user's windows beyond what `screen_state` covers.
 MORE = """
 local found = {}
 for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -56,7 +58,7 @@ def make(start_nvim, place, layout="vertical", **diff):
 def state(diffs):
     screen = diffs.screen_state()
     if screen["last_win"] == screen["win"]:
-        screen["last_win"] = 0  # there is no other
+        screen["last_win"] = 0  # the only one
     return [screen, diffs.nvim.lua(MORE)]
 
 
@@ -75,7 +77,7 @@ def test_all_is_as_it_was(start_nvim, place, arrangement):
     for id, keys in enumerate(["ZZ", ":q<CR>", ":q<CR>", ":Claude reject<CR>"], 1):
         diffs.open(id, "b.txt", NEW)
         assert nvim.lua("return #vim.api.nvim_list_tabpages()") == len(before[0]["tabs"])
-        if arrangement == ARRANGEMENTS["the user's own diff"]:  # diff mode would take another one for a part of it
+        if arrangement == ARRANGEMENTS["the user's own diff"]:  # diff mode would include another window
             assert nvim.lua("return vim.fn.bufwinid('b.txt (now)')") == -1
         elif id != 3:
             nvim.keys("gl")
@@ -83,7 +85,7 @@ def test_all_is_as_it_was(start_nvim, place, arrangement):
             while (name := layout(diffs)) != "vertical":
                 nvim.keys("gl")
                 nvim.wait(lambda name=name: layout(diffs) != name, what="the next layout")
-        else:  # from the window of the present text
+        else:  # from the present text's window
             nvim.lua("require('claude-ide.diffview.layout').prefer('vertical')")
             if nvim.lua("return vim.fn.win_gotoid(vim.fn.win_findbuf(vim.fn.bufnr('b.txt (now)'))[1] or 0)") == 1:
                 nvim.keys(":q<CR>")
@@ -97,7 +99,7 @@ def test_all_is_as_it_was(start_nvim, place, arrangement):
 
 
 def our_windows(diffs):
-    """Whether the window is a floating one, by what is in it."""
+    """Our windows by their content: whether each floats."""
     return diffs.nvim.lua("""
       local found = {}
       for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
@@ -199,7 +201,7 @@ def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
     nvim.keys(":qa<CR>")
     nvim.wait_screen("E37")
     nvim.keys("<CR>")
-    # Neovim has put it into a window by itself: before it is in its own, no key of it is taken.
+    # Neovim itself put it into a window: no key counts before it is in its own.
     nvim.wait("require('claude-ide.proposal.state').entry(1).behind == nil", what="it to be in its own windows")
     diffs.wait_current(1)
     assert len(our_windows(diffs)) == 2 and nvim.lines()[0] == "mineone"
@@ -218,7 +220,7 @@ def test_a_key_that_was_typed_ahead_of_the_one_behind_leaves_the_others_their_wi
     diffs = make(start_nvim, place)
     nvim = diffs.nvim
     type_into_one_and_show_the_next(diffs)
-    nvim.input(":qa<CR><CR>ZZ:let g:typed = 1<CR>")  # at once, as while Neovim is busy
+    nvim.input(":qa<CR><CR>ZZ:let g:typed = 1<CR>")  # all at once, as while Neovim is busy
     nvim.wait("vim.g.typed == 1")
     diffs.wait_current(1)
     assert len(our_windows(diffs)) == 2 and diffs.outcomes(1) == []
@@ -239,7 +241,7 @@ def test_a_client_that_goes_takes_its_diffs_along_wherever_the_user_is(start_nvi
     before = state(diffs)[1]
     diffs.open(1, "b.txt", NEW, client=1)
     diffs.propose(2, "c.txt", "C\n", client=1)
-    # Else it is read later, and comes to the user in the other tab.
+    # Else it is read later, and is shown in the other tab.
     nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against")
     nvim.keys(":tabnew d.txt<CR>")
     nvim.wait(lambda: nvim.lines() == ["d"])

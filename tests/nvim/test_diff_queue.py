@@ -1,4 +1,4 @@
-"""Several diffs that wait: from one to the next, all at once, in a list."""
+"""Several pending diffs: from one to the next, all at once, in a list."""
 
 import pytest
 from diff_steps import Diffs
@@ -113,7 +113,7 @@ return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())
 
 
 def propose(nvim, client, name, contents):
-    """Sends an edit through the server; answers are of no concern."""
+    """Sends an edit through the server; answers do not matter here."""
     path = str(nvim.project / name)
     count = nvim.lua("return require('claude-ide.proposal').count()")
     args = {"old_file_path": path, "new_file_path": path, "new_file_contents": contents, "tab_name": name}
@@ -170,7 +170,7 @@ def test_whoever_decides_from_lua_learns_whether_it_was_done(diffs):
     assert diffs.nvim.lua(DECIDE, "accept") == [True, ""]
     assert diffs.answer(1) == {"outcome": "saved", "contents": "A\n"}
     for id in (2, 3):
-        # One that was not seen yet is shown first.
+        # One not seen yet is shown first.
         diffs.nvim.wait(lambda: diffs.nvim.lua(DECIDE, "reject") == [True, ""], what=f"diff {id} to be rejected")
         assert diffs.answer(id) == {"outcome": "rejected"}
     for name in ("accept", "reject"):

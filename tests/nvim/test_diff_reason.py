@@ -1,4 +1,4 @@
-"""Rejecting and saying why: the reason is the next prompt of the CLI in our terminal, or it is kept for the user."""
+"""Rejecting with a reason: it becomes the next prompt of the CLI in our terminal, or is kept for the user."""
 
 import time
 
@@ -14,7 +14,7 @@ PASTE, END = b"\x1b[200~", b"\x1b[201~"
 
 
 class Talk:
-    """A Neovim with a CLI in its terminal and an edit that the same CLI proposes."""
+    """A Neovim with a CLI in its terminal and an edit proposed by that CLI."""
 
     def __init__(self, nvim, cli, sessions, connect):
         self.nvim, self.cli, self.sessions = nvim, cli, sessions
@@ -42,7 +42,7 @@ class Talk:
         return request
 
     def state(self, status, **more):
-        """What the CLI's record says, and that Neovim knows it."""
+        """Sets the CLI's record, and waits until Neovim knows it."""
         self.sessions.record(self.pid, "s", status, **more)
         activity = {"busy": "working"}.get(status, status)
         self.nvim.wait(
@@ -58,7 +58,7 @@ class Talk:
         self.nvim.wait(lambda: self.cli.typed() == expected, what=f"the CLI to read {expected!r}")
 
     def wait_kept(self, text, notice):
-        """Waits until the words are in the register and the user was told."""
+        """Waits until the words are in the register and the user was notified."""
         self.nvim.wait(lambda: any(notice in said for said in self.notices()), what=f"a notice of {notice!r}")
         assert self.nvim.lua("return vim.fn.getreg('\"')") == text
         assert any('Your words are in register "' in said for said in self.notices())
@@ -145,7 +145,7 @@ EMPTY = "────────────\r\n❯ {draft}\r\n─────�
 
 @pytest.mark.parametrize("draft, is_draft", [("", False), ("\u00a0[⧉ In a.txt]", False), ("half", True)])
 def test_the_screen_of_the_cli_tells_what_is_in_its_prompt(talk, draft, is_draft):
-    """The user answered a question with a key, which is no draft; or fetched an earlier prompt with the mouse, which is."""
+    """Keys that answered a question are no draft; an earlier prompt fetched with the mouse is one."""
     buf = talk.nvim.lua("return require('claude-ide.terminal').bufnr()")
     has_draft = "return require('claude-ide.terminal.prompt').has_draft(...)"
     talk.nvim.keys(":Claude focus<CR>")

@@ -1,4 +1,4 @@
-"""Hands that are faster than the screen: a key too many after a decision does no harm, and decides nothing that was not seen."""
+"""Hands faster than the screen: an extra key after a decision does no harm, and decides nothing unseen."""
 
 import random
 import time
@@ -31,7 +31,7 @@ def test_a_key_for_a_diff_that_was_just_decided_is_no_error(start_nvim):
     nvim = diffs.nvim
     for id, keys in enumerate(["]c", "[c", "dx", "gl", "ZW", "ZQ", "ZZ"], 1):
         diffs.open(id, "b.txt", f"{keys}\n")
-        hold_timers(nvim, "ui/guard/closing.lua")  # the hands are in time
+        hold_timers(nvim, "ui/guard/closing.lua")  # the keys come in time
         nvim.keys("ZZ")
         assert diffs.answer(id)["outcome"] == "saved"
         nvim.keys(keys + ":let g:done = " + str(id) + "<CR>")
@@ -76,7 +76,7 @@ end
 )
 def test_keys_too_many_neither_close_a_window_of_the_user_nor_write_their_file(diffs, keys, pause):
     nvim = diffs.nvim
-    hold_timers(nvim, "ui/guard/closing.lua")  # however busy the machine is, no pause between two keys is a long one
+    hold_timers(nvim, "ui/guard/closing.lua")  # on a busy machine, too, no pause between two keys counts as long
     nvim.lua(TURN)
     nvim.lua("vim.o.timeout = false vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' }) turn(3)")
     diffs.wait_current(1)
@@ -162,7 +162,7 @@ vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffClosed", callback = f
   decided_at[event.data.id] = vim.uv.now()
 end })
 """
-# Where `ZZ` and `ZQ` would hit the user's own window: how long after the last one, or after a diff was decided.
+# Where `ZZ` and `ZQ` would hit the user's own window: how long after the last key, or after a decision.
 HITS = """
 _G.hits = {}
 local last_at = 0
@@ -208,7 +208,7 @@ vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("stand still 
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_diff_takes_no_key_of_while_neovim_stood_still(diffs, when):
-    """Right before it was drawn, or after that."""
+    """Typed right before it was drawn, or after that."""
     nvim = diffs.nvim
     if when == "before":
         nvim.lua(STAND_STILL_WHEN_DRAWN)
@@ -234,7 +234,7 @@ PLACES = ["tab", "current", "float"]
 
 @pytest.mark.parametrize("seed", [0, 211, 2])
 def test_no_hands_are_too_fast(start_nvim, seed):
-    """Keys at random, at the speed of fingers or all at once, over turns of two and three edits, in every place."""
+    """Random keys, at the speed of fingers or all at once, over turns of two and three edits, in every place."""
     rng = random.Random(seed)
     layout = rng.choice(["vertical", "horizontal", "unified"])
     diffs = Diffs(
@@ -243,7 +243,7 @@ def test_no_hands_are_too_fast(start_nvim, seed):
     nvim = diffs.nvim
     nvim.lua(FIRST_SEEN + HITS)
     nvim.lua(TURN)
-    # A key that is half of a mapping means something else after a while: not here, where the machine may be slow.
+    # Half of a mapping means something else after a timeout; here it never times out, since the machine may be slow.
     nvim.lua("vim.o.timeout = false vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' })")
     for _ in range(6):
         nvim.lua(

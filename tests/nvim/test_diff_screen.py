@@ -1,4 +1,4 @@
-"""What the user had on the screen and in their hands is theirs: diffs wait, and put everything back."""
+"""The user's screen and typing are theirs: diffs wait, and restore everything."""
 
 import pytest
 from diff_steps import Diffs
@@ -191,7 +191,7 @@ def test_one_that_waits_does_not_keep_neovim_from_quitting(diffs, prepared):
         diffs.propose(1, "b.txt", "B\n")
         nvim.wait("(require('claude-ide.proposal').list()[1] or {}).against")
         nvim.keys("qa<CR>")
-    else:  # In one call, so that no file can have been read.
+    else:  # in one call, so that no file can have been read
         nvim.lua("propose(...) vim.api.nvim_input('qa<CR>')", 1, 1, str(nvim.project / "b.txt"), "B\n", "tab 1")
     assert nvim.terminal.wait_exit() == 0
 
@@ -279,9 +279,9 @@ def test_the_cli_is_told_of_no_other_size_than_it_has(start_nvim, tmp_path, keys
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("fake CLI ready")
     nvim.wait(lambda: nvim.mode() == "t")
-    nvim.keys("S")  # It says its size when asked to, and whenever that changes.
+    nvim.keys("S")  # it sends its size on request, and on each change
     nvim.wait(lambda: nvim.lua(SIZES))
-    nvim.keys("<CR>")  # a line that is being typed is not broken off
+    nvim.keys("<CR>")  # does not interrupt a line being typed
     diffs.open(1, "b.txt", "B\n")
     nvim.wait(lambda: nvim.mode() == "n")
     nvim.keys(keys)

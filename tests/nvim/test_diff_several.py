@@ -1,4 +1,4 @@
-"""Several diffs at once, from one client or more, and a turn of several edits one after another."""
+"""Several diffs at once, from one client or more, and a turn of several edits in sequence."""
 
 import pytest
 from diff_steps import Diffs
@@ -176,7 +176,7 @@ vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("watch"), {
 def test_a_turn_of_five_edits_changes_one_screen(diffs):
     before = diffs.screen_state()
     text = OLD
-    hold_timers(diffs.nvim, "ui/guard/closing.lua")  # as if the next one always came in time
+    hold_timers(diffs.nvim, "ui/guard/closing.lua")  # as if the next diff always came in time
     diffs.nvim.lua(WATCH_THE_SCREEN)
     for id in range(1, 6):
         proposal = text + f"edit {id}\n"
@@ -220,7 +220,7 @@ def test_no_key_that_follows_the_decision_is_lost(diffs, keys):
 
 @pytest.mark.parametrize(("command", "outcome"), [("accept", "saved"), ("reject", "rejected")])
 def test_a_command_decides_on_no_diff_that_nobody_has_seen(diffs, command, outcome):
-    """As a key that is mapped to it and pressed twice would."""
+    """As a mapped key would that is pressed twice."""
     nvim = diffs.nvim
     diffs.open(1, "a.txt", "A\n")
     nvim.lua("vim.keymap.set('n', 'gs', '<Cmd>Claude ' .. ... .. '<CR>')", command)

@@ -1,4 +1,6 @@
-"""What was accepted and then not written: the CLI's tool refused, most often since the file had changed after it was read."""
+"""Accepted edits that were then not written: the CLI's tool refused, mostly since the file had changed after it was
+read.
+"""
 
 import contextlib
 import sys
@@ -34,7 +36,7 @@ class Asking(Claude):
         return self.nvim.notices()
 
     def ask(self, name="a.txt", contents=NEW):
-        """Calls a tool, and puts before the user what it would make of the file."""
+        """Calls a tool, and proposes its new text of the file."""
         call = self.called(name)
         path = str(self.project / name)
         request = self.client.start_call(
@@ -44,7 +46,7 @@ class Asking(Claude):
         return call, request
 
     def accept(self, name="a.txt", contents=NEW, typed=None):
-        """Has an edit accepted, and with it what the user typed into it; returns the call and what is to be written."""
+        """Has an edit accepted with the user's typing in it; returns the call and the text to be written."""
         call, request = self.ask(name, contents)
         if typed:
             edit_proposal(self.nvim, -1, -1, [typed])
@@ -59,7 +61,7 @@ class Asking(Claude):
 
     @contextlib.contextmanager
     def subagent(self):
-        """What is told meanwhile is told by a subagent."""
+        """Within it, lines go to a subagent's transcript."""
         folder = self.path.with_suffix("") / "subagents"
         folder.mkdir(parents=True, exist_ok=True)
         main, parent = self.path, self.parent
@@ -70,7 +72,7 @@ class Asking(Claude):
         self.line("user", message={"role": "user", "content": "go on"})
 
     def wait_read(self):
-        """Waits until the transcript was read to its end, and what was accepted is known to be written or not."""
+        """Waits until the transcript was read to its end, and the fate of accepted edits is known."""
         self.edit("b.txt", self.text("b.txt"), self.text("b.txt") + "b\n")
         self.nvim.wait(
             lambda: self.changes().get("b.txt", {}).get("after") == self.text("b.txt"), what="the transcript"
@@ -150,7 +152,7 @@ def test_of_a_file_that_is_gone(claude):
 
 
 def test_nothing_is_said_where_the_tool_wrote_something_else(claude):
-    """A formatter after it, what it merged with the user's own lines, or what it wrote later in the turn."""
+    """A formatter after it, a merge with the user's own lines, or a later write of the turn."""
     call, text = claude.accept(typed="four")
     claude.writes(call, "a.txt", text.upper())
     claude.wait_read()
@@ -166,7 +168,7 @@ def test_nothing_is_said_where_the_tool_wrote_something_else(claude):
 
 
 def test_nothing_is_said_where_the_file_holds_it_all_the_same(claude):
-    claude.nvim.lua("require('claude-ide.proposal.unwritten').written = function() end")  # the transcript is sooner
+    claude.nvim.lua("require('claude-ide.proposal.unwritten').written = function() end")  # the transcript comes first
     call, text = claude.accept(typed="four")
     (claude.project / "a.txt").write_bytes(text.replace("\n", "\r\n").encode())
     claude.failed(call, CHANGED)
@@ -175,7 +177,8 @@ def test_nothing_is_said_where_the_file_holds_it_all_the_same(claude):
 
 
 def test_nothing_is_said_of_calls_that_nobody_accepted(claude):
-    # One that failed before, though that is told later, and those of others while it is waited for: of another file, of a tool that writes nothing.
+    # Not accepted: one that failed before and is reported later; during the wait, ones of another file and of a tool
+    # that writes nothing.
     early = claude.called("a.txt")
     with claude.at_once():
         claude.failed(early, CHANGED)
@@ -191,13 +194,13 @@ def test_nothing_is_said_of_calls_that_nobody_accepted(claude):
     # One that fails where Claude does not ask.
     claude.failed(claude.called("a.txt"), CHANGED)
     claude.wait_read()
-    # One of a later turn, where it was never told what came of that which was accepted; and one that the user stopped.
+    # One of a later turn, when the accepted one's result never came; and one that the user stopped.
     claude.accept()
     claude.prompt()
     claude.failed(claude.called("a.txt"), CHANGED)
     call, _ = claude.accept(contents="one\n2\nthree\n")
     claude.failed(call, "The user doesn't want to proceed with this tool use.", denied=True)
-    # A reading looks for what failed before it looks for what was changed: so another one.
+    # A reading looks for failures before it looks for changes; so a second reading.
     for name in ("c.txt", "d.txt"):
         claude.edit(name, name[0], "x")
         claude.nvim.wait(lambda name=name: name in claude.changes(), what="the transcript to be read")
@@ -231,7 +234,7 @@ def test_several_of_one_turn_are_told_apart(claude):
 
 
 def test_one_that_is_told_as_written_says_nothing_of_what_was_accepted_since(claude):
-    with claude.at_once():  # the transcript is read when both were accepted
+    with claude.at_once():  # the transcript is read after both were accepted
         call, text = claude.accept(contents="one\nII\nthree\n")
         claude.writes(call, "a.txt", text)
         call, _ = claude.accept(contents="one\nII\nIII\n", typed="IV")
@@ -270,7 +273,7 @@ def test_it_comes_when_it_can_be_read_and_disturbs_nothing(start_nvim, connect):
     nvim.keys("<Esc>")
     nvim.wait_screen("Claude did not write a.txt, which you accepted: it had changed since Claude read it.")
     assert nvim.mode() == "n"
-    # In the middle of a command.
+    # While a command is typed.
     call, _ = claude.accept(typed="four")
     nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the diff to be gone")
     nvim.keys(":let g:typed =")
@@ -323,7 +326,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def chat_with_an_edit(start_nvim, tmp_path):
-    """A chat whose edit waits for the user, who has typed into it."""
+    """A chat whose edit awaits the user, who has typed into it."""
 
     def begin_one(error=CHANGED, parent=None, leaves=False):
         agent = tmp_path / "agent"

@@ -1,4 +1,4 @@
-"""Which writes accept: those that the user asked for. Autosave plugins write in all the ways tried here (peer's #71)."""
+"""Only writes that the user asked for accept. Autosave plugins write in all the ways tried here (peer's #71)."""
 
 import re
 
@@ -119,7 +119,7 @@ def test_autosave_does_not_accept(start_nvim, plugin):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("omine<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["ONE", "mine", "two"] and diffs.nvim.mode() == "n")
-    # Timers end in their order: this one began after those above and takes longer, so they have all written.
+    # Timers end in order: this one began after those above and takes longer, so they have all written.
     diffs.nvim.lua(f"vim.defer_fn(function() _G.all_wrote = true end, {AUTOSAVE_MS + 10})")
     diffs.nvim.wait("_G.all_wrote")
     assert diffs.outcomes(1) == [] and diffs.current() == 1
@@ -332,7 +332,7 @@ def test_quitting_does_not_lose_what_was_typed_into_a_proposal(start_nvim, keys)
 
 @pytest.fixture
 def typed_into(start_nvim):
-    """A proposal that the user has typed into, in a Neovim with two other files."""
+    """A proposal with the user's typing, in a Neovim with two other files."""
     diffs = Diffs(start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["a.txt", "b.txt"]))
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("omine<Esc>")
@@ -343,7 +343,7 @@ def typed_into(start_nvim):
 @pytest.mark.parametrize("keys", [":bdelete b.txt<CR>:qa<CR>", ":bdelete b.txt|qa<CR>", ":bwipeout! 99<CR>:xa<CR>"])
 def test_quitting_right_after_a_buffer_was_deleted_loses_nothing_of_a_proposal(typed_into, keys):
     nvim = typed_into.nvim
-    nvim.input(keys)  # all of it is there before Neovim looks: no turn of the event loop comes between
+    nvim.input(keys)  # all in one read: no turn of the event loop in between
     nvim.wait_screen(re.compile("E37|E162|You have typed into the proposal for a.txt"))
     nvim.keys("<CR>")
     nvim.wait(lambda: nvim.mode() == "n")
