@@ -1,4 +1,4 @@
-"""The help file: generated, current, and every one of its tags and links in order on each Neovim."""
+"""The help file: generated, current, and with valid tags and links on each Neovim."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.dealt
 ROOT = Path(__file__).resolve().parents[2]
 HELP = ROOT / "doc" / "claude-ide.txt"
 TAG = re.compile(r"(?:^|(?<=\s))\*([^*\s|]+)\*(?=\s|$)")
-LINK = re.compile(r"(?<!\\)\|([!#-)+-{}~]+)\|")  # as Neovim's help syntax has it
+LINK = re.compile(r"(?<!\\)\|([!#-)+-{}~]+)\|")  # like Neovim's help syntax
 
 
 def prose():
@@ -104,7 +104,7 @@ def test_every_subcommand_option_and_function_is_in_the_help(nvim):
 @pytest.mark.slow
 @pytest.mark.one_nvim
 def test_every_highlight_group_and_every_plug_is_named(start_nvim):
-    """Also those that only a transcript, a review or a diff defines: as the sources have them."""
+    """Including those that only a transcript, a review or a diff defines: taken from the sources."""
     help = HELP.read_text()
     sources = "\n".join(path.read_text() for path in (ROOT / "lua").rglob("*.lua"))
     events = {"ClaudeDiffOpened", "ClaudeDiffClosed", "ClaudeReviewed"}
@@ -121,7 +121,7 @@ def test_every_highlight_group_and_every_plug_is_named(start_nvim):
 
 
 def test_no_recipe_builds_in_a_way_that_ends_early_or_hides_a_failure():
-    """lazy.nvim ends a shell command after two minutes, and `vim.system` does not look whether one failed."""
+    """lazy.nvim ends a shell command after two minutes, and `vim.system` does not check the exit code."""
     for text in (HELP.read_text(), (ROOT / "README.md").read_text()):
         assert not re.findall(r"^ *build = .*|^.*vim\.system\(.*build.*", text, re.M)
         assert 'dofile(event.data.path .. "/build.lua")' in text

@@ -1,4 +1,4 @@
-"""Reading files of any kind: what cannot be read is said, and nothing waits for it."""
+"""Reading files of any kind: an unreadable one is reported, and none blocks."""
 
 import os
 

@@ -1,5 +1,6 @@
-"""Floating windows over what is ours when that goes: the list of keys, or a notice of some plugin. Neovim 0.10 and 0.11 crash
-where the last window of a tab page is closed beside one, so each test ends by quitting, which must not crash either."""
+"""Floating windows (the list of keys, a plugin's notice) over our windows when those close. Neovim 0.10 and 0.11 crash
+when the last window of a tab page is closed beside a float, so each test ends by quitting, which must not crash either.
+"""
 
 import pytest
 from chat_steps import begin, start_with_stand_in, wait_idle
@@ -93,12 +94,12 @@ return #vim.api.nvim_list_tabpages()
 
 
 def send_away(nvim, *kinds, tabs=2):
-    """Each window of these kinds becomes the last one of a tab page of its own, with a float over it."""
+    """Makes each window of these kinds the last one of a tab page of its own, with a float over it."""
     assert nvim.lua(AWAY, *kinds) == tabs
 
 
 def wait_gone(nvim, wins=1):
-    """Nothing is left of what was sent away."""
+    """Waits until these windows are gone, and quits."""
     nvim.wait(lambda: nvim.lua("return #vim.api.nvim_list_wins()") == wins, what="the windows to go")
     nvim.wait("#vim.api.nvim_list_tabpages() == 1")
     assert nvim.quit() == 0

@@ -1,4 +1,4 @@
-"""The input guard (`lua/claude-ide/ui/guard`): nothing opens under a command that is begun, and no key acts on what was not seen."""
+"""The input guard (`lua/claude-ide/ui/guard`): nothing opens during a begun command, and no key acts on unseen content."""
 
 import random
 
@@ -59,7 +59,7 @@ return results
 
 
 class Rule:
-    """The rule as `doc/dev/edits.md` has it, for one window."""
+    """The rule of `doc/dev/edits.md`, for one window."""
 
     def __init__(self, kind):
         self.kind, self.now, self.decided_at = kind, 0, -1e9
@@ -230,7 +230,7 @@ WAITS_FOR_A_KEY = {
 def test_waits_while_something_waits_for_the_users_next_key(nvim, mapping):
     nvim.lua(mapping)
     nvim.keys("gz")
-    # Before the key has come, the time without one is endless too.
+    # Before the key arrives, the time since the last key is unlimited, too.
     nvim.wait("_G.asks == 1 and require('claude-ide.ui.guard.keys').quiet_for() > 200")
     nvim.lua("open(1)")
     assert nvim.lua("return require('claude-ide.ui.guard').is_waiting(1)")
@@ -247,7 +247,7 @@ def test_waits_for_a_pause_in_typing(nvim):
     nvim.keys("j")
     nvim.wait(lambda: nvim.cursor() == (2, 0))
     nvim.lua("keys = require('claude-ide.ui.guard.keys') assert(keys.quiet_for() < math.huge)")
-    nvim.lua("quiet_for, keys.quiet_for = keys.quiet_for, function() return 0 end")  # as if it were just pressed
+    nvim.lua("quiet_for, keys.quiet_for = keys.quiet_for, function() return 0 end")  # as if a key were just pressed
     nvim.lua("open(1)")
     assert nvim.lua("return require('claude-ide.ui.guard').is_waiting(1)") and opened(nvim) == []
     nvim.lua("keys.quiet_for = quiet_for")
@@ -257,7 +257,7 @@ def test_waits_for_a_pause_in_typing(nvim):
 @pytest.mark.every_nvim
 def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(nvim):
     nvim.cmd("vsplit | terminal cat")
-    nvim.keys("i1")  # a digit that answers a question is no begun line
+    nvim.keys("i1")  # a digit that answers a question begins no line
     nvim.wait_screen("1")
     nvim.lua("open(1)")
     nvim.wait(lambda: opened(nvim) == [1], what="what waited for a pause")
@@ -320,7 +320,7 @@ def diff(nvim):
 
 
 def later_diff(nvim):
-    """One that comes forward, as the one before it is ended by others while the user writes elsewhere."""
+    """A diff that comes forward when others end the one before it, while the user writes elsewhere."""
     diffs = Diffs(nvim)
     nvim.keys("<Esc>")
     diffs.open(1, "b.txt", "B\n")
@@ -330,7 +330,7 @@ def later_diff(nvim):
     nvim.keys("i")
     nvim.wait("vim.fn.mode() == 'i'")
     nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
-    pass_clock(nvim, 5000)  # it was no decision of a moment ago
+    pass_clock(nvim, 5000)  # the decision was not just made
     return "answers[2] and { answers[2][1].outcome } or {}"
 
 
@@ -369,7 +369,7 @@ WINDOWS = {
 @pytest.mark.every_nvim
 @pytest.mark.parametrize(("show", "keys", "outcome", "opts"), WINDOWS.values(), ids=WINDOWS)
 def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(start_nvim, show, keys, outcome, opts):
-    """`<Esc>`, and then `:w`: the window opens between, and was not meant."""
+    """`<Esc>`, then `:w`: the window opens in between, and was not meant."""
     nvim = start_nvim(files=FILES, args=["a.txt"], opts=opts)
     nvim.lua("require('claude-ide').connect() require('claude-ide.ui.guard.times').unread = 1e9")
     nvim.keys("ihello")

@@ -1,4 +1,4 @@
-"""`:checkhealth claude-ide`: that it finds what is wrong and says what to do."""
+"""`:checkhealth claude-ide` finds faults and names the remedy."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """`:Claude ask`: an answer over the screen; and the operators.
 
-What the CLI does, with the real one against the scripted model; what Neovim does, with a stand-in for it.
+The CLI's part is tested with the real one against the scripted model, Neovim's with a stand-in.
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """`:Claude edit`: a proposal in place for some lines.
 
-What the CLI does, with the real one against the scripted model; what Neovim does, with a stand-in for it.
+The CLI's part is tested with the real one against the scripted model, Neovim's with a stand-in.
 """
 
 import re
@@ -22,7 +22,7 @@ def replacement(*lines):
 
 
 class Held:
-    """A model whose answer comes when the test says so."""
+    """A model whose answer waits for the test."""
 
     def __init__(self, api, *replies):
         self._go = threading.Semaphore(0)
@@ -94,7 +94,7 @@ def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, mod
     nvim = edit("2,3Claude edit make it loud", keys="GAmine<Esc>")
     wait_proposal(nvim)
     assert nvim.lua("return require('claude-ide.proposal').list()[1].path") == str(nvim.project / "a.txt")
-    nvim.wait_screen("three")  # what goes is drawn above what comes
+    nvim.wait_screen("three")  # removed lines are drawn above the new ones
     nvim.wait_screen("+2 −2")
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
     assert lines(nvim) == ["one", "two", "three", "four", "fivemine"], "nothing changes before it is accepted"
@@ -165,7 +165,7 @@ require("claude-ide.ui.guard.times").unread = 1e9
 
 
 def answered_under_the_hands(edit, model, reply):
-    """A Neovim whose user was at the keys a moment ago when the answer came."""
+    """A Neovim whose user typed a moment before the answer came."""
     held = Held(model, reply)
     nvim = edit("2Claude edit louder")
     wait_asked(nvim, model)

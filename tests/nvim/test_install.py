@@ -1,4 +1,4 @@
-"""The ways in: a plugin folder that Neovim finds by itself, and a library that is put in place beside its readers."""
+"""Ways to install: a plugin folder that Neovim finds by itself, and a library replaced while others read it."""
 
 import os
 import shutil
@@ -44,7 +44,7 @@ def build(package, library, path, version="1.99.0", command=("scripts/build.sh",
 
 @pytest.fixture
 def cargo(tmp_path):
-    """A cargo that takes no minute: it puts `$FAKE_LIBRARY` where the real one would build it."""
+    """A quick stand-in for cargo: puts `$FAKE_LIBRARY` where the real one would build it."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "cargo").write_text(CARGO)
@@ -95,7 +95,7 @@ def test_a_build_leaves_cargos_cache_only_where_the_plugin_is_worked_on_or_tried
     (installed / ".deps").mkdir()
     assert build(installed, LIBRARY, cargo).returncode == 0
     assert (target / "release").exists()
-    # As a plugin manager builds it, and as one does who tries it.
+    # As a plugin manager builds it, and by hand.
     shutil.rmtree(target)
     (installed / ".deps").rmdir()
     shutil.copy(ROOT / "Makefile", installed)
@@ -134,7 +134,7 @@ def test_lazy_builds_in_a_coroutine_that_tells_what_it_does(start_nvim, installe
     assert nvim.wait("_G.ended") == "built"
     assert nvim.lua("return told")[-1] == "claude-ide.nvim: the library is built"
     assert (installed / "build" / LIBRARY.name).exists()
-    # Where lazy.nvim itself runs it, it does not come back at once again and again: it is woken.
+    # In lazy.nvim itself it does not poll: it is woken.
     (installed / "build" / LIBRARY.name).unlink()
     nvim.lua("""
       _G.ended, _G.slept = nil, {}

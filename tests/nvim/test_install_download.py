@@ -1,4 +1,4 @@
-"""The library from a release: what is taken, what is refused with which words, and what is left in the folder."""
+"""The library from a release: accepted, refused with which message, and the files left in the folder."""
 
 import hashlib
 import http.server
@@ -65,7 +65,7 @@ def releases():
 
 @pytest.fixture
 def package(installed):
-    """The plugin as it is cloned: with its sources, and no library yet."""
+    """The plugin as cloned: with its sources, without a library."""
     (installed / "build" / LIBRARY.name).unlink()
     shutil.copy(ROOT / "Cargo.lock", installed)
     shutil.copytree(ROOT / "web", installed / "web")
@@ -76,7 +76,7 @@ def package(installed):
 
 @pytest.fixture
 def asset(nvim_binary, package, tmp_path):
-    """What the release calls the library of these sources."""
+    """The release's name for the library of these sources."""
     script = tmp_path / "asset.lua"
     script.write_text(
         f"local install = dofile('{package}/lua/claude-ide/install.lua')\n"
@@ -94,7 +94,7 @@ def offer(releases, asset, body=None, listed=None):
 
 @pytest.fixture
 def install(nvim_binary, package, tmp_path):
-    """Runs `build.lua` as a user of any plugin manager does. `programs`: all that is on PATH beside cargo."""
+    """Runs `build.lua` like any plugin manager. `programs`: everything on PATH besides cargo."""
 
     def start(url, programs=None, before="", env=None, shell=""):
         folder = tmp_path / "bin"
@@ -222,7 +222,7 @@ def test_neovim_fetches_by_itself_where_it_can(install, package, releases, asset
     if "true" not in run.stdout + run.stderr:
         pytest.skip("this Neovim has no vim.net")
     offer(releases, asset)
-    # It needs curl itself, whatever PATH says to us.
+    # vim.net needs curl itself, so only our own look for it fails.
     before = "local real = vim.fn.executable; vim.fn.executable = function(n) return n == 'curl' and 0 or real(n) end"
     code, said = install(releases.url, programs=["curl", "sha256sum"], before=before)
     assert code == 0, said

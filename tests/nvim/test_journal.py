@@ -1,4 +1,4 @@
-"""The journal of turns: what Claude changed without asking, as a client that behaves like the CLI brings it about."""
+"""The journal of turns: Claude's unasked changes, made by a client that behaves like the CLI."""
 
 import os
 
@@ -20,7 +20,7 @@ vim.notify = function(message) notices[#notices + 1] = message end
 
 @pytest.fixture
 def claude(start_nvim, connect):
-    """A client that edits files as the CLI does in acceptEdits mode."""
+    """A client that edits files like the CLI in acceptEdits mode."""
     nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT, "b.txt": "b\n"}, init_lua=EVENTS)
     return Claude(nvim, connect(nvim))
 
@@ -45,7 +45,7 @@ class Claude:
         os.replace(new, path)
 
     def done(self):
-        """Ends the turn, and waits until Neovim has seen what was written."""
+        """Ends the turn, and waits until Neovim has noticed its writes."""
         ended = "#vim.tbl_filter(function(e) return e[1] == 'ClaudeTurnEnded' end, events)"
         known = self.nvim.lua(f"return {ended}")
         self.client.call("getDiagnostics")
@@ -170,7 +170,7 @@ end
 
 
 def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds(claude):
-    """The end of edits is told after each step of a turn."""
+    """The end of edits is announced after each step of a turn."""
     claude.prompt()
     claude.nvim.lua(HOLD_READS)
     for old in "line 3\n", "line 9\n":
@@ -202,8 +202,8 @@ end
 
 
 def test_what_is_read_late_of_a_turn_is_not_what_the_next_one_wrote(claude):
-    """A prompt that waited begins its turn at once."""
-    claude.nvim.lua("require('claude-ide.watch.files').follow = function() return function() end end")  # later still
+    """A queued prompt begins its turn at once."""
+    claude.nvim.lua("require('claude-ide.watch.files').follow = function() return function() end end")  # still later
     claude.nvim.lua(READ_LATE)
     claude.prompt()
     claude.edit("a.txt", "line 3\n", "LINE 3\n")
@@ -378,7 +378,7 @@ def test_the_journal_adds_little_to_an_answer(claude):
         """,
         str(claude.project / "large.txt"),
     )
-    assert took < 10  # 2 ms and less where nothing else runs
+    assert took < 10  # at most 2 ms on an idle machine
 
 
 def test_what_is_kept_on_disk_goes_with_neovim(start_nvim):

@@ -1,4 +1,4 @@
-"""How much waits for a review, asked for after each edit of a turn that has many files."""
+"""How much awaits review, requested after each edit of a turn with many files."""
 
 import pytest
 
@@ -37,7 +37,7 @@ COUNTS = "return require('claude-ide.journal').counts()"
 
 @pytest.fixture
 def turn(start_nvim, connect):
-    """A turn that changed many files; what each of its edits took."""
+    """A turn that changed many files, and the cost of each of its edits."""
     names = [f"{number}.txt" for number in range(FILES)]
     nvim = start_nvim(files=dict.fromkeys(names, "one\ntwo\nthree\n"))
     connect(nvim)
@@ -48,7 +48,7 @@ def turn(start_nvim, connect):
 def test_an_edit_costs_no_look_at_the_other_files_of_its_turn(turn):
     _nvim, _paths, looks, totals = turn
     assert totals == [{"files": count, "hunks": count, "conflicts": 0} for count in range(1, FILES + 1)]
-    # All are looked at once a second, for what nobody tells of: of these 1.5 seconds once.
+    # A scan of all files per second finds unannounced changes: one within these 1.5 seconds.
     assert sorted(looks)[:-1] == [1] * (FILES - 1), looks
     assert looks.index(max(looks)) + 1 == max(looks) > SECOND, "all that there were then"
 

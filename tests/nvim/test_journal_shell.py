@@ -93,7 +93,7 @@ class Session:
         self.wait_busy()
 
     def wait_busy(self):
-        """Waits until the turn knows that the CLI is at work: only then is it over when that is idle."""
+        """Waits until the turn has seen the CLI busy: only then does idle end it."""
         self.nvim.wait("require('claude-ide.journal.shell').is_busy(1)", what="the status to be read")
 
     def changes(self, scope="unreviewed"):
@@ -103,7 +103,7 @@ class Session:
         self.client.call("getDiagnostics")
 
     def undo(self):
-        """Takes the last turn back, once all that it did is known."""
+        """Undoes the last turn, once all its changes are known."""
         self.nvim.lua(UNDO)
         self.nvim.wait("undone ~= nil", what="the undo")
 
@@ -166,7 +166,7 @@ exec %s "$@"
 
 @pytest.fixture
 def marks(tmp_path):
-    """Where that git and its test leave word for each other."""
+    """The folder in which that git and its test signal each other."""
     marks = tmp_path / "marks"
     marks.mkdir()
     (marks / "git").write_text(SLOW_COMPARISON % shutil.which("git"))
@@ -190,7 +190,7 @@ def test_an_undo_waits_until_it_is_known_what_commands_changed(compared_slowly, 
     path = nvim.project / "b.txt"
     (marks / "go").touch()
     nvim.lua("vim.ui.select = function(items, _, done) asked = (asked or 0) + 1 done(items[1], 1) end")
-    # The second time it is what an undo has taken back.
+    # The second time, the change is one that an undo took back.
     for turn in (1, 2):
         session.prompt()
         (marks / "go").unlink()
@@ -252,7 +252,7 @@ def test_an_undo_waits_for_no_comparison_for_ever(compared_slowly, marks):
 
 
 def test_what_a_turn_did_is_known_where_the_next_prompt_was_waiting(session):
-    """A prompt that is typed while Claude works is taken up at once: the CLI is never seen idle between."""
+    """A prompt typed while Claude works starts at once: the CLI is never seen idle in between."""
     path, other = session.project / "b.txt", session.project / "c.txt"
     session.prompt()
     path.write_text("by the first\n")
@@ -278,7 +278,7 @@ def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
     nvim.wait_screen("Took back Claude's changes in 2 files.")
     assert path.read_text() == "b\n"
     assert not (session.project / "link").is_symlink()
-    # What the undo did is not the turn's; what the turn does to the same file afterwards is.
+    # The undo's change is not the turn's; the turn's later changes to the same file are.
     session.finish()
     nvim.wait("compared == 3", what="a comparison after those of the review and of the undo")
     assert session.changes() == []
@@ -333,7 +333,7 @@ def test_a_turn_that_began_before_the_cli_was_connected_is_known_too(repository,
 
 
 def test_a_turn_whose_prompt_nobody_announced_is_known_from_its_first_edit_on(session):
-    """The CLI announces none that it gets at the very moment at which it is connected."""
+    """The CLI does not announce a prompt that it gets at the very moment of connecting."""
     session.status("busy")
     session.client.call("getDiagnostics", uri=(session.project / "a.txt").as_uri())
     session.nvim.wait("taken == 1")
@@ -346,7 +346,7 @@ def test_a_turn_whose_prompt_nobody_announced_is_known_from_its_first_edit_on(se
 
 
 def test_a_turn_that_nothing_announced_is_known_from_the_status_of_the_cli(session):
-    """One that gets its first prompt before it knows our tools tells nothing of that turn."""
+    """A CLI that gets its first prompt before it knows our tools announces nothing of that turn."""
     session.nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
     session.status("busy")
     session.nvim.wait("taken == 1")
@@ -549,7 +549,7 @@ def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
     session.finish()
     session.nvim.wait("#require('claude-ide.journal').changes() == 5 and #notices == 1")
     names = {os.path.basename(change["path"]) for change in session.changes()}
-    assert {"b.txt", "gone.txt"} < names  # what could be lost comes first
+    assert {"b.txt", "gone.txt"} < names  # irreplaceable files come first
     assert not any(name.endswith(".log") for name in names)
     assert "42 files" in session.nvim.notices()[0]
     session.nvim.lua("vim.ui.select = function(items, _, done) choose = function() done(items[1], 1) end end")
@@ -632,7 +632,7 @@ def folders_of_copies(session):
 
 
 def copies(session):
-    """What checkpoints have copied: contents of files, and how many bytes all of it takes."""
+    """Files copied by checkpoints, and the size of all of it."""
     folders, found = folders_of_copies(session), []
     for folder in folders:
         env = {**os.environ, "GIT_OBJECT_DIRECTORY": str(folder / "objects")}
@@ -698,7 +698,7 @@ def test_an_edit_that_restores_a_file_whose_ends_of_line_git_would_convert_leave
 
 
 def test_what_came_from_outside_stays_and_is_counted(session):
-    """Where it was is not known, so nobody could bring it back."""
+    """Its old place is unknown, so it cannot be restored."""
     outside = session.project.parent / "outside.txt"
     outside.write_text("theirs\n")
     made = outside.stat().st_ctime
@@ -803,7 +803,7 @@ def test_renamed_binary_and_executable_files_are_taken_back(session):
     session.prompt()
     (project / "image.bin").write_bytes(image[::-1])
     (project / "run.sh").rename(project / "walk.sh")
-    (project / "a.txt").chmod(0o755)  # the text is as it was: nothing to review
+    (project / "a.txt").chmod(0o755)  # same text: nothing to review
     (project / "b.txt").rename(project / "odd name é.txt")
     session.status("idle")
     session.nvim.wait("#require('claude-ide.journal').changes() == 5")
@@ -879,7 +879,7 @@ def test_a_status_that_was_read_before_another_one_says_no_more(session):
 
 
 class OtherCli:
-    """A second CLI in the same project, with a process and a status of its own."""
+    """A second CLI in the same project, with its own process and status."""
 
     def __init__(self, nvim, connect):
         self.process = subprocess.Popen(["sleep", "1000"])

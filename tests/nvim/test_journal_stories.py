@@ -1,5 +1,6 @@
-"""Whole stories at random: Claude edits, makes, moves and removes files by its tools and by shell commands, the user edits
-and decides in between. When all is undone, the tree is what it was, byte for byte, but for what the user wrote."""
+"""Random stories: Claude edits, makes, moves and removes files by its tools and by shell commands; the user edits and
+decides in between. After undoing all of it, the tree is the original, byte for byte, except for the user's edits.
+"""
 
 import os
 import random
@@ -70,7 +71,7 @@ class Story:
         return self.random.choice(["", "deep/", "new/er/", "new/"]) + f"made {self.made}.txt"
 
     def in_place(self, content):
-        """Other text in the first half, which the user leaves alone."""
+        """Changes the first half of a text, which the user leaves alone."""
         lines = content.splitlines(keepends=True)
         at, count = self.random.randrange(0, 10), self.random.randrange(0, 4)
         self.made += 1
@@ -103,7 +104,7 @@ class Story:
             announced = self.random.random() < 0.5
             for name, content in self.claude():
                 if content is not None and before.get(name) is not None and self.random.random() < 0.3:
-                    content = before[name]  # what an earlier change of the turn is taken back with
+                    content = before[name]  # undoes an earlier change of the turn
                 self.tale.append(
                     f"claude {'tool' if announced and content is not None else 'shell'} {name} {content and content[:30]!r}"
                 )

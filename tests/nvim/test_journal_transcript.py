@@ -1,4 +1,4 @@
-"""What a session's transcript tells of edits: alone, and together with what was announced or found otherwise."""
+"""Edits found in a session's transcript: alone, and combined with announced ones or those found otherwise."""
 
 import os
 import uuid
@@ -111,7 +111,7 @@ def test_edits_of_a_subagent_are_found(claude):
 
 
 def test_of_many_subagents_only_those_that_run_are_followed(claude):
-    """Each transcript that is followed costs a place and a reader."""
+    """Each followed transcript costs a slot and a reader."""
     claude.nvim.lua("""
       opened = {}
       local sessions = require("claude-ide.sessions")
@@ -128,7 +128,7 @@ def test_of_many_subagents_only_those_that_run_are_followed(claude):
         done = before / f"agent-done{number}.jsonl"
         done.write_text("{}\n")
         os.utime(done, (1_700_000_000, 1_700_000_000))
-    before.rename(folder)  # at once: none of them is seen while it is written
+    before.rename(folder)  # atomically: none is seen half written
     main, parent = claude.path, claude.parent
     claude.path, claude.parent = folder / "agent-runs.jsonl", None
     claude.line("user", message={"role": "user", "content": "as told"})
@@ -143,7 +143,7 @@ def test_a_transcript_that_is_only_begun_with_the_first_prompt_is_found(start_nv
     nvim = start_nvim(files={"a.txt": A})
     claude = Claude(nvim, connect)
     claude.path.unlink()
-    claude.session = str(uuid.uuid4())  # as after /clear
+    claude.session = str(uuid.uuid4())  # like after /clear
     claude.path = claude.files.path(nvim.project, claude.session)
     claude.record("busy")
     nvim.wait(lambda: nvim.lua("return require('claude-ide.sessions').of_client(1).id") == claude.session)

@@ -1,4 +1,4 @@
-"""Leaving Neovim: what is ours is in no saved session, and what a session brought of ours goes."""
+"""Leaving Neovim: saved sessions contain nothing of ours, and restored windows of ours go."""
 
 import pytest
 from diff_steps import Diffs
@@ -8,7 +8,7 @@ from transcript_steps import ENV
 
 from harness.fake_cli import FakeCli
 
-# As session plugins do that are loaded with the first file.
+# Like session plugins loaded with the first file.
 SAVES = """
 vim.api.nvim_create_autocmd("VimEnter", { callback = function()
   vim.api.nvim_create_autocmd("VimLeavePre", { callback = function()
@@ -17,7 +17,7 @@ vim.api.nvim_create_autocmd("VimEnter", { callback = function()
 end })
 """
 
-# As those do that are loaded before us.
+# Like session plugins loaded before us.
 SAVES_FIRST = """
 vim.api.nvim_create_autocmd("VimLeavePre", { callback = function() vim.cmd("mksession! session.vim") end })
 """
@@ -93,7 +93,7 @@ def test_nothing_of_ours_is_in_the_session_of_one_who_came_before_us(start_nvim,
     nvim.notify("vim.cmd('qa!')")
     saved = session(nvim)
     assert "a.txt" in saved and "b.txt" in saved
-    # As session plugins do it.
+    # Like a session plugin.
     after = start_nvim(args=["-c", "silent source session.vim"], env=ENV)
     assert after.lua("return vim.v.errmsg") == ""
     # A transcript can be read again; its title is known a moment later.

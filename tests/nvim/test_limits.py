@@ -1,6 +1,6 @@
-"""The limits of the server are the user's to set: each option of `server` reaches it, and the defaults are as said.
+"""The server's limits are options: each option of `server` reaches it, and the defaults are as documented.
 
-What each one does is tested beside the server: `crates/server/tests/wire/{handshake,lifecycle,abuse}.rs`.
+Their effects are tested beside the server: `crates/server/tests/wire/{handshake,lifecycle,abuse}.rs`.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def start(nvim):
 
 
 def free_port():
-    """One that nobody has, and that the system gives to nobody who does not say which."""
+    """A free port that the system assigns only on explicit request."""
     for port in range(20_000 + os.getpid() % 10_000, 32_768):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port

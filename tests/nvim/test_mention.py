@@ -1,4 +1,4 @@
-"""Mentions of files and lines: what is sent, to whom, and what waits."""
+"""Mentions of files and lines: their content, their receiver, and their wait."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def editor(start_nvim):
     return start
 
 
-# The pause before a client listens lasts until the test ends it, `Pauses[n]()` for the n-th client.
+# The pause before the n-th client counts as listening lasts until the test calls `Pauses[n]()`.
 HELD_PAUSE = """
 local defer = vim.defer_fn
 Pauses = {}
@@ -54,7 +54,7 @@ def wait_listening(nvim, id):
 
 
 def mentioned(nvim):
-    """What was sent, as (file name or path inside the project, first line, last line, client); lines from 0."""
+    """The mentions sent, as (file name or path inside the project, first line, last line, client); lines from 0."""
     found = []
     for message in nvim.server.messages("at_mentioned"):
         params = message["params"]
@@ -69,7 +69,7 @@ def wait_mentioned(nvim, count):
 
 
 def notices(nvim):
-    """What was said, and what is on its way to be said: Neovim does what is scheduled in the order it was."""
+    """All notices, including scheduled ones: Neovim runs scheduled functions in order."""
     nvim.lua("_G.all_said = false vim.schedule(function() _G.all_said = true end)")
     nvim.wait("_G.all_said")
     return [message for message, _ in nvim.lua("return Notices")]
@@ -85,7 +85,7 @@ def send(nvim, call):
 @pytest.mark.parametrize(
     ("call", "expected", "said"),
     [
-        ("send_range(2, 3)", ("a.txt", 1, 2), "a.txt:2-3"),  # from zero, the last one included
+        ("send_range(2, 3)", ("a.txt", 1, 2), "a.txt:2-3"),  # zero-based, inclusive
         ("from_here()", ("a.txt", None, None), "a.txt"),
         ('send_file("sub/", 1, 2)', ("sub", None, None), "sub"),  # a folder has no lines and no final slash
         ('send_file("with space.txt", 1)', ("with space.txt", 0, 0), "with space.txt:1"),
@@ -263,8 +263,8 @@ def two_clients(editor, roots1, roots2):
     ("roots1", "roots2", "clients"),
     [
         (["."], ["sub"], {"sub/c.txt": 2, "a.txt": 1}),  # the innermost folder
-        (["su"], ["."], {"sub/c.txt": 2}),  # one that only begins alike does not hold the file
-        (["sub"], ["elsewhere"], {"a.txt": 2}),  # in nobody's folder: to the one that was used last
+        (["su"], ["."], {"sub/c.txt": 2}),  # a mere prefix of the name does not contain the file
+        (["sub"], ["elsewhere"], {"a.txt": 2}),  # in no client's folder: to the one used last
     ],
 )
 def test_the_client_whose_folder_holds_the_file_gets_the_mention(editor, roots1, roots2, clients):

@@ -1,8 +1,8 @@
 """Mentions from explorers and the quickfix window.
 
-netrw and quickfix are real. The others are stood in for by the functions of theirs that are used, with the names and
-results they were read to have (lua/claude-ide/mention/explorers.lua says at which commit); all of
-them were also tried by hand against the real plugins at those commits.
+netrw and quickfix are real. For the others, stand-ins have the functions that we use, with the names and results of the
+commits that lua/claude-ide/mention/explorers.lua names; all were also tried by hand against the real plugins at those
+commits.
 """
 
 import pytest
@@ -47,7 +47,7 @@ def mentioned(nvim):
 
 
 def steps(nvim, moves):
-    """Mentions what each of these keys selects, and waits for it: keys, or Lua in braces, and what is mentioned then."""
+    """Types keys (or runs Lua in braces) and waits for the expected mention, step by step."""
     before = mentioned(nvim)
     for keys, expected in moves:
         if keys.startswith("{"):
@@ -122,7 +122,7 @@ def test_files_in_netrw(editor, style):
     nvim.keys("ggVG:ClaudeSend<CR>")
     expected = sorted(["alpha.txt", "beta.lua", "run.sh", "star*", "with  two blanks.txt", long, "sub"])
     nvim.wait(lambda: sorted(mentioned(nvim)[before:]) == expected, what=f"{expected}, not {mentioned(nvim)}")
-    if style == 0:  # the banner is no file
+    if style == 0:  # the banner is not a file
         nvim.cmd("1")
         assert "no file" in why_not(nvim)
         assert nvim.cursor() == (1, 0)
@@ -155,7 +155,7 @@ def test_the_marked_netrw_files_go_before_the_one_under_the_cursor(editor):
 
 
 def explorer(editor, filetype, lines, fake):
-    """A window of a plugin: its filetype, its lines, and the functions of the plugin that are used."""
+    """A window of a plugin: its filetype, its lines, and the plugin's functions that we use."""
     nvim = editor()
     nvim.lua(
         """

@@ -1,4 +1,6 @@
-"""What our buffers are called: in Neovim's own tab line, in `%f`, in commands that take names, and beside files of such names."""
+"""The names of our buffers: in Neovim's own tab line, in `%f`, in commands that take names, and beside files of such
+names.
+"""
 
 import pytest
 from diff_steps import Diffs
@@ -20,7 +22,7 @@ def shown_file(nvim):
 
 
 def junk(nvim):
-    """Files of the project that are called as ours are."""
+    """Files of the project with the names of our buffers."""
     return sorted(str(path) for path in nvim.project.rglob("*(*"))
 
 

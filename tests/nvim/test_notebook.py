@@ -1,4 +1,4 @@
-"""executeCode: code of the model in a real Jupyter kernel, of the Python that the tests have."""
+"""executeCode: the model's code in a real Jupyter kernel, of the Python that the tests use."""
 
 import base64
 import os
@@ -116,13 +116,13 @@ def what_is_cancelled_is_interrupted_and_the_state_stays(nvim, client, other):
     client.cancel(request)
     assert code.text("x") == "5\n"
     assert not client.answered(request)
-    # A client that goes.
+    # A client that disconnects.
     code2.begin("while True: pass")
     running(nvim)
     waiting = code.begin("x + 1")
     other.drop()
     assert text(code.end(waiting)) == "6\n"
-    # The user.
+    # The user interrupts.
     request = code.begin("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.1)")
     running(nvim)
     nvim.wait(lambda: any(line == "begun" for line in nvim.lines(nvim.lua("return vim.fn.bufnr('kernel (output)')"))))
@@ -267,7 +267,7 @@ def the_user_starts_restarts_stops_and_reads(nvim, connect):
     nvim.cmd("Claude kernel log")
     lines = nvim.lines()
     assert re.match(r"## project · claude-code · \d\d:\d\d:\d\d$", lines[0])
-    fence = "``````"  # longer than what the code has
+    fence = "``````"  # longer than the code's own fence
     shown = ["", f"{fence}python", "x = 3; print('`````'); x", fence, "", "~~~~~~~~", "`````", "3", "~~~~~~~~", ""]
     assert lines[1:11] == shown
     assert re.match(r"\*ok, \d+\.\d\d s\*$", lines[11])
@@ -362,7 +362,7 @@ def test_it_is_listed_once_a_python_with_ipykernel_is_found(start_nvim, connect,
     nvim.wait("require('claude-ide.notebook.workspace_python').missing() ~= nil", what="the Python to be asked")
     assert "executeCode" not in names(one)
     program.write_text("#!/bin/sh\necho 3.12.1 ipykernel jupyter_client\n")
-    connect(nvim)  # somebody comes: it is looked for again
+    connect(nvim)  # a new client: the search is repeated
     one.wait_notification("notifications/tools/list_changed")
     assert "executeCode" in names(one)
 

@@ -1,4 +1,4 @@
-"""Which kernel a notebook gets, who may speak to it, and that none is left behind."""
+"""A notebook's kernel: which one, who may speak to it, and that none is left behind."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ def notebook(name, language="python"):
 
 
 def install_kernel(home, name):
-    """What `ipykernel install --user --name` does, with a variable to know it by."""
+    """Like `ipykernel install --user --name`, with a variable to identify it."""
     folder = home / ".local" / "share" / "jupyter" / "kernels" / name
     folder.mkdir(parents=True)
     argv = [str(PYTHON), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
@@ -52,7 +52,7 @@ def test_a_notebook_gets_the_kernel_that_it_names(start, connect):
         "gone.ipynb": notebook("gone"),
     }
     nvim = start(files)
-    # The command in a notebook starts its own.
+    # The command in a notebook starts a kernel for it.
     nvim.lua("require('claude-ide.notebook').kernel()")
     nvim.cmd("edit mine.ipynb")
     nvim.cmd("Claude kernel start")
@@ -66,7 +66,7 @@ def test_a_notebook_gets_the_kernel_that_it_names(start, connect):
         r"\[The notebook names the kernel gone, which is not installed. This is ipython \S+, python 3\S+\.\]\n", said
     )
     assert "names the kernel" not in code.text("1", notebook="gone.ipynb"), "it is said once"
-    # One that the user names is used for all.
+    # A kernel named by the user serves all.
     nvim.lua("require('claude-ide').setup({ notebook = { kernel = 'mine' } })")
     assert code.text(WHICH, notebook="another.ipynb") == "'mine'\n"
     nvim.lua("require('claude-ide').setup({ notebook = { kernel = 'nowhere' } })")
@@ -100,13 +100,13 @@ def a_notebook_of_a_language_that_is_not_there_gets_none(code):
 def what_is_not_signed_is_not_heard(code):
     kernel = int(code.text("import os; os.getpid()"))
     file = Path(re.search(r"/\S+/kernel\.json", Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " "))[0])
-    # To the kernel, from somebody who can reach its sockets and does not have the key.
+    # To the kernel, from a process that can reach its sockets but lacks the key.
     client = BlockingKernelClient()
     client.load_connection_info({**json.loads(file.read_text()), "key": "guessed"})
     client.start_channels(iopub=False, stdin=False, hb=False, control=False)
     client.execute("forged = 1")
     client.stop_channels()
-    # To us, as if from the kernel.
+    # To us, forged as the kernel's.
     said = code.text(
         "kernel = get_ipython().kernel\n"
         "parts = kernel.session.serialize(kernel.session.msg('stream', {'name': 'stdout', 'text': 'forged'},"
@@ -122,7 +122,7 @@ def what_is_not_signed_is_not_heard(code):
 
 
 def images_are_drawn_by_snacks_where_it_is(nvim, code):
-    # As snacks.nvim has it: Snacks.image.doc.attach(buf), which looks at the buffer's treesitter language.
+    # Like snacks.nvim: Snacks.image.doc.attach(buf), which looks at the buffer's treesitter language.
     nvim.lua("""
       package.loaded["snacks"] = {
         config = { image = { enabled = true } },
@@ -135,7 +135,7 @@ def images_are_drawn_by_snacks_where_it_is(nvim, code):
 
 
 def folder_of(kernel):
-    """Where a kernel has its key and its sockets."""
+    """The folder of a kernel's key and sockets."""
     command = Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " ")
     return Path(re.search(r"/\S+/claude-ide-kernel-\w+", command)[0])
 

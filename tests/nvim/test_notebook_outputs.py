@@ -1,4 +1,4 @@
-"""run_cell runs a cell, and puts what it brought into the notebook's buffer: as Jupyter would write it, and nothing else changes."""
+"""run_cell runs a cell and writes its outputs into the notebook's buffer in Jupyter's format, changing nothing else."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ CELLS = [
 
 
 def notebook(**metadata):
-    """The text of a notebook as Jupyter writes it."""
+    """The text of a notebook in Jupyter's format."""
     cells = [
         getattr(nbformat.v4, f"new_{kind}_cell")(source, id=f"cell-{number}")
         for number, (kind, source) in enumerate(CELLS)
@@ -51,7 +51,7 @@ def start(start_nvim, connect_agent):
 
 
 def anew(nvim, text=None):
-    """The notebook as it was, in a buffer of its own; the kernel goes on."""
+    """The original notebook in a buffer of its own; the kernel goes on."""
     (nvim.project / "go").unlink(missing_ok=True)
     (nvim.project / "a.ipynb").write_text(text or notebook())
     nvim.cmd("bwipeout! | edit a.ipynb")
@@ -81,7 +81,7 @@ def test_what_becomes_of_a_cell_while_it_runs(start):
 
 
 def run(agent, index):
-    """What was said; images are left out."""
+    """The text of the answer, without images."""
     result = agent.result(agent.start_call("run_cell", path="a.ipynb", index=index), timeout=4 * PATIENCE)
     said = [item["text"] for item in result["content"] if item["type"] == "text"]
     if result.get("isError"):
@@ -203,7 +203,7 @@ def a_notebook_that_is_broken_by_hand_is_left_alone(nvim, agent):
     with pytest.raises(ToolError, match=r"a.ipynb: it is no JSON \(expected value at line 2 column 12\)"):
         run(agent, 1)
     assert text(nvim) == BROKEN + "\n"
-    # Broken while it runs.
+    # Interrupted while it runs.
     source = "print('one')\nprint('two')\nwhile not __import__('os').path.exists('go'): __import__('time').sleep(0.01)"
     book = json.loads(notebook())
     book["cells"][5]["source"] = source
@@ -221,7 +221,7 @@ def a_notebook_that_is_broken_by_hand_is_left_alone(nvim, agent):
     assert text(nvim) == BROKEN + "\n"
 
 
-# What jupytext.nvim does: the buffer of the .ipynb file holds Markdown, and its own command writes the file.
+# Like jupytext.nvim: the buffer of the .ipynb file holds Markdown, and its own command writes the file.
 SHOWN_AS_MARKDOWN = """
 vim.api.nvim_create_autocmd("BufReadCmd", { pattern = "*.ipynb", callback = function()
   vim.api.nvim_buf_set_lines(0, 0, -1, false, { "# Title", "", "```python", "6 * 7", "```" })

@@ -1,4 +1,4 @@
-"""What is said to the user never stops Neovim for a key, whatever it says and whatever the user is doing."""
+"""A notice never makes Neovim wait for a key, whatever its text and the user's activity."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def test_a_conflict_is_told_in_one_line_that_takes_no_key(start_nvim, columns):
     assert nvim.mode() == "i"
     nvim.keys("x y")
     nvim.wait(lambda: nvim.lines() == ["mine x yone"], what="the keys to be text")
-    nvim.keys("<Esc>")  # only now: the mode was drawn where the message goes
+    nvim.keys("<Esc>")  # only now: the mode line took the message's place
     nvim.wait_screen(re.compile(r":Claude resolve.*changed on disk|changed on disk.*:Claude resolve"))
     nvim.keys("rz")
     nvim.wait(lambda: nvim.lines() == ["mine x zone"], what="the keys to be a command")
@@ -92,7 +92,7 @@ def test_an_error_does_not_make_neovim_stand_still(start_nvim):
     nvim.wait("vim.fn.mode() == 'i'")
     nvim.lua("vim.api.nvim_buf_attach(0, false, { on_lines = function() typed = vim.uv.hrtime() end })")
     took = []
-    for typed in ("x" * count for count in range(1, 31)):  # one that is late may be the machine's fault
+    for typed in ("x" * count for count in range(1, 31)):  # a single slow one may be the machine's fault
         nvim.lua(
             """
             local said = ...
@@ -109,7 +109,7 @@ def test_an_error_does_not_make_neovim_stand_still(start_nvim):
         took.append(nvim.lua("return (typed - before) / 1e9"))
         if took[-1] < 1:
             break
-    assert min(took) < 1  # Neovim's own error message alone takes one second
+    assert min(took) < 1  # Neovim's own error message takes one second
 
 
 @pytest.mark.one_nvim
@@ -129,5 +129,5 @@ def test_there_is_one_door_for_messages():
         lines = [line for line in path.read_text().splitlines() if "doc = " not in line and not line.startswith("---")]
         if any(says.search(line) for line in lines):
             found.add(str(path.relative_to(ROOT)))
-    # The other is run by `nvim -l`, and prints for the one who started it.
+    # The other is run by `nvim -l`, and prints for its caller.
     assert found == {"lua/claude-ide/ui/notice.lua", "lua/claude-ide/install.lua"}

@@ -1,4 +1,4 @@
-"""Buffers of ours: they can be filled where nothing else can be changed (`nvim -M`), and are called so that people know them."""
+"""Our buffers: writable where nothing else is (`nvim -M`), and named recognizably."""
 
 import re
 
@@ -22,7 +22,7 @@ return names
 
 
 def test_one_function_makes_them_all():
-    """What is listed and no scratch buffer is the user's: an empty one for a window that has to show something."""
+    """A listed buffer that is no scratch buffer is the user's: an empty one for a window that must show something."""
     made = {
         path.relative_to(ROOT / "lua/claude-ide").as_posix()
         for path in (ROOT / "lua").rglob("*.lua")

@@ -1,4 +1,4 @@
-"""Cards of the page: all that is approved can be seen, and an answer is one that was meant for this card."""
+"""Cards of the page: everything approved is visible, and an answer was meant for its card."""
 
 import pytest
 from page_steps import READY, decision, page, ready, site  # noqa: F401
@@ -12,7 +12,7 @@ OVERLAP = """(a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom 
 
 
 def click(browser, selector):
-    """As a finger or a mouse does: wherever that is, whatever lies there."""
+    """Like a finger or a mouse: clicks that place, whatever lies there."""
     where = f"(() => {{ const one = document.querySelector('{selector}').getBoundingClientRect(); "
     x, y = browser.js(where + "return [one.x + one.width / 2, one.y + one.height / 2]; })()")
     click_at(browser, x, y)
@@ -43,7 +43,7 @@ def test_what_is_approved_hides_nothing(page, site, text, marks, width):
     shown = browser.js(CARD)
     assert [mark for mark in marks if mark not in shown] == []
     assert "evil.example" in shown
-    # All of it lies within what is in sight, nothing over it.
+    # All of it is within the viewport, with nothing over it.
     seen = """(() => {
       const range = document.createRange();
       const box = document.querySelector("#cards").getBoundingClientRect();

@@ -1,4 +1,4 @@
-"""The page when something comes late: an answer after what it was asked for is left, a timer after what it was set for is over."""
+"""Late events on the page: an answer after its question was left, a timer after its cause is over."""
 
 import pytest
 from page_steps import SOCKETS, begins, decision, delta, page, said, site  # noqa: F401
@@ -11,7 +11,7 @@ FRAMES = "new Promise((next) => requestAnimationFrame(() => requestAnimationFram
 
 @pytest.fixture
 def watched(page, browser):
-    """Opens the session in a page whose sockets and long pauses are in the hands of the test."""
+    """Opens the session in a page whose sockets and long pauses the test controls."""
 
     def open_page(**more):
         undo = browser.before_pages(SOCKETS)
@@ -45,7 +45,7 @@ def test_what_was_before_the_clearing_is_not_put_before_what_is_after_it(page, s
 def test_what_is_being_said_stays_though_its_session_was_idle_a_while_ago(watched, site):
     browser = watched()
     browser.js("before = [...held]")
-    site.tell(*begins("msg_1", {"type": "text", "text": ""}), delta("half a "))  # before it counts as working
+    site.tell(*begins("msg_1", {"type": "text", "text": ""}), delta("half a "))  # before the session counts as working
     browser.wait("document.body.innerText.includes('half a')")
     browser.js(f"end(before), {FRAMES}")
     site.tell(delta("sentence"))
@@ -202,7 +202,7 @@ def test_an_address_that_means_nothing_ends_nothing(page, site, browser):
     browser.js("location.hash = '#/s/s'")
     browser.wait("document.querySelector('#title').textContent == 'The session'")
     assert not [error for error in browser.errors if "URI" in error]
-    browser.errors.clear()  # a session of that name is not found
+    browser.errors.clear()  # the session of that name is missing
 
 
 def test_another_program_that_answers_at_the_port_breaks_nothing(watched, site):

@@ -1,4 +1,4 @@
-"""The page with what a session says, asks and is told while it goes on: a site of the test plays the session."""
+"""The page during a live session: text, questions and answers, played by a site of the test."""
 
 import json
 
@@ -33,7 +33,7 @@ def test_words_are_drawn_as_they_come_and_their_line_takes_their_place(page, sit
     browser = page()
     site.tell(*begins("msg_1", {"type": "text", "text": ""}), delta("First **paragraph**.\n\nThe second "))
     browser.wait("document.querySelector('article.live')?.innerText.includes('The second')")
-    # What was there once is there in every frame from now on, and is the same element.
+    # An element present once must stay in every frame, as the same element.
     browser.js("""
       missing = 0;
       first = document.querySelector('article.live p');
@@ -59,7 +59,7 @@ def test_what_its_line_told_before_is_not_said_again(page, site):
     browser = page()
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
     site.append(said(1, "Said.\n\nAnd more", "assistant", id="msg_1"), said(2, [call], "assistant", id="msg_1"))
-    # As the hook of a CLI tells it, whose ids are others; and as a chat does.
+    # From a CLI's hook, whose ids differ, and from a chat.
     site.tell(*begins("2d0af1e2", {"type": "text", "text": ""}), delta("Said.\n\n"), delta("And more"), *ends())
     site.tell(*begins("msg_1", {**call, "input": {}}), *ends())
     site.tell(*begins("2d0af1e3", {"type": "text", "text": ""}), delta("Said. Or"))
@@ -78,7 +78,7 @@ def test_thinking_a_call_and_words_are_each_replaced_once(page, site):
     site.tell(event("content_block_start", index=1, content_block=call))
     site.tell(delta('{"command": "ls -l', 1, "input_json_delta", "partial_json"))
     browser.wait("document.querySelector('article.tool.live')?.innerText.includes('ls -l')")
-    # The line with the thinking alone; then the call, of which nothing was said twice.
+    # The line with the thinking alone; then the call, without repetition.
     site.append(said(1, [{"type": "thinking", "thinking": "hm, yes"}], "assistant", id="msg_1"))
     site.append(said(2, [{**call, "input": {"command": "ls -la"}}], "assistant", id="msg_1"))
     result = [{"type": "tool_result", "tool_use_id": "t1", "content": "total 48"}]
@@ -303,7 +303,7 @@ def test_who_is_woken_again_and_again_while_it_comes_back_has_one_connection(pag
       new Promise((next) => sockets.at(-1).addEventListener("close", next));
     """)
     for _ in range(3):
-        # Timers of one length come in their order.
+        # Timers of equal length fire in order.
         browser.js("dispatchEvent(new Event('online')), new Promise((next) => setTimeout(next))")
     browser.wait("held.length")
     browser.js("held.forEach((go) => go())")
@@ -430,7 +430,7 @@ def test_over_a_hundred_drops_nothing_is_lost_and_a_queued_message_is_sent_once(
 
 
 def test_a_notification_comes_only_where_it_was_asked_for(page, site, browser):
-    # A headless browser says "denied", whatever it answers when it is asked.
+    # A headless browser says "denied", whatever it answers to a request.
     watch = """
       shown = [];
       let permission = "default";

@@ -1,4 +1,4 @@
-"""What the page is to hands, eyes and screen readers: keys, names, colours, pictures, code."""
+"""The page for hands, eyes and screen readers: keys, names, colours, pictures, code."""
 
 import pytest
 from page_steps import decision, page, said, site  # noqa: F401
@@ -24,7 +24,7 @@ def test_everything_is_reached_by_keys(page, site):
     browser.key("k")
     browser.wait(f"{HERE} == 1", "the one before")
     at_end = "scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 5"
-    # The page hears of its own scrolling a frame later, as of that to the one before.
+    # The page notices its own scrolling a frame later, and that relative to the frame before.
     browser.js("""
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "G", bubbles: true }));
       scroller.dispatchEvent(new Event("scroll"));
@@ -98,7 +98,7 @@ def test_light_and_dark_are_both_readable(page, site):
     site.tell(decision(files=[{"path": "a", "diff": "@@ -1 +1 @@\n-a\n+b"}]))
     site.tell_state("waiting", "permission")
     browser.wait('document.querySelector(".card .add") !== null && document.querySelector("article a") !== null')
-    # The contrast of each text with what is behind it (WCAG 2.2, 1.4.3), as the browser computes both.
+    # Each text's contrast with its background (WCAG 2.2, 1.4.3), computed from the browser's values.
     contrast = """(() => {
       const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
       const rgba = (text) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
@@ -177,7 +177,7 @@ def test_commands_and_what_they_said_are_shown(page, site):
 
 
 def shown(browser, site, number, text):
-    """The words of Claude as elements."""
+    """Claude's words as elements."""
     site.append(said(number, text, "assistant"))
     browser.wait(f"document.querySelectorAll('article.claude').length == {number}")
     return "[...document.querySelectorAll('article.claude')].at(-1).querySelector('.md')"

@@ -1,4 +1,6 @@
-"""Random keys over every screen: Neovim lives, answers, and shows no trace. `--soak MINUTES` goes on for so long, on each Neovim."""
+"""Random keys over every screen: Neovim lives, answers, and shows no stack trace. `--soak MINUTES` sets how long, per
+Neovim.
+"""
 
 import json
 import random
@@ -58,7 +60,7 @@ return keys
 
 
 class Story:
-    """What happens to one Neovim, out of one seed."""
+    """The events of one Neovim, from one seed."""
 
     def __init__(self, start_nvim, tmp_path, sessions, connect, seed):
         self.random = random.Random(seed)
@@ -83,9 +85,9 @@ class Story:
         )
         self.client = connect(self.nvim)
         Diffs(self.nvim)
-        self.nvim.lua("_G.propose_diff = propose")  # the steps of changesets have one of that name, too
+        self.nvim.lua("_G.propose_diff = propose")  # the changeset steps define that name, too
         self.changesets = Changesets(self.nvim)
-        self.nvim.lua("vim.o.timeout = false")  # half a mapping would mean something else on a slow machine
+        self.nvim.lua("vim.o.timeout = false")  # a slow machine would time out half a mapping
 
     def diff(self):
         self.id += 1
@@ -166,7 +168,7 @@ class Story:
         return True
 
     def look(self):
-        """Back to normal mode, whatever it waits for; no trace has been shown."""
+        """Back to normal mode from anything that waits; asserts that no stack trace was shown."""
         self.typed.append("[look]")
         for _ in range(20):
             self.nvim.keys("<C-\\><C-n><Esc><C-c>")
@@ -205,7 +207,7 @@ def test_random_keys_end_nothing_and_show_no_trace(start_nvim, tmp_path, session
         if not alive:
             assert story.nvim.terminal.exit_code() == 0, (seed, story.typed[-120:])
         log = story.nvim.log()
-        log = log.replace("Keyboard interrupt\nstack traceback", "")  # by <C-c>, as the user wants
+        log = log.replace("Keyboard interrupt\nstack traceback", "")  # by <C-c>, on purpose
         assert "stack traceback" not in log and "panicked" not in log, (seed, log[-3000:])
         story.nvim.kill()
         print(f"seed {seed}: {len(story.typed)} keys and events in {time.monotonic() - began:.0f} s")

@@ -1,4 +1,4 @@
-"""What `make lint` says of modules that require each other in a circle, or what is above them."""
+"""What `make lint` reports of modules that require each other in a circle, or a layer above them."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.one_nvim
 
 @pytest.fixture
 def check(nvim_version, tmp_path):
-    """Draws the graph of these modules, and returns what is wrong with it."""
+    """Draws the graph of these modules; returns its faults."""
 
     def check(modules):
         shutil.rmtree(tmp_path / "lua", ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The review of what Claude changed already: list, sides, keys, conflicts, undo. Driven as the CLI does it."""
+"""The review of Claude's changes: list, sides, keys, conflicts, undo. Driven like the CLI."""
 
 import pytest
 from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, review, turn, waiting, windows

@@ -1,4 +1,4 @@
-"""Reviews of files that come, go, move, hold nothing or no text, or are another on disk than in their buffer."""
+"""Reviews of files that appear, disappear, move, are empty or binary, or differ between disk and buffer."""
 
 import pytest
 from review_steps import A_CLAUDE, NOTICES, A, B, Turn, review, turn, waiting, windows
@@ -23,7 +23,7 @@ def undo(nvim):
 
 
 def listed(nvim):
-    """The lines of the list, with what stands on their right."""
+    """The lines of the list, with the text at their right."""
     return nvim.lua("""
       local buf = vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(0)[1])
       local namespace, lines = vim.api.nvim_get_namespaces()["claude-ide.diffview.list"], vim.api.nvim_buf_get_lines(buf, 0, -1, true)

@@ -1,4 +1,4 @@
-"""The layouts of a review: the same as a proposal's, changed by the same key, and remembered for both."""
+"""The layouts of a review: a proposal's, changed by the same key, and remembered for both."""
 
 import pytest
 from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, turn, windows
@@ -18,7 +18,7 @@ def start(start_nvim, connect, layout, **files):
 
 
 def shape(nvim):
-    """How the sides lie to each other: row, col, or leaf where there is one window."""
+    """The arrangement of the sides: row, col, or leaf for a single window."""
     return nvim.lua("""
       local layout = vim.fn.winlayout()
       local sides = layout[2][2]
@@ -26,7 +26,7 @@ def shape(nvim):
     """)
 
 
-# What is drawn in the current buffer, without the signs that are there outside of a review too.
+# The number of marks in the current buffer, without signs from outside a review.
 DRAWN = """
 local count = 0
 for name, id in pairs(vim.api.nvim_get_namespaces()) do
@@ -44,7 +44,7 @@ def open_review(nvim, layout, args=""):
 
 
 def rows(nvim):
-    """What the window of the file shows."""
+    """The window of the file, as drawn."""
     return nvim.lua("""
       vim.cmd.redraw()
       local win, found = vim.api.nvim_get_current_win(), {}

@@ -1,4 +1,4 @@
-"""Keys of a review that come one right after the other, in one write: what the last of them says is what is there."""
+"""Keys of a review in one write: the screen ends as the last of them says."""
 
 import pytest
 from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, turn, windows
@@ -6,7 +6,7 @@ from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, turn, windows
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 LAYOUTS = ["vertical", "horizontal", "unified"]
-# By name: changed, made without a line, made, removed.
+# By name: changed, made empty, made, removed.
 FILES = ["a.txt", "empty.txt", "fresh.txt", "gone.txt"]
 STATE = """
 local win = vim.api.nvim_get_current_win()
@@ -35,7 +35,7 @@ def start(start_nvim, connect, layout):
 
 
 def shown(nvim):
-    """The file that the review shows, as its list has it, and how many windows its sides have."""
+    """The review's current file according to its list, and the number of windows of its sides."""
     return nvim.lua("return { vim.fn.line('.', vim.fn.win_getid(1)), vim.fn.winnr('$') - 1 }")
 
 
@@ -48,7 +48,7 @@ def test_a_file_and_a_layout_in_one_breath(start_nvim, connect, layout, step, wi
     names, file, name = LAYOUTS, 1, layout
     for _ in range(7):
         file = (file - 1 + (1 if step == "]f" else -1)) % len(FILES) + 1
-        alone = FILES[file - 1] == "gone.txt"  # nothing stands beside it, whatever the layout
+        alone = FILES[file - 1] == "gone.txt"  # a single window, whatever the layout
         name = name if alone else names[(names.index(name) + 1) % 3]
         nvim.keys(f"{step}gl")
         nvim.wait(

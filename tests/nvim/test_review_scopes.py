@@ -1,4 +1,4 @@
-"""Reviews of a turn, a session and all: what keeping and undoing mean there, and undoing turn after turn."""
+"""Reviews of a turn, a session and all: the meaning of keep and undo there, and undo of turn after turn."""
 
 import pytest
 from review_steps import NOTICES, A, B, Turn, review, turn, waiting, windows
@@ -13,7 +13,9 @@ THIRD = SECOND.replace("five\n", "FIVE\n").replace("TWO\n", "Two!\n")
 
 @pytest.fixture
 def claude(start_nvim, connect):
-    """Two turns: the first changes line 2, the second line 2 again and line 5; b.txt in the first, c.txt made in the second."""
+    """Two turns: the first changes line 2, the second line 2 again and line 5; b.txt in the first, c.txt made in the
+    second.
+    """
     nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES)
     client = connect(nvim)
     turn(nvim, client, a_txt=SECOND, b_txt=B.upper())
@@ -29,7 +31,7 @@ def text(nvim, name="a.txt"):
 
 
 def hunks(nvim, scope):
-    """The hunks of a.txt in a scope: the lines now, their state, whether they are reviewed."""
+    """The hunks of a.txt in a scope: the current lines, their state, whether they are reviewed."""
     return nvim.lua(
         """
         for _, change in ipairs(require("claude-ide.journal").changes(...)) do
@@ -46,7 +48,7 @@ def hunks(nvim, scope):
 
 
 def undo(nvim):
-    """`:Claude undo`, and yes; gives the question."""
+    """`:Claude undo`, and yes; returns the question."""
     nvim.lua(
         """
         question, came_of_it = nil, nil
@@ -69,7 +71,7 @@ def test_undoing_in_the_last_turn_leaves_the_turns_before(claude):
     claude.keys("dx")
     claude.wait(lambda: text(claude) == THIRD.replace("Two!", "TWO"), what="the second turn's change of line 2 undone")
     assert hunks(claude, "turn") == [["FIVE", "claude", False]]
-    # Of the first turn's change nothing was lost: it waits, and can be undone as if nothing had come after it.
+    # The first turn's change lost nothing: it waits, and can be undone as if nothing had followed.
     assert hunks(claude, "unreviewed") == [["TWO", "claude", False], ["FIVE", "claude", False]]
     assert hunks(claude, 1) == [["TWO", "claude", False]]
     claude.keys("dX")

@@ -1,4 +1,4 @@
-"""Signs beside what Claude changed and nobody reviewed, the jumps between them, and `:Claude undo`."""
+"""Signs at Claude's unreviewed changes, the jumps between them, and `:Claude undo`."""
 
 import pytest
 from review_steps import A_CLAUDE, NOTICES, A, B, signs, turn, waiting, windows
@@ -66,7 +66,7 @@ def test_without_the_option_there_is_none(start_nvim, connect):
     assert signs(nvim, "a.txt") == []
 
 
-# A sign of another plugin, as gitsigns sets it: after ours, on a line of ours and on one that is not.
+# A sign of another plugin, like gitsigns: after ours, on a line of ours and on another one.
 GITSIGNS = """
 local namespace = vim.api.nvim_create_namespace("gitsigns_signs_")
 for _, row in ipairs({ 0, 1 }) do

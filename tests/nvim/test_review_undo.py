@@ -1,4 +1,4 @@
-"""`:Claude undo` and other questions as a user meets them who has only Neovim's own list, on a small screen."""
+"""`:Claude undo` and other questions for a user with Neovim's own list, on a small screen."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""What a user sees: the layouts of diffs and reviews, as snapshots in `screens/`. See tests/README.md."""
+"""The layouts of diffs and reviews on screen, as snapshots in `screens/`. See tests/README.md."""
 
 import difflib
 from pathlib import Path
@@ -56,7 +56,7 @@ CODE_OF_CLAUDE = (
 
 
 class Screen:
-    """One snapshot: what was recorded, and what is there."""
+    """One snapshot: the recorded screen, and the current one."""
 
     def __init__(self, name: str, version: str, update: bool) -> None:
         self.name, self.version, self.update = name, version, update
@@ -65,7 +65,7 @@ class Screen:
         self.path = own if own.exists() or (update and version != VERSIONS[0]) else self.common
 
     def check(self, nvim, title):
-        """Waits until the screen is as recorded; records it where that is asked for."""
+        """Waits until the screen matches the record; records it on request."""
 
         def now():
             return snapshot.take(nvim, title, ROWS, COLUMNS)

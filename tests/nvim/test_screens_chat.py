@@ -1,4 +1,4 @@
-"""What a user sees of a chat, as snapshots in `screens/`. See tests/README.md. Its agent is a script, its clock stands still."""
+"""A chat on screen, as snapshots in `screens/`. See tests/README.md. Its agent is scripted, its clock stands still."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What a user sees of a transcript, as snapshots in `screens/`. See tests/README.md."""
+"""A transcript on screen, as snapshots in `screens/`. See tests/README.md."""
 
 import pytest
 from test_screens import OPTIONS, screen  # noqa: F401 (a fixture)

@@ -1,4 +1,4 @@
-"""What Claude is told of the cursor and the selection: ranges and text, as a user selects."""
+"""The cursor and the selection as sent to Claude: ranges and text, as a user selects."""
 
 import pytest
 
@@ -11,7 +11,7 @@ CONTENT = "one two three\n\nthree öü four\nfive 😀 six\n\tsev\ten\nlast\n"
 
 @pytest.fixture
 def editor(start_nvim):
-    """A Neovim in a.txt with somebody listening."""
+    """A Neovim in a.txt with a listening client."""
 
     def start(content: str | bytes = CONTENT, **kwargs):
         nvim = start_nvim(["a.txt"], files={"a.txt": content}, **kwargs)
@@ -28,7 +28,7 @@ def position(line, character):
 
 
 def selected(nvim, keys, text=None):
-    """Types keys and returns what was told in the end: the text, the start, the end."""
+    """Types keys; returns the final selection sent: the text, the start, the end."""
     nvim.keys(keys)
     sent = nvim.server.wait_sent(
         "selection_changed", lambda sent: sent["text"] == text if text is not None else sent["text"] != ""
@@ -58,7 +58,7 @@ def test_tells_a_cursor_column_in_utf16_units(editor):
     assert sent["selection"]["isEmpty"] is True
 
 
-# Keys, and the text, the start and the end that are told.
+# Keys, and the expected text, start and end.
 SELECTIONS = {
     "charwise": [
         ("ggve", "one", (0, 0), (0, 3)),
@@ -75,7 +75,7 @@ SELECTIONS = {
         ("3GVj", "three öü four\nfive 😀 six", (2, 0), (3, 11)),
         ("3GVgg", "one two three\n\nthree öü four", (0, 0), (2, 13)),
         ("GVk", "\tsev\ten\nlast", (4, 0), (5, 4)),
-        # An empty last line still counts: a reader does not count the line of an end at character 0.
+        # An empty last line still counts: readers exclude an end line at character 0.
         ("ggVj", "one two three\n\n", (0, 0), (2, 0)),
     ],
     "blockwise": [
@@ -114,7 +114,7 @@ def test_odd_texts_and_modes(editor, content, keys, text, start, end):
 def test_selection_exclusive_leaves_the_character_under_the_cursor_out(editor):
     nvim = editor(init_lua="vim.o.selection = 'exclusive'")
     assert selected(nvim, "ggvw", "one ") == ("one ", position(0, 0), position(0, 4))
-    assert selected(nvim, "<Esc>$", "")[0] == ""  # else the first would do for the second
+    assert selected(nvim, "<Esc>$", "")[0] == ""  # else the first would match the second
     assert selected(nvim, "0wv0", "one ") == ("one ", position(0, 0), position(0, 4))
 
 

@@ -1,4 +1,4 @@
-"""When Claude is told of the cursor and the selection, how long a selection lasts, and what stays private."""
+"""When the cursor and the selection are sent to Claude, how long a selection lasts, and what stays private."""
 
 import itertools
 
@@ -19,7 +19,7 @@ FILES = {
 
 @pytest.fixture
 def editor(start_nvim):
-    """A Neovim in a.txt with somebody listening (unless `connect=False`)."""
+    """A Neovim in a.txt with a listening client (unless `connect=False`)."""
 
     def start(connect=True, files=FILES, args=("a.txt",), **kwargs):
         nvim = start_nvim(list(args), files=files, **kwargs)
@@ -52,8 +52,9 @@ def wait_nothing_known(nvim):
 
 
 def settle(nvim):
-    """Waits until the pause that may be on has passed, and what waited for its end was told: timers fire in the order of their
-    ends, and what they schedule runs in the order of that."""
+    """Waits until a running debounce pause has passed and its result was sent: timers fire in the order of their ends,
+    and scheduled functions in that order.
+    """
     nvim.lua("""
       settled = false
       vim.uv.update_time() -- as the tracker does
@@ -181,7 +182,7 @@ def test_a_selection_whose_text_claude_changed_ends_while_the_user_is_elsewhere(
     wait_text(nvim, "")
 
 
-# --- when it is told
+# --- when it is sent
 
 
 def test_two_messages_are_a_pause_apart_and_the_last_is_never_lost(editor):
@@ -231,7 +232,7 @@ def test_typing_tells_the_cursor(editor):
     wait_cursor(nvim, 0, 4)
 
 
-# --- what is told of
+# --- what is sent
 
 
 NO_FILES = ["help", "enew", "new | setlocal buftype=nofile | file scratch", "terminal cat", "edit .", "copen"]
@@ -361,7 +362,7 @@ def test_a_client_that_connects_late_gets_what_was_selected_or_where_the_cursor_
 
 
 def test_a_client_is_told_again_once_it_listens(editor):
-    # The CLI throws away what reaches it in the first moments after the handshake.
+    # The CLI drops what reaches it in the first moments after the handshake.
     nvim = editor()
     nvim.keys("ve")
     wait_text(nvim, "one")

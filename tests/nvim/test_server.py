@@ -1,4 +1,4 @@
-"""The server's life inside Neovim: start, stop, restart, exit by every road, and what Lua hears of clients."""
+"""The server inside Neovim: start, stop, restart, every way to exit, and the client events that Lua gets."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ for _, name in ipairs({ "server_started", "server_stopping", "server_stopped", "
 end
 """
 
-# A tool that a test steers; it stands in for a real one that takes no arguments of its own.
+# A tool controlled by the test, in place of a real one without arguments.
 TOOL = """
 calls, cancelled = {}, {}
 require("claude-ide.tools.client_source").close_tab = {
@@ -143,7 +143,7 @@ def test_a_port_that_is_taken_is_an_answer_not_an_error(start_nvim):
 
 @pytest.mark.every_nvim
 def test_modules_that_are_loaded_anew_take_the_server_over(nvim, connect):
-    """`:Lazy reload` and people who work on their configuration."""
+    """`:Lazy reload`, and people who work on their configuration."""
     client = connect(nvim)
     [before] = nvim.locks()
     nvim.lua(
@@ -189,7 +189,7 @@ def test_events_come_in_the_order_in_which_they_happened(nvim, connect):
     heard = [event.split()[0] for event in nvim.lua("return heard")]
     order = "server_started client_connected client_ready client_disconnected server_stopping server_stopped"
     assert [event for event in heard if event != "client_changed"] == order.split(" ")
-    # The user's own, who gets the client with them.
+    # The user's own handler, with the client in its event.
     (connected, with_client), (disconnected, with_reason) = nvim.events()
     assert (connected, disconnected) == ("ClaudeConnected", "ClaudeDisconnected")
     assert with_client["client"]["name"] == "claude-code"
@@ -240,7 +240,7 @@ def test_answers_while_the_main_loop_stands_still(nvim, connect):
     fifo = nvim.project / "fifo"
     os.mkfifo(fifo)
     nvim.lua("local fifo = ... vim.schedule(function() assert(io.open(fifo)):read('*a') awake = true end)", str(fifo))
-    with fifo.open("w"):  # opens once Neovim waits there, and lets it go at the end
+    with fifo.open("w"):  # opens once Neovim waits there; releases it at the end
         for _ in range(20):
             assert client.request("ping") == {}
             assert client.request("tools/list")["tools"]
@@ -300,7 +300,7 @@ def test_a_flood_of_calls_leaves_room_for_the_users_keys(nvim, connect):
         """,
         str(fifo),
     )
-    with fifo.open("w"):  # opens once Neovim waits there, and lets it go when all calls and the keys wait for it
+    with fifo.open("w"):  # opens once Neovim waits there; releases it when all calls and keys are queued
         waiting = [client.start_call("close_tab", tab_name="x") for _ in range(1000)]
         assert client.request("ping") == {}
         nvim.input("ityped meanwhile")
@@ -403,7 +403,7 @@ def test_a_client_that_leaves_cancels_its_calls_and_no_others(nvim, connect):
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("end", ['require("claude-ide.server").stop()', 'vim.cmd("qa!")'])
 def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connect, end):
-    """So a pending diff is answered, and not just dropped, when the user quits."""
+    """So quitting answers a pending diff instead of dropping it."""
     client = connect(nvim)
     nvim.lua(
         TOOL + 'require("claude-ide.bus").on("server_stopping", function() calls[1].respond({ closed = true }) end)'

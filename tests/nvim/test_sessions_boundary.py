@@ -1,4 +1,4 @@
-"""Sessions through the library: what Lua asks, what it hears, and that Neovim never waits for it."""
+"""Sessions through the library: Lua's requests, its answers, and that Neovim never waits for it."""
 
 import json
 import os
@@ -36,12 +36,12 @@ end)
 
 @pytest.fixture
 def claude(sessions):
-    """What Claude keeps in the home of the Neovims of this test."""
+    """Claude's files in the home of this test's Neovims."""
     return sessions
 
 
 def ask(nvim, code, *args):
-    """Runs Lua that hands `done` to a request; its result and its error."""
+    """Runs Lua that passes `done` to a request; returns its result and error."""
     nvim.lua(ASK + code, *args)
     nvim.wait("answer ~= nil")
     answer = nvim.lua("return answer") or {}
@@ -65,7 +65,7 @@ def append(file: Path, *lines) -> None:
 
 
 def prompt(text, number, parent=None):
-    """A line with a prompt; lines hang together by their numbers."""
+    """A line with a prompt; numbers link lines to their parents."""
     uuid = "00000000-0000-4000-8000-%012d"
     return {
         "type": "user",
@@ -77,7 +77,7 @@ def prompt(text, number, parent=None):
 
 
 def chain(count, size=0):
-    """Prompts, each following the one before."""
+    """Prompts, each the child of the one before."""
     return [prompt(f"prompt {n} " + "x" * size, n, n - 1 if n > 1 else None) for n in range(1, count + 1)]
 
 
@@ -288,7 +288,7 @@ def test_neovim_quits_while_sessions_are_read(start_nvim, claude, busy):
 
 @pytest.mark.every_nvim
 def test_a_reload_of_the_plugin_begins_anew(nvim, claude):
-    """As plugin managers do it: the modules are loaded again, the library stays."""
+    """Like a plugin manager: the modules are loaded again, the library stays."""
     session = claude.write(nvim.project, ("hello", "an answer"))
     claude.record(claude.sleeper(), session, "idle")
     open_transcript(nvim, claude.path(nvim.project, session))

@@ -1,4 +1,4 @@
-"""A session as a Markdown document: what is in it, what it is called, and that it holds nothing up."""
+"""A session as a Markdown document: its content, its name, and that it blocks nothing."""
 
 import pytest
 
@@ -6,7 +6,7 @@ pytestmark = [pytest.mark.one_nvim, pytest.mark.slow]
 
 
 def export(nvim, session):
-    """Exports it and gives back the text."""
+    """Exports it and returns the text."""
     before = nvim.lua("return #notices")
     nvim.cmd(f"Claude sessions export {session}")
     nvim.wait(
@@ -98,7 +98,7 @@ def test_a_huge_session_never_holds_neovim_up(start_nvim, sessions, project):
     assert text.count("## You") == 1000
     longest, took, beats = nvim.lua("return { longest * 1e3, took * 1e3, beats }")
     print(f"longest pause {longest:.1f} of {took:.1f} ms, {beats} beats, {len(text) / 1e6:.1f} MB")
-    assert longest < took / 2  # 16 ms of a second
+    assert longest < took / 2  # measured: 16 ms of a second
 
 
 def test_a_buffer_that_is_wiped_out_ends_it(start_nvim, sessions, project):
@@ -118,7 +118,7 @@ def test_a_buffer_that_is_wiped_out_ends_it(start_nvim, sessions, project):
     )
     nvim.cmd(f"Claude sessions export {session}")
     nvim.wait("wiped", what="the buffer to be wiped out")
-    # Another one works all the same, and nothing was said of the first.
+    # Another export works all the same, and the first one left no message.
     other = sessions.write(project, ("other", "ok"))
     export(nvim, other)
     assert nvim.lua("return #notices") == 1

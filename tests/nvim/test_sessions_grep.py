@@ -1,4 +1,4 @@
-"""`:Claude grep`: what it lists, how it looks, where its entries lead, and how it ends."""
+"""`:Claude grep`: its list, its look, the targets of its entries, and its end."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ end
 
 
 def grep(nvim, command):
-    """Runs the command; gives back the list once the search is over."""
+    """Runs the command; returns the list once the search is over."""
     nvim.cmd(command)
     nvim.wait(lambda: not title(nvim).endswith("…"), what="the search to end")
     return nvim.lua("return vim.fn.getqflist()")
@@ -220,7 +220,7 @@ PATTERNS = {
     "1.5": ["needle 1.5", "Needle 105"],
     "-F 1.5": ["needle 1.5"],
     r"\bneedle \d": ["needle 1.5", "Needle 105"],
-    '"quoted  text"': ['say "quoted text"'],  # the list has its blanks put together, as every text in it
+    '"quoted  text"': ['say "quoted text"'],  # the list collapses blanks, as in every text
     "-- -F": ["with -F in it"],
     "-a -F elsewhere": ["elsewhere"],
     "elsewhere": [],
@@ -261,7 +261,7 @@ def test_a_search_ends_at_a_thousand_hits_and_says_so(start_nvim, sessions, proj
     assert nvim.notices() == ["The first 1000 matches; the pattern has more."]
 
 
-# A search that never ends by itself: what the facade hands out is held back.
+# An endless search: the facade's results are held back.
 HELD = """
 local sessions = require("claude-ide.sessions")
 local search = sessions.search
@@ -275,7 +275,7 @@ end
 
 @pytest.fixture
 def held_search(start_nvim, sessions, project):
-    """A search that goes on, in a Neovim whose sessions have that text."""
+    """A running search, in a Neovim whose sessions have that text."""
 
     def begin(text):
         sessions.write(project, (text, "ok"))

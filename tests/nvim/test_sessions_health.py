@@ -1,4 +1,4 @@
-"""What `:checkhealth claude-ide` says of sessions: what can be seen, what cannot, and why."""
+"""`:checkhealth claude-ide` on sessions: visible ones, invisible ones, and the reason."""
 
 import os
 
@@ -12,7 +12,7 @@ def health(start_nvim):
     """The lines of the health check on sessions."""
 
     def health(connect=None, live=0):
-        """`live`: so many sessions are known before it is asked, which does not wait long for them."""
+        """`live`: that many sessions must be known before the check, which does not wait long for them."""
         nvim = start_nvim()
         nvim.lua("require('claude-ide.health.sessions').ANSWER_MS = 60000")
         if live:

@@ -1,4 +1,4 @@
-"""`:Claude sessions`: the list, what can be done with a session, and what it says when something stands in the way."""
+"""`:Claude sessions`: the list, the actions on a session, and the message when one is impossible."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.dealt
 
-# Every list that is shown is kept in `lists`; the numbers in `answers` are chosen from them, one after the other.
+# `lists` records every list shown; `answers` are the numbers chosen from them, in order.
 PICKER = """
 lists, answers, notices, read = {}, {}, {}, {}
 vim.notify = function(message) notices[#notices + 1] = message end
@@ -23,7 +23,7 @@ package.preload["claude-ide.transcript"] = function()
   return { open = function(what, at) read[#read + 1] = { what, at } end }
 end
 """
-# A CLI that says what it was started with, and where.
+# A CLI that prints its arguments and its folder.
 CLI = 'case $1 in --mcp-config=*) shift;; esac; echo "args: $*"; echo "in: ${PWD##*/}"; exec sleep 600'
 """What it is given for the tools of the editor is left out."""
 ECHO = {"terminal": {"command": ["sh", "-c", CLI, "--"], "size": 100}}
@@ -44,7 +44,7 @@ def start(start_nvim, tmp_path):
 
 
 def choose(nvim, *answers, command="Claude sessions"):
-    """Runs the command, answers its lists, and gives back all lists so far."""
+    """Runs the command, answers its lists, and returns all lists so far."""
     before = nvim.lua("answers = { ... } return #lists", *answers)
     nvim.cmd(command)
     nvim.wait(f"#lists > {before} and #answers == 0", what="the list")
@@ -275,7 +275,7 @@ def test_one_that_runs_elsewhere_is_known_from_the_first_moment(start, sessions,
     pid = sessions.sleeper()
     records = sessions.config / "sessions"
     records.mkdir()
-    os.mkfifo(records / f"{pid}.json")  # to look at it takes as long as the test wants
+    os.mkfifo(records / f"{pid}.json")  # reading it takes as long as the test wants
     nvim = start()
     nvim.cmd(f"{command} {session}")
     with (records / f"{pid}.json").open("w") as pipe:
@@ -413,7 +413,7 @@ def test_titles_are_the_words_that_a_user_would_know(start, sessions, project):
         ]
     ):
         sessions.write(project, (prompt, "ok"), title=title, age=timedelta(minutes=age))
-    # One in which only a subagent spoke is none.
+    # A session in which only a subagent spoke does not count.
     side = sessions.path(project, sessions.write(project, ("look around", "ok"), age=timedelta(minutes=30)))
     side.write_text(side.read_text().replace('"isSidechain":false', '"isSidechain":true'))
     fork = sessions.path(project, sessions.write(project, ("first", "ok"), ("last", "ok"), age=timedelta(minutes=40)))

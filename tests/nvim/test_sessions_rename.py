@@ -1,4 +1,4 @@
-"""`:Claude sessions rename`: a session gets a title as `/rename` of the CLI gives it one, and is called so everywhere."""
+"""`:Claude sessions rename`: a session gets a title like from the CLI's `/rename`, and shows it everywhere."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What Claude does, as Neovim shows and tells it: statusline, `:Claude status`, events, the one notice."""
+"""Claude's state in Neovim: statusline, `:Claude status`, events, the one notice."""
 
 import os
 import re
@@ -14,7 +14,7 @@ FOCUS_LOST, FOCUS_GAINED = b"\x1b[O", b"\x1b[I"
 
 @pytest.fixture
 def start(start_nvim, connect):
-    """Starts a Neovim that keeps notices and events, with a CLI that is this very process."""
+    """Starts a Neovim that records notices and events, with this very process as the CLI."""
 
     def start(opts=None, connected=True, **more):
         nvim = start_nvim(opts=opts or {}, notices=True, **more)
@@ -27,7 +27,7 @@ def start(start_nvim, connect):
 
 @pytest.fixture
 def in_terminal(start, sessions):
-    """Starts a Neovim whose own terminal runs the session "s"; what it does is set with `nvim.does`."""
+    """Starts a Neovim whose own terminal runs the session "s"; `nvim.does` sets its state."""
 
     def in_terminal(notify=None):
         nvim = start(opts={**SLEEPING, "notify": notify or {"min_turn_ms": 0}}, connected=False)
@@ -60,7 +60,7 @@ def hide(nvim):
 
 
 def notices(nvim):
-    """All notices, once every state so far has lasted long enough to be told: timers fire in the order of their ends."""
+    """All notices, once every state so far has lasted long enough for one: timers fire in the order of their ends."""
     nvim.lua("""
       passed = false
       vim.defer_fn(function() passed = true end, require("claude-ide.sessions.notify").settle_ms + 100)
@@ -69,7 +69,7 @@ def notices(nvim):
     return nvim.notices()
 
 
-# Whether a state has lasted is looked at when the test says: `look()` gives how many looks were due.
+# Checks whether a state has lasted run when the test says: `look()` returns how many were due.
 HELD_LOOKS = """
 local defer, due = vim.defer_fn, {}
 vim.defer_fn = function(fn, ms)
@@ -100,7 +100,7 @@ def look(nvim, here):
 
 def test_the_statusline_says_what_the_connected_session_does(start, sessions):
     nvim = start()
-    shows(nvim, "Claude")  # no record: a CLI is connected, and that is all there is to know
+    shows(nvim, "Claude")  # no record: known only as connected
     sessions.record(os.getpid(), "s")
     shows(nvim, "Claude idle")
     sessions.record(os.getpid(), "s", "busy")
@@ -146,7 +146,7 @@ def test_a_process_that_ended_runs_no_session_though_nobody_told_of_its_end_yet(
 
 
 def test_the_command_and_the_function_list_states(start_nvim, connect, sessions):
-    nvim = start_nvim()  # whose vim.notify is Neovim's own: what is said is on the screen
+    nvim = start_nvim()  # with Neovim's own vim.notify: notices are on the screen
     connect(nvim)
     sessions.record(os.getpid(), "abc", "waiting", waitingFor="permission prompt")
     shows(nvim, "Claude waiting: permission")
@@ -313,7 +313,7 @@ def test_a_cli_in_another_program_is_told_only_to_who_looks_at_neovim(start, ses
 
 
 def propose(nvim):
-    """An edit of a.txt that waits for the user."""
+    """An edit of a.txt that awaits the user."""
     path = str(nvim.project / "a.txt")
     diff = {"old_file_path": path, "new_file_path": path, "new_file_contents": "two\n", "tab_name": "a.txt"}
     call = nvim.client.start_call("openDiff", **diff)
@@ -327,7 +327,7 @@ def test_a_diff_that_asks_the_same_is_enough(start, sessions):
     nvim.wait("#events == 1")
     propose(nvim)
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
-    shows(nvim, "Claude waiting · 1 diff")  # what for, the diff itself says
+    shows(nvim, "Claude waiting · 1 diff")  # the diff itself says what for
     assert notices(nvim) == []
 
 
@@ -376,7 +376,7 @@ def test_a_command_line_is_not_written_over(in_terminal):
 
 
 def outside_sequences(raw):
-    """What a terminal got, without the control strings, in which a BEL is only an end."""
+    """The bytes that a terminal got, without control strings, in which a BEL is only a terminator."""
     return re.sub(rb"\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)", b"", bytes(raw))
 
 

@@ -1,4 +1,4 @@
-"""Sessions in words, in columns, and what is new of one: the parts without a screen."""
+"""Sessions in words, in columns, and the news of one: the parts without a screen."""
 
 import pytest
 
@@ -115,7 +115,7 @@ def live(activity, since, id="s", waiting_for=None):
 
 @pytest.fixture
 def steps(nvim):
-    """What is new at each of these states of one process."""
+    """The news at each of these states of one process."""
 
     def steps(*sessions):
         return nvim.lua(

@@ -1,11 +1,13 @@
-"""Signals: a write that nobody reads ends no Neovim, and what Neovim does about SIGPIPE stays as it is, for what it starts too."""
+"""Signals: a write without a reader ends no Neovim, and Neovim's SIGPIPE disposition stays as it is, also for its
+children.
+"""
 
 import signal
 from pathlib import Path
 
 from chat_steps import text, wait_text
 
-# Reads nothing, asks for something that has to be answered, and ends.
+# Reads nothing, sends a request that needs an answer, and ends.
 DEAF = 'exec 0<&-; echo \'{"jsonrpc":"2.0","id":1,"method":"nothing"}\'; exec 1>&-; exit 7'
 
 
@@ -23,7 +25,7 @@ def begin(start_nvim, script):
 
 def test_an_agent_that_reads_nothing_ends_no_neovim(start_nvim):
     nvim = begin(start_nvim, DEAF)
-    # As it is from the moment that Neovim begins to exit, which is too short to be met.
+    # The state once Neovim begins to exit, which is too short to observe.
     nvim.lua("local c = require('ffi') c.cdef('void *signal(int, void *)') c.C.signal(13, nil)")
     assert not has_sigpipe(nvim.server_pid, "SigCgt") and not has_sigpipe(nvim.server_pid, "SigIgn")
     nvim.cmd("Claude chat --agent shell")

@@ -1,4 +1,4 @@
-"""What the plugin does to a Neovim that starts, and to one that nobody looks at."""
+"""The plugin's effect on a Neovim that starts, and on an idle one."""
 
 import os
 import subprocess
@@ -107,7 +107,7 @@ def test_a_missing_library_is_told_on_one_line_that_says_what_mends_it(bare, ins
         lua=f"vim.o.columns, notices = {columns}, {{}} vim.notify = function(text) table.insert(notices, text) end"
     )
     nvim.wait_notice()
-    nvim.cmd(f"set columns={columns}")  # the terminal has said otherwise
+    nvim.cmd(f"set columns={columns}")  # the terminal reported another size
     nvim.cmd("ClaudeConnect")
     assert nvim.notices()[1] == notice
     assert "There is no " in nvim.log()
@@ -126,7 +126,7 @@ def test_no_command_waits_for_a_key_without_the_library(bare, installed):
         ("Claude status", "Claude: off, the library is not built yet"),
         ("Claude sessions", "The sessions cannot be listed: The library is not built yet"),
     ]:
-        # Each time: the terminal may have said otherwise, and the same may stand there already.
+        # Each time: the terminal may report another size, and the same text may be there already.
         nvim.cmd(f"set columns=80 | redraw! | echo 'Next: {command}'")
         nvim.wait_screen(f"Next: {command}")
         nvim.keys(f":{command}<CR>")
@@ -153,7 +153,7 @@ def test_the_command_that_builds_is_that_of_the_plugin_manager(start_nvim):
 
 
 def test_a_server_that_was_started_by_its_own_module_has_all_features(start_nvim, connect):
-    """Some configuration may call a module of ours before anything that is documented."""
+    """A configuration may call a module of ours before anything documented."""
     nvim = start_nvim(init_lua="require('claude-ide.server').start()", opts={"auto_start": True})
     nvim.wait("package.loaded['claude-ide.app']")
     assert '"folders"' in connect(nvim).call("getWorkspaceFolders")[0]

@@ -1,4 +1,4 @@
-"""The terminal of `:Claude`: what the CLI is started with, where its window stands, and that a user is never trapped.
+"""The terminal of `:Claude`: the CLI's arguments, its window, and that a user is never trapped.
 
 The CLI is a stand-in: `harness/fake_cli.py`.
 """
@@ -51,11 +51,11 @@ def opened(start):
 
 
 def out_of_it(nvim):
-    """The window of the terminal is gone, and so is the mode: it ends a moment later."""
+    """Waits until the terminal's window is gone, and its mode, which ends a moment later."""
     nvim.wait("vim.bo.buftype ~= 'terminal' and vim.api.nvim_get_mode().mode == 'n'", what="Normal mode in a file")
 
 
-# ── what the CLI is started with ──
+# ── the CLI's arguments ──
 
 
 def test_claude_starts_the_cli_in_the_project_with_the_port_of_a_running_server(opened, cli):
@@ -84,7 +84,7 @@ def test_the_exceptions_from_a_proxy_that_are_there_stay(opened, cli):
             ':Claude --append-system-prompt "two words; $HOME" --resume<CR>',
             ["--append-system-prompt", "two words; $HOME", "--resume"],
         ),
-        (":Claude -- fix the tests<CR>", ["fix", "the", "tests"]),  # behind two dashes any words are the CLI's
+        (":Claude -- fix the tests<CR>", ["fix", "the", "tests"]),  # after two dashes all words are the CLI's
     ],
 )
 def test_arguments_reach_the_cli_word_by_word_and_no_shell_sees_them(start, cli, typed, argv):
@@ -321,7 +321,7 @@ KEYS = {
 
 def test_the_keys_of_the_cli_reach_it(opened, cli):
     nvim = opened()
-    # One after the other, as a user types: a Ctrl-C that comes while Neovim is busy takes along all that waits beside it.
+    # One by one, as a user types: a Ctrl-C that comes while Neovim is busy discards all pending input.
     typed = b""
     for key, byte in KEYS.items():
         nvim.keys(key)
@@ -551,7 +551,7 @@ exit ${EXIT:-0}
 
 
 def launcher(tmp_path):
-    """A program that stands in for a terminal, and what it was given once it runs."""
+    """A program that stands in for a terminal, and the arguments of its run."""
     program = tmp_path / "bin" / "launcher"
     program.write_text(LAUNCHER)
     program.chmod(0o755)
@@ -584,14 +584,14 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
 
 @pytest.mark.parametrize("is_late", [False, True, "too late"])
 def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, tmp_path, connect, is_late):
-    """As with tmux, whose command is done at once: mostly before the CLI in its window is connected."""
+    """As with tmux, whose command exits at once: mostly before the CLI in its window connects."""
     program, arguments = launcher(tmp_path)
     hold = program.with_suffix(".hold")
     if is_late:
         hold.touch()
     nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher"]}})
     nvim.lua("require('claude-ide.terminal.external').patience_ms = { launch = 6e5, connect = 6e5, reconnect = 10 }")
-    if is_late == "too late":  # for what opens a window and is done, by the time alone
+    if is_late == "too late":  # for one that opens a window and exits, the time alone decides
         nvim.lua("require('claude-ide.terminal.external').patience_ms.launch = 0")
     nvim.lua("""
       ended = 0
@@ -686,7 +686,7 @@ def test_a_plugin_that_takes_the_focus_back_once_does_not_get_what_is_typed(star
     ready(nvim)
 
 
-# What the terminal schedules runs when the test says: it may be late, and keys come first.
+# The terminal's scheduled functions run when the test says: they may be late, and keys come first.
 HELD = """
 held = {}
 local schedule = vim.schedule
@@ -703,7 +703,7 @@ end
 @pytest.mark.parametrize("keys", ["<C-\\><C-\\>", "<C-\\><C-n><C-w>p", "<C-\\><C-n>:wincmd p<CR>"])
 @pytest.mark.parametrize("looks", [0, 1])
 def test_a_user_who_leaves_at_once_is_not_taken_back(start, keys, looks):
-    """However late it is looked whether the focus stayed."""
+    """However late the check of the focus runs."""
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.lua(HELD)
     reopen(nvim)

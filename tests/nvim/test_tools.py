@@ -1,4 +1,4 @@
-"""The editor's side of the tools: what each answers, and what it does to the user's screen."""
+"""The editor's side of the tools: their answers, and their effect on the user's screen."""
 
 import json
 import os
@@ -218,7 +218,7 @@ def test_open_file_makes_a_window_where_none_is_fit(project):
 
 
 def test_open_file_takes_the_place_of_an_explorer_that_stands_alone(project):
-    """oil.nvim shows a folder where a file would be; beside a file it stays."""
+    """oil.nvim shows a folder in place of a file; beside a file it stays."""
     project.lua("vim.bo.buftype, vim.bo.filetype = 'acwrite', 'oil' vim.api.nvim_buf_set_name(0, 'oil:///x/')")
     run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
     assert current_name(project) == project.at("a.py")

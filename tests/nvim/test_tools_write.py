@@ -1,4 +1,4 @@
-"""The tools of the agents' endpoint that change files: what they propose, what they answer, what they refuse."""
+"""The agents' tools that change files: their proposals, answers and refusals."""
 
 import pytest
 from fake_lsp import LSP
@@ -70,7 +70,7 @@ SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 @pytest.fixture
 def agent(start_nvim, connect_agent):
     nvim = start_nvim(files=FILES, init_lua=LSP + SERVER)
-    agent = connect_agent(nvim)  # before the file: what its language server says first is heard, and not waited for
+    agent = connect_agent(nvim)  # before the file, so that its language server's first report is noticed
     nvim.cmd("edit a.py")
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
     agent.nvim = nvim
@@ -139,7 +139,7 @@ def test_what_is_wrong_now_in_a_file_that_was_left_as_it_is_belongs_to_the_answe
 def test_a_server_that_has_run_for_long_is_not_waited_for(start_nvim, connect_agent):
     nvim = start_nvim(args=["a.py"], files=FILES, init_lua=LSP + SERVER)
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
-    agent = connect_agent(nvim)  # what the language server says of the file was said before
+    agent = connect_agent(nvim)  # the language server has reported on the file before
     agent.nvim = nvim
     nvim.lua("""
       require("claude-ide.language.ready").YOUNG_MS = -1

@@ -1,4 +1,4 @@
-"""A transcript on the screen: what is shown of each message, and what the keys do."""
+"""A transcript on the screen: the display of each message, and the keys."""
 
 import os
 import re
@@ -250,7 +250,7 @@ def test_branches_that_take_long_to_read_do_not_come_into_what_is_typed(start_nv
     empty.parent = root
     empty.prompt("the second way")
     nvim = show(start_nvim, empty)
-    wait_named(nvim)  # all is read by then
+    wait_named(nvim)  # all is read by now
     nvim.lua(
         """
         local source = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).source
@@ -304,7 +304,7 @@ def test_what_enter_shows_does_not_come_into_what_is_typed(start_nvim, empty, as
     empty.edit(empty.cwd / "a.txt", "a", "b", "a\n", (1, 1, ["-a", "+b"]))
     empty.run("Bash", "".join(f"row {number}\n" for number in range(20_000)), command="seq")
     nvim = show(start_nvim, empty)
-    wait_named(nvim)  # all is read by then
+    wait_named(nvim)  # all is read by now
     nvim.keys("zR")
     nvim.wait("vim.fn.foldclosed(vim.fn.search('^  Bash', 'nw')) == -1", what="the folds to open")
     wait_rendered(nvim)
@@ -465,7 +465,7 @@ def test_keys_act_on_the_session(start_nvim, script):
 
 @pytest.mark.slow
 def test_without_an_id_that_of_the_terminal_comes_before_another_clients(start_nvim, connect, script, sessions):
-    """Although the other one was connected first and written to last."""
+    """Even if the other one was connected first and written to last."""
     other = Transcript(script.path.parents[3], script.cwd, "99999999-2222-4333-8444-555555555555")
     other.prompt("Of another client")
     nvim = start_nvim(env=ENV, init_lua=NOTICES, opts={"terminal": {"command": ["sh", "-c", "exec sleep 600"]}})

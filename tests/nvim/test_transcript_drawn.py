@@ -1,4 +1,4 @@
-"""Markdown of a transcript as it is drawn: headings, code, tables. The text of the buffer stays as it was said."""
+"""Markdown of a transcript as drawn: headings, code, tables. The buffer keeps the original text."""
 
 import pytest
 from transcript_files import Transcript

@@ -1,4 +1,4 @@
-"""A message that comes word by word: what a word costs is its line, and what is shown is what the whole message would be."""
+"""A message that comes word by word: a word costs its line, and the display equals that of the whole message."""
 
 import random
 
@@ -180,7 +180,7 @@ def test_much_that_waited_comes_a_little_at_a_time(nvim):
     """)
     nvim.keys("<Esc>")
     nvim.wait("#vim.api.nvim_buf_get_lines(0, 0, -1, false) > 100", what="some of it")
-    nvim.lua('live.append("\\nthe last")')  # it comes after those that still wait
+    nvim.lua('live.append("\\nthe last")')  # it comes after those still pending
     nvim.wait("vim.api.nvim_buf_get_lines(0, -3, -2, false)[1] == 'the last'", what="all of it")
     assert nvim.lines()[1:-1] == ["one"] + [f"more {number}" for number in range(1, 301)] + ["the last"]
     assert nvim.lua("return most") == 1
@@ -199,7 +199,7 @@ def test_a_word_that_was_missed_is_there_with_the_next(nvim):
 @pytest.mark.slow
 @pytest.mark.one_nvim
 def test_5000_messages_cost_as_much_each_as_the_first_ones(nvim):
-    """Counts what Lua does, not how long it takes."""
+    """Counts Lua's work, not its time."""
     spent = nvim.lua(
         """
         require("claude-ide.transcript.winbar").refresh = function() end -- the screen is not counted

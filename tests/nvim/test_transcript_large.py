@@ -1,4 +1,4 @@
-"""A transcript of which the end is known first, and of which only what is near a window is text."""
+"""A transcript whose end is known first, and of which only the part near a window is text."""
 
 import json
 import re
@@ -107,7 +107,7 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     nvim.wait("vim.api.nvim_get_current_line() == 'You'")
     wait_lines(nvim)
     for turn in (3, 2):
-        nvim.wait_screen(f"Some prose of {TURNS - turn:06d}.")  # without the marks of its Markdown: it is coloured
+        nvim.wait_screen(f"Some prose of {TURNS - turn:06d}.")  # coloured: without the marks of its Markdown
     screen, winline = nvim.screen()[1:30], nvim.lua("return vim.fn.winline()")
     nvim.wait("#held > 0")
     nvim.lua("go_on()")
@@ -122,7 +122,7 @@ def go_to_the_top(nvim):
 
 
 def wait_lines(nvim):
-    """Until what is near the window is text and coloured, whatever else is known."""
+    """Waits until everything near the window is text and coloured, whatever else is known."""
     nvim.wait("""
       local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
       local near = require("claude-ide.transcript.render_order")

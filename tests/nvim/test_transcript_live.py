@@ -1,4 +1,4 @@
-"""A transcript that goes on: what is added, answered and replaced, and what stays where it is meanwhile."""
+"""A transcript that goes on: lines added, answered and replaced, and what keeps its place meanwhile."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def script(tmp_path):
 
 @pytest.fixture
 def run(sessions):
-    """`run(script)` makes the record of a CLI that runs the session; what it gives back changes it."""
+    """`run(script)` makes the record of a CLI that runs the session, and returns a function that changes it."""
 
     def start(script):
         pid = sessions.sleeper()
@@ -215,7 +215,7 @@ def test_a_call_runs_as_long_as_its_session(start_nvim, tmp_path, run):
 
 
 def test_a_subagent_in_the_background_runs_until_its_end_is_told(start_nvim, tmp_path, run):
-    """Drawn before its description is there; entered from the line of its call."""
+    """Drawn before its description exists; entered from the line of its call."""
     script = Transcript(tmp_path / "home", tmp_path / "project")
     run(script)
     script.prompt("Ask somebody")

@@ -1,4 +1,4 @@
-"""What colours a text is loaded in parts, none of them long; what it colours is what the whole would."""
+"""Highlight queries are loaded in parts, none of them long; the parts colour what the whole would."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 pytestmark = pytest.mark.dealt
 
-# How many patterns Neovim is given at once, and which.
+# How many patterns Neovim gets at once, and which.
 COUNTED = """
 compiled = {}
 local compile = vim._ts_parse_query
@@ -21,7 +21,7 @@ vim._ts_parse_query = function(language, text)
 end
 """
 
-# All that is captured, as the query of Neovim's own does it and as the parts do.
+# All captures of Neovim's own query, and of the parts.
 BOTH = """
 local language, text = ...
 local colour, queries = require("claude-ide.transcript.colour"), require("claude-ide.transcript.queries")

@@ -1,4 +1,4 @@
-"""What is selected in a transcript, or about to be operated on, stays what it is while lines come above it."""
+"""A selection in a transcript, or a pending operator's range, stays in place while lines come above it."""
 
 import pytest
 from transcript_files import Transcript
@@ -7,7 +7,7 @@ from transcript_steps import go_to, line_of, press, show, wait_rendered
 
 @pytest.fixture
 def script(tmp_path):
-    """Calls that go on, above what is selected: their results will put lines there."""
+    """Calls that go on above the selection: their results will insert lines there."""
     script = Transcript(tmp_path / "home", tmp_path / "project")
     script.prompt("Do a thing")
     script.slow = [script.call("Bash", command=f"make slow{number}") for number in range(4)]
@@ -17,7 +17,7 @@ def script(tmp_path):
 
 
 def test_a_selection_stays_on_its_lines(start_nvim, script):
-    """Whichever end the cursor is at, and in each kind of Visual mode."""
+    """With the cursor at either end, and in each kind of Visual mode."""
     nvim = show(start_nvim, script)
     for number, (keys, mode, yanked) in enumerate(
         [
@@ -53,7 +53,7 @@ def test_an_operator_acts_on_the_lines_it_was_begun_on(start_nvim, script):
 
 @pytest.mark.parametrize("begun", ["y/Fourth", "V/Fourth", "y?First", "v?First"])
 def test_a_search_that_an_operator_or_a_selection_waits_for(start_nvim, script, begun):
-    """Lines that come above while it is typed do not move where it began."""
+    """Lines that come above during the typing do not move its start."""
     nvim = show(start_nvim, script)
     go_to(nvim, "Third of it.")
     nvim.keys(begun)
@@ -75,7 +75,7 @@ def test_a_search_that_an_operator_or_a_selection_waits_for(start_nvim, script, 
 
 @pytest.mark.slow
 def test_an_operator_takes_a_motion_over_what_is_not_text_yet(start_nvim, tmp_path):
-    """The lines that a motion brings above the cursor do not move its beginning."""
+    """Lines that a motion renders above the cursor do not move its start."""
     script = Transcript(tmp_path / "home", tmp_path / "project")
     for number in range(60):
         script.prompt(f"Prompt {number}")

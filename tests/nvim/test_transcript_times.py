@@ -1,4 +1,4 @@
-"""How long a call took: without what Claude waited for the user, where this Neovim saw that."""
+"""How long a call took: without the wait for the user, where this Neovim saw that."""
 
 import pytest
 from transcript_files import Transcript
@@ -14,7 +14,7 @@ def script(tmp_path):
 
 @pytest.fixture
 def nvim(start_nvim, script, sessions):
-    """A Neovim that shows the transcript of a session that works; `nvim.does` says what it does from when on."""
+    """A Neovim that shows the transcript of a working session; `nvim.does` sets its state from a time on."""
     pid = sessions.sleeper()
     known = {"busy": "working", "waiting": "waiting", "idle": "idle"}
     script.prompt("Do it")
@@ -64,7 +64,7 @@ def test_so_is_the_time_a_question_took(nvim, script):
     call = script.call("AskUserQuestion", questions=[{"question": "Which?", "options": [{"label": "A"}]}])
     script.reply(call)
     waits(nvim, 0.1, 5.3, "input needed")
-    script.result(call, "A", seconds=5.1)  # which the CLI writes before it says that it goes on
+    script.result(call, "A", seconds=5.1)  # which the CLI writes before its record says busy
     assert line(nvim, "AskUserQuestion").endswith("· ok · 0.1 s (+5.0 s asked)")
 
 

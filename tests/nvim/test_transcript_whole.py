@@ -1,4 +1,4 @@
-"""All of a transcript is there for what Neovim does with text, also where a message is no text in the buffer."""
+"""Neovim's text commands see all of a transcript, even messages that are not yet text in the buffer."""
 
 import pytest
 from transcript_files import Transcript

@@ -1,4 +1,4 @@
-"""What a transcript shows is what was said: no word loses a character to Markdown."""
+"""A transcript shows the original words: none loses a character to Markdown."""
 
 import pytest
 from transcript_files import Transcript

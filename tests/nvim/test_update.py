@@ -1,4 +1,4 @@
-"""An update of the plugin beside a Neovim that runs: what was loaded goes on, what is new waits for the next start."""
+"""An update of the plugin beside a running Neovim: loaded code goes on, the new one waits for the next start."""
 
 import pytest
 
@@ -23,7 +23,7 @@ SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 
 
 def replace(package):
-    """What a plugin manager does to the files."""
+    """Replaces the files like a plugin manager."""
     for path in (package / "lua" / "claude-ide").rglob("*.lua"):
         path.unlink()
         path.write_text(NEW)
@@ -31,7 +31,7 @@ def replace(package):
 
 @pytest.fixture
 def running(bare, installed):
-    """A Neovim that has the plugin in use, and time to read it."""
+    """A Neovim that uses the plugin, and has had time to read it."""
 
     def start(**options):
         nvim = bare(**options)

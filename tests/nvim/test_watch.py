@@ -16,7 +16,7 @@ TEXT = "\n".join(OLD) + "\n"
 
 @pytest.fixture
 def opened(start_nvim):
-    """A Neovim with a.txt open, its server running, what is said to the user kept."""
+    """A Neovim with a.txt open, its server running, notices recorded."""
     nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, notices=True)
     nvim.start_server()
     return nvim
@@ -95,7 +95,7 @@ def test_a_write_shows_within_200_ms(opened):
       end
     """)
     took = []
-    for text in map(str, range(20)):  # one that is late may be the machine's fault
+    for text in map(str, range(20)):  # a single slow one may be the machine's fault
         opened.lua("write(...)", text + "\n")
         opened.wait("shown ~= nil")
         assert opened.lines() == [text]
@@ -131,7 +131,7 @@ def test_a_hidden_buffer_and_one_of_a_link_follow_too(start_nvim):
     nvim.wait("vim.fn.getbufline('b.txt', 1)[1] == 'new b'")
 
 
-# As one that takes long, and Claude writes meanwhile.
+# Like a slow autocommand during which Claude writes.
 WRITES_WHILE_IT_IS_READ = """
 vim.api.nvim_create_autocmd("BufReadPost", { pattern = "*late.txt", once = true, callback = function(event)
   local file = assert(io.open(event.match, "w"))
@@ -255,7 +255,7 @@ def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
     assert nvim.lua(COUNTS) == [0, 0, 0, False]
 
 
-# `judged` is what a file held when a change of it was last judged.
+# `judged` is the file's content when a change of it was last judged.
 NOTE_JUDGED = """
   local file = require("claude-ide.file")
   local read_later = file.read_later
@@ -341,7 +341,7 @@ def test_in_the_comparison_do_takes_a_change_and_w_ends_it(opened):
 
 
 def offered(nvim):
-    """How each choice of the list begins."""
+    """The beginning of each choice of the list."""
     return [" ".join(line.split()[:2]) for line in nvim.asked()[0]["lines"]]
 
 
@@ -461,8 +461,8 @@ def test_a_swap_file_stays_and_is_of_the_new_text_and_it_does_not_matter_that_au
     nvim.wait(lambda: nvim.lines() == ["new", *OLD])
     nvim.cmd("preserve")
     assert nvim.lua("return { vim.fn.swapname(''), vim.bo.swapfile }") == [swap, True]
-    assert b"line 1\0new\0" in Path(swap).read_bytes()  # in a block of text the last line comes first
-    nvim.cmd("checktime")  # nor is there a question when Neovim looks itself
+    assert b"line 1\0new\0" in Path(swap).read_bytes()  # a block of text has its last line first
+    nvim.cmd("checktime")  # no question when Neovim itself checks, either
     assert nvim.mode() == "n"
     assert nvim.lua("return { vim.bo.modified, #notices }") == [False, 0]
 
@@ -559,7 +559,7 @@ def test_a_reload_waits_for_the_end_of_what_was_begun(opened, begun, rest, left)
         return
     opened.wait("vim.bo.modified")
     assert opened.lines() == left
-    opened.wait("#notices == 1")  # now there are two texts, and the user decides
+    opened.wait("#notices == 1")  # now there are two texts: the user decides
 
 
 @pytest.mark.parametrize("begun", ["d/line 20", "d?line 5", "V/line 20", "<C-v>/line 20", "gU/line 20", "c/line 20"])
@@ -582,7 +582,7 @@ def test_a_search_that_an_operator_or_a_selection_waits_for_is_of_the_text_it_wa
 
 
 def say_no(opened):
-    """To Neovim's own question before it writes over a file that it has not read."""
+    """Answers no to Neovim's own question before it overwrites a file that it has not read."""
     opened.wait_screen("changed since reading it")
     opened.keys("n")
     opened.wait_screen("Press ENTER")

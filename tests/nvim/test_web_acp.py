@@ -1,4 +1,6 @@
-"""What an agent of the Agent Client Protocol asks, answered over the socket: by the first, once, and as the agent is told it."""
+"""Questions of an agent of the Agent Client Protocol, answered over the socket: by the first, once, and as sent to the
+agent.
+"""
 
 import json
 import os
@@ -35,7 +37,7 @@ SCHEMA = {
 
 @pytest.fixture
 def reader(start_nvim, sessions, tmp_path):
-    """A Neovim with a chat, whose session somebody reads who may write."""
+    """A reader with write permission of a chat's session."""
     project = tmp_path / "project"
     project.mkdir()
     session = sessions.write(project, ("one", "two"))
@@ -166,7 +168,7 @@ def test_a_form_with_what_a_page_cannot_ask_is_left_to_the_editor(reader):
 
 def test_what_waits_for_an_agent_is_told_to_no_other(reader, sessions):
     nvim = reader.nvim
-    (sessions.config / "sessions").mkdir()  # that it runs nowhere else can be seen
+    (sessions.config / "sessions").mkdir()  # it visibly runs nowhere else
     say(nvim, "WAIT")
     nvim.wait("require('claude-ide.chat').current().state == 'working'")
     number, pid = chat(nvim, "return { chat.number, chat.pid }")

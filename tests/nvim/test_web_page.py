@@ -1,4 +1,4 @@
-"""The page in a browser: what a user sees of a session, and what a session's text cannot do."""
+"""The page in a browser: a session as the user sees it, and what its text cannot do."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def page(start_nvim, browser):
-    """Opens the page of a Neovim's sessions; what it threw, or the browser refused, fails the test."""
+    """Opens the page of a Neovim's sessions; an exception in it, or a browser refusal, fails the test."""
 
     def page(id=None):
         nvim = start_nvim(opts=OPTS)
@@ -29,7 +29,7 @@ def page(start_nvim, browser):
 
     yield page
     errors = list(browser.errors)
-    browser.open("about:blank")  # a page that lives on would ask a site that is no more
+    browser.open("about:blank")  # a page left open would poll a site that is gone
     browser.wait("location.href == 'about:blank'")
     assert errors == []
 
@@ -133,7 +133,7 @@ def test_what_a_session_says_does_nothing(page, browser, sessions, project):
     links = browser.js("[...document.querySelectorAll('article a')].map((link) => link.protocol)")
     assert set(links) <= {"http:", "https:", "mailto:"}
     seen = "document.body.innerText.includes('<script>window.hit = 1</script>')"
-    browser.wait(f"scroller.scrollTop = 0, {seen}", "it to be seen as it is")  # what comes meanwhile is put before it
+    browser.wait(f"scroller.scrollTop = 0, {seen}", "it to be seen as it is")  # new lines are inserted before it
     text = browser.text()
     assert not set(text) & set("\x1b\u202e\u2066")
 
@@ -160,7 +160,7 @@ def test_goes_on_by_itself_when_the_connection_drops(page, browser, sessions, pr
     nvim.cmd("Claude serve stop")
     browser.wait("!document.querySelector('#offline').hidden", "that it is offline")
     browser.wait("!away.hidden", "that the list says so")
-    # The same port again, and so the same page; its key is of the site that is no more.
+    # The same port, and so the same page; its key is from the site that is gone.
     nvim.lua("require('claude-ide.config').get().web.port = ...", port)
     nvim.cmd("Claude serve")
     browser.wait("document.querySelector('#login').open", "that it is not let in any more")
@@ -175,9 +175,9 @@ def test_goes_on_by_itself_when_the_connection_drops(page, browser, sessions, pr
     browser.open(nvim.lua("return url"))
     browser.wait("document.querySelector('#login')?.open", "the address to be refused")
     assert browser.js("failed.textContent") == "This address was used already, or is older than ten minutes."
-    browser.js(f"localStorage.setItem('key', '{key}')")  # as another tab does that is let in
+    browser.js(f"localStorage.setItem('key', '{key}')")  # like another tab that has signed in
     browser.wait("!document.querySelector('#login').open && document.querySelectorAll('#sessions a').length > 0")
-    browser.errors.clear()  # refused connections, which this is about
+    browser.errors.clear()  # refused connections, as intended here
 
 
 def test_ten_thousand_messages_scroll_without_all_of_them_in_the_document(page, browser, sessions, project):

@@ -1,4 +1,6 @@
-"""Messages from a page: to whom they go, when, and why not. The CLI is a stand-in, its state a record that the test writes."""
+"""Messages from a page: their receiver, their time, and refusals. The CLI is a stand-in, its state a record that the
+test writes.
+"""
 
 import contextlib
 import json
@@ -85,14 +87,14 @@ end)
 
 
 def typed(fake):
-    """What was typed besides our marks."""
+    """The input typed, without our marks."""
     return fake.typed().replace(MARK, b"")
 
 
 def still(nvim, fake, waits=True):
-    """Nothing was typed: a mark of ours, sent later to the same terminal, is all that has come.
+    """Asserts that nothing was typed: only our mark, sent later to the same terminal, has come.
 
-    For a message that `waits`, Neovim has looked three times more whether it may be typed.
+    For a message that `waits`, Neovim has checked three more times whether it may type.
     """
     if waits:
         looked = nvim.lua("return looks")
@@ -136,7 +138,7 @@ def test_it_waits_while_claude_works_or_asks_and_while_somebody_types(inside, fa
         nvim.wait(lambda: typed(fake) == pasted("wait for me"), what="what is typed")
 
 
-# And a little longer: by then the library has the message, too. Where it has not, this shows less.
+# A little longer, so that the library has the message, too; if it has not, the test proves less.
 BUSY = "while not vim.uv.fs_stat(...) do vim.uv.sleep(1) end vim.uv.sleep(100)"
 
 
@@ -146,7 +148,7 @@ def test_what_comes_while_neovim_is_busy_goes_into_no_question_that_came_before(
     nvim, site, session, _ = inside()
     with site.read(session) as reader:
         reader.until({"type": "state", "state": "idle"})
-        nvim.cmd("wincmd p")  # nobody types in the terminal
+        nvim.cmd("wincmd p")  # no typing in the terminal
         nvim.notify(BUSY, str(tmp_path / "go"))
         sessions.record(fake.starts()[0]["pid"], session, "waiting", cwd=project)
         reader.until({"type": "state", "state": "waiting"})
@@ -158,13 +160,13 @@ def test_what_comes_while_neovim_is_busy_goes_into_no_question_that_came_before(
 
 @pytest.fixture
 def queued(connect, fake):
-    """Connects the CLI, which works, and lets a message of a page wait for it."""
+    """Connects the CLI, which works, and queues a message of a page."""
 
     def queued(reader, nvim, state):
         pid = fake.starts()[0]["pid"]
         connect(nvim).notify("ide_connected", {"pid": pid})
         nvim.wait(f"require('claude-ide.server').clients()[1].pid == {pid}", what="the pid of the client")
-        nvim.cmd("wincmd p")  # nobody types in the terminal
+        nvim.cmd("wincmd p")  # no typing in the terminal
         state("busy")
         reader.say(type="user_message", id="m", content="wait for me")
         reader.until({"type": "queued", "id": "m"})
@@ -173,7 +175,7 @@ def queued(connect, fake):
 
 
 def waits_behind(nvim, fake, words):
-    """Neovim has looked three times more, and nothing came behind these bytes, which the CLI has not drawn."""
+    """Neovim has checked three more times, and nothing followed these bytes, which the CLI has not drawn."""
     nvim.wait(lambda: fake.typed() == words, what=f"{words} to be typed")
     looked = nvim.lua("return looks")
     nvim.wait(f"looks > {looked + 2}", what="Neovim to look whether it may type")
@@ -403,7 +405,7 @@ def is_free(port):
 
 
 def hooks_of(started):
-    """The file with the hooks that a CLI was given, and what it says."""
+    """The file with a CLI's hooks, and its content."""
     (settings,) = [word for word in started["argv"] if word.startswith("--settings=")]
     path = Path(settings.removeprefix("--settings="))
     return path, path.read_text().replace("\\/", "/")
@@ -475,7 +477,7 @@ def test_while_a_cli_asks_there_nobody_else_gets_the_port_though_nothing_is_serv
 
 def test_a_cli_without_a_prompt_is_listed_and_takes_its_first_one(begin, fake, sessions, tmp_path):
     nvim, site, written = begin()
-    folder = tmp_path / "new"  # in which no session ever was
+    folder = tmp_path / "new"  # without any session so far
     folder.mkdir()
     nvim.cmd(f"cd {folder}")
     nvim.keys(":Claude<CR>")

@@ -1,10 +1,10 @@
-"""Plugins that write the winbar of every window again and again do not win in windows of ours, and have theirs back afterwards."""
+"""Plugins that rewrite every window's winbar do not win in our windows, and get theirs back afterwards."""
 
 import pytest
 from diff_steps import Diffs
 from review_steps import A_CLAUDE, NOTICES, A, turn, windows
 
-# What lualine, barbecue and dropbar do: on events, a moment later, and on a timer.
+# Like lualine, barbecue and dropbar: on events, a moment later, and on a timer.
 OTHERS = """
 local function draw()
   for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -32,7 +32,7 @@ end, vim.api.nvim_tabpage_list_wins(0))
 
 
 def wait_ours(nvim, *words):
-    """Waits until ours stand above all windows, and looks again after the others have had several turns."""
+    """Waits until our winbars stand above all windows, and still do after the others had several turns."""
     for _ in range(3):
         nvim.wait(lambda: all(word in bar for word, bar in zip(words, nvim.lua(BARS), strict=True)), what=f"{words}")
         turns = nvim.lua("return drawn")

@@ -1,4 +1,4 @@
-"""Which folders the lock file names: the project, wherever the user is in it."""
+"""The folders in the lock file: the project, wherever the user is in it."""
 
 import shutil
 
@@ -25,8 +25,9 @@ def announced(nvim):
 
 
 def test_a_project_is_found_by_its_markers(start_nvim):
-    """The first marker in the list wins over a nearer one: a CLI at the top of a monorepo must find the Neovim that works in one
-    of its packages. A work tree of git has a file. Without a marker the folder itself is the project."""
+    """The first marker in the list wins over a nearer one: a CLI at the top of a monorepo must find a Neovim that works
+    in a package. A git worktree has a file as its marker. Without a marker the folder itself is the project.
+    """
     files = ["top/.git/HEAD", "top/sub/deep/a.txt", "top/package/package.json", "top/package/src/a.js", "plain/a.txt"]
     nvim = start_nvim(files={**dict.fromkeys(files, ""), "tree/.git": "gitdir: /elsewhere\n", "tree/src/a.txt": ""})
     for project, paths in {
@@ -148,7 +149,7 @@ def test_autochdir_does_not_move_the_project(start_nvim):
 
 
 def test_autochdir_with_a_file_on_the_command_line(start_nvim, tmp_path):
-    """Neovim is in the file's folder before any plugin is asked; the shell knows where it was started."""
+    """Neovim is in the file's folder before any plugin runs; the shell knows where it was started."""
     nvim = start_nvim(
         args=["plain/b/y.txt"],
         init_lua="vim.o.autochdir = true",
@@ -190,7 +191,7 @@ def test_the_project_of_an_open_file_belongs_to_it(start_nvim):
 
 
 def test_the_project_that_the_user_is_in_comes_before_those_of_files(start_nvim):
-    """As a worktree beside it, or what `gd` leads to."""
+    """As with a worktree beside it, or the target of `gd`."""
     files = {f"{name}/{file}": "" for name in ("one", "two", "three") for file in (".git", "a.txt")}
     nvim = start_nvim(files=files)
     one, two, three = (str(nvim.project / name) for name in ("one", "two", "three"))

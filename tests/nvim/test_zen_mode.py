@@ -1,5 +1,6 @@
-"""Zen modes hold one window over the others and end when a window that is not theirs is entered. A diff comes and goes without
-ending them."""
+"""Zen modes hold one window over the others and end when a foreign window is entered. A diff comes and goes without
+ending them.
+"""
 
 import pytest
 from chat_steps import start_with_stand_in
@@ -11,7 +12,7 @@ from harness.fake_cli import FakeCli
 
 pytestmark = pytest.mark.dealt
 
-# As Snacks.zen does it.
+# Like Snacks.zen.
 ZEN = """
 _G.zen = vim.api.nvim_open_win(0, true, { relative = "editor", row = 0, col = 0, width = 60, height = 18 })
 vim.api.nvim_create_autocmd("WinEnter", { callback = function()
@@ -41,7 +42,7 @@ def test_a_diff_goes_and_the_zen_mode_stays(start_nvim, place, how):
     nvim.wait(BACK, what="the user to be back in the window of the zen mode")
 
 
-# As zen-mode.nvim 1.4.1 does it: 10 ms after a window below was entered it ends, and goes to the one that it lay over.
+# Like zen-mode.nvim 1.4.1: 10 ms after a window below was entered it ends, and goes to the window under it.
 ZEN_MODE_NVIM = """
 local parent = vim.api.nvim_get_current_win()
 _G.zen = vim.api.nvim_open_win(0, true, { relative = "editor", row = 0, col = 0, width = 60, height = 18 })

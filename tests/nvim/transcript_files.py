@@ -1,4 +1,4 @@
-"""Transcripts as the CLI writes them, made line by line for tests. Shapes of CLI 2.1.329; the clock is a fixed one."""
+"""Transcripts in the CLI's format, made line by line for tests. Shapes of CLI 2.1.329, with a fixed clock."""
 
 import json
 import re
@@ -53,7 +53,7 @@ class Transcript:
             file.write(text)
 
     def wait(self, seconds: float) -> None:
-        """Lets the transcript's clock go on."""
+        """Advances the transcript's clock."""
         self.clock += timedelta(seconds=seconds)
 
     def prompt(self, content, **more) -> str:
@@ -61,7 +61,7 @@ class Transcript:
         return self.line("user", message={"role": "user", "content": content}, **more)
 
     def reply(self, *blocks, usage=None) -> str:
-        """A reply of texts and blocks; gives back the id of its last line."""
+        """A reply of texts and blocks; returns the id of its last line."""
         self.wait(2)
         message = {"id": f"{self.prefix}msg_{self.number}", "role": "assistant", "model": MODEL}
         message["usage"] = usage or {"input_tokens": 1200, "output_tokens": 80, "cache_read_input_tokens": 30000}
@@ -93,7 +93,7 @@ class Transcript:
         return call
 
     def edit(self, path: Path, before: str, after: str, original: str, hunk) -> dict[str, object]:
-        """An Edit that was done. `hunk` is (old_start, new_start, lines)."""
+        """A completed Edit. `hunk` is (old_start, new_start, lines)."""
         old_start, new_start, lines = hunk
         outcome = {
             "filePath": str(path),
@@ -139,7 +139,7 @@ class Transcript:
 
 
 def conversation(home: Path, cwd: Path) -> Transcript:
-    """One of each thing that a transcript may hold."""
+    """One of everything that a transcript may hold."""
     script = Transcript(home, cwd)
     script.title("Fix the parser")
     script.prompt("Fix the off-by-one in the parser, then run the tests.")

@@ -1,4 +1,4 @@
-"""What the tests of transcripts do: show one, wait until it is rendered, go to a line."""
+"""Steps of the transcript tests: show one, wait until it is rendered, go to a line."""
 
 ENV = {"TZ": "UTC"}
 NOTICES = """
@@ -10,7 +10,7 @@ PARSER = "".join(f"line {number}\n" for number in range(1, 10)) + "for i = 0, n 
 
 
 def show(start_nvim, script, rendered="notices", **more):
-    """A Neovim that shows the transcript, all of it rendered."""
+    """A Neovim that shows the transcript, completely rendered."""
     files = {"src/parser.lua": PARSER} | more.pop("files", {})
     nvim = start_nvim(env=ENV, init_lua=NOTICES + more.pop("init_lua", ""), files=files, **more)
     nvim.cmd(f"Claude transcript {script.id}")
@@ -32,7 +32,7 @@ def wait_rendered(nvim):
 
 
 def wait_named(nvim):
-    """Paths are shown from the folder of the session, which is known once its title is."""
+    """Waits until paths are shown relative to the session's folder, which is known once its title is."""
     nvim.wait("require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).name ~= nil")
     wait_rendered(nvim)
 
