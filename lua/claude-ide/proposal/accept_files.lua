@@ -1,6 +1,5 @@
--- Accepts an edit of several files: what is not dropped is written as a whole, by the editor or, where the user changed nothing,
--- by whoever proposed it.
--- Invariant: nothing is written before it is accepted, and what was accepted is written whole.
+-- Accepts an edit of several files: everything not dropped is written, by the editor or, if the user changed nothing, by the source.
+-- Invariant: nothing is written before it is accepted, and then all of it.
 local M = {}
 
 ---@param diff claude-ide.Diff
@@ -21,7 +20,7 @@ local function outcomes(diff)
   return vim.tbl_map(require("claude-ide.proposal.files").outcome, diff.files or {})
 end
 
----Whether the user leaves all of it as it was proposed.
+---Whether the user has changed nothing.
 ---@param diff claude-ide.Diff
 ---@return boolean
 function M.is_as_proposed(diff)
@@ -30,7 +29,7 @@ function M.is_as_proposed(diff)
   end)
 end
 
----Words for an edit that can take them no more.
+---Saves a reason that can no longer be sent to a register.
 ---@param diff claude-ide.Diff
 ---@param words? string
 local function give_back(diff, words)
@@ -41,11 +40,11 @@ local function give_back(diff, words)
 end
 
 ---@class claude-ide.proposal.Applied
----@field ended fun() it is written, or was left to its source
----@field failed fun(err: string) nothing is written
+---@field ended fun() written, or left to the source
+---@field failed fun(err: string) nothing was written
 
 ---@param diff claude-ide.Diff
----@param words? string why something is dropped
+---@param words? string reason for dropped changes
 ---@param applied claude-ide.proposal.Applied
 function M.apply(diff, words, applied)
   local apply, jobs, files = require("claude-ide.changeset.apply"), jobs_of(diff), outcomes(diff)
@@ -70,7 +69,7 @@ function M.apply(diff, words, applied)
     ---@type claude-ide.proposal.FilesAnswer
     local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left }
     if not require("claude-ide.decisions").settle(diff, answer) then
-      -- Nobody but the user can be told any more.
+      -- The source has cancelled: only the user can be told.
       require("claude-ide.ui.notice").warn({
         ("%s: written as you accepted it, before it was taken back. `:Claude undo` undoes that."):format(
           require("claude-ide.proposal.state").name_of(diff)
@@ -113,10 +112,10 @@ local function count_dropped(diff)
   return count
 end
 
----Accepts what is not dropped. Where something is, the user may say why.
----@param diff claude-ide.Diff that waits
+---Accepts everything not dropped. If something is, asks for a reason.
+---@param diff claude-ide.Diff waiting
 ---@param applied claude-ide.proposal.Applied
----@return boolean is_left false: nothing is left to change
+---@return boolean is_left false: nothing is left
 function M.run(diff, applied)
   if #jobs_of(diff) == 0 then
     return false

@@ -1,10 +1,10 @@
--- What it means to accept a proposal as it stands: what is to be written, and whether that is still a change.
+-- Rules for accepting a proposal: what is written, and whether it is still a change.
 local M = {}
 
----Whether the user has left nothing of the change: the text is the one that it was proposed for, or that of the file,
----which the CLI takes for a no; so it must not look like a yes.
+---Whether nothing of the change is left: the text equals the base or the file. The CLI takes that for a rejection, so it must not be
+---shown as accepted.
 ---@param entry claude-ide.proposal.Entry
----@param bytes? string what they edited it to
+---@param bytes? string text as edited by the user
 ---@return boolean
 function M.is_nothing_left(entry, bytes)
   local now, proposal = entry.text.now, require("claude-ide.buffer.bytes")
@@ -12,14 +12,14 @@ function M.is_nothing_left(entry, bytes)
   if not bytes then
     return on_disk == entry.diff.proposed
   end
-  -- Where line ends are mixed they are text: the user sees and drops them like any other change.
+  -- With mixed line ends these are text, and the user drops them like any other change.
   local same_to_the_cli = now.format.eol == "\r\n" and on_disk and proposal.same_text(on_disk, bytes)
   return same_to_the_cli
     or bytes == on_disk
     or now.against ~= "nothing" and bytes == proposal.encode(now.lines, now.format, now.format.empty)
 end
 
----Whether the CLI would take a yes for a no: a new file without a byte in it is to the CLI what is there already.
+---Whether the CLI would misread an acceptance: it takes an empty new file for "unchanged".
 ---@param diff claude-ide.Diff
 ---@param entry? claude-ide.proposal.Entry
 ---@param contents string
@@ -33,10 +33,10 @@ function M.only_the_prompt_can(diff, entry, contents)
     and entry.text.now.disk.bytes == nil
 end
 
----Whether somebody else has made the file that the proposal makes. The CLI would overwrite it without a word (2.1.329), as it
----does not with one that it has read.
+---Whether the file that the proposal creates exists by now. The CLI would overwrite it silently (2.1.329), unlike a file that it has
+---read.
 ---@param entry? claude-ide.proposal.Entry
----@param contents string that are accepted
+---@param contents string accepted
 ---@return boolean
 function M.is_made_by_others(entry, contents)
   if
@@ -58,7 +58,7 @@ local function held_by(path)
   return (require("claude-ide.file").read_now(path, require("claude-ide.proposal.present_text").MAX_BYTES))
 end
 
----Whether the file is another one than the diff is against, and whoever writes it would not notice.
+---Whether the file differs from the diff's base, and its writer would not notice.
 ---@param entry? claude-ide.proposal.Entry
 ---@return boolean
 function M.is_outdated(entry)
@@ -74,9 +74,8 @@ function M.is_outdated(entry)
   return held_by(path) ~= disk.bytes
 end
 
----An edit of a file as one of what the file holds now: what others changed meanwhile stays, but where the edit is one of the same
----lines.
----@param disk claude-ide.proposal.Disk what it was an edit of
+---Applies an edit to the file's current content: concurrent changes stay, except in lines that the edit changes too.
+---@param disk claude-ide.proposal.Disk base of the edit
 ---@param contents string
 ---@param path string
 ---@return string contents
@@ -104,10 +103,10 @@ function M.on_top(disk, contents, path)
   )
 end
 
----What the CLI is told to write, and what the file's buffer is to hold then, where the two are not the same.
+---The text for the CLI to write, and for the file's buffer if that differs.
 ---@param entry claude-ide.proposal.Entry?
----@param bytes string what is accepted
----@param is_edited boolean the user has changed it
+---@param bytes string accepted
+---@param is_edited boolean changed by the user
 ---@return string contents
 ---@return claude-ide.proposal.Afterwards?
 function M.to_write(entry, bytes, is_edited)

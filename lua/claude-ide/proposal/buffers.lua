@@ -1,11 +1,11 @@
--- The two buffers of a diff: the present text to look at, the proposal to edit. Makes and unmakes them.
--- Neither counts as a file for anybody: no file autocommand, language server, formatter, swap file or list entry.
+-- Creates the two buffers of a diff: the current text, read-only, and the proposal.
+-- Neither counts as a file: no file autocommands, language servers, formatters, swap files or list entries.
 local M = {}
 
----So many lines are put into a buffer at one time (about 4 ms).
+---Lines per insertion (about 4 ms).
 local MAX_LINES_AT_ONCE = 10000
 
----What a text is edited with, taken from the file's own buffer where there is one.
+---Editing options to copy from the file's own buffer.
 local EDITING_OPTIONS = {
   "autoindent",
   "cindent",
@@ -37,7 +37,7 @@ local function filetype_of(path, source, buf)
   return ok and filetype or ""
 end
 
----Makes one of the two, empty.
+---Creates one of them, empty.
 ---@param diff claude-ide.Diff
 ---@param side claude-ide.diffview.Side
 ---@param format claude-ide.bytes.Format
@@ -64,11 +64,11 @@ function M.make(diff, side, format, source)
   end)
 end
 
----Fills a new buffer, a piece in each turn of the event loop where there is much.
+---Fills a new buffer, in pieces if the text is large.
 ---@param buf integer
 ---@param lines string[]
 ---@param done fun()
----@param guarded fun(fn: function): function for what runs in a later turn
+---@param guarded fun(fn: function): function wraps functions of later turns
 function M.fill(buf, lines, done, guarded)
   local at = 1
   local function piece()
@@ -91,13 +91,13 @@ function M.fill(buf, lines, done, guarded)
     end
   end
   if #lines > MAX_LINES_AT_ONCE then
-    vim.schedule(guarded(piece)) -- what comes before it took its time, too
+    vim.schedule(guarded(piece)) -- the code before took its time, too
   else
     piece()
   end
 end
 
----Makes the filled buffers what they are: one to look at, one to edit.
+---Sets the options of the filled buffers.
 ---@param diff claude-ide.Diff
 ---@param bufs table<claude-ide.diffview.Side, integer>
 ---@param source? integer the file's own buffer
@@ -108,12 +108,12 @@ function M.finish(diff, bufs, source)
     end
     vim.bo[bufs.now].modifiable = false
     vim.bo[bufs.proposal].buftype = "acwrite"
-    vim.bo[bufs.proposal].undolevels = -123456 -- the global value again
+    vim.bo[bufs.proposal].undolevels = -123456 -- use the global value
     vim.bo[bufs.proposal].modified = true
   end)
 end
 
----Puts the proposal's own text back, as `:edit!` wants it.
+---Restores the proposed text, for `:edit!`.
 ---@param buf integer
 ---@param lines string[]
 function M.refill(buf, lines)

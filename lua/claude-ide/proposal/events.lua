@@ -1,15 +1,15 @@
--- What the user does to the windows and buffers of a diff, as autocommands and keys, and what each of it means.
+-- Autocommands and keys of a diff, and what they mean.
 local M = {}
 
----Where the user closes a window or a buffer of a diff. The proposal is what they decide on: as long as a window shows it
----the diff goes on, alone where the present text is what went.
+---Handles closed windows and buffers of a diff. It continues as long as a window shows the proposal, alone if the current text was
+---closed.
 ---@class claude-ide.proposal.Loss
 ---@field view claude-ide.diffview.View
----@field waits fun(): boolean whether it is still on the screen, undecided
----@field gone fun() nothing is left of the proposal
----@field mend fun() something is: puts the windows in order
+---@field waits fun(): boolean whether it is still shown and undecided
+---@field gone fun() no window of the proposal is left
+---@field mend fun() rearranges the remaining windows
 
----Waits until all that goes with one command is gone: `:tabclose` takes one side after the other.
+---Waits for all effects of a command: `:tabclose` closes one side after the other.
 ---@param loss claude-ide.proposal.Loss
 local function mend_soon(loss)
   vim.schedule(function()
@@ -25,7 +25,6 @@ local function mend_soon(loss)
   end)
 end
 
----A window is being closed.
 ---@param loss claude-ide.proposal.Loss
 ---@param win integer
 local function window_lost(loss, win)
@@ -53,11 +52,11 @@ local function buffer_lost(loss, side)
   end
 end
 
----The texts of a file on the screen, and what their events mean.
+---A file's displayed texts, and handlers of their events.
 ---@class claude-ide.proposal.Listener
 ---@field shown claude-ide.proposal.Item.Shown
 ---@field path string
----@field sight integer the buffer that tells whether the user has seen it
+---@field sight integer buffer that records whether it was seen
 ---@field write fun() the user writes the proposal
 ---@field loss claude-ide.proposal.Loss
 
@@ -74,7 +73,7 @@ function M.attach(group, listener)
     vim.api.nvim_create_autocmd(events, opts)
   end
 
-  -- 'modified' stays on, so that `:wq` does not close a window of its own: the diff takes itself down as a whole.
+  -- 'modified' stays on, so that `:wq` does not close the window: the diff closes as a whole.
   require("claude-ide.proposal.writes").attach(group, bufs.proposal, {
     id = diff.id,
     path = listener.path,
@@ -87,7 +86,7 @@ function M.attach(group, listener)
       require("claude-ide.proposal.buffers").refill(bufs.proposal, listener.shown.text.lines)
     end,
   })
-  -- Undoing the last edit takes the flag away, and with it `:x` and `:update` would do nothing.
+  -- Undoing the last edit resets 'modified', and then `:x` and `:update` would do nothing.
   on("BufModifiedSet", {
     buffer = bufs.proposal,
     callback = function()
@@ -109,7 +108,7 @@ function M.attach(group, listener)
     on("BufUnload", {
       buffer = buf,
       callback = function()
-        -- `:edit!` unloads too, and loads again at once.
+        -- `:edit!` unloads and reloads at once.
         vim.schedule(function()
           if not vim.api.nvim_buf_is_loaded(buf) then
             lost()
@@ -133,7 +132,7 @@ local DECIDES = { "accept", "reject", "reject_with_reason" }
 
 ---@alias claude-ide.proposal.Verb "accept"|"reject"|"reject_with_reason"|"hunk"|"undo_file"|"next_file"|"previous_file"|"layout"|"help"
 
----In the order in which they are listed: what each does, of several files too, and whose option its key is.
+---Actions in display order: description, also for several files, and the option with their keys.
 ---@type { [1]: claude-ide.proposal.Verb, [2]: string, several?: string, set?: "review" }[]
 local VERBS = {
   { "accept", "accept the proposed edit", several = "accept all that is not dropped, in all files" },
@@ -172,13 +171,13 @@ local function describe(verb)
   return "Claude Code: " .. row_of(verb)[2]
 end
 
----The keys that decide on a diff.
+---Keys that accept or reject.
 ---@return string[]
 function M.deciding_keys()
   return vim.iter(DECIDES):map(keys_of):flatten():totable()
 end
 
----Whether keys that were pressed in the current buffer decide on the diff that it is of.
+---Whether keys accept or reject the diff of the current buffer.
 ---@param typed string
 ---@return boolean
 function M.is_deciding(typed)
@@ -188,7 +187,7 @@ function M.is_deciding(typed)
   end)
 end
 
----What a key of a diff does. Another screen may have come between the key and this, as the diff was decided before.
+---Wraps a key's action. The screen may have changed since the key, after a decision.
 ---@param entry claude-ide.proposal.Entry
 ---@param verb claude-ide.proposal.Verb
 ---@param run fun()
@@ -200,7 +199,7 @@ local function pressed(entry, verb, run)
     local here = vim.tbl_contains(entries.bufs(entry), vim.api.nvim_get_current_buf())
     if diff.state == "pending" and not diff.applying and here then
       if entry.behind then
-        -- Neovim, which refused to quit, has put its text into some window, and the key was there before that was put right.
+        -- Neovim refused to quit and showed its buffer in some window, and the key came before that was corrected.
         require("claude-ide.proposal.waiting_line").gather_strays()
       end
       if not decides or require("claude-ide.ui.guard.window").proposal_accepts_key(entries.sight(entry)) then
@@ -224,8 +223,7 @@ function M.map_keys(entry, buf, verbs)
   end
 end
 
----Lists the keys.
----@param are_several boolean files
+---@param are_several boolean several files
 function M.help(are_several)
   local key_list, entries = require("claude-ide.ui.key_list"), {}
   for _, row in ipairs(VERBS) do

@@ -1,13 +1,13 @@
--- The files of a proposal of several: their texts as buffers, made when a file is first looked at, the list of them, and what of
--- each is to be written. Hand edits of a proposal count: what it holds is what is accepted.
+-- The files of a proposal of several: their buffers, created on demand, the list, and what is to be written. The accepted text is the
+-- buffer's, including the user's edits.
 local M = {}
 
----One file of a proposal of several. What waits is known of it as of an edit of one file.
+---One of several files.
 ---@class claude-ide.proposal.File: claude-ide.proposal.Item.Shown
 ---@field path string
 ---@field old_path string
 ---@field file claude-ide.changeset.File
----@field dropped boolean all of it
+---@field dropped boolean as a whole
 
 local NOTHING = { lines = { "" }, format = { bom = false, eol = "\n", final = false, empty = true } }
 
@@ -23,20 +23,20 @@ function M.of(file)
   return item --[[@as claude-ide.proposal.File]]
 end
 
----The one that is shown.
+---The displayed file.
 ---@param entry claude-ide.proposal.Entry
----@return claude-ide.proposal.File? nil: it is of one file
+---@return claude-ide.proposal.File? file nil: a single-file proposal
 function M.shown(entry)
   return vim.iter(entry.diff.files or {}):find(function(item)
     return item.text == entry.text
   end)
 end
 
----Makes the buffers of a file.
+---Creates the buffers of a file.
 ---@param diff claude-ide.Diff
 ---@param item claude-ide.proposal.File
----@param changed fun() after each edit of the proposal
----@param done fun() at once, or later where the texts are large
+---@param changed fun() called after each edit of the proposal
+---@param done fun() possibly before this returns
 ---@param guarded fun(fn: function): function
 function M.prepare(diff, item, changed, done, guarded)
   if item.text then
@@ -78,7 +78,7 @@ function M.prepare(diff, item, changed, done, guarded)
   end, guarded)
 end
 
----Whether the texts of a file can be shown as one only.
+---Whether only one text of a file can be shown.
 ---@param item claude-ide.proposal.File prepared
 ---@return boolean
 function M.needs_one_window(item)
@@ -89,7 +89,7 @@ function M.needs_one_window(item)
     or require("claude-ide.diffview.pair").needs_one_window(hunks.list, #hunks.old, #hunks.proposed, bytes)
 end
 
----Whether the user has changed the proposal, be it that they have dropped a change.
+---Whether the user has edited the proposal or dropped a change.
 ---@param item claude-ide.proposal.File
 ---@return boolean
 local function is_touched(item)
@@ -100,9 +100,9 @@ local function is_touched(item)
     and vim.api.nvim_buf_get_changedtick(buf) ~= item.tick
 end
 
----The text that is to be written.
+---The text to write.
 ---@param item claude-ide.proposal.File
----@return claude-ide.changeset.Text? nil: there is to be no file
+---@return claude-ide.changeset.Text? text nil: no file
 function M.wanted(item)
   if not item.file.after or not is_touched(item) then
     return item.file.after
@@ -117,14 +117,14 @@ function M.wanted(item)
   }
 end
 
----What is left of a file's changes now.
+---The remaining changes of a file.
 ---@class claude-ide.proposal.Left
 ---@field kept integer proposed hunks
 ---@field total integer
 ---@field added integer lines
 ---@field removed integer
 ---@field dropped claude-ide.buffer.Hunk[]
----@field nothing boolean nothing of it is to be done
+---@field nothing boolean no change is left
 
 ---@param item claude-ide.proposal.File
 ---@return claude-ide.proposal.Left
@@ -152,7 +152,7 @@ function M.left(item)
   return left
 end
 
----So much of one dropped line is quoted, and so many dropped changes of one file.
+---Limits of a quoted line, and of quotes per file.
 local MAX_QUOTE, MAX_QUOTED = 80, 3
 
 ---@param item claude-ide.proposal.File
@@ -172,7 +172,7 @@ local function quotes(item, left)
   return found
 end
 
----Whether some change is neither what was proposed nor what was there: it is the user's own.
+---Whether some change is the user's own: neither proposed nor the previous text.
 ---@param item claude-ide.proposal.File
 ---@return boolean
 local function is_edited(item)
@@ -194,7 +194,7 @@ local function is_edited(item)
   return not vim.iter(hunks.list):all(is_proposed)
 end
 
----What becomes of a file as things stand.
+---The current result for a file.
 ---@param item claude-ide.proposal.File
 ---@return claude-ide.changeset.Outcome
 function M.outcome(item)
@@ -212,7 +212,7 @@ function M.outcome(item)
   }
 end
 
----As the list has it.
+---The file's row in the list.
 ---@param item claude-ide.proposal.File
 ---@return claude-ide.diffview.Listed
 local function listed(item)
@@ -239,12 +239,12 @@ end
 local WORDS = { none = " ◌ nothing is kept", done = "dropped" }
 
 ---@param diff claude-ide.Diff
----@return integer columns that the list needs
+---@return integer columns width of the list
 function M.list_width(diff)
   return require("claude-ide.diffview.list").width(vim.tbl_map(listed, diff.files or {}))
 end
 
----Writes the list of files anew.
+---Redraws the list.
 ---@param entry claude-ide.proposal.Entry
 function M.render_list(entry)
   local rows = vim.tbl_map(listed, entry.diff.files or {})

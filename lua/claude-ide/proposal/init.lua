@@ -1,9 +1,9 @@
--- Edits that somebody proposes and a user decides on. The facade: what the tools, the commands and other people call.
+-- Proposed edits that the user decides on. The facade for tools, commands and users' configurations.
 local M = {}
 
----Shows a proposed edit, and has its source told when the user has decided.
+---Shows a proposed edit; its source gets the decision.
 ---@param source claude-ide.decisions.Source
----@param request any what the source knows it by
+---@param request any the source's handle
 ---@param edit claude-ide.proposal.Edit
 ---@return claude-ide.Diff
 function M.propose(source, request, edit)
@@ -11,17 +11,17 @@ function M.propose(source, request, edit)
   return require("claude-ide.proposal.state").propose(source, request, edit)
 end
 
----Shows an edit of several files; one that need not be asked for is applied at once.
+---Shows an edit of several files; one with `unasked` is applied at once.
 ---@param source claude-ide.decisions.Source
----@param request any what the source knows it by
----@param edit claude-ide.proposal.FilesEdit with files
+---@param request any the source's handle
+---@param edit claude-ide.proposal.FilesEdit at least one file
 ---@return claude-ide.Diff
 function M.propose_files(source, request, edit)
   M.attach()
   return require("claude-ide.proposal.state").propose_files(source, request, edit)
 end
 
----The proposed edits that wait for the user, the longest waiting first.
+---Waiting proposals, oldest first.
 ---@param matches? fun(diff: claude-ide.Diff): boolean
 ---@return claude-ide.Diff[]
 function M.pending(matches)
@@ -51,7 +51,7 @@ local function is_seen(diff)
     and require("claude-ide.ui.guard.window").is_seen(require("claude-ide.proposal.state").sight(entry))
 end
 
----The edit that a command without an id means: the one in this tab, else the one that has waited longest.
+---The proposal with this id; by default the current tab page's, else the oldest.
 ---@param id? integer
 ---@return claude-ide.Diff?
 ---@return string? err
@@ -66,7 +66,7 @@ local function find(id)
   return diff, not diff and "No diff waits for a decision." or nil
 end
 
----The edit that is to be decided. One that was not named and that the user has not seen is shown instead.
+---The proposal to decide. One without an id that the user has not seen is shown instead.
 ---@param id? integer
 ---@return claude-ide.Diff?
 ---@return string? err
@@ -80,8 +80,8 @@ local function find_to_decide(id)
   return nil, not ok and why or ("Look at %s first, then decide."):format(called)
 end
 
----Accepts a proposal as it now stands.
----@param id? integer default: the one in the current tab, else the one that has waited longest, if it has been on the screen
+---Accepts a proposal with the user's changes.
+---@param id? integer default: the current tab page's, else the oldest; it must have been seen
 ---@return boolean? ok
 ---@return string? err
 function M.accept(id)
@@ -94,7 +94,7 @@ end
 
 ---Rejects a proposal.
 ---@param id? integer default: as for `accept`
----@param reason? string becomes Claude's next prompt where it runs in our terminal, else it is kept in a register
+---@param reason? string becomes Claude's next prompt if it runs in our terminal, else it is saved to a register
 ---@return boolean? ok
 ---@return string? err
 function M.reject(id, reason)
@@ -106,9 +106,9 @@ function M.reject(id, reason)
   return true
 end
 
----Goes to a proposal, also to one that waits for a pause in typing.
----@param id? integer default: the one that has waited longest
----@param path? string of a file that it is of: that one is shown
+---Shows a proposal and enters it, even if it waits for a pause in typing.
+---@param id? integer default: the oldest
+---@param path? string show this file of several
 ---@return boolean? ok
 ---@return string? err
 function M.focus(id, path)
@@ -136,9 +136,9 @@ function M.focus(id, path)
   return true
 end
 
----Decides on all proposals that wait, as they now stand.
+---Decides all waiting proposals.
 ---@param outcome "accepted"|"rejected"
----@return integer count of those that are decided; one that cannot be accepted says so and stays
+---@return integer count of decided ones; one that cannot be accepted stays, with a notice
 function M.decide_all(outcome)
   local count = 0
   local presenter = require("claude-ide.proposal.presenter")
@@ -157,8 +157,8 @@ function M.decide_all(outcome)
   return count
 end
 
----Goes from proposal to proposal, around the end too.
----@param direction 1|-1 1: to the one that has waited less long
+---Goes to the next or previous proposal, cyclically.
+---@param direction 1|-1 1: to a newer one
 ---@return boolean? ok
 ---@return string? err
 function M.step(direction)
@@ -177,22 +177,22 @@ end
 ---@field path string
 ---@field added integer lines
 ---@field removed integer lines
----@field first? integer line of the present text that the first change is in
+---@field first? integer line of the first change in the current text
 
----@class claude-ide.proposal.Item one proposal that waits, for lists and pickers
+---@class claude-ide.proposal.Item a waiting proposal, for lists and pickers
 ---@field id integer
----@field source string what the user calls whoever proposed it
----@field client? integer nil: it was no client that proposed it
+---@field source string name of its source
+---@field client? integer nil: not proposed by a client
 ---@field path string of several files: the first
----@field tab_name string of several files: what it is about
----@field files? claude-ide.proposal.ItemFile[] where it is of several
----@field added? integer lines; nil: it is still being made
+---@field tab_name string of several files: the title
+---@field files? claude-ide.proposal.ItemFile[] of several files
+---@field added? integer lines; nil: still being prepared
 ---@field removed? integer lines
----@field first? integer line of the present text that the first change is in
+---@field first? integer line of the first change in the current text
 ---@field against? "disk"|"buffer"|"text"|"nothing"
----@field tab? integer tabpage handle; nil: not on the screen yet
----@field current boolean it is in the current tab
----@field seen boolean it has been on the screen, long enough to be looked at: what decides on no diff by its id decides on it
+---@field tab? integer tabpage handle; nil: not shown yet
+---@field current boolean it is in the current tab page
+---@field seen boolean the user can have seen it, so commands without an id may decide it
 
 ---@param item claude-ide.proposal.File
 ---@return claude-ide.proposal.ItemFile
@@ -232,24 +232,24 @@ local function item_of(diff)
   return item
 end
 
----@return claude-ide.proposal.Item[] the longest waiting first
+---@return claude-ide.proposal.Item[] items oldest first
 function M.list()
   return vim.tbl_map(item_of, M.pending())
 end
 
----How many proposals wait.
+---Number of waiting proposals.
 ---@return integer
 function M.count()
   return #M.pending()
 end
 
----A source has said that the edits of its turn are over: the screen need not wait for another one.
+---A source's turn is over: no further proposal will reuse the windows.
 ---@param source claude-ide.decisions.Source
 function M.end_of_turn(source)
   require("claude-ide.proposal.on_screen").end_of_turn(source)
 end
 
----A call of a source came to an end: what was accepted for it is written, or the tool refused.
+---A source's call has ended: the accepted edit was written, or the tool failed.
 ---@param source claude-ide.decisions.Source
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
@@ -257,14 +257,14 @@ function M.call_ended(source, call, result)
   require("claude-ide.proposal.unwritten").ended(source, call, result)
 end
 
----A source is gone that told of its calls.
+---A source that reports its calls is gone.
 ---@param source claude-ide.decisions.Source
 function M.source_gone(source)
   require("claude-ide.proposal.unwritten").gone(source)
 end
 
----Makes edits a kind of decision and listens to the event bus, once. From the first client on the keys are watched, so that a diff
----knows whether somebody types.
+---Registers the kind of request and subscribes to events, once. Keys are recorded from then on, so that a diff knows whether the user is
+---typing.
 M.attach = require("claude-ide.once")(function()
   require("claude-ide.proposal.state").register({
     one = "diff",
@@ -281,7 +281,7 @@ M.attach = require("claude-ide.once")(function()
   })
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("claude-ide.apply", { clear = true }),
-    desc = "Claude: what was accepted is written before Neovim leaves",
+    desc = "Claude: write accepted changes before Neovim exits",
     callback = function()
       require("claude-ide.changeset.apply").finish_all()
     end,

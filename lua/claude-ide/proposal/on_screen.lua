@@ -1,4 +1,4 @@
--- The diffs that are on the screen or on their way to it: when each is shown, which comes after which, when it goes.
+-- Shows diffs and takes them down: when, in which order, and in which windows.
 local M = {}
 
 local entries = require("claude-ide.proposal.state").entries()
@@ -35,7 +35,7 @@ function M.add(diff)
   return entry
 end
 
----The diff to go to when this one is done: the one that has waited longest, of those on the screen.
+---The diff to go to next: the oldest one that is shown.
 ---@param besides claude-ide.proposal.Entry
 ---@return claude-ide.proposal.Entry?
 local function next_shown(besides)
@@ -51,7 +51,7 @@ local function delete_buffers(entry)
   end
 end
 
----Takes the view of a diff off the screen, and sees to it that a key too many does no harm where the user lands.
+---Closes a diff's windows, and guards the window that the user returns to.
 ---@param entry claude-ide.proposal.Entry
 local function close_view(entry)
   local view, turns = require("claude-ide.diffview.windows"), require("claude-ide.proposal.waiting_line")
@@ -104,7 +104,7 @@ function M.remove(entry)
   end
 end
 
----Takes everything of a diff away.
+---Removes a diff from the screen, when windows may change.
 ---@param entry claude-ide.proposal.Entry
 local function clear(entry)
   require("claude-ide.ui.guard.waits").when_windows_may_change(function()
@@ -112,7 +112,7 @@ local function clear(entry)
   end)
 end
 
----Leaves the names of its buffers to the next one, which may be of the same file.
+---Frees the buffer names for the next diff, which may be of the same file.
 ---@param entry claude-ide.proposal.Entry
 local function give_up_names(entry)
   local bufs = entry.text.bufs
@@ -128,8 +128,8 @@ local function give_up_names(entry)
   end)
 end
 
----Keeps an accepted diff on the screen for a moment, for the next one of the same turn to take its place.
----@param entry claude-ide.proposal.Entry on the screen
+---Keeps an accepted diff on the screen for a moment, so that the next one of the turn can replace it.
+---@param entry claude-ide.proposal.Entry shown
 local function stay(entry)
   local closing = require("claude-ide.ui.guard.closing")
   closing.stay(entry, require("claude-ide.proposal.events").is_deciding, function()
@@ -138,7 +138,7 @@ local function stay(entry)
   local winbar = require("claude-ide.proposal.winbar").of_decided(entry.diff)
   require("claude-ide.diffview.windows").set_winbar(entry.view --[[@as claude-ide.diffview.View]], winbar)
   vim.bo[entry.text.bufs.proposal].modifiable = false
-  -- Not in the middle of the write that has accepted it.
+  -- Not during the write that has accepted it.
   vim.schedule(function()
     if closing.staying() == entry then
       give_up_names(entry)
@@ -146,7 +146,7 @@ local function stay(entry)
   end)
 end
 
----Who proposed says that no more edits come.
+---The source's turn is over.
 ---@param source claude-ide.decisions.Source
 function M.end_of_turn(source)
   local closing = require("claude-ide.ui.guard.closing")
@@ -156,7 +156,7 @@ function M.end_of_turn(source)
   end
 end
 
----Takes a settled diff off the screen, now or in a moment.
+---Takes down a settled diff, now or in a moment.
 ---@param entry claude-ide.proposal.Entry
 function M.take_down(entry)
   if vim.v.exiting ~= vim.NIL then
@@ -172,13 +172,13 @@ function M.take_down(entry)
   if stays then
     return stay(entry)
   end
-  -- Never within the autocommand that decided it: there windows cannot be closed.
+  -- Not within the autocommand that decided it, which cannot close windows.
   require("claude-ide.ui.guard.keys").soon(function()
     clear(entry)
   end)
 end
 
----The diff that the user has before them, unless it is `besides`.
+---The diff that the user is in, except `besides`.
 ---@param besides? claude-ide.proposal.Entry
 ---@return claude-ide.proposal.Entry?
 local function current(besides)
@@ -189,7 +189,7 @@ local function current(besides)
   end
 end
 
----Takes a diff off the screen to make room for another; it comes back when that is decided.
+---Takes a diff down temporarily, for another one; it returns when that is decided.
 ---@param entry claude-ide.proposal.Entry
 local function put_aside(entry)
   vim.api.nvim_del_augroup_by_id(entry.group --[[@as integer]])
@@ -198,10 +198,10 @@ local function put_aside(entry)
 end
 
 ---@class claude-ide.proposal.ShowOpts
----@field asked? boolean the user wants to see this one, now
----@field instead_of? claude-ide.diffview.View the user was in it, and it is gone
+---@field asked? boolean requested by the user
+---@field instead_of? claude-ide.diffview.View closed view that the user was in
 
----Whether a diff has to wait for its turn: its place is taken, or it would cover what the user looks at.
+---Whether a diff must wait: its place is taken, or it would cover what the user looks at.
 ---@param entry claude-ide.proposal.Entry
 ---@param opts claude-ide.proposal.ShowOpts
 ---@return boolean
@@ -210,7 +210,7 @@ local function has_to_wait(entry, opts)
   if not windows.place(entry.diff.place or windows.preferred_place()).shared then
     return false
   end
-  -- One that is decided makes room first; what comes next then may be another one.
+  -- A decided one makes room first, which may show another waiting one.
   require("claude-ide.ui.guard.closing").finish()
   local before = current()
   if before and opts.asked then
@@ -222,7 +222,7 @@ local function has_to_wait(entry, opts)
   return require("claude-ide.proposal.waiting_line").is_unwanted(entry, opts)
 end
 
----Takes everything away at once: Neovim is about to leave.
+---Takes down all diffs immediately: Neovim is about to exit.
 function M.clear_all()
   require("claude-ide.ui.guard.closing").finish()
   for _, entry in pairs(vim.tbl_extend("force", {}, entries)) do
@@ -233,7 +233,7 @@ function M.clear_all()
   end
 end
 
----Puts a diff on the screen.
+---Shows a diff.
 ---@param entry claude-ide.proposal.Entry with its text
 ---@param verbs claude-ide.proposal.Verbs
 ---@param how? claude-ide.proposal.ShowOpts
@@ -245,7 +245,7 @@ function M.show(entry, verbs, how)
     entry.behind = verbs
     return
   elseif entry.view then
-    return -- it was its turn meanwhile
+    return -- shown meanwhile
   end
   local view = require("claude-ide.diffview.windows")
   local shown = require("claude-ide.proposal.upkeep").make_view(entry)
@@ -257,7 +257,7 @@ function M.show(entry, verbs, how)
   elseif takes_over or how.instead_of then
     shown.screen = (how.instead_of or before.view).screen
   end
-  -- Someone who looks at another diff goes on looking at it.
+  -- A user in another diff stays there.
   local follows = takes_over or how.instead_of ~= nil or require("claude-ide.config").get().diff.focus
   local focus = how.asked or not here and follows
   local was_shown = entry.verbs ~= nil

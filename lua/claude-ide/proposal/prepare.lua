@@ -1,22 +1,21 @@
--- From a request to two filled buffers and what differs between them, a piece at a time where the texts are large, so that
--- Neovim never stands still.
+-- Prepares a diff: fills its buffers and compares them. In pieces for large texts, so that Neovim stays responsive.
 local M = {}
 
----Past so many bytes of both sides together each step gets a turn of the event loop of its own.
+---Above this size of both sides each step runs in its own turn of the event loop.
 local LARGE_BYTES = 1024 * 1024
 
 ---@class claude-ide.proposal.Prepared
 ---@field now claude-ide.proposal.Now
----@field lines string[] of the proposal, as it came; with the user's unsaved text, where there is some
+---@field lines string[] of the proposal, with unsaved changes if any
 ---@field unsaved? claude-ide.proposal.Unsaved
 ---@field format claude-ide.bytes.Format of the proposal
 ---@field bufs table<claude-ide.diffview.Side, integer>
 ---@field comparison claude-ide.diffview.Comparison
 
 ---@param diff claude-ide.Diff
----@param is_wanted fun(): boolean false: it ended meanwhile, nothing more is done
+---@param is_wanted fun(): boolean false: it has ended meanwhile
 ---@param done fun(prepared: claude-ide.proposal.Prepared)
----@param failed fun(trace: string) called once instead of `done`, with nothing left of the buffers
+---@param failed fun(trace: string) called once instead of `done`, after the buffers were deleted
 function M.run(diff, is_wanted, done, failed)
   local buffers, proposal = require("claude-ide.proposal.buffers"), require("claude-ide.buffer.bytes")
   ---@type claude-ide.proposal.Prepared
@@ -30,7 +29,7 @@ function M.run(diff, is_wanted, done, failed)
     end
   end
 
-  ---What runs in a turn of its own raises to nobody, so each of them is guarded.
+  ---Steps in later turns are guarded, since their errors would have no handler.
   ---@param fn function
   ---@return function
   local function guarded(fn)
@@ -98,7 +97,7 @@ function M.run(diff, is_wanted, done, failed)
       end,
       function(next_step)
         buffers.finish(diff, prepared.bufs, prepared.now.buf)
-        -- A buffer of no text has a line all the same.
+        -- The buffer of an empty text has one line.
         local old = prepared.now.format.empty and {} or prepared.now.lines
         local new = prepared.format.empty and {} or prepared.lines
         require("claude-ide.diffview.comparison").run(old, new, bytes, function(comparison)
@@ -115,7 +114,7 @@ function M.run(diff, is_wanted, done, failed)
   end
 end
 
----Makes the buffer of the present text once more: the user has deleted it.
+---Creates the buffer of the current text again, after the user has deleted it.
 ---@param diff claude-ide.Diff
 ---@param prepared claude-ide.proposal.Prepared
 ---@param done fun()

@@ -1,20 +1,20 @@
--- The present text of a file: what the left side of a diff shows. Reads the disk off the main loop.
+-- The current text of a file, for the left side of a diff. Reads the disk off the main loop.
 local M = {}
 
----More than any message can hold; larger files are not read.
+---Larger files are not read, and fit in no message.
 M.MAX_BYTES = 256 * 1024 * 1024
 
 ---@class claude-ide.proposal.Disk
----@field stat? table as `vim.uv.fs_stat` gives it; nil: there is no such file
----@field bytes? string nil: there is no such file, or it could not be read
----@field problem? string why it could not be read, for the user
+---@field stat? table of `vim.uv.fs_stat`; nil: no such file
+---@field bytes? string nil: no such file, or unreadable
+---@field problem? string why it is unreadable, for the user
 
 ---@class claude-ide.proposal.Now
 ---@field lines string[]
 ---@field format claude-ide.bytes.Format
----@field against "disk"|"buffer"|"text"|"nothing" buffer: it has unsaved changes and the diff is against those; text: a buffer's, whatever is on the disk
+---@field against "disk"|"buffer"|"text"|"nothing" buffer: unsaved changes of the file; text: a buffer's text, whatever is on disk
 ---@field disk claude-ide.proposal.Disk
----@field buf? integer the loaded buffer of the file
+---@field buf? integer loaded buffer of the file
 
 ---Reads a file. `done` is called on the main loop.
 ---@param path string absolute
@@ -51,7 +51,7 @@ local function of_buffer(buf, disk)
   }
 end
 
----The text of a buffer, as what an edit of that buffer is for.
+---The text of a buffer, as the base of an edit of that buffer.
 ---@param buf integer loaded
 ---@return claude-ide.proposal.Now
 function M.of_base(buf)
@@ -60,7 +60,7 @@ function M.of_base(buf)
   return now
 end
 
----What the file holds now for the user: its buffer's text where that has unsaved changes, else the disk's.
+---The current text of a file: its buffer's if modified, else the disk's.
 ---@param path string absolute
 ---@param disk claude-ide.proposal.Disk
 ---@return claude-ide.proposal.Now
@@ -76,7 +76,7 @@ function M.present(path, disk)
   local encoding = bytes:find("^\255\254") and "utf-16le" or bytes:find("^\254\255") and "utf-16be"
   if encoding then
     local text = vim.iconv(bytes:sub(3), encoding, "utf-8")
-    bytes = text and "\239\187\191" .. text or bytes -- its byte order mark is in the proposal, too
+    bytes = text and "\239\187\191" .. text or bytes -- the proposal has a byte order mark, too
   end
   local lines, format = require("claude-ide.buffer.bytes").decode(bytes)
   return {
@@ -88,7 +88,7 @@ function M.present(path, disk)
   }
 end
 
----Whether the proposal makes the file.
+---Whether the proposal creates the file.
 ---@param now claude-ide.proposal.Now
 ---@return boolean
 function M.is_new(now)

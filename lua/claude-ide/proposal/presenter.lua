@@ -1,10 +1,10 @@
--- Puts proposed edits before the user and ends them as the user decides: the presenter of this kind of decision.
--- `state` knows what waits, `on_screen` what is on the screen; here a decision is made known to both.
+-- The presenter of proposed edits: shows them and settles them.
+-- `state` has the waiting proposals, `on_screen` the shown ones; this module informs both of decisions.
 local M = {}
 
 ---@param buf integer modified
----@param bytes string what is on disk
----@param contents string what was accepted
+---@param bytes string on disk
+---@param contents string accepted
 ---@param now claude-ide.proposal.Now
 ---@param afterwards? claude-ide.proposal.Afterwards
 local function keep_unsaved(buf, bytes, contents, now, afterwards)
@@ -16,13 +16,13 @@ local function keep_unsaved(buf, bytes, contents, now, afterwards)
   end
 end
 
----Shows what was accepted in the file's buffer, once it is written. Never asks; unsaved text stays, and what the buffer held before is
----one `u` away.
+---Reloads the file's buffer once the accepted text is written, without a prompt. Unsaved changes stay, and `u` restores the previous
+---text.
 ---@param path string absolute
 ---@param contents string
----@param now claude-ide.proposal.Now what the diff was against
----@param afterwards? claude-ide.proposal.Afterwards where there is unsaved text to be kept
----@param written fun() it holds just that
+---@param now claude-ide.proposal.Now base of the diff
+---@param afterwards? claude-ide.proposal.Afterwards with unsaved changes
+---@param written fun() the file has exactly this text
 local function reload_when_written(path, contents, now, afterwards, written)
   require("claude-ide.journal").accepted(path, contents)
   require("claude-ide.watch.awaited").await({
@@ -37,7 +37,7 @@ local function reload_when_written(path, contents, now, afterwards, written)
       elseif vim.bo[buf].modified and (now.against ~= "buffer" or afterwards) then
         return keep_unsaved(buf, bytes, contents, now, afterwards)
       elseif now.against == "buffer" then
-        -- The user has seen the diff against their unsaved text and accepted it. That text stays in the undo history.
+        -- The user accepted the diff against the unsaved text, which stays in the undo history.
         vim.bo[buf].modified = false
       end
       local ok, err = pcall(require("claude-ide.buffer.disk").reload, buf)
@@ -51,7 +51,7 @@ end
 ---@param diff claude-ide.Diff
 ---@return string
 local function question(diff)
-  local why = not diff.files and diff.source.cannot_hear() -- of several files the words are a part of the answer
+  local why = not diff.files and diff.source.cannot_hear() -- for several files the reason is part of the answer
   if not why then
     return "Why not? "
   end
@@ -62,15 +62,15 @@ local function question(diff)
   })
 end
 
----Asks the user why an edit is rejected.
+---Asks for the reason of a rejection.
 ---@param diff claude-ide.Diff
----@param reject fun(reason: string) not called if they think better of it
+---@param reject fun(reason: string) not called if the user cancels
 local function ask_reason(diff, reject)
   vim.ui.input({ prompt = question(diff) }, function(text)
     if not text then
       return
     elseif diff.state ~= "pending" or diff.applying then
-      -- It may have been answered in the CLI while the user wrote.
+      -- It may have been answered in the CLI meanwhile.
       local why = diff.applying and "The changes are being written" or "The diff is gone"
       require("claude-ide.ui.kept_words").give_back(text, why)
     else
@@ -79,8 +79,8 @@ local function ask_reason(diff, reject)
   end)
 end
 
----Says it where it stays to be read: leaving insert mode, as happens when the proposal goes, takes a message away.
----@param texts fun(): string[] the fullest first
+---Notifies after insert mode has ended, which would clear a message.
+---@param texts fun(): string[] longest first
 local function say_later(texts)
   local function now()
     vim.schedule(function()
@@ -98,10 +98,10 @@ local function say_later(texts)
   end
 end
 
----Says why a diff went without the user's doing, and where the text is that they typed into it. In one line.
+---Reports in one line why a diff was closed by others, and where the user's edits are kept.
 ---@param diff claude-ide.Diff
----@param why? string nil: they know, or did not see it go
----@param kept? integer buffer with what they typed
+---@param why? string nil: the user knows, or has not seen it
+---@param kept? integer buffer with the user's edits
 local function say_gone(diff, why, kept)
   if not why and not kept then
     return
@@ -130,7 +130,7 @@ local function emit(name, diff)
   })
 end
 
----What is to be said and done once a diff is settled.
+---Actions after a diff is settled.
 ---@param diff claude-ide.Diff
 local function after(diff)
   require("claude-ide.ui.guard.window").decided()
@@ -142,8 +142,8 @@ local function after(diff)
 end
 
 ---@param diff claude-ide.Diff
----@param reason? string for whoever proposed it
----@return boolean settled false: it had ended before, or is being written
+---@param reason? string for the source
+---@return boolean settled false: it has ended before, or is being written
 function M.reject(diff, reason)
   local words = reason and vim.trim(reason) ~= "" and vim.trim(reason) or nil
   if diff.applying then
@@ -159,13 +159,13 @@ function M.reject(diff, reason)
   return settled
 end
 
----Takes away a diff that has ended, but not by a verb. What the user typed into it is kept.
+---Removes a diff that others have ended. The user's edits of it are kept.
 ---@param diff claude-ide.Diff
----@param why? string that it ended, where the user may wonder
+---@param why? string reason, for the user
 function M.withdraw(diff, why)
   local entry = require("claude-ide.proposal.state").entry(diff.id)
   if diff.applying then
-    -- What becomes of it is said when that is known, and then it is no longer on the screen.
+    -- The result is reported later, when the diff is no longer shown.
     require("claude-ide.proposal.rescued").note(diff, entry)
     return entry and require("claude-ide.proposal.on_screen").take_down(entry)
   end
@@ -177,8 +177,8 @@ function M.withdraw(diff, why)
   say_gone(diff, is_seen_going and why or nil, kept)
 end
 
----Shows a diff anew: its file is another one by now.
----@param entry claude-ide.proposal.Entry
+---Shows a diff again, after its file has changed.
+---@param contents string it would write
 ---@param contents string that it would write
 local function renew(entry, contents)
   local diff, text = entry.diff, entry.text
@@ -188,7 +188,7 @@ local function renew(entry, contents)
   diff.proposed = require("claude-ide.proposal.acceptance").on_top(text.now.disk, contents, diff.old_path)
   diff.on_top = diff.on_top or diff.proposed ~= contents
   local is_before_them = entry.view ~= nil and require("claude-ide.diffview.windows").is_within(entry.view)
-  require("claude-ide.ui.guard.window").decided() -- the next key may still be for what was shown
+  require("claude-ide.ui.guard.window").decided() -- the next key may still be for the previous text
   entry.outdated = true
   require("claude-ide.ui.guard.keys").soon(function()
     require("claude-ide.ui.guard.waits").when_windows_may_change(function()
@@ -200,7 +200,7 @@ local function renew(entry, contents)
   end)
 end
 
----A file was written: other diffs of it are against what it holds now.
+---A file was written: updates other diffs of it.
 local function renew_those_of(path)
   local acceptance = require("claude-ide.proposal.acceptance")
   for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
@@ -213,7 +213,7 @@ local function renew_those_of(path)
 end
 
 ---@param diff claude-ide.Diff of several files
----@param failed? fun(err: string) it is to be told elsewhere that nothing is written, and why
+---@param failed? fun(err: string) called if nothing is written
 local function accept_files(diff, failed)
   if diff.state ~= "pending" or diff.applying then
     return
@@ -246,8 +246,8 @@ local function accept_files(diff, failed)
 end
 
 ---@param diff claude-ide.Diff
----@param failed? fun(err: string) of several files, which are written later: nothing is written
----@return boolean? accepted false-y: it could not be; a proposal with nothing left of it is rejected
+---@param failed? fun(err: string) of several files, which are written later: nothing was written
+---@return boolean? accepted falsy: it cannot be; a proposal without changes is rejected
 ---@return string? err
 function M.accept(diff, failed)
   if diff.files then
@@ -278,7 +278,7 @@ function M.accept(diff, failed)
         vim.fs.basename(diff.path)
       )
   end
-  local in_the_file = bytes and afterwards and contents -- without the unsaved text
+  local in_the_file = bytes and afterwards and contents -- without the unsaved changes
   local nothing_left = acceptance.is_nothing_left
   if
     entry
@@ -308,7 +308,7 @@ function M.accept(diff, failed)
   return true
 end
 
----For keys and `:w`, which tell nobody else why it was not accepted.
+---For keys and `:w`, whose callers do not report errors.
 ---@param diff claude-ide.Diff
 function M.accept_or_say(diff)
   local _, err = M.accept(diff)
@@ -317,7 +317,7 @@ function M.accept_or_say(diff)
   end
 end
 
----Ends a diff that cannot be put before the user: the CLI writes nothing, and its own prompt decides.
+---Ends a diff that cannot be shown: the CLI writes nothing, and its own prompt decides.
 ---@param diff claude-ide.Diff
 ---@return fun(trace: string)
 local function failing(diff)
@@ -334,10 +334,10 @@ local function failing(diff)
   end
 end
 
----The one place from which a diff gets onto the screen.
+---The only function that brings a diff onto the screen.
 ---@param entry claude-ide.proposal.Entry
 ---@param how? claude-ide.proposal.ShowOpts
----@return boolean ok false: it failed, and the diff has ended
+---@return boolean ok false: failed, and the diff has ended
 function M.show(entry, how)
   local diff = entry.diff
   local stage, was_shown = require("claude-ide.proposal.on_screen"), entry.verbs ~= nil
@@ -371,7 +371,7 @@ function M.show(entry, how)
   return shown
 end
 
----Makes the texts, those of the first file where it is of several.
+---Prepares the texts; of several files, those of the first.
 ---@param entry claude-ide.proposal.Entry
 ---@param done fun()
 local function prepare(entry, done)
@@ -393,7 +393,7 @@ local function prepare(entry, done)
 end
 
 ---@param diff claude-ide.Diff
----@param at_once? boolean the user has it before them, and it is another one now
+---@param at_once? boolean it was shown already, and has changed
 function M.present(diff, at_once)
   if diff.unasked then
     return require("claude-ide.proposal.accept_files").apply(diff, nil, {

@@ -1,13 +1,12 @@
--- Lets commands that refuse to lose a modified buffer do their work while diffs wait: nothing of the user's is lost with a
--- proposal that is just that, whether it is on the screen or only on its way to it. One that they have typed into keeps Neovim
--- from quitting as any modified buffer does; where it is deleted its text is kept.
+-- Lets commands that refuse to lose modified buffers work while diffs wait, since an untouched proposal is no user's text. A proposal
+-- with the user's edits prevents quitting like any modified buffer; when it is deleted, its text is kept.
 local M = {}
 
 local GROUP = "claude-ide.proposal.quit_and_delete"
 
 local DELETES = { bdelete = true, bwipeout = true, bunload = true }
 
----Whether the command line that is about to run deletes buffers.
+---Whether the pending command line deletes buffers.
 local function is_about_to_delete()
   local ok, command = pcall(vim.api.nvim_parse_cmd, vim.fn.getcmdline(), {})
   return ok and DELETES[command.cmd] == true
@@ -21,15 +20,15 @@ local function set_modified(bufs, modified)
   end
 end
 
----The modified buffers of diffs: of all, of those still to be decided, of those with nothing in them that a user typed.
+---The modified buffers of diffs: all, those of waiting diffs, those without user's edits.
 ---@alias claude-ide.proposal.ModifiedBufs fun(which: "all"|"pending"|"expendable"): integer[]
 
----Call when the first diff begins, and `M.stop` when the last one is gone.
+---Call it when the first diff begins, and `M.stop` after the last one.
 ---@param modified claude-ide.proposal.ModifiedBufs
 function M.start(modified)
   ---@param which "all"|"expendable"
   local function step_aside(which)
-    -- After a command that deletes, more may follow at once: one that quits is to see what the user has typed.
+    -- Another command may follow a deletion directly: one that quits must see the user's edits.
     set_modified(modified("pending"), true)
     set_modified(modified(which), false)
     require("claude-ide.ui.guard.keys").soon(function()

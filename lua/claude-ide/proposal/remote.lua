@@ -1,15 +1,16 @@
--- A diff decided by somebody who does not see its windows, and saw a unified diff instead.
--- Invariant: what is accepted is what was told: where the user at the windows changed something, or the file did, they decide.
+-- Decides a diff remotely, by a client that shows it as a unified diff.
+-- Invariant: only what the client has shown is accepted: if the user has changed the proposal, or the file has changed, the decision is
+-- made in Neovim.
 local M = {}
 
 local MAX_FILE = 256 * 1024
 
----What was told of a diff: the text that it was compared with.
+---Base texts of the diffs sent to clients.
 ---@type table<integer, string>
 local told = {}
 
 ---@param path string
----@return string? text "" where there is no file
+---@return string? text "" for a missing file
 local function on_disk(path)
   local bytes, why_not = require("claude-ide.file").read_now(path, MAX_FILE)
   return bytes or why_not == "missing" and "" or nil
@@ -26,7 +27,7 @@ end
 
 ---@param diff claude-ide.Diff
 ---@return { path: string, diff: string, from?: string, change?: string }[]
----@return boolean is_whole false: one of them is too long to be shown
+---@return boolean is_whole false: a file is too long to be shown
 local function files_of(diff)
   local of = require("claude-ide.diffview.patch_text").of
   if not diff.files then
@@ -60,7 +61,7 @@ function M.describe(diff)
 end
 
 ---@param diff claude-ide.Diff
----@return string? why not
+---@return string? why reason
 local function cannot_accept(diff)
   if diff.applying then
     return "it is being written"
@@ -97,7 +98,7 @@ function M.answer(diff, answer)
   local _, err = presenter.accept(diff, function(failed)
     why = ("nothing was written: %s"):format(failed)
     if is_over then
-      require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(failed)) -- nobody waits for it elsewhere any more
+      require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(failed)) -- the client no longer waits
     end
   end)
   is_over = true

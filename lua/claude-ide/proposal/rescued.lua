@@ -1,9 +1,9 @@
--- Text that a user typed into a proposal which then went without their say, or was not written: kept in a buffer of its own.
+-- Keeps the user's edits of a proposal that was closed by others, or not written, in a buffer.
 local M = {}
 
----What the user typed into a proposal, where that is not just the proposal.
+---The user's version of a proposal, if edited.
 ---@param entry? claude-ide.proposal.Item.Shown
----@return integer? buf nil: it is untouched, or was never shown
+---@return integer? buf nil: unchanged, or never shown
 ---@return string? bytes
 function M.typed(entry)
   local buf = entry and entry.text and entry.text.bufs.proposal
@@ -24,18 +24,18 @@ function M.typed(entry)
   return buf, bytes
 end
 
----@class claude-ide.proposal.Text what a user typed
+---@class claude-ide.proposal.Text a user's version
 ---@field lines string[]
 ---@field filetype string
 
----@param proposal integer the proposal's buffer, still loaded
+---@param proposal integer loaded buffer
 ---@return claude-ide.proposal.Text
 function M.copy(proposal)
   local lines = vim.api.nvim_buf_get_lines(proposal, 0, -1, false)
   return { lines = lines, filetype = vim.bo[proposal].filetype }
 end
 
----Remembers what the user typed, for the buffers go.
+---Copies the user's edits before the buffers are deleted.
 ---@param diff claude-ide.Diff
 ---@param entry? claude-ide.proposal.Entry
 function M.note(diff, entry)
@@ -45,10 +45,10 @@ function M.note(diff, entry)
   end
 end
 
----Puts it in buffers of its own.
+---Opens buffers with the user's edits.
 ---@param diff claude-ide.Diff
 ---@param entry? claude-ide.proposal.Entry
----@return integer? buf the last that is kept
+---@return integer? buf the last one
 function M.keep(diff, entry)
   M.note(diff, entry)
   local kept ---@type integer?

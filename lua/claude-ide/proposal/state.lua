@@ -1,29 +1,28 @@
--- Edits as a kind of decision, of one file or of several: what is special to them, and which of them are on the screen or on their way to it. The
--- queue is `claude-ide.decisions`.
+-- Edits as a kind of request, of one or several files, and those that are shown or about to be. The queue is in `claude-ide.decisions`.
 local M = {}
 
 local KIND = "edit"
 
 ---@class claude-ide.Diff: claude-ide.Decision
 ---@field state "pending"|claude-ide.proposal.Outcome
----@field path string absolute; the file that is written when the diff is accepted
----@field old_path string absolute; the file that the proposal began as, most often the same
----@field tab_name string what its source calls it; need not be unique
----@field proposed string the exact bytes that were proposed; "" where it is of several files
----@field base? integer buffer whose text it is for, whatever is on the disk; its source changes that text
----@field on_top? boolean its file has changed while it waited, and it was put into that
----@field layout? claude-ide.diffview.LayoutName other than the next one
----@field place? claude-ide.diffview.PlaceName other than that of the options
----@field files? claude-ide.proposal.File[] of several: `path` is the first one's, `tab_name` what it is about
+---@field path string absolute; the file to write on acceptance
+---@field old_path string absolute; the file that the edit is based on, usually the same
+---@field tab_name string name given by the source; need not be unique
+---@field proposed string exact bytes; "" for several files
+---@field base? integer buffer that the edit is for, whatever is on disk; the source changes it
+---@field on_top? boolean its file changed meanwhile, and the edit was merged with that
+---@field layout? claude-ide.diffview.LayoutName overrides the option
+---@field place? claude-ide.diffview.PlaceName overrides the option
+---@field files? claude-ide.proposal.File[] of several: `path` is the first one's, `tab_name` the title
 ---@field notes? string[] for the report
----@field unasked? boolean it is applied without asking
+---@field unasked? boolean applied without asking
 ---@field applying? boolean it is being written
 
----An answer to an edit of several files that is accepted.
+---The answer to an accepted edit of several files.
 ---@class claude-ide.proposal.FilesAnswer : claude-ide.decisions.Answer
 ---@field report claude-ide.changeset.Report
----@field jobs claude-ide.changeset.Job[] of the files that are not dropped
----@field written boolean by the editor; else it is left to its source, which writes
+---@field jobs claude-ide.changeset.Job[] files that were not dropped
+---@field written boolean by the editor; else the source writes
 
 ---@class claude-ide.proposal.FilesEdit
 ---@field title string "Rename add to plus"
@@ -40,7 +39,7 @@ local KIND = "edit"
 ---@field layout? claude-ide.diffview.LayoutName
 ---@field place? claude-ide.diffview.PlaceName
 
----How a diff ends.
+---The outcome of a diff.
 ---@alias claude-ide.proposal.Outcome "accepted"|"rejected"|"closed"
 
 ---@param presenter claude-ide.decisions.Presenter
@@ -49,7 +48,7 @@ function M.register(presenter)
 end
 
 ---@param source claude-ide.decisions.Source
----@param request any what the source knows it by
+---@param request any the source's handle
 ---@param edit claude-ide.proposal.Edit
 ---@return claude-ide.Diff
 function M.propose(source, request, edit)
@@ -68,8 +67,8 @@ function M.propose(source, request, edit)
 end
 
 ---@param source claude-ide.decisions.Source
----@param request any what the source knows it by
----@param edit claude-ide.proposal.FilesEdit with files
+---@param request any the source's handle
+---@param edit claude-ide.proposal.FilesEdit at least one file
 ---@return claude-ide.Diff
 function M.propose_files(source, request, edit)
   local files = vim.tbl_map(require("claude-ide.proposal.files").of, edit.files)
@@ -85,7 +84,7 @@ function M.propose_files(source, request, edit)
   return diff --[[@as claude-ide.Diff]]
 end
 
----What notices call it.
+---Name for notices.
 ---@param diff claude-ide.Diff
 ---@return string
 function M.name_of(diff)
@@ -93,7 +92,7 @@ function M.name_of(diff)
   return count == 1 and vim.fs.basename(diff.path) or ("%d files"):format(count)
 end
 
----The diffs that wait for a decision, the longest waiting first.
+---Waiting diffs, oldest first.
 ---@param matches? fun(diff: claude-ide.Diff): boolean
 ---@return claude-ide.Diff[]
 function M.pending(matches)
@@ -109,46 +108,46 @@ function M.count()
   return #M.pending()
 end
 
----The texts of one file.
+---Texts of one file.
 ---@class claude-ide.proposal.Item.Shown
 ---@field diff claude-ide.Diff
----@field text? claude-ide.proposal.Prepared from when both sides are ready
----@field tick? integer changedtick of the untouched proposal
----@field hunks? claude-ide.diffview.Hunks from when it is on the screen
----@field typed? claude-ide.proposal.Text what the user typed into a proposal whose buffer is gone
----@field path? string other than the diff's
+---@field text? claude-ide.proposal.Prepared once both sides are ready
+---@field tick? integer changedtick of the unedited proposal
+---@field hunks? claude-ide.diffview.Hunks once it is shown
+---@field typed? claude-ide.proposal.Text the user's version, if the buffer is gone
+---@field path? string if not the diff's
 
----What is known of a diff beside its state. Of several files its texts are those of the one that is shown.
+---The data of a diff on the screen. Of several files its texts are the displayed file's.
 ---@class claude-ide.proposal.Entry: claude-ide.proposal.Item.Shown
 ---@field view? claude-ide.diffview.View
----@field list? integer buffer, where it is of several files
----@field shown integer index of the file that is shown
+---@field list? integer buffer of the list of files
+---@field shown integer index of the displayed file
 ---@field group? integer augroup
----@field verbs? claude-ide.proposal.Verbs from when it has been on the screen
----@field overwrites? boolean the user knows that there is a file by now which it is to make
----@field outdated? boolean another one takes its place: it comes on the screen no more
----@field behind? claude-ide.proposal.Verbs it is ready, and another one is where it would be
+---@field verbs? claude-ide.proposal.Verbs once it was shown
+---@field overwrites? boolean the user knows that the file to create exists
+---@field outdated? boolean being replaced: not shown any more
+---@field behind? claude-ide.proposal.Verbs it is ready, but its place is taken
 
----What the user's doings mean.
+---Actions of the user.
 ---@class claude-ide.proposal.Verbs
 ---@field accept fun()
 ---@field reject fun()
 ---@field reject_with_reason fun()
----@field write fun() the proposal was written by the user
----@field gone fun() a window or a buffer of the diff was closed
----@field show fun(how: claude-ide.proposal.ShowOpts) its turn has come
+---@field write fun() the user wrote the proposal
+---@field gone fun() the user closed its windows or buffers
+---@field show fun(how: claude-ide.proposal.ShowOpts) its place is free
 
 ---@type table<integer, claude-ide.proposal.Entry>
 local entries = {}
 
----The buffer whose being drawn tells that the user sees it.
+---The buffer whose drawing counts as seeing the diff.
 ---@param entry claude-ide.proposal.Entry with its text
 ---@return integer buf
 function M.sight(entry)
   return entry.list or entry.text.bufs.proposal
 end
 
----The buffers that it has by now.
+---The current buffers of a diff.
 ---@param entry claude-ide.proposal.Entry
 ---@return integer[]
 function M.bufs(entry)
@@ -159,7 +158,7 @@ function M.bufs(entry)
   return bufs
 end
 
----What is known of a diff that is on the screen or on its way to it.
+---The data of a diff that is shown or about to be.
 ---@param id integer
 ---@return claude-ide.proposal.Entry?
 function M.entry(id)
@@ -171,7 +170,7 @@ function M.entries()
   return entries
 end
 
----Those that wait for a decision, the longest waiting first.
+---Waiting diffs with data, oldest first.
 ---@return claude-ide.proposal.Entry[]
 function M.pending_entries()
   return vim

@@ -1,27 +1,26 @@
--- A proposal for a file with unsaved text. Claude knows the file as it is on disk, the user as it is in the buffer: what
--- is proposed is shown with the unsaved text in it, and accepted without.
--- Invariant: unsaved text is neither written for the user nor taken from them, except for lines that Claude changed too:
--- there the diff shows what becomes of them.
+-- Proposals for a file with unsaved changes. Claude's proposal is based on the disk, the user's text is in the buffer: the diff shows the
+-- proposal merged with the unsaved changes, and the accepted text is written without them.
+-- Invariant: unsaved changes are neither written nor lost, except in lines that Claude changed too, as the diff shows.
 local M = {}
 
----What `prepare` keeps of a proposal that has unsaved text in it.
----@class claude-ide.proposal.Unsaved
----@field proposed string[] as Claude proposed it
+---The two versions of a proposal for a file with unsaved changes.
+---@field proposed string[] as Claude proposed them
+---@field shown string[] merged with the unsaved changes
 ---@field shown string[] with the unsaved text
 
 ---@param text string[]
 ---@param format { empty: boolean }
----@return string[] none for a text of no bytes, whose buffer has a line all the same
+---@return string[] lines none for an empty text, whose buffer has one line
 local function lines_of(text, format)
   return format.empty and {} or text
 end
 
----Puts the unsaved text into a proposal.
+---Merges the unsaved changes into a proposal.
 ---@param now claude-ide.proposal.Now
 ---@param lines string[] as proposed
 ---@param format claude-ide.bytes.Format
 ---@return string[] lines to show
----@return claude-ide.proposal.Unsaved? unsaved nil: there is none
+---@return claude-ide.proposal.Unsaved? unsaved nil: none
 function M.put_in(now, lines, format)
   local utf8 = now.buf and require("claude-ide.buffer.format").is_utf8(vim.bo[now.buf].fileencoding)
   if now.against ~= "buffer" or not now.disk.bytes or not utf8 or format.empty or now.format.empty then
@@ -35,26 +34,26 @@ function M.put_in(now, lines, format)
   return merged, { proposed = lines, shown = merged }
 end
 
----Takes the unsaved text out again: what the CLI is to write.
+---Removes the unsaved changes: the text for the CLI to write.
 ---@param unsaved claude-ide.proposal.Unsaved
----@param accepted string[] what was shown, as the user has changed it
----@return string[] lines where the user has changed their unsaved lines in the diff: with those
+---@param accepted string[] shown text, as edited by the user
+---@return string[] lines including unsaved lines that the user edited in the diff
 function M.take_out(unsaved, accepted)
   local lines, overlaps = require("claude-ide.merge").three_way(unsaved.shown, accepted, unsaved.proposed)
   return overlaps == 0 and #lines > 0 and lines or accepted
 end
 
----What a buffer is to hold once an accepted proposal is on disk.
+---How to update a buffer once an accepted proposal is on disk.
 ---@class claude-ide.proposal.Afterwards
----@field before string[] what the buffer held when the diff came
----@field accepted string[] what the diff showed at its end
----@field written string[] what the CLI was told to write
+---@field before string[] buffer when the diff opened
+---@field accepted string[] the diff's final text
+---@field written string[] written by the CLI
 
----The same for a buffer that had no unsaved text when the diff came, and has now.
+---The same for a buffer whose unsaved changes are newer than the diff.
 ---@param buf integer loaded
----@param before? string what the file held then
----@param written string what the CLI was told to write
----@return claude-ide.proposal.Afterwards? nil: the texts cannot be laid over each other
+---@param before? string file when the diff opened
+---@param written string written by the CLI
+---@return claude-ide.proposal.Afterwards? after nil: cannot be merged
 function M.typed_meanwhile(buf, before, written)
   if not before or not require("claude-ide.buffer.format").is_utf8(vim.bo[buf].fileencoding) then
     return nil
@@ -68,14 +67,14 @@ function M.typed_meanwhile(buf, before, written)
   return { before = old, accepted = new, written = new }
 end
 
----Gives the buffer what was accepted, and leaves unsaved what was.
+---Applies an accepted text to the buffer, keeping unsaved changes unsaved.
 ---@param buf integer loaded
 ---@param after claude-ide.proposal.Afterwards
----@param disk string[] what is on disk now
----@return boolean done false: the user has changed lines of the buffer meanwhile that the proposal changes too
+---@param disk string[] current text on disk
+---@return boolean done false: the user has meanwhile changed the same lines
 function M.settle(buf, after, disk)
   local three_way = require("claude-ide.merge").three_way
-  -- A hook may have made something else of what was written.
+  -- A hook may have changed what was written.
   local wanted, overlaps = three_way(after.written, after.accepted, disk)
   local lines, clashes = three_way(after.before, vim.api.nvim_buf_get_lines(buf, 0, -1, true), wanted)
   if overlaps > 0 or clashes > 0 or #lines == 0 then

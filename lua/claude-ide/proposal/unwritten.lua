@@ -1,24 +1,23 @@
--- Edits that the user accepted and whoever proposed them then did not write: the CLI's tool looks at the file once more, and
--- refuses where that is another one than it has read. The user is told, and keeps what they typed.
--- Invariant: only the tool's own word that it refused is believed, and not where the file holds what was accepted: a formatter, a
--- later edit, lines of the user's that were merged leave another text than was accepted, and all is well. Of one that is gone
--- without a word a file is believed that holds just what it held.
+-- Accepted edits that their source then does not write: the CLI's tool checks the file again, and fails if it has changed since it was
+-- read. Notifies the user and keeps their edits.
+-- Invariant: a failure is only reported if the tool reports one and the file does not have the accepted text: formatters, later edits
+-- and merged lines change the text without a failure. If the source is gone, the file must be exactly as before.
 local M = {}
 
----What is said of one that can say nothing any more.
+---Reason for a source that is gone.
 local GONE = "it ended before it did"
 
----So many are waited for: of a source that tells nothing, the oldest are forgotten.
+---Limit of pending edits: for a source without reports the oldest are dropped.
 local MAX_WAITING = 64
 
 ---@class claude-ide.proposal.Accepted
 ---@field diff claude-ide.Diff
 ---@field contents string
----@field before? string what the file held; nil: there was none
----@field typed? claude-ide.proposal.Text what the user made of the proposal
+---@field before? string previous content; nil: no file
+---@field typed? claude-ide.proposal.Text the user's version of the proposal
 ---@field call? string
 ---@field cancel? fun()
----@field is_refused? boolean it is looked whether the file holds it all the same
+---@field is_refused? boolean reported as failed, being checked
 
 ---@type claude-ide.proposal.Accepted[] oldest first
 local waiting = {}
@@ -36,14 +35,14 @@ local function forget(one)
   end
 end
 
----What tools say where the file is another one than they have read.
+---Texts of tools for a file that has changed since it was read.
 local CHANGED = { "changed since", "modified since", "unexpectedly modified", "not found in file" }
 
 ---@param one claude-ide.proposal.Accepted
----@param said string the tool's words
+---@param said string error text of the tool
 ---@param is_there boolean
----@return string? why the rest of a sentence; nil: it did not say
----@return string? short the same
+---@return string? why end of a sentence; nil: unknown
+---@return string? short a shorter version
 local function reason(one, said, is_there)
   local words = vim.trim((said:gsub("</?tool_use_error>", ""):gsub("^%s*Error:%s*", ""):gsub("%s+", " ")))
   local why = words:match("^(.-)%.%s") or (words:gsub("%.$", ""))
@@ -63,7 +62,7 @@ end
 ---@param one claude-ide.proposal.Accepted
 ---@param why? string
 ---@param short? string
----@return string[] formats the fullest first
+---@return string[] formats longest first
 local function formats(one, why, short)
   local start = one.diff.source.name .. " did not write %s"
   local elsewhere = one.diff.source.client and "its terminal says why." or "the chat says why."
@@ -78,8 +77,8 @@ end
 ---@param one claude-ide.proposal.Accepted
 ---@param why? string
 ---@param short? string
----@param kept integer buffer with what they typed
----@return string[] formats the fullest first
+---@param kept integer buffer with the user's edits
+---@return string[] formats longest first
 local function formats_with_text(one, why, short, kept)
   local start, failed = one.diff.source.name .. " did not write %s", "its tool failed."
   local where = ("`:buffer %d`."):format(kept)
@@ -91,8 +90,8 @@ local function formats_with_text(one, why, short, kept)
 end
 
 ---@param one claude-ide.proposal.Accepted
----@param said string the tool's words
----@param is_credible? fun(disk: claude-ide.proposal.Disk): boolean what the file holds does not say otherwise
+---@param said string error text of the tool
+---@param is_credible? fun(disk: claude-ide.proposal.Disk): boolean whether the file confirms it
 local function refused(one, said, is_credible)
   if one.is_refused then
     return
@@ -109,7 +108,7 @@ local function refused(one, said, is_credible)
     local was_awaited = require("claude-ide.watch.awaited").give_up(diff.path, one.contents)
     local buf = require("claude-ide.buffer").find(diff.path)
     if was_awaited and buf and vim.api.nvim_buf_is_loaded(buf) then
-      -- What came to the file meanwhile is shown, or told where there is unsaved text.
+      -- Show later changes of the file, or ask if it has unsaved changes.
       require("claude-ide.watch.conflict").consider(buf)
     end
     local kept = one.typed and require("claude-ide.proposal.rescued").put(diff, one.typed)
@@ -119,7 +118,7 @@ local function refused(one, said, is_credible)
   end)
 end
 
----The CLI that was to write is gone: whether it had is to be seen.
+---The CLI is gone: checks the file.
 ---@param one claude-ide.proposal.Accepted
 local function judge_by_file(one)
   refused(one, GONE, function(disk)
@@ -127,11 +126,11 @@ local function judge_by_file(one)
   end)
 end
 
----The user accepts a diff that others will write.
----@param diff claude-ide.Diff that still waits
----@param contents string what is accepted
----@param before? string what the file holds; nil: there is none
----@param typed? integer the proposal's buffer, where they have typed into it
+---Records an accepted diff that its source will write.
+---@param diff claude-ide.Diff still waiting
+---@param contents string accepted
+---@param before? string current content; nil: no file
+---@param typed? integer the proposal's buffer, if edited by the user
 function M.note(diff, contents, before, typed)
   local source = diff.source
   local call = source.call and source.call(diff.request)
@@ -158,7 +157,7 @@ function M.note(diff, contents, before, typed)
   end
 end
 
----The file holds what was accepted.
+---The file has the accepted text.
 ---@param diff claude-ide.Diff
 function M.written(diff)
   local one = vim.iter(waiting):find(function(other)
@@ -169,7 +168,7 @@ function M.written(diff)
   end
 end
 
----A call of a source came to an end.
+---A source's call has ended.
 ---@param source claude-ide.decisions.Source
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
@@ -189,7 +188,7 @@ function M.ended(source, call, result)
   refused(one, table.concat(words, " "))
 end
 
----A source is gone that tells what becomes of its calls: what it has not written by now it never will.
+---A source that reports its calls is gone: it will write nothing more.
 ---@param source claude-ide.decisions.Source
 function M.gone(source)
   local left = vim.tbl_filter(function(one)
@@ -200,7 +199,7 @@ function M.gone(source)
   end
 end
 
----How many are not known to be written.
+---Number of edits not known to be written.
 ---@return integer
 function M.count()
   return #waiting

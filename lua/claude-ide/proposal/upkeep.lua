@@ -1,10 +1,10 @@
--- Keeps one diff that is on the screen in order: its keys, its winbars, its layout, its sizes, and the windows that it loses.
--- Does not decide anything: what the user does to a diff is handed to the verbs it was shown with.
+-- Maintains a shown diff: keys, winbars, layout, sizes, and closed windows. Decides nothing: actions are passed to the verbs that it was
+-- shown with.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.proposal.choice")
 
----The dropped hunk that a line is in or beside.
+---The dropped hunk at or next to a line.
 ---@param hunks claude-ide.diffview.Hunks
 ---@param side claude-ide.diffview.Side
 ---@param lnum integer
@@ -20,7 +20,7 @@ local function dropped_at(hunks, side, lnum)
   end
 end
 
----Drops the change that the cursor is in, or takes the one that was dropped there. That is an edit like any other: `u` takes it back.
+---Drops or restores the change at the cursor, as an ordinary edit that `u` undoes.
 ---@param view claude-ide.diffview.View
 local function toggle(view)
   local live, hunks = require("claude-ide.diffview.hunks"), view.hunks
@@ -44,13 +44,13 @@ local function toggle(view)
   end
   local last = vim.api.nvim_buf_line_count(view.bufs.proposal)
   vim.api.nvim_win_set_cursor(win, { math.max(math.min(at, last), 1), 0 })
-  -- What is now the same on both sides would fold away under the cursor.
+  -- The text is now equal on both sides, and would be folded at the cursor.
   vim.api.nvim_win_call(win, function()
     vim.cmd("normal! zv")
   end)
 end
 
----Says in the proposal where something was dropped.
+---Marks dropped hunks in the proposal.
 ---@param hunks claude-ide.diffview.Hunks
 local function show_dropped(hunks)
   local live = require("claude-ide.diffview.hunks")
@@ -75,7 +75,7 @@ local function show_dropped(hunks)
   end
 end
 
----What is left of the windows shows the diff: see `mend` below.
+---Forward declaration, see below.
 local mend ---@type fun(entry: claude-ide.proposal.Entry)
 
 ---@param entry claude-ide.proposal.Entry
@@ -99,8 +99,8 @@ local function loss_of(entry)
   }
 end
 
----From now on what the user does to the buffers of a file has its effect.
----@param entry claude-ide.proposal.Entry on the screen
+---Handles events of a file's buffers.
+---@param entry claude-ide.proposal.Entry shown
 ---@param one claude-ide.proposal.Item.Shown prepared
 local function listen_to(entry, one)
   local events, verbs = require("claude-ide.proposal.events"), entry.verbs --[[@as claude-ide.proposal.Verbs]]
@@ -116,8 +116,8 @@ local function listen_to(entry, one)
   end
 end
 
----The keys of a diff, and what they do.
----@param entry claude-ide.proposal.Entry on the screen
+---Keys of a diff, and their actions.
+---@param entry claude-ide.proposal.Entry shown
 ---@return table<claude-ide.proposal.Verb, fun()>
 function M.verbs_of(entry)
   local verbs, files =
@@ -164,7 +164,7 @@ function M.verbs_of(entry)
   return found
 end
 
----@param entry claude-ide.proposal.Entry of several files, on the screen
+---@param entry claude-ide.proposal.Entry of several files, shown
 local function listen_to_list(entry)
   local view, list =
     entry.view, --[[@as claude-ide.diffview.View]]
@@ -173,7 +173,7 @@ local function listen_to_list(entry)
   vim.api.nvim_create_autocmd("CursorMoved", {
     group = entry.group,
     buffer = list,
-    desc = "Claude Code: the file under the cursor is shown",
+    desc = "Claude Code: show the file under the cursor",
     callback = function()
       if vim.api.nvim_get_current_win() == view.wins.list then
         M.show_file(entry, vim.api.nvim_win_get_cursor(0)[1])
@@ -185,7 +185,7 @@ local function listen_to_list(entry)
   end, { buffer = list, nowait = true, desc = "Claude Code: go to the file" })
 end
 
----A new file has nothing that its proposal could stand beside.
+---Whether it is a new file, without another side.
 ---@param entry claude-ide.proposal.Entry
 ---@return boolean
 function M.is_of_new_file(entry)
@@ -203,7 +203,7 @@ local function layout_of(entry)
     or require("claude-ide.diffview.layout").preferred()
 end
 
----@param entry claude-ide.proposal.Entry on the screen
+---@param entry claude-ide.proposal.Entry shown
 ---@param side "list"|claude-ide.diffview.Side
 ---@param width integer
 ---@param alone boolean
@@ -215,11 +215,11 @@ local function winbar_of(entry, side, width, alone)
     return winbar.of_list(entry.diff, width)
   end
   ---@type claude-ide.diffview.Hunks
-  ---@diagnostic disable-next-line: assign-type-mismatch -- they are there before the view is
+  ---@diagnostic disable-next-line: assign-type-mismatch -- set before the view
   local live = entry.hunks
   local format, file = hunks.format(live), require("claude-ide.proposal.files").shown(entry)
   if text.now.format.eol == "\r\n" and format.eol == "\n" and entry.diff.source.writes == "agent" then
-    -- The CLI proposes LF for every file, and keeps the CRLF of the file that it writes.
+    -- The CLI proposes LF for every file, and keeps the file's CRLF when writing.
     format = vim.tbl_extend("force", format, { eol = "\r\n" }) --[[@as claude-ide.bytes.Format]]
   end
   local has_both = not file or file.file.before and file.file.after
@@ -248,7 +248,7 @@ local function winbar_of(entry, side, width, alone)
   })
 end
 
----The number of those that wait is another: the diffs on the screen say how many more there are.
+---Updates the number of waiting diffs in winbars.
 function M.recount()
   for _, entry in pairs(require("claude-ide.proposal.state").entries()) do
     if entry.view and entry.diff.state == "pending" then
@@ -257,7 +257,7 @@ function M.recount()
   end
 end
 
----The user has changed the proposal.
+---The user has edited the proposal.
 ---@param entry claude-ide.proposal.Entry
 local function refresh(entry)
   if entry.view and entry.diff.state == "pending" then
@@ -269,10 +269,10 @@ local function refresh(entry)
   end
 end
 
----Makes the texts of one of several files the ones that are shown.
+---Prepares the texts of one of several files, to be shown.
 ---@param entry claude-ide.proposal.Entry
 ---@param index integer
----@param done fun() at once, or later; not called where another one was chosen meanwhile
+---@param done fun() possibly before this returns; not called if another file was chosen meanwhile
 ---@param failed fun(trace: string)
 function M.prepare_file(entry, index, done, failed)
   local item = entry.diff.files[index]
@@ -326,7 +326,7 @@ function M.show_file(entry, index)
   end)
 end
 
----Drops one of several files as a whole, or takes it after all.
+---Drops or restores one of several files.
 ---@param entry claude-ide.proposal.Entry
 function M.drop_file(entry)
   local item = require("claude-ide.proposal.files").shown(entry) --[[@as claude-ide.proposal.File]]
@@ -337,12 +337,12 @@ function M.drop_file(entry)
   end
 end
 
----Keeps the windows as large as the screen lets them be, and the winbars as wide as their windows.
----@param entry claude-ide.proposal.Entry on the screen
+---Adapts windows and winbars to the screen's size.
+---@param entry claude-ide.proposal.Entry shown
 local function follow_sizes(entry)
   vim.api.nvim_create_autocmd({ "WinResized", "VimResized", "TabEnter" }, {
     group = entry.group,
-    desc = "Claude Code: a diff fits the screen",
+    desc = "Claude Code: fit a diff to the screen",
     callback = function()
       if entry.view and entry.diff.state == "pending" then
         require("claude-ide.diffview.windows").fit(entry.view)
@@ -352,8 +352,8 @@ local function follow_sizes(entry)
   })
 end
 
----From now on what the user does to the windows has its effect, and the windows follow what happens.
----@param entry claude-ide.proposal.Entry on the screen
+---Starts handling events of the windows.
+---@param entry claude-ide.proposal.Entry shown
 ---@param verbs claude-ide.proposal.Verbs
 function M.begin(entry, verbs)
   entry.verbs = verbs
@@ -369,7 +369,7 @@ function M.begin(entry, verbs)
   follow_sizes(entry)
 end
 
----@param entry claude-ide.proposal.Entry that the user has closed a window of, but not the last one of the proposal
+---@param entry claude-ide.proposal.Entry with a closed window, but not the proposal's last one
 function mend(entry)
   local text = entry.text --[[@as claude-ide.proposal.Prepared]]
   local view = entry.view --[[@as claude-ide.diffview.View]]
@@ -389,7 +389,7 @@ function mend(entry)
   end)
 end
 
----Whether the texts can be shown as one only.
+---Whether only one text can be shown.
 ---@param entry claude-ide.proposal.Entry with its text
 ---@return boolean
 local function needs_one_window(entry)
@@ -402,7 +402,7 @@ local function needs_one_window(entry)
   return text.format.empty or needs(text.comparison.hunks, #text.now.lines, #text.lines, bytes)
 end
 
----What is to be shown of a diff, before its windows are made.
+---A view of a diff, before its windows are created.
 ---@param entry claude-ide.proposal.Entry with its text
 ---@return claude-ide.diffview.View
 function M.make_view(entry)

@@ -1,7 +1,7 @@
--- Where there is room for one diff only, the others wait behind it and come forward one after the other.
+-- Where only one diff fits, the others wait and are shown in turn.
 local M = {}
 
----The one to be shown next.
+---The next waiting diff.
 ---@return claude-ide.proposal.Entry?
 function M.next()
   return vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(entry)
@@ -15,7 +15,7 @@ local function name_of(entry)
   return require("claude-ide.proposal.state").name_of(entry.diff)
 end
 
----Shows a diff as soon as that is in nobody's way.
+---Shows a diff once the user is idle.
 ---@param entry claude-ide.proposal.Entry
 ---@param show fun()
 function M.when_free(entry, show)
@@ -29,9 +29,9 @@ function M.when_free(entry, show)
   end)
 end
 
----Shows the one whose turn has come.
+---Shows the next diff.
 ---@param entry claude-ide.proposal.Entry
----@param instead_of? claude-ide.diffview.View the user was in it, and it is gone
+---@param instead_of? claude-ide.diffview.View closed view that the user was in
 function M.come_forward(entry, instead_of)
   local function show()
     if entry.behind then
@@ -44,7 +44,7 @@ function M.come_forward(entry, instead_of)
   M.when_free(entry, show)
 end
 
----The buffer that a window is to show: the one of the diff that it belongs to, else the one it showed before.
+---The buffer that belongs in a window: the diff's, else the previous one.
 ---@param win integer
 ---@return integer? buf
 local function rightful_buffer(win)
@@ -61,8 +61,8 @@ local function rightful_buffer(win)
   return before > 0 and before or nil
 end
 
----Shows a diff that waits in the right place, where Neovim has put its text into some window: it does that to the first
----modified buffer when it refuses to quit.
+---Moves a waiting diff from the window in which Neovim has shown its buffer: Neovim does that with the first modified buffer when it
+---refuses to quit.
 function M.gather_strays()
   for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
     local stray = entry.behind and vim.fn.win_findbuf(entry.text.bufs.proposal)[1]
@@ -79,7 +79,7 @@ function M.gather_strays()
   end
 end
 
----Whether a diff would cover what the user looks at, who has not asked for it. Tells them once that it waits.
+---Whether a diff would cover what the user looks at, unrequested. Notifies once.
 ---@param entry claude-ide.proposal.Entry
 ---@param how claude-ide.proposal.ShowOpts
 ---@return boolean

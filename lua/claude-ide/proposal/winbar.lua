@@ -1,9 +1,9 @@
--- The line above each side of a diff: what it is, and which keys decide.
+-- Winbars of a diff: what a side is, and the keys to decide.
 local M = {}
 
 local fit = require("claude-ide.ui.winbar_text")
 
----What gives way in a window without room for all of it, the first one first.
+---Pieces are dropped in this order when the window is narrow.
 local RANKS = {
   why_word = 1,
   layout_word = 2,
@@ -46,7 +46,7 @@ end
 ---@param path string
 ---@param now claude-ide.proposal.Now
 ---@param width integer of the window
----@param unseen? string what changes beside the lines
+---@param unseen? string changes other than of lines
 ---@return string
 function M.of_now(path, now, width, unseen)
   local group, what = "ClaudeDiffSide", "now"
@@ -66,26 +66,26 @@ function M.of_now(path, now, width, unseen)
   return fit.winbar(pieces, width)
 end
 
----What a user should know of the present text before they decide.
+---Warning about the current text.
 ---@param now claude-ide.proposal.Now
----@return string? nil: nothing
+---@return string? warning
 local function warning_of(now)
   return now.disk.problem or now.against == "buffer" and "with your unsaved changes" or nil
 end
 
 ---@class claude-ide.proposal.WinbarOpts
 ---@field file? claude-ide.proposal.File of several
----@field is_dropped? boolean nothing of that file is to be done
+---@field is_dropped? boolean the file is dropped
 ---@field added integer
 ---@field removed integer
----@field kept integer proposed hunks that are left
+---@field kept integer remaining proposed hunks
 ---@field total integer proposed hunks
----@field others integer how many more diffs wait
+---@field others integer number of other waiting diffs
 ---@field width integer of the window
----@field now? claude-ide.proposal.Now where no other window tells of it
----@field unseen? string what changes beside the lines, in the same case
+---@field now? claude-ide.proposal.Now if no other window shows it
+---@field unseen? string changes other than of lines, likewise
 
----What a proposal is, and what becomes of a file.
+---Description of a proposal, or of the operation on a file.
 ---@param diff claude-ide.Diff
 ---@param opts claude-ide.proposal.WinbarOpts
 ---@return claude-ide.ui.Piece
@@ -107,7 +107,7 @@ local function state(diff, opts)
   return { rank = rank, texts = { { group, (" · %s "):format(text) } } }
 end
 
----The keys that decide. They are there at any width.
+---The accept and reject keys, shown at any width.
 ---@return claude-ide.ui.Piece
 local function decide()
   local config = require("claude-ide.config").get().diff
@@ -128,11 +128,11 @@ end
 
 ---@alias claude-ide.proposal.HintName "why"|"layout"|"hunk"|"help"|"next"|"drop_file"|"next_file"
 
----A key, and the word for it, which goes first: the bare keys then stand beside each other at the end.
+---A key and its label, which is dropped first: the remaining keys are adjacent.
 ---@param name claude-ide.proposal.HintName
 ---@param keys string|string[]|false
 ---@param what string
----@return claude-ide.ui.Piece[] none: there is no key for it
+---@return claude-ide.ui.Piece[] pieces none: no key is mapped
 local function hints_of(name, keys, what)
   local key = fit.key_name(keys, "")
   if key == "" then
@@ -186,7 +186,7 @@ function M.of_proposal(diff, opts)
   return fit.winbar(pieces, opts.width)
 end
 
----What stands there while a decided diff is still on the screen.
+---The winbar of a decided diff that is still shown.
 ---@param diff claude-ide.Diff
 ---@return string
 function M.of_decided(diff)

@@ -1,14 +1,14 @@
--- What it means that the buffer of a proposal is written, of a diff or a changeset: the user's `:w` accepts. What is written by
--- itself, in part or under another name decides nothing, and that is said.
+-- Interprets a write of a proposal's buffer: the user's `:w` accepts. Automatic writes, partial writes and writes under another name
+-- decide nothing, with a notice.
 --
--- Writing a proposal accepts it if a key set the write off, right now and not by way of another autocommand, in
--- the proposal's own window, and it was this buffer alone that was written. So `:w`, `:wq`, `:x`, `:update` and any key
--- mapped to them accept; autosave by timer, InsertLeave, TextChanged or FocusLost, `:wall`, and 'autowrite' before `:make`
+-- A write accepts if a key triggered it directly, not through another autocommand, in the proposal's window, and if only this buffer was
+-- written. So `:w`, `:wq`, `:x`, `:update` and mappings to them accept; autosave by timer, InsertLeave, TextChanged or FocusLost,
+-- `:wall`, and 'autowrite' before `:make` or CTRL-Z do not.
 -- or CTRL-Z do not.
 local M = {}
 
----A hidden buffer that is always modified and comes before every proposal in the buffer list. Whoever writes all buffers
----writes it first, and that is how such a write is known.
+---A hidden buffer that is always modified and precedes every proposal in the buffer list. Commands that write all buffers write it
+---first, which identifies them.
 local guard ---@type integer?
 local all_are_written = false
 local quitting = false
@@ -35,7 +35,7 @@ local function make_guard()
   return buf
 end
 
----Call before the first proposal's buffer is made, and `M.stop` after the last one's is gone.
+---Call it before the first proposal's buffer is created, and `M.stop` after the last one is deleted.
 function M.start()
   if guard then
     return
@@ -44,11 +44,11 @@ function M.start()
   guard = make_guard()
   vim.api.nvim_create_autocmd("QuitPre", {
     group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude Code: what is written on the way out accepts no proposal",
+    desc = "Claude Code: writes of a quitting command accept no proposal",
     callback = function()
-      -- `:wq` writes before it says that it quits, `:wqall` afterwards.
+      -- `:wq` writes before QuitPre, `:wqall` after it.
       quitting = true
-      vim.bo[guard].modified = false -- or it would keep Neovim from quitting
+      vim.bo[guard].modified = false -- else it would prevent quitting
       vim.schedule(function()
         quitting = false
       end)
@@ -69,11 +69,11 @@ function M.stop()
   end
 end
 
----Whether the write that this BufWriteCmd is about is one that a user asked for.
----@param buf integer the proposal's buffer
+---Whether the user requested the current write.
+---@param buf integer of the proposal
 ---@return boolean asked
 ---@return string? reason why not, for the log
----@return boolean? automatic nobody pressed a key for it: a plugin saves by itself
+---@return boolean? automatic a plugin saves without a key
 local function of_user(buf)
   if all_are_written or quitting then
     return false, "all buffers are written"
@@ -84,7 +84,7 @@ local function of_user(buf)
   if not keys.caused_this() then
     return false, "no key was pressed", true
   elseif vim.fn.state("c") ~= "" then
-    -- One of Vim script, which may come right between a key and what it sets off.
+    -- A Vim script callback, which may run between a key and its effect.
     return false, "a timer or another callback writes", true
   end
   local pressed_in = keys.window()
@@ -100,7 +100,7 @@ local function of_user(buf)
   return true
 end
 
----The buffer that is written first by whoever writes all.
+---The guard buffer.
 ---@return integer? buf
 function M.guard()
   return guard and vim.api.nvim_buf_is_valid(guard) and guard or nil
@@ -108,14 +108,14 @@ end
 
 ---Whether it is written under another name: `:w copy`, `:saveas copy`, `:file copy | w`, `:1w >> copy`.
 ---@param buf integer of the proposal
----@param event { match: string, file: string } what is to be written, in full and as it was given
+---@param event { match: string, file: string } target, in full and as given
 ---@return boolean
 local function is_copy(buf, event)
   local is_own_name = require("claude-ide.ui.ours").is_own_name
   return not (is_own_name(buf, vim.api.nvim_buf_get_name(buf)) and is_own_name(buf, event.match, event.file))
 end
 
----Gives the proposal its name back. `:saveas` has left that with a buffer that it made for the purpose.
+---Restores the proposal's buffer name, which `:saveas` has moved to a new buffer.
 local function take_name_back(buf)
   local ours = require("claude-ide.ui.ours")
   if ours.is_own_name(buf, vim.api.nvim_buf_get_name(buf)) then
@@ -131,11 +131,11 @@ local function take_name_back(buf)
   end)
 end
 
----Lets the command that is being carried out fail without an error of its own: `:wq copy` is not to quit then.
+---Makes the current command fail without an error message: `:wq copy` must not quit.
 local function fail_command()
   local flags = vim.o.cpoptions
   if not flags:find("+", 1, true) then
-    -- With this flag a buffer that is still modified says that writing a copy has not worked.
+    -- With this flag a write of a copy fails for a buffer that is still modified.
     vim.o.cpoptions = flags .. "+"
     vim.schedule(function()
       vim.o.cpoptions = flags
@@ -143,15 +143,15 @@ local function fail_command()
   end
 end
 
----Writes the text that a BufWriteCmd, FileWriteCmd or FileAppendCmd is about, and says what came of it as Neovim itself would.
----@param buf integer of the proposal, the current one
+---Writes the text of a BufWriteCmd, FileWriteCmd or FileAppendCmd, and reports like Neovim.
+---@param buf integer of the proposal, current
 ---@param name string
 ---@param appends boolean
 local function write_copy(buf, name, appends)
   local first, last = vim.fn.line("'["), vim.fn.line("']")
   local bang = vim.v.cmdbang == 1 and "!" or ""
   take_name_back(buf)
-  local file = vim.fn.fnamemodify(name, ":.") -- only now: with 'autochdir' a name brings its folder along
+  local file = vim.fn.fnamemodify(name, ":.") -- after the name was restored: with 'autochdir' that changes the folder
   local command = ("noautocmd %d,%dwrite%s %s %s%s"):format(
     first,
     last,
@@ -177,8 +177,8 @@ end
 
 ---@class claude-ide.proposal.Writes
 ---@field id integer
----@field path string whose proposal it is
----@field seen_by integer the buffer that tells whether the user has seen it
+---@field path string of the proposal
+---@field seen_by integer buffer that records whether it was seen
 ---@field accept fun()
 
 local told_of_autosave = false
@@ -207,7 +207,7 @@ end
 
 ---@param buf integer
 ---@param writes claude-ide.proposal.Writes
----@param event { event: string, match: string, file: string } what is to be written, in full and as it was given
+---@param event { event: string, match: string, file: string } target, in full and as given
 local function on_write(buf, writes, event)
   local notice = require("claude-ide.ui.notice")
   if is_copy(buf, event) then
