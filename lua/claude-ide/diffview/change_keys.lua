@@ -1,5 +1,5 @@
--- The keys of diff mode: to the next change in every layout, for diff mode itself would stop at each line that it lays beside
--- another; and the other text in place of a change, in layouts that are drawn without diff mode.
+-- Diff mode's keys: `]c` and `[c` in every layout, since diff mode itself stops at each pair of lines; and `do` in layouts without
+-- diff mode.
 local M = {}
 
 ---@param pair claude-ide.diffview.Pair
@@ -9,7 +9,7 @@ local function side_of(pair, buf)
   return buf == pair.bufs.now and "now" or "proposal"
 end
 
----Goes from change to change, as many as the count says.
+---Goes to the next or previous change, [count] times.
 ---@param pair claude-ide.diffview.Pair
 ---@param direction 1|-1
 function M.jump(pair, direction)
@@ -39,7 +39,7 @@ function M.jump(pair, direction)
   end
 end
 
----Puts the present text in the place of the change under the cursor.
+---Replaces the change under the cursor by the current text.
 ---@param pair claude-ide.diffview.Pair
 function M.obtain(pair)
   local hunks = require("claude-ide.diffview.hunks")
@@ -68,7 +68,7 @@ function M.map(pair)
       if here == pair.bufs.now or here == pair.bufs.proposal then
         run()
       else
-        -- The diff was decided, and another screen came between the key and this.
+        -- The diff was decided, and another screen appeared between the key and this.
         require("claude-ide.ui.guard.keys").pass_on()
       end
     end

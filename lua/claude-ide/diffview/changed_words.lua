@@ -1,24 +1,23 @@
--- Which words differ between two versions of a line. Bounded: what is too different has none, what is long has one part that
--- differs.
+-- Finds changed words between two versions of a line. Bounded: very different lines have none, long lines have one changed part.
 local M = {}
 
----In longer lines words are not looked at one by one.
+---Longer lines are not compared by word.
 local MAX_BYTES = 1000
 
----Longer lines are not looked at.
+---Longer lines are not compared.
 local MAX_LONG_BYTES = 256 * 1024
 
----Lines that have less than this in common were not changed but written anew.
+---Minimum share of common text; lines with less were rewritten.
 local LEAST_IN_COMMON = 0.3
 
----So many lines of a hunk are laid side by side.
+---Maximum lines of a hunk to pair.
 local MAX_LINES = 60
 
 ---@alias claude-ide.diffview.Span [integer, integer] bytes [from, to), from 0
 
 ---@param line string
 ---@return string[] tokens
----@return integer[] starts byte of each, and of the end
+---@return integer[] starts byte of each token, and the end
 local function tokens_of(line)
   local tokens, starts, at = {}, {}, 1
   while at <= #line do
@@ -47,10 +46,10 @@ local function add(starts, first, count, spans)
   return to - from
 end
 
----How many bytes two texts have in common at their beginning.
+---Length of the common beginning of two texts, in bytes.
 ---@param old string
 ---@param new string
----@return integer bytes up to the beginning of a character of either; 0 also where the texts are too long to look at
+---@return integer bytes at a character boundary of both; 0 if the texts are too long
 function M.common(old, new)
   local same, differs = 0, math.min(#old, #new) + 1
   if differs > MAX_LONG_BYTES then
@@ -72,7 +71,7 @@ function M.common(old, new)
   return same
 end
 
----The one part of two long lines that differs.
+---The changed part of two long lines.
 ---@param old string
 ---@param new string
 ---@return claude-ide.diffview.Span[] old_spans
@@ -123,7 +122,7 @@ function M.between(old, new)
   return old_spans, new_spans
 end
 
----Which line of the old text became which of the new.
+---Pairs old lines with new ones.
 ---@param old string[]
 ---@param new string[]
 ---@return table<integer, integer> pairs from old to new, by index

@@ -1,15 +1,15 @@
--- The colours of what is added and removed, in every layout and wherever else such lines are shown: `ClaudeDiffAddedLine`
--- and `ClaudeDiffRemovedLine`, with a `…Word` each. Made from the colour scheme's own: its backgrounds, so that the colours
--- of the syntax stay. Groups that the user or the scheme has defined are left alone.
+-- Highlight groups of added and removed lines, for all layouts and other views: `ClaudeDiffAddedLine` and `ClaudeDiffRemovedLine`, with a
+-- `…Word` each. Derived from the colour scheme's backgrounds, so that syntax highlighting stays visible. Groups defined by the user or
+-- the scheme are kept.
 local M = {}
 
----How strong the colour of a changed word is over that of its line.
+---Strength of a changed word's colour over its line's.
 local WORD_STRENGTH = 0.35
 
----Least contrast between the text and what is under it, for people to read it.
+---Minimum contrast of text.
 local READABLE = 4.5
 
----@type table<string, vim.api.keyset.get_hl_info> what was made here last
+---@type table<string, vim.api.keyset.get_hl_info> groups defined by this module
 local made = {}
 local listening = false
 
@@ -32,7 +32,7 @@ local function blend(under, over, strength)
   return colour
 end
 
----The background of a line where the scheme gives such lines none.
+---Default background of a line.
 ---@param name "Green"|"Red"
 ---@return integer
 local function background(name)
@@ -42,7 +42,7 @@ local function background(name)
 end
 
 ---@param colour integer
----@return number luminance as WCAG has it
+---@return number luminance by WCAG
 local function luminance(colour)
   local sum = 0 ---@type number
   for unit, share in pairs({ [65536] = 0.2126, [256] = 0.7152, [1] = 0.0722 }) do
@@ -63,7 +63,7 @@ local function contrast(a, b)
   return (light + 0.05) / (dark + 0.05)
 end
 
----The strongest shade of a word in which its text can still be read.
+---The strongest shade of a word with readable text.
 ---@param bg integer of its line
 ---@param colour integer
 ---@param text integer
@@ -78,8 +78,8 @@ local function word_shade(bg, colour, text)
   return bg
 end
 
----@param line string the scheme's group for such lines
----@param accent string one whose foreground is of that colour
+---@param line string group of the scheme
+---@param accent string group with a foreground of that colour
 ---@param name "Green"|"Red"
 ---@return vim.api.keyset.highlight line
 ---@return vim.api.keyset.highlight word
@@ -95,13 +95,13 @@ local function shades(line, accent, name)
     bg = blend(get("Normal").bg or (dark and 0 or 0xffffff), bg, WORD_STRENGTH)
   end
   local colour = get(accent).fg or given.fg or vim.api.nvim_get_color_by_name(name)
-  local own ---@type integer? text of a background that the ordinary one cannot be read on
+  local own ---@type integer? text colour, if the normal one is unreadable on the background
   if contrast(bg, fg) < READABLE then
     own = given.fg and contrast(bg, given.fg) >= READABLE and given.fg
       or contrast(bg, 0) > contrast(bg, 0xffffff) and 0
       or 0xffffff
   end
-  -- Where a terminal has no colours of its own for such lines, the basic ones stand for them.
+  -- Default to basic terminal colours.
   local ctermbg = given.ctermbg or not given.ctermfg and (name == "Green" and 2 or 1) or nil
   return { fg = own, bg = bg, ctermfg = given.ctermfg or ctermbg and 0, ctermbg = ctermbg }, {
     fg = own,
@@ -124,9 +124,9 @@ local function make(group, definition)
   made[group] = vim.api.nvim_get_hl(0, { name = group })
 end
 
----What diff mode's groups are in a window of a diff: on the left side a line that only it has is removed, not added.
+---'winhighlight' for diff mode: on the left a line without counterpart is removed, not added.
 ---@param side "now"|"proposal"
----@return string[] for 'winhighlight'
+---@return string[] parts of 'winhighlight'
 function M.of_side(side)
   local own = side == "now" and "Removed" or "Added"
   local groups = {
@@ -141,7 +141,7 @@ function M.of_side(side)
   return groups
 end
 
----Defines them, now and whenever the colours change.
+---Defines the groups, now and after each change of the colour scheme.
 function M.define()
   local added, added_word = shades("DiffAdd", "Added", "Green")
   local removed, removed_word = shades("DiffDelete", "Removed", "Red")

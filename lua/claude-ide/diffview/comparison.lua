@@ -1,14 +1,13 @@
--- Which lines differ between the present text and the proposal. Small texts at once, large ones on a thread of their own:
--- a diff of 10 MB takes 80 ms where it is easy and seconds where it is not.
+-- Compares the current text with the proposal. Large texts are compared on a thread: 10 MB take 80 ms to several seconds.
 local M = {}
 
----Up to so many bytes of both sides together the main loop can do it (a few milliseconds).
+---Maximum size of both sides for the main loop (a few milliseconds).
 local MAX_DIRECT_BYTES = 256 * 1024
 
----More hunks than anybody looks at one by one are taken together to one.
+---More hunks are combined into one.
 local MAX_HUNKS = 3000
 
----After so long the diff is shown with one hunk from the first to the last difference.
+---Timeout, after which the whole difference is one hunk.
 local DEADLINE_MS = 1500
 
 ---@class claude-ide.diffview.Comparison
@@ -34,13 +33,13 @@ local function as_one(old, new)
   return counted((hunk.old_count > 0 or hunk.new_count > 0) and { hunk } or {})
 end
 
----Can run on another thread: no upvalues, plain values in and out.
+---Runs on a thread: no upvalues, plain values only.
 ---@param old string
 ---@param new string
 ---@param max_hunks integer
 ---@param algorithm claude-ide.diffview.Algorithm
 ---@param indent_heuristic boolean
----@return string? numbers four a hunk, each with a space behind it; nil: failed
+---@return string? numbers four per hunk, each followed by a space; nil: failed
 ---@return integer added
 ---@return integer removed
 local function work(old, new, max_hunks, algorithm, indent_heuristic)
@@ -87,9 +86,9 @@ end
 
 ---@param old string[]
 ---@param new string[]
----@param bytes integer of both sides together
----@param done fun(comparison: claude-ide.diffview.Comparison) at once, or later on the main loop
----@param guarded fun(fn: function): function for what runs in a later turn
+---@param bytes integer of both sides
+---@param done fun(comparison: claude-ide.diffview.Comparison) on the main loop, possibly before this returns
+---@param guarded fun(fn: function): function wraps functions of later turns
 function M.run(old, new, bytes, done, guarded)
   local options = require("claude-ide.diffview.hunks").diffopt()
   if bytes <= MAX_DIRECT_BYTES then

@@ -1,7 +1,7 @@
--- Which part of a diff is in sight when it opens: the first change, from where it begins, on both sides.
+-- Scrolls a diff to its first change, on both sides, when it opens.
 local M = {}
 
----Whether diff mode shows a change: with `iwhite` and its like in 'diffopt' it does not show all there are.
+---Whether diff mode shows a change; with `iwhite` etc. in 'diffopt' it hides some.
 ---@param win integer of the proposal, in diff mode
 ---@param hunk claude-ide.buffer.Hunk
 ---@return boolean
@@ -33,10 +33,10 @@ local function first_of(pair)
   return pair.hunks.list[1]
 end
 
----The line and the column the cursor goes to for a change. The column is 0 but for a change that would be out of sight.
+---Cursor position for a change. The column is 0 unless the change would be out of sight.
 ---@param pair claude-ide.diffview.Pair
 ---@param hunk claude-ide.buffer.Hunk
----@param rows integer that are drawn above the line for what is removed
+---@param rows integer virtual rows of removed lines above the line
 ---@return integer lnum
 ---@return integer column bytes
 function M.place(pair, hunk, rows)
@@ -44,7 +44,7 @@ function M.place(pair, hunk, rows)
   local last, height = vim.api.nvim_buf_line_count(buf), vim.api.nvim_win_get_height(win)
   local lnum = math.min(hunk.new, last)
   if hunk.new_count == 0 then
-    -- From the line above, more than a window of removed lines is seen from its beginning.
+    -- From the line above, a long block of removed lines is visible from its beginning.
     return hunk.new > 1 and rows > height / 2 and lnum == hunk.new and lnum - 1 or lnum, 0
   elseif hunk.old_count == 0 then
     return lnum, 0
@@ -57,11 +57,11 @@ function M.place(pair, hunk, rows)
   return lnum, beyond and math.min(column, math.max(#line - 1, 0)) or 0
 end
 
----Brings a place into sight, what is removed above it as well.
+---Scrolls to a position, including removed lines above it.
 ---@param win integer
 ---@param lnum integer
 ---@param column integer
----@param rows integer that are drawn above the line
+---@param rows integer virtual rows above the line
 ---@param above boolean the change begins below the line
 function M.reveal(win, lnum, column, rows, above)
   vim.api.nvim_win_call(win, function()
@@ -91,7 +91,7 @@ function M.show(pair)
   local lnum, column = M.place(pair, hunk, missing)
   local line = math.min(hunk.old, vim.api.nvim_buf_line_count(pair.bufs.now))
   M.reveal(wins.now, line, 0, 0, false)
-  -- The proposal last: the other one is brought to where it is.
+  -- The proposal last: the other window is aligned to it.
   M.reveal(wins.proposal, lnum, column, hunk.new_count == 0 and missing or 0, lnum < hunk.new)
   return true
 end

@@ -1,9 +1,9 @@
--- Marks what would not be seen in the lines that a proposal changes, for they are to be accepted: runs of blanks, characters that
--- show nothing. What Neovim shows by itself (`<202e>`, `^M`) it shows here as well.
+-- Marks hidden content in changed lines of a proposal, which are about to be accepted: long blanks, invisible characters. Neovim itself
+-- already shows some (`<202e>`, `^M`).
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.hidden_text")
----Bytes of a line that are looked at.
+---Maximum bytes of a line to check.
 local MOST_BYTES = 64 * 1024
 
 local function mark(buf, row, line)
@@ -18,12 +18,12 @@ local function mark(buf, row, line)
   end
 end
 
----The lines of a proposal are other ones now.
+---The proposal's lines have changed.
 ---@param pair claude-ide.diffview.Pair
 function M.refresh(pair)
   local buf = pair.bufs.proposal
   if vim.bo[buf].buftype == "" then
-    return -- a file of the user's, which is under review
+    return -- a user's file under review
   end
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   local turn = {}

@@ -1,31 +1,31 @@
--- What a proposal, as the user has it now, changes in the present text. Follows every edit by comparing only what the
--- edit touched, so it is current at any time and costs nothing that grows with the file.
--- Invariant: the present text with `list` applied is the proposal's text.
+-- The changes of a proposal against the current text, updated incrementally: each edit only compares the lines that it touched, so the
+-- cost does not depend on the file's size.
+-- Invariant: the current text with `list` applied is the proposal's text.
 local M = {}
 
----What differs between two texts, whoever keeps it current.
+---Differences between two texts, kept up to date by their owner.
 ---@class claude-ide.diffview.Differences
 ---@field buf integer of the new text
 ---@field format { empty: boolean } of the new text
 ---@field old string[] the old text
----@field list claude-ide.buffer.Hunk[] as they are, top to bottom
----@field scheduled boolean the list is about to be another
+---@field list claude-ide.buffer.Hunk[] current, top to bottom
+---@field scheduled boolean an update is scheduled
 
 ---@class claude-ide.diffview.Hunks: claude-ide.diffview.Differences
 ---@field format claude-ide.bytes.Format of the proposal
----@field old string[] the present text; no line at all where that is empty
+---@field old string[] current text; no lines if it is empty
 ---@field old_format claude-ide.bytes.Format
----@field proposed string[] the lines as they came; no line at all where there were none
----@field original claude-ide.buffer.Hunk[] as they came
----@field changed fun() is called after every edit, when windows and marks may be touched
+---@field proposed string[] original lines; none if empty
+---@field original claude-ide.buffer.Hunk[] original hunks
+---@field changed fun() called after edits, when windows and marks may be changed
 
 ---@alias claude-ide.diffview.Algorithm "myers"|"minimal"|"patience"|"histogram"
 
 ---@type table<string, claude-ide.diffview.Algorithm>
 local ALGORITHMS = { myers = "myers", minimal = "minimal", patience = "patience", histogram = "histogram" }
 
----The user's choice in 'diffopt' of which lines belong together, so that a change is the same lines to the keys that keep and
----drop it as to diff mode, which shows it. What 'diffopt' ignores (`iwhite` and the like) stays a change: it will be written.
+---The relevant flags of 'diffopt', so that the keys use the same hunks as diff mode. Differences that 'diffopt' ignores (`iwhite` etc.)
+---remain changes: they will be written.
 ---@return { algorithm: claude-ide.diffview.Algorithm, indent_heuristic: boolean }
 function M.diffopt()
   return {
@@ -35,7 +35,7 @@ function M.diffopt()
 end
 
 ---@param hunks claude-ide.diffview.Differences
----@return boolean the buffer's one line is no line of the text
+---@return boolean whether the text is empty, though its buffer has one line
 local function is_empty(hunks)
   return require("claude-ide.buffer.bytes").is_empty(hunks.buf, hunks.format)
 end
@@ -59,14 +59,14 @@ local function compare_all(hunks)
   hunks.list = compare(hunks.old, lines)
 end
 
----How the old lines that an edit touched differ from what stands there now.
+---Compares the old lines that an edit touched with the new ones.
 ---@param hunks claude-ide.diffview.Hunks
 ---@param at claude-ide.buffer.Hunk
 ---@return claude-ide.buffer.Hunk[]
 local function compare_part(hunks, at)
   local new = vim.api.nvim_buf_get_lines(hunks.buf, at.new - 1, at.new - 1 + at.new_count, false)
   for _, hunk in ipairs(hunks.original) do
-    -- What came back is what it was, however it might be compared by itself.
+    -- A restored original hunk is kept as it was, whatever a new comparison would find.
     if hunk.old == at.old and hunk.old_count == at.old_count and hunk.new_count == at.new_count then
       if vim.deep_equal(new, vim.list_slice(hunks.proposed, hunk.new, hunk.new + hunk.new_count - 1)) then
         return { at }
@@ -81,7 +81,7 @@ local function compare_part(hunks, at)
   return found
 end
 
----Takes over one edit: the lines [first, last) became [first, last_new).
+---Applies an edit: the lines [first, last) became [first, last_new).
 ---@param hunks claude-ide.diffview.Hunks
 ---@param first integer 1-based
 ---@param last integer
@@ -184,7 +184,7 @@ local function touch(a, b)
   return a.old <= b.old + b.old_count and b.old <= a.old + a.old_count
 end
 
----The proposed hunks that nothing is left of.
+---The proposed hunks that are completely gone.
 ---@param hunks claude-ide.diffview.Hunks
 ---@return claude-ide.buffer.Hunk[]
 function M.dropped(hunks)
@@ -200,7 +200,7 @@ function M.dropped(hunks)
   return dropped
 end
 
----Whether nothing is left of the old text, so that no line of one side stands beside one of the other.
+---Whether nothing is left of the old text, so that no lines correspond.
 ---@param hunks claude-ide.diffview.Differences
 ---@return boolean
 function M.is_emptied(hunks)
@@ -208,8 +208,8 @@ function M.is_emptied(hunks)
   return hunk ~= nil and hunk.new_count == 0 and hunk.old_count == #hunks.old
 end
 
----The format that the text has now. Its end is of the present text, final newline and all, where the change of the end was
----dropped, or all changes were.
+---The current format. If the last change, or all changes, were dropped, the end of the text is the current text's, including its final
+---newline.
 ---@param hunks claude-ide.diffview.Hunks
 ---@return claude-ide.bytes.Format
 function M.format(hunks)
@@ -228,7 +228,7 @@ function M.format(hunks)
   return format
 end
 
----Where a line of the present text is in the proposal.
+---Maps a line of the current text to the proposal.
 ---@param hunks claude-ide.diffview.Differences
 ---@param lnum integer
 ---@return integer lnum
@@ -236,9 +236,9 @@ function M.map(hunks, lnum)
   return require("claude-ide.buffer.patch").map(hunks.list, lnum)
 end
 
----The hunk that a line is in; a hunk that only removes lines is where they were.
+---The hunk at a line; one that only removes lines is at their position.
 ---@param hunks claude-ide.diffview.Differences
----@param side claude-ide.diffview.Side that the line is of
+---@param side claude-ide.diffview.Side of the line
 ---@param lnum integer
 ---@return claude-ide.buffer.Hunk?
 function M.at(hunks, side, lnum)
@@ -252,14 +252,14 @@ function M.at(hunks, side, lnum)
     if first <= lnum and lnum <= last then
       return hunk
     elseif hunk[count] == 0 and (lnum == first or lnum == first - 1) then
-      -- The line below it first: that is where the removed lines are shown.
+      -- Prefer the line below, where the removed lines are shown.
       beside = beside or hunk
     end
   end
   return beside
 end
 
----Where a dropped hunk was: the first line, in the proposal as it is now, that it would change or stand before.
+---Position of a dropped hunk in the proposal: the first line that it would change or precede.
 ---@param hunks claude-ide.diffview.Hunks
 ---@param original claude-ide.buffer.Hunk
 ---@return integer lnum
@@ -288,7 +288,7 @@ local function replace(hunks, first, count, lines)
   patch.break_undo(hunks.buf)
 end
 
----Puts the present text back in the place of a hunk.
+---Replaces a hunk by the current text.
 ---@param hunks claude-ide.diffview.Differences
 ---@param hunk claude-ide.buffer.Hunk one of `list`
 function M.drop(hunks, hunk)
@@ -296,9 +296,9 @@ function M.drop(hunks, hunk)
   replace(hunks, hunk.new, hunk.new_count, lines)
 end
 
----Takes a dropped hunk after all.
+---Restores a dropped hunk.
 ---@param hunks claude-ide.diffview.Hunks
----@param original claude-ide.buffer.Hunk one of those that `dropped` gives
+---@param original claude-ide.buffer.Hunk as returned by `dropped`
 function M.take(hunks, original)
   local lines = vim.list_slice(hunks.proposed, original.new, original.new + original.new_count - 1)
   replace(hunks, M.place(hunks, original), original.old_count, lines)

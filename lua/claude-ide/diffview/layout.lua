@@ -1,13 +1,12 @@
--- Where the sides of a diff go, as data. `view` turns it into windows; nothing else knows of an arrangement.
--- A layout fits any place: it says how its windows lie to each other, not whether they fill a tab, a window or a float.
--- Every one begins with the proposal's window, so that changing from one to another leaves that window alone.
+-- Layouts of a diff's sides, as data. `windows` applies them.
+-- A layout is relative: it fits a tab page, a window or a float. All keep the proposal's window, so that switching does not affect it.
 local M = {}
 
 ---@alias claude-ide.diffview.Side "now"|"proposal"
 ---@alias claude-ide.diffview.LayoutName "vertical"|"horizontal"|"unified"
 
 ---@class claude-ide.diffview.Layout
----@field now? "left"|"above" where the present text goes; nil: within the proposal, as lines that are not text
+---@field now? "left"|"above" side of the current text; nil: virtual lines in the proposal
 
 ---@type table<claude-ide.diffview.LayoutName, claude-ide.diffview.Layout>
 local LAYOUTS = {
@@ -16,14 +15,14 @@ local LAYOUTS = {
   unified = {},
 }
 
----In the order in which a key goes through them.
+---In the order of the key.
 ---@type claude-ide.diffview.LayoutName[]
 M.NAMES = { "vertical", "horizontal", "unified" }
 
----With fewer columns each of two sides would have less than half of a line of code.
+---With fewer columns each side would show less than half a line of code.
 local MIN_COLUMNS = 100
 
----What the user chose last in this Neovim.
+---The user's last choice in this Neovim.
 local chosen ---@type claude-ide.diffview.LayoutName?
 
 ---@param name claude-ide.diffview.LayoutName
@@ -45,7 +44,7 @@ function M.preferred()
   return layout --[[@as claude-ide.diffview.LayoutName]]
 end
 
----Remembers what the next diffs are to look like.
+---Sets the layout of the next diffs.
 ---@param name claude-ide.diffview.LayoutName
 function M.prefer(name)
   chosen = name

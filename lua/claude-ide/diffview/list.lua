@@ -1,4 +1,4 @@
--- The list of a review: one line for each file, what kind of change it is, how much, and what became of it.
+-- The list of files of a review or proposal: per line a file, its kind of change, counts, and state.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.list")
@@ -18,14 +18,14 @@ local KINDS = {
   deleted = { "−", "Removed" },
 }
 
----What was done with a file.
+---Icons of files that were undone or dropped.
 local ICONS = { undone = "↶", dropped = "◌" }
 
----One line of the list.
+---A row.
 ---@class claude-ide.diffview.Listed
 ---@field path string
----@field change? claude-ide.diffview.ListedChange nil: nothing of it is left
----@field waits boolean something in it waits for the user
+---@field change? claude-ide.diffview.ListedChange nil: no change is left
+---@field waits boolean has changes to review
 ---@field outcome? "kept"|"undone"|"dropped"
 
 ---@class claude-ide.diffview.ListedChange
@@ -38,10 +38,10 @@ local ICONS = { undone = "↶", dropped = "◌" }
 ---@field moved_from? string
 ---@field moved_to? string
 
----Words for what has been dealt with.
+---Words of the summary.
 ---@class claude-ide.diffview.Words
----@field none string nothing waits any more
----@field done string what does not
+---@field none string nothing is left to review
+---@field done string reviewed files
 
 ---@type claude-ide.diffview.Words
 local WORDS = { none = " ✓ all reviewed", done = "done" }
@@ -106,7 +106,7 @@ local function tally(entry)
   return chunks
 end
 
----So wide that names and numbers fit, within reason.
+---Width for names and counts, within limits.
 ---@param entries claude-ide.diffview.Listed[]
 ---@return integer columns
 function M.width(entries)
@@ -158,10 +158,10 @@ local function colour(buf, row, first, last, group)
   vim.api.nvim_buf_set_extmark(buf, namespace, row, first, { end_col = last, hl_group = group })
 end
 
----Writes the list anew.
+---Redraws the list.
 ---@param buf integer
 ---@param entries claude-ide.diffview.Listed[]
----@param shown integer index of the one whose diff is on the screen
+---@param shown integer index of the displayed file
 ---@param words? claude-ide.diffview.Words default: those of a review
 function M.render(buf, entries, shown, words)
   local lines, width, cells = {}, M.width(entries), require("claude-ide.width")

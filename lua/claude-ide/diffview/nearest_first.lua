@@ -1,19 +1,19 @@
--- Draws hunks in the order in which they are needed: those near the window at once, the rest in turns of the event loop.
+-- Draws hunks near the window at once, and the rest in later turns of the event loop.
 local M = {}
 
----Lines around the window that are drawn at once.
+---Lines around the window to draw at once.
 local NEAR = 120
 
----Hunks in one turn (about 2 ms).
+---Hunks per turn (about 2 ms).
 local AT_ONCE = 40
 
----When the rest begins: the user is to see the diff first.
+---Delay of the rest, so that the diff is displayed first.
 local LATER_MS = 20
 
 ---@param hunks claude-ide.diffview.Differences
 ---@param win integer of the proposal
 ---@param draw fun(hunk: claude-ide.buffer.Hunk)
----@param wanted fun(): boolean false: what is left has been drawn otherwise, or nobody sees it
+---@param wanted fun(): boolean false: the rest was drawn otherwise, or is no longer shown
 function M.draw(hunks, win, draw, wanted)
   local later = {}
   local top, bottom = vim.fn.line("w0", win) - NEAR, vim.fn.line("w$", win) + NEAR
@@ -29,7 +29,7 @@ function M.draw(hunks, win, draw, wanted)
     if not wanted() then
       return
     end
-    -- The text may have changed since: then all is drawn again in a moment.
+    -- If the text has changed since, everything is about to be drawn again.
     if not hunks.scheduled then
       for i = at, math.min(at + AT_ONCE - 1, #later) do
         draw(later[i])

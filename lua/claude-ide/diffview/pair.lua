@@ -1,26 +1,24 @@
--- Two texts compared on the screen: in Neovim's diff mode where there are two windows, else as one text (unified.lua).
--- Callers create and place the windows.
+-- Compares two texts on the screen: by diff mode in two windows, else in one (unified.lua). Callers create and place the windows.
 local M = {}
 
 ---@class claude-ide.diffview.Pair
 ---@field bufs table<claude-ide.diffview.Side, integer>
----@field wins table<claude-ide.diffview.Side, integer> `now` is missing where the layout has no window for it
+---@field wins table<claude-ide.diffview.Side, integer> without `now` in a layout with one window
 ---@field hunks claude-ide.diffview.Differences
----@field without_keys? boolean the caller maps the keys of diff mode, where that is missing
----@field marking? table what hidden_text.lua marks now
----@field unified? claude-ide.diffview.Unified while it is shown as one text
----@field unmap_keys? fun() takes the keys of diff mode away again
+---@field without_keys? boolean the caller maps diff mode's keys
+---@field marking? table token of hidden_text.lua's current pass
+---@field unified? claude-ide.diffview.Unified set by the unified layout
+---@field unmap_keys? fun() removes the mappings
 
 local MAX_BYTES = 4 * 1024 * 1024
 local MAX_INLINE_LINES = 2000
 
----What diff mode takes, in milliseconds on a small machine: so much for a line, so much for a line of each hunk, at most.
+---Cost of diff mode in milliseconds on a small machine: per line, per line and hunk, and the limit.
 local MS_PER_LINE, MS_PER_LINE_AND_HUNK, MAX_MS = 0.6e-3, 3.3e-6, 12
 
----Whether two texts can be shown in one window only: diff mode would hold Neovim up, or nothing is left of one of them.
----Measured on 0.10 to 0.12: diff mode takes time by the lines of a text for each of its hunks (2 × 50,000 lines with 500
----hunks: 0.25 to 0.5 s), and with `inline:` in 'diffopt' the first redraw takes time by the lines of a hunk (5,000 lines:
----220 ms, 50,000: 5 s).
+---Whether two texts need one window: diff mode would be too slow, or one of them is empty.
+---Measured on 0.10 to 0.12: diff mode's time grows with lines times hunks (2 × 50,000 lines with 500 hunks: 0.25 to 0.5 s), and with
+---`inline:` in 'diffopt' the first redraw's time grows with the lines of a hunk (5,000 lines: 220 ms, 50,000: 5 s).
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@param old_count integer lines
 ---@param new_count integer
@@ -39,7 +37,7 @@ function M.needs_one_window(hunks, old_count, new_count, bytes)
       end)
 end
 
----Colours the groups of diff mode in a window as those of its side.
+---Maps diff mode's groups to those of each side.
 ---@param pair claude-ide.diffview.Pair
 local function colour(pair)
   for side, win in pairs(pair.wins) do
@@ -57,7 +55,7 @@ function M.compare(pair)
   require("claude-ide.diffview.colours").define()
   if pair.wins.now then
     colour(pair)
-    -- In the order in which they were compared here: the other way round, other lines may belong together.
+    -- In the order of the comparison: in the other order, diff mode may pair other lines.
     for _, side in ipairs({ "now", "proposal" }) do
       vim.api.nvim_win_call(pair.wins[side], vim.cmd.diffthis)
     end
@@ -70,7 +68,7 @@ function M.compare(pair)
   end
 end
 
----Takes everything out of the windows and buffers that comparing has put there.
+---Removes everything that `compare` has set in windows and buffers.
 ---@param pair claude-ide.diffview.Pair
 function M.end_comparing(pair)
   require("claude-ide.diffview.change_keys").unmap(pair)
@@ -88,10 +86,10 @@ function M.end_comparing(pair)
   end
 end
 
----Which line of the present text stands beside one of the proposal, and how many rows of filler above it are in sight.
+---The line of the current text beside a line of the proposal, and the visible filler rows above it.
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@param lnum integer first line in the proposal's window
----@param filler integer rows of filler above it that are in sight
+---@param filler integer visible filler rows above it
 ---@return integer lnum
 ---@return integer filler
 local function beside(hunks, lnum, filler)
@@ -112,13 +110,13 @@ local function beside(hunks, lnum, filler)
     return last.old + last.old_count, last.new_count - offset
   end
   local line = last.old + last.old_count + offset - last.new_count
-  -- Rows of filler here are lines there.
+  -- Filler rows here are lines there.
   local rows = offset == last.new_count and math.min(filler, math.max(last.old_count - last.new_count, 0))
     or 0
   return math.max(line - rows, 1), 0
 end
 
----Brings the present text's window to where the proposal's is, in diff mode. `:syncbind` would move either of them.
+---Aligns the current text's window with the proposal's in diff mode. `:syncbind` could move either.
 ---@param pair claude-ide.diffview.Pair
 function M.align(pair)
   local hunks, now = pair.hunks.list, pair.wins.now
@@ -151,7 +149,7 @@ function M.go_to_first_change(pair)
   end
 end
 
----The text, and with it the hunks, have changed.
+---The text and its hunks have changed.
 ---@param pair claude-ide.diffview.Pair
 function M.refresh(pair)
   require("claude-ide.diffview.hidden_text").refresh(pair)

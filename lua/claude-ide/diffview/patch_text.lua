@@ -1,7 +1,7 @@
--- Two texts as a unified diff, for those who cannot see the windows: other programs, a page.
+-- Formats two texts as a unified diff, for other programs and the page.
 local M = {}
 
----Texts that are longer are not compared: it would hold the keys up.
+---Longer texts are not compared: it would block Neovim.
 local MAX_BYTES = 256 * 1024
 
 local function shown(text)
@@ -11,7 +11,7 @@ end
 
 ---@param old string
 ---@param new string
----@return string? diff nil: the texts are too long
+---@return string? diff nil: too long
 function M.of(old, new)
   if #old > MAX_BYTES or #new > MAX_BYTES then
     return nil

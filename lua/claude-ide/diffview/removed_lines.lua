@@ -1,14 +1,13 @@
--- Lines of the present text as lines that are drawn and are not text: with the colours of the syntax, with their changed
--- words, cut to the width of the window as Neovim cuts its own.
+-- Renders removed lines as virtual lines, with syntax highlighting and changed words, cut or wrapped to the window's width.
 local M = {}
 
----The syntax is looked at up to so many bytes, which takes some ten milliseconds, after the diff is on the screen.
+---Size limit for syntax highlighting, which takes some ten milliseconds after the diff is displayed.
 local MAX_SYNTAX_BYTES = 256 * 1024
 
----So many bytes of a line are drawn, and so many of them before what was changed in it.
+---Maximum bytes of a rendered line, and of context before its first change.
 local MAX_BYTES, LEAD_BYTES = 2000, 200
 
----@class claude-ide.diffview.Look how the window draws text
+---@class claude-ide.diffview.Look display of the window
 ---@field width integer columns for text
 ---@field wrap boolean
 ---@field tabstop integer
@@ -26,7 +25,7 @@ local MAX_BYTES, LEAD_BYTES = 2000, 200
 ---@field language string
 
 ---@param buf integer
----@return claude-ide.diffview.Syntax? nil: there is no parser for it, or it is too large
+---@return claude-ide.diffview.Syntax? syntax nil: no parser, or too large
 function M.syntax(buf)
   local bytes = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))
   local filetype = vim.bo[buf].filetype
@@ -46,7 +45,7 @@ function M.syntax(buf)
   return { query = query, root = trees[1]:root(), language = language }
 end
 
----The group of each byte of some lines.
+---Highlights of lines.
 ---@param buf integer
 ---@param first integer 1-based
 ---@param count integer
@@ -76,12 +75,12 @@ end
 ---@param line string
 ---@param spans claude-ide.diffview.Span[]
 ---@param colours? claude-ide.diffview.Colour[]
----@return claude-ide.diffview.Chunk[] of the line as it is
+---@return claude-ide.diffview.Chunk[] chunks of the unmodified line
 local function coloured(line, spans, colours)
   if #spans == 0 and not colours then
     return { { line, "ClaudeDiffRemovedLine" } }
   end
-  -- Where anything begins or ends, a new chunk begins.
+  -- A chunk starts wherever a span starts or ends.
   local cuts = { [0] = true, [#line] = true }
   local function cut(from, to)
     cuts[math.min(from, #line)], cuts[math.min(to, #line)] = true, true
@@ -112,7 +111,7 @@ local function coloured(line, spans, colours)
   return chunks
 end
 
----One text without tabs and control characters, and its width.
+---Replaces tabs and control characters.
 ---@param text string
 ---@param column integer
 ---@param look claude-ide.diffview.Look
@@ -128,7 +127,7 @@ local function visible(text, column, look)
 end
 
 ---@param text string
----@return fun(): string? each character with what combines with it, or a run of plain ones
+---@return fun(): string? next characters with combining marks, or runs of plain ones
 local function pieces(text)
   if not text:find("[%z\1-\31\127-\255]") then
     return vim.gsplit(text, "", { plain = true })
@@ -169,11 +168,11 @@ local function cut_to_width(chunks, look)
   return rows
 end
 
----The part of a long line that is drawn.
+---The part of a long line to render.
 ---@param line string
 ---@param spans claude-ide.diffview.Span[]
 ---@param colours? claude-ide.diffview.Colour[]
----@param changed integer bytes before what was changed in it
+---@param changed integer bytes before its first change
 ---@return string
 ---@return claude-ide.diffview.Span[]
 ---@return claude-ide.diffview.Colour[]?
@@ -206,11 +205,11 @@ end
 ---@param spans claude-ide.diffview.Span[]
 ---@param colours? claude-ide.diffview.Colour[]
 ---@param look claude-ide.diffview.Look
----@param changed? integer bytes before what was changed in it
----@return claude-ide.diffview.Chunk[][] rows one, or more where the window wraps
+---@param changed? integer bytes before its first change
+---@return claude-ide.diffview.Chunk[][] rows several if the window wraps
 function M.rows(line, spans, colours, look, changed)
   line, spans, colours = part_of(line, spans, colours, changed or 0)
-  -- A NUL of the text is a line break in Neovim's strings.
+  -- A NUL is a line feed in Neovim's lines.
   return cut_to_width(coloured(line:gsub("\n", "\0"), spans, colours), look)
 end
 

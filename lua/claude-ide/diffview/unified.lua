@@ -1,11 +1,10 @@
--- The unified layout: the proposal's own buffer, to be read and edited as it is, with what it removes drawn above what it
--- adds. Everything here is drawn; nothing is text.
+-- The unified layout: the proposal's buffer, editable, with removed lines as virtual lines above added ones.
 local M = {}
 
----So many removed lines of one hunk are drawn.
+---Maximum removed lines per hunk.
 local MAX_REMOVED = 5000
 
----Lines around a hunk that are not folded away, where 'diffopt' does not say.
+---Unfolded lines around a hunk, unless set in 'diffopt'.
 local CONTEXT = 6
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.unified")
@@ -13,12 +12,12 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.unified")
 ---@class claude-ide.diffview.Unified
 ---@field pair claude-ide.diffview.Pair
 ---@field hunks claude-ide.diffview.Differences
----@field now integer buffer of the present text
+---@field now integer buffer of the current text
 ---@field win integer
 ---@field look claude-ide.diffview.Look
----@field heights table<claude-ide.buffer.Hunk, integer> rows of removed lines
----@field syntax? claude-ide.diffview.Syntax of the present text; nil: none, or not looked at yet
----@field generation integer of the marks
+---@field heights table<claude-ide.buffer.Hunk, integer> virtual rows of removed lines
+---@field syntax? claude-ide.diffview.Syntax of the current text; nil: none, or not parsed yet
+---@field generation integer incremented by each redraw
 ---@field group integer augroup
 
 ---@param win integer
@@ -61,7 +60,7 @@ end
 local function draw_removed(hunks, hunk, rows)
   local buf = hunks.buf
   local last = vim.api.nvim_buf_line_count(buf)
-  -- Above the first line only the end of many rows could be seen.
+  -- Above the first line only the end of many rows would be visible.
   local below = hunk.new > last or require("claude-ide.diffview.hunks").is_emptied(hunks)
   vim.api.nvim_buf_set_extmark(buf, namespace, math.min(hunk.new, last) - 1, 0, {
     virt_lines = rows,
@@ -117,7 +116,7 @@ local function is_shown(self)
     and vim.api.nvim_win_is_valid(self.win)
 end
 
----Lines above the first one are out of sight until somebody scrolls there, which nobody would think of.
+---Scrolls to virtual lines above the first line, which are hidden by default.
 ---@param self claude-ide.diffview.Unified
 local function show_top(self)
   local hunk = self.hunks.list[1]
@@ -131,7 +130,7 @@ local function show_top(self)
   end
 end
 
----Draws everything anew: what is near the window now, the rest soon.
+---Redraws all hunks, those near the window first.
 ---@param self claude-ide.diffview.Unified
 local function redraw(self)
   local generation = self.generation + 1
@@ -146,7 +145,7 @@ local function redraw(self)
   show_top(self)
 end
 
----Puts the cursor on a hunk, with what it removes in sight.
+---Moves the cursor to a hunk, with its removed lines visible.
 ---@param self claude-ide.diffview.Unified
 ---@param hunk claude-ide.buffer.Hunk
 local function go_to(self, hunk)
@@ -162,7 +161,7 @@ local function go_to(self, hunk)
   opening.reveal(self.win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
 end
 
----Goes to a change, with what it removes in sight.
+---Goes to a change, with its removed lines visible.
 ---@param pair claude-ide.diffview.Pair
 ---@param hunk claude-ide.buffer.Hunk
 ---@param win integer
@@ -174,8 +173,7 @@ function M.go_to(pair, hunk, win)
   end
 end
 
----Folds the text that is equal on both sides away, as diff mode does. The folds are made once: what a user opens stays open,
----what they change is in the open.
+---Folds unchanged text, like diff mode. The folds are created once, so that folds opened by the user stay open.
 ---@param pair claude-ide.diffview.Pair
 local function fold(pair)
   local wo, commands = vim.wo[pair.wins.proposal][0], {}
@@ -204,7 +202,7 @@ end
 ---@param pair claude-ide.diffview.Pair
 local function unfold(pair)
   local win = pair.wins.proposal
-  -- The user may have put another buffer into the window, or chosen another 'foldmethod', which has no folds to delete (E351).
+  -- The user may have shown another buffer in the window, or set another 'foldmethod', which cannot delete folds (E351).
   if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= pair.bufs.proposal then
     return
   end
@@ -218,7 +216,7 @@ local function unfold(pair)
   end
 end
 
----@param pair claude-ide.diffview.Pair with the window of the proposal alone
+---@param pair claude-ide.diffview.Pair with only the proposal's window
 function M.show(pair)
   local hunks, now, win = pair.hunks, pair.bufs.now, pair.wins.proposal
   require("claude-ide.diffview.colours").define()
@@ -255,7 +253,6 @@ function M.show(pair)
   end)
 end
 
----Shows the first change.
 ---@param pair claude-ide.diffview.Pair
 function M.go_to_first(pair)
   local self = pair.unified

@@ -1,28 +1,28 @@
--- The windows of two texts, and of a list beside them where there are several files: made, dressed, turned from one layout into
--- another, and taken away. What the texts are, and what is decided about them, is the caller's.
--- Invariants: the proposal's window is there from first to last, so cursor, view and undo history survive every change of the
--- layout. Only windows that were made here are closed. Nothing here wakes an autocommand up.
+-- The windows of two texts, with a list of files if there are several: opens, styles, rearranges and closes them. The content and
+-- decisions are the caller's.
+-- Invariants: the proposal's window stays open throughout, so cursor, view and undo history survive changes of the layout. Only windows
+-- opened here are closed. Nothing here triggers autocommands.
 local M = {}
 
 local places = require("claude-ide.diffview.place")
 
 ---@class claude-ide.diffview.View: claude-ide.diffview.Pair the user may have closed some of its windows
----@field wins table<"list"|claude-ide.diffview.Side, integer> `now` only in a layout that has a window for it
----@field path string of the file that is shown
----@field old_path string of what the proposal was made from
+---@field wins table<"list"|claude-ide.diffview.Side, integer> `now` only in a layout with such a window
+---@field path string of the displayed file
+---@field old_path string base of the proposal
 ---@field list? integer buffer
 ---@field list_width? fun(): integer columns
 ---@field winbar fun(side: "list"|claude-ide.diffview.Side, width: integer, alone: boolean): string alone: no window shows `now`
 ---@field compare? fun() default: of pair.lua
 ---@field end_comparing? fun()
 ---@field layout claude-ide.diffview.LayoutName
----@field one_window? boolean the texts can be shown as one only, whatever the layout
+---@field one_window? boolean only one text can be shown, in any layout
 ---@field place claude-ide.diffview.PlaceName
----@field fitted? string size of the screen, and layout, that the windows have the sizes for
+---@field fitted? string screen size and layout of the current window sizes
 ---@field tab integer
----@field gives_way? integer a window of the user's that is low as long as these are there
----@field screen claude-ide.ui.Screen what to go back to
----@field lost_here? boolean the user was in it when they closed a window of it
+---@field gives_way? integer user's window that is shrunk meanwhile
+---@field screen claude-ide.ui.Screen to restore
+---@field lost_here? boolean the user was in it when they closed one of its windows
 
 local silently = require("claude-ide.ui.quietly").run
 
@@ -44,14 +44,14 @@ local function place_of(view)
   return M.place(view.place)
 end
 
----Whether the user has it before them.
+---Whether it is in the current tab page.
 ---@param view claude-ide.diffview.View
 ---@return boolean
 function M.is_current(view)
   return vim.api.nvim_get_current_tabpage() == view.tab
 end
 
----Whether the user is in it: in its tab page, or in a window of it where the tab page is their own.
+---Whether the user is in it: in its tab page, or in one of its windows in a shared tab page.
 ---@param view claude-ide.diffview.View
 ---@return boolean
 function M.is_within(view)
@@ -69,20 +69,20 @@ function M.is_shown(view, side)
   return win ~= nil and vim.api.nvim_win_is_valid(win)
 end
 
----Whether none of its windows was closed.
+---Whether all its windows are open.
 ---@param view claude-ide.diffview.View
 ---@return boolean
 function M.stands(view)
   return vim.iter(vim.tbl_values(view.wins)):all(vim.api.nvim_win_is_valid)
 end
 
----Notes that a window is being closed, while it is still there.
+---Call when a window is about to be closed.
 ---@param view claude-ide.diffview.View
 function M.note_loss(view)
   view.lost_here = view.lost_here or M.is_within(view)
 end
 
----A window that shows the proposal: the user may have split one, or moved it to a tab page (`<C-w>T`).
+---A window with the proposal: the user may have split it, or moved it to a tab page (`<C-w>T`).
 ---@param view claude-ide.diffview.View
 ---@param besides? integer
 ---@return integer?
@@ -103,7 +103,7 @@ function M.focus(view)
   end
 end
 
----Makes the window of the present text, if the layout has one and there is room for it.
+---Opens the current text's window, if the layout has one and there is space.
 ---@param view claude-ide.diffview.View
 local function open_now(view)
   local direction = not view.one_window and require("claude-ide.diffview.layout").get(view.layout).now
@@ -119,7 +119,7 @@ local function open_now(view)
   end
 end
 
----Whether diff mode would take the diff for a part of one that the user looks at.
+---Whether the tab page has another diff, which diff mode would combine with this one.
 ---@param view claude-ide.diffview.View
 ---@return boolean
 local function holds_another_diff(view)
@@ -163,7 +163,7 @@ function M.set_winbars(view)
   end
 end
 
----Puts another text above the proposal.
+---Sets the proposal's winbar.
 ---@param view claude-ide.diffview.View
 ---@param text string
 function M.set_winbar(view, text)
@@ -172,7 +172,7 @@ function M.set_winbar(view, text)
   end
 end
 
----Gives the windows their sizes, if the screen is another than it was.
+---Sizes the windows, if the screen's size or the layout has changed.
 ---@param view claude-ide.diffview.View
 function M.fit(view)
   if not M.is_current(view) or not M.is_shown(view, "proposal") then
@@ -208,9 +208,9 @@ local function end_comparing(view)
   end
 end
 
----Opens the windows, with the first change in sight.
----@param view claude-ide.diffview.View with its buffers; `wins`, `tab` and, where it is missing, `screen` are filled in
----@param focus boolean go there
+---Opens the windows and shows the first change.
+---@param view claude-ide.diffview.View with its buffers; sets `wins`, `tab` and, if missing, `screen`
+---@param focus boolean enter it
 function M.open(view, focus)
   local restore = require("claude-ide.ui.restore")
   require("claude-ide.ui.highlights").define_shared()
@@ -237,7 +237,7 @@ function M.open(view, focus)
     return true
   end)
   if not ok then
-    -- Half of it may be on the screen.
+    -- Some windows may be open.
     view.screen = back or view.screen
     if view.tab then
       M.close(view)
@@ -246,7 +246,7 @@ function M.open(view, focus)
   end
 end
 
----Makes the present text's window anew, as the layout wants it.
+---Opens the current text's window again, according to the layout.
 ---@param view claude-ide.diffview.View
 local function arrange(view)
   local now = view.wins.now
@@ -265,7 +265,7 @@ local function arrange(view)
   M.fit(view)
 end
 
----Turns the windows into those of another layout. The text, its history and where the user is in it stay.
+---Switches to another layout. The text, its history and the user's position stay.
 ---@param view claude-ide.diffview.View
 ---@param name claude-ide.diffview.LayoutName
 function M.switch(view, name)
@@ -295,9 +295,9 @@ function M.switch(view, name)
   end)
 end
 
----Shows the next layout, here and in the diffs that come after this one.
+---Switches to the next layout, also for later diffs.
 ---@param view claude-ide.diffview.View
----@param is_own? boolean the layout was not the user's choice: the next one is no choice for others either
+---@param is_own? boolean the layout was fixed for this diff: do not apply the next one to others
 function M.switch_to_next(view, is_own)
   local layout = require("claude-ide.diffview.layout")
   if view.one_window then
@@ -310,7 +310,7 @@ function M.switch_to_next(view, is_own)
   M.switch(view, name)
 end
 
----Texts are about to be shown that can, or cannot, stand beside each other. Nothing is compared now.
+---Call before showing texts that can, or cannot, be side by side. Nothing is being compared.
 ---@param view claude-ide.diffview.View
 ---@param one_window boolean
 function M.set_one_window(view, one_window)
@@ -320,7 +320,7 @@ function M.set_one_window(view, one_window)
   end
 end
 
----Shows a side in a window, which the last one may have fixed to its buffer.
+---Shows a buffer in a window with 'winfixbuf'.
 ---@param win integer
 ---@param buf integer
 function M.put(win, buf)
@@ -329,7 +329,6 @@ function M.put(win, buf)
   require("claude-ide.ui.window_look").window(win)
 end
 
----Shows the texts of another file.
 ---@param view claude-ide.diffview.View
 ---@param text { bufs: table<claude-ide.diffview.Side, integer>, hunks: claude-ide.diffview.Hunks, path: string, one_window: boolean }
 function M.show(view, text)
@@ -347,8 +346,8 @@ function M.show(view, text)
   end)
 end
 
----Puts in order what the user has left of the windows. Where the present text went, or the proposal went to another tab page
----(`<C-w>T`), they want the proposal alone.
+---Rearranges the remaining windows. If the user closed the current text, or moved the proposal to another tab page (`<C-w>T`), the
+---proposal is shown alone.
 ---@param view claude-ide.diffview.View whose proposal is in some window
 function M.mend(view)
   silently(function()
@@ -381,7 +380,7 @@ function M.refresh(view)
   end
 end
 
----Puts the cursor of the list on what is shown.
+---Moves the list's cursor to the displayed file.
 ---@param view claude-ide.diffview.View
 ---@param index integer
 function M.point_at(view, index)
@@ -398,7 +397,7 @@ local function close_windows(view)
   end)
 end
 
----Goes back and takes the windows away.
+---Goes back and closes the windows.
 ---@param view claude-ide.diffview.View
 ---@param go_back? fun()
 local function leave(view, go_back)
@@ -414,7 +413,7 @@ local function leave(view, go_back)
   places.leaving(view, go)
 end
 
----Takes the windows out of the user's own tab page, in which they are not now, and puts that in order.
+---Closes windows in another, shared tab page, and restores that.
 ---@param view claude-ide.diffview.View
 local function leave_from_afar(view)
   local restore = require("claude-ide.ui.restore")
@@ -429,9 +428,9 @@ local function leave_from_afar(view)
   restore.go(here)
 end
 
----Takes the windows off the screen; the buffers stay.
+---Closes the windows; the buffers stay.
 ---@param view claude-ide.diffview.View
----@param next_view? claude-ide.diffview.View where a user who is in it goes; default: back
+---@param next_view? claude-ide.diffview.View to enter if the user is in this one; default: the previous window
 ---@return boolean went_back
 local function take_away(view, next_view)
   require("claude-ide.ui.key_list").close()
@@ -463,7 +462,7 @@ local function take_away(view, next_view)
   return goes_back
 end
 
----Takes the windows off the screen, to be opened again.
+---Closes the windows temporarily.
 ---@param view claude-ide.diffview.View
 function M.put_aside(view)
   silently(function()
@@ -472,14 +471,14 @@ function M.put_aside(view)
 end
 
 ---@class claude-ide.diffview.CloseOpts
----@field next_view? claude-ide.diffview.View where a user who is in this one goes; default: back to where they came from
----@field another? boolean another one is shown right after
+---@field next_view? claude-ide.diffview.View to enter if the user is in this one; default: the previous window
+---@field another? boolean another diff is shown directly after
 ---@field delete? fun() deletes the buffers
 
----Takes it off the screen.
+---Closes a view.
 ---@param view claude-ide.diffview.View
 ---@param opts? claude-ide.diffview.CloseOpts
----@return boolean went_back the user was in it, and is where they came from
+---@return boolean went_back the user was in it, and has returned to the previous window
 function M.close(view, opts)
   opts = opts or {}
   local went_back = silently(function()

@@ -4,9 +4,9 @@
 local M = {}
 
 ---The two versions of a proposal for a file with unsaved changes.
----@field proposed string[] as Claude proposed them
+---@class claude-ide.proposal.Unsaved
+---@field proposed string[] as Claude proposed it
 ---@field shown string[] merged with the unsaved changes
----@field shown string[] with the unsaved text
 
 ---@param text string[]
 ---@param format { empty: boolean }

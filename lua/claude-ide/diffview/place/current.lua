@@ -1,16 +1,15 @@
--- A diff among the user's windows: it gets the room of one that shows a file, which stays in sight with a line or two.
--- Invariant: no window of the user's shows another buffer or moves to another place; when the diff is gone,
--- `ui.restore` gives all of them their sizes and views again.
+-- A diff among the user's windows: it takes space from one that shows a file, which keeps a line or two.
+-- Invariant: the user's windows keep their buffers and places; when the diff is closed, `ui.restore` restores their sizes and views.
 ---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = true }
 
 local place = require("claude-ide.diffview.place")
 
----A window with fewer lines is not worth taking them from.
+---Minimum height of a window to take lines from.
 local MIN_HEIGHT = 8
 
----The window that makes room, and on which side of it. One that shows the file itself comes first.
+---The window to take space from, preferably the file's own, and the side.
 ---@param view claude-ide.diffview.View
 ---@return integer win
 ---@return "above"|"left"|"right" side

@@ -1,20 +1,19 @@
--- A diff over the user's windows: one frame in the middle of the screen, with one or two windows in it.
--- Two windows share the line between them, so that the frame is one.
+-- A diff in floats: a frame in the middle of the screen with one or two windows, which share the line between them.
 ---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = true }
 
----Below what pickers, menus and hints open at.
+---Below pickers, menus and hints.
 local ZINDEX = 40
 
----How much of the screen it takes, and from which size of the screen on it leaves any.
+---Share of the screen, and the minimum screen size to leave space around.
 local WIDTH, HEIGHT = 0.9, 0.88
 local ROOMY_COLUMNS, ROOMY_LINES = 100, 30
 
----Neovim refuses a window that has no line beside its 'winbar' (E36).
+---Neovim requires a line in addition to 'winbar' (E36).
 local MIN_HEIGHT = 2
 
----Characters of a frame: corners and sides from the top left on, then the joints of a line within it.
+---Characters of a frame: corners and sides clockwise from the top left, then joints.
 local FRAMES = {
   rounded = { "╭", "─", "╮", "│", "╯", "─", "╰", "│", "┬", "┴", "├", "┤" },
   single = { "┌", "─", "┐", "│", "┘", "─", "└", "│", "┬", "┴", "├", "┤" },
@@ -27,7 +26,7 @@ local function frame()
   return FRAMES[wanted] or FRAMES.rounded
 end
 
----The room within the frame.
+---The area inside the frame.
 ---@return { row: integer, col: integer, width: integer, height: integer }
 local function room()
   local tabs = (vim.o.showtabline == 2 or vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1) and 1
@@ -45,7 +44,7 @@ local function room()
   }
 end
 
----Name and folder of the file, from its end as far as there is room.
+---The end of the file's path that fits.
 ---@param view claude-ide.diffview.View
 ---@param width integer
 ---@return table[] chunks
@@ -91,7 +90,7 @@ local function configs(view)
   end
   local found, from = {}, 0
   if view.list then
-    -- The windows on the right of it have no left side: they share its right one.
+    -- The windows to the right have no left border: they share the list's right one.
     local width = math.min(view.list_width(), math.floor(at.width / 3))
     found.list = config(0, 0, width, at.height, { f[1], f[2], f[9], f[4], f[10], f[6], f[7], f[8] })
     from, at.width = width + 2, at.width - width - 1
@@ -134,7 +133,7 @@ function M.fit(view)
     local win = view.wins[side]
     if win and vim.api.nvim_win_is_valid(win) then
       if not config.title then
-        config.title = "" -- the one it had in another layout would stay
+        config.title = "" -- replaces the title of another layout
       end
       vim.api.nvim_win_set_config(win, config)
     end

@@ -1,17 +1,17 @@
--- Where on the screen the windows of two texts are made: in a tab page of their own, among the user's windows, or over them.
--- A place knows windows and sizes; what is in them and how they look it does not.
+-- Where the windows of two texts are opened: in their own tab page, among the user's windows, or in floats.
+-- A place handles windows and sizes, not their content and look.
 local M = {}
 
 ---@alias claude-ide.diffview.PlaceName "tab"|"current"|"float"
 
 ---@class claude-ide.diffview.Place
----@field shared boolean it is in the user's own tab page, where there is room for one diff at a time
----@field open fun(view: claude-ide.diffview.View) makes the proposal's window and goes there
----@field open_now fun(view: claude-ide.diffview.View, direction: "left"|"above"): integer makes the present text's window
----@field fit fun(view: claude-ide.diffview.View) gives the windows their sizes: all are made, or the screen is another
----@field close fun(view: claude-ide.diffview.View) takes the windows away
+---@field shared boolean it uses the user's tab page, which has room for one diff
+---@field open fun(view: claude-ide.diffview.View) opens and enters the proposal's window
+---@field open_now fun(view: claude-ide.diffview.View, direction: "left"|"above"): integer opens the current text's window
+---@field fit fun(view: claude-ide.diffview.View) sizes the windows, after they were opened or the screen was resized
+---@field close fun(view: claude-ide.diffview.View) closes the windows
 
----Makes or closes windows of which the others take no notice.
+---Opens or closes windows without resizing others.
 ---@generic T
 ---@param fn fun(): T
 ---@return T
@@ -19,7 +19,7 @@ function M.keeping_sizes(fn)
   return require("claude-ide.option").during("equalalways", false, fn)
 end
 
----The windows that are still there, the one that stays where they are the last ones first.
+---The remaining windows, the one to keep longest first.
 ---@param view claude-ide.diffview.View
 ---@return integer[]
 function M.windows(view)
@@ -33,8 +33,7 @@ function M.windows(view)
   return found
 end
 
----Whether the tab page holds windows of other people's making. Floating ones do not count: they go with the tab, and so does
----a list of diffs (`w:claude_diffs`).
+---Whether the tab page has other windows. Floats and lists of diffs (`w:claude_diffs`) do not count: they close with it.
 ---@param view claude-ide.diffview.View
 ---@return boolean
 function M.has_guests(view)
@@ -48,8 +47,8 @@ function M.has_guests(view)
   return false
 end
 
----Leaves a tab page and takes its windows away. A tab line that goes with it goes first: a terminal in the other tab page would be
----made a line smaller and larger again, and what its program draws in between would stay as rubbish.
+---Closes the windows and leaves their tab page. If that removes the tab line, hides it first: otherwise a terminal in the other tab page
+---would be resized twice, and its program's output in between would be garbled.
 ---@param view claude-ide.diffview.View
 ---@param fn fun()
 function M.leaving(view, fn)
@@ -63,7 +62,7 @@ function M.leaving(view, fn)
   fn()
 end
 
----Windows that are the last ones have to stay: one of them then shows something else.
+---Shows another buffer in a window that cannot be closed because it is the last one.
 ---@param view claude-ide.diffview.View
 ---@param win integer
 function M.vacate(view, win)
@@ -74,7 +73,7 @@ function M.vacate(view, win)
   vim.api.nvim_win_set_buf(win, buf or vim.api.nvim_create_buf(true, false))
 end
 
----Makes the present text's window beside that of the proposal.
+---Opens the current text's window beside the proposal's.
 ---@param view claude-ide.diffview.View
 ---@param direction "left"|"above"
 ---@return integer win
@@ -82,7 +81,7 @@ function M.split(view, direction)
   return vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
 end
 
----Gives two windows side by side, or one above the other, the same room.
+---Gives two adjacent windows the same size.
 ---@param first integer
 ---@param second integer
 ---@param direction "left"|"above"

@@ -1,4 +1,4 @@
--- A tab page of its own for a diff. It goes with the diff, unless somebody has opened more windows in it.
+-- A tab page for a diff. It is closed with the diff, unless it has other windows.
 ---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = false }
@@ -32,7 +32,7 @@ function M.close(view)
   if #open == 0 then
     return
   end
-  -- With a valid window there is a valid tab page.
+  -- A valid window implies a valid tab page.
   local alone = #vim.api.nvim_list_tabpages() == 1 and not place.has_guests(view)
   if alone then
     place.vacate(view, table.remove(open, 1))
