@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_told_by_its_name_and_nobody_waits() {
+    fn a_non_file_is_reported_by_name_and_nothing_blocks() {
         let folder = tempfile::tempdir().unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("fifo"), Mode::RUSR | Mode::WUSR).unwrap();
         for (path, name) in [

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_once_it_is_over() {
+    fn an_ended_gate_blocks_no_caller() {
         let gate = Arc::new(Gate::default());
         let _held = gate.hold(MOST + 1);
         gate.end();

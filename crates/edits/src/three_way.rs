@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_meet_is_kept_whole() {
+    fn edits_that_do_not_meet_are_kept_whole() {
         for (mine, theirs, expected, overlaps) in [
             ("abcdefgh", "abXdefgh", "abXdefgh", 0),
             ("abXdefgh", "abcdefgh", "abXdefgh", 0),

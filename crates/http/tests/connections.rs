@@ -87,7 +87,7 @@ async fn rest(stream: &mut TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn one_that_asks_for_nothing_in_time_is_told_so() {
+async fn a_connection_without_a_request_in_time_gets_an_error() {
     let lab = Lab::new(Limits { handshake: Duration::from_millis(50), ..LIMITS });
     for said in ["", "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "] {
         let mut stream = lab.connect().await;

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_notebook_is_said_to_be_none() {
+    fn a_non_notebook_is_reported_as_such() {
         for (text, said) in [
             ("", "it is no JSON (EOF while parsing a value at line 1 column 0)"),
             ("{\n \"cells\": [,]\n}", "it is no JSON (expected value at line 2 column 12)"),

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missing_comes_first_in_the_cell() {
+    fn missing_fields_come_first_in_the_cell() {
         for (cell, begins) in [
             (
                 "{\n   \"cell_type\": \"code\",\n   \"source\": \"y\"\n  }",

@@ -226,13 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_nobody_reads_ends_nobody() {
+    fn a_write_without_a_reader_ends_no_process() {
         fn write() -> Option<ErrorKind> {
             let (reader, mut writer) = pipe().unwrap();
             drop(reader);
             writer.write_all(b"x").err().map(|error| error.kind())
         }
-        where_sigpipe_ends("runtime::tests::a_write_that_nobody_reads_ends_nobody", || {
+        where_sigpipe_ends("runtime::tests::a_write_without_a_reader_ends_no_process", || {
             let runtime = runtime();
             let (tell, told) = mpsc::channel();
             let service = async move {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_panics_ends_itself_alone_and_is_told_of() {
+    fn a_panicking_service_ends_alone_and_is_reported() {
         let runtime = runtime();
         let (other, _, end) = service(&runtime);
         let (tell, told) = mpsc::channel();

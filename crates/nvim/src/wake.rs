@@ -65,7 +65,7 @@ mod tests {
     use crate::lua::testing::counting_handle;
 
     #[test]
-    fn rings_once_until_somebody_looked() {
+    fn rings_once_until_the_next_poll() {
         let (handle, rings) = counting_handle();
         let mut wake = Wake::default();
         wake.ring();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn rings_nobody_once_disarmed() {
+    fn does_not_ring_once_disarmed() {
         let (handle, rings) = counting_handle();
         let mut wake = Wake::default();
         wake.arm(Ringer::Server, handle);

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_is_told_once_and_a_late_answer_counts() {
+    fn a_deadline_is_reported_once_and_a_late_answer_counts() {
         let mut asked = Asked::new(8);
         let now = Instant::now();
         let later = now + Duration::from_secs(1);

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_since_it_was_seen_is_not_overwritten() {
+    fn a_file_changed_since_it_was_read_is_not_overwritten() {
         let home = tree(&[("a", "seen")]);
         let (a, b) = (at(&home, "a"), at(&home, "b"));
         for now in ["SEEN", "seen and more", ""] {

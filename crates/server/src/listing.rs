@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_that_nobody_waits_for_stops() {
+    fn an_abandoned_walk_stops() {
         let home = tree(&[("a", "")]);
         assert!(list(&[home.path().to_owned()], None, 99, &AtomicBool::new(true)).files.is_empty());
     }

@@ -116,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_selected_yet_is_told_as_such() {
+    fn no_selection_yet_is_reported_as_such() {
         let selections = Selections::default();
         assert_eq!(parsed(&selections.current()), json!({ "success": false, "message": "No active editor found" }));
         assert_eq!(parsed(&selections.latest()), json!({ "success": false, "message": "No selection available" }));
     }
 
     #[test]
-    fn the_last_selection_is_told() {
+    fn the_last_selection_is_reported() {
         let selections = Selections::default();
         set(&selections, &selected());
         let mut expected = selected();

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_leads_out_is_refused() {
+    fn a_path_that_leads_out_is_refused() {
         let project = project();
         for path in [
             "..",

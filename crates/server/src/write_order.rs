@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_leaves_the_line_lets_nobody_past_the_one_before() {
+    async fn leaving_the_line_lets_no_writer_past_the_one_before() {
         let turns = WriteOrder::default();
         let first = turns.queue_for(Path::new("/a")).await;
         let second = turns.queue_for(Path::new("/a"));

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everyone_can_read_stays_and_the_rest_is_text() {
+    fn readable_json_stays_and_the_rest_is_text() {
         assert_eq!(told(r#"{"b": 1,  "a":null}"#), r#"{"b": 1,  "a":null}"#);
         assert_eq!(told("1e999"), r#""1e999""#);
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_huge_change_the_beginning_is_told_and_all_of_it_counted() {
+    fn a_huge_change_keeps_its_beginning_and_its_full_count() {
         let hunk = |first: u32, sign: char| Hunk {
             old_start: first,
             lines: (0..700).map(|n| format!("{sign}{n}")).collect(),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subagent_in_the_background_is_told_however_long_its_prompt_is() {
+    fn a_background_subagent_is_recognized_whatever_the_length_of_its_prompt() {
         let json = r#"{"isAsync":true,"status":"async_launched","agentId":"a1","prompt":"Look around"}"#;
         assert!(matches!(Outcome::parse(&raw(json), 3), Some(Outcome::Launch { agent }) if agent == "a1"));
     }

@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_is_told_never_comes_out() {
+    fn text_for_the_model_never_comes_out() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         append(&path, "{\"type\":\"api-request-blob\",\"message\":\"secret\"}\n{ \"type\": \"api-request\"}\n");

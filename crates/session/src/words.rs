@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_worth_more_than_what_was_pasted() {
+    fn typed_words_win_over_pasted_ones() {
         let pasted = "explain this:\n<pasted_content id=\"a1b2\">\ntrace line\n</pasted_content>";
         assert_eq!(words(pasted).as_deref(), Some("explain this:"));
         assert_eq!(words("<pasted_content id=\"a1b2\">\ntrace\n</pasted_content>").as_deref(), Some("trace"));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_after_a_paste_is_said_too() {
+    fn words_typed_after_a_paste_count_too() {
         let text = "\n\n<pasted_content id=\"7f40\">\ntrace\n</pasted_content id=\"7f40\">\nexplain this";
         assert_eq!(words(text).as_deref(), Some("explain this"));
         assert_eq!(
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_editor_or_the_cli_adds_is_not_said() {
+    fn additions_of_an_editor_or_the_cli_are_left_out() {
         let text =
             "<ide_opened_file>The user opened a.rs</ide_opened_file>\n<system-reminder>x</system-reminder>fix it";
         assert_eq!(words(text).as_deref(), Some("fix it"));

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_take_its_place_is_gone() {
+    fn a_file_that_could_not_be_renamed_is_removed() {
         let home = tempfile::tempdir().unwrap();
         let (path, temporary) = (home.path().join("folder"), home.path().join("new"));
         fs::create_dir(&path).unwrap();

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ignores_that_it_is_asked_to_end_is_ended_also_without_its_leader() {
+    fn a_group_that_ignores_the_request_to_end_is_killed_also_without_its_leader() {
         let (mut leader, other) = stubborn();
         let keeper = Keeper::of(leader.id()).unwrap();
         leader.kill().unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_keeps_what_is_no_group() {
+    fn only_a_group_gets_a_keeper() {
         assert!(Keeper::of(0).is_err() && Keeper::of(1).is_err());
     }
 

@@ -34,8 +34,8 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_nobody_reads_is_an_error_and_no_more() {
-        where_sigpipe_ends("signal::tests::a_write_that_nobody_reads_is_an_error_and_no_more", || {
+    fn a_write_without_a_reader_is_only_an_error() {
+        where_sigpipe_ends("signal::tests::a_write_without_a_reader_is_only_an_error", || {
             let kind = thread::spawn(|| {
                 block_sigpipe();
                 write()

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_told_again() {
+    fn only_changes_are_sent_again() {
         let changes = Changes::new();
         let (all, first, _) = told(&changes, &[("a", 1), ("b", 1)], None);
         assert_eq!(all, ["a", "b"]);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_claude_does_not_have_is_taken_back() {
+    fn only_an_undelivered_message_is_withdrawn() {
         let mut outbox = outbox(3);
         outbox.get_mut(1).unwrap().stage = Stage::Sent;
         outbox.get_mut(2).unwrap().stage = Stage::Offered;

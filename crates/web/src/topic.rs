@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_late_hears_the_present_message_from_its_start() {
+    fn a_late_reader_gets_the_current_message_from_its_start() {
         let mut topic = Topic::default();
         topic.say("content_block_delta", "1");
         assert!(topic.listen().said.is_empty(), "its start was not heard");

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_act_on_is_taken_out() {
+    fn control_characters_are_removed() {
         for (text, expected) in [
             ("plain", "plain"),
             ("  a\r\nb\rc\td  ", "a\nb\nc\td"),

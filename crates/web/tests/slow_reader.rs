@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 #[tokio::test]
-async fn readers_that_take_nothing_are_bounded_and_slow_nobody() {
+async fn stalled_readers_are_bounded_and_slow_no_other() {
     const LINES: usize = 6000;
     const READERS: usize = 8;
     const MOST: usize = 4 * 1024 * 1024;

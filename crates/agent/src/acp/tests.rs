@@ -122,7 +122,7 @@ fn a_session_is_resumed_or_loaded_as_the_agent_can() {
 }
 
 #[test]
-fn what_gemini_tells_late_of_a_session_that_is_loaded_is_no_answer() {
+fn geminis_late_replay_of_a_loaded_session_is_no_answer() {
     let resume = Options { resume: Some("s".to_owned()), shown: true, ..options() };
     let mut acp = Acp::new(resume);
     acp.begin(&mut Output::default());
@@ -149,7 +149,7 @@ fn what_gemini_tells_late_of_a_session_that_is_loaded_is_no_answer() {
 }
 
 #[test]
-fn a_session_that_is_gone_is_told_of_and_a_new_one_begun() {
+fn a_missing_session_is_reported_and_a_new_one_begun() {
     let resume = Options { resume: Some("old".to_owned()), ..options() };
     let (mut acp, _, _) = begun(resume, &json!({"loadSession":true}));
     let gone = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"no such session"}});
@@ -159,7 +159,7 @@ fn a_session_that_is_gone_is_told_of_and_a_new_one_begun() {
 }
 
 #[test]
-fn another_version_is_told_and_no_session_begun() {
+fn another_version_is_reported_and_no_session_begun() {
     for version in [json!(2), json!("1"), Value::Null] {
         let mut acp = Acp::new(options());
         acp.begin(&mut Output::default());
@@ -353,7 +353,7 @@ fn a_permission_with_an_answer_of_an_unknown_kind_is_asked_with_the_others() {
 }
 
 #[test]
-fn a_request_that_cannot_be_read_is_answered_and_the_rest_of_an_update_is_told() {
+fn an_unreadable_request_is_answered_and_the_rest_of_an_update_is_used() {
     let mut acp = ready();
     let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
     for (at, odd) in ["\"\u{1}\"", &deep, "1e999"].into_iter().enumerate() {
@@ -454,7 +454,7 @@ fn a_line_without_an_end_is_shown_in_several() {
 }
 
 #[test]
-fn rubbish_is_told_once_and_ends_nothing() {
+fn garbage_is_reported_once_and_ends_nothing() {
     let mut acp = ready();
     let mut told = 0;
     for line in [b"npm warn: hello".as_slice(), b"{}", b"[1,2]", b"\xff\xfe", b"", b"  ", b"{\"jsonrpc\":\"2.0\"}"] {
@@ -467,7 +467,7 @@ fn rubbish_is_told_once_and_ends_nothing() {
 }
 
 #[test]
-fn half_a_character_is_told_as_one_that_is_none() {
+fn half_a_character_becomes_a_replacement_character() {
     let mut acp = ready();
     let line = br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":
         {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"half \ud83d here"}}}}"#;
@@ -477,7 +477,7 @@ fn half_a_character_is_told_as_one_that_is_none() {
 }
 
 #[test]
-fn what_takes_too_long_is_told_and_taken_back() {
+fn a_request_that_times_out_is_reported_and_cancelled() {
     let mut acp = Acp::new(Options { patience_ms: 1, ..options() });
     acp.begin(&mut Output::default());
     thread::sleep(Duration::from_millis(5));

@@ -84,7 +84,7 @@ fn until_end(told: &Receiver<Vec<Event>>) -> (String, Option<i32>, Option<i32>, 
 }
 
 #[test]
-fn it_is_spoken_to_and_tells_how_it_ended() {
+fn a_process_gets_input_and_reports_its_exit() {
     let (chat, told) = open("read a; echo got $a; read b; echo got $b; echo why >&2; exit 3");
     chat.command(Command::Cancel { id: "this".to_owned() }).unwrap();
     let (text, code, signal, words) = until_end(&told);
@@ -95,7 +95,7 @@ fn it_is_spoken_to_and_tells_how_it_ended() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told_in_a_sentence() {
+fn a_missing_program_is_reported_in_a_sentence() {
     let (tell, told) = mpsc::channel();
     let program = Program { argv: vec!["/nowhere/agent".to_owned()], cwd: PathBuf::from("/"), env: BTreeMap::new() };
     let _chat = Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap();
@@ -103,7 +103,7 @@ fn a_program_that_is_not_there_is_told_in_a_sentence() {
 }
 
 #[test]
-fn much_text_is_told_in_few_pieces_and_none_of_it_is_lost() {
+fn much_text_comes_in_few_pieces_without_loss() {
     let begun = Instant::now();
     let (_chat, told) = open("read a; i=0; while [ $i -lt 60000 ]; do echo line $i; i=$((i+1)); done");
     let mut pieces = 0;
@@ -158,8 +158,8 @@ fn one_that_does_not_listen_to_the_end_is_ended_all_the_same() {
 }
 
 #[test]
-fn what_is_written_to_one_that_ended_ends_nobody() {
-    where_sigpipe_ends("chat::tests::what_is_written_to_one_that_ended_ends_nobody", || {
+fn a_write_to_an_ended_process_harms_nothing() {
+    where_sigpipe_ends("chat::tests::a_write_to_an_ended_process_harms_nothing", || {
         let mut ended = std::process::Command::new("true").stdin(std::process::Stdio::piped()).spawn().unwrap();
         let stdin = ended.stdin.take().unwrap();
         ended.wait().unwrap();
@@ -233,7 +233,7 @@ impl Sink for Weighs {
 }
 
 #[test]
-fn what_is_told_of_a_line_weighs_as_much_as_the_line() {
+fn the_news_of_a_line_weigh_as_much_as_the_line() {
     let (tell, told) = mpsc::channel();
     let argv = ["/bin/sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; read a"].map(str::to_owned).to_vec();
     let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_told_when_it_starts_and_when_it_ends() {
+    fn a_task_is_reported_at_its_start_and_end() {
         let started = json!({"task_id":"t","tool_use_id":"c","description":" ","prompt":"Look"});
         let event = status("task_started", &started);
         assert!(

@@ -45,7 +45,7 @@ fn what_is_not_changed_of_the_arguments_stays_byte_for_byte() {
 }
 
 #[test]
-fn half_a_character_is_told_as_one_that_is_none_and_handed_back_as_it_came() {
+fn half_a_character_is_replaced_in_the_text_and_handed_back_verbatim() {
     let (mut backend, mut out) = (StreamJson::new(), Output::default());
     let asked = br#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash",
         "input":{"command":"echo \ud83d"},"permission_suggestions":[{"type":"setMode","mode":"\ude00"}]}}"#;
@@ -81,7 +81,7 @@ fn a_question_that_is_taken_back_gets_no_answer() {
 }
 
 #[test]
-fn what_nobody_here_serves_is_refused_at_once() {
+fn an_unserved_request_is_refused_at_once() {
     let mut backend = StreamJson::new();
     let out =
         hear(&mut backend, &json!({"type":"control_request","request_id":"h","request":{"subtype":"hook_callback"}}));
@@ -204,7 +204,7 @@ fn problems(backend: &mut StreamJson, now: Instant) -> Vec<String> {
 }
 
 #[test]
-fn one_that_does_not_begin_or_stop_is_told_of_once() {
+fn a_failed_start_or_stop_is_reported_once() {
     let mut backend = StreamJson::new();
     assert_eq!(backend.deadline(), None);
     backend.begin(&mut Output::default());
@@ -335,7 +335,7 @@ fn a_form_is_answered_as_a_form_whatever_fields_it_has() {
 }
 
 #[test]
-fn of_what_cannot_be_read_as_a_whole_the_rest_is_told() {
+fn the_readable_rest_of_a_bad_line_is_reported() {
     let (mut backend, mut out) = (StreamJson::new(), Output::default());
     let result = format!(r#"{{"type":"result","subtype":"success","total_cost_usd":1e999,"deep":{}}}"#, nested(200));
     backend.line(result.as_bytes(), &mut out);

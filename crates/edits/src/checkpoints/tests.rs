@@ -95,7 +95,7 @@ fn of_too_many_files_the_others_are_the_rest() {
 }
 
 #[test]
-fn what_the_user_wrote_or_no_checkpoint_copied_is_not_among_them() {
+fn the_users_files_and_uncopied_ones_are_not_among_them() {
     let desk = Desk::new(&[]);
     let from = desk.checkpoint();
     for name in ["mine.txt", "large.txt", "claude.txt"] {

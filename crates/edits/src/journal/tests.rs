@@ -253,7 +253,7 @@ fn a_file_that_was_made_goes_and_one_that_was_removed_comes_back() {
 }
 
 #[test]
-fn what_is_kept_waits_no_more_and_can_be_undone_by_its_turn() {
+fn a_kept_change_is_reviewed_and_can_be_undone_by_its_turn() {
     let mut desk = Desk::new("a\nb\nc\n");
     let turn = desk.prompt();
     desk.claude(turn, "A\nb\nC\n");
@@ -319,7 +319,7 @@ fn what_an_announced_edit_writes_is_claudes_until_the_turn_is_over() {
 }
 
 #[test]
-fn what_the_user_accepted_is_reviewed() {
+fn an_accepted_edit_is_reviewed() {
     let mut desk = Desk::new("a\n");
     let (turn, now) = (desk.prompt(), desk.now());
     desk.journal.before_edit(1, opened(), Some(b"a\n"), now);
@@ -330,7 +330,7 @@ fn what_the_user_accepted_is_reviewed() {
 }
 
 #[test]
-fn a_transcript_tells_what_was_taken_for_the_users() {
+fn a_transcript_reclaims_edits_taken_for_the_users() {
     let mut desk = Desk::new("one\ntwo\n");
     let turn = desk.prompt();
     desk.write(Some("one\nTWO\n"), None, None);
@@ -372,7 +372,7 @@ fn a_long_history_forgets_its_oldest_steps_and_nothing_that_waits() {
 }
 
 #[test]
-fn a_checkpoint_tells_what_a_command_changed() {
+fn a_checkpoint_finds_the_changes_of_a_command() {
     let mut desk = Desk::new("a\n");
     let turn = desk.prompt();
     let began = desk.now().nanos;
@@ -385,7 +385,7 @@ fn a_checkpoint_tells_what_a_command_changed() {
 }
 
 #[test]
-fn what_an_announced_edit_met_was_written_by_a_command_of_the_turn() {
+fn text_found_by_an_announced_edit_is_a_commands_of_the_turn() {
     let mut desk = Desk::new("a\nb\n");
     let turn = desk.prompt();
     let began = desk.now().nanos;
@@ -401,7 +401,7 @@ fn what_an_announced_edit_met_was_written_by_a_command_of_the_turn() {
 }
 
 #[test]
-fn what_was_kept_is_not_undone_with_later_changes() {
+fn a_kept_change_is_not_undone_with_later_ones() {
     let mut desk = Desk::new("a\nb\n");
     let turn = desk.prompt();
     desk.claude(turn, "A\nb\n");
@@ -424,7 +424,7 @@ fn a_file_that_was_seen_half_written_is_no_other_change() {
 }
 
 #[test]
-fn what_others_write_between_turns_is_not_claudes() {
+fn a_foreign_write_between_turns_is_not_claudes() {
     let mut desk = Desk::new("b\n");
     let turn = desk.prompt();
     desk.announce();
@@ -438,7 +438,7 @@ fn what_others_write_between_turns_is_not_claudes() {
 }
 
 #[test]
-fn what_was_announced_is_not_counted_twice() {
+fn an_announced_edit_is_not_counted_twice() {
     let mut desk = Desk::new("one\ntwo\n");
     let turn = desk.prompt();
     desk.announce();
@@ -459,7 +459,7 @@ fn an_announcement_that_came_after_the_edit_does_no_harm() {
 }
 
 #[test]
-fn what_was_undone_and_is_done_again_is_the_later_turns() {
+fn a_change_undone_and_redone_belongs_to_the_later_turn() {
     let mut desk = Desk::new("one\ntwo\n");
     for _ in 0..2 {
         let turn = desk.prompt();
@@ -472,7 +472,7 @@ fn what_was_undone_and_is_done_again_is_the_later_turns() {
 }
 
 #[test]
-fn what_the_user_changed_between_two_edits_that_are_told_of_stays() {
+fn a_users_change_between_two_reported_edits_stays() {
     let mut desk = Desk::new("one\ntwo\nthree\n");
     let turn = desk.prompt();
     desk.write(Some("ONE\ntwo\nthree\n"), None, None);

@@ -168,7 +168,7 @@ fn a_users_undo_of_everything_is_seen_as_such() {
 }
 
 #[test]
-fn what_the_user_takes_back_themselves_is_no_conflict() {
+fn a_users_own_undo_is_no_conflict() {
     for seed in 0..2000 {
         let mut chance = Chance::new(seed);
         let mut text = || few_lines(&mut chance, 0, 10, &["a\n", "b\n", "c\n", "\n"]);
@@ -221,7 +221,7 @@ fn a_users_change_is_kept_when_claude_writes_over_a_part_of_it() {
 }
 
 #[test]
-fn what_was_accepted_in_a_diff_is_no_longer_claudes() {
+fn an_edit_accepted_in_a_diff_is_no_longer_claudes() {
     let told = steps(&[(Actor::User, "a\nb\nc\n"), (Actor::Claude, "A\nb\nc\n"), (Actor::Accepted, "AA\nb\nC\n")]);
     assert_eq!(fold(&told), ("AA\nb\nC\n".to_owned(), Vec::new()));
 }

@@ -101,7 +101,7 @@ fn an_answer_reaches_its_caller_once() {
 }
 
 #[test]
-fn a_cancelled_call_is_told_only_if_it_was_seen() {
+fn a_cancellation_is_reported_only_for_a_delivered_call() {
     let queue = queue();
     let seen = queue.submit(call(1, json!({}))).unwrap();
     assert_eq!(drain(&queue), expect(&[("call", 1)]));
@@ -114,7 +114,7 @@ fn a_cancelled_call_is_told_only_if_it_was_seen() {
 }
 
 #[test]
-fn a_client_that_came_and_went_unseen_is_never_spoken_of() {
+fn a_client_that_came_and_went_between_polls_is_never_reported() {
     let queue = queue();
     for id in 1..=1_000 {
         announce(&queue, ClientEvent::Connected(client(id)));
@@ -126,7 +126,7 @@ fn a_client_that_came_and_went_unseen_is_never_spoken_of() {
 }
 
 #[test]
-fn the_end_of_a_client_replaces_what_was_still_to_be_told_of_it() {
+fn the_end_of_a_client_replaces_its_pending_events() {
     let queue = queue();
     announce(&queue, ClientEvent::Connected(client(1)));
     assert_eq!(drain(&queue), expect(&[("client_connected", 1)]));
@@ -137,7 +137,7 @@ fn the_end_of_a_client_replaces_what_was_still_to_be_told_of_it() {
 }
 
 #[test]
-fn the_end_of_a_client_is_told_before_its_calls_are_cancelled_after_it() {
+fn the_end_of_a_client_comes_before_the_cancellation_of_its_calls() {
     let queue = queue();
     announce(&queue, ClientEvent::Connected(client(1)));
     let seen = queue.submit(call(1, json!({}))).unwrap();
@@ -184,7 +184,7 @@ fn calls_are_weighed_too() {
 }
 
 #[test]
-fn cancelled_calls_leave_nothing_behind_while_nobody_looks() {
+fn cancelled_calls_leave_nothing_behind_without_a_poll() {
     let queue = queue();
     for _ in 0..100_000 {
         drop(queue.submit(call(1, json!({}))).unwrap());

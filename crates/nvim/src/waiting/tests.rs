@@ -57,7 +57,7 @@ fn drain(waiting: &mut Waiting) -> Vec<Value> {
 }
 
 #[test]
-fn whoever_waits_for_an_answer_comes_first_and_the_rest_in_order() {
+fn awaited_answers_come_first_and_the_rest_in_order() {
     let mut waiting = Waiting::default();
     waiting.push(Latest(1, 1)).unwrap();
     waiting.push(AtEnd(1, 1)).unwrap();
@@ -111,7 +111,7 @@ fn counts_and_weighs_and_refuses_one_more() {
 }
 
 #[test]
-fn what_one_source_removes_another_of_that_key_keeps() {
+fn removal_by_one_source_keeps_anothers_entry_of_the_key() {
     let mut waiting = Waiting::default();
     waiting.push(Latest(1, 1)).unwrap();
     waiting.push(AtEnd(1, 1)).unwrap();

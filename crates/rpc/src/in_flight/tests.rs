@@ -92,7 +92,7 @@ fn both_number_and_size_are_bounded() {
 }
 
 #[test]
-fn what_is_given_up_is_told_so_and_nothing_else() {
+fn giving_up_answers_only_the_requests_given_up() {
     let mut served = served();
     open(&mut served, 1, WaitsFor::User);
     answered(&mut served, 2, None);

@@ -427,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_message_asks_for_is_read_off_it() {
+    fn the_requests_of_a_message_are_read_from_it() {
         let call =
             r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"_meta":{"progressToken":"a"},"name":"x"}}"#;
         let asked = Asked::of(call, 10);
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_tells_its_requests() {
+    fn an_answer_names_its_requests() {
         let ids = |answer: &str| ids_of(answer.as_bytes()).iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(ids(r#"{"jsonrpc":"2.0","id":5,"result":{"id":6}}"#), ["5"]);
         assert_eq!(

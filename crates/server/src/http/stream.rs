@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_not_read_is_there_for_the_next_reader_and_ends_the_one_before() {
+    async fn unread_events_go_to_the_next_reader_and_end_the_previous_one() {
         let stream = Stream::new(1, 1, Duration::MAX);
         stream.log().reader = 1;
         stream.push("one".into());
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded() {
+    fn pending_events_are_bounded() {
         let stream = Stream::new(1, UNASKED, Duration::MAX);
         for _ in 0..=MAX_EVENTS {
             stream.push("x".into());

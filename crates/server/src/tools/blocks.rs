@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_is_not_sent() {
+    fn a_non_block_is_not_sent() {
         assert!(parsed(r#"{"content":[{"type":"video"}]}"#).is_err());
         assert!(parsed(r#"{"content":[{"type":"image","data":"AA=="}]}"#).is_err());
     }

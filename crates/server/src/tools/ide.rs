@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_of_code_goes_out_as_it_is() {
+    fn the_result_of_code_goes_out_verbatim() {
         let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
         let text = json!({ "type": "text", "text": "ü\n" });
         let reply = json!({ "content": [text, image], "is_error": true });

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_tells_a_model_what_it_is_for() {
+    fn every_tool_has_a_description_for_the_model() {
         for tool in every_tool() {
             assert!(tool.description.len() > 40, "{}", tool.name);
             assert!(tool.description.ends_with('.'), "{}", tool.name);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agents_are_told_of_their_tools_fits_into_2500_tokens() {
+    fn the_tool_descriptions_for_agents_fit_into_2500_tokens() {
         let able = nvim::TOOLS.iter().map(|tool| tool.name.to_owned()).collect();
         let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::new());
         toolbox.set_able(able);

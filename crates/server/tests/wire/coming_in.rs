@@ -10,7 +10,7 @@ fn start() -> TestServer {
 }
 
 #[test]
-fn the_editor_hears_of_a_client_in_order() {
+fn the_editor_gets_a_clients_events_in_order() {
     let server = start();
     let mut client = server.connect();
     let params = json!({

@@ -138,7 +138,7 @@ fn a_handshake_may_come_in_pieces_and_with_the_first_message() {
 }
 
 #[test]
-fn one_client_too_many_is_told_so_and_a_place_becomes_free() {
+fn one_client_too_many_is_refused_until_a_place_is_free() {
     let server = TestServer::start(ServerOptions { max_connections: 2, ..ServerOptions::default() });
     let (one, _two) = (server.client(), server.client());
     let (status, body) = refusal(&server, &changed(&server, "none", ""));

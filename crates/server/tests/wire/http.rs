@@ -158,7 +158,7 @@ fn a_call_is_cancelled_on_another_connection_of_its_session_alone() {
 }
 
 #[test]
-fn progress_is_told_as_events_where_they_are_taken() {
+fn progress_comes_as_events_to_clients_that_accept_them() {
     let server = start(ServerOptions::default());
     let session = begin(&server, "2025-11-25");
     let call = CALL.replace("\"arguments\":{}", r#""arguments":{},"_meta":{"progressToken":7}"#);
@@ -225,7 +225,7 @@ fn a_call_goes_on_when_its_connection_ends_and_its_answer_is_fetched() {
 }
 
 #[test]
-fn what_nobody_comes_back_for_is_cancelled() {
+fn a_call_whose_client_stays_away_is_cancelled() {
     let session_timeout = Duration::from_millis(100);
     let server = start(ServerOptions { session_timeout, ..ServerOptions::default() });
     let session = begin(&server, "2025-11-25");
@@ -247,7 +247,7 @@ fn a_session_that_is_ended_cancels_what_it_asked_for() {
 }
 
 #[test]
-fn whoever_listens_is_told_of_other_tools_and_that_the_stream_is_alive() {
+fn a_listener_gets_tool_changes_and_signs_of_life() {
     let keepalive = Keepalive { interval: Duration::from_millis(20), ..Keepalive::default() };
     let server = start(ServerOptions { keepalive, ..ServerOptions::default() });
     let session = begin(&server, "2025-11-25");
@@ -265,7 +265,7 @@ fn whoever_listens_is_told_of_other_tools_and_that_the_stream_is_alive() {
 }
 
 #[test]
-fn a_client_that_comes_back_after_a_restart_is_served_and_told() {
+fn a_client_that_comes_back_after_a_restart_is_served_and_notified() {
     let mut first = start(ServerOptions::default());
     let session = begin(&first, "2025-11-25");
     let mut listening = raw(&first, "GET", &[&session, "Accept: text/event-stream"], b"");

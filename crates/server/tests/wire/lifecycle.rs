@@ -157,7 +157,7 @@ fn port_and_token_stay_over_a_restart() {
 }
 
 #[test]
-fn nobody_takes_the_port_while_the_server_is_stopped() {
+fn a_stopped_server_keeps_its_port() {
     let identity = identity();
     let mut first = start_as(&identity);
     let (port, token) = (first.port(), first.token());
@@ -317,7 +317,7 @@ fn a_large_answer_leaves_before_the_goodbye() {
 }
 
 #[test]
-fn nobody_holds_up_the_end() {
+fn no_client_delays_the_end() {
     // All timeouts are far longer than any delay of a busy machine.
     let (handshake_timeout, keepalive) = (Duration::from_secs(3600), keepalive(3_600_000, 3_600_000).keepalive);
     let options = ServerOptions { handshake_timeout, keepalive, ..ServerOptions::default() };
@@ -338,7 +338,7 @@ fn nobody_holds_up_the_end() {
 }
 
 #[test]
-fn stopping_is_quick_when_nobody_is_there() {
+fn stopping_is_quick_without_clients() {
     let mut server = TestServer::start(ServerOptions::default());
     server.client().wait_for_goodbye();
     let begun = Instant::now();
@@ -374,7 +374,7 @@ fn a_connection_that_fails_leaves_no_ghost() {
 }
 
 #[test]
-fn a_client_that_is_sent_away_is_told_not_to_come_back() {
+fn a_disconnected_client_is_asked_not_to_come_back() {
     let server = TestServer::start(ServerOptions::default());
     let (mut leaving, mut staying) = (server.client(), server.client());
     let diff = json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } });
@@ -393,7 +393,7 @@ fn a_client_that_is_sent_away_is_told_not_to_come_back() {
 }
 
 #[test]
-fn a_lock_file_that_somebody_deletes_comes_back() {
+fn a_deleted_lock_file_comes_back() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("ide");
     let mut server = TestServer::start(ServerOptions { lock_dirs: vec![dir.clone()], ..ServerOptions::default() });

@@ -154,7 +154,7 @@ fn a_new_file_may_be_accepted_with_its_folders_and_may_be_empty() {
 }
 
 #[test]
-fn what_is_there_already_or_cannot_be_written_asks_nobody() {
+fn an_unneeded_or_impossible_write_asks_no_question() {
     let project = project();
     let mut client = project.connect();
     client.request("writeFile", &write("src/main.rs", "fn main() {}\n"));
@@ -166,7 +166,7 @@ fn what_is_there_already_or_cannot_be_written_asks_nobody() {
 }
 
 #[test]
-fn what_changed_while_it_was_reviewed_is_not_overwritten() {
+fn a_file_changed_during_its_review_is_not_overwritten() {
     let project = project();
     let mut client = project.connect();
     let asked = client.send("writeFile", &write("src/main.rs", "proposed"));
@@ -179,7 +179,7 @@ fn what_changed_while_it_was_reviewed_is_not_overwritten() {
 }
 
 #[test]
-fn a_link_that_appears_during_the_review_leads_nobody_out() {
+fn a_link_that_appears_during_the_review_does_not_lead_out() {
     let project = project();
     let mut client = project.connect();
     let asked = client.send("writeFile", &write("src/new.rs", "x"));
@@ -322,7 +322,7 @@ fn lists_the_files_that_version_control_does_not_ignore() {
 }
 
 #[test]
-fn a_pattern_of_a_client_holds_nobody_up() {
+fn a_pattern_of_a_client_blocks_no_other_call() {
     let project = project();
     let mut client = project.connect();
     let (code, message) = client.error("listFiles", &json!({ "pattern": "{a,b}".repeat(10_000) }));

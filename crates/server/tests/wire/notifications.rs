@@ -163,7 +163,7 @@ fn only_the_latest_diagnostics_of_a_file_are_sent() {
 }
 
 #[test]
-fn the_selection_is_told_without_asking_the_editor() {
+fn the_selection_is_answered_without_asking_the_editor() {
     let server = start();
     let mut client = server.client();
     let told = |texts: Vec<String>| serde_json::from_str::<Value>(&texts[0]).unwrap();

@@ -101,7 +101,7 @@ fn a_prompt_that_was_typed_while_claude_worked_comes_as_any_other_and_nothing_be
 }
 
 #[test]
-fn what_is_passed_over_leaves_no_hole_in_the_tree() {
+fn a_skipped_line_leaves_no_hole_in_the_tree() {
     let mut lab = Lab::new(&[
         &user("a", ""),
         r#"{"type":"attachment","uuid":"b","parentUuid":"a"}"#,

@@ -377,14 +377,14 @@ mod tests {
     }
 
     #[test]
-    fn what_html_would_take_for_its_own_is_escaped() {
+    fn html_is_escaped() {
         let lines = call("Bash", json!({"command": "a <b> && c"}), json!({"status": "failed"}));
         assert_eq!(lines[1], "<summary><b>Bash</b> <code>a &lt;b&gt; &amp;&amp; c</code> · failed</summary>");
         assert_eq!(lines[3..6], ["```sh", "a <b> && c", "```"]);
     }
 
     #[test]
-    fn what_was_cut_is_named_and_what_says_nothing_is_left_out() {
+    fn cut_texts_are_marked_and_empty_ones_left_out() {
         let blocks = json!([{"type": "text", "text": "xx", "bytes": 2_000_002}]);
         let lines = export().message(&message(RowKind::Reply, blocks), None);
         assert!(lines.contains(&"*… and 2.0 MB more*".to_owned()));

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_found_in_what_the_model_is_told() {
+    fn an_answer_is_found_in_the_text_for_the_model() {
         let questions = ["Which \"one\"?".to_owned(), "Why?".to_owned()];
         let said = r#"User has answered: "Which "one"?"="The "first"", "Why?"="It is". You can now continue"#;
         assert_eq!(answer_in(said, &questions[0], &questions).as_deref(), Some("The \"first\""));

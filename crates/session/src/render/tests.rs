@@ -184,7 +184,7 @@ fn marks_are_bytes_of_their_line() {
 }
 
 #[test]
-fn what_is_too_long_is_cut_and_leads_to_all_of_it() {
+fn a_long_text_is_cut_and_links_to_the_whole() {
     let rows = "row\n".repeat(1005);
     let result = json!({"result": {"content": [{"type": "text", "text": rows, "bytes": rows.len() + 5000}]}});
     let item = call("Bash", json!({"command": "seq"}), result, json!({}));
@@ -195,7 +195,7 @@ fn what_is_too_long_is_cut_and_leads_to_all_of_it() {
 }
 
 #[test]
-fn of_an_argument_that_was_cut_before_its_size_is_told() {
+fn an_argument_cut_earlier_shows_its_size() {
     let block = json!({"type": "tool_use", "id": "t", "name": "Write", "input": {"file_path": "/a", "content": "ab"}, "status": "done"});
     let message = json!({"id": 7, "kind": "reply", "blocks": [block], "sizes": {"1/content": 1002}});
     assert!(text_of(&drawn(message, json!({}))).ends_with("    +ab\n    … 1.0 kB more"));
@@ -238,7 +238,7 @@ fn a_subagent_is_shown_within_its_call() {
 }
 
 #[test]
-fn waits_for_the_user_are_told_apart() {
+fn waits_for_the_user_are_distinguished() {
     let took = |start: i64, end: i64, background: bool, waits: Json| {
         let more = json!({"start": start, "end": end, "background": background});
         call("Bash", json!({"command": "make"}), more, json!({"waits": waits})).lines.remove(0)

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_is_cut_at_a_whole_character() {
+    fn a_wide_text_is_cut_at_a_whole_character() {
         for (text, cells, fitted) in [
             ("abc", 3, "abc"),
             ("abcd", 3, "ab…"),
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_named() {
+    fn invisible_characters_are_named() {
         assert_eq!(with_unseen_marked("a\u{202e}b\u{200d}👩\u{200d}👧"), "a<202e>b<200d>👩\u{200d}👧");
     }
 }

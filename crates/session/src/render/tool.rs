@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_told_by_its_lines() {
+    fn a_read_is_named_by_its_lines() {
         assert_eq!(read_detail(&json!({"offset": 10, "limit": "5"})), ("lines 10-14".to_owned(), Some(10)));
         assert_eq!(read_detail(&json!({"limit": 5})), ("5 lines".to_owned(), None));
     }

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spelled_out_is_no_text_to_rule_lines_out_by() {
+    fn an_escaped_text_rules_no_line_out() {
         assert!(found_in_line(r"\x41bc", "an Abc"));
         assert!(found_in_line(r"\x{41}bcdef\u0067", "Abcdefg"));
         assert!(found_in_line(r"needle\x20here", "needle here"));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_match_holds_rules_lines_out() {
+    fn a_required_literal_rules_lines_out() {
         let required = |expression| required_text(&regex_syntax::Parser::new().parse(expression).unwrap());
         assert_eq!(required("find .* here$").as_deref(), Some(" here"));
         assert_eq!(required("colours?").as_deref(), Some("colour"));

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_dropped_when_all_are_dismissed() {
+    fn dismissing_drops_pending_jobs() {
         let pool = Arc::<Pool<1>>::default();
         let ((begun, has_begun), (end, may_end)) = (channel(), channel::<()>());
         pool.run(move || {

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_makes_what_came_before_it_void() {
+    fn a_replacement_voids_earlier_news() {
         assert_eq!(grown(5, 6).then(reset(9, Some(3))), reset(9, Some(3)));
         let mut since = reset(10, Some(3));
         since.delta.changed.clear();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn subagents_that_nobody_saw_are_still_news() {
+    fn undelivered_subagents_are_still_news() {
         let growth = |info| Growth { change: grown(0, 1), info };
         let both = growth(json!({ "agents": [1], "len": 1 })).then(growth(json!({ "len": 2 })));
         assert_eq!(both.info, json!({ "agents": [1], "len": 2 }));

@@ -58,7 +58,7 @@ impl Heard {
 
 #[cfg(unix)]
 #[test]
-fn a_list_is_told_after_the_sessions_that_run() {
+fn a_list_comes_after_the_running_sessions() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("projects/-p")).unwrap();
     fs::create_dir_all(dir.path().join("sessions")).unwrap();
@@ -223,7 +223,7 @@ fn tells_the_state_of_a_session_that_no_record_speaks_of() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_an_error() {
+fn an_unopenable_file_is_an_error() {
     let lab = Lab::new();
     let id = lab.ask(json!({ "open": { "file": "/none.jsonl" } })).unwrap();
     assert!(lab.hear(id)["err"].as_str().unwrap().starts_with("could not read /none.jsonl: "));
@@ -243,7 +243,7 @@ fn readers() -> usize {
 
 /// Regression: two CLIs with their subagents opened 66 transcripts, and all further ones were refused.
 #[test]
-fn hundreds_of_open_transcripts_refuse_nobody() {
+fn hundreds_of_open_transcripts_refuse_no_client() {
     let lab = Lab::new();
     let file = lab.transcript("s.jsonl", 2);
     let opened: Vec<_> = (0..300).map(|_| lab.ask(json!({ "open": { "file": file } })).unwrap()).collect();
@@ -264,7 +264,7 @@ fn hundreds_of_open_transcripts_refuse_nobody() {
 }
 
 #[test]
-fn what_comes_after_the_end_is_refused() {
+fn a_request_after_the_end_is_refused() {
     let lab = Lab::new();
     lab.service.close();
     assert!(matches!(lab.ask(json!({ "find": { "id": "s" } })), Err(ServiceError::Over)));
@@ -296,7 +296,7 @@ fn several_ask_side_by_side() {
 }
 
 #[test]
-fn a_client_that_joins_late_hears_of_the_sessions_that_run() {
+fn a_late_client_gets_the_running_sessions() {
     let lab = Lab::new();
     fs::create_dir_all(lab.dir.path().join("sessions")).unwrap();
     let pid = std::process::id();
@@ -312,7 +312,7 @@ fn a_client_that_joins_late_hears_of_the_sessions_that_run() {
 
 /// A call drawn before its subagent is described is updated later, and the subagents are not sent with each line.
 #[test]
-fn subagents_are_told_of_when_they_change() {
+fn subagents_are_reported_when_they_change() {
     let lab = Lab::new();
     let file = lab.dir.path().join("projects/-p/s.jsonl");
     lab.transcript("s.jsonl", 1);

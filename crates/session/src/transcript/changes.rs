@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_is_told_once_and_in_order() {
+    fn each_change_is_reported_once_and_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         let cancel = Cancel::default();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_or_changed_nothing_is_none() {
+    fn a_failed_or_empty_change_is_none() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         let result = RESULT.replace(r#""content":"ok""#, r#""content":"no","is_error":true"#);

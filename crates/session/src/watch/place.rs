@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_local_folder_tells_and_a_missing_one_is_no_network() {
+    fn a_local_folder_has_events_and_a_missing_one_is_no_network() {
         assert!(tells_of_changes(Path::new("/proc")) && tells_of_changes(Path::new("/none")));
     }
 }

@@ -134,7 +134,7 @@ fn a_new_line_wakes_a_watcher_that_sleeps() {
 }
 
 #[test]
-fn our_own_reads_wake_nobody() {
+fn our_own_reads_wake_no_watcher() {
     let bench = Bench::new(false);
     bench.append("s.jsonl", "{\"n\":1}\n");
     bench.watcher.watch_folder(bench.file(""));
@@ -152,7 +152,7 @@ fn our_own_reads_wake_nobody() {
 }
 
 #[test]
-fn a_new_session_in_a_watched_folder_appears_and_clear_is_told() {
+fn a_new_session_in_a_watched_folder_appears_and_clear_is_reported() {
     let bench = Bench::new(false);
     bench.watcher.watch_folder(bench.file(""));
     bench.record("a", "busy");
@@ -208,7 +208,7 @@ fn eventually(what: &str, holds: impl Fn() -> bool) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn nobody_looks_again_and_again_where_the_system_tells() {
+fn there_is_no_polling_where_the_system_sends_events() {
     let bench = Bench::new(false);
     bench.record("a", "busy");
     bench.live();
@@ -313,8 +313,8 @@ fn nothing_is_said_of_what_never_leaves() {
 }
 
 #[test]
-fn a_write_of_its_thread_that_nobody_reads_ends_nobody() {
-    where_sigpipe_ends("watch::tests::a_write_of_its_thread_that_nobody_reads_ends_nobody", || {
+fn a_write_of_its_thread_without_a_reader_ends_no_process() {
+    where_sigpipe_ends("watch::tests::a_write_of_its_thread_without_a_reader_ends_no_process", || {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a"), "").unwrap();
         let (sender, kinds) = channel();

@@ -87,7 +87,7 @@ fn half_a_character_hides_no_session_and_no_hit() {
 
 /// `JSON.parse` has no limit to nesting, `serde_json` has one at 128.
 #[test]
-fn what_nests_too_deep_is_shown_as_text() {
+fn a_value_nested_too_deep_is_shown_as_text() {
     let project = Project::new();
     let deep = format!("{}1{}", r#"{"a":["#.repeat(100), "]}".repeat(100));
     let call = CALL.replace(r#"{"command":"echo \ud83d"}"#, &deep);
@@ -113,7 +113,7 @@ fn compaction(logical: &str) -> String {
 }
 
 #[test]
-fn what_was_said_before_a_compaction_stays_whatever_the_compaction_names() {
+fn messages_before_a_compaction_stay_whatever_it_names() {
     let before = [said("u1", "null", "one"), said("u2", r#""u1""#, "two")];
     let link = r#"{"type":"attachment","uuid":"l","parentUuid":null,"attachment":{"type":"date"}}"#;
     let after = said("u3", r#""c""#, "three");

@@ -147,7 +147,7 @@ fn a_file_cut_at_any_byte_of_its_last_line_waits_for_the_rest() {
 }
 
 #[test]
-fn states_are_told_from_transcripts() {
+fn states_are_derived_from_transcripts() {
     let activity = |name: &str| infer(&fixture(name), Millis(0)).unwrap().activity;
     assert_eq!(activity("terminal.jsonl"), Activity::Gone, "it ends with the mark of a session that was left");
     assert_eq!(activity("cleared.jsonl"), Activity::Idle);

@@ -61,7 +61,7 @@ fn notification(agent: &str, call: &str, status: &str, second: u32) -> [String; 
 const ASYNC: &str = r#"{"isAsync":true,"status":"async_launched","agentId":"a1","outputFile":"/x"}"#;
 
 #[test]
-fn one_in_the_background_runs_until_its_end_is_told() {
+fn a_background_subagent_runs_until_its_end_is_reported() {
     let project = Project::new();
     project.append("s/subagents/agent-a1.jsonl", "{}");
     project.append("s.jsonl", &call("t1"));

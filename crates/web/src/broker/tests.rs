@@ -62,7 +62,7 @@ fn a_message_that_ended_is_known_when_its_page_comes_back() {
 }
 
 #[test]
-fn what_is_remembered_makes_room_only_where_there_is_none_and_the_oldest_first() {
+fn remembered_messages_are_evicted_only_when_full_and_oldest_first() {
     let editor = Takes::most(9);
     let (broker, _wanted) = broker(&editor);
     for (session, id) in [("old", "m1"), ("new", "m2")] {

@@ -20,7 +20,7 @@ fn decision(id: u64, session: &str) -> Told {
 }
 
 #[tokio::test]
-async fn a_decision_is_told_to_its_session_answered_and_closed_for_all() {
+async fn a_decision_is_shown_in_its_session_answered_and_closed_for_all() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     lab.append("t", &lines(0..1));
@@ -58,7 +58,7 @@ async fn a_decision_is_told_to_its_session_answered_and_closed_for_all() {
 }
 
 #[tokio::test]
-async fn who_answered_too_late_is_told_so_alone() {
+async fn only_the_late_answerer_gets_an_error() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let (mut socket, mut other) = (open(&lab).await, lab.subscribe("s", "?last=0").await);
     other.frame("caught_up").await;
@@ -111,7 +111,7 @@ fn decision_of(output: &Json) -> &Json {
 }
 
 #[tokio::test]
-async fn what_a_terminal_asks_is_answered_by_the_first_who_may_write() {
+async fn a_terminals_question_takes_the_first_writers_answer() {
     let (lab, _asks) = hook_lab();
     let (mut socket, mut other) = (open(&lab).await, lab.subscribe("s", "?last=0").await);
     other.frame("caught_up").await;
@@ -190,7 +190,7 @@ async fn a_plan_that_is_not_shown_cannot_be_approved() {
 }
 
 #[tokio::test]
-async fn a_terminal_is_left_alone_where_nobody_may_write_and_where_its_dialog_would_wait() {
+async fn a_terminal_keeps_its_question_without_a_writer_and_where_its_dialog_would_wait() {
     let (lab, _asks) = hook_lab();
     lab.append("s", &lines(0..2));
     let nothing = json!({});
@@ -211,7 +211,7 @@ async fn a_terminal_is_left_alone_where_nobody_may_write_and_where_its_dialog_wo
 }
 
 #[tokio::test]
-async fn what_the_user_at_the_terminal_answers_is_over_here() {
+async fn an_answer_at_the_terminal_closes_the_decision() {
     let (lab, _asks) = hook_lab();
     let mut socket = open(&lab).await;
     let nothing = json!({});
@@ -254,7 +254,7 @@ async fn several_questions_at_once_are_the_terminals() {
 }
 
 #[tokio::test]
-async fn what_the_cli_offers_to_allow_from_now_on_can_be_allowed_so() {
+async fn an_offered_rule_can_be_accepted() {
     let (lab, _asks) = hook_lab();
     let mut socket = open(&lab).await;
     let suggestions = json!([
@@ -291,7 +291,7 @@ async fn what_the_cli_offers_to_allow_from_now_on_can_be_allowed_so() {
 }
 
 #[tokio::test]
-async fn claude_is_stopped_by_who_may_write() {
+async fn only_a_writer_can_stop_claude() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     socket.say(json!({ "type": "interrupt", "id": "stop" })).await;

@@ -89,7 +89,7 @@ async fn no_answer_has_a_cors_header_and_each_has_the_guarding_ones() {
 }
 
 #[tokio::test]
-async fn without_a_token_nothing_is_told_and_a_wrong_one_is_refused_before_the_upgrade() {
+async fn without_a_token_nothing_is_sent_and_a_wrong_one_is_refused_before_the_upgrade() {
     let lab = lab();
     for lines in [vec![], vec!["Authorization: Bearer wrong"], vec!["Authorization: Basic eDp5"]] {
         let lines: Vec<_> = [lab.host()].into_iter().chain(lines.into_iter().map(str::to_owned)).collect();
@@ -155,7 +155,7 @@ async fn a_client_that_does_not_say_who_it_is_in_time_is_dropped() {
 }
 
 #[tokio::test]
-async fn wrong_secrets_lock_nobody_out() {
+async fn wrong_secrets_lock_no_user_out() {
     let lab = lab();
     for wrong in ["Authorization: Bearer no", "X-Claude-Ide-Key: no"] {
         for _ in 0..10 {
@@ -168,7 +168,7 @@ async fn wrong_secrets_lock_nobody_out() {
 }
 
 #[tokio::test]
-async fn unknown_and_malformed_ids_are_told_apart_from_nothing() {
+async fn unknown_and_malformed_ids_are_distinguished_from_none() {
     let lab = lab();
     for id in ["unknown", "..", "a.b", "%2e%2e", &"x".repeat(200)] {
         for rest in ["", "/messages"] {
@@ -212,7 +212,7 @@ async fn a_frame_of_more_than_a_mebibyte_ends_its_socket_alone() {
 }
 
 #[tokio::test]
-async fn whoever_is_slow_to_ask_is_dropped() {
+async fn a_slow_request_is_dropped() {
     let lab = Lab::with(Limits { handshake: Duration::from_millis(150), ..Limits::default() });
     for piece in ["", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "] {
         let mut stream = TcpStream::connect(lab.at).await.unwrap();

@@ -8,7 +8,7 @@ fn text_of(frames: &[Json]) -> String {
 }
 
 #[tokio::test]
-async fn what_claude_says_is_told_as_it_is_said_from_the_start_of_a_message() {
+async fn speech_is_streamed_live_from_the_start_of_a_message() {
     let lab = Lab::new();
     let mut socket = open(&lab).await;
     let say = |kind: &str, more: Json| {

@@ -80,7 +80,7 @@ async fn a_frame_says_from_where_on_as_well_as_the_address() {
 }
 
 #[tokio::test]
-async fn what_is_not_on_the_list_never_leaves_and_leaves_no_hole() {
+async fn unlisted_lines_never_leave_and_leave_no_hole() {
     let lab = Lab::new();
     let secret = |kind: &str, uuid: &str, parent: &str| {
         json!({ "type": kind, "uuid": uuid, "parentUuid": parent, "secret": "s3cr3t" }).to_string()
@@ -103,7 +103,7 @@ async fn what_is_not_on_the_list_never_leaves_and_leaves_no_hole() {
 }
 
 #[tokio::test]
-async fn of_a_real_transcript_nothing_leaves_but_what_is_on_the_list_and_it_stays_one_tree() {
+async fn only_listed_lines_of_a_real_transcript_leave_and_they_stay_one_tree() {
     const SHOWN: [&str; 6] = ["user", "assistant", "system", "progress", "queue-operation", "summary"];
     let lab = Lab::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sessions/fixtures");
@@ -143,7 +143,7 @@ async fn of_a_real_transcript_nothing_leaves_but_what_is_on_the_list_and_it_stay
 }
 
 #[tokio::test]
-async fn a_file_that_is_replaced_goes_on_behind_what_was_told() {
+async fn a_replaced_file_continues_after_the_lines_sent() {
     let lab = Lab::new();
     lab.append("s", &lines(0..5));
     let mut socket = lab.subscribe("s", "").await;
@@ -253,7 +253,7 @@ async fn pages_of_messages_lead_back_to_the_first_one() {
 }
 
 #[tokio::test]
-async fn over_two_hundred_drops_nothing_is_lost_or_told_twice() {
+async fn over_two_hundred_drops_no_line_is_lost_or_repeated() {
     let lab = Lab::new();
     lab.append("s", &lines(0..20));
     let (mut seen, mut written) = (Vec::<String>::new(), 20);

@@ -69,7 +69,7 @@ async fn messages_go_one_after_the_other_and_each_ends_in_its_line() {
 }
 
 #[tokio::test]
-async fn what_waits_is_told_with_its_place_and_to_who_comes_later() {
+async fn queued_messages_are_shown_with_their_place_also_to_later_readers() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     socket.say(message("a", "one")).await;
@@ -87,7 +87,7 @@ async fn what_waits_is_told_with_its_place_and_to_who_comes_later() {
 }
 
 #[tokio::test]
-async fn what_claude_does_not_have_can_be_taken_back_once() {
+async fn an_undelivered_message_can_be_withdrawn_once() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     for id in ["a", "b"] {
@@ -115,7 +115,7 @@ async fn what_claude_does_not_have_can_be_taken_back_once() {
 }
 
 #[tokio::test]
-async fn a_message_that_comes_twice_is_delivered_once_and_its_news_are_told_again() {
+async fn a_message_that_comes_twice_is_delivered_once_and_its_state_sent_again() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     socket.say(message("a", "one")).await;
@@ -153,7 +153,7 @@ async fn words_alone_are_delivered_and_commands_only_where_they_are_allowed() {
 }
 
 #[tokio::test]
-async fn what_waits_and_what_comes_at_once_is_bounded() {
+async fn queued_and_simultaneous_messages_are_bounded() {
     let limits = Limits { messages: 3, message_bytes: 100, ..Limits::default() };
     let (lab, _asks) = Lab::writable(limits, false);
     let mut socket = open(&lab).await;
@@ -178,7 +178,7 @@ async fn what_waits_and_what_comes_at_once_is_bounded() {
 }
 
 #[tokio::test]
-async fn one_that_is_not_delivered_says_why_and_those_behind_it_go_too_where_nobody_is_left() {
+async fn an_undelivered_message_says_why_and_those_behind_it_fail_without_a_receiver() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     for id in ["a", "b", "c"] {
@@ -247,7 +247,7 @@ async fn a_message_that_came_into_a_turn_is_looked_for_until_the_turn_is_over() 
 }
 
 #[tokio::test]
-async fn what_a_user_typed_while_it_waited_is_not_taken_for_it() {
+async fn a_users_own_typing_is_not_taken_for_a_queued_message() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     socket.say(message("a", "go on")).await;
@@ -266,7 +266,7 @@ async fn what_a_user_typed_while_it_waited_is_not_taken_for_it() {
 }
 
 #[tokio::test]
-async fn the_editor_is_told_whether_a_process_ran_the_session_when_it_was_written() {
+async fn the_editor_learns_whether_a_process_ran_the_session_at_the_time() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     for (id, status) in [("a", None), ("b", Some("busy"))] {
@@ -295,7 +295,7 @@ async fn an_ack_follows_the_process_over_clear() {
 }
 
 #[tokio::test]
-async fn who_was_away_over_clear_does_not_send_a_message_again() {
+async fn a_reader_away_during_clear_does_not_send_a_message_again() {
     // A lost message is not reported before that.
     let (lab, mut asks) = Lab::writable(Limits { ack: LONG * 10, ..Limits::default() }, true);
     lab.record("s", "idle", "");
@@ -332,7 +332,7 @@ async fn after_clear_it_goes_to_a_session_that_has_no_file_yet() {
 }
 
 #[tokio::test]
-async fn frames_of_another_form_are_refused_and_name_what_they_were_for() {
+async fn malformed_frames_are_refused_and_the_error_names_their_purpose() {
     let (lab, _asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     for (frame, error) in [

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_call_is_told_as_a_transcript_has_it() {
+fn a_call_is_reported_in_the_form_of_a_transcript() {
     let mut acp = ready();
     let began = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit a.txt","kind":"edit","status":"pending",
         "_meta":{"claudeCode":{"toolName":"Edit"}}});
@@ -21,7 +21,7 @@ fn a_call_is_told_as_a_transcript_has_it() {
 }
 
 #[test]
-fn a_call_of_several_files_tells_each() {
+fn a_call_on_several_files_reports_each() {
     let mut acp = ready();
     let diff = |path: &str| json!({"type":"diff","path":path,"oldText":"one\n","newText":"two\n"});
     let call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit","kind":"edit","status":"completed",
@@ -35,7 +35,7 @@ fn a_call_of_several_files_tells_each() {
 }
 
 #[test]
-fn a_call_is_told_again_only_where_something_that_is_shown_changes() {
+fn a_call_is_reported_again_only_if_its_display_changes() {
     let mut acp = ready();
     let mut says = |mut fields: Value| {
         fields["toolCallId"] = json!("c");
@@ -111,7 +111,7 @@ fn a_call_that_is_one_too_many_ends_the_first_of_them() {
 }
 
 #[test]
-fn a_permission_shows_all_that_was_told_of_its_call() {
+fn a_permission_shows_everything_known_of_its_call() {
     let mut acp = ready();
     let diff = json!({"type":"diff","path":"/p/a.txt","oldText":"one","newText":"two"});
     hear(
@@ -132,7 +132,7 @@ fn a_permission_shows_all_that_was_told_of_its_call() {
 }
 
 #[test]
-fn a_call_that_nobody_has_let_go_on_does_not_end_well() {
+fn a_call_without_a_permission_does_not_succeed() {
     let mut acp = ready();
     prompt(&mut acp, "a");
     hear(&mut acp, &update(json!({"sessionUpdate":"tool_call","toolCallId":"d","title":"Look"})));

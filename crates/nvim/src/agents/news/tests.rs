@@ -49,7 +49,7 @@ fn a_huge_text_is_taken_in_parts_in_order_and_whole() {
 }
 
 #[test]
-fn what_is_taken_is_no_longer_held() {
+fn taken_news_are_no_longer_held() {
     let gate = Arc::default();
     let mut waiting = Waiting::default();
     waiting.push(news(&gate, vec![text(&"x".repeat(10 * AT_ONCE))])).unwrap();
@@ -63,7 +63,7 @@ fn what_is_taken_is_no_longer_held() {
 }
 
 #[test]
-fn what_comes_while_it_is_taken_is_behind_it() {
+fn news_during_a_take_come_after_it() {
     let gate = Arc::default();
     let mut waiting = Waiting::default();
     waiting.push(news(&gate, vec![text(&"x".repeat(AT_ONCE + 1))])).unwrap();
@@ -95,7 +95,7 @@ fn joined_texts_stay_small_enough_and_many_small_things_are_parted_too() {
 }
 
 #[test]
-fn one_thing_that_is_no_text_is_told_whole() {
+fn a_single_thing_without_text_comes_whole() {
     let gate = Arc::default();
     let mut waiting = Waiting::default();
     let text = "x".repeat(3 * AT_ONCE);

@@ -66,7 +66,7 @@ fn an_answer_or_why_there_is_none() {
 }
 
 #[test]
-fn what_waits_of_a_request_is_forgotten_with_it() {
+fn a_requests_pending_events_are_dropped_with_it() {
     let queue = Queue::default();
     queue.tell(hit(1, json!(1)));
     queue.tell(reply(1, json!(1)));
@@ -80,7 +80,7 @@ fn what_waits_of_a_request_is_forgotten_with_it() {
 }
 
 #[test]
-fn hits_that_nobody_saw_come_together() {
+fn undelivered_hits_come_together() {
     let queue = Queue::default();
     queue.tell(hit(1, json!(1)));
     queue.tell(hit(1, json!(2)));
@@ -91,7 +91,7 @@ fn hits_that_nobody_saw_come_together() {
 }
 
 #[test]
-fn changes_that_nobody_saw_are_one_and_do_not_overtake_replies() {
+fn undelivered_changes_merge_and_do_not_overtake_replies() {
     let queue = Queue::default();
     queue.tell(reply(1, json!("open")));
     queue.tell(change(1, 5, 7, &[1, 4], json!("old")));
@@ -106,7 +106,7 @@ fn changes_that_nobody_saw_are_one_and_do_not_overtake_replies() {
 }
 
 #[test]
-fn a_running_session_that_changed_twice_is_told_of_once() {
+fn a_running_session_that_changed_twice_is_reported_once() {
     let queue = Queue::default();
     queue.tell(live(1, "b", Activity::Working, Some("a")));
     queue.tell(live(2, "x", Activity::Idle, None));
