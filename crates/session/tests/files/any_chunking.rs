@@ -1,4 +1,4 @@
-//! Properties of reading: how the bytes come, and what else is in the file, makes no difference.
+//! Property tests: neither the chunking of reads nor other content of the file changes the result.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,8 +6,8 @@ use std::io::Write;
 use claude_ide_session::{Cancel, Transcript};
 use proptest::prelude::*;
 
-/// A line of a transcript: mostly of the CLI's shapes, with ids from a small set so that parents, forks, duplicates, cycles and
-/// orphans all happen.
+/// A transcript line, mostly of the CLI's shapes. Ids come from a small set, so that parents, forks, duplicates, cycles
+/// and orphans all occur.
 fn line() -> impl Strategy<Value = String> {
     let id = 0..12_u8;
     let parent = prop_oneof![Just("null".to_owned()), (0..14_u8).prop_map(|id| format!("\"u{id}\""))];
@@ -36,17 +36,17 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What the CLI writes where it cuts a string inside an emoji, and what only looks like it.
+/// Escapes that the CLI writes where it cuts a string inside an emoji, and lookalikes.
 fn half_character() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![r"\ud83d", r"\uDE00", r"\ud83d\ude00", r"\\ud83d", r"\\\ud83d"])
 }
 
-/// All that can be read of a transcript.
+/// Everything that can be read of a transcript.
 fn all(transcript: &mut Transcript) -> String {
     let rows = transcript.rows(0, usize::MAX);
     let messages: Vec<_> = rows.iter().map(|row| transcript.message(row.id, 1000).unwrap()).collect();
     let all = (rows, messages, transcript.broken_lines(), transcript.message_count());
-    // As a value, which takes more than writing does: half a character, or what nests too deep, would fail here.
+    // `to_value` is stricter than writing: it rejects lone surrogates and deep nesting.
     serde_json::to_value(all).unwrap().to_string()
 }
 
@@ -71,7 +71,7 @@ proptest! {
             out.write_all(&text.as_bytes()[cut[0]..cut[1]]).unwrap();
             let delta = transcript.refresh(&Cancel::new()).unwrap();
             prop_assert!(!delta.reset);
-            // Who applies every delta to rows of their own has the same rows.
+            // Applying every delta gives the same rows.
             shown.truncate(delta.from);
             shown.extend(transcript.rows(delta.from, usize::MAX));
             for row in delta.changed {
@@ -82,7 +82,7 @@ proptest! {
         prop_assert_eq!(all(&mut transcript), expected);
     }
 
-    /// The tree has no cycle and loses nothing: every message is on some branch that ends.
+    /// The tree has no cycle and loses nothing: every message is on a finite branch.
     #[test]
     fn every_message_is_on_a_branch(lines in prop::collection::vec(line(), 0..40)) {
         let dir = tempfile::tempdir().unwrap();

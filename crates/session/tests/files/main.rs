@@ -1,4 +1,4 @@
-//! Whole transcripts, as the CLI writes them and as nobody should.
+//! Whole transcripts, valid and damaged.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

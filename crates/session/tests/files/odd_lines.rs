@@ -1,4 +1,4 @@
-//! Lines that no JSON library of Rust likes, and trees that do not close: what can be read of them is read.
+//! Lines that Rust's JSON parsers reject, and trees with cycles: their readable parts are read.
 
 use std::fs;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ impl Project {
     }
 }
 
-/// The messages as a reader gets them; fails where one cannot be told.
+/// The messages as a client gets them; fails if one cannot be serialised.
 fn messages(transcript: &mut Transcript) -> Vec<Value> {
     let rows = transcript.rows(0, usize::MAX);
     rows.iter().map(|row| serde_json::to_value(transcript.message(row.id, 10_000).unwrap()).unwrap()).collect()

@@ -30,7 +30,7 @@ fn text(message: &Message) -> String {
     texts.collect::<Vec<_>>().join("|")
 }
 
-/// Every row of the shown branch as a line to compare: what people would see.
+/// Every row of the shown branch as a line to compare.
 fn outline(transcript: &mut Transcript) -> Vec<String> {
     let line = |row: &Row, message: &Message| {
         let tools: Vec<_> = row.tools.iter().map(|tool| format!("{}={:?}", tool.name.as_str(), tool.status)).collect();
@@ -117,7 +117,7 @@ fn a_fork_a_cleared_and_a_headless_session_read_too() {
     assert!(matches!(image, Some(Block::Image(image)) if image.media_type == "image/png"));
 }
 
-/// A file cut anywhere in its last line reads like the file without that line, and the rest of it completes it.
+/// A file cut within its last line reads like the file without that line, and the rest completes it.
 #[test]
 fn a_file_cut_at_any_byte_of_its_last_line_waits_for_the_rest() {
     let whole = fs::read(fixture("headless.jsonl")).unwrap();

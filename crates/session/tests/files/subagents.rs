@@ -1,4 +1,4 @@
-//! Subagents, as the transcript of their session tells of them.
+//! Subagents, as recorded in their session's transcript.
 
 use std::fs;
 use std::io::Write;
@@ -44,7 +44,7 @@ fn result(id: &str, outcome: &str) -> String {
     )
 }
 
-/// As CLI 2.1.329 writes it: at once, and again when the model hears of it.
+/// As CLI 2.1.329 writes it: at once, and again when the model is notified.
 fn notification(agent: &str, call: &str, status: &str, second: u32) -> [String; 2] {
     let text = format!(
         r"<task-notification>\n<task-id>{agent}</task-id>\n<tool-use-id>{call}</tool-use-id>\n<status>{status}</status>\n<result>x</result>\n</task-notification>"
@@ -140,16 +140,16 @@ fn those_that_a_subagent_started_lie_beside_it() {
     assert_eq!((agents[0].id.as_str(), agents[0].tool_use_id.as_deref()), ("a1", Some("t1")));
 }
 
-/// Many, since the system may count the time of threads in steps of 10 ms.
+/// Many, since the system may count thread time in steps of 10 ms.
 const LOOKS: u32 = 100;
 
-/// Time that this thread ran, where the system tells.
+/// CPU time of this thread, if the system reports it.
 fn cpu_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Whether today's or of older CLIs: 2,000 cost an appended line nothing.
+/// With the folders of today's and of older CLIs, 2,000 subagents cost an appended line nothing.
 #[test]
 fn a_look_beside_two_thousand_costs_no_listing() {
     for place in ["s/subagents/", ""] {
@@ -162,7 +162,7 @@ fn a_look_beside_two_thousand_costs_no_listing() {
         let (file, mut folders) = (project.file("s.jsonl"), AgentFolders::default());
         let deadline = Instant::now() + Duration::from_secs(60);
         let mut best = Duration::MAX;
-        // The first looks list: what was written just now may be followed by more in the same tick of the clock.
+        // The first looks list the folder: a change within the same clock tick would not show.
         while best > Duration::from_millis(1) {
             assert!(Instant::now() < deadline, "a look at 2,000 takes {best:?}");
             let (before, started) = (cpu_time(), Instant::now());

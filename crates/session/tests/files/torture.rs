@@ -1,4 +1,5 @@
-//! Files as crashes, other programs and full disks leave them: what is whole is read, in bounded memory, and nothing fails.
+//! Files as crashes, other programs and full disks leave them: intact parts are read in bounded memory, and nothing
+//! fails.
 
 use std::fs;
 use std::path::PathBuf;
@@ -110,7 +111,7 @@ fn kinds(lines: &[String]) -> Vec<RowKind> {
     transcript.rows(0, usize::MAX).iter().map(|row| row.kind).collect()
 }
 
-/// Gateways and stubs of the model name each of their replies alike.
+/// Gateways and stubs give all their replies one id.
 #[test]
 fn replies_of_several_turns_that_share_an_id_are_several() {
     use RowKind::{Prompt, Reply};
@@ -143,7 +144,7 @@ fn what_is_said_after_a_tools_result_is_another_reply_of_the_same_id() {
     assert_eq!(kinds(&lines(one, one)), [Prompt, Reply], "the model's own word");
 }
 
-/// A tool may be over before the model has written its next call (measured).
+/// A tool may finish before the model has written its next call (measured).
 #[test]
 fn calls_of_one_reply_stay_together_whenever_they_are_answered() {
     use RowKind::{Meta, Prompt, Reply};
@@ -175,7 +176,7 @@ fn a_clock_that_goes_back_changes_no_order() {
     assert_eq!(texts(&mut transcript), ["one", "two", "three"]);
 }
 
-/// A pasted file of 60 MB: one line, read, searched and shown cut, and over with at once.
+/// A pasted file of 60 MB in one line is read, searched and shown cut, without delay.
 #[test]
 fn a_line_of_sixty_megabytes_is_a_message_like_any_other() {
     let long = "x".repeat(60_000_000);
