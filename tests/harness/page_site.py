@@ -41,7 +41,7 @@ class PageSite:
         self.is_silent = False
         """Takes connections, and answers nothing any more."""
         self.standing: Callable[[], list[dict]] = list
-        """What is told to whoever comes, after the history: what is queued and waits."""
+        """The frames for a new reader after the history: queued messages and pending decisions."""
         self.answers: Callable[[dict], list[dict]] = lambda frame: []  # noqa: ARG005
         """The frames sent to all readers in reply to a frame of the page."""
         self.may_write = True

@@ -53,7 +53,7 @@ def test_the_screen_is_the_one_that_pyte_draws():
                     numbers = [rng.choice(["", "0", "1", "2"])] if final in "JK" else numbers[:1]
                 text = f"\x1b[{';'.join(numbers)}{final}"
             stream.feed(text)
-            _ = [plain.buffer[y] for y in range(6)]  # pyte moves lines otherwise where it has not made each of them yet
+            _ = [plain.buffer[y] for y in range(6)]  # pyte moves lines differently until each exists
             ours.feed(text)
             if rng.random() < 0.3:
                 ours.rows()
@@ -81,7 +81,7 @@ def test_passes_files_environment_and_arguments(start_nvim):
 
 @pytest.mark.every_nvim
 def test_a_terminal_that_has_no_time_to_answer_is_told_of_in_no_test(start_nvim, monkeypatch):
-    """On a busy machine the terminal of the tests answers when it gets to it: Neovim 0.12 waits for 0.1 s, and complains."""
+    """On a busy machine the tests' terminal answers late: Neovim 0.12 waits for 0.1 s, and complains."""
     answer = Terminal._answer
     monkeypatch.setattr(Terminal, "_answer", lambda self, query: "" if query["status"] else answer(self, query))
     nvim = start_nvim()
