@@ -74,11 +74,11 @@ class Scene:
     columns: int = 120
     rows: int = 34
     leave: Sequence[str] = ()
-    """Keys after which it is as before, for the next picture."""
+    """Keys that restore the screen for the next picture."""
     text: bool = False
-    """A screen of text for the help, and not a picture."""
+    """A screen as text for the help, not a picture."""
     page: Callable[[Browser], None] | None = None
-    """Goes where the picture is to be taken: of the page in a browser, and not of the screen."""
+    """Goes to the place to be pictured: a picture of the page in a browser, not of the screen."""
 
     @property
     def file(self) -> str:
@@ -93,14 +93,14 @@ class Beginning:
     mode: str
     """Permission mode of the CLI."""
     calls: Callable[[Path], list[tuple[str, dict[str, object]]]]
-    """What Claude does, one call after another."""
+    """Claude's calls, one after another."""
     ready: str
-    """A Lua condition: the keys can be typed."""
+    """A Lua condition: keys may be typed."""
     scenes: Sequence[Scene]
     options: dict[str, object] = field(default_factory=dict)
     """For `setup()`."""
     chat: bool = False
-    """In a chat, and not in the terminal."""
+    """In a chat, not in the terminal."""
 
 
 def written_at_once(project: Path) -> list[tuple[str, dict[str, object]]]:

@@ -20,7 +20,7 @@ from one_kernel import OneKernel, Problem
 from one_run import OneRun
 
 PROTOCOL = 2
-"""Counts the changes of what passes between this folder and lua/claude-ide/notebook: one of the two may be from before an update."""
+"""Counts changes of the protocol between this folder and lua/claude-ide/notebook: either may be from before an update."""
 CHUNK = 1 << 20
 MAX_LINE = 64 << 20
 

@@ -10,7 +10,7 @@ from typing import Any
 
 MAX_OUTPUTS = 1000
 MAX_BYTES = 16 << 20
-"""Of all displays together: an image counts as its base64."""
+"""For all displays together; an image counts as its base64."""
 _SPLIT_TOO = ("application/javascript", "image/svg+xml")
 
 

@@ -28,17 +28,17 @@ ASK_SECONDS = 1
 GOODBYE_SECONDS = 2
 FOLDER = "claude-ide-kernel-"
 IN_USE = "in-use"
-"""A file that is locked as long as the process lives that the folder belongs to."""
+"""A file that the folder's process keeps locked for its lifetime."""
 UNMARKED_SECONDS = 24 * 60 * 60
-"""A folder without that file is just being made, or is of an older version."""
+"""A folder without that file is new, or from an older version."""
 GENERIC = ("python3", "python", "")
-"""What notebooks are said to be made with that were made with whatever Python there was."""
+"""The kernel names of notebooks made with an arbitrary Python."""
 KEEPER = """
 read -r group && read -r _ && exit 0
 [ -n "$group" ] && kill -s KILL -- "-$group"
 rm -rf -- "$1"
 """
-"""It ends when it is told to; should its pipe just end, it kills the group first."""
+"""Ends on request; if its pipe closes, it kills the group first."""
 
 
 class Problem(Exception):
@@ -101,7 +101,7 @@ class OneKernel:
         self.pid: int | None = None
         self.is_dead = False
         self.instead_of: str | None = None
-        """The kernel that the notebook names and that is not there."""
+        """The notebook's own kernel, if that one is missing."""
 
     # Start
 

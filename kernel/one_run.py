@@ -14,14 +14,14 @@ from typing import Any
 import run_output
 
 LAST_OUTPUT_SECONDS = 2
-"""How long a run that was answered may take to say that its output is complete. A kernel may drop that under load."""
+"""How long an answered run may take to report its output as complete; a kernel may drop that under load."""
 STUBBORN_SECONDS = 5
 """How long an interrupt may take."""
 INTERRUPT_SECONDS = 0.5
 BEGIN_SECONDS = 1
-"""How long an interrupt waits for the code to begin: ipykernel loses a request that is interrupted before that."""
+"""How long an interrupt waits for the code to begin: ipykernel loses a request that is interrupted earlier."""
 SETTLE_SECONDS = 0.1
-"""And from when the kernel says that it begins until it is at the code itself."""
+"""From the kernel's report of the beginning to the code itself."""
 
 
 class OneRun:

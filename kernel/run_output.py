@@ -19,15 +19,17 @@ from cell_outputs import CellOutputs
 
 MAX_IMAGES = 10
 MAX_IMAGE_BYTES = 1_500_000
-"""A larger one is saved and named: Neovim would be busy with it for longer than a frame of the screen."""
+"""A larger image is saved and named: showing it would block Neovim for longer than a frame."""
 MAX_SAVED_BYTES = 50_000_000
 MAX_LINE = 64 * 1024
-"""How long a line may grow before it counts as written. Until its end a later part may overwrite it, as progress bars do."""
+"""How long a line may grow before it counts as written. Until its end a later part may overwrite it, as in progress
+bars.
+"""
 
 IMAGES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
-"""What a model can see."""
+"""Types that a model can see."""
 TEXTS = ("text/markdown", "text/plain", "application/json", "text/latex", "image/svg+xml", "text/html")
-"""The first that there is says the most in the fewest words."""
+"""In order: the first available says most in the fewest words."""
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _PLACEHOLDER = re.compile(r"^<IPython\.core\.display\.\w+ object>$")

@@ -20,7 +20,7 @@ from harness.nvim import VERSIONS, Nvim
 
 NO_OPTIONS = MappingProxyType({})
 _CRASHES = {-4, -6, -7, -8, -11, 132, 134, 135, 136, 139}
-"""Exit codes of a process that was ended by a fault of its own: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV."""
+"""Exit codes of a crashed process: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV."""
 
 _started = pytest.StashKey[list[Nvim]]()
 _clis = pytest.StashKey[list[Cli]]()
@@ -193,7 +193,7 @@ return {
   vim.api.nvim_exec2("set!", { output = true }).output, require("claude-ide.config").get(),
 }
 """
-"""What one test could leave for the next."""
+"""Traces that one test could leave for the next."""
 
 
 @pytest.fixture
@@ -299,4 +299,4 @@ for _, client in ipairs(require("claude-ide.server").clients()) do
 end
 return ids
 """
-"""The ids of the clients that are ready; one may go while another comes, so they are not counted."""
+"""The ids of the ready clients, not their number: one may go while another comes."""

@@ -43,7 +43,7 @@ FILES = {
 RENAMED = [name for name in FILES if name != "wrong.py"]
 TASKS = ("definition", "references", "symbols of a file", "diagnostics of a file", "rename in 40 files")
 MOST = {"references": 400, "rename in 40 files": 100}
-"""Tokens of ours, for a task."""
+"""The most tokens of ours for a task."""
 TIMEOUT = 300
 
 
@@ -57,7 +57,7 @@ class Spent:
 
 
 Step = list[tuple[str, dict[str, object]]]
-"""Calls that go out at once."""
+"""Calls sent at once."""
 
 
 @dataclass

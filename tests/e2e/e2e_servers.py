@@ -4,7 +4,7 @@ from harness.nvim import ROOT
 
 BIN = ROOT / ".deps" / "node" / "node_modules" / ".bin"
 ENVIRONMENT = ROOT / ".deps" / "venv"
-"""A Python with ipykernel, and what comes as wheels."""
+"""A Python with ipykernel, and the servers that come as wheels."""
 
 START = """
 vim.g.loaded_python3_provider = 0

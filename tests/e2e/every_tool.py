@@ -85,7 +85,7 @@ READS = [
     ("run_test", {"scope": "file", "path": "main.py"}, "Tests of main.py: passed."),
     ("run_cell", {"path": "a.ipynb", "index": 1}, "42"),
 ]
-"""What changes no file: the tool, its arguments, words of its answer."""
+"""Tools that change no file, with their arguments and words of their answers."""
 
 WRITES = [
     ("apply_action", {"id": "1"}, "import"),
@@ -101,7 +101,7 @@ WRITES = [
     ("insert_after_symbol", {**ADDED, "text": "\nTWO = 2\n"}, "1 change in 1 file"),
     ("safe_delete", {"path": "edited.py", "symbol": "unused"}, "1 change in 1 file"),
 ]
-"""What changes edited.py, in this order."""
+"""Tools that change edited.py, in this order."""
 
 ACCEPTING = """
 local timer = assert(vim.uv.new_timer())
@@ -111,7 +111,7 @@ timer:start(50, 50, vim.schedule_wrap(function()
   end
 end))
 """
-"""A user who accepts each change once it is before them."""
+"""A user who accepts each change once it is shown."""
 
 
 def start(start_nvim):

@@ -12,8 +12,9 @@ from harness.cli import call
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 ATTEMPTS = 8
-"""How often an edit is made. The CLI gives up a question after 500 ms, or 2 s, however busy the machine is: of an edit that it
-could not ask about, its model is told nothing, now or later."""
+"""How often an edit is tried. The CLI gives up a question after 500 ms or 2 s, even on a busy machine; its model then
+never gets that edit's diagnostics.
+"""
 
 numbers = itertools.count()
 

@@ -34,7 +34,7 @@ TOGETHER = (
     ("review", "transcript", "changes", *PAGES),
     ("chat",),
 )
-"""Those of one beginning: they are taken in one Neovim."""
+"""Pictures with a common prefix are taken in one Neovim."""
 
 
 @pytest.mark.parametrize("names", TOGETHER, ids="-".join)

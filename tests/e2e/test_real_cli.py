@@ -11,12 +11,12 @@ from harness import PATIENCE
 from harness.cli import QUESTION, call, version
 
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
-"""A CLI costs more to start than ten turns of it: each test is a session, and each comment in it a case of its own."""
+"""Starting a CLI costs more than ten of its turns: each test is a session, and each comment in it a case of its own."""
 
 ONE_DIFF = "require('claude-ide.proposal').count() == 1"
 SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 IN_THE_DIFF = f"{ONE_DIFF} and vim.b.claude_ide and vim.b.claude_ide.kind == 'proposal'"
-"""Keys go to the proposal from here on."""
+"""From here on keys go to the proposal."""
 NO_DIFF = "require('claude-ide.proposal').count() == 0"
 
 

@@ -56,7 +56,7 @@ local buf = vim.fn.bufnr("edited.py")
 vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(vim.trim(...), "\\n"))
 vim.api.nvim_buf_call(buf, function() vim.cmd("noautocmd silent write") end)
 """
-"""What the tools have changed is as it was."""
+"""Restores the files that the tools changed."""
 
 
 def over(kind, access):

@@ -11,7 +11,7 @@ from harness.cli import QUESTION, binary, call, environment, submitting
 from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
-"""A CLI costs more to start than ten turns of it: each test is a session, and each comment in it a case of its own."""
+"""Starting a CLI costs more than ten of its turns: each test is a session, and each comment in it a case of its own."""
 
 ONE_DIFF = "require('claude-ide.proposal').count() == 1"
 SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
@@ -117,7 +117,7 @@ REASONS = {
     "exit": "Reason: exit",
     "the end \x1b[201~\r/exit\x03\x04": "the end [201~\n/exit",
 }
-"""What a user says, and what the model is to hear."""
+"""The user's words, and the model's expected input."""
 
 
 def heard(mock_api):

@@ -21,7 +21,7 @@ FILES = {
 }
 
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-"""A picture of one point, a PNG."""
+"""A PNG of one pixel."""
 
 SILENT = """
 asked, withdrawn = 0, 0
@@ -116,7 +116,7 @@ for path, headers in [("/nvim", server["headers"]), ("/", {"X-Claude-Code-Ide-Au
     answers.append(connection.getresponse().status)
 pathlib.Path("stolen.json").write_text(json.dumps([found, answers]))
 """
-"""A command of the model that looks for the tokens: in its environment, and where its user may read."""
+"""A command of the model that searches for the tokens: in its environment, and wherever its user may read."""
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells which process connects")

@@ -3,10 +3,12 @@ import os
 import time
 
 PATIENCE = 20.0
-"""Seconds that anything may take on a free machine before a test fails. A wait ends with what it waits for; `left` stretches it."""
+"""Seconds that anything may take on an idle machine before a test fails. A wait ends with its condition; `left`
+stretches it.
+"""
 
 LONGEST = 6 * PATIENCE
-"""The same for a library that waits by itself, and cannot stretch."""
+"""The same for a library that waits by itself and cannot be stretched."""
 
 _MOST = LONGEST / PATIENCE  # what takes 10 ms elsewhere has taken 20 s on a loaded machine
 

@@ -17,13 +17,13 @@ from .terminal import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "Do you want to"
-"""How every permission question of the CLI begins."""
+"""The beginning of every permission question of the CLI."""
 
 _LOST = 5.0
-"""Seconds after which an Enter that brought nothing about is pressed again."""
+"""Seconds after which an Enter without effect is pressed again."""
 
 _EMPTY = re.compile(r"^─+\n❯\s*\n─+$", re.MULTILINE)
-"""The prompt without a word in it."""
+"""The empty prompt."""
 
 _KEY = "sk-ant-dummy-000000000000"
 

@@ -27,13 +27,13 @@ class MockApi:
         self._model = model or scripted_by_prompt
         self.requests: list[dict[str, object]] = []
         self.headers: dict[str, str] = {}
-        """Sent along with each answer."""
+        """Sent with each answer."""
         self.usage = dict(_USAGE)
-        """What each answer is said to have taken."""
+        """The token usage that each answer reports."""
         self.delay = 0.0
         """Seconds that each answer of the model takes."""
         self.held = False
-        """Whether answers of the model wait until this is no longer so."""
+        """While true, answers of the model wait."""
         self._scripted: list[Reply] = []
         self._failures: list[tuple[int, str]] = []
         self._lock = threading.Lock()

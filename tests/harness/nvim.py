@@ -259,11 +259,11 @@ class Nvim:
 
 _KEEP = f"dofile({json.dumps(str(ROOT / 'tests' / 'harness' / 'keep.lua'))})"
 _NO_PROVIDERS = "vim.g.loaded_python3_provider = 0"
-"""Else each first Python file makes Neovim run `python3`, of which pyenv alone makes 0.7 s of work."""
+"""Else each first Python file makes Neovim run `python3`; pyenv's shim alone costs 0.7 s."""
 
 
 _NO_KERNEL = {"kernel": "/nowhere/python"}
-"""Unless a test sets other options of `notebook`: no Python is looked for, so no tool comes when one is found."""
+"""Unless a test sets other options of `notebook`: no search for a Python, so no tool appears when one is found."""
 
 
 def _init(opts: Mapping[str, object] | None, extra: str) -> str:

@@ -37,9 +37,9 @@ class PageSite:
         self.listed = {"id": "s", "title": "The session", "cwd": "/p", "state": "idle", "updated": time.time() * 1000}
         self.state = {"type": "state", "state": "idle", "waitingFor": None}
         self.heard: list[dict] = []
-        """What the page said, but for who it is, its wish to write and its wish for a sign of life."""
+        """Frames from the page, except its login, its wish to write and its pings."""
         self.is_silent = False
-        """Takes connections, and answers nothing any more."""
+        """Accepts connections, but answers nothing any more."""
         self.standing: Callable[[], list[dict]] = list
         """The frames for a new reader after the history: queued messages and pending decisions."""
         self.answers: Callable[[dict], list[dict]] = lambda frame: []  # noqa: ARG005

@@ -13,9 +13,9 @@ import msgpack
 from . import LONGEST, PATIENCE, left
 
 _ASK_AFTER = 1.0
-"""Seconds without an answer after which Neovim is asked (by a call it serves in any state) whether it waits for a key."""
+"""Seconds without an answer after which a call that Neovim serves in any state asks whether it waits for a key."""
 _KEYS_TAKE = 10.0
-"""Seconds that it may wait for one: a key that was just typed may be on its way."""
+"""Seconds that it may wait for one: a key just typed may be on its way."""
 
 
 class NvimError(Exception):

@@ -75,7 +75,7 @@ _PLAIN = ("Normal", "NormalFloat", "FloatBorder", "WinBar", "WinBarNC", "SignCol
 _LINKS = {"@comment": "Comment", "@string": "String", "@number": "Number", "ClaudeReviewConflict": "ClaudeDiffWarning"}
 
 _FIRST = 17
-"""Colours from here on look different from each other; below are those that terminals choose."""
+"""Colours from here on are distinct; those below are the terminal's choice."""
 
 
 def _colours(groups: Mapping[str, str], first: int) -> dict[str, int]:

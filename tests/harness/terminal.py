@@ -27,12 +27,13 @@ from . import PATIENCE, left
 from .screen import Screen, split_incomplete
 
 MARKER = "CLAUDE_IDE_TEST_RUN"
-"""Variable that marks every process begun by a test, so that all that is left of it can be found and ended."""
+"""An environment variable of every process begun by a test, by which leftovers are found and ended."""
 _NEEDLE = f"{MARKER}=".encode()
 
 _TAKES_TERMINAL = 'PWD=$1; shift; exec "$@" <>"$0"'
-"""The leader of a session gets the terminal that it opens. With a function of Python's to do this, it would fork: a copy of all
-that the tests of a worker hold, ten milliseconds for each program."""
+"""A session leader gets the terminal that it opens. A Python function for this would fork: a copy of everything that
+the worker's tests hold, ten milliseconds per program.
+"""
 
 _QUERY = re.compile(
     r"""
@@ -304,7 +305,7 @@ def marked_processes(marker: str) -> set[int]:
 
 
 _known: dict[int, str] = {}
-"""The marker of each process, or nothing. An environment changes with exec alone, and each of ours has the same as its parent."""
+"""Each process's marker, or nothing. Only exec changes an environment, and our processes inherit their parent's."""
 
 
 def _markers() -> dict[int, str]:

@@ -50,7 +50,7 @@ return vim.iter(require("claude-ide.proposal").list()):any(function(diff) return
 """
 
 LOOK_MS = 1000
-"""Longer than a user must have looked at a proposal that comes while they type, or after a decision (`ui/guard/times.lua`)."""
+"""Longer than a user must have looked at a proposal shown during typing, or after a decision (`ui/guard/times.lua`)."""
 
 CLEAN = {"buffers": [], "autocmds": [], "tabs": 1, "wins": 1, "pending": 0}
 

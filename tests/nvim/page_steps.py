@@ -9,12 +9,12 @@ import pytest
 from harness.page_site import PageSite
 
 QUICK = "const later = setTimeout; setTimeout = (work, time, ...more) => later(work, time / 100, ...more);"
-"""Pauses of the page are as short as a test wants them."""
+"""Makes the page's pauses as short as a test wants."""
 
 SOCKETS = (
     "sockets = []; WebSocket = class extends WebSocket { constructor(...of) { super(...of); sockets.push(this); } };"
 )
-"""The sockets of the page, in their order."""
+"""The sockets of the page, in order."""
 
 HELD = """
 held = [];
@@ -26,7 +26,7 @@ end = (timers) => {
   due.forEach((one) => one.work());
 };
 """
-"""Long pauses of the page end when the test says so: `end(held)`."""
+"""Long pauses of the page wait for the test: `end(held)`."""
 
 
 READY = "document.querySelector('.card:not(.over) .choice:not([disabled], [aria-disabled=true])') !== null"

@@ -94,7 +94,7 @@ def test_no_more_is_told_than_was_asked_for(begin_acp):
 
 
 STUBBORN = "trap '' HUP TERM; (while :; do sleep 1; done) & echo $! $$; wait"
-"""A command that ignores the end of its terminal, as what it starts does."""
+"""A command that ignores the end of its terminal, like its child."""
 
 
 def begin_stubborn(nvim, command=STUBBORN):
@@ -115,7 +115,7 @@ def wait_ended(nvim, processes):
 
 
 BY_OURSELVES = [pytest.param(how, marks=pytest.mark.slow) for how in ("release", "close", "agent")]
-"""As `kill`. Each waits for as long as a command has to end by itself."""
+"""As `kill`. Each waits for the time that a command gets to end by itself."""
 
 
 @pytest.mark.parametrize("how", ["kill", "quit", "crash", *BY_OURSELVES])

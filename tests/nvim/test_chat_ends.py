@@ -13,16 +13,16 @@ from harness.headless_cli import STEPS
 pytestmark = pytest.mark.dealt
 
 BEFORE = ("begin", "ready")
-"""Steps before anything was said to it."""
+"""Steps before its first message."""
 DONE = ("reply", "result", "reset", "cleared")
-"""Steps at which something became of what was said."""
+"""Steps that settle a message."""
 CLEARED = ("reset", "cleared")
 HEARD = {
     "started": "chat.state == 'working'",
     "reply": "chat.store.messages[#chat.store.messages].kind == 'reply'",
     "result": "chat.state == 'idle'",
 }
-"""What shows that what it said last was taken in."""
+"""Conditions that show that the CLI's last line was taken in."""
 
 
 class Lab:

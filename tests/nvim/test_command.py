@@ -156,7 +156,7 @@ def test_disconnect_takes_the_lock_away_and_connect_brings_the_same_port_back(st
 
 
 STAY_AWAY = (4001, "Another Claude Code session connected to this IDE")
-"""How a CLI is told not to come back by itself: word for word what it wants."""
+"""The close code and reason that keep a CLI from reconnecting, verbatim."""
 
 
 def test_disconnect_tells_the_cli_to_stay_away_and_leaves_it_the_question(start_nvim, connect):

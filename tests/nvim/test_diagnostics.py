@@ -35,8 +35,9 @@ def diagnostics(nvim, uri=None, client=1):
 
 
 PATIENT = 40000
-"""Milliseconds that a project waits for its servers, unless a test is about that limit. A busy machine has taken seconds for
-what is over in 100 ms, so that "at once" is all that is far from this."""
+"""Milliseconds that a project waits for its servers, unless a test is about that limit. Work of 100 ms has taken
+seconds on a busy machine, so "at once" means anything far below this.
+"""
 AT_ONCE = PATIENT / 2
 
 

@@ -100,7 +100,7 @@ AUTOSAVE = {
 
 
 AUTOSAVE_MS = 30
-"""The longest that one of them waits."""
+"""The longest wait of any of them."""
 
 
 @pytest.mark.parametrize("plugin", AUTOSAVE.values(), ids=AUTOSAVE)

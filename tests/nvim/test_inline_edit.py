@@ -161,7 +161,7 @@ local quiet_for = typing.quiet_for
 typing.quiet_for = function() return quiet_for() == math.huge and math.huge or 500 end
 require("claude-ide.ui.guard.times").unread = 1e9
 """
-"""The last key that is known of was pressed half a second ago, whenever that was."""
+"""The last key known was pressed half a second ago, whenever that is asked."""
 
 
 def answered_under_the_hands(edit, model, reply):

@@ -166,7 +166,7 @@ function let_reads_go()
   for _, tell in ipairs(held) do tell() end
 end
 """
-"""What is read in the background is told later: on a busy machine the file holds other things by then."""
+"""Background reads are reported late: on a busy machine the file has other content by then."""
 
 
 def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds(claude):
@@ -198,7 +198,7 @@ function let_reads_go()
   for _, given in ipairs(late) do read_later(unpack(given)) end
 end
 """
-"""What is read in the background is read later."""
+"""Background reads happen late."""
 
 
 def test_what_is_read_late_of_a_turn_is_not_what_the_next_one_wrote(claude):

@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.one_nvim
 
 FILES, SECOND = 60, 40
-"""So many files, each changed by an edit; so many edits take a second."""
+"""The number of files, each changed by one edit; and how many edits take a second."""
 
 WORK = """
 local journal = require("claude-ide.journal")

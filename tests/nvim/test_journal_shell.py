@@ -161,7 +161,7 @@ case " $* " in
 esac
 exec %s "$@"
 """
-"""A git that takes long to compare: until the test lets it."""
+"""A git whose comparison lasts until the test ends it."""
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ case " $* " in
 esac
 exec %s "$@"
 """
-"""A git that takes long to copy files: until the test lets it."""
+"""A git whose copying of files lasts until the test ends it."""
 
 
 def test_a_command_of_the_first_turn_waits_for_no_copy_of_what_was_there_before(start_nvim, connect, tmp_path):

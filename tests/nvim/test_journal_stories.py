@@ -34,7 +34,7 @@ OTHERS = {
   "image.bin": bytes(range(256)) * 9, "bom.txt": b"\xef\xbb\xbfone\ntwo\n", "latin.txt": "ä\nö\n".encode("latin-1"),
   "odd name é.txt": b"odd\n", "newline": b"\n", "nul.txt": b"a\0b\n",
 }  # fmt: skip
-"""Claude's alone, to do anything with."""
+"""Claude's alone, for any operation."""
 
 
 class Story:

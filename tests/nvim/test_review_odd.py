@@ -104,7 +104,7 @@ def test_very_many_files_open_without_a_long_wait(nvim):
 
 
 LOADED_AGAIN = "bdelete! | call bufload('a.txt')"
-"""As by one of Claude's tools, at the same moment."""
+"""Like one of Claude's tools, at the same moment."""
 
 
 @pytest.mark.parametrize("command", ["bdelete!", LOADED_AGAIN, "bwipeout!", "saveas other.txt", "file other.txt"])

@@ -344,7 +344,7 @@ ANSWERS = {
     "respond({ closed = print })": "cannot be sent",
     "respond({ 'odd' })": ".",
 }
-"""What a tool does, and the failure that it is."""
+"""A tool's behaviour, and the resulting failure."""
 
 
 def test_a_call_is_answered_by_the_first_answer_whatever_a_tool_does(nvim, connect):

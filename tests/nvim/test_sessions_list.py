@@ -25,7 +25,7 @@ end
 """
 # A CLI that prints its arguments and its folder.
 CLI = 'case $1 in --mcp-config=*) shift;; esac; echo "args: $*"; echo "in: ${PWD##*/}"; exec sleep 600'
-"""What it is given for the tools of the editor is left out."""
+"""Without the arguments for the editor's tools."""
 ECHO = {"terminal": {"command": ["sh", "-c", CLI, "--"], "size": 100}}
 
 

@@ -11,7 +11,7 @@ from transcript_steps import NOTICES as SHOWN
 pytestmark = pytest.mark.slow
 
 NOTICES = SHOWN + ' require("claude-ide.transcript.loader").FILLED_LINES = 0 '
-"""Only what is near becomes text."""
+"""Only the part near a window becomes text."""
 
 TURNS = 6000
 """Each has a prompt, a reply with a call, its result, and a reply."""

@@ -102,7 +102,7 @@ end
 vim.api.nvim_buf_delete(buf, { force = true })
 return texts
 """
-"""The lines above a chat of that title and those facts, in these states."""
+"""The lines above a chat with that title and those facts, in these states."""
 
 
 def test_what_a_chat_does_stays_above_it_beside_a_long_prompt(nvim):

@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 NEW = """
 return setmetatable({}, { __index = function(_, key) error("new internals: " .. key) end })
 """
-"""A module of another version: nothing in it is as the modules of before expect."""
+"""A module of another version, incompatible with the loaded ones."""
 
 KEPT = """
 local root = require("claude-ide.native").plugin_root() .. "/lua/"

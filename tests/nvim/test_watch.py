@@ -162,7 +162,7 @@ ODD_NEW = {
     "utf-16": "été\n".encode("utf-16"),
     "large": "été\n".encode() * 1_000_000,
 }
-"""What Neovim has to read itself."""
+"""Files that Neovim has to read itself."""
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
