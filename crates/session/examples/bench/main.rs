@@ -73,7 +73,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, start.elapsed())
 }
 
-/// Time that this thread ran, where the system tells: "on one core" must not depend on who else uses the machine.
+/// CPU time of this thread, if the system reports it: "on one core" must not depend on the load of the machine.
 fn cpu_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().next()?.parse().ok().map(Duration::from_nanos)
