@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_where_a_character_ends_and_nothing_of_it_is_lost() {
+    fn a_text_is_cut_between_characters_without_loss() {
         let whole = "aä€🦀".repeat(1_000);
         for most in [1, 4, 5, 7, 64, 9_999, 10_000, 10_001] {
             let pieces = text(3, &whole).in_pieces(most);

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_refused_and_a_part_of_it_given() {
+    fn a_large_file_is_refused_and_a_part_of_it_returned() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
         fs::write(&path, "0123456789\n".repeat(1000)).unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf_8_is_latin_1() {
+    fn text_that_is_not_utf_8_is_read_as_latin_1() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
         fs::write(&path, b"\xe9\n\0\xff").unwrap();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_not_there_is_an_error_or_empty() {
+    fn a_missing_file_is_an_error_or_empty() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.txt"), "").unwrap();
         for path in [folder.path().join("no"), folder.path().join("a.txt/b")] {

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_in_the_order_of_who_asks_or_what_is_required_first() {
+    fn fields_keep_the_requesters_order_or_put_required_ones_first() {
         let schema = json!({"properties":{"c":{},"b":{"type":"integer"},"a":{},"odd":7},"required":["b"]});
         assert_eq!(keys(&fields(&schema, None)), ["b", "a", "c"]);
         let order = ["c".to_owned(), "gone".to_owned()];

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_reads_waits_until_what_was_held_is_dropped() {
+    fn a_reader_waits_until_held_permits_are_dropped() {
         let gate = Arc::new(Gate::default());
         let held = gate.hold(MOST).and(gate.hold(1));
         assert_eq!(held.bytes(), MOST + 1);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_given_back_in_parts() {
+    fn a_permit_is_returned_in_parts() {
         let gate = Arc::new(Gate::default());
         let mut held = gate.hold(10);
         let part = held.part(4);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_readable_is_read_as_it_is() {
+    fn readable_json_is_read_unchanged() {
         for text in ["{}", "[1,-2.5e3,\"]}[{ 1e999\\\"\"]", "\"\\\\\"", " 7 ", "\"\\ud83d\\ude00\""] {
             let expected: Value = serde_json::from_str(text).unwrap();
             assert_eq!(read::<Value>(text), Some((expected, true)), "{text}");
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_or_too_large_is_a_text_and_the_rest_stays() {
+    fn parts_too_deep_or_too_large_become_text_and_the_rest_stays() {
         let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
         let (value, is_all) = read::<Value>(&format!("{{\"a\":{deep},\"n\":[-1e999, 2],\"z\":\"ä\"}}")).unwrap();
         assert!(!is_all);

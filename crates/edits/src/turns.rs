@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn one_beside_is_over_at_once_and_is_not_the_clients_current_one() {
+    fn a_side_turn_ends_at_once_and_is_not_the_clients_current_one() {
         let mut turns = Turns::default();
         let going = turns.start(1, 10);
         assert_eq!(turns.alone(1, 11).ended, Some(11));

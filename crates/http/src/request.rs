@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upgrade_is_answered_with_what_proves_it_and_nothing_more() {
+    fn an_upgrade_is_answered_with_its_proof_alone() {
         for (policy, subprotocol) in [(IDE, Some("mcp")), (PAGE, None)] {
             let response = policy.upgrade(&request("none", "")).unwrap();
             assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_upgrade_is_refused() {
+    fn a_request_without_an_upgrade_is_refused() {
         for policy in [IDE, PAGE] {
             for (prefix, line, refusal) in [
                 ("Upgrade", "", Refusal::NotUpgrade),

@@ -98,7 +98,7 @@ async fn a_connection_without_a_request_in_time_gets_an_error() {
 }
 
 #[tokio::test]
-async fn the_oldest_stranger_makes_room_and_who_is_known_stays() {
+async fn the_oldest_unauthenticated_connection_makes_room_and_authenticated_ones_stay() {
     for limits in [LIMITS, STRANGERS] {
         let lab = Lab::new(limits);
         let mut known = lab.asked("/known").await.unwrap();
@@ -131,7 +131,7 @@ async fn one_connection_too_many_is_refused_until_a_place_is_free() {
 }
 
 #[tokio::test]
-async fn one_that_takes_nothing_is_dropped_though_it_is_known() {
+async fn a_stalled_connection_is_dropped_even_if_authenticated() {
     let lab = Lab::new(Limits { connections: 1, stall: Duration::from_millis(50), ..LIMITS });
     let mut unread = lab.asked("/known").await.unwrap();
     unread.write_all(b"GET /much HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
@@ -152,7 +152,7 @@ async fn heads_of_requests_are_bounded() {
 }
 
 #[tokio::test]
-async fn what_came_with_the_request_for_a_socket_is_not_lost() {
+async fn bytes_sent_with_an_upgrade_request_are_not_lost() {
     let lab = Lab::new(LIMITS);
     let mut stream = lab.connect().await;
     stream.write_all(b"GET /socket HTTP/1.1\r\nHost: localhost\r\n\r\nfirst frame").await.unwrap();

@@ -211,7 +211,7 @@ mod tests {
 "##;
 
     #[test]
-    fn cells_say_what_they_hold() {
+    fn cells_report_their_contents() {
         let notebook = read(TEXT.as_bytes()).unwrap();
         assert_eq!((notebook.kernel.as_deref(), notebook.language.as_deref()), (Some("ir"), Some("R")));
         let [words, code, bare] = notebook.cells.as_slice() else { panic!("{notebook:?}") };

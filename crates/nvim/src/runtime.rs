@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_hangs_is_left_behind_and_the_next_gets_a_thread_of_its_own() {
+    fn a_hanging_service_is_abandoned_and_the_next_gets_a_thread_of_its_own() {
         let runtime = runtime();
         let ((begun, has_begun), (end, may_end)) = (mpsc::channel(), mpsc::channel::<()>());
         let hangs = async move {

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_out_is_json_if_what_went_in_was_but_for_halves() {
+    fn output_is_json_if_the_input_was_except_for_lone_surrogates() {
         let units = [r"\ud83d", r"\ude00", r"\\", "a", r"\u0041"];
         for number in 0..units.len().pow(5) {
             let text: String = (0..5).map(|place| units[number / units.len().pow(place) % units.len()]).collect();

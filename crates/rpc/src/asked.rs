@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_withdrawn_is_answered_in_vain() {
+    fn an_answer_to_a_withdrawn_request_is_ignored() {
         let mut asked = Asked::new(8);
         ask(&mut asked, "roots", None);
         ask(&mut asked, "ping", None);

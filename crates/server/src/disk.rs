@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_was_put_into_the_way_leads_nowhere() {
+    fn a_link_planted_in_the_path_is_not_followed() {
         let (home, outside) = (tree(&[("sub/a", "inside")]), tree(&[("a", "outside")]));
         fs::rename(home.path().join("sub"), home.path().join("moved")).unwrap();
         symlink(outside.path(), home.path().join("sub")).unwrap();

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_what_version_control_does_not_ignore() {
+    fn lists_files_that_version_control_does_not_ignore() {
         let home = tree(&[
             (".gitignore", "target/\n*.log\n"),
             (".github/ci.yml", ""),

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parent_of_a_link_is_where_it_leads() {
+    fn the_parent_of_a_link_is_its_targets_parent() {
         let project = project();
         assert!(
             matches!(project.resolve("out/../root/src/main.rs"), Ok(path) if path == project.root.join("src/main.rs"))

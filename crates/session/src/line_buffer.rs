@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_passed_over_in_bounded_memory() {
+    fn a_line_too_long_is_skipped_in_bounded_memory() {
         let mut buffer = LineBuffer::at(0, 1);
         buffer.max_line = 10;
         let long = vec![b'x'; 30];

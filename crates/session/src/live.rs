@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_come_out_once_and_clear_names_the_session_before() {
+    fn changes_are_reported_once_and_clear_names_the_previous_session() {
         let dir = tempfile::tempdir().unwrap();
         let config = ConfigDir::at(dir.path());
         let mut table = LiveTable::default();

@@ -288,7 +288,7 @@ mod tests {
     ];
 
     #[test]
-    fn finds_what_people_read_with_its_place_and_context() {
+    fn finds_visible_text_with_its_place_and_context() {
         let (hits, report) = run(&LINES, options("needle"));
         let places: Vec<_> = hits.iter().map(|hit| (hit.line, hit.role)).collect();
         assert_eq!(places, [(2, HitRole::Prompt), (3, HitRole::ToolInput), (5, HitRole::ToolResult)]);

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_place_of_what_was_there_and_leaves_nothing_beside_it() {
+    fn replaces_the_file_and_leaves_nothing_beside_it() {
         let home = tempfile::tempdir().unwrap();
         let (path, temporary) = (home.path().join("file"), home.path().join("new"));
         fs::write(&path, "before").unwrap();

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_whole() {
+    fn written_bytes_are_read_completely() {
         let (_stop, stopped) = stop().unwrap();
         let (reader, writer) = io::pipe().unwrap();
         let mut writer = Until::writer(writer, stopped.clone()).unwrap();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_are_let_go_though_the_other_one_is_open() {
+    fn a_stop_ends_a_blocked_read_and_a_blocked_write() {
         let (stop, stopped) = stop().unwrap();
         let (reader, _open) = io::pipe().unwrap();
         let (_unread, writer) = io::pipe().unwrap();

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_known_by_what_it_leaves() {
+    fn a_command_is_recognized_by_its_line() {
         let clear = json!("<command-name>/model</command-name>\n<command-args>opus</command-args>");
         assert_eq!(uuid_of(&user(&clear), &queued("/model opus")).as_deref(), Some("u"));
         assert_eq!(uuid_of(&user(&clear), &queued("/model")), None);

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_the_seed_has() {
+    fn reads_the_seeds_frames() {
         let from = Inward::Subscribe { from_uuid: Some("u".to_owned()), last: None };
         assert_eq!(read(r#"{"type":"subscribe","fromUuid":"u","more":[]}"#), Ok(from));
         assert_eq!(read(r#"{"type":"subscribe"}"#), Ok(Inward::Subscribe { from_uuid: None, last: None }));
@@ -214,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_read_or_refused(text in ".*", kind in "auth|subscribe|write|user_message|cancel_message|interrupt|decide|[a-z_]*", rest in ".*") {
+        fn any_frame_is_read_or_refused(text in ".*", kind in "auth|subscribe|write|user_message|cancel_message|interrupt|decide|[a-z_]*", rest in ".*") {
             let _: Result<Inward, String> = read(&text);
             let _: Result<Inward, String> = read(&format!("{{\"type\":\"{kind}\",{rest}}}"));
             let _: Result<Inward, String> = read(&format!("{{\"type\":\"{kind}\",\"fromUuid\":{rest}}}"));

@@ -123,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_sent_words_alone_reach_the_editor(frames in vec(frame(), 1..40)) {
+        fn only_words_reach_the_editor(frames in vec(frame(), 1..40)) {
             hear(frames.iter().map(String::as_str));
         }
     }

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_message_is_bounded() {
+    fn the_kept_part_of_a_message_is_bounded() {
         let mut topic = Topic::default();
         topic.say("message_start", "0");
         let long = "1".repeat(MAX_PIECE / 2);

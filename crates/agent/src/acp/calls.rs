@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_one_hunk_with_a_few_lines_around_it() {
+    fn a_difference_is_one_hunk_with_a_few_lines_of_context() {
         let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
         let found = hunk(before, "1\n2\n3\n4\nfive\nand\n6\n7\n8\n9\n").unwrap();
         assert_eq!(found.lines, [" 2", " 3", " 4", "-5", "+five", "+and", " 6", " 7", " 8"]);

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_where_its_diff_is_was_at_the_place_beside_it() {
+    fn a_file_missing_at_its_diffs_path_was_at_the_other_path() {
         let folder = Folder::new(&[("old", "one\r\ntwo\n"), ("other", "x\n")]);
         let moved = diff(&folder.at("new"), Some("one\ntwo\n"), "1\n", None);
         let found = of(&[folder.at("old"), folder.at("new")], std::slice::from_ref(&moved));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_or_new_does_not_move() {
+    fn existing_and_new_files_do_not_move() {
         let folder = Folder::new(&[("here", "one\n")]);
         for diff in [
             diff(&folder.at("here"), Some("one\n"), "1\n", None),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_is_not_taken_for_one_that_is_made() {
+    fn an_empty_file_is_not_taken_for_a_new_one() {
         let folder = Folder::new(&[("a", "one\n"), ("empty", "")]);
         let diffs =
             [diff(&folder.at("a"), Some("one\n"), "1\n", None), diff(&folder.at("new"), Some(""), "new\n", None)];

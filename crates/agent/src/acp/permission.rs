@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_always_a_way_to_refuse_and_none_that_could_be_taken_for_a_yes() {
+    fn refusal_is_always_possible_and_never_mistaken_for_a_yes() {
         let (allow, reject) = (option("x", "allow_once"), option("x", "reject_once"));
         assert_eq!(selected(&[], Some("option:1"), false), None);
         assert_eq!(selected(std::slice::from_ref(&allow), Some("option:2"), false), None, "none of these");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_known_of_a_call_is_shown() {
+    fn everything_known_of_a_call_is_shown() {
         let run = json!({"title":"Run it","rawInput":{"command":["make","it"],"n":1,"why":"Run it","nothing":null}});
         assert_eq!(shown(&run), ["Run it", "make it", "n: 1"]);
         assert_eq!(shown(&json!({"title":"ls","rawInput":{"command":"ls"}})), ["ls"]);

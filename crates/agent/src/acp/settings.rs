@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_set_is_known_of_a_session_that_is_gone_on_with_and_not_what_is() {
+    fn a_resumed_session_has_known_settings_but_no_known_values() {
         Settings::new("known").began(&json!({"modes":modes(),"models":models()}));
         let mut loaded = Settings::new("known");
         loaded.began(&json!({}));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_agent_reports_counts_and_not_what_it_was_asked_for() {
+    fn the_agents_reported_value_counts_not_the_requested_one() {
         let mut settings = Settings::new("counts");
         settings.began(&json!({"modes":modes(),"models":models()}));
         let (method, params) = settings.request(MODES, &"code".into()).unwrap();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_is_reported_before_the_modes_are_known_is_the_mode() {
+    fn a_mode_reported_before_the_list_of_modes_counts() {
         let mut settings = Settings::new("early");
         settings.mode_changed(&json!({"currentModeId":"code"}));
         assert_eq!(value(&settings, SettingKind::Mode), Some("code".into()), "though there is nothing to choose");

@@ -85,7 +85,7 @@ fn why_a_session_is_not_gone_on_with_is_one_sentence() {
 }
 
 #[test]
-fn servers_of_tools_are_handed_over_where_the_agent_takes_them() {
+fn tool_servers_are_passed_to_agents_that_accept_them() {
     let (_, lines, _) = begun(options(), &json!({}));
     assert_eq!(lines[0]["params"]["mcpServers"], json!([]));
     let (_, lines, _) = begun(options(), &json!({"mcpCapabilities":{"http":true}}));
@@ -184,7 +184,7 @@ fn one_prompt_at_a_time_is_with_the_agent() {
 }
 
 #[test]
-fn what_is_asked_is_answered_once_in_the_form_of_its_method() {
+fn a_request_is_answered_once_in_the_form_of_its_method() {
     let mut acp = ready();
     prompt(&mut acp, "a");
     let request = permission(&mut acp, 70);
@@ -208,7 +208,7 @@ fn what_is_asked_is_answered_once_in_the_form_of_its_method() {
 }
 
 #[test]
-fn a_cancelled_turn_answers_what_the_user_was_asked() {
+fn a_cancelled_turn_answers_its_open_questions() {
     let mut acp = ready();
     prompt(&mut acp, "a");
     permission(&mut acp, 70);
@@ -233,7 +233,7 @@ fn a_cancelled_turn_answers_what_the_user_was_asked() {
 }
 
 #[test]
-fn what_crosses_a_cancel_is_answered_as_cancelled_until_the_turn_is_over() {
+fn a_request_that_crosses_a_cancel_is_cancelled_until_the_turn_ends() {
     let mut acp = ready();
     prompt(&mut acp, "a");
     want(&mut acp, &json!("interrupt"));
@@ -251,7 +251,7 @@ fn what_crosses_a_cancel_is_answered_as_cancelled_until_the_turn_is_over() {
 }
 
 #[test]
-fn what_cannot_be_asked_of_the_agent_is_answered_with_the_error() {
+fn a_failed_request_to_the_agent_is_answered_with_its_error() {
     let mut acp = ready();
     // Sign-in requests stay unanswered.
     let sign_in = |number: usize| json!({"sign_in":{"number":number,"method":"m"}});
@@ -268,7 +268,7 @@ fn what_cannot_be_asked_of_the_agent_is_answered_with_the_error() {
 }
 
 #[test]
-fn what_the_agent_takes_back_is_answered_as_cancelled() {
+fn a_withdrawn_request_is_answered_as_cancelled() {
     let mut acp = ready();
     permission(&mut acp, 70);
     let (lines, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":70}}));
@@ -282,7 +282,7 @@ fn what_the_agent_takes_back_is_answered_as_cancelled() {
 }
 
 #[test]
-fn what_is_wrong_or_not_known_is_refused_at_once() {
+fn a_malformed_or_unknown_request_is_refused_at_once() {
     let mut acp = ready();
     let code = |answer: (Vec<Value>, Vec<Event>)| {
         assert!(answer.1.is_empty());
@@ -311,7 +311,7 @@ fn a_request_whose_id_is_null_is_answered() {
 }
 
 #[test]
-fn one_that_has_asked_much_is_not_read_until_some_of_it_is_answered() {
+fn an_agent_with_many_open_requests_is_not_read_until_some_are_answered() {
     let mut acp = ready();
     let mut asked = Vec::new();
     for id in 0..200 {
@@ -499,7 +499,7 @@ fn a_request_that_times_out_is_reported_and_cancelled() {
 }
 
 #[test]
-fn blocks_of_a_prompt_are_as_the_agent_takes_them() {
+fn prompt_blocks_have_the_types_that_the_agent_accepts() {
     let image = json!({"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}});
     let file = json!({"type":"resource","resource":{"uri":"file:///p/a","text":"content"}});
     let takes = |image, embedded| {
@@ -514,7 +514,7 @@ fn blocks_of_a_prompt_are_as_the_agent_takes_them() {
 }
 
 #[test]
-fn an_agent_that_wants_the_user_to_sign_in_says_how() {
+fn a_required_sign_in_names_its_methods() {
     let mut acp = Acp::new(options());
     acp.begin(&mut Output::default());
     let methods = json!([{"id":"m","name":"Key","_meta":{"api-key":{}}}, {"id":"t","type":"terminal","args":["login",7],"env":{"A":"b"}}, 7, {}]);
@@ -559,7 +559,7 @@ fn sessions_are_listed_page_by_page() {
 }
 
 #[test]
-fn what_is_reported_beside_the_answer_is_typed() {
+fn reports_beside_the_answer_are_typed() {
     let mut acp = ready();
     let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
     let told =

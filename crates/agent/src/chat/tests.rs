@@ -140,7 +140,7 @@ fn a_text_waits_for_others_no_longer_than_60_ms() {
 }
 
 #[test]
-fn a_chat_that_is_dropped_ends_its_process_and_what_that_started() {
+fn a_dropped_chat_ends_its_process_and_that_ones_children() {
     let (chat, told) = open("sleep 1000 & echo $!; read a; read b; wait");
     let child = printed_pid(&told);
     drop(chat);
@@ -150,7 +150,7 @@ fn a_chat_that_is_dropped_ends_its_process_and_what_that_started() {
 }
 
 #[test]
-fn one_that_does_not_listen_to_the_end_is_ended_all_the_same() {
+fn a_process_that_ignores_the_end_is_killed() {
     let (chat, told) = open("trap '' TERM; echo ready; while :; do sleep 0.1; done");
     while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Event::Text { .. })) {}
     chat.close();
@@ -288,7 +288,7 @@ fn open_one_by_one(script: &str) -> (Chat, Receiver<Vec<Event>>, Asked) {
 }
 
 #[test]
-fn what_an_agent_says_waits_while_it_has_asked_enough() {
+fn output_waits_while_an_agent_has_too_many_open_requests() {
     let (chat, told, asked) = open_one_by_one("echo ask 1; echo ask 2; echo ask 3; read a");
     for count in 1..=3 {
         let mut heard = 0;
@@ -319,7 +319,7 @@ fn of_an_agent_that_reads_nothing_no_more_is_read_than_there_is_room_for() {
 }
 
 #[test]
-fn files_for_an_agent_are_read_as_it_takes_them() {
+fn files_for_an_agent_are_read_at_its_pace() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     std::fs::write(&path, vec![b'x'; 4 << 20]).unwrap();
@@ -361,8 +361,8 @@ fn own_threads_and_pipes() -> (usize, usize) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn nothing_is_left_of_a_chat_whose_pipes_are_held_by_what_left_its_group() {
-    const INSIDE: &str = "chat::tests::nothing_is_left_of_a_chat_whose_pipes_are_held_by_what_left_its_group";
+fn a_chat_ends_although_a_process_outside_its_group_holds_its_pipes() {
+    const INSIDE: &str = "chat::tests::a_chat_ends_although_a_process_outside_its_group_holds_its_pipes";
     // In its own process: other tests have threads too.
     where_sigpipe_ends(INSIDE, || {
         let before = own_threads_and_pipes();
@@ -388,7 +388,7 @@ fn nothing_is_left_of_a_chat_whose_pipes_are_held_by_what_left_its_group() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_an_agent_started_and_ignores_the_end_is_ended_with_it() {
+fn a_child_that_ignores_the_end_is_killed_with_its_agent() {
     for script in [
         "(trap '' TERM HUP; exec sleep 1000) & echo $!; read a; read b",
         "(trap '' TERM HUP; exec sleep 1000) & echo $!; exit 0",

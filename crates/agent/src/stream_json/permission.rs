@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_says_who_wants_what() {
+    fn a_title_names_the_asker_and_the_tool() {
         let title = |ask: Value| of(&ask).title;
         assert_eq!(title(json!({"tool_name":"Bash"})), "Claude wants to use Bash");
         assert_eq!(
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_comes_first_where_it_is_the_safe_answer() {
+    fn refusal_comes_first_where_it_is_the_safe_answer() {
         let ids = |ask: Value| of(&ask).choices.into_iter().map(|choice| choice.id).collect::<Vec<_>>();
         assert_eq!(ids(json!({"tool_name":"Bash"})), [ALLOW, REJECT]);
         assert_eq!(ids(json!({"tool_name":"Bash","default_to_no":true})), [REJECT, ALLOW]);

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_judged_by_what_it_says_of_itself() {
+    fn a_turn_is_judged_by_its_own_report() {
         let failed =
             json!({"subtype":"success","is_error":true,"result":" API Error: 500 ","terminal_reason":"api_error"});
         assert_eq!(over(&failed), (TurnEnd::Failed, Some("API Error: 500".to_owned()), None, None));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_said_once_it_is_near() {
+    fn a_near_limit_is_reported() {
         let said = |info: Value| match status("rate_limit_event", &json!({ "rate_limit_info": info })) {
             Some(Event::Limit { words, resets }) => (words.unwrap_or_default(), resets),
             other => panic!("{other:?}"),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_what_is_rewound_are_read() {
+    fn files_and_rewind_results_are_read() {
         assert_eq!(files(&json!({"suggestions":[{"path":"a"},"b",7,{}]})), ["a", "b"]);
         let done = json!({"canRewind":true,"filesChanged":["a",7],"insertions":1,"skippedLinks":2});
         let expected = Rewound { files: Some(vec!["a".to_owned()]), insertions: 1, deletions: 0, skipped: 2 };

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cli_answers_counts_and_not_what_it_was_asked_for() {
+    fn the_clis_answer_counts_not_the_requested_value() {
         let mut settings = begun();
         assert_eq!(values(&settings), [Some("plan".into()), None, None]);
         settings.session(&json!({"permissionMode":"default","model":"claude-haiku-4-5"}));

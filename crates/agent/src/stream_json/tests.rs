@@ -26,7 +26,7 @@ fn asks(backend: &mut StreamJson, input: &str) {
 }
 
 #[test]
-fn what_is_not_changed_of_the_arguments_stays_byte_for_byte() {
+fn unchanged_arguments_stay_byte_for_byte() {
     let mut backend = StreamJson::new();
     asks(&mut backend, r#"{"big":12345678901234567890123,"empty":{},"list":[],"nothing":null,"new_string":"a"}"#);
     let mut out = Output::default();
@@ -72,7 +72,7 @@ fn a_question_is_answered_once() {
 }
 
 #[test]
-fn a_question_that_is_taken_back_gets_no_answer() {
+fn a_withdrawn_question_gets_no_answer() {
     let mut backend = StreamJson::new();
     asks(&mut backend, "{}");
     let out = hear(&mut backend, &json!({"type":"control_cancel_request","request_id":"q"}));
@@ -97,7 +97,7 @@ fn before_edit(id: &str, input: &Value) -> Value {
 }
 
 #[test]
-fn an_edit_waits_until_what_the_file_held_is_kept() {
+fn an_edit_waits_until_the_files_content_is_recorded() {
     let mut backend = StreamJson::new();
     let mut out = Output::default();
     backend.begin(&mut out);
@@ -129,7 +129,7 @@ fn an_edit_does_not_wait_for_a_neovim_that_is_busy_for_long() {
 }
 
 #[test]
-fn an_edit_that_names_no_file_or_is_taken_back_is_not_waited_for() {
+fn an_edit_without_a_file_or_withdrawn_does_not_wait() {
     let mut backend = StreamJson::new();
     let out = hear(&mut backend, &before_edit("h", &json!({"tool_input":{"path":7}})));
     assert_eq!((out.lines.len(), out.events.len()), (1, 0));
@@ -161,7 +161,7 @@ fn pieces_of_a_text_carry_their_block_over_replies() {
 }
 
 #[test]
-fn a_retry_makes_what_was_streamed_void() {
+fn a_retry_voids_the_streamed_text() {
     let mut backend = StreamJson::new();
     let out = hear(&mut backend, &json!({"type":"system","subtype":"api_retry","attempt":1,"error_status":529}));
     assert!(matches!(&out.events[..], [Event::Void, Event::Retry { .. }]));
@@ -179,7 +179,7 @@ fn rubbish_is_passed_over() {
 }
 
 #[test]
-fn an_answer_reaches_who_asked() {
+fn an_answer_reaches_its_caller() {
     let mut backend = StreamJson::new();
     let lines = want(&mut backend, json!({"set":{"number":7,"setting":"model","value":"x"}}));
     assert_eq!(lines[0]["request"], json!({"subtype":"set_model","model":"x"}));
@@ -247,7 +247,7 @@ fn allowed(input: &str, changes: &Value) -> Value {
 }
 
 #[test]
-fn what_is_allowed_without_changes_goes_back_as_it_came() {
+fn arguments_allowed_without_changes_go_back_verbatim() {
     for input in [r#"{"command":"ls","\ud83d":1}"#, r#"["ls","-l"]"#, r#"{"a":1,"a":2}"#] {
         let mut backend = StreamJson::new();
         asks(&mut backend, input);
@@ -287,7 +287,7 @@ fn tool_request(input: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_question_that_cannot_be_shown_in_full_is_refused_and_said_so() {
+fn a_question_that_cannot_be_shown_in_full_is_refused_with_a_notice() {
     let mut invalid = tool_request(r#"{"command":"echo @"}"#);
     let at = invalid.iter().position(|byte| *byte == b'@').unwrap();
     invalid[at] = 0xff;
@@ -356,7 +356,7 @@ fn the_readable_rest_of_a_bad_line_is_reported() {
 }
 
 #[test]
-fn the_cli_says_what_it_is_and_what_can_be_set() {
+fn the_cli_reports_its_settings_commands_and_account() {
     let (mut backend, mut out) = (StreamJson::new(), Output::default());
     backend.begin(&mut out);
     let begun: Value = serde_json::from_slice(&out.lines[0]).unwrap();

@@ -53,7 +53,7 @@ fn names(found: &[FoundFile]) -> Vec<&str> {
 }
 
 #[test]
-fn tells_what_files_held_that_were_changed_made_and_removed() {
+fn finds_the_earlier_contents_of_changed_made_and_removed_files() {
     let desk = Desk::new(&[("a.txt", "a\n"), ("deep/b.txt", "b\r\n"), ("odd name é.txt", ""), ("same.txt", "same")]);
     let from = desk.checkpoint();
     desk.write("a.txt", "A\n");
@@ -137,7 +137,7 @@ fn files_that_a_filter_changes_are_left_out() {
 }
 
 #[test]
-fn tells_what_files_held_that_do_not_differ() {
+fn finds_the_contents_of_unchanged_files() {
     let desk = Desk::new(&[("a.txt", "a\n"), ("'odd'.txt", "odd\n")]);
     let tree = desk.checkpoint();
     let held = held(&desk.repository, &tree, &[b"a.txt".to_vec(), b"'odd'.txt".to_vec(), b"none.txt".to_vec()]);

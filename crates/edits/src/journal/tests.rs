@@ -125,7 +125,7 @@ fn undoing_turn_after_turn_gives_each_text_before() {
 
 /// Claude changes lines of the first half, the user those of the second, and some changes are reviewed.
 #[test]
-fn when_all_is_undone_the_text_is_what_it_was_but_for_the_users_edits() {
+fn undoing_everything_restores_the_text_except_for_the_users_edits() {
     for seed in 0..1500 {
         let mut chance = Chance::new(seed);
         let first: Vec<String> = (0..20).map(|line| format!("line {line}\n")).collect();
@@ -280,7 +280,7 @@ fn a_hunk_that_the_user_changed_stays() {
 }
 
 #[test]
-fn bringing_back_what_was_undone_is_as_if_it_had_not_been() {
+fn redo_after_undo_leaves_no_trace() {
     let mut desk = Desk::new("a\nb\nc\n");
     let turn = desk.prompt();
     desk.claude(turn, "A\nb\nC\n");
@@ -304,7 +304,7 @@ fn neither_text_is_undone_while_the_buffer_is_behind() {
 }
 
 #[test]
-fn what_an_announced_edit_writes_is_claudes_until_the_turn_is_over() {
+fn writes_of_an_announced_edit_are_claudes_until_the_turn_ends() {
     let mut desk = Desk::new("a\n");
     let (turn, now) = (desk.prompt(), desk.now());
     let id = desk.journal.before_edit(1, opened(), Some(b"a\n"), now);
@@ -448,7 +448,7 @@ fn an_announced_edit_is_not_counted_twice() {
 }
 
 #[test]
-fn an_announcement_that_came_after_the_edit_does_no_harm() {
+fn an_announcement_after_the_edit_does_no_harm() {
     let mut desk = Desk::new("one\ntwo\nthree\n");
     let turn = desk.prompt();
     desk.write(Some("one\nTWO\nthree\n"), Some(Actor::Claude), Some(turn));

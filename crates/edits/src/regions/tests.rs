@@ -227,7 +227,7 @@ fn an_edit_accepted_in_a_diff_is_no_longer_claudes() {
 }
 
 #[test]
-fn fifty_thousand_lines_are_no_matter() {
+fn fifty_thousand_lines_are_fast() {
     let text = |change: &dyn Fn(usize) -> Option<String>| {
         let lines: String = (1..=50_000).map(|line| change(line).unwrap_or_else(|| format!("line {line}\n"))).collect();
         decode(Some(lines.as_bytes()))

@@ -125,7 +125,7 @@ fn removal_by_one_source_keeps_anothers_entry_of_the_key() {
 }
 
 #[test]
-fn a_large_one_is_taken_in_parts_in_its_place_and_the_others_come_where_they_were() {
+fn a_large_event_is_taken_in_parts_and_the_others_keep_their_places() {
     let mut waiting = Waiting::default();
     waiting.push(Latest(1, 2 * AT_ONCE + 5)).unwrap();
     waiting.push(AtEnd(1, AT_ONCE + 1)).unwrap();

@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_a_parse_error() {
+    fn invalid_json_is_a_parse_error() {
         for text in ["", " ", "{", "nonsense", r#"{"jsonrpc":"2.0","#, "{}{}", "'x'", "\u{feff}{}"] {
             assert_eq!(code(text), -32700, "{text}");
         }
     }
 
     #[test]
-    fn what_is_json_but_no_message_is_an_invalid_request() {
+    fn json_that_is_no_message_is_an_invalid_request() {
         for text in [
             "1",
             "null",

@@ -66,7 +66,7 @@ mod tests {
     use crate::jsonrpc::ErrorCode;
 
     #[test]
-    fn what_goes_out_has_only_the_members_it_needs() {
+    fn outgoing_messages_have_only_the_members_they_need() {
         let text = |bytes: serde_json::Result<Vec<u8>>| String::from_utf8(bytes.unwrap()).unwrap();
         assert_eq!(text(request(7, "ping", None::<&()>)), r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);
         assert_eq!(text(notification("x", Some(&[1]))), r#"{"jsonrpc":"2.0","method":"x","params":[1]}"#);

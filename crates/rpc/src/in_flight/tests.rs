@@ -46,7 +46,7 @@ fn settled(served: &mut Served) -> Vec<String> {
 }
 
 #[test]
-fn what_is_begun_is_answered_once_and_its_id_is_free_again() {
+fn a_begun_request_is_answered_once_and_frees_its_id() {
     let mut served = served();
     answered(&mut served, 1, None);
     assert_eq!(served.is_free(&id(1)), Err(Refusal::IdInUse(id(1))));
@@ -56,7 +56,7 @@ fn what_is_begun_is_answered_once_and_its_id_is_free_again() {
 }
 
 #[test]
-fn what_is_cancelled_is_never_answered_nor_even_begun() {
+fn a_cancelled_request_is_neither_answered_nor_begun() {
     let mut served = served();
     served.begin(id(1), None, 10, Box::new(|| panic!("it was cancelled")), WaitsFor::Disk);
     assert!(served.cancel(&id(1)));
@@ -103,7 +103,7 @@ fn giving_up_answers_only_the_requests_given_up() {
 }
 
 #[test]
-fn an_id_that_is_used_again_is_not_ended_by_what_had_it_before() {
+fn a_reused_id_is_not_ended_by_its_earlier_request() {
     let mut served = served();
     open(&mut served, 1, WaitsFor::User);
     settled(&mut served);

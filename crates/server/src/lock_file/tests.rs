@@ -110,7 +110,7 @@ fn comes_back_with_its_folder() {
 }
 
 #[test]
-fn cleans_up_what_a_process_left_that_was_killed_while_it_wrote() {
+fn cleans_up_after_a_process_killed_during_a_write() {
     let home = tempfile::tempdir().unwrap();
     let dead = home.path().join(format!("7.lock.{}.tmp", dead_pid()));
     let alive = home.path().join("7.lock.1.tmp");

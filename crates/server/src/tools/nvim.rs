@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_asked_as_they_are_meant() {
+    fn arguments_reach_the_editor_as_intended() {
         let symbol = json!({ "path": "/project/a.rs", "symbol": "run" });
         let with = |more: &Value| {
             let mut whole = symbol.clone();

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agents_see_says_what_it_does_and_how_it_is_found() {
+    fn every_tool_for_agents_has_a_title_and_declares_its_effect() {
         for tool in nvim::TOOLS {
             let hints = tool.hints;
             assert!(hints.title.is_some() && hints.touches.is_some(), "{}", tool.name);

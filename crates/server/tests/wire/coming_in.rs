@@ -41,7 +41,7 @@ fn the_editor_gets_a_clients_events_in_order() {
 }
 
 #[test]
-fn a_client_that_does_not_tell_its_folders_is_ready_all_the_same() {
+fn a_client_that_does_not_report_its_folders_becomes_ready() {
     let roots_timeout = Duration::from_millis(1);
     let server = TestServer::start(ServerOptions { roots_timeout, ..ServerOptions::default() });
     let mut client = server.connect();

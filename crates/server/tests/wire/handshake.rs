@@ -51,7 +51,7 @@ fn the_cli_is_let_in_on_both_paths() {
 }
 
 #[test]
-fn what_is_no_upgrade_from_this_machine_is_refused_with_a_reason() {
+fn a_request_that_is_no_local_upgrade_is_refused_with_a_reason() {
     let server = start();
     for (prefix, line, status, reason) in [
         ("GET", "GET /other HTTP/1.1", "404 Not Found", "/mcp"),

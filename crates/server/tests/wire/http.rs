@@ -93,7 +93,7 @@ fn begin(server: &TestServer, version: &str) -> String {
 }
 
 #[test]
-fn only_what_is_sound_http_and_mcp_is_served() {
+fn only_valid_http_and_mcp_is_served() {
     let server = start(ServerOptions::default());
     let json = "Content-Type: application/json";
     for (headers, body, status) in [
@@ -175,7 +175,7 @@ fn progress_comes_as_events_to_clients_that_accept_them() {
 }
 
 #[test]
-fn a_message_may_come_in_chunks_and_after_a_question_whether_it_may() {
+fn a_message_may_be_chunked_and_may_expect_100_continue() {
     let server = start(ServerOptions::default());
     let chunked = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
     let body = format!("5\r\n{}\r\n23\r\n{}\r\n0\r\n\r\n", &PING[..5], &PING[5..]);
@@ -236,7 +236,7 @@ fn a_call_whose_client_stays_away_is_cancelled() {
 }
 
 #[test]
-fn a_session_that_is_ended_cancels_what_it_asked_for() {
+fn an_ended_session_cancels_its_calls() {
     let server = start(ServerOptions::default());
     let session = begin(&server, "2025-11-25");
     let _response = post(&server, &[&session, EVENTS], CALL);
@@ -295,7 +295,7 @@ fn sessions_that_were_left_make_room() {
 }
 
 #[test]
-fn a_stop_answers_what_is_open() {
+fn a_stop_answers_open_requests() {
     let mut server = start(ServerOptions::default());
     let session = begin(&server, "2025-11-25");
     let response = post(&server, &[&session, EVENTS], CALL);

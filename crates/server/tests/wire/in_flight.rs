@@ -93,7 +93,7 @@ fn only_the_cancelled_request_is_cancelled() {
 }
 
 #[test]
-fn a_client_that_leaves_takes_its_requests_along() {
+fn a_disconnect_cancels_the_clients_requests() {
     let server = start();
     let mut client = server.client();
     client.send(
@@ -118,7 +118,7 @@ fn the_editor_knows_that_a_client_is_gone_before_its_requests_are_cancelled() {
 }
 
 #[test]
-fn answers_come_as_they_are_ready_not_as_they_were_asked() {
+fn answers_come_in_order_of_completion() {
     let server = start();
     let mut client = server.client();
     let slow = client.send("tools/call", &json!({ "name": "close_tab", "arguments": { "tab_name": "x" } }));
@@ -174,7 +174,7 @@ fn beyond_the_limit_a_request_is_refused_and_pings_are_not() {
 }
 
 #[test]
-fn what_waits_for_the_editor_is_bounded_in_bytes() {
+fn pending_calls_to_the_editor_are_bounded_in_bytes() {
     let server = TestServer::start(ServerOptions { max_message_bytes: 1 << 20, ..ServerOptions::default() });
     let mut client = server.client();
     let diff = |id: &str| {

@@ -107,7 +107,7 @@ fn an_id_returns_as_it_came() {
 }
 
 #[test]
-fn what_is_not_json_is_answered_32700() {
+fn invalid_json_is_answered_32700() {
     let server = start();
     let mut client = server.client();
     for text in ["", "{", "nonsense", "[1,", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}}"#] {
@@ -118,7 +118,7 @@ fn what_is_not_json_is_answered_32700() {
 }
 
 #[test]
-fn what_is_no_request_is_answered_32600_and_breaks_nothing() {
+fn an_invalid_request_is_answered_32600_and_breaks_nothing() {
     let server = start();
     let mut client = server.client();
     for text in ["1", "null", "[]", "{}", "\"x\"", r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#] {
@@ -174,7 +174,7 @@ fn half_a_character_in_a_message_becomes_a_replacement_character() {
 }
 
 #[test]
-fn what_clients_add_to_a_call_is_ignored() {
+fn extra_fields_of_a_call_are_ignored() {
     let server = start();
     server.editor.reply("close_tab", Ok(json!({ "closed": true })));
     let mut client = server.client();

@@ -74,7 +74,7 @@ fn the_text_in_the_editor_wins_over_the_disk() {
 }
 
 #[test]
-fn whatever_leads_out_of_the_workspace_is_refused() {
+fn a_path_out_of_the_workspace_is_refused() {
     let project = project();
     let mut client = project.connect();
     for name in ["../secret", "src/../../secret", "out/secret", "~/secret", "C:\\secret", "//host/secret", ""] {
@@ -89,7 +89,7 @@ fn whatever_leads_out_of_the_workspace_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_in_the_words_of_the_seed() {
+fn an_unreadable_file_is_reported_in_the_words_of_the_seed() {
     let project = project();
     let mut client = project.connect();
     for (name, message) in [
@@ -117,7 +117,7 @@ fn write(path: &str, content: &str) -> Value {
 }
 
 #[test]
-fn a_write_is_a_proposal_and_what_the_user_accepts_is_written() {
+fn a_write_is_a_proposal_and_the_accepted_text_is_written() {
     let project = project();
     let mut client = project.connect();
     let asked = client.send("writeFile", &write("src/main.rs", "proposed"));
@@ -218,7 +218,7 @@ fn two_writes_of_one_file_keep_their_order_however_they_name_it() {
 }
 
 #[test]
-fn a_client_that_leaves_takes_its_proposal_along() {
+fn a_disconnect_withdraws_the_clients_proposal() {
     let project = project();
     let mut client = project.connect();
     client.send("writeFile", &write("src/main.rs", "x"));
@@ -247,7 +247,7 @@ fn permissive() -> Project {
 }
 
 #[test]
-fn writes_to_disk_what_is_not_open() {
+fn writes_files_that_are_not_open_to_disk() {
     let project = permissive();
     let mut client = project.connect();
     let written = client.request("writeFile", &json!({ "path": "new/dir/a.txt", "content": "ü\r\nend" }));
@@ -256,7 +256,7 @@ fn writes_to_disk_what_is_not_open() {
 }
 
 #[test]
-fn writes_through_the_editor_what_is_open() {
+fn writes_open_files_through_the_editor() {
     let project = permissive();
     project.server.editor.reply("write_file", Ok(json!({ "written": true })));
     project.connect().request("writeFile", &json!({ "path": "src/main.rs", "content": "new" }));

@@ -123,7 +123,7 @@ fn a_client_that_is_gone_is_an_error() {
 }
 
 #[test]
-fn what_is_too_large_is_not_taken() {
+fn a_large_notification_is_refused() {
     let server = start();
     let outcome = server.handle.notify("selection_changed", raw(&selection(&"x".repeat(3 << 20))), None);
     assert!(matches!(outcome, Err(NotifyError::TooLarge { .. })));

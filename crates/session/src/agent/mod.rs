@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_silent_for_long_runs_no_more() {
+    fn a_subagent_silent_for_long_counts_as_ended() {
         let mut project = Project::new();
         let file = project.write("s1/subagents/agent-a.jsonl", "{}\n");
         let old = SystemTime::now() - Duration::from_secs(24 * 3600);

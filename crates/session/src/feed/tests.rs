@@ -48,7 +48,7 @@ fn user(uuid: &str, parent: &str) -> String {
 }
 
 #[test]
-fn only_what_the_list_allows_comes_out_as_it_stands() {
+fn only_listed_lines_come_out_verbatim() {
     let shown = [
         r#"{"type":"user","a":[1,  2]}"#,
         r#"{"type":"queue-operation","operation":"dequeue"}"#,
@@ -74,7 +74,7 @@ fn only_what_the_list_allows_comes_out_as_it_stands() {
 
 /// As CLI 2.1.329 writes what a user types while Claude works.
 #[test]
-fn a_prompt_that_was_typed_while_claude_worked_comes_as_any_other_and_nothing_beside_it() {
+fn a_prompt_typed_while_claude_worked_comes_as_an_ordinary_one() {
     let queued = |uuid: &str, parent: &str, more: &str| {
         format!(
             r#"{{"parentUuid":"{parent}","attachment":{{"type":"queued_command","prompt":"and \"this\"","note":"secret"{more}}},"type":"attachment","uuid":"{uuid}","timestamp":"t","rendered":[{{"content":"secret"}}],"sessionId":"s"}}"#

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_value_is_cut_to_what_is_left() {
+    fn a_large_value_is_cut_to_the_remaining_budget() {
         let budget = Budget { bytes: 20, lines: 1 };
         assert_eq!(budget.json(&json!({"a": 1})), (r#"{"a":1}"#.to_owned(), None));
         let (shown, note) = budget.json(&json!(["0123456789abcdef", 2, 3]));

@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_says_what_is_known() {
+    fn the_head_has_the_known_facts() {
         let expected = ["# Fix it", "", "- Session: `abc`", "- Folder: `/p`", "- Branch: `main`", ""];
         assert_eq!(export().head(&Cursor::default()), expected);
     }

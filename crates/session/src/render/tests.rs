@@ -130,7 +130,7 @@ You
 }
 
 #[test]
-fn what_claude_asked_stands_with_its_answer() {
+fn claudes_question_is_shown_with_its_answer() {
     let options = json!([{"label": "Red", "description": "as fire"}, {"label": "Blue"}]);
     let questions = json!({"questions": [{"question": "Which colour?", "options": options}]});
     let outcome = json!({"type": "other", "raw": {"answers": {"Which colour?": "Blue"}}});

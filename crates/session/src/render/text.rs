@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_is_what_a_terminal_would_leave() {
+    fn output_is_rendered_as_on_a_terminal() {
         let long = "ü".repeat(1500);
         let cut = "ü".repeat(1000) + " … (1.0 kB more on this line)";
         for (text, expected) in [
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_carriage_return_in_what_was_said_takes_nothing_away() {
+    fn a_carriage_return_in_a_message_removes_nothing() {
         assert_eq!(lines("one\rtwo\r\nthree\r", Origin::Said), ["one", "two", "three"]);
         assert_eq!(line("one\rtwo\r"), "one^Mtwo");
     }

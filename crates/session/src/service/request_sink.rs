@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn more_is_said_of_a_transcript_that_was_opened() {
+    fn an_opened_transcript_gets_further_events() {
         let (sink, heard) = sink();
         let id = sink.begin().unwrap();
         sink.opened(id, json!("info"));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn says_nothing_of_what_was_cancelled() {
+    fn a_cancelled_request_gets_no_events() {
         let (sink, heard) = sink();
         let (gone, stays) = (sink.begin().unwrap(), sink.begin().unwrap());
         sink.hit(gone, json!(1));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn says_nothing_once_it_is_closed() {
+    fn a_closed_client_gets_no_events() {
         let (sink, heard) = sink();
         let id = sink.begin().unwrap();
         sink.close();

@@ -179,7 +179,7 @@ fn follows_a_transcript_until_it_is_closed() {
 
 /// A hole in the list would be `vim.NIL` in Lua, where a message is expected.
 #[test]
-fn every_message_that_was_asked_for_comes_whatever_it_holds() {
+fn every_requested_message_comes_whatever_its_content() {
     let lab = Lab::new();
     let file = lab.dir.path().join("projects/-p/s.jsonl");
     let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
@@ -212,7 +212,7 @@ fn a_question_of_another_epoch_is_refused() {
 }
 
 #[test]
-fn tells_the_state_of_a_session_that_no_record_speaks_of() {
+fn reports_the_state_of_a_session_without_a_record() {
     let lab = Lab::new();
     let file = lab.transcript("s.jsonl", 1);
     let state = lab.ask(json!({ "state": { "id": "s", "file": file } })).unwrap();

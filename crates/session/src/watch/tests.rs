@@ -235,7 +235,7 @@ fn a_killed_process_is_gone_at_once_though_its_record_stays() {
 }
 
 #[test]
-fn a_session_whose_record_says_nothing_is_followed_by_its_transcript() {
+fn a_session_whose_record_has_no_state_is_followed_by_its_transcript() {
     let bench = Bench::new(false);
     let project = bench.dir.path().join("projects/-p");
     fs::create_dir_all(&project).unwrap();
@@ -303,7 +303,7 @@ fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
 }
 
 #[test]
-fn nothing_is_said_of_what_never_leaves() {
+fn lines_that_never_leave_cause_no_news() {
     let bench = Bench::new(false);
     bench.watcher.follow(bench.file("s.jsonl"), From::Start).unwrap();
     bench.append("s.jsonl", "{\"type\":\"api-request\",\"secret\":1}\n");

@@ -95,7 +95,7 @@ fn a_background_subagent_runs_until_its_end_is_reported() {
 }
 
 #[test]
-fn one_that_failed_or_was_killed_says_so_and_tasks_of_shells_do_not_matter() {
+fn a_failed_or_killed_subagent_is_marked_and_shell_tasks_are_ignored() {
     for status in ["failed", "killed"] {
         let project = Project::new();
         project.append("s.jsonl", &call("t1"));
@@ -128,7 +128,7 @@ fn without_a_description_the_result_links_it_to_its_call() {
 }
 
 #[test]
-fn those_that_a_subagent_started_lie_beside_it() {
+fn nested_subagents_lie_beside_their_parent() {
     let project = Project::new();
     project.append("s/subagents/agent-a0.jsonl", &call("t1"));
     project.append("s/subagents/agent-a0.jsonl", &result("t1", ASYNC));

@@ -68,7 +68,7 @@ fn parents_in_a_circle_and_ids_that_repeat_lose_no_message() {
 }
 
 #[test]
-fn a_parent_that_comes_late_is_worth_more_than_a_guessed_one() {
+fn a_late_parent_wins_over_a_guessed_one() {
     let lines = [
         said("u4", r#""u3""#, "four"),
         said("u3", r#""u2""#, "three"),
@@ -128,7 +128,7 @@ fn replies_of_several_turns_that_share_an_id_are_several() {
 }
 
 #[test]
-fn what_is_said_after_a_tools_result_is_another_reply_of_the_same_id() {
+fn text_after_a_tools_result_is_another_reply_of_the_same_id() {
     use RowKind::{Prompt, Reply};
     let lines = |more: &str, later: &str| {
         [

@@ -136,7 +136,7 @@ async fn a_terminals_question_takes_the_first_writers_answer() {
 }
 
 #[tokio::test]
-async fn each_kind_of_question_gets_what_the_cli_takes_for_an_answer() {
+async fn each_kind_of_question_gets_an_answer_that_the_cli_accepts() {
     let (lab, _asks) = hook_lab();
     let mut socket = open(&lab).await;
     let asked = json!({ "questions": [{ "question": "Which?", "options": [{ "label": "A" }, { "label": "B" }] }] });

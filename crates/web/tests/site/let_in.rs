@@ -133,7 +133,7 @@ async fn a_code_is_exchanged_once_by_post_for_a_key_that_no_other_port_is_sent()
 }
 
 #[tokio::test]
-async fn a_client_may_say_who_it_is_in_its_first_frame() {
+async fn a_client_may_authenticate_in_its_first_frame() {
     let lab = lab();
     let open = async || lab.knock(SUBSCRIBE, &[&lab.host()]).await.unwrap();
     let mut good = open().await;
@@ -147,7 +147,7 @@ async fn a_client_may_say_who_it_is_in_its_first_frame() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_say_who_it_is_in_time_is_dropped() {
+async fn a_client_that_does_not_authenticate_in_time_is_dropped() {
     let lab = Lab::with(Limits { handshake: Duration::from_millis(100), ..Limits::default() });
     lab.append("s", &[line(0)]);
     let mut silent = lab.knock(SUBSCRIBE, &[&lab.host()]).await.unwrap();
@@ -230,7 +230,7 @@ async fn a_slow_request_is_dropped() {
 }
 
 #[tokio::test]
-async fn one_that_no_longer_answers_is_dropped() {
+async fn an_unresponsive_reader_is_dropped() {
     let limits = Limits { ping: Duration::from_millis(30), silence: Duration::from_millis(300), ..Limits::default() };
     let lab = Lab::with(limits);
     lab.append("s", &[line(0)]);

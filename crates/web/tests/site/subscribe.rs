@@ -21,7 +21,7 @@ async fn tells_all_there_is_and_then_each_line_as_it_is_written() {
 }
 
 #[tokio::test]
-async fn history_and_what_is_added_meanwhile_join_without_a_gap() {
+async fn history_and_new_lines_join_without_a_gap() {
     let lab = Lab::new();
     lab.append("s", &lines(0..2000));
     let mut sockets = Vec::new();
@@ -53,7 +53,7 @@ async fn a_half_line_waits_for_its_rest() {
 }
 
 #[tokio::test]
-async fn tells_the_last_so_many_or_what_came_after_a_line() {
+async fn sends_the_last_lines_or_those_after_a_given_one() {
     let lab = Lab::new();
     lab.append("s", &lines(0..50));
     assert_eq!(lab.subscribe("s", "?last=3").await.history().await, names(47..50));
@@ -181,7 +181,7 @@ async fn goes_along_with_the_process_over_clear() {
 }
 
 #[tokio::test]
-async fn says_what_the_session_does() {
+async fn sends_the_state_of_the_session() {
     let lab = Lab::new();
     lab.append("s", &lines(0..1));
     let mut socket = lab.subscribe("s", "").await;
@@ -201,7 +201,7 @@ async fn says_what_the_session_does() {
 }
 
 #[tokio::test]
-async fn lists_sessions_and_what_they_do() {
+async fn lists_sessions_with_their_states() {
     let lab = Lab::new();
     lab.append("s", &lines(0..2));
     let folder = lab.transcript("t").parent().unwrap().with_file_name("-q");

@@ -56,7 +56,7 @@ fn a_call_is_reported_again_only_if_its_display_changes() {
 }
 
 #[test]
-fn what_comes_of_a_call_that_ended_adds_to_its_result_alone() {
+fn updates_of_an_ended_call_only_add_to_its_result() {
     let mut acp = ready();
     prompt(&mut acp, "a");
     let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
@@ -78,7 +78,7 @@ fn what_comes_of_a_call_that_ended_adds_to_its_result_alone() {
 }
 
 #[test]
-fn a_call_says_all_files_that_it_may_change() {
+fn a_call_names_all_files_that_it_may_change() {
     let mut acp = ready();
     let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
     let places = |told: &[Event]| match told {
@@ -100,7 +100,7 @@ fn a_call_says_all_files_that_it_may_change() {
 }
 
 #[test]
-fn a_call_that_is_one_too_many_ends_the_first_of_them() {
+fn one_call_too_many_ends_the_first() {
     let mut acp = ready();
     let mut ended = 0;
     for number in 0..5000 {
@@ -146,7 +146,7 @@ fn a_call_without_a_permission_does_not_succeed() {
 }
 
 #[test]
-fn a_call_that_failed_shows_what_was_to_be() {
+fn a_failed_call_shows_the_intended_change() {
     let mut acp = ready();
     let diff = json!({"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"});
     let call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"failed","content":[diff]});
@@ -158,7 +158,7 @@ fn a_call_that_failed_shows_what_was_to_be() {
 }
 
 #[test]
-fn of_too_many_open_calls_the_one_that_began_first_ends() {
+fn of_too_many_open_calls_the_oldest_ends() {
     let mut acp = ready();
     let mut ended = Vec::new();
     // Their ids sort in the opposite order.

@@ -76,7 +76,7 @@ fn news_during_a_take_come_after_it() {
 }
 
 #[test]
-fn joined_texts_stay_small_enough_and_many_small_things_are_parted_too() {
+fn joined_texts_stay_small_and_many_small_events_are_split_too() {
     let gate = Arc::default();
     let mut waiting = Waiting::default();
     for _ in 0..1_000 {
