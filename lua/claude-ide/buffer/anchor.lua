@@ -1,10 +1,9 @@
--- The end of a Visual selection that the cursor is not at. Neovim moves it along with the text from 0.12 on only, and has
--- no function to set it.
+-- The start of a Visual selection. Neovim moves it along with the text only since 0.12, and has no function to set it.
 local M = {}
 
----Where the selection in the current window begins, if that window shows the buffer.
+---The start of the selection in the current window, if that window shows the buffer.
 ---@param buf integer
----@return { lnum: integer, col: integer }? anchor both from 1; nil: there is no selection in the buffer
+---@return { lnum: integer, col: integer }? anchor both from 1; nil: no selection in the buffer
 function M.get(buf)
   if vim.api.nvim_get_current_buf() ~= buf or not vim.api.nvim_get_mode().mode:find("^[vV\22]") then
     return nil
@@ -13,8 +12,8 @@ function M.get(buf)
   return { lnum = at[2], col = at[3] }
 end
 
----Moves it. The cursor and the view stay.
----@param anchor { lnum: integer, col: integer } of the current buffer, as `get` gives it
+---Moves the start. The cursor and the view stay.
+---@param anchor { lnum: integer, col: integer } for the current buffer, as returned by `get`
 function M.set(anchor)
   local lnum = math.max(math.min(anchor.lnum, vim.api.nvim_buf_line_count(0)), 1)
   local now = vim.fn.getpos("v")

@@ -1,23 +1,23 @@
--- Exact bytes of a file ↔ lines of a buffer.
--- Invariant: `encode(decode(bytes))` is `bytes`, whatever the bytes are. What a user edits in between keeps the end of
--- line, the final newline and the byte order mark of the text it began as.
+-- Converts between the exact bytes of a file and buffer lines.
+-- Invariants: `encode(decode(bytes))` is `bytes`, for any bytes. Edited text keeps the original's line ending, final newline and byte
+-- order mark.
 local M = {}
 
 local BOM = "\239\187\191"
 M.BOM = BOM
 
----What ends a line, by 'fileformat'.
+---Line endings, by 'fileformat'.
 M.EOLS = { unix = "\n", dos = "\r\n", mac = "\r" }
 
 ---@class claude-ide.bytes.Format
 ---@field bom boolean
----@field eol "\n"|"\r\n"|"\r" "\n" also where line ends are mixed: each line then keeps its own CR
----@field final boolean the last line has an end of line
----@field empty boolean there are no bytes at all (but perhaps a byte order mark)
+---@field eol "\n"|"\r\n"|"\r" "\n" also for mixed line endings: each line then keeps its own CR
+---@field final boolean the last line has a line ending
+---@field empty boolean no bytes, apart from a byte order mark
 
 local FILEFORMATS = { ["\n"] = "unix", ["\r\n"] = "dos", ["\r"] = "mac" }
 
----As vim.split, four times as fast.
+---Like vim.split, but four times as fast.
 ---@param text string
 ---@param separator string
 ---@return string[] lines at least one
@@ -37,7 +37,7 @@ function M.split(text, separator)
 end
 
 ---@param lines string[]
----@return integer bytes without the ends of lines
+---@return integer bytes without line endings
 function M.size(lines)
   local bytes = 0
   for i = 1, #lines do
@@ -46,7 +46,7 @@ function M.size(lines)
   return bytes
 end
 
----Whether bytes are no UTF-8 and no UTF-16 that says so: Neovim has each for a character then, and loses none.
+---Whether bytes are neither UTF-8 nor UTF-16 with a byte order mark: Neovim then reads them as Latin-1, without loss.
 ---@param bytes string
 ---@return boolean
 function M.is_latin1(bytes)
@@ -56,7 +56,7 @@ function M.is_latin1(bytes)
     and require("claude-ide.position").valid(bytes) ~= bytes
 end
 
----What a file holds, as UTF-8 where it is in an encoding of one byte to a character.
+---Decodes a file's bytes; text that is not UTF-8 is read as Latin-1.
 ---@param bytes string
 ---@return string
 function M.text(bytes)
@@ -70,7 +70,7 @@ local function end_of_line(text)
   if not first then
     return text:find("\r", 1, true) and "\r" or "\n"
   end
-  -- The first line decides most texts; only one that begins as CRLF has to be read to its end.
+  -- The first line decides most texts; only one that starts with CRLF is read to the end.
   if text:sub(first - 1, first - 1) ~= "\r" or first == 1 or text:find("[^\r]\n") then
     return "\n"
   end
@@ -78,7 +78,7 @@ local function end_of_line(text)
 end
 
 ---@param bytes string
----@param known_eol? "\n"|"\r\n"|"\r" default: what the text looks like
+---@param known_eol? "\n"|"\r\n"|"\r" default: detected
 ---@return string[] lines at least one
 ---@return claude-ide.bytes.Format
 function M.decode(bytes, known_eol)
@@ -94,7 +94,7 @@ end
 
 ---@param lines string[]
 ---@param format claude-ide.bytes.Format
----@param no_lines? boolean the buffer has no line at all, as opposed to one empty line
+---@param no_lines? boolean the buffer has no lines, as opposed to one empty line
 ---@return string bytes
 function M.encode(lines, format, no_lines)
   local start = format.bom and BOM or ""
@@ -102,12 +102,12 @@ function M.encode(lines, format, no_lines)
   if blank and (no_lines or format.empty) then
     return start
   end
-  -- A proposal of no bytes says nothing about its final newline: text that a user puts there gets one.
+  -- An empty proposal does not define its final newline: text typed there gets one.
   local final = format.final or format.empty
   return start .. table.concat(lines, format.eol) .. (final and format.eol or "")
 end
 
----Whether a buffer whose one line is empty has no line at all: only the byte count tells that.
+---Whether a buffer whose one line is empty has no lines: only the byte count tells.
 ---@param buf integer
 ---@return boolean
 function M.has_no_lines(buf)
@@ -116,7 +116,7 @@ function M.has_no_lines(buf)
   end)
 end
 
----Whether the one line of a buffer that was filled from `M.decode` is there only because a buffer cannot be without.
+---Whether the one line of a buffer filled from `M.decode` is there only because a buffer has at least one.
 ---@param buf integer
 ---@param format { empty: boolean }
 ---@return boolean
@@ -125,7 +125,7 @@ function M.is_empty(buf, format)
   return #lines == 1 and lines[1] == "" and (format.empty or M.has_no_lines(buf))
 end
 
----The text of a buffer that was filled from `M.decode`.
+---The bytes of a buffer that was filled from `M.decode`.
 ---@param buf integer
 ---@param format claude-ide.bytes.Format
 ---@return string bytes
@@ -140,8 +140,7 @@ function M.fileformat(format)
   return FILEFORMATS[format.eol]
 end
 
----Gives a text of CRLF lines that can be compared and exchanged with those of a text that mixes its line ends: the CRs
----then belong to the lines of both.
+---Makes a CRLF text comparable with a text of mixed line endings: the CRs become part of both texts' lines.
 ---@param lines string[]
 ---@param format claude-ide.bytes.Format of these lines
 ---@param other string[]
@@ -166,7 +165,7 @@ function M.level(lines, format, other, other_format)
   return levelled, { bom = format.bom, eol = "\n", final = format.final, empty = format.empty }
 end
 
----A text with LF line ends: agents read and propose CRLF files so.
+---Text with LF line endings, in which agents read and propose CRLF files.
 ---@param text string
 ---@return string
 function M.with_lf(text)
@@ -174,12 +173,12 @@ function M.with_lf(text)
 end
 
 ---@param bytes string
----@return string text without what the CLI keeps as it is on disk, whatever is answered: byte order mark and CRLF
+---@return string text without the parts that the CLI preserves on disk regardless of the answer: byte order mark and CRLF
 local function as_the_cli_compares(bytes)
   return M.with_lf(bytes:sub(1, #BOM) == BOM and bytes:sub(#BOM + 1) or bytes)
 end
 
----Whether two texts are the same to the CLI. It proposes LF also for a CRLF file, and writes CRLF all the same.
+---Whether the CLI takes two texts as equal. For a CRLF file, it proposes LF and writes CRLF.
 ---@param a string
 ---@param b string
 ---@return boolean
@@ -189,7 +188,7 @@ end
 
 local EOL_NAMES = { ["\n"] = "LF", ["\r\n"] = "CRLF", ["\r"] = "CR" }
 
----What differs between two texts that their lines do not show, in words for the user.
+---Describes differences between two texts that their lines do not show.
 ---@param old claude-ide.bytes.Format
 ---@param new claude-ide.bytes.Format
 ---@return string? nil: nothing

@@ -1,26 +1,25 @@
--- Buffers whose file was changed on disk: found without freezing, taken over without a prompt.
--- Invariant: a modified buffer is never touched, and Neovim always learns that the change was dealt with (no W11 or W12).
+-- Reloads buffers whose file has changed on disk, in small steps and without a prompt.
+-- Invariants: a modified buffer is not touched; Neovim learns that the change was handled (no W11 or W12).
 local M = {}
 
 local file = require("claude-ide.file")
 
----Milliseconds of main loop one step may take before others get their turn.
+---Milliseconds per step before the event loop gets a turn.
 local STEP_MS = 8
 
----Files read at one time.
 local PARALLEL_READS = 8
 
----Larger files are left to Neovim's own reload, which is faster but keeps less; comparing them would freeze the screen.
+---Larger files use Neovim's own reload, which is faster but keeps less; comparing them would block the editor.
 local MAX_BYTES = 4 * 1024 * 1024
 
----How often a file may change under our hands before we leave it for the next time.
+---Rounds while the file keeps changing, before the reload is left for the next event.
 local MAX_ROUNDS = 3
 
----What the disk looked like when a buffer was last known to agree with it, as `file.key` gives it.
+---The disk's state when a buffer last agreed with it, as `file.key` gives it.
 ---@type table<integer, string>
 local agreed = {}
 
----Whether the disk may speak for this buffer at all.
+---Whether a buffer may be reloaded from disk.
 ---@param buf integer
 ---@return boolean
 function M.may_reload(buf)
@@ -30,7 +29,7 @@ function M.may_reload(buf)
     and require("claude-ide.buffer").is_file(buf)
 end
 
----What `format.decode` has to know of a buffer.
+---The buffer properties that `format.decode` needs.
 ---@param buf integer
 function M.decoding(buf)
   local bo = vim.bo[buf]
@@ -44,7 +43,6 @@ function M.decoding(buf)
   }
 end
 
----Events of opening a file.
 local OF_OPENING = "FileType,Syntax"
 
 ---@param buf integer
@@ -67,9 +65,8 @@ local function keep_views(buf)
   end
 end
 
----Tells other plugins that a buffer has a new text from disk, with the event that Neovim's own reload has for it: linters and the
----like run at BufReadPost. That event stands for opening a file as well, so what belongs to opening must not happen: the cursor
----stays where it is in every window, and the file's type is not looked for and set up once more.
+---Emits BufReadPost, like Neovim's own reload: linters and similar plugins run on it. The event also stands for opening a file, so the
+---cursor is kept in every window, and the filetype is not detected and set up again.
 ---@param buf integer loaded, unmodified
 local function emit_read(buf)
   local restore, filetype = keep_views(buf), vim.bo[buf].filetype
@@ -86,9 +83,9 @@ local function emit_read(buf)
   end
 end
 
----Takes what was read from disk into the buffer, if it is something else.
+---Puts text read from disk into the buffer, if it differs.
 ---@param buf integer
----@param bytes? string nil: too large to be compared
+---@param bytes? string nil: too large to compare
 ---@param stat uv.fs_stat.result of the open file that was read
 ---@return boolean changed
 ---@return string? why_not
@@ -110,7 +107,7 @@ local function absorb(buf, bytes, stat)
   local patch = lines ~= nil and not stamp.others_listen("BufWriteCmd", buf)
   local waits = require("claude-ide.ui.guard.waits")
   local function in_the_way()
-    -- Neovim's own reload does not know of a selection.
+    -- Neovim's own reload loses a selection.
     local selected = not patch and require("claude-ide.buffer.anchor").get(buf) ~= nil
     return selected or waits.is_command_pending()
   end
@@ -159,13 +156,13 @@ local function absorb(buf, bytes, stat)
   return true
 end
 
----Reloads one buffer at once, if it is unmodified and its file has other contents.
+---Reloads one buffer now, if it is unmodified and its file differs.
 ---@param buf integer
 ---@return boolean changed
 ---@return string? why_not
 function M.reload(buf)
   local changed = false
-  -- Again where the file was written a second time while we were at it: Neovim has the new time stamp already.
+  -- Repeated if the file is written during the reload: Neovim then already has the new time stamp.
   for _ = 1, MAX_ROUNDS do
     if not M.may_reload(buf) then
       return changed, "modified"
@@ -193,7 +190,7 @@ function M.reload(buf)
   return changed
 end
 
----Notes that buffer and disk agree now, as after a write that we made.
+---Records that buffer and disk agree, as after a write of ours.
 ---@param buf integer
 function M.note_agreement(buf)
   agreed[buf] = require("claude-ide.buffer.stamp").key_now(buf)
@@ -202,11 +199,10 @@ end
 ---@class claude-ide.buffer.Read
 ---@field buf integer
 ---@field path string
----@field bytes? string nil: too large to be compared
+---@field bytes? string nil: too large to compare
 ---@field stat uv.fs_stat.result
 
----Takes what was read a moment ago into the buffer. Where the file was written since (perhaps by ourselves, from this very
----buffer), what it holds now counts, and nothing in between.
+---Puts the text read into the buffer. If the file was written since (perhaps from this buffer), it is read again.
 ---@param result claude-ide.buffer.Read
 ---@return boolean changed
 local function take_over(result)
@@ -217,10 +213,10 @@ local function take_over(result)
   return (absorb(result.buf, result.bytes, result.stat))
 end
 
----Reloads every buffer given whose file has other contents. Looks at the disk in the background and changes the buffers
----in small steps, so that two hundred of them on a slow disk freeze nothing.
+---Reloads the given buffers whose files differ. Reads in the background and changes buffers in small steps, so that two hundred of them
+---on a slow disk do not block the editor.
 ---@param bufs integer[]
----@param done fun(changed: integer[]) on the main loop, once
+---@param done fun(changed: integer[]) called on the main loop, once
 function M.reload_all(bufs, done)
   local waiting = {} ---@type { buf: integer, path: string, key: string? }[]
   local changed = {} ---@type integer[]
@@ -247,12 +243,12 @@ function M.reload_all(bufs, done)
         require("claude-ide.log").warn("reload of buffer %d failed: %s", result.buf, tostring(did))
       elseif did then
         changed[#changed + 1] = result.buf
-        M.reload(result.buf) -- does nothing but a stat, unless the file was written again meanwhile
+        M.reload(result.buf) -- only a stat, unless the file was written again
       end
       open = open - 1
     end
     if #results > 0 then
-      -- Through the event loop: what is scheduled while scheduled work runs would hold up the user's keys.
+      -- A timer, not vim.schedule: scheduled callbacks that schedule more hold up the user's keys.
       return vim.defer_fn(step, 1)
     end
     absorbing = false

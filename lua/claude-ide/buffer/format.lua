@@ -1,17 +1,17 @@
--- Lines of a buffer ↔ bytes of its file: end of line, final newline, byte order mark.
--- Invariant: `encode(decode(bytes))` gives the same bytes, or `decode` gives nil and Neovim has to read the file itself.
+-- Converts between buffer lines and file bytes: line endings, final newline, byte order mark.
+-- Invariant: `encode(decode(bytes))` gives the same bytes, or `decode` gives nil and Neovim has to read the file.
 local M = {}
 
 local of_bytes = require("claude-ide.buffer.bytes")
 local BOM, SEPARATORS = of_bytes.BOM, of_bytes.EOLS
 
----How lines lie in a file. Encodings other than UTF-8 are not its business: the bytes are always UTF-8.
+---The file format without the encoding: the bytes are always UTF-8.
 ---@class claude-ide.buffer.Format
 ---@field fileformat "unix"|"dos"|"mac"
----@field endofline boolean the last line ends in an end-of-line
+---@field endofline boolean the last line ends with a line ending
 ---@field bomb boolean
----@field endoffile boolean CTRL-Z at the very end
----@field empty boolean no line at all, as opposed to one empty line
+---@field endoffile boolean CTRL-Z at the end
+---@field empty boolean no lines, as opposed to one empty line
 
 ---@param fileencoding string
 ---@return boolean
@@ -19,21 +19,21 @@ function M.is_utf8(fileencoding)
   return fileencoding == "" or fileencoding == "utf-8"
 end
 
----The bytes of a text in the encoding of a file.
+---Encodes a text in a file's encoding.
 ---@param text string UTF-8
 ---@param fileencoding string
----@return string? bytes nil: it has no word for all of it, or the order of its bytes is not known
+---@return string? bytes nil: not representable, or the byte order is unknown
 function M.encoded(text, fileencoding)
   if M.is_utf8(fileencoding) then
     return text
   elseif fileencoding:find("^u[ct][sf]") then
-    return nil -- of those with more bytes to a character
+    return nil -- UTF-16 and other multi-byte Unicode
   end
   local bytes = vim.iconv(text, "utf-8", fileencoding)
   return bytes and vim.iconv(bytes, fileencoding, "utf-8") == text and bytes or nil
 end
 
----The format in which `:write` would write a buffer now.
+---The format in which `:write` would write a buffer.
 ---@param buf integer loaded
 ---@return claude-ide.buffer.Format
 function M.of(buf)
@@ -70,15 +70,14 @@ function M.encode(lines, format)
   return start .. text .. (format.endofline and separator or "") .. finish
 end
 
----Whether every line of a text ends in CR LF.
 local function all_crlf(bytes)
   return bytes:find("\n", 1, true) ~= nil and bytes:sub(1, 1) ~= "\n" and not bytes:find("[^\r]\n")
 end
 
----What lines a file would have in a buffer, keeping to the buffer's format where the bytes allow it.
+---Decodes a file into lines, in the buffer's format where the bytes allow it.
 ---@param bytes string
 ---@param now { fileformat: string, binary: boolean, fileencoding: string, fileformats: string, carriage: boolean } the buffer as it is; carriage: its first line ends in CR
----@return string[]? lines nil: Neovim has to detect encoding and format itself
+---@return string[]? lines nil: Neovim has to detect encoding and format
 ---@return claude-ide.buffer.Format? format
 function M.decode(bytes, now)
   if not M.is_utf8(now.fileencoding) then

@@ -1,15 +1,15 @@
--- Files loaded without being shown, so that language servers see them. Owns their life: they go when nobody needs them.
--- Invariant: reading one asks nothing, makes no swap file and runs no modeline. What is left out is made up for when the
--- buffer is first shown in a window: from then on it is the user's, and like any other.
+-- Loads files without showing them, for language servers, and unloads them when unused.
+-- Invariants: loading one shows no prompt, creates no swap file and runs no modelines. Both are made up for when a window first shows the
+-- buffer; it then belongs to the user.
 local M = {}
 
----Larger files are not worth a language server's time before an edit.
+---Larger files would take a language server too long before an edit.
 local MAX_BYTES = 2 * 1024 * 1024
 
 local IDLE_MS = 10 * 60 * 1000
 local SWEEP_MS = 60 * 1000
 
----When each that only we keep loaded was last asked for, in `vim.uv.now()` time.
+---Last use of each buffer that only we keep loaded, in `vim.uv.now()` time.
 ---@type table<integer, integer>
 local used = {}
 
@@ -18,7 +18,7 @@ local sweeper
 
 local group = vim.api.nvim_create_augroup("claude-ide.buffer.hidden", { clear = true })
 
----Leaves a buffer to the user: it is listed and stays loaded.
+---Hands a buffer over to the user: it is listed and stays loaded.
 ---@param buf integer
 function M.adopt(buf)
   if used[buf] then
@@ -27,7 +27,7 @@ function M.adopt(buf)
   end
 end
 
----Unloads what was not used for long, and lets go of what became the user's.
+---Unloads buffers that are long unused, and hands over those that the user uses.
 ---@param now integer `vim.uv.now()`
 function M.sweep(now)
   for buf, at in pairs(used) do
@@ -46,7 +46,7 @@ function M.sweep(now)
   end
 end
 
----Runs the modelines of the current buffer, as opening it would have done.
+---Runs the current buffer's modelines, as opening it does.
 local function run_modelines()
   vim.bo.modeline = vim.go.modeline
   local id = vim.api.nvim_create_autocmd("User", { group = group, pattern = "ClaudeModelines", command = "" })
@@ -54,15 +54,15 @@ local function run_modelines()
   vim.api.nvim_del_autocmd(id)
 end
 
----Sets the current buffer up to be typed in.
+---Sets the current buffer up for typing.
 local function set_up(buf)
   vim.b[buf].did_ftplugin, vim.b[buf].did_indent = nil, nil
-  -- Again, for Neovim's own filetype plugins, and for the options of windows that filetype plugins set.
+  -- Set again for Neovim's own filetype plugins, and for their window options.
   vim.bo[buf].filetype = vim.bo[buf].filetype
   run_modelines()
 end
 
----Makes up, in the window that first shows a buffer, for what reading it unseen left out.
+---Makes up, in the first window that shows a buffer, for steps omitted at loading.
 local function finish(buf)
   M.adopt(buf)
   require("claude-ide.buffer.swap").enable(buf)
@@ -87,16 +87,15 @@ local function finish_when_shown(buf)
   })
 end
 
----Reads a file into a buffer without a prompt and without changing any window. Filetype and FileType autocommands run
----as for any file.
+---Reads a file into a buffer without a prompt and without changing a window. Filetype detection and FileType autocommands run as usual.
 ---@param buf integer not loaded
 ---@return boolean ok
 ---@return string? err
 function M.read(buf)
   vim.bo[buf].swapfile = false
   vim.bo[buf].modeline = false
-  -- Neovim's own filetype plugins set up what a user types with, and one of them looks for a Python for a second. Those of
-  -- the user run: some start language servers.
+  -- Neovim's own filetype plugins are only needed for typing, and one of them looks for a Python for a second. The user's plugins do run:
+  -- some start language servers.
   vim.b[buf].did_ftplugin, vim.b[buf].did_indent = 1, 1
   local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
     vim.cmd("silent call bufload(" .. buf .. ")")
@@ -114,7 +113,7 @@ function M.read(buf)
   return true
 end
 
----Loads a file that is not to be seen. Gives the buffer that is already loaded, if there is one.
+---Loads a file without showing it. Returns an already loaded buffer.
 ---@param path string absolute
 ---@return integer? buf
 ---@return string? err
@@ -133,7 +132,7 @@ function M.load(path)
   elseif stat.size > MAX_BYTES then
     return nil, "too large"
   end
-  -- Listed but never shown, as after `nvim a b c`: the user's own, merely read earlier than they would have.
+  -- Listed but not yet shown, as after `nvim a b c`: the user's own buffer, only loaded earlier.
   local listed = buf ~= nil and vim.bo[buf].buflisted
   if not buf then
     buf = vim.fn.bufadd(path)
@@ -159,7 +158,7 @@ function M.load(path)
   return buf
 end
 
----Unloads the buffer of a file that is gone, if only we keep it loaded: its servers would go on judging it.
+---Unloads the buffer of a deleted file if only we keep it loaded: its servers would keep reporting on it.
 ---@param path string absolute
 function M.drop(path)
   local buf = require("claude-ide.buffer").find(path)
@@ -169,8 +168,7 @@ function M.drop(path)
   end
 end
 
----Sets up a buffer in a window of ours where the user may type in it, though nobody else is told that it is shown. It stays
----ours, and off the list, until they do.
+---Sets a buffer up for typing in a preview window of ours. It remains ours and unlisted until the user modifies or shows it.
 ---@param buf integer
 ---@param win integer
 function M.show_to_edit(buf, win)
@@ -181,7 +179,7 @@ function M.show_to_edit(buf, win)
   end
 end
 
----Whether a buffer is one that only we keep loaded.
+---Whether only we keep a buffer loaded.
 ---@param buf integer
 ---@return boolean
 function M.owns(buf)

@@ -1,11 +1,10 @@
--- Buffers as files: which buffer holds a path, which bytes it would write, what to do when the disk changed.
--- Invariant: a buffer is found by its exact path, never by `bufnr(name)`, which takes names as patterns and finds `foo.tsx`
--- for `foo.ts`.
+-- Buffers as files: the buffer of a path, the text it would write.
+-- Invariant: buffers are looked up by exact path, not by `bufnr(name)`, which takes names as patterns and finds `foo.tsx` for `foo.ts`.
 local M = {}
 
 local api = vim.api
 
----An option of a buffer. `vim.bo[buf]` takes three times as long, and every call of a tool asks several.
+---A buffer option. `vim.bo[buf]` takes three times as long, and each tool call reads several.
 ---@param buf integer
 ---@param name string
 ---@return any
@@ -13,7 +12,7 @@ local function option(buf, name)
   return api.nvim_get_option_value(name, { buf = buf })
 end
 
----Names of buffers with their links followed; a file's place changes too seldom to ask the disk each time.
+---Buffer names with symbolic links resolved, cached to save disk access.
 ---@type table<integer, { name: string, real: string }>
 local real_names = {}
 
@@ -26,7 +25,7 @@ local function real_name(buf, name)
   return known.real
 end
 
----Whether a buffer stands for a file on disk (which need not exist yet): listed or loaded, an ordinary buffer with a name.
+---Whether a buffer is of a file (which need not exist yet): listed or loaded, an ordinary buffer with a name.
 ---@param buf integer
 ---@return boolean
 function M.is_file(buf)
@@ -39,7 +38,7 @@ function M.is_file(buf)
   return require("claude-ide.path").is_plain(name) and vim.fn.isdirectory(name) == 0
 end
 
----The first loaded buffer that is an ordinary one and matches, else the first such that is not loaded.
+---The first matching ordinary buffer that is loaded, else the first that is not.
 ---@param matches fun(buf: integer, name: string): boolean
 ---@return integer? buf
 local function pick(matches)
@@ -55,7 +54,7 @@ local function pick(matches)
   return unloaded
 end
 
----The buffer that holds a file, loaded ones first; also found by way of symbolic links.
+---The buffer of a file, loaded ones first; symbolic links are followed.
 ---@param path string absolute
 ---@return integer? buf
 function M.find(path)
@@ -73,9 +72,8 @@ function M.find(path)
   end)
 end
 
----The text of a loaded buffer as `:write` would put it on disk now: end of line, final newline and byte order mark
----included. Always UTF-8: for a buffer with another 'fileencoding' it is the text itself, not its encoded bytes, and a
----byte order mark is U+FEFF. Bytes that were not valid in the file stay as they are.
+---The text that `:write` would write from a loaded buffer: with line endings, final newline and byte order mark. In UTF-8: with another
+---'fileencoding' it is the unencoded text, and a byte order mark is U+FEFF. Bytes that were invalid in the file are unchanged.
 ---@param buf integer
 ---@return string
 function M.text(buf)
@@ -83,7 +81,7 @@ function M.text(buf)
   return format.encode(vim.api.nvim_buf_get_lines(buf, 0, -1, true), format.of(buf))
 end
 
----What editors call the language, where Neovim's filetype is another word.
+---Language identifiers that differ from Neovim's filetype.
 local LANGUAGES = {
   [""] = "plaintext",
   cs = "csharp",
@@ -98,7 +96,7 @@ local LANGUAGES = {
   text = "plaintext",
 }
 
----The language identifier of the Language Server Protocol.
+---The LSP language identifier.
 ---@param buf integer
 ---@return string
 function M.language(buf)
@@ -110,17 +108,17 @@ function M.language(buf)
   return LANGUAGES[filetype] or filetype
 end
 
----Follows which files are read and written, so that a change by others is known before it matters.
+---Starts to track reads and writes of files, so that changes by other programs are detected in time.
 function M.attach()
   require("claude-ide.buffer.stamp").attach()
 end
 
----Stops following.
+---Stops tracking.
 function M.detach()
   require("claude-ide.buffer.stamp").detach()
 end
 
----Whether the user has kept this buffer from Claude with `vim.b.claude_private`.
+---Whether `vim.b.claude_private` withholds this buffer from Claude.
 ---@param buf integer
 ---@return boolean
 function M.is_private(buf)

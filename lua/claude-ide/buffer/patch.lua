@@ -1,18 +1,17 @@
--- Gives a buffer new text by changing only what differs, so that what people have put on the rest stays: marks, extmarks,
--- jumps, folds, the cursor and the view in every window.
+-- Sets a buffer's text by changing only the parts that differ, so that marks, extmarks, jumps, folds, cursors and views elsewhere stay.
 local M = {}
 
----Past so many lines in one place a hunk is replaced as a whole; line by line would take too long.
+---A hunk with more lines is replaced as a whole; line by line takes too long.
 local MAX_PAIRED_LINES = 400
 
----Between the first and the last change: up to here the diff that reads best, then the one that is fast (80 ms for
----300,000 lines of both sides together), then one hunk for all.
+---Lines between the first and the last change, both sides together: up to the first limit the most readable diff, up to the second the
+---fast one (80 ms for 300,000 lines), beyond it a single hunk.
 local MAX_READABLE_LINES = 20000
 local MAX_DIFFED_LINES = 400000
 
 ---@param old string[]
 ---@param new string[]
----@param algorithm? claude-ide.diffview.Algorithm default: what reads best, or is fast where there is much
+---@param algorithm? claude-ide.diffview.Algorithm default: the most readable, or a fast one for long texts
 ---@return claude-ide.buffer.Hunk[] top to bottom
 function M.hunks(old, new, algorithm)
   local whole = require("claude-ide.hunk").between_ends(old, new)
@@ -40,7 +39,7 @@ function M.hunks(old, new, algorithm)
   return hunks
 end
 
----Where a line of the old text is in the new one. A line that went maps to the nearest that is left of its hunk.
+---Maps a line of the old text to the new one. A deleted line maps to the nearest remaining line of its hunk.
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@param lnum integer 1-based
 ---@return integer lnum 1-based
@@ -58,7 +57,7 @@ function M.map(hunks, lnum)
   return lnum + shift
 end
 
----Replaces the part of one line that differs. Marks and extmarks on the rest of it stay.
+---Replaces the part of a line that differs. Marks and extmarks on the rest stay.
 ---@param buf integer
 ---@param row integer 0-based
 ---@param old string
@@ -76,7 +75,7 @@ local function replace_line(buf, row, old, new)
   while tail < shorter - head and old:byte(#old - tail) == new:byte(#new - tail) do
     tail = tail + 1
   end
-  -- Never cut inside a character: back to the byte that begins it, on both sides.
+  -- Not within a character: back to its first byte, on both sides.
   while head > 0 and (old:byte(head + 1) or 0) >= 0x80 do
     head = head - 1
   end
@@ -108,18 +107,18 @@ local function apply_hunk(buf, hunk, old, new)
   end
 end
 
----@class claude-ide.buffer.Place what the text change would move, with where it has to be afterwards
+---@class claude-ide.buffer.Place positions that the text change would move, mapped to the new text
 ---@field views table<integer, table> by window
----@field folds table<integer, claude-ide.buffer.Fold[]> closed ones that the change is in, by window
+---@field folds table<integer, claude-ide.buffer.Fold[]> closed folds with changes, by window
 ---@field marks { name: string, lnum: integer, col: integer }[]
 ---@field anchor? { lnum: integer, col: integer } of a Visual selection
 
----@class claude-ide.buffer.Fold 1-based lines, as they are afterwards
+---@class claude-ide.buffer.Fold 1-based lines of the new text
 ---@field first integer
 ---@field last integer
 ---@field at integer a line within
 
----The closed folds of the current window that hunks are in. Neovim 0.11 cuts and opens those.
+---The current window's closed folds with changes. Neovim 0.11 splits and opens those.
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@return claude-ide.buffer.Fold[]
 local function closed_folds(hunks)
@@ -139,7 +138,7 @@ end
 ---@param folds claude-ide.buffer.Fold[]
 local function close_folds(folds)
   if #folds > 0 and vim.wo.foldmethod ~= "manual" then
-    vim.cmd("noautocmd let &l:foldmethod = &l:foldmethod") -- works them out anew
+    vim.cmd("noautocmd let &l:foldmethod = &l:foldmethod") -- recomputes the folds
   end
   for _, fold in ipairs(folds) do
     for _ = 1, math.max(vim.fn.foldlevel(fold.at), 1) do
@@ -215,7 +214,7 @@ local function put_back(buf, place)
   end
 end
 
----Ends the undo block that is open, so that what follows (or came before) is undone by itself.
+---Closes the open undo block, so that changes before and after are undone separately.
 ---@param buf integer
 function M.break_undo(buf)
   vim.api.nvim_buf_call(buf, function()
@@ -223,10 +222,10 @@ function M.break_undo(buf)
   end)
 end
 
----Sets the whole text. One `u` takes all of it back. Leaves 'modified' as the change makes it.
+---Sets the whole text, as one undo step. 'modified' ends up as the change sets it.
 ---@param buf integer loaded and modifiable
 ---@param new string[]
----@param empty boolean the new text has no line at all
+---@param empty boolean the new text has no lines
 ---@return boolean changed
 function M.apply(buf, new, empty)
   local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
@@ -249,7 +248,7 @@ function M.apply(buf, new, empty)
   return true
 end
 
----Gives a buffer other text in another format, also where 'nomodifiable' or 'readonly' keep people from doing so.
+---Sets a buffer's text and format, even with 'nomodifiable' or 'readonly'.
 ---@param buf integer
 ---@param lines string[]
 ---@param format claude-ide.buffer.Format

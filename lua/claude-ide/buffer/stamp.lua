@@ -1,32 +1,32 @@
--- What Neovim believes of the file behind a buffer: its time stamp, and who is asked when the file changes.
--- Invariant: nothing here asks the user. Neovim's own questions (W11, W12, "really write to it?") block everything, so what
--- would bring them up is found out first.
+-- Tracks the time stamps that Neovim has of files behind buffers, and detects changes by other programs.
+-- Invariant: no user prompt. Neovim's own prompts (W11, W12, "really write to it?") block the event loop, so their causes are detected
+-- first.
 local M = {}
 
----The file as it was when its buffer was last read or written, by buffer; `CONFLICT` where it is known to be another now.
+---Each file's state when its buffer was last read or written; `CONFLICT` if it is known to have changed since.
 ---@type table<integer, string>
 local seen = {}
 
 local CONFLICT = "conflict"
 
----Buffers whose file did not exist when they began. Should Neovim find it later, it asks (W13), and no autocommand is asked before.
+---Buffers whose file did not exist at first. If Neovim finds it later, it prompts (W13), without any autocommand before.
 ---@type table<integer, true>
 local without_file = {}
 
----How the file of a buffer looks now.
+---The current state of a buffer's file.
 ---@param buf integer
----@return string? nil: there is no such file
+---@return string? nil: no such file
 function M.key_now(buf)
   return require("claude-ide.file").key_now(vim.api.nvim_buf_get_name(buf))
 end
 
----Notes that a buffer was read or written just now.
+---Records that a buffer was just read or written.
 ---@param buf integer
 function M.note(buf)
   seen[buf], without_file[buf] = M.key_now(buf), nil
 end
 
----Follows reads and writes from now on.
+---Starts to track reads and writes.
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufWritePost" }, {
@@ -59,13 +59,13 @@ function M.attach()
   end
 end
 
----Stops following.
+---Stops tracking.
 function M.detach()
   vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
   seen, without_file = {}, {}
 end
 
----Whether an autocommand is one of others and runs for a buffer.
+---Whether another plugin's autocommand applies to a buffer.
 ---@param autocmd { group_name?: string, buflocal?: boolean, buffer?: integer, pattern?: string }
 ---@param buf integer
 ---@return boolean
@@ -80,7 +80,7 @@ local function is_for(autocmd, buf)
   return vim.fn.match(subject, vim.fn.glob2regpat(pattern)) >= 0
 end
 
----Whether an autocommand that is not ours is responsible for such an event of a buffer.
+---Whether another plugin handles such an event of a buffer.
 ---@param event "FileChangedShell"|"BufWriteCmd"
 ---@param buf integer
 ---@return boolean
@@ -95,12 +95,11 @@ function M.others_listen(event, buf)
   return false
 end
 
----Lets Neovim compare its time stamp of a file with the disk, asks the FileChangedShell autocommands of others, and
----decides in the user's place what happens.
+---Makes Neovim compare a file's time stamp with the disk, runs other plugins' FileChangedShell autocommands, and decides without a prompt.
 ---@param buf integer
----@param answer "reload"|"keep" reload: Neovim reads the file itself, detecting encoding and format anew
----@return string? reason v:fcs_reason; nil: Neovim knows of no change
----@return string? verdict v:fcs_choice of other FileChangedShell autocommands, where there are any
+---@param answer "reload"|"keep" reload: Neovim reads the file itself and detects encoding and format
+---@return string? reason v:fcs_reason; nil: Neovim found no change
+---@return string? verdict v:fcs_choice of other plugins' FileChangedShell autocommands, if any
 function M.settle(buf, answer)
   if without_file[buf] and M.key_now(buf) then
     if answer == "reload" then
@@ -129,7 +128,7 @@ function M.settle(buf, answer)
   })
   local ignored = vim.o.eventignore
   vim.o.eventignore = ""
-  -- 'autoread' would reload before any autocommand is asked; only the local value is touched, and put back as it was.
+  -- 'autoread' would reload before the autocommands run; only the local value is changed, and restored.
   local autoread = vim.api.nvim_buf_call(buf, function()
     local value = vim.api.nvim_get_option_value("autoread", { scope = "local" })
     vim.cmd("noautocmd setlocal noautoread")
@@ -138,7 +137,7 @@ function M.settle(buf, answer)
   local ok, err = pcall(vim.api.nvim_command, ("silent %dchecktime"):format(buf))
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_call(buf, function()
-      -- `set autoread<` takes the local value away; `setlocal autoread<` would copy the global one.
+      -- `set autoread<` removes the local value; `setlocal autoread<` would copy the global one.
       vim.cmd(
         "noautocmd " .. (autoread == nil and "set autoread<" or autoread and "setlocal ar" or "setlocal noar")
       )
@@ -152,26 +151,26 @@ function M.settle(buf, answer)
   return reason, verdict
 end
 
----Notes that Neovim has just said that a file and its modified buffer are no longer the same: it says so only once.
+---Records Neovim's report that a file and its modified buffer differ: Neovim reports it only once.
 ---@param buf integer
 function M.note_conflict(buf)
   seen[buf] = CONFLICT
 end
 
----Whether the file was changed by others since the buffer was read, so that `:write` would ask.
+---Whether another program changed the file since the buffer was read, so that `:write` would prompt.
 ---@param buf integer
 ---@return boolean
 function M.is_conflict(buf)
   local now = M.key_now(buf)
   if not now then
-    return false -- deleted: `:write` makes it anew
+    return false -- deleted: `:write` creates it again
   elseif seen[buf] then
     return seen[buf] ~= now
   elseif without_file[buf] then
     seen[buf] = CONFLICT
     return true
   end
-  -- Read before we looked: Neovim itself knows, but says so only once.
+  -- Read before tracking began: Neovim knows, but reports it only once.
   local reason = M.settle(buf, "keep")
   if reason then
     seen[buf] = CONFLICT
@@ -179,8 +178,8 @@ function M.is_conflict(buf)
   return reason ~= nil
 end
 
----Makes Neovim take the buffer for what is on disk now: unmodified, with the file's time stamp, and modified again after
----an undo. An autocommand that claims to have written the file is the one way to say so without writing.
+---Makes Neovim take the buffer as written: unmodified, with the file's current time stamp, and modified again after an undo. A BufWriteCmd
+---that claims to have written the file is the only way without writing it.
 ---@param buf integer
 function M.agree(buf)
   local group = vim.api.nvim_create_augroup("claude-ide.buffer.agree", { clear = true })

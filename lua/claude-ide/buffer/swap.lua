@@ -1,8 +1,8 @@
--- Swap files of others: what E325 would be about, found out without E325 (whose message and question block everything).
+-- Swap files of other processes, checked without the E325 prompt, which blocks the event loop.
 local M = {}
 
----Where the first swap file of a file would lie, for each folder of 'directory'. (`swapfilelist()` gives paths that do not
----exist where a folder ends in `//`.)
+---The path of a file's first swap file, for each folder of 'directory'. (`swapfilelist()` gives wrong paths for folders that end with
+---`//`.)
 ---@param path string absolute
 ---@return string[]
 local function candidates(path)
@@ -19,7 +19,7 @@ local function candidates(path)
   return found
 end
 
----Whether a file has a swap file that is not this Neovim's: somebody else edits it, or a crash left something to recover.
+---Whether another process has a swap file of this file: it is edited elsewhere, or a crash left text to recover.
 ---@param path string absolute
 ---@return boolean
 function M.exists(path)
@@ -35,8 +35,7 @@ function M.exists(path)
   return false
 end
 
----Gives a buffer that was read without a swap file what an ordinary one has: a swap file, or, where there is one of
----others, protection from being written by mistake.
+---Gives a buffer that was read without a swap file its own, or, if another process has one, protects it from accidental writes.
 ---@param buf integer loaded
 function M.enable(buf)
   if vim.bo[buf].swapfile or not vim.go.swapfile then

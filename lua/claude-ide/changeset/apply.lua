@@ -1,13 +1,12 @@
--- Does what was accepted: files are moved, written, made and removed as the editor's own writes, and journalled as one step.
--- Invariant: all of it is done, or the files are as they were. A file that is not what the proposal was made for stops it
--- before anything is written.
+-- Applies accepted changesets: moves, writes, creates and deletes files like the editor's own writes, journalled as one step.
+-- Invariants: everything is applied, or nothing. A file that has changed since the proposal was made stops it before the first write.
 local M = {}
 
 -- LSP 3.17, "workspace/didChangeWatchedFiles", "workspace/didCreateFiles", "didRenameFiles", "didDeleteFiles".
 
 ---@param client vim.lsp.Client
 ---@param operation "didCreate"|"didRename"|"didDelete"
----@return boolean whether the server asks to be told
+---@return boolean whether the server registered for the notification
 local function wants(client, operation)
   local workspace = (client.server_capabilities or {}).workspace
   local operations = type(workspace) == "table" and workspace.fileOperations
@@ -28,8 +27,8 @@ local function tell(operation, method, files)
   end
 end
 
----Tells language servers of files that were made, changed, moved and removed on disk.
----@param jobs claude-ide.changeset.Job[] that are done
+---Notifies language servers of files created, changed, moved and deleted on disk.
+---@param jobs claude-ide.changeset.Job[] completed ones
 local function notify_servers(jobs)
   if not package.loaded["vim.lsp"] then
     return
@@ -65,13 +64,13 @@ local function notify_servers(jobs)
   tell("didDelete", "workspace/didDeleteFiles", deleted)
 end
 
----Milliseconds of main loop one step may take before others get their turn.
+---Milliseconds per step before the event loop gets a turn.
 local STEP_MS = 8
 
----What is to be done with one file.
+---The change of one file.
 ---@class claude-ide.changeset.Job
 ---@field file claude-ide.changeset.File
----@field text? claude-ide.changeset.Text nil: the file goes
+---@field text? claude-ide.changeset.Text nil: delete the file
 
 local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
@@ -94,7 +93,7 @@ local function check(job)
   end
   local stat = file.kind == "deleted" and vim.uv.fs_lstat(file.path)
   if stat and stat.type == "link" then
-    -- What is kept of it is the text that it leads to: an undo would not bring it back.
+    -- The journal keeps the target's text, so an undo would not restore the link.
     return ("%s is a symbolic link"):format(short(file.path))
   end
   local is_new = file.kind == "created" or file.kind == "renamed" and not file.replaced
@@ -111,10 +110,10 @@ local function check(job)
   end
 end
 
----Why it cannot be done as things are, before anybody is asked.
+---Why the changes cannot be applied now; checked before the user is asked.
 ---@param files claude-ide.changeset.File[]
----@param pause fun() called between two files: others may have their turn
----@return string? err a sentence without its end
+---@param pause fun() called between two files; may yield to the event loop
+---@return string? err a sentence without a full stop
 function M.obstacle(files, pause)
   for _, file in ipairs(files) do
     pause()
@@ -137,7 +136,7 @@ local function buffer_format(format)
   }
 end
 
----A buffer whose bytes only Neovim can make: its file is not in UTF-8.
+---The buffer of a file that is not UTF-8: only Neovim can encode its bytes.
 ---@param file claude-ide.changeset.File
 ---@return integer? buf
 local function encoded(file)
@@ -185,7 +184,7 @@ local function do_job(landing, job)
   return journal.write(landing, file.path, require("claude-ide.buffer.bytes").encode(text.lines, text.format))
 end
 
----Moves come first, one that makes room for another before that.
+---Moves come first; a move away from a path before a move onto it.
 ---@param jobs claude-ide.changeset.Job[]
 ---@return claude-ide.changeset.Job[]
 local function in_order(jobs)
@@ -211,14 +210,14 @@ local function in_order(jobs)
 end
 
 ---@class claude-ide.changeset.Applying
----@field finish fun() does the rest of it at once: Neovim leaves
+---@field finish fun() applies the rest at once, when Neovim exits
 
 ---@type table<claude-ide.changeset.Applying, true>
 local going_on = {}
 
 ---@param jobs claude-ide.changeset.Job[]
 ---@param opts { client?: integer, reviewed: boolean }
----@param done fun(err: string?) nil: all of it is done. Later, once
+---@param done fun(err: string?) nil: everything is applied. Called later, once
 function M.run(jobs, opts, done)
   jobs = in_order(jobs)
   local journal = require("claude-ide.journal").landing()
@@ -297,7 +296,7 @@ function M.run(jobs, opts, done)
   end
 end
 
----Does the rest of what was begun: Neovim leaves.
+---Completes the running changesets: Neovim is exiting.
 function M.finish_all()
   for applying in pairs(vim.tbl_extend("force", {}, going_on)) do
     applying.finish()

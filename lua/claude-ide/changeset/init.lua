@@ -1,24 +1,23 @@
--- What edits of several files at once, as language servers make them, would make of the files. Reads them and changes nothing;
--- `apply.lua` does what was accepted.
+-- Plans changes of several files, such as the edits of language servers. Reads files and changes nothing; `apply.lua` writes.
 local M = {}
 
----What a server wants changed.
+---An edit from a language server.
 ---@class claude-ide.changeset.ServerEdit : claude-ide.changeset.Asked
 ---@field edit table lsp.WorkspaceEdit
 
----How long reading files may take in one go.
+---Limit for reading files before the event loop gets a turn.
 local STEP_MS = 6
 
 ---@param text? claude-ide.changeset.Text
----@return string[] lines none where there is no text
+---@return string[] lines empty if there is no text
 function M.lines_of(text)
   return (not text or text.format.empty) and {} or text.lines
 end
 
----What the thread of a plan yields while it waits for a comparison; else it only lets others have their turn.
+---Yielded by a plan's coroutine while it waits for a comparison; nothing is yielded if it only gives the event loop a turn.
 local COMPARES = "compares"
 
----Compares what becomes of a file with what it is. Large texts are compared on a thread of their own.
+---Compares a file's texts before and after. Large texts are compared on a worker thread.
 ---@param file claude-ide.changeset.File
 ---@param go_on fun()
 local function compare(file, go_on)
@@ -46,9 +45,9 @@ local function compare(file, go_on)
   end
 end
 
----Works out what steps make of the files. Reads them, and changes nothing.
+---Plans steps. Changes nothing.
 ---@param steps claude-ide.changeset.Step[]
----@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without its end
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without a full stop
 function M.plan_steps(steps, done)
   local world, since = require("claude-ide.changeset.world"), vim.uv.hrtime()
   local function pause()
@@ -86,9 +85,9 @@ function M.plan_steps(steps, done)
   go_on()
 end
 
----Works out what edits make of the files. Reads them, and changes nothing.
+---Plans edits of language servers. Changes nothing.
 ---@param edits claude-ide.changeset.ServerEdit[] of one server, or of several in turn
----@param done fun(files: claude-ide.changeset.File[]?, err: string?, notes: string[]) err: a sentence without its end
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?, notes: string[]) err: a sentence without a full stop
 function M.plan(edits, done)
   local steps, notes = {}, {}
   for _, one in ipairs(edits) do

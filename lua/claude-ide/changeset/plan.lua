@@ -1,45 +1,45 @@
--- From steps to files: what each file held and what it is to hold. Pure, but for the world that it asks.
--- Nothing is written here; a step that cannot be done refuses the whole.
+-- Applies steps to files in memory: what each file holds and what it would hold. Reads through the `World` that it is given.
+-- Invariants: nothing is written; a step that cannot be done refuses the whole list.
 local M = {}
 
----What is to become of one file.
+---One changed file.
 ---@class claude-ide.changeset.File
----@field path string absolute; where it is to be
----@field from? string absolute; where it was, of one that is moved
+---@field path string absolute, after the change
+---@field from? string absolute; the old path of a moved file
 ---@field kind "modified"|"created"|"deleted"|"renamed"
----@field before? claude-ide.changeset.Text nil: there was none
----@field after? claude-ide.changeset.Text nil: there is to be none
----@field source? claude-ide.changeset.Source as it was read; of `from` where it is moved
----@field replaced? claude-ide.changeset.Source what else is there and goes
----@field comparison claude-ide.diffview.Comparison of before and after; filled in where the plan is made (init.lua)
+---@field before? claude-ide.changeset.Text nil: no such file
+---@field after? claude-ide.changeset.Text nil: deleted
+---@field source? claude-ide.changeset.Source as read; of `from` if moved
+---@field replaced? claude-ide.changeset.Source another file at `path`, which is overwritten
+---@field comparison claude-ide.diffview.Comparison of before and after; filled in by init.lua
 
----A file as it was found.
+---A file as read.
 ---@class claude-ide.changeset.Source
 ---@field path string
 ---@field text claude-ide.changeset.Text
----@field bytes? string as on disk; nil: the buffer alone has it
+---@field bytes? string on disk; nil: only the buffer has it
 ---@field buf? integer loaded
----@field unsaved boolean the text is that of the buffer, which has unsaved changes
+---@field unsaved boolean the text is the buffer's, which has unsaved changes
 ---@field tick? integer of the buffer
----@field version? integer that the servers know
+---@field version? integer of the document, as the language servers know it
 ---@field mode? integer permissions
----@field node? string what the file is, by whatever name
+---@field node? string the file's identity: equal for two names of one file
 
----What the plan asks of the world.
+---Access to files.
 ---@class claude-ide.changeset.World
----@field read fun(path: string): claude-ide.changeset.Source?, string? nil without an error: there is no such file
----@field list fun(folder: string): string[]?, string? files in it and below; nil without an error: it is no folder
----@field pause fun() called between two steps: others may have their turn
+---@field read fun(path: string): claude-ide.changeset.Source?, string? nil without an error: no such file
+---@field list fun(folder: string): string[]?, string? all files below; nil without an error: not a folder
+---@field pause fun() called between two steps; may yield to the event loop
 
----@class claude-ide.changeset.Node a file in the middle of the steps
+---@class claude-ide.changeset.Node a file between two steps
 ---@field text claude-ide.changeset.Text
 ---@field origin? claude-ide.changeset.Source
 
 ---@class claude-ide.changeset.Tree
 ---@field world claude-ide.changeset.World
----@field sources table<string, claude-ide.changeset.Source|false> by path, as found
+---@field sources table<string, claude-ide.changeset.Source|false> by path
 ---@field now table<string, claude-ide.changeset.Node|false>
----@field order string[] paths as they came up
+---@field order string[] paths, in the order of first use
 
 local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
@@ -208,8 +208,7 @@ local function files_of(tree)
   return files
 end
 
----One file by two names, as in a project with links, is changed once, by the name that is no link. Where the two would become
----different texts, one would get the other's.
+---A file with two names (links) is changed once, by the name that is not a link. Refused if the two would become different texts.
 ---@param files claude-ide.changeset.File[]
 ---@return claude-ide.changeset.File[]? files
 ---@return string? err
@@ -270,8 +269,8 @@ local STEPS = {
 
 ---@param steps claude-ide.changeset.Step[]
 ---@param world claude-ide.changeset.World
----@return claude-ide.changeset.File[]? files by path, those that become others; none: nothing changes
----@return string? err a sentence without its end
+---@return claude-ide.changeset.File[]? files those that change, by path
+---@return string? err a sentence without a full stop
 function M.make(steps, world)
   local tree = { world = world, sources = {}, now = {}, order = {} } ---@type claude-ide.changeset.Tree
   for _, step in ipairs(steps) do

@@ -1,4 +1,4 @@
--- What became of a changeset, for whoever asked for it: file by file what was kept and what was dropped, in few words.
+-- The report to the requester of a changeset: what was kept and dropped of each file.
 local M = {}
 
 ---@class claude-ide.changeset.Outcome one file
@@ -7,21 +7,21 @@ local M = {}
 ---@field kind "modified"|"created"|"deleted"|"renamed"
 ---@field kept integer changes
 ---@field total integer
----@field dropped boolean all of it
----@field edited boolean the user has put something else there
----@field unsaved boolean written to the buffer alone, which had unsaved changes
----@field quotes { line: integer, text: string }[] of changes that were dropped
+---@field dropped boolean as a whole
+---@field edited boolean by the user, so that the file differs from the proposal
+---@field unsaved boolean written only to the buffer, which had unsaved changes
+---@field quotes { line: integer, text: string }[] of dropped changes
 
 ---@class claude-ide.changeset.Report
 ---@field title string
 ---@field files claude-ide.changeset.Outcome[]
 ---@field asked boolean the user was asked
----@field words? string the user's
+---@field words? string the user's feedback
 ---@field notes string[]
 
 ---@param path string
 ---@param folder string of the workspace
----@return string as the model calls files of this workspace
+---@return string relative to the workspace folder, as the model names files
 local function short(path, folder)
   return require("claude-ide.position").valid(require("claude-ide.path").relative(path, folder))
 end
@@ -79,10 +79,10 @@ local function line_of_dropped(outcome, folder)
   return ("  %s: %s"):format(short(outcome.path, folder), table.concat(quoted, ", "))
 end
 
----Files that were changed just as proposed are named up to here: who asked knows what it asked for.
+---Files changed exactly as proposed are named up to this number: the requester knows them.
 local MAX_PLAIN = 4
 
----The lines of files that were written. Where they are many, those that hold something else than was proposed come first.
+---Lines for the files that were written. If there are many, those that differ from the proposal come first.
 ---@param outcomes claude-ide.changeset.Outcome[]
 ---@param folder string
 ---@return string[]
@@ -107,7 +107,7 @@ local function kept_lines(outcomes, folder)
   return odd
 end
 
----As many lines as there is room for, and how many more there are.
+---Lines that fit, then the number of the rest.
 ---@param lines string[]
 ---@param room integer bytes
 ---@return string[]

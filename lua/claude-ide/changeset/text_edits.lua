@@ -1,13 +1,13 @@
--- The TextEdits of a language server applied to a text. Pure: lines in, lines out.
--- Invariant: all of a list is applied or none of it, and what no edit touches stays byte for byte.
+-- Applies a language server's TextEdits to a text. Pure: lines in, lines out.
+-- Invariants: all edits of a list are applied, or none; text outside of the edits stays the same byte for byte.
 -- LSP 3.17, "Text Documents", "Position", "TextEdit[]".
 local M = {}
 
----So many edits are worked on before others may have their turn.
+---Edits or lines handled before the event loop gets a turn.
 local PAUSE_AFTER = 200
 local LINES_AT_ONCE = 2000
 
----A text as it lies in a file or a buffer.
+---The text of a file or a buffer.
 ---@class claude-ide.changeset.Text
 ---@field lines string[]
 ---@field format claude-ide.bytes.Format
@@ -18,10 +18,10 @@ local LINES_AT_ONCE = 2000
 ---@field first integer 0-based offset
 ---@field last integer exclusive
 ---@field text string
----@field order integer of the list
+---@field order integer index in the list
 ---@field line integer 0-based; for messages
 
----Byte column of a column that counts characters.
+---Converts a column in characters to bytes.
 ---@param line string
 ---@param character integer
 ---@return integer
@@ -30,7 +30,7 @@ local function byte_of_characters(line, character)
     return math.min(character, #line)
   end
   local position, at = require("claude-ide.position"), 0
-  -- A character outside of the first plane is two units of UTF-16 and one here.
+  -- A character outside of the BMP is two UTF-16 units and one character here.
   for _ = 1, character do
     if at >= #line then
       break
@@ -42,7 +42,7 @@ local function byte_of_characters(line, character)
   return at
 end
 
----Byte column within a line. One past its end is its end, as the protocol has it.
+---Byte column within a line. A column past the end is the end, as LSP defines it.
 ---@param line string
 ---@param character integer
 ---@param encoding claude-ide.changeset.Encoding
@@ -54,7 +54,7 @@ local function byte_column(line, character, encoding)
     return require("claude-ide.position").byte(line, character)
   end
   local at = math.min(character, #line)
-  -- Never within a character: back to where it begins.
+  -- Not within a character: back to its first byte.
   while at > 0 and at < #line and (line:byte(at + 1) or 0) >= 0x80 and line:byte(at + 1) < 0xC0 do
     at = at - 1
   end
@@ -75,7 +75,7 @@ end
 
 ---@class claude-ide.changeset.Joined
 ---@field text string with "\n" at the end of each line
----@field differ boolean not all servers count its lines alike
+---@field differ boolean servers count its lines differently
 
 ---@param text claude-ide.changeset.Text
 ---@return claude-ide.changeset.Joined
@@ -87,9 +87,9 @@ local function join(text)
   return { text = joined, differ = require("claude-ide.line_breaks").differ(joined) }
 end
 
----@class claude-ide.changeset.Counted the lines of a text as a server counts them
+---@class claude-ide.changeset.Counted a text's lines as a server counts them
 ---@field size integer of the text
----@field starts integer[] 0-based offset of each line; one more for the end, where the last line has an end
+---@field starts integer[] 0-based offset of each line, and of the end if the last line ends with a line break
 ---@field lines string[]
 
 ---@param text claude-ide.changeset.Text
@@ -122,7 +122,7 @@ end
 ---@param counting claude-ide.changeset.Counted
 ---@param position { line: integer, character: integer }
 ---@param encoding claude-ide.changeset.Encoding
----@return integer? offset nil: there is no such line
+---@return integer? offset nil: no such line
 local function offset(counting, position, encoding)
   local start = counting.starts[position.line + 1]
   if not start then
@@ -147,7 +147,7 @@ local function span_of(counting, edit, encoding, order)
   local first, last = offset(counting, range.start, encoding), offset(counting, range["end"], encoding)
   local is_whole = range.start.line == 0 and range.start.character == 0
   if not last and is_whole then
-    last = counting.size -- how formatters say "all of it"
+    last = counting.size -- formatters replace the whole text this way
   end
   if not first or not last or last < first then
     return nil, ("has an edit at line %d, where the file has no such place"):format(range.start.line + 1)
@@ -164,7 +164,7 @@ local function before(left, right)
   end
   local left_inserts, right_inserts = left.first == left.last, right.first == right.last
   if left_inserts ~= right_inserts then
-    return left_inserts -- what is put there comes before what is taken away
+    return left_inserts -- insertions before deletions at the same place
   end
   return left.order < right.order
 end
@@ -228,14 +228,14 @@ local function spans_of(counting, edits, encoding, pause)
 end
 
 ---@param text string
----@return string of which only letters and digits count: `my-name` may stand for `MyName`
+---@return string letters and digits in lower case, so that `my-name` matches `MyName`
 local function plain(text)
   local found = text:lower():gsub("[^%w\128-\255]", "")
   return found ~= "" and found or text
 end
 
----The first edit of a rename that would replace something else than the name: the server has another text before it, or counts
----its lines in another way. What is replaced holds the name (some servers replace the whole text), or is a part of it.
+---The first edit of a rename that would replace anything but the name: the server has another version of the text, or counts lines
+---differently. The replaced text may be the name, contain it (some servers replace the whole text), or be a part of it.
 ---@param text string
 ---@param spans claude-ide.changeset.Span[]
 ---@param old_name string
@@ -271,8 +271,8 @@ local function are_same(left, right)
   return true
 end
 
----Where the edits are, in bytes. Where servers do not count the lines of the text alike, that is found out by what a rename
----replaces, or has to be known.
+---Converts the edits to byte spans. If servers count the lines of this text differently, the right way must be known, or is the one in
+---which a rename replaces its name.
 ---@param text claude-ide.changeset.Text
 ---@param joined claude-ide.changeset.Joined
 ---@param edits lsp.TextEdit[]
@@ -304,19 +304,19 @@ local function placed(text, joined, edits, asked, pause)
   return found, not found and problem or nil
 end
 
----What is known of who made the edits.
+---The origin of edits.
 ---@class claude-ide.changeset.Asked
 ---@field encoding claude-ide.changeset.Encoding
----@field breaks? claude-ide.LineBreaks how it counts lines
+---@field breaks? claude-ide.LineBreaks which line breaks it counts
 ---@field old_name? string of a rename
----@field versions? table<string, integer> of the texts that it had when it was asked, by path
+---@field versions? table<string, integer> of its documents at the request, by path
 
 ---@param text claude-ide.changeset.Text
 ---@param edits lsp.TextEdit[]
 ---@param asked claude-ide.changeset.Asked
----@param pause? fun() called now and then: others may have their turn
+---@param pause? fun() called now and then; may yield to the event loop
 ---@return claude-ide.changeset.Text? after
----@return string? err as in "a.lua …"
+---@return string? err the predicate of a sentence whose subject is the file
 function M.apply(text, edits, asked, pause)
   pause = pause or function() end
   local joined = join(text)
@@ -339,12 +339,12 @@ function M.apply(text, edits, asked, pause)
       and last.first == span.first
       and last.last == span.last
       and last.text == span.text
-    if not is_again then -- some servers name a place twice
+    if not is_again then -- some servers send an edit twice
       if span.first < at then
         return nil, ("has edits that overlap at line %d"):format(span.line + 1)
       end
       pieces[#pieces + 1] = joined.text:sub(at + 1, span.first)
-      -- A lone CR ends a line, but where the text has such as text.
+      -- A lone CR is a line break, unless the text itself has lone CRs.
       pieces[#pieces + 1] = span.text:gsub(joined.differ and "\r\n" or "\r\n?", "\n")
       at, last = span.last, span
     end

@@ -1,25 +1,25 @@
--- What a WorkspaceEdit says, as one list of steps in the order in which they are to be done. Pure.
+-- A WorkspaceEdit as one list of steps, in order. Pure.
 -- LSP 3.17, "WorkspaceEdit", "CreateFile", "RenameFile", "DeleteFile"; 3.18, "SnippetTextEdit".
 local M = {}
 
----More than anybody could look through, or a server that has lost its way.
+---More than a user can review, or a faulty server.
 local MAX_STEPS = 2000
 
 ---@class claude-ide.changeset.Step
----@field kind "edit"|"create"|"rename"|"delete"|"make" make: no step of a server's
+---@field kind "edit"|"create"|"rename"|"delete"|"make" make: not from a language server
 ---@field path string absolute
 ---@field to? string rename
----@field version? integer edit: of the text that the server has seen
+---@field version? integer edit: of the document that the server edited
 ---@field edits? lsp.TextEdit[] edit
 ---@field asked? claude-ide.changeset.Asked edit
 ---@field overwrite? boolean create, rename
----@field ignore? boolean create, rename: leave what is there; delete: nothing is there
----@field recursive? boolean delete: a folder with all that is in it
----@field make? fun(text?: claude-ide.changeset.Text): claude-ide.changeset.Text?, string? make: what the file is to hold, of what
----  it holds (nil: there is none); else why not
+---@field ignore? boolean create, rename: keep an existing file; delete: a missing file is no error
+---@field recursive? boolean delete: a folder with its contents
+---@field make? fun(text?: claude-ide.changeset.Text): claude-ide.changeset.Text?, string? make: new text from the old (nil: no such
+---  file), or an error
 
 ---@param value any
----@return any? nil for null, too
+---@return any? nil also for null
 local function given(value)
   if value == vim.NIL then
     return nil
@@ -117,7 +117,7 @@ local function step_of(change, notes)
   return step
 end
 
----What the server says of a change: "Moves the class", where it says that a user should look at it.
+---Notes the changes that the server wants confirmed, by their labels.
 ---@param edit table
 ---@param notes table<string, true>
 local function note_annotations(edit, notes)
@@ -131,8 +131,8 @@ end
 
 ---@param edit any lsp.WorkspaceEdit
 ---@return claude-ide.changeset.Step[]? steps
----@return string? err a sentence without its end
----@return string[] notes what is left out, and what the server says
+---@return string? err a sentence without a full stop
+---@return string[] notes omitted parts, and the server's labels
 function M.steps(edit)
   local notes, steps = {}, {} ---@type table<string, true>, claude-ide.changeset.Step[]
   if type(edit) ~= "table" then

@@ -1,11 +1,11 @@
--- The files that a changeset may be of, as they are now: a loaded buffer's text, else the disk's.
--- Invariant: nothing outside of the workspace and nothing that the user withholds is read or proposed.
+-- Reads the files of a changeset: a loaded buffer's text, else the file on disk.
+-- Invariant: files outside of the workspace and files withheld by the user are neither read nor proposed.
 local M = {}
 
----Larger files are not edited this way: comparing them takes longer than anybody waits.
+---Larger files are refused: comparing them takes too long.
 local MAX_BYTES = 4 * 1024 * 1024
 
----Files of a folder that is moved or removed.
+---Limit for a folder that is moved or deleted.
 local MAX_FILES = 1000
 
 local ANY_WRITE = 146 -- 0222
@@ -14,9 +14,9 @@ local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end
 
----Why a file may not be touched at all.
+---Why a file may not be edited.
 ---@param path string absolute
----@return string? err a sentence without its end
+---@return string? err a sentence without a full stop
 function M.refused(path)
   local paths = require("claude-ide.path")
   local real = paths.real(path)
@@ -43,7 +43,7 @@ function M.of_buffer(buf)
     format = {
       bom = format.bomb,
       eol = require("claude-ide.buffer.bytes").EOLS[format.fileformat],
-      -- As the file has it, whatever 'fixendofline' would make of that.
+      -- The file's own state, whatever 'fixendofline' does on write.
       final = vim.bo[buf].endofline and not format.empty,
       empty = format.empty,
     },
@@ -90,14 +90,14 @@ local function from_buffer(path, buf, stat)
 end
 
 ---@param bytes string
----@return boolean whether lines of bytes are lines of text here
+---@return boolean UTF-8 without NUL bytes
 local function is_text(bytes)
   local is_utf8 = not bytes:find("[\128-\255]") or require("claude-ide.position").valid(bytes) == bytes
   return is_utf8 and not bytes:find("%z")
 end
 
 ---@param path string absolute
----@return claude-ide.changeset.Source? nil without an error: there is no such file
+---@return claude-ide.changeset.Source? nil without an error: no such file
 ---@return string? err
 function M.read(path)
   local err = M.refused(path)
@@ -122,7 +122,7 @@ function M.read(path)
   if not bytes then
     return nil, ("%s cannot be read: %s"):format(short(path), why_not)
   elseif not is_text(bytes) then
-    -- Neovim knows encodings; the buffer that it makes is then what is edited.
+    -- Neovim converts the encoding; the edit applies to its buffer.
     buf = require("claude-ide.buffer.hidden").load(path)
     if not buf then
       return nil, short(path) .. " is in an encoding that cannot be read"
@@ -140,9 +140,9 @@ function M.read(path)
   }
 end
 
----The files in a folder and below.
+---The files in a folder, recursively.
 ---@param folder string absolute
----@return string[]? files nil without an error: it is no folder
+---@return string[]? files nil without an error: not a folder
 ---@return string? err
 function M.list(folder)
   local stat = vim.uv.fs_stat(folder)
@@ -161,7 +161,7 @@ function M.list(folder)
   return found
 end
 
----Whether a file is still as it was read.
+---Whether a file is still as read.
 ---@param source claude-ide.changeset.Source
 ---@return boolean
 function M.is_unchanged(source)

@@ -1,22 +1,22 @@
--- Files that somebody is about to write as the user has agreed to: nothing to warn of, and nothing that Neovim may ask about.
+-- Files that a client is about to write, as the user has accepted: no conflict is reported, and Neovim does not prompt.
 local M = {}
 
 local DEADLINE_MS = 10000
 
----A file that changed to something else than was agreed to (another encoding, a hook that formats it) counts as written when it
----has stayed the same for so long.
+---A file that changed to other contents than accepted (another encoding, a formatter) counts as written when it has not changed for this
+---long.
 local STEADY_MS = 300
 
----More than any message can hold.
+---Larger than any message.
 local MAX_BYTES = 256 * 1024 * 1024
 
 ---@class claude-ide.watch.Awaited
 ---@field path string absolute
----@field contents string what was agreed to
----@field before? uv.fs_stat.result what the file was then
----@field written fun() the file holds just that
----@field arrived fun(bytes: string) the file was written, with that or something else
----@field package seen? string how it looks now, where that is something else
+---@field contents string accepted
+---@field before? uv.fs_stat.result of the file at that time
+---@field written fun() called if the file has exactly these contents
+---@field arrived fun(bytes: string) called when the file was written, with these contents or others
+---@field package seen? string the file's current state, if its contents are others
 ---@field package timer? uv.uv_timer_t
 ---@field package unfollow? fun()
 ---@field package deadline? integer
@@ -60,7 +60,7 @@ local function look_again(entry, milliseconds)
 end
 
 ---@param entry claude-ide.watch.Awaited
----@param is_steady boolean nothing happened to the file for `STEADY_MS`
+---@param is_steady boolean the file has not changed for `STEADY_MS`
 ---@param bytes? string
 ---@param stat? uv.fs_stat.result
 local function judge(entry, is_steady, bytes, stat)
@@ -93,7 +93,7 @@ function look(entry, is_steady)
   end)
 end
 
----Until the file is written, Neovim's own "file has changed" question must not come up for it.
+---Suppresses Neovim's "file has changed" prompt until the file is written.
 local function hush(path)
   local buf = require("claude-ide.buffer").find(path)
   if buf then
@@ -123,7 +123,7 @@ function M.await(entry)
   look(entry, false)
 end
 
----A file was just read for something else.
+---Handles a file's contents that other code has just read.
 ---@param path string
 ---@param bytes? string
 function M.observed(path, bytes)
@@ -133,9 +133,9 @@ function M.observed(path, bytes)
   end
 end
 
----What was agreed to will not be written.
+---Stops waiting: the accepted contents will not be written.
 ---@param path string absolute
----@param contents string what was agreed to
+---@param contents string accepted
 ---@return boolean it was awaited
 function M.give_up(path, contents)
   local entry = awaited[path]
@@ -146,7 +146,7 @@ function M.give_up(path, contents)
   return true
 end
 
----Whether a change of a file, by whatever name, is awaited.
+---Whether a change of a file is awaited, under any of its names.
 ---@param path string absolute
 ---@return boolean
 function M.includes(path)

@@ -1,9 +1,9 @@
--- A file that changed on disk while its buffer has unsaved changes: said once, decided by the user when they like.
+-- Conflicts: a file changes on disk while its buffer has unsaved changes. The user is notified once and decides later.
 -- Invariant: neither the buffer nor the file is written before the user has chosen.
 local M = {}
 
 ---@param buf integer the user's buffer, for encoding and syntax
----@param words string what it is of the file
+---@param words string the version's name
 ---@param bytes string
 ---@return integer
 local function scratch(buf, words, bytes)
@@ -21,7 +21,7 @@ local function scratch(buf, words, bytes)
   })
 end
 
----`do` and `dp` alone are E101 where three texts are compared: what they mean here is between mine and the disk's.
+---`do` and `dp` alone fail with E101 for three buffers: map them to mine and the disk's.
 ---@param buf integer mine
 ---@param disk integer the disk's
 ---@return fun() unmap
@@ -43,8 +43,8 @@ local function map_keys(buf, disk)
   end
 end
 
----What is written in the comparison was seen beside the disk's, so no question comes. It does where the disk's is another by
----then, and after a comparison that was left without a write.
+---The user has compared what is written in this view, so `:write` does not prompt. It does if the disk has changed by then, or if the
+---view was left without a write.
 ---@param buf integer mine
 ---@param tab integer
 ---@param group integer
@@ -54,22 +54,22 @@ local function ask_nothing(buf, tab, group)
   vim.api.nvim_create_autocmd("BufWritePre", {
     group = group,
     buffer = buf,
-    nested = true, -- agreeing is a write of its own kind
+    nested = true, -- `agree` itself is a write
     desc = "Claude: what is written has been compared",
     callback = function()
       if seen and vim.api.nvim_get_current_tabpage() == tab and stamp.key_now(buf) == seen then
         seen = nil
         stamp.agree(buf)
-        vim.bo[buf].modified = true -- until it is written
+        vim.bo[buf].modified = true -- until written
       end
     end,
   })
 end
 
----Before its windows go, so that options of the diff do not stay with the user's buffer.
+---Ends diff mode before the windows close, so that its options do not stay with the user's buffer.
 ---@param tab integer
 ---@param unmap fun()
----@return integer group that goes with the tab page
+---@return integer group deleted with the tab page
 local function diffoff_when_closed(tab, unmap)
   local group = vim.api.nvim_create_augroup("claude-ide.watch.three_way." .. tab, { clear = true })
   vim.api.nvim_create_autocmd("WinClosed", {
@@ -88,7 +88,7 @@ local function diffoff_when_closed(tab, unmap)
     group = group,
     desc = "Claude: the three-way view is gone",
     callback = vim.schedule_wrap(function()
-      -- Not at once: a tab page that is being closed is still one.
+      -- Later: a closing tab page is still valid.
       if not vim.api.nvim_tabpage_is_valid(tab) and pcall(vim.api.nvim_del_augroup_by_id, group) then
         unmap()
       end
@@ -97,10 +97,9 @@ local function diffoff_when_closed(tab, unmap)
   return group
 end
 
----Shows base, mine and the disk's text side by side, in a tab page of its own. Mine is the user's own buffer: `:w` there is what ends the
----matter.
+---Shows base, mine and the disk's text side by side in a tab page. "Mine" is the user's own buffer: `:w` there resolves the conflict.
 ---@param buf integer
----@param base? string nil: not known, the view has two sides
+---@param base? string nil: unknown, the view has two sides
 ---@param theirs string
 local function compare(buf, base, theirs)
   vim.cmd("tab split")
@@ -128,12 +127,12 @@ local function compare(buf, base, theirs)
   ask_nothing(buf, tab, diffoff_when_closed(tab, map_keys(buf, disk)))
 end
 
----Larger files are not kept for the three-way view.
+---Limit for the three-way view's base.
 local MAX_BYTES = 4 * 1024 * 1024
 
 ---@class claude-ide.watch.Conflict
----@field base? string what the file held before the user changed the buffer
----@field open? boolean told, and not decided yet
+---@field base? string the file before the user changed the buffer
+---@field open? boolean reported, not decided yet
 
 ---@type table<integer, claude-ide.watch.Conflict>
 local conflicts = {}
@@ -143,14 +142,14 @@ function M.forget(buf)
   conflicts[buf] = nil
 end
 
----What a file held before the user changed its buffer, where that is known.
+---The file's text before the user changed its buffer, if known.
 ---@param buf integer
 ---@return string?
 function M.base(buf)
   return conflicts[buf] and conflicts[buf].base
 end
 
----Keeps what the disk holds when a buffer is first changed: the one moment in which both are known to be the same.
+---Keeps the disk's text when a buffer is first modified: only then are both known to be equal.
 ---@param buf integer
 function M.modified_set(buf)
   if not vim.bo[buf].modified then
@@ -167,19 +166,19 @@ function M.modified_set(buf)
   end)
 end
 
----Begins anew with a buffer whose unsaved text now goes beyond another file on disk than before.
+---Restarts with the disk's current text as the base of the unsaved text.
 ---@param buf integer
 function M.rebase(buf)
   M.forget(buf)
   M.modified_set(buf)
 end
 
----Judges a change on disk of a modified buffer's file, and tells the user if it matters.
+---Checks a change on disk of a modified buffer's file, and notifies the user if it matters.
 ---@param buf integer
 function M.consider(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   if require("claude-ide.watch.awaited").includes(name) then
-    return -- the user accepted this change, over their unsaved text
+    return -- the user accepted this change over their unsaved text
   end
   require("claude-ide.file").read_later(name, MAX_BYTES, function(bytes)
     if not vim.api.nvim_buf_is_loaded(buf) then
@@ -209,7 +208,7 @@ function M.consider(buf)
   end)
 end
 
----Buffers with unsaved changes whose file is another on disk.
+---Buffers with unsaved changes whose file has changed on disk.
 ---@return integer[]
 function M.list()
   local bufs = {}
@@ -222,14 +221,14 @@ function M.list()
   return bufs
 end
 
----Keeps the user's text: the next `:w` writes it over the disk's without a question.
+---Keeps the user's text: the next `:w` overwrites the disk's without a prompt.
 local function keep_mine(buf)
   require("claude-ide.buffer.stamp").agree(buf)
   vim.bo[buf].modified = true
   conflicts[buf] = { base = conflicts[buf] and conflicts[buf].base }
 end
 
----Takes the disk's text. The user's is one `u` away.
+---Takes the disk's text; `u` brings the user's back.
 ---@param buf integer
 ---@return boolean? ok
 ---@return string? err
@@ -244,10 +243,10 @@ local function take_theirs(buf)
   return true
 end
 
----Both texts as one, where no line was changed by both.
+---Merges both texts if they changed different lines.
 ---@param buf integer
----@param theirs string what is on disk
----@return string[]? merged nil: it cannot be done
+---@param theirs string on disk
+---@return string[]? merged nil: not possible
 ---@return string? err
 local function merge(buf, theirs)
   local formats, decoding =
@@ -285,7 +284,7 @@ end
 
 ---@alias claude-ide.watch.Choice "mine"|"theirs"|"merge"|"compare"
 
----Decides on one buffer.
+---Resolves one buffer's conflict.
 ---@param buf integer
 ---@param choice claude-ide.watch.Choice
 ---@return boolean? ok
@@ -311,7 +310,7 @@ function M.decide(buf, choice)
 end
 
 ---@param buf integer
----@return claude-ide.watch.Choice[] the best first
+---@return claude-ide.watch.Choice[] best first
 local function choices(buf)
   local theirs = require("claude-ide.file").read_now(vim.api.nvim_buf_get_name(buf), MAX_BYTES)
   local both = theirs and merge(buf, theirs) and { "merge" } or {}
@@ -325,7 +324,7 @@ local LABELS = {
   compare = "Show base, mine and the disk's side by side",
 }
 
----Decides on the current buffer, else on the one that waits; asks with `vim.ui.select` where no choice is given.
+---Resolves the current buffer's conflict, else the first open one; without a choice, asks with `vim.ui.select`.
 ---@param choice? claude-ide.watch.Choice
 ---@return boolean? ok
 ---@return string? err

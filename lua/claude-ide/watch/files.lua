@@ -1,24 +1,23 @@
--- Tells when files on disk change: the system's events of their folders, and a slow look where there are none.
--- A folder is watched, not the file: editors and git put a new file in the place of the old one, and a watch of the file
--- would go on watching the one that is gone.
--- Invariant: nothing here blocks, and what is watched is bounded; what lies beyond the bound is looked at in turns.
+-- Reports changes of files on disk: by the system's events for their folders, and by polling where there are none.
+-- The folder is watched, not the file: editors and git replace a file with a new one, and a watch on the file would stay on the old one.
+-- Invariants: nothing here blocks; the number of watches is bounded, and files beyond the bound are polled in turns.
 local M = {}
 
----A writer may need several writes for one change, and empty the file first: so long after the last event we look.
+---Delay after the last event: a writer may need several writes for one change, and truncate the file first.
 local QUIET_MS = 25
 
----But never later than this after the first event.
+---Limit for the delay, from the first event.
 local LATEST_MS = 100
 
----Most folders that are watched by events: the system has a limit for all programs of a user together.
+---Limit for watched folders: the system's own limit is per user, for all programs.
 local MAX_FOLDERS = 512
 
----How often files without events are looked at, and how many of them in one go.
+---Interval of polling, and files per round.
 local POLL_MS = 1000
 local POLL_BATCH = 200
 local PARALLEL_STATS = 8
 
----Where writes of other machines bring no event here: NFS, SMB, CIFS, SMB2, 9P, FUSE, Ceph, AFS (statfs(2), f_type).
+---File systems without events for other machines' writes: NFS, SMB, CIFS, SMB2, 9P, FUSE, Ceph, AFS (statfs(2), f_type).
 local REMOTE = {
   [0x6969] = true,
   [0x517B] = true,
@@ -30,26 +29,26 @@ local REMOTE = {
   [0x5346414F] = true,
 }
 
----Events for what happens inside a folder: inotify and FSEvents have them, kqueue does not.
+---Whether events for a folder's contents exist: inotify and FSEvents have them, kqueue does not.
 local HAS_EVENTS = jit.os == "Linux" or jit.os == "OSX" or jit.os == "Windows"
 
 ---@class claude-ide.watch.Folder
 ---@field path string
 ---@field names table<string, claude-ide.watch.File> by name within the folder
----@field handle? uv.uv_fs_event_t nil: looked at by the poll
----@field remote? boolean events alone are not enough
+---@field handle? uv.uv_fs_event_t nil: polled
+---@field remote? boolean events are incomplete: polled, too
 
 ---@class claude-ide.watch.File
 ---@field path string
 ---@field followers table<integer, fun(path: string)>
----@field key? string how the poll saw it last
+---@field key? string the file's state at the last poll
 
 ---@type table<string, claude-ide.watch.Folder>
 local folders = {}
 local watched = 0
 local next_id = 0
 
----Files with an event that nobody was told of yet.
+---Files with events that are not reported yet.
 ---@type table<string, claude-ide.watch.File>
 local pending = {}
 local pending_since ---@type integer?
@@ -57,14 +56,14 @@ local quiet ---@type uv.uv_timer_t?
 local poll ---@type uv.uv_timer_t?
 local arm ---@type fun(folder: claude-ide.watch.Folder)
 
----Whether the system may tell nothing of a folder.
+---Whether a folder's events are missing or incomplete.
 ---@param folder claude-ide.watch.Folder
 ---@return boolean
 local function is_polled(folder)
   return not folder.handle or folder.remote == true
 end
 
----What is still to be looked at of this round.
+---Files left in this polling round.
 ---@type claude-ide.watch.File[]
 local round = {}
 
@@ -77,7 +76,7 @@ local function has_to_look()
   return #round > 0
 end
 
----Looks in a moment, where there is something that only a look can find: who is idle is not woken for nothing.
+---Starts the poll timer if any folder needs polling, so that an idle editor is not woken.
 local function poll_soon()
   if poll and not poll:is_active() and has_to_look() then
     poll:start(POLL_MS, 0, function()
@@ -104,7 +103,7 @@ local function tell_pending()
   end
 end
 
----Notes that a file may have changed. Called in libuv's callbacks.
+---Records a possible change. Called in libuv callbacks.
 ---@param file claude-ide.watch.File
 local function touched(file)
   pending[file.path] = file
@@ -125,7 +124,7 @@ local function disarm(folder)
   end
 end
 
----Watches the folder that has this name now: the one that was watched may be gone, and a new one can have its inode.
+---Watches the folder again by name: it may have been replaced, and the new one can have the same inode.
 ---@param folder claude-ide.watch.Folder
 local function watch_anew(folder)
   if folders[folder.path] == folder then
@@ -157,7 +156,7 @@ function arm(folder)
     if file then
       touched(file)
     elseif not name or name == own_name then
-      watch_anew(folder) -- the folder itself was changed, or the system lost count
+      watch_anew(folder) -- the folder itself changed, or events were lost
     end
   end)
   if not started then
@@ -171,7 +170,7 @@ function arm(folder)
   end)
 end
 
----Looks once at files without events, some at a time; at folders without a watch, whether they can be watched by now.
+---Polls a batch of files without events, and retries watches on folders without one.
 function M.look()
   if #round == 0 then
     for _, folder in pairs(folders) do
@@ -179,7 +178,7 @@ function M.look()
         vim.list_extend(round, vim.tbl_values(folder.names))
       end
       if not folder.handle then
-        arm(folder) -- its files are in this round, so nothing is missed in between
+        arm(folder) -- its files are in this round, so no change is missed
       end
     end
   end
@@ -192,22 +191,21 @@ function M.look()
         open = open - 1
         local now = require("claude-ide.file").key(stat) or "missing"
         if file.key ~= now then
-          touched(file) -- also at the first look: it may have changed since it was read
+          touched(file) -- also at the first poll: it may have changed since it was read
         end
         file.key = now
         step()
       end)
     end
     if left == 0 and open == 0 then
-      poll_soon() -- only now: a slow disk is not asked faster than it answers
+      poll_soon() -- only now, so that polls of a slow disk do not pile up
     end
   end
   step()
 end
 
----Calls a function on the main loop after each change of a file, until the returned function is called. The file need not
----exist; a change is also its coming and going.
----@param path string absolute; a link's own folder is watched, so follow the target too where that matters
+---Calls a function on the main loop after each change of a file, also when it is created or deleted, until the returned function is called.
+---@param path string absolute; of a symbolic link, only the link's folder is watched: follow the target, too
 ---@param follower fun(path: string)
 ---@return fun() unfollow
 function M.follow(path, follower)
@@ -241,7 +239,7 @@ function M.follow(path, follower)
   end
 end
 
----How many folders are watched by events and how many files are looked at in turns; whether they will be.
+---The number of watched folders and polled files, and whether the poll timer runs.
 ---@return { watched: integer, polled: integer, folders: integer, looks: boolean }
 function M.counts()
   local polled = 0

@@ -1,11 +1,11 @@
--- Buffers follow the disk: an unmodified one shows what Claude wrote a moment later, whatever terminal the CLI runs in.
--- Invariant: a modified buffer is never overwritten and nothing ever asks in the middle of typing: the user is told
--- once and decides when they like (`watch/conflict.lua`).
+-- Buffers follow the disk: an unmodified buffer shows Claude's change a moment later, wherever the CLI runs.
+-- Invariants: a modified buffer is never overwritten, and no prompt interrupts typing: the user is notified once and decides later
+-- (`watch/conflict.lua`).
 local M = {}
 
 local GROUP = "claude-ide.watch"
 
----A writer that empties a file first needs a moment for the rest; a file that stays empty is taken as such.
+---A writer that truncates a file first needs a moment for the rest; a file that stays empty is taken as empty.
 local EMPTY_GRACE_MS = 60
 
 ---@class claude-ide.watch.Followed
@@ -25,7 +25,7 @@ local function unfollow(buf)
   end
 end
 
----Files as they were when Neovim began to read them, by buffer.
+---The state of files when Neovim began to read them, by buffer.
 ---@type table<integer, string>
 local read_as = {}
 
@@ -45,14 +45,14 @@ local function reload(buf)
   end
 end
 
----A file of a loaded buffer changed, or may have.
+---Handles a possible change of a loaded buffer's file.
 ---@param buf integer
 function changed(buf)
   vim.uv.fs_stat(
     followed[buf] and followed[buf].name or "",
     vim.schedule_wrap(function(_, stat)
       if not stat then
-        return -- gone, perhaps for a moment; Neovim keeps the text
+        return -- deleted, perhaps for a moment; the buffer keeps its text
       elseif stat.size == 0 then
         vim.defer_fn(function()
           if vim.api.nvim_buf_is_valid(buf) then
@@ -87,7 +87,7 @@ local function follow(buf)
   followed[buf] = { name = name, stop = stop }
 end
 
----Looks at every loaded file, as when the user comes back from another program.
+---Checks every loaded file, as when Neovim regains focus.
 function M.check_all()
   local unmodified = {}
   for buf in pairs(followed) do
@@ -101,14 +101,14 @@ function M.check_all()
 end
 
 local function answer_for_neovim(group)
-  -- Neovim itself looks at the disk too (on focus, after `:!`), and would stop everything to ask about a modified buffer.
+  -- Neovim checks the disk too (on focus, after `:!`), and would show a blocking prompt for a modified buffer.
   vim.api.nvim_create_autocmd("FileChangedShell", {
     group = group,
     desc = "Claude: changes on disk are dealt with without a prompt",
     callback = function(event)
       if not followed[event.buf] then
         if not require("claude-ide.buffer.stamp").others_listen("FileChangedShell", event.buf) then
-          vim.v.fcs_choice = "ask" -- as if we were not here
+          vim.v.fcs_choice = "ask" -- Neovim's default
         end
       elseif vim.v.fcs_reason == "deleted" then
         require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(event.match, {
@@ -125,7 +125,7 @@ local function answer_for_neovim(group)
   })
 end
 
----Follows the files of all buffers from now on.
+---Starts to follow the files of all buffers.
 function M.attach()
   if not require("claude-ide.config").get().watch.enabled then
     return
@@ -145,7 +145,7 @@ function M.attach()
       follow(event.buf)
       local before = read_as[event.buf]
       read_as[event.buf] = nil
-      -- What people and plugins do with a file that was read may take a while, and nothing followed it yet.
+      -- Autocommands after reading may take a while, and the file was not followed yet.
       if
         before
         and followed[event.buf]
@@ -192,7 +192,6 @@ function M.detach()
   end
 end
 
----Whether a buffer's file is followed.
 ---@param buf integer
 ---@return boolean
 function M.is_following(buf)
