@@ -1,4 +1,4 @@
-# The one entrance to everything: people, CI and plugin managers call these targets and nothing else.
+# The only entry points: people, CI and plugin managers call these targets.
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
@@ -19,7 +19,7 @@ build: ## Build the native library
 build-dev: ## Build it as the tests load it: in seconds after a change
 	@scripts/build.sh dev
 
-.deps: # before the library: by this folder its script knows somebody who will build again, and keeps cargo's cache
+.deps: # before the library: with this folder, scripts/build.sh expects further builds and keeps cargo's cache
 	@mkdir -p $@
 
 demo: .deps build ## Try it: the real CLI beside Neovim, no account needed (LIVE=1: your own)

@@ -106,7 +106,7 @@ fn serve_hops(address: &str) {
     let (ask, asked) = std::sync::mpsc::channel::<Frame>();
     let editor = std::thread::spawn(move || {
         for (message, answer) in asked {
-            answer.send(message).expect("somebody waits");
+            answer.send(message).expect("a waiting caller");
         }
     });
     let listener = TcpListener::bind(address).expect("the port");

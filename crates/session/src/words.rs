@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(without_paste_marks(&text, false).as_deref(), Some("see\n\none\n\n  two\n\nthree\nand say"));
         let open = "see\n\n<pasted_content id=\"a\">\none";
         assert_eq!(without_paste_marks(open, true).as_deref(), Some("see\n\none"));
-        assert_eq!(without_paste_marks(open, false), None, "somebody writes of it");
+        assert_eq!(without_paste_marks(open, false), None, "an ordinary mention");
         assert_eq!(without_paste_marks("what is <pasted_content> or <pasted_contents id=\"1\">?", true), None);
     }
 

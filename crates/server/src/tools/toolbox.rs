@@ -151,7 +151,7 @@ mod tests {
         assert!(names(&toolbox).contains(&"definition".to_owned()));
         assert!(!names(&toolbox).contains(&"references".to_owned()), "it is hidden");
         assert!(!toolbox.set_able(able), "nothing new");
-        assert!(!toolbox.set_able(BTreeSet::from(["definition".to_owned()])), "nothing that anybody sees");
+        assert!(!toolbox.set_able(BTreeSet::from(["definition".to_owned()])), "no visible change");
         assert!(toolbox.set_able(BTreeSet::new()));
     }
 

@@ -86,7 +86,7 @@ fn a_wrong_token_is_closed_with_1008_after_the_upgrade() {
         assert_eq!(client.goodbye(), Some((1008, "Invalid or missing authentication token".to_owned())));
         client.wait_end();
     }
-    assert!(server.editor.events().is_empty(), "nobody came in");
+    assert!(server.editor.events().is_empty(), "no client");
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn a_connection_that_is_cut_cancels_a_call_without_a_session() {
     server.editor.wait_call(ASKED, 1);
     drop(response);
     server.editor.wait_cancelled(ASKED);
-    server.wait_status("nobody to be left", |status| status.clients.is_empty());
+    server.wait_status("no client to be left", |status| status.clients.is_empty());
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn a_write_is_a_proposal_and_the_accepted_text_is_written() {
         (&diff.args["old_file_path"], &diff.args["new_file_path"], &diff.args["new_file_contents"]),
         (&json!(file), &json!(file), &json!("proposed"))
     );
-    assert_eq!(fs::read_to_string(&file).unwrap(), "fn main() {}\n", "nobody has decided");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "fn main() {}\n", "no decision yet");
     project
         .server
         .editor

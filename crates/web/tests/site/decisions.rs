@@ -194,7 +194,7 @@ async fn a_terminal_keeps_its_question_without_a_writer_and_where_its_dialog_wou
     let (lab, _asks) = hook_lab();
     lab.append("s", &lines(0..2));
     let nothing = json!({});
-    assert_eq!(ask_by_hook(&lab, "Bash", &nothing, &nothing).await.unwrap(), nothing, "nobody reads it");
+    assert_eq!(ask_by_hook(&lab, "Bash", &nothing, &nothing).await.unwrap(), nothing, "no reader");
     let mut socket = open(&lab).await;
     let of_agent = json!({ "agent_id": "a1", "agent_type": "Explore" });
     assert_eq!(ask_by_hook(&lab, "Bash", &nothing, &of_agent).await.unwrap(), nothing);
@@ -207,7 +207,7 @@ async fn a_terminal_keeps_its_question_without_a_writer_and_where_its_dialog_wou
     let mut reader = open(&reads).await;
     assert_eq!(ask_by_hook(&reads, "Bash", &nothing, &nothing).await.unwrap(), nothing, "web.write is false");
     reads.append("s", &[line(2)]);
-    assert_eq!(reader.next().await.unwrap()["uuid"], "u2", "and nothing was told of it");
+    assert_eq!(reader.next().await.unwrap()["uuid"], "u2", "no frame about it");
 }
 
 #[tokio::test]
@@ -286,7 +286,7 @@ async fn an_offered_rule_can_be_accepted() {
     }
     let waiting = ask_by_hook(&lab, "Bash", &bash, &json!({ "permission_suggestions": "all" }));
     let told = socket.frame("decision").await;
-    assert_eq!(told["choices"].as_array().unwrap().len(), 2, "what has another form is not offered");
+    assert_eq!(told["choices"].as_array().unwrap().len(), 2, "malformed choices are not offered");
     waiting.abort();
 }
 
