@@ -79,11 +79,11 @@ function M.map(pair)
     map(side, "]c", "the next change", function()
       M.jump(pair, 1)
     end)
-    map(side, "[c", "the change before", function()
+    map(side, "[c", "the previous change", function()
       M.jump(pair, -1)
     end)
     if not pair.wins.now then
-      map(side, side == "now" and "dp" or "do", "the present text in place of this change", function()
+      map(side, side == "now" and "dp" or "do", "restore the current text of this change", function()
         M.obtain(pair)
       end)
     end

@@ -145,7 +145,7 @@ local VERBS = {
   { "hunk", "drop this change, or take it after all" },
   { "undo_file", "drop this file, or take it after all", set = "review" },
   { "next_file", "the next file", set = "review" },
-  { "previous_file", "the file before", set = "review" },
+  { "previous_file", "the previous file", set = "review" },
   { "layout", "show the proposed edit in another layout" },
   { "help", "list these keys" },
 }
@@ -234,10 +234,10 @@ function M.help(are_several)
   if require("claude-ide.config").get().diff.accept_on_write then
     entries[#entries + 1] = { ":w", "accept as well" }
   end
-  vim.list_extend(entries, { { ":q", "reject as well" }, { "]c [c", "next change, change before" } })
+  vim.list_extend(entries, { { ":q", "reject as well" }, { "]c [c", "next change, previous change" } })
   entries[#entries + 1] = are_several
-      and { "<CR>", "in the list: go to the file; the key for a change is for all of the file there" }
-    or { "do dp", "put what is there now in place of a change: on the proposal's side, on the other" }
+      and { "<CR>", "in the list: go to the file; keys for a change act on the whole file there" }
+    or { "do dp", "restore the current text of a change: `do` on the proposal's side, `dp` on the other" }
   key_list.open(entries, {
     of = are_several and "a changeset" or "a diff",
     group = "ClaudeDiffKey",

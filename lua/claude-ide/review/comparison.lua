@@ -1,5 +1,5 @@
--- The two sides of a review compared on the screen, in the same layouts and with the same drawing as a proposal's.
--- Adds what the journal knows: which changes are the user's too, which are reviewed.
+-- Compares the two sides of a review, with the layouts and drawing of proposals. Marks the changes that are the user's too, and those
+-- reviewed.
 ---@class claude-ide.review.comparison
 local M = {}
 
@@ -14,7 +14,7 @@ local function line_count(view)
   return is_empty and require("claude-ide.review.sides").is_ours(buf) and 0 or count
 end
 
----What differs between the sides. The journal has compared them already, unless somebody types.
+---The differences between the sides, as the journal has computed them; computed here while the user types.
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 ---@return claude-ide.buffer.Hunk[]
@@ -28,7 +28,7 @@ local function differences(view, entry)
     ipairs(entry.change.moved_from and {} or require("claude-ide.review.hunks").left(entry.change))
   do
     local old_count, new_count = #hunk.before_lines, #hunk.after_lines
-    -- A file that holds nothing was made or removed without any line.
+    -- An empty file is created or deleted without a line.
     if old_count + new_count > 0 then
       list[#list + 1] = {
         old = hunk.before_start,
@@ -52,7 +52,7 @@ local function differences(view, entry)
   )
 end
 
----Says beside a change what the texts do not show.
+---Draws the notes beside the changes.
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 local function note(view, entry)
@@ -68,7 +68,7 @@ local function note(view, entry)
   end
 end
 
----Shows what the texts themselves do not say, and opens the fold that all of a text without a difference would be.
+---Draws the notes, and opens the single fold of a text without differences.
 ---@param view claude-ide.review.View
 local function complete(view)
   if #view.hunks.list == 0 then
@@ -98,7 +98,7 @@ function M.start(view)
   complete(view)
 end
 
----The texts, or what the journal knows of them, have changed.
+---Updates after a change of the texts or of the journal.
 ---@param view claude-ide.review.View
 function M.refresh(view)
   if not view.hunks then
@@ -112,7 +112,7 @@ function M.refresh(view)
   complete(view)
 end
 
----Brings what a change removes into sight, where it is drawn above the cursor.
+---Scrolls to the removed lines of the change at the cursor, which are drawn above it.
 ---@param view claude-ide.review.View
 function M.reveal(view)
   local win = view.wins.proposal
@@ -127,7 +127,7 @@ function M.reveal(view)
   end
 end
 
----Takes everything out of the windows and buffers that was put there.
+---Removes the comparison from windows and buffers.
 ---@param view claude-ide.review.View
 function M.stop(view)
   if view.hunks then

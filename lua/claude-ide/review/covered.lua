@@ -1,23 +1,23 @@
--- Our signs that cannot be seen, since the sign column has room for one and that is another plugin's, of git or of diagnostics.
--- That one is underlined then: drawn again above itself, as it is. With `signcolumn=number` a number's colours are not drawn
--- where a sign is, so the sign itself has to tell.
--- Signs of others come and go unannounced, but not undrawn: so each drawing looks at the lines it draws, and no more.
+-- Underlines another plugin's sign where it hides ours, since the sign column has room for one.
+-- The other sign is drawn again above itself, underlined. With `signcolumn=number` a line number's highlight is not drawn beside a sign,
+-- so the sign itself is marked.
+-- Signs of other plugins change without an event, but not without a redraw: each redraw checks the lines it draws.
 local M = {}
 
 local GROUP = "ClaudeSignCovered"
 
----Neovim takes no higher one.
+---Neovim's maximum.
 local MAX_PRIORITY = 65535
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.review.covered")
 
----Highlight groups of others that were underlined, and ours for each.
+---Other plugins' highlight groups, mapped to their underlined copies.
 ---@type table<string, string>
 local groups = {}
 
 ---@class claude-ide.review.Covering
 ---@field text string
----@field group string as underlined
+---@field group string the underlined copy
 ---@field priority integer
 
 local function underline(theirs, ours)
@@ -27,7 +27,7 @@ local function underline(theirs, ours)
 end
 
 ---@param buf integer
----@return boolean whether a window of it has room for one sign, and for no other
+---@return boolean whether a window of it has room for exactly one sign
 local function is_narrow(buf)
   return vim.iter(vim.fn.win_findbuf(buf)):any(function(win)
     local value = vim.wo[win].signcolumn
@@ -39,9 +39,9 @@ end
 ---@param first integer row
 ---@param last integer row
 ---@param ours integer the namespace of our signs
----@return table<integer, claude-ide.review.Covering> wanted by row, where another's sign hides ours
----@return table<integer, integer> present rows of the marks that there are, by mark
----@return boolean fits whether what is there is what is wanted
+---@return table<integer, claude-ide.review.Covering> wanted by row, where another sign hides ours
+---@return table<integer, integer> present row of each existing mark
+---@return boolean fits the existing marks are the wanted ones
 local function look(buf, first, last, ours)
   local end_row = math.min(last, vim.api.nvim_buf_line_count(buf) - 1)
   local marks = vim.api.nvim_buf_get_extmarks(
@@ -94,7 +94,7 @@ end
 local function apply(buf, wanted, present)
   local ids = {}
   for id, row in pairs(present) do
-    -- Lines that were deleted leave several in one place.
+    -- Deleted lines leave several marks on one row.
     if wanted[row] and not ids[row] then
       ids[row] = id
     else
@@ -112,7 +112,7 @@ local function apply(buf, wanted, present)
   end
 end
 
----Makes the underlined looks, and makes them anew for another colour scheme.
+---Defines the underlined groups, again after a change of the colour scheme.
 function M.define()
   for theirs, ours in pairs(groups) do
     underline(theirs, ours)
@@ -124,14 +124,14 @@ function M.clear(buf)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
 end
 
----Looks from now on.
+---Starts to check redraws.
 ---@param ours integer the namespace of our signs
 ---@param is_marked fun(buf: integer): boolean whether a buffer has signs of ours
 function M.attach(ours, is_marked)
   vim.api.nvim_set_decoration_provider(namespace, {
     on_win = function(_, _, buf, first, last)
       if is_marked(buf) and not select(3, look(buf, first, last, ours)) then
-        -- Marks may not change while a screen is drawn.
+        -- Marks cannot be changed during a redraw.
         vim.schedule(function()
           if vim.api.nvim_buf_is_valid(buf) and is_marked(buf) then
             apply(buf, look(buf, first, last, ours))

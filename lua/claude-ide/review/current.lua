@@ -1,21 +1,21 @@
--- The review that is on the screen: which files it is of, which of them is shown, and when it ends.
+-- The open review: its files, the one shown, and its end.
 local M = {}
 
----What is typed shows in the list when the user pauses.
+---Delay before the list shows typed text.
 local SETTLE_MS = 150
 
 local GROUP = "claude-ide.review"
 
 ---@alias claude-ide.review.Scope "unreviewed"|"turn"|"session"|"all"|integer
 
----A file stays on it when it is done with, so that nothing moves under the cursor.
+---A reviewed file stays listed, so that the list does not shift under the cursor.
 ---@class claude-ide.review.Entry: claude-ide.diffview.Listed
----@field change? claude-ide.journal.Change nil: nothing of Claude's is left
+---@field change? claude-ide.journal.Change nil: no change of Claude's is left
 
 ---@class claude-ide.review.Review
 ---@field scope claude-ide.review.Scope
 ---@field entries claude-ide.review.Entry[] by path
----@field shown integer index of the entry whose diff is on the screen
+---@field shown integer index of the entry shown
 ---@field view claude-ide.review.View
 ---@field stop fun()[]
 
@@ -27,7 +27,7 @@ function M.get()
   return review
 end
 
----@return claude-ide.review.Review? review if the user has it before them
+---@return claude-ide.review.Review? review if it is in the current tab page
 function M.here()
   return review and require("claude-ide.diffview.windows").is_current(review.view) and review or nil
 end
@@ -47,7 +47,7 @@ function M.find(path)
   end
 end
 
----Brings the list in line with the journal.
+---Updates the list from the journal.
 ---@param to claude-ide.review.Review
 local function gather(to)
   local by_path = {}
@@ -77,7 +77,7 @@ local function gather(to)
   end
 end
 
----Shows what is true now.
+---Updates the review.
 function M.refresh()
   if not review then
     return
@@ -86,7 +86,7 @@ function M.refresh()
   require("claude-ide.review.view").update(review.view, review.entries, review.shown)
 end
 
----Ends the review: its windows go and the user's are as they were.
+---Closes the review and restores the user's windows.
 function M.close()
   local ended = review
   if not ended then
@@ -100,7 +100,7 @@ function M.close()
   require("claude-ide.review.view").close(ended.view)
 end
 
----Shows the diff of one file of the list.
+---Shows the diff of one listed file.
 ---@param index integer
 function M.show(index)
   if review and review.entries[index] and review.shown ~= index then
@@ -109,7 +109,7 @@ function M.show(index)
   end
 end
 
----Shows this review, and the diffs that come after it, in the next layout.
+---Switches this review, and later diffs, to the next layout.
 function M.next_layout()
   if review then
     require("claude-ide.review.view").next_layout(review.view)
@@ -128,7 +128,7 @@ local function listen(of)
   }
   vim.api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
     group = group,
-    desc = "Claude: the review shows what is typed",
+    desc = "Claude: update the review after edits",
     callback = function(event)
       if event.buf == of.view.bufs.proposal then
         require("claude-ide.review.view").touched(of.view)
@@ -138,7 +138,7 @@ local function listen(of)
   })
   vim.api.nvim_create_autocmd({ "BufUnload", "BufFilePost" }, {
     group = group,
-    desc = "Claude: the review shows its file, whatever becomes of a buffer",
+    desc = "Claude: update the review after buffer changes",
     callback = function(event)
       if event.buf == of.view.bufs.proposal then
         of.view.unloaded = of.view.unloaded or event.event == "BufUnload"
@@ -159,7 +159,7 @@ local function listen(of)
   })
   vim.api.nvim_create_autocmd("WinClosed", {
     group = group,
-    desc = "Claude: a window of the review was closed, so it is over",
+    desc = "Claude: close the review with its windows",
     callback = function(event)
       if vim.tbl_contains(vim.tbl_values(of.view.wins), tonumber(event.match)) then
         require("claude-ide.diffview.windows").note_loss(of.view)
@@ -182,7 +182,7 @@ local NOTHING = {
 }
 
 ---@param scope claude-ide.review.Scope
----@return boolean shown false: there is nothing to show
+---@return boolean shown false: there are no changes
 local function open_now(scope)
   local fresh = { scope = scope, entries = {}, shown = 1, stop = {} }
   gather(fresh)
@@ -196,8 +196,8 @@ local function open_now(scope)
   return true
 end
 
----Opens the review: the files that Claude changed, each beside what it was. Where none is known, it is looked for first what
----commands changed; where some are, the review shows what is found besides.
+---Opens the review: Claude's changed files, each beside its text before. If there are none, it first waits for the scan for changes by
+---commands; otherwise the scan's results are added to the open review.
 ---@param scope? claude-ide.review.Scope default: "unreviewed"; a number: the turn with that id
 ---@return boolean ok
 function M.open(scope)
@@ -221,7 +221,7 @@ function M.open(scope)
   return true
 end
 
----Goes on to another file of the review, first one that waits.
+---Goes to another file of the review, unreviewed ones first.
 ---@param step 1|-1
 function M.go(step)
   if not review then

@@ -1,18 +1,18 @@
--- Claude's changes by line: which one is here, which comes next.
+-- Claude's changes by line: the one at a line, the next one.
 local M = {}
 
 ---@param path string
----@return claude-ide.journal.Change? what waits for a review there
+---@return claude-ide.journal.Change? unreviewed
 function M.change_of(path)
   return require("claude-ide.journal").change(path)
 end
 
----The lines of a hunk on one side. Where nothing is left of it, the lines between which it was.
+---A hunk's lines on one side; if it has none there, the lines around its place.
 ---@param hunk claude-ide.journal.Hunk
 ---@param side claude-ide.review.Side
 ---@return integer first 1-based
 ---@return integer last
----@return integer count 0: it has no line on this side
+---@return integer count 0: no lines on this side
 function M.range(hunk, side)
   local first = side == "before" and hunk.before_start or hunk.current_start
   local count = #(side == "before" and hunk.before_lines or hunk.after_lines)
@@ -40,7 +40,7 @@ function M.at(change, lnum, side)
   return beside
 end
 
----Where the cursor goes for a hunk.
+---The cursor's line for a hunk.
 ---@param hunk claude-ide.journal.Hunk
 ---@param side claude-ide.review.Side
 ---@return integer lnum

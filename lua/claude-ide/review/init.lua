@@ -1,13 +1,13 @@
--- The review of what Claude has changed already: all that others, and the user, can do with it.
--- Invariant: whatever a user sees as kept or undone, the journal has done.
+-- The review of Claude's changes: the public functions.
+-- Invariant: a change is shown as kept or undone only after the journal has done it.
 ---@class claude-ide.review
 local M = {}
 
----`u` after an undo in a review: the undo was written, so what `u` and `CTRL-R` make of it is written as well. Only texts that were in
----the file before are written, and only into a file that nobody else has changed.
+---`u` after an undo in a review: the undo was written, so the result of `u` and `CTRL-R` is written, too. Only texts that the file had
+---before are written, and only if no one else has changed the file.
 local GROUP = "claude-ide.review.again"
 
----@type table<integer, table<integer, string>> by buffer: state of the undo tree → the text that was in the file then
+---@type table<integer, table<integer, string>> by buffer: undo tree state → the file's text at that state
 local written = {}
 
 ---@param buf integer
@@ -56,14 +56,14 @@ local function watch(buf)
 end
 
 ---@param path string
----@return integer? buf whose text is that of the file
+---@return integer? buf unmodified, with the file's text
 local function in_step(path)
   local buf = require("claude-ide.buffer").find(path)
   local same = buf and vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modified and vim.uv.fs_stat(path)
   return same and buf or nil
 end
 
----Undoes something in a file, and remembers both texts.
+---Runs an undo in a file, and records the texts before and after.
 ---@generic T
 ---@param path string
 ---@param undo fun(): T?, string?, integer?
@@ -100,7 +100,7 @@ local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end
 
----The file that is meant: the one given, the one of the review, the one of the current window.
+---The given file, else the review's, else the current window's.
 ---@param path? string
 ---@return string
 local function meant(path)
@@ -111,7 +111,7 @@ local function meant(path)
   return here and here.entries[here.shown].path or vim.api.nvim_buf_get_name(0)
 end
 
----The changes that a decision is about: those that the review shows, where it shows the file; else those that wait.
+---The changes to decide: those shown, if the review has the file; else the unreviewed ones.
 ---@param path string
 ---@return claude-ide.journal.Change?
 ---@return claude-ide.journal.Scope scope
@@ -140,7 +140,7 @@ end
 ---@return string? err
 local function decide(action, path, hunk, scope)
   local entry = current().find(path)
-  -- What was moved is moved back, or reviewed, at both ends: the bytes are where they were before they go elsewhere.
+  -- A moved file is moved back, or reviewed, at both ends: the source is restored before the target is changed.
   local from, to =
     entry and entry.change and entry.change.moved_from, entry and entry.change and entry.change.moved_to
   local other = from or to
@@ -211,12 +211,12 @@ local function decide_file(action, path)
   return decide(action, wanted, nil, scope)
 end
 
----Shows what is true now.
+---Updates the review.
 function M.refresh()
   current().refresh()
 end
 
----Opens the review: the files that Claude changed, each beside what it was.
+---Opens the review: Claude's changed files, each beside its text before.
 ---@param scope? claude-ide.review.Scope default: "unreviewed"; a number: the turn with that id
 ---@return boolean ok
 function M.open(scope)
@@ -224,23 +224,23 @@ function M.open(scope)
   return current().open(scope)
 end
 
----Ends the review: its windows go and the user's are as they were.
+---Closes the review and restores the user's windows.
 function M.close()
   current().close()
 end
 
----Shows the diff of one file of the list.
+---Shows the diff of one listed file.
 ---@param index integer
 function M.show(index)
   current().show(index)
 end
 
----Shows this review, and the diffs that come after it, in the next layout.
+---Switches this review, and later diffs, to the next layout.
 function M.next_layout()
   current().next_layout()
 end
 
----Takes the change under the cursor as reviewed.
+---Marks the change under the cursor as reviewed.
 ---@param path? string default: the current file
 ---@param lnum? integer default: the cursor's line
 ---@return boolean? ok
@@ -249,7 +249,7 @@ function M.keep_hunk(path, lnum)
   return decide_hunk("keep", path, lnum)
 end
 
----Takes the change under the cursor back. `u` brings it back again.
+---Undoes the change under the cursor. `u` restores it.
 ---@param path? string default: the current file
 ---@param lnum? integer default: the cursor's line
 ---@return boolean? ok
@@ -258,7 +258,7 @@ function M.undo_hunk(path, lnum)
   return decide_hunk("undo", path, lnum)
 end
 
----Takes all changes of a file as reviewed.
+---Marks all changes of a file as reviewed.
 ---@param path? string default: the current file
 ---@return boolean? ok
 ---@return string? err
@@ -266,7 +266,7 @@ function M.keep_file(path)
   return decide_file("keep", path)
 end
 
----Takes all changes of a file back, but for those that the user has changed since.
+---Undoes all changes of a file, except those that the user has changed since.
 ---@param path? string default: the current file
 ---@return boolean? ok
 ---@return string? err
@@ -274,12 +274,12 @@ function M.undo_file(path)
   return decide_file("undo", path)
 end
 
----Shows the next file that waits for a review.
+---Shows the next unreviewed file.
 function M.next_file()
   current().go(1)
 end
 
----Shows the one before.
+---Shows the previous unreviewed file.
 function M.previous_file()
   current().go(-1)
 end
@@ -297,21 +297,21 @@ local function jump_here(step)
   return hunks.jump(change or nil, step, here and view.side(here.view) or "file", vim.o.wrapscan)
 end
 
----Goes to the next change of Claude's in this buffer.
+---Goes to Claude's next change in this buffer.
 ---@return boolean? ok
 ---@return string? err
 function M.next_hunk()
   return jump_here(1)
 end
 
----Goes to the one before.
+---Goes to Claude's previous change in this buffer.
 ---@return boolean? ok
 ---@return string? err
 function M.previous_hunk()
   return jump_here(-1)
 end
 
----Goes to the next or previous change that waits for a review, in any file, and says so where there is none.
+---Goes to the next or previous unreviewed change, in any file; notifies the user if there is none.
 ---@param step 1|-1
 function M.jump(step)
   local ok, err = require("claude-ide.review.signs").jump(step)
@@ -320,15 +320,15 @@ function M.jump(step)
   end
 end
 
----What waits for a review, to build other lists of.
+---The changes of a scope, for use in other lists.
 ---@param scope? claude-ide.review.Scope
 ---@return claude-ide.journal.Change[]
 function M.changes(scope)
   return require("claude-ide.journal").changes(scope)
 end
 
----Takes back what a turn changed in files, after showing what that means and asking.
----@param id? integer default: the last turn of which something is left to take back
+---Undoes a turn's file changes, after a preview and a confirmation.
+---@param id? integer default: the last turn with changes left to undo
 ---@return boolean ok
 function M.undo_turn(id)
   return require("claude-ide.review.undo").ask(id, M.open)

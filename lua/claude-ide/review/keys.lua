@@ -1,4 +1,4 @@
--- The keys of a review. In the file's own buffer they are there only while the review shows it.
+-- The keys of a review. The file's own buffer has them only while the review shows it.
 local M = {}
 
 local function say(result, err)
@@ -10,7 +10,7 @@ end
 ---@type claude-ide.review
 local served
 
----Says who does what the keys ask for.
+---Sets the module that the keys call.
 ---@param review claude-ide.review
 function M.serve(review)
   served = review
@@ -21,7 +21,7 @@ local function review()
   return served
 end
 
----Brings all of the change that the cursor went to into sight.
+---Scrolls so that all of the change at the cursor is visible.
 ---@param view? claude-ide.review.View
 local function reveal(view)
   if view then
@@ -29,7 +29,7 @@ local function reveal(view)
   end
 end
 
----Goes on to the next change, if this was done and one is left.
+---Goes to the next change after a successful decision.
 ---@param view? claude-ide.review.View
 ---@param ok boolean?
 ---@param err string?
@@ -44,7 +44,7 @@ end
 ---@field desc string
 ---@field run fun(view?: claude-ide.review.View)
 
----In the order in which they are listed.
+---In the order of the key list.
 local NAMES = { "keep_hunk", "undo_hunk", "keep_file", "undo_file", "next_file", "previous_file", "close" }
 
 ---@type table<string, claude-ide.review.Action>
@@ -80,7 +80,7 @@ local ACTIONS = {
     end,
   },
   previous_file = {
-    desc = "the file before",
+    desc = "the previous file",
     run = function()
       review().previous_file()
     end,
@@ -102,7 +102,7 @@ local JUMPS = {
     end,
   },
   ["[c"] = {
-    desc = "the change before",
+    desc = "the previous change",
     run = function(view)
       say(review().previous_hunk())
       reveal(view)
@@ -110,7 +110,7 @@ local JUMPS = {
   },
 }
 
----What a diff has as well: the layouts are those of all diffs. The keys are the same.
+---Keys shared with diffs: the layouts apply to all of them.
 ---@type table<"layout"|"help", claude-ide.review.Action>
 local SHARED = {
   layout = {
@@ -121,9 +121,9 @@ local SHARED = {
   },
 }
 
----What diff mode has keys for, in the layouts that are drawn without it.
+---For layouts that are drawn without diff mode, which would have this key.
 local OBTAIN = {
-  desc = "what was before in place of this change",
+  desc = "restore the text before this change",
   run = function(view)
     if view and view.hunks then
       require("claude-ide.diffview.change_keys").obtain(view)
@@ -150,8 +150,8 @@ local function help()
     entries[#entries + 1] = key_list.entry(shared_keys(name), SHARED[name].desc)
   end
   vim.list_extend(entries, {
-    { "]c [c", "the next change, the change before" },
-    { "<CR>", "in the list: go to the file; the keys for a change are for all of the file there" },
+    { "]c [c", "next change, previous change" },
+    { "<CR>", "in the list: go to the file; keys for a change act on the whole file there" },
   })
   key_list.open(entries, { of = "a review", group = "ClaudeDiffKey", help = shared_keys("help") })
 end
@@ -159,7 +159,7 @@ SHARED.help = { desc = "list these keys", run = help }
 
 ---@param buf integer
 ---@param lhs string
----@return table map as `maparg()` has it, empty where there is none
+---@return table map as returned by `maparg()`, empty if there is none
 local function map_of(buf, lhs)
   return vim.api.nvim_buf_call(buf, function()
     return vim.fn.maparg(lhs, "n", false, true)
@@ -167,17 +167,17 @@ local function map_of(buf, lhs)
 end
 
 ---@param buf integer
----@param map table as `maparg()` has it
+---@param map table as returned by `maparg()`
 local function put_map(buf, map)
   vim.api.nvim_buf_call(buf, function()
     vim.fn.mapset("n", false, map)
   end)
 end
 
----What a key would do without the review is kept under another name, for the windows that are none of the review's.
+---Keeps a key's previous mapping under another name, for windows outside of the review.
 ---@param buf integer
 ---@param lhs string
----@param before table as `maparg()` has it
+---@param before table as returned by `maparg()`
 ---@return string keys
 ---@return string flags of `nvim_feedkeys()`
 local function keep_map(buf, lhs, before)
@@ -213,7 +213,7 @@ local function map(buf, lhs, action, view)
       pcall(vim.api.nvim_buf_del_keymap, buf, "n", keys)
     end
     if map_of(buf, lhs).desc ~= desc then
-      return -- somebody else's by now
+      return -- remapped by another plugin
     end
     pcall(vim.keymap.del, "n", lhs, { buffer = buf })
     if before.buffer == 1 then
@@ -251,7 +251,7 @@ function M.map_sides(view)
   end
 end
 
----In the list a key is for the whole file, and goes on to the next.
+---In the list, a change's key acts on the whole file and goes to the next one.
 ---@param name "keep_file"|"undo_file"
 ---@return claude-ide.review.Action
 local function on_file(name)

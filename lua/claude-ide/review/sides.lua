@@ -1,13 +1,13 @@
--- The buffers and texts of the two sides: the file itself, and what it would be without Claude.
+-- The buffers and texts of the two sides: the file itself, and its text without Claude's changes.
 ---@class claude-ide.review.sides
 local M = {}
 
----What buffers are to be called once the ones before them have let go of their names.
+---Names for new buffers, set once the previous buffers have given them up.
 ---@type table<integer, { path: string, words: string }>
 local unnamed = {}
 
----A buffer of ours that stands for no file. It has no name yet.
----@param words string what it is of the file
+---Creates a buffer of ours without a name.
+---@param words string the side's name
 ---@param path string
 ---@return integer buf
 function M.make(words, path)
@@ -17,7 +17,7 @@ function M.make(words, path)
   return buf
 end
 
----Names those that have no name yet.
+---Names the unnamed buffers.
 function M.name()
   for buf, as in pairs(unnamed) do
     if vim.api.nvim_buf_is_valid(buf) then
@@ -27,7 +27,7 @@ function M.name()
   unnamed = {}
 end
 
----The lines of a file as a user reads them.
+---A file's lines without line endings.
 ---@param bytes? string
 ---@return string[]
 local function readable(bytes)
@@ -47,7 +47,7 @@ function M.lines_on_disk(change)
   return #lines > 0 and lines or { "" }
 end
 
----The file as it is on disk, where its own buffer has unsaved changes of another text.
+---The file on disk, if its own buffer has unsaved changes of another text.
 ---@param change claude-ide.journal.Change
 ---@return integer buf
 local function on_disk(change)
@@ -57,8 +57,7 @@ local function on_disk(change)
   return buf
 end
 
----The buffer that is the file; one of ours where there is no file. It is read like any file, with all that people and plugins
----have to say to that.
+---The file's buffer, or one of ours if there is no file. It is read like any file, with autocommands.
 ---@param entry claude-ide.review.Entry
 ---@return integer buf
 ---@return boolean ours
@@ -75,7 +74,7 @@ function M.file(entry)
   if exists or (buf and vim.api.nvim_buf_is_loaded(buf)) then
     buf = require("claude-ide.buffer.hidden").load(entry.path) or buf
   end
-  -- The buffer of a file that is gone still has its text, which is not what is left of it unless somebody works on it.
+  -- The buffer of a deleted file still has its text, which only counts if the user has modified it.
   if buf and vim.api.nvim_buf_is_loaded(buf) and (exists or vim.bo[buf].modified) then
     return buf, false
   end
@@ -91,7 +90,7 @@ function M.is_ours(buf)
   return kind == "review" or kind == "changes"
 end
 
----The lines on the side before: what would be there now without Claude.
+---The side before: the text without Claude's changes.
 ---@param entry claude-ide.review.Entry
 ---@param file integer
 ---@return string[]
@@ -114,8 +113,8 @@ function M.lines_before(entry, file)
   return #lines > 0 and lines or { "" }
 end
 
----Gives one of our buffers its text. Only the lines between the first and the last that differ are touched, so that marks
----and highlights on the others stay.
+---Sets the text of a buffer of ours. Only the lines between the first and the last difference are replaced, so that marks and highlights
+---on the others stay.
 ---@param buf integer
 ---@param lines string[]
 function M.fill(buf, lines)

@@ -1,13 +1,13 @@
--- Signs beside lines that Claude changed and nobody reviewed, in any buffer, and the jumps between them.
+-- Signs beside Claude's unreviewed lines in any buffer, and jumps between them.
 local M = {}
 
 local GROUP = "claude-ide.review.signs"
 
----More signs in one buffer would cost more than they tell.
+---Limit of signs per buffer.
 local MAX_SIGNS = 5000
 
----Below the signs of git (gitsigns' have 6) and of diagnostics: where there is room for one, theirs is not hidden by ours, but
----underlined (`covered.lua`).
+---Below the signs of git (gitsigns: 6) and of diagnostics. If the sign column has room for one, theirs is shown, underlined
+---(`covered.lua`).
 local PRIORITY = 5
 
 local namespace = vim.api.nvim_create_namespace(GROUP)
@@ -75,7 +75,7 @@ local function put_all()
   end
 end
 
----Puts all signs anew.
+---Places all signs again.
 function M.refresh()
   local before = marked
   for buf in pairs(before) do
@@ -92,7 +92,7 @@ function M.refresh()
   end
 end
 
----Shows signs from now on.
+---Starts to show signs.
 function M.attach()
   if unsubscribe then
     return
@@ -120,7 +120,7 @@ function M.attach()
   })
 end
 
----The next or previous change in the current buffer; when there is none, of the next or previous file.
+---Goes to the next or previous change in the current buffer, else to one in the next or previous file.
 ---@param step 1|-1
 ---@return boolean? ok
 ---@return string? err

@@ -1,9 +1,9 @@
--- `:Claude undo`: what taking back a turn would do, the question, and what came of it.
+-- `:Claude undo`: preview, confirmation, and report.
 local M = {}
 
----Says why there is nothing to review, or to take back: not that Claude has changed nothing, where it has.
----@param start string as in "Nothing to undo"
----@param otherwise string why, where nothing is left out
+---Explains why there is nothing to review or undo; never claims that Claude has changed nothing if it has.
+---@param start string such as "Nothing to undo"
+---@param otherwise string the reason if no file was left out
 function M.say_nothing(start, otherwise)
   local turns = require("claude-ide.journal").turns()
   local last = turns[#turns]
@@ -50,7 +50,7 @@ local function describe(item)
 end
 
 ---@param id integer
----@return string as in "Undo …"
+---@return string the object of "Undo …"
 local function name_of(id)
   local turns = require("claude-ide.journal").turns()
   local last = turns[#turns]
@@ -69,7 +69,7 @@ local function name_of(id)
   return "an earlier turn of Claude's"
 end
 
----Files that commands changed in a turn and that stay as they are.
+---The number of a turn's files that commands changed and an undo leaves.
 local function left_out(id)
   for _, turn in ipairs(require("claude-ide.journal").turns()) do
     if turn.id == id then
@@ -79,17 +79,17 @@ local function left_out(id)
   return 0
 end
 
----A window that shows what will happen, until it is closed.
+---Opens the preview window.
 ---@param preview claude-ide.journal.Preview[]
 ---@param title string
----@param others integer files that commands changed too and that stay
----@param rest integer files that are taken back too and that no review shows
+---@param others integer files that commands changed and the undo leaves
+---@param rest integer files to undo that no review shows
 ---@return fun() close
 local function show(preview, title, others, rest)
   local lines, widest, marks = {}, 0, {}
   local room = math.max(vim.o.lines - 12, 2) - (others > 0 and 1 or 0) - (rest > 0 and 1 or 0)
   local unshown = math.max(#preview - room, 0)
-  unshown = unshown > 0 and unshown + 1 or 0 -- for the line that says so
+  unshown = unshown > 0 and unshown + 1 or 0 -- for the line with their number
   preview = vim.list_slice(preview, 1, #preview - unshown)
   for _, item in ipairs(preview) do
     widest = math.max(widest, vim.fn.strdisplaywidth(vim.fn.strtrans(vim.fn.fnamemodify(item.path, ":~:."))))
@@ -153,7 +153,7 @@ local function show(preview, title, others, rest)
 end
 
 ---@param results { path: string, ok: boolean, err?: string, left: integer }[]
----@param others integer files that commands changed too and that stay
+---@param others integer files that commands changed and the undo leaves
 ---@param stopped boolean
 local function report(results, others, stopped)
   local files, problems = {}, {}
@@ -189,18 +189,18 @@ local function report(results, others, stopped)
   end
 end
 
----An undo that goes on.
+---The running undo.
 local undoing ---@type claude-ide.journal.Undoing?
 
----How often to say how far it is.
+---Interval of progress notices.
 local SAY_EVERY_MS = 400
 
 local LOOKING = "Looking what commands changed; then this asks what to take back."
 local READY = "An undo asks what to take back"
 
----Takes a turn back. A large one says how far it is, and `<C-c>` stops it.
+---Undoes a turn. A large one reports its progress, and `<C-c>` stops it.
 ---@param id integer
----@param others integer files that stay
+---@param others integer files left
 local function take_back(id, others)
   local timer, finished = assert(vim.uv.new_timer()), false
   local going = require("claude-ide.journal").take_back_turn(id, function(results, stopped)
@@ -231,7 +231,7 @@ local function take_back(id, others)
   )
 end
 
----@param id? integer default: the last turn of which something is left to take back
+---@param id? integer default: the last turn with changes left to undo
 ---@param review_it fun(id: integer) opens the review of the turn
 local function ask_now(id, review_it)
   local journal = require("claude-ide.journal")
@@ -267,11 +267,11 @@ local function ask_now(id, review_it)
   )
 end
 
----Whether an undo waits until it is known what commands changed.
+---Whether an undo waits for the scan for changes by commands.
 local is_waiting = false
 
----Asks what to take back, when all of the turn is known: commands change files that nobody announces.
----@param id? integer default: the last turn of which something is left to take back
+---Asks what to undo once the turn's changes are complete: changes by commands have to be detected first.
+---@param id? integer default: the last turn with changes left to undo
 ---@param review_it fun(id: integer) opens the review of the turn
 ---@return boolean ok
 function M.ask(id, review_it)
@@ -284,7 +284,7 @@ function M.ask(id, review_it)
   local guard = require("claude-ide.ui.guard")
   local request = guard.ask()
   require("claude-ide.journal").when_known(function()
-    -- What is typed by now is meant for something else.
+    -- Keys typed before are not an answer.
     guard.when_asked("undo", READY, function()
       is_waiting = false
       ask_now(id, review_it)

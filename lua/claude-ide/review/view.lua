@@ -1,5 +1,5 @@
--- A review on the screen, in a tab page of its own: the list, what was before, and the file itself, to be edited.
--- Invariant: the user's buffer leaves as it came. Its window options are put back before Neovim remembers them with it.
+-- The review's tab page: the list, the text before, and the file itself, which can be edited.
+-- Invariant: the user's buffer is left unchanged. Its window options are restored before Neovim stores them with it.
 local M = {}
 
 local sides = require("claude-ide.review.sides")
@@ -10,12 +10,12 @@ local comparison = require("claude-ide.review.comparison")
 local windows = require("claude-ide.diffview.windows")
 local silently = require("claude-ide.ui.quietly").run
 
----@class claude-ide.review.View: claude-ide.diffview.View `proposal` is the file, `now` what was before
----@field entry claude-ide.review.Entry that is shown
+---@class claude-ide.review.View: claude-ide.diffview.View `proposal` is the file, `now` the text before
+---@field entry claude-ide.review.Entry shown
 ---@field lines string[] of the side before
 ---@field unmap? fun()
----@field options? table of the file's window, as they were
----@field unloaded? boolean the buffer of the file was, since this was brought up to date
+---@field options? table of the file's window, before the review
+---@field unloaded? boolean the file's buffer was unloaded since the last update
 
 ---The side the cursor is on.
 ---@param view claude-ide.review.View
@@ -25,7 +25,7 @@ function M.side(view)
   return win == view.wins.list and "list" or win == view.wins.now and "before" or "file"
 end
 
----Lets the file's buffer go as it came.
+---Restores the file's buffer and window options.
 ---@param view claude-ide.review.View
 function M.release(view)
   if view.unmap then
@@ -48,7 +48,7 @@ function M.release(view)
   end)
 end
 
----The user changed the file: if it was read for the review alone, it is theirs now.
+---Handles a change by the user: a buffer loaded only for the review is handed over to them.
 ---@param view claude-ide.review.View
 function M.touched(view)
   local buf, hidden = view.bufs.proposal, require("claude-ide.buffer.hidden")
@@ -66,7 +66,7 @@ local function list_files(view, entries, index)
   windows.point_at(view, index)
 end
 
----Shows a buffer in a window. Unsaved changes of the one before stay in it, whatever 'hidden' says.
+---Shows a buffer in a window. The previous buffer keeps its unsaved changes, even with 'nohidden'.
 local function put(win, buf)
   local hidden = vim.o.hidden or vim.bo[vim.api.nvim_win_get_buf(win)].modified
   require("claude-ide.option").during("hidden", hidden, function()
@@ -126,7 +126,7 @@ function M.show(view, entries, index)
   list_files(view, entries, index)
 end
 
----Shows this review, and the diffs that come after it, in the next layout.
+---Switches this review, and later diffs, to the next layout.
 ---@param view claude-ide.review.View
 function M.next_layout(view)
   if windows.stands(view) then
@@ -136,7 +136,7 @@ function M.next_layout(view)
   end
 end
 
----The screen, or a window, has another size.
+---Refits after a resize.
 ---@param view claude-ide.review.View
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
@@ -150,7 +150,7 @@ function M.resized(view, entries, index)
   end
 end
 
----What became of the buffer of the file: the user may have deleted it, given it another name, or put another one in its place.
+---The state of the file's buffer: the user may have deleted or renamed it, or shown another buffer in its window.
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 ---@return "here"|"lost"|"elsewhere"
@@ -159,14 +159,14 @@ local function whereabouts(view, entry)
   if not vim.api.nvim_buf_is_loaded(buf) then
     return "lost"
   elseif vim.api.nvim_win_get_buf(view.wins.proposal) ~= buf then
-    return view.unloaded and "lost" or "elsewhere" -- somebody may have loaded it again
+    return view.unloaded and "lost" or "elsewhere" -- it may have been loaded again
   elseif not sides.is_ours(buf) and require("claude-ide.buffer").find(entry.path) ~= buf then
     return "lost"
   end
   return "here"
 end
 
----Brings what is on the screen up to date.
+---Updates the windows.
 ---@param view claude-ide.review.View
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
@@ -184,7 +184,7 @@ function M.update(view, entries, index)
   end
   local on_disk = entry.change and entry.change.behind and sides.lines_on_disk(entry.change) or nil
   if sides.is_ours(view.bufs.proposal) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
-    -- The file came back, or went.
+    -- The file was created or deleted.
     local buf = require("claude-ide.buffer").find(entry.path)
     if buf ~= view.bufs.proposal or not vim.bo[buf].modified then
       return M.show(view, entries, index)
@@ -237,7 +237,7 @@ function M.open(entries)
     end,
     layout = require("claude-ide.diffview.layout").preferred(),
     place = "tab",
-    without_keys = true, -- the keys of the user's buffer are put back one by one: keys.lua
+    without_keys = true, -- keys.lua restores the keys of the user's buffer
     winbar = function(side, width)
       return winbar_of(side, view.entry, width)
     end,
@@ -266,7 +266,7 @@ function M.open(entries)
   return view
 end
 
----Takes the review off the screen; the user goes back to where they came from.
+---Closes the review; the user returns to where they were.
 ---@param view claude-ide.review.View
 function M.close(view)
   M.release(view)

@@ -1,9 +1,9 @@
--- The lines above the windows of a review: what is shown, and which keys do what. What there is no room for gives way.
+-- Winbars of a review: the file and the keys. Parts are dropped if there is no room.
 local M = {}
 
 local fit = require("claude-ide.ui.winbar_text")
 
----What gives way first, in each of them.
+---The order in which parts are dropped.
 local RANKS = {
   layout = 1,
   help = 2,
