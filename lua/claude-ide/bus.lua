@@ -17,7 +17,6 @@ local M = {}
 ---| "decisions_changed" # fun(): the requests that wait for the user have changed
 ---| "journal_changed" # fun(): debounced
 ---| "turn_forgotten" # fun(turn: integer): its data is no longer needed
----| "terminal_ended" # fun(): a CLI started by `:Claude` has exited
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)

@@ -16,6 +16,7 @@ local M = {}
 ---@field cannot_hear fun(): string? why no reason can be sent now: a sentence without its full stop
 ---@field session? fun(): string? its session, if the client does not tell
 ---@field call? fun(request: any): string? tool call of a request, if the source reports results of calls
+---@field asks_here? fun(): boolean the focus is on the source's own prompt, over which no window must open
 
 ---@class claude-ide.decisions.Answer
 ---@field outcome string defined by the kind; "closed": no decision
@@ -38,6 +39,7 @@ local M = {}
 ---@field many string
 ---@field present fun(decision: claude-ide.Decision)
 ---@field withdraw fun(decision: claude-ide.Decision, why?: string) removes a request that others have ended
+---@field focus? fun(decision: claude-ide.Decision): boolean?, string? goes to the request's window; nil and a sentence if it cannot
 ---@field remote? fun(): claude-ide.decisions.Remote if requests can be decided outside of this Neovim
 
 ---Decides requests of a kind without windows.
@@ -99,6 +101,7 @@ end
 ---@field cannot_hear fun(): string?
 ---@field session? fun(): string?
 ---@field call? fun(request: any): string?
+---@field asks_here? fun(): boolean
 
 ---@param fields claude-ide.decisions.SourceFields
 ---@return claude-ide.decisions.Source
@@ -189,6 +192,20 @@ end
 function M.remote(decision)
   local presenter = presenters[decision.kind]
   return presenter and presenter.remote and presenter.remote()
+end
+
+---Goes to a request's window.
+---@param decision claude-ide.Decision
+---@return boolean? ok
+---@return string? err a sentence
+function M.focus(decision)
+  local presenter = presenters[decision.kind]
+  if decision.state ~= "pending" then
+    return nil, "It was answered."
+  elseif not presenter.focus then
+    return nil, "It is shown where it was asked."
+  end
+  return presenter.focus(decision)
 end
 
 ---Closes matching requests.

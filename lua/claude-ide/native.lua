@@ -28,10 +28,8 @@
 ---@field plain_lines fun(text: string): string[]?, string?
 ---@field web_start fun(options_json: string, async: uv.uv_async_t): claude-ide.web.Info?, string?
 ---@field web_stop fun(): boolean?, string?
----@field web_release fun(): boolean?, string?
 ---@field web_info fun(): claude-ide.web.Info?, string?
 ---@field web_code fun(): string?, string?
----@field web_hook_token fun(): string?, string?
 ---@field web_picture fun(text: string): string[]?, string?
 ---@field web_tell fun(told_json: string): boolean?, string?
 ---@field agent_open fun(options_json: string, async: uv.uv_async_t): integer?, string?
@@ -84,10 +82,8 @@ local FUNCTIONS = {
   "plain_lines",
   "web_start",
   "web_stop",
-  "web_release",
   "web_info",
   "web_code",
-  "web_hook_token",
   "web_picture",
   "web_tell",
   "agent_open",

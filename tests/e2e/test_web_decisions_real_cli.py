@@ -1,15 +1,12 @@
 """Questions of the real CLI, each kind, answered over the socket: once, and the CLI acts on that answer."""
 
-import json
-import re
-import shlex
-from pathlib import Path
+import contextlib
+import socket
 
 import pytest
 from e2e_servers import PYRIGHT
 from terminal_steps import IDLE, SESSION, begin
 
-from harness import asker
 from harness.cli import QUESTION, answering
 from harness.nvim import ROOT
 from harness.scripted_model import Reply
@@ -63,12 +60,11 @@ def test_what_the_cli_asks_in_the_terminal_is_answered_over_the_socket(start_wit
         files=FILES,
         init_lua=PYRIGHT,
     )
-    site = Site(nvim)  # before the CLI, which gets the hooks at its start
+    site = Site(nvim)
     begin(nvim, mock_api)
     nvim.wait(lambda: site.has(nvim.lua(SESSION)), what="the session to be listed")
     for step in (
         what_the_terminals_own_dialog_asks_is_answered_by_the_first,
-        what_claude_runs_cannot_use_the_hooks,
         a_changeset_is_accepted_over_the_socket_and_written_whole,
         code_runs_once_it_is_allowed_over_the_socket,
     ):
@@ -77,23 +73,35 @@ def test_what_the_cli_asks_in_the_terminal_is_answered_over_the_socket(start_wit
             reader.until({"type": "caught_up"})
             step(nvim, reader, mock_api)
     nvim.wait(IDLE, what="the turn to be over")
-    once_nothing_is_served_its_dialog_alone_asks(nvim, mock_api)
+    once_nothing_is_served_who_takes_the_port_is_asked_nothing(nvim, site, mock_api)
 
 
-PRESS = "vim.api.nvim_chan_send(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
+def came(listener):
+    """Whether anybody has connected to it."""
+    with contextlib.suppress(BlockingIOError):
+        listener.accept()[0].close()
+        return True
+    return False
 
 
-def once_nothing_is_served_its_dialog_alone_asks(nvim, mock_api):
+def once_nothing_is_served_who_takes_the_port_is_asked_nothing(nvim, site, mock_api):
+    """The CLI was started while sessions were served."""
     made = nvim.project / "made-later.txt"
-    mock_api.script(
-        Reply(calls=[("Bash", {"command": f"touch {made}", "description": "make it"})]), Reply(text="Made.")
-    )
     nvim.cmd("Claude serve stop")
-    nvim.lua("require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), 'go on', false)")
-    nvim.wait_screen(QUESTION)
-    assert not made.exists()
-    nvim.wait(answering(nvim.terminal.text, lambda: nvim.lua(PRESS, "1")), what="the CLI to take the answer")
-    nvim.wait(made.exists, what="what was allowed")
+    with socket.create_server(("127.0.0.1", site.info["port"])) as other:
+        other.setblocking(False)
+        mock_api.script(
+            Reply(calls=[("Bash", {"command": f"touch {made}", "description": "make it"})]), Reply(text="Made later.")
+        )
+        nvim.lua("require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), 'go on', false)")
+        nvim.wait(f"{PENDING} == 1", what="the question in Neovim")
+        nvim.wait_screen(QUESTION)
+        assert not made.exists() and not came(other)
+        nvim.lua("require('claude-ide.terminal').focus()")
+        nvim.wait(answering(nvim.terminal.text, lambda: nvim.keys("1")), what="the CLI to take the answer")
+        nvim.wait(made.exists, what="what was allowed")
+        nvim.wait_screen("Made later.")
+        assert not came(other), "and what Claude says goes nowhere else"
 
 
 def what_the_terminals_own_dialog_asks_is_answered_by_the_first(nvim, reader, mock_api):
@@ -143,17 +151,6 @@ def what_the_terminals_own_dialog_asks_is_answered_by_the_first(nvim, reader, mo
     decide(reader, asked, "accepted", choice="answer", answers={"Which colour?": "Blue"})
     nvim.wait(lambda: mock_api.seen("Blue"), what="the model to be told")
     assert nvim.lua(f"return {PENDING}") == 0
-
-
-def what_claude_runs_cannot_use_the_hooks(nvim, reader, mock_api):
-    pid, told = nvim.lua("return require('claude-ide.terminal').session().pid"), nvim.project / "told.txt"
-    (settings,) = re.findall(r"--settings=([^\0]+)", Path(f"/proc/{pid}/cmdline").read_text())
-    (hook,) = json.loads(Path(settings).read_text())["hooks"]["PermissionRequest"][0]["hooks"]
-    token = hook["headers"]["Authorization"].removeprefix("Bearer ")
-    post = shlex.join(asker.command(hook["url"].removeprefix("http://"), "{}", token))
-    asked = say(reader, mock_api, ("Bash", {"command": f"{post} > {told}", "description": "ask"}))
-    decide(reader, asked, "accepted", choice="allow")
-    nvim.wait(lambda: told.exists() and told.read_text() == "403\n", what="it to be refused")
 
 
 def a_changeset_is_accepted_over_the_socket_and_written_whole(nvim, reader, mock_api):

@@ -10,11 +10,15 @@ CLI = """#!{python}
 import json, os, signal, sys, tty
 
 os.makedirs({folder!r}, exist_ok=True)
-started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid(), "tools": None}}
+started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid()}}
+started |= {{"tools": None, "settings": None}}
 for argument in sys.argv[1:]:
     if argument.startswith("--mcp-config=/"):
         started["argv"].remove(argument)
         started["tools"] = open(argument.removeprefix("--mcp-config=")).read()
+    if argument.startswith("--settings=/"):
+        started["argv"].remove(argument)
+        started["settings"] = open(argument.removeprefix("--settings=")).read()
 number = len([name for name in os.listdir({folder!r}) if name.endswith(".json")])
 partial = os.path.join({folder!r}, f"{{number}}.tmp")
 with open(partial, "w") as file:
@@ -62,7 +66,7 @@ class FakeCli:
         return {"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"}
 
     def starts(self) -> list[dict]:
-        """Its starts. The arguments with the editor's tools are in `tools`, as text, and not in `argv`."""
+        """Its starts. The arguments with the editor's tools and with hooks are in `tools` and `settings`, as text, not in `argv`."""
         found = sorted(self.folder.glob("*.json"), key=lambda path: int(path.stem))
         return [json.loads(path.read_text()) for path in found]
 

@@ -20,8 +20,7 @@ FUNCTIONS += ["resources_changed"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal", "checkpoint"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 RENDER_FUNCTIONS = ["render_messages", "render_growth", "plain_text", "plain_lines"]
-WEB_FUNCTIONS = ["web_start", "web_stop", "web_release", "web_info", "web_code", "web_picture", "web_tell"]
-WEB_FUNCTIONS += ["web_hook_token"]
+WEB_FUNCTIONS = ["web_start", "web_stop", "web_info", "web_code", "web_picture", "web_tell"]
 AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop", "group_keep", "group_end"]
 
 OPEN = """

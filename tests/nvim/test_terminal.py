@@ -567,6 +567,7 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     nvim.wait(arguments, what="the other terminal to be started")
     port = nvim.lua("return require('claude-ide.server').info().port")
     (tools,) = [argument for argument in arguments() if argument.startswith("--mcp-config=")]
+    (settings,) = [argument for argument in arguments() if argument.startswith("--settings=")]
     config = Path(tools.removeprefix("--mcp-config="))
     assert config.stat().st_mode & 0o777 == 0o600, (
         "the environment does not get there, and a command can be read by all"
@@ -574,7 +575,7 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     server = json.loads(config.read_text())["mcpServers"]["nvim"]
     assert list(server["headers"]) == ["Authorization"]
     command = ["env", f"CLAUDE_CODE_SSE_PORT={port}", "ENABLE_IDE_INTEGRATION=true"]
-    command += ["NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1", "claude", tools, "--resume"]
+    command += ["NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1", "claude", tools, settings, "--resume"]
     expected = [*tail, *command]
     if "{command}" in tail:
         expected = ["-d", nvim.lua("return vim.fn.getcwd()"), *command, "--hold"]

@@ -4,14 +4,10 @@ test writes.
 
 import contextlib
 import json
-import os
-import re
 import socket
-from pathlib import Path
 
 import pytest
 
-from harness.asker import ask, ask_below, only_where_known
 from harness.fake_cli import FakeCli
 from harness.site import Site
 
@@ -404,75 +400,16 @@ def is_free(port):
     return True
 
 
-def hooks_of(started):
-    """The file with a CLI's hooks, and its content."""
-    (settings,) = [word for word in started["argv"] if word.startswith("--settings=")]
-    path = Path(settings.removeprefix("--settings="))
-    return path, path.read_text().replace("\\/", "/")
-
-
-def token_in(hooks):
-    return re.search(r"Bearer ([\w-]{20,})", hooks)[1]
-
-
-SHOWN = json.dumps({"session_id": "s", "message_id": "m", "index": 0, "final": True, "delta": "words"})
-ASKED = json.dumps({"session_id": "s", "tool_name": "Bash", "tool_input": {}})
-
-
-@only_where_known
-@pytest.mark.parametrize(("hook", "body"), [("display", SHOWN), ("permission", ASKED)], ids=["display", "permission"])
-def test_a_hook_is_of_use_to_the_cli_that_has_it_alone(inside, fake, hook, body):
+def test_the_port_is_free_after_serve_stop_and_the_cli_does_not_know_it(inside, fake):
     nvim, site, _, _ = inside()
-    token, url = token_in(hooks_of(fake.starts()[0])[1]), f"{site.at}/api/{hook}"
-    assert ask_below(nvim, url, body, f"{token} {token}", token) == ["200", "200", "403"], "no command of Claude has it"
-    assert ask(url, body, token) == ["403"], "nor has a process of another tree"
-
-
-@only_where_known
-def test_a_command_of_claude_that_shows_the_hooks_token_first_is_refused(inside, fake, sessions, project):
-    nvim, site, _, _ = inside()
-    token, url = token_in(hooks_of(fake.starts()[0])[1]), f"{site.at}/api/display"
-    new = sessions.write(project, ("five", "six"))
-    sessions.record(os.getpid(), new, "idle", cwd=project)  # this process is a CLI
-    with site.read(new) as reader:
-        reader.until({"type": "state", "state": "idle"})
-    assert ask(url, SHOWN, token) == ["403"]
-    assert ask_below(nvim, url, SHOWN, token) == ["200"], "that Neovim is below another CLI is no reason"
-
-
-@only_where_known
-def test_each_cli_has_hooks_of_its_own(inside, fake):
-    nvim, site, _, _ = inside()
-    first = token_in(hooks_of(fake.starts()[0])[1])
-    nvim.lua("require('claude-ide.terminal').close()")
-    nvim.cmd("Claude")
-    nvim.wait(lambda: len(fake.starts()) == 2, what="another CLI")
-    second = token_in(hooks_of(fake.starts()[1])[1])
-    for token in (first, second):
-        assert ask(f"{site.at}/api/display", SHOWN, token) == ["200"]
-
-
-def test_while_a_cli_asks_there_nobody_else_gets_the_port_though_nothing_is_served(inside, fake):
-    nvim, site, _, _ = inside()
-    port = site.info["port"]
-    started = fake.starts()[0]
-    path, hooks = hooks_of(started)
-    assert f":{port}/api/permission" in hooks
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert token_in(hooks) not in json.dumps([started["argv"], started["env"]]), (
-        "every command of the model has the environment"
-    )
+    (started,) = fake.starts()
+    settings = json.loads(started["settings"])
+    hooks = [hook for event in settings["hooks"].values() for one in event for hook in one["hooks"]]
+    assert {(hook["type"], hook["server"]) for hook in hooks} == {("mcp_tool", "ide")}
+    told = json.dumps([started["settings"], started["tools"], started["argv"], started["env"]])
+    assert f":{site.info['port']}" not in told and site.info["token"] not in told
     nvim.cmd("Claude serve stop")
-    assert not is_free(port)
-    assert not site.has("any"), "and nothing is answered"
-    again = Site(nvim)
-    assert (again.info["port"], again.info["token"] == site.info["token"]) == (port, False)
-    shown = f"{token_in(hooks)} {site.info['token']}"
-    assert ask(f"{again.at}/api/permission", ASKED, shown) == ["200", "401"], "what the CLI asks is heard again"
-    nvim.cmd("Claude serve stop")
-    assert not is_free(port)
-    nvim.lua("require('claude-ide.terminal').close()")
-    nvim.wait(lambda: is_free(port), what="the port to be given up with the CLI")
+    assert is_free(site.info["port"])
 
 
 def test_a_cli_without_a_prompt_is_listed_and_takes_its_first_one(begin, fake, sessions, tmp_path):

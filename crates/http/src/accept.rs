@@ -112,15 +112,3 @@ fn refuse(stream: &TcpStream) {
     let words = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     stream.try_write(words).ok();
 }
-
-/// Closes every connection to a port that is no longer served, until dropped.
-pub async fn turn_away(port: StdListener) {
-    match TcpListener::from_std(port) {
-        Ok(listener) => loop {
-            if listener.accept().await.is_err() {
-                sleep(PAUSE).await;
-            }
-        },
-        Err(error) => tracing::error!(%error, "could not register a reserved port with the runtime"),
-    }
-}

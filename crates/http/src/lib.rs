@@ -16,7 +16,7 @@ mod request;
 mod secret;
 mod wire;
 
-pub use accept::{Limits, Stop, serve, stopping, turn_away};
+pub use accept::{Limits, Stop, serve, stopping};
 pub use body::{Body, empty, full, read};
 pub use connection::{Caller, Socket, Visit};
 pub use listener::bind;

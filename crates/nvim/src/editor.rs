@@ -4,12 +4,13 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use claude_ide_server::{ClientEvent, Editor, EditorCall, EditorError};
+use claude_ide_server::{ClientEvent, Displayed, Editor, EditorCall, EditorError};
 use serde_json::value::RawValue;
 
 use crate::boundary::into_text;
 use crate::clients::announce;
 use crate::queue::{Queue, Refusal, Reply, Ticket};
+use crate::web;
 
 #[derive(Debug)]
 pub(crate) struct QueueEditor(Arc<Queue>);
@@ -33,6 +34,10 @@ impl Editor for QueueEditor {
 
     fn event(&self, event: ClientEvent) {
         announce(&self.0, event);
+    }
+
+    fn displayed(&self, displayed: &Displayed<'_>) {
+        web::display(displayed);
     }
 }
 

@@ -21,8 +21,6 @@ pub(crate) enum Error {
     UnknownCode { code: String },
     #[error("could not start a thread: {0}")]
     Thread(std::io::Error),
-    #[error("could not keep the port: {0}")]
-    Port(std::io::Error),
     #[error("not everything stopped in time; what did not was left behind")]
     Stuck,
     #[error("{}", chain(.0))]

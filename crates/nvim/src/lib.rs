@@ -79,10 +79,8 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("plain_lines", export(plain_lines)),
     ("web_start", export(web_start)),
     ("web_stop", export(web_stop)),
-    ("web_release", export(web_release)),
     ("web_info", export(web_info)),
     ("web_code", export(web_code)),
-    ("web_hook_token", export(web_hook_token)),
     ("web_picture", export(web_picture)),
     ("web_tell", export(web_tell)),
     ("agent_open", export(agent_open)),
@@ -297,12 +295,7 @@ fn web_start(mut arguments: Arguments) -> Result<Value, Error> {
     web::start(options, wake).map(|served| json(&served))
 }
 
-/// `web_release()` → true once the reserved ports are free.
-fn web_release(_arguments: Arguments) -> Result<Value, Error> {
-    web::release().map(|()| Value::Bool(true))
-}
-
-/// `web_stop()` → true once the page is no longer served. The port stays reserved.
+/// `web_stop()` → true once the page is no longer served.
 fn web_stop(_arguments: Arguments) -> Result<Value, Error> {
     web::stop().map(|()| Value::Bool(true))
 }
@@ -315,11 +308,6 @@ fn web_info(_arguments: Arguments) -> Result<Value, Error> {
 /// `web_code()` → a code that signs in one browser, once.
 fn web_code(_arguments: Arguments) -> Result<Value, Error> {
     web::code().map(|code| Value::Json(serde_json::Value::String(code)))
-}
-
-/// `web_hook_token()` → the token for the hooks of one CLI.
-fn web_hook_token(_arguments: Arguments) -> Result<Value, Error> {
-    web::hook_token().map(|token| Value::Json(serde_json::Value::String(token)))
 }
 
 /// `web_picture(text)` → rows of a QR code in half blocks, as JSON.

@@ -2,16 +2,14 @@
 //!
 //! Invariant: at most one runs. It is a client of the sessions' service and can end without it.
 
-use std::convert::Infallible;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use claude_ide_agent::Streamed;
-use claude_ide_web::{Ask, Editor, Hooks, Told, Web, WebHandle, WebOptions, turn_away};
+use claude_ide_server::Displayed;
+use claude_ide_web::{Ask, Batch, Editor, Told, Web, WebHandle};
 use serde::Serialize;
-use tokio::sync::oneshot;
 
 use crate::error::Error;
 use crate::lua::AsyncHandle;
@@ -27,42 +25,6 @@ use crate::wake::Ringer;
 const STOP_DEADLINE: Duration = Duration::from_secs(2);
 
 static WEB: Mutex<Option<(WebHandle, Running)>> = Mutex::new(None);
-
-/// Ports of stopped servers that CLIs still send their hooks to: a CLI trusts any program that answers there.
-static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
-
-/// A reserved port, which no other program can take.
-struct Kept {
-    address: SocketAddr,
-    port: TcpListener,
-    /// The hooks that still send there.
-    hooks: Hooks,
-    /// Closes incoming connections until `over` is dropped.
-    running: Running,
-    over: oneshot::Sender<Infallible>,
-}
-
-impl Kept {
-    fn begin(address: SocketAddr, port: TcpListener, hooks: Hooks) -> Result<Self, Error> {
-        let (over, is_over) = oneshot::channel::<Infallible>();
-        let answered = port.try_clone().map_err(Error::Port)?;
-        let body = async move {
-            tokio::select! {
-                () = turn_away(answered) => {}
-                _ = is_over => {}
-            }
-        };
-        let running = RUNTIME.run(body, || {})?;
-        Ok(Self { address, port, hooks, running, over })
-    }
-
-    /// Whether the options ask for this port.
-    fn fits(&self, options: &WebOptions) -> bool {
-        let port = self.address.port();
-        let names = (options.host.as_str(), port).to_socket_addrs();
-        (options.port == 0 || options.port == port) && names.is_ok_and(|mut all| all.any(|one| one == self.address))
-    }
-}
 
 /// The page's address.
 #[derive(Serialize)]
@@ -145,6 +107,13 @@ pub(crate) fn stream(streamed: &Streamed) {
     }
 }
 
+/// A CLI in a terminal shows something: likewise.
+pub(crate) fn display(shown: &Displayed<'_>) {
+    let Ok(handle) = handle() else { return };
+    let Displayed { session, message, index, is_final, delta } = *shown;
+    handle.display(session, &Batch { message, index, is_final, delta });
+}
+
 fn slot() -> MutexGuard<'static, Option<(WebHandle, Running)>> {
     // The slot is only set and taken whole.
     WEB.lock().unwrap_or_else(PoisonError::into_inner)
@@ -172,10 +141,7 @@ pub(crate) fn start(options: ServeOptions, wake: AsyncHandle) -> Result<Served, 
     }
     let service = sessions::service()?;
     let options = options.with(Arc::new(Wanted));
-    let (web, handle) = match take_kept(&options) {
-        Some((port, hooks)) => Web::on(port, hooks, options, &service)?,
-        None => Web::bind(options, &service)?,
-    };
+    let (web, handle) = Web::bind(options, &service)?;
     QUEUE.arm(Ringer::Web, wake);
     let running = RUNTIME.run(web.run(), || QUEUE.put(WebEnded)).inspect_err(|_| QUEUE.disarm(Ringer::Web))?;
     let answer = served(&handle);
@@ -183,42 +149,16 @@ pub(crate) fn start(options: ServeOptions, wake: AsyncHandle) -> Result<Served, 
     Ok(answer)
 }
 
-fn kept() -> MutexGuard<'static, Vec<Kept>> {
-    // Each entry is whole.
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn take_kept(options: &WebOptions) -> Option<(TcpListener, Hooks)> {
-    let mut kept = kept();
-    let at = kept.iter().position(|kept| kept.fits(options))?;
-    let Kept { port, hooks, .. } = kept.swap_remove(at);
-    Some((port, hooks))
-}
-
-/// Releases the reserved ports: no CLI sends there any more.
-///
-/// # Errors
-/// [`Error::Stuck`] if the deadline passed and one was abandoned.
-pub(crate) fn release() -> Result<(), Error> {
-    let kept = std::mem::take(&mut *kept());
-    kept.into_iter().try_for_each(|Kept { port, running, over, .. }| {
-        drop((port, over));
-        RUNTIME.wait(&running, STOP_DEADLINE)
-    })
-}
-
-/// Ends the server and closes its sockets. Its port stays reserved until [`release`].
+/// Ends the server and closes its sockets.
 ///
 /// # Errors
 /// [`Error::NotServed`], or [`Error::Stuck`] if the deadline passed and it was abandoned.
 pub(crate) fn stop() -> Result<(), Error> {
     let (handle, running) = slot().take().ok_or(Error::NotServed)?;
-    let port = handle.port();
     running.ask();
     handle.stop();
     let outcome = RUNTIME.wait(&running, STOP_DEADLINE);
     QUEUE.disarm(Ringer::Web);
-    kept().push(Kept::begin(handle.address(), port.map_err(Error::Port)?, handle.hooks())?);
     outcome
 }
 
@@ -236,12 +176,4 @@ pub(crate) fn info() -> Result<Served, Error> {
 /// [`Error::NotServed`], or that there are no random bytes.
 pub(crate) fn code() -> Result<String, Error> {
     Ok(handle()?.code()?.reveal().to_owned())
-}
-
-/// The token for the hooks of one CLI.
-///
-/// # Errors
-/// [`Error::NotServed`], or that there are no random bytes.
-pub(crate) fn hook_token() -> Result<String, Error> {
-    Ok(handle()?.hook_token()?.reveal().to_owned())
 }

@@ -19,6 +19,24 @@ pub trait Editor: Send + Sync + 'static {
 
     /// Reports an event of a client. Must not block; a client's events come in order.
     fn event(&self, event: ClientEvent);
+
+    /// Tells what a CLI shows of what Claude says. Must not block.
+    fn displayed(&self, displayed: &Displayed<'_>);
+}
+
+/// A batch of whole lines of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Displayed<'a> {
+    /// In which session.
+    pub session: &'a str,
+    /// Names the message.
+    pub message: &'a str,
+    /// Which batch of it, from 0.
+    pub index: u64,
+    /// It is the last one.
+    pub is_final: bool,
+    /// The lines.
+    pub delta: &'a str,
 }
 
 /// A call with validated, complete arguments.

@@ -15,6 +15,7 @@ mod door;
 mod editor;
 mod endpoint;
 mod error;
+mod hooks;
 mod http;
 mod inbox;
 mod listing;
@@ -37,7 +38,9 @@ mod writer;
 
 pub use claude_ide_http::Secret;
 pub use claude_ide_protocol::SYMBOL_KINDS;
-pub use editor::{ClientEvent, ClientId, ClientInfo, ClientState, Editor, EditorCall, EditorError, EditorReply};
+pub use editor::{
+    ClientEvent, ClientId, ClientInfo, ClientState, Displayed, Editor, EditorCall, EditorError, EditorReply,
+};
 pub use error::{NotifyError, ServerError};
 pub use options::{Identity, Keepalive, ServerOptions, Workspace, WriteFile};
 pub use server::{Server, ServerHandle, ServerInfo, ServerStatus};

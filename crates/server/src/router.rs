@@ -16,6 +16,8 @@ use claude_ide_rpc::{Kind, Refusal};
 
 use crate::{
     editor::{Editor, EditorCall, EditorError},
+    endpoint::IDE,
+    hooks,
     methods::Caller,
     notifier::Notifier,
     options::{ServerOptions, Workspace},
@@ -152,7 +154,7 @@ pub(crate) enum Routed {
 }
 
 impl Routed {
-    fn tool(result: CallToolResult) -> Self {
+    pub(crate) fn tool(result: CallToolResult) -> Self {
         Self::Now(Ok(Payload::Tool(result)))
     }
 }
@@ -189,6 +191,11 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
     let progress = params.progress_token();
     let CallToolParams { name, arguments, .. } = params;
     let Caller { services, endpoint, .. } = caller;
+    if endpoint.name == IDE
+        && let Some(hook) = hooks::find(&name)
+    {
+        return Ok(hook(caller, &arguments.unwrap_or_default()));
+    }
     let tool =
         endpoint.tools.find(&name).ok_or_else(|| InvalidArgument::new("name", format!("there is no tool {name:?}")))?;
     let args = Arguments::from(arguments.unwrap_or_default());
@@ -208,7 +215,7 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
 }
 
 /// Sends a tool's call to the editor.
-fn ask(
+pub(crate) fn ask(
     caller: &Caller,
     (tool, name): (&'static str, &'static str),
     progress: Option<Value>,

@@ -11,12 +11,10 @@ use serde_json::json;
 
 use crate::agents;
 use crate::answer::{self, Answer};
-use crate::authentication::{Guest, is_owner};
-use crate::display;
+use crate::authentication::Guest;
 use crate::files;
 use crate::listing;
 use crate::messages;
-use crate::permission;
 use crate::router::{Route, query, route};
 use crate::server::{Site, Visit};
 use crate::sessions::lock;
@@ -57,20 +55,7 @@ pub(crate) async fn answer(visit: &Visit, request: Request<Incoming>) -> Answer 
     match route(path) {
         None => answer::error(StatusCode::NOT_FOUND, "Not found"),
         Some(Route::Login) if head.method == Method::POST => log_in(site, body).await,
-        Some(hook @ (Route::Display | Route::Permission)) if head.method == Method::POST => {
-            let Some(owner) = shown.and_then(|token| site.authentication.owner(token)) else {
-                return answer::no_permission();
-            };
-            if !is_owner(caller, &owner, &site.sessions).await {
-                return answer::error(StatusCode::FORBIDDEN, "This process is not the CLI that the token was made for");
-            }
-            caller.set_known();
-            match hook {
-                Route::Permission => permission::take(site, body).await,
-                _ => display::take(site, body).await,
-            }
-        }
-        Some(Route::Login | Route::Display | Route::Permission) => not_so(),
+        Some(Route::Login) => not_so(),
         Some(_) if head.method != Method::GET => not_so(),
         Some(route) => {
             let guest = shown.and_then(|secret| site.authentication.who(secret));
@@ -144,7 +129,7 @@ async fn read(site: &Site, route: &Route<'_>, asked: Option<&str>) -> Answer {
             Some(agent) => answer::json(StatusCode::OK, &agent),
             None => answer::not_found(),
         },
-        Route::Login | Route::Display | Route::Permission | Route::Subscribe(_) | Route::SubscribeAgent(..) => {
+        Route::Login | Route::Subscribe(_) | Route::SubscribeAgent(..) => {
             answer::error(StatusCode::NOT_FOUND, "Not found")
         }
     }

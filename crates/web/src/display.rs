@@ -1,72 +1,47 @@
-//! Output of a CLI in a terminal, from its hook `MessageDisplay`: batches of whole lines, passed on as the pieces of a
-//! streamed Messages API text. Only the beginning and end of a message are synthesised.
-//!
-//! Source: CLI 2.1.329, which posts `{session_id, message_id, index, final, delta, …}` and shows nothing until it gets
-//! an answer.
+//! Output of a CLI in a terminal: batches of whole lines, passed on as the pieces of a streamed Messages API text. Only
+//! the beginning and end of a message are synthesised.
 
-use hyper::StatusCode;
-use hyper::body::Incoming;
-use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::answer::{self, Answer};
-use crate::broker::Broker;
-use crate::server::Site;
-
-/// Size limit of a batch.
-const MAX_BATCH: usize = 256 * 1024;
 /// Characters per piece.
 const PIECE: usize = 2 * 1024;
 
-#[derive(Deserialize)]
-struct Batch {
-    session_id: String,
-    message_id: String,
-    index: u64,
-    #[serde(rename = "final")]
-    is_final: bool,
-    delta: String,
+/// Whole lines of a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// Names the message.
+    pub message: &'a str,
+    /// Which batch of it, from 0.
+    pub index: u64,
+    /// It is the last one.
+    pub is_final: bool,
+    /// The lines.
+    pub delta: &'a str,
 }
 
-/// Handles a batch of a CLI with a valid hooks' token.
-pub(crate) async fn take(site: &Site, body: Incoming) -> Answer {
-    match answer::posted(body, MAX_BATCH, site.limits.handshake).await {
-        Ok(batch) => {
-            say(&site.broker, &batch);
-            // The empty answer leaves the display as it is.
-            answer::json(StatusCode::OK, &json!({}))
+impl Batch<'_> {
+    pub(crate) fn events(&self) -> Vec<Json> {
+        let Self { message, index, is_final, delta } = *self;
+        let mut events = Vec::new();
+        if index == 0 {
+            events.push(json!({ "type": "message_start", "message": { "id": message, "role": "assistant" } }));
+            let block = json!({ "type": "text", "text": "" });
+            events.push(json!({ "type": "content_block_start", "index": 0, "content_block": block }));
         }
-        Err(bad) => bad,
+        let mut rest = delta;
+        while !rest.is_empty() {
+            let end = rest.char_indices().nth(PIECE).map_or(rest.len(), |(at, _)| at);
+            let (text, more) = rest.split_at(end);
+            let delta = json!({ "type": "text_delta", "text": text });
+            events.push(json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
+            rest = more;
+        }
+        if is_final {
+            events.push(json!({ "type": "content_block_stop", "index": 0 }));
+            events.push(json!({ "type": "message_stop" }));
+        }
+        events
     }
-}
-
-fn say(broker: &Broker, batch: &Batch) {
-    for event in events(batch) {
-        let kind = event.get("type").and_then(Json::as_str).unwrap_or_default();
-        broker.say(&batch.session_id, kind, &event.to_string());
-    }
-}
-
-fn events(Batch { message_id, index, is_final, delta, .. }: &Batch) -> Vec<Json> {
-    let mut events = Vec::new();
-    if *index == 0 {
-        events.push(json!({ "type": "message_start", "message": { "id": message_id, "role": "assistant" } }));
-        let block = json!({ "type": "text", "text": "" });
-        events.push(json!({ "type": "content_block_start", "index": 0, "content_block": block }));
-    }
-    let mut rest = delta.as_str();
-    while !rest.is_empty() {
-        let end = rest.char_indices().nth(PIECE).map_or(rest.len(), |(at, _)| at);
-        let (text, more) = rest.split_at(end);
-        let delta = json!({ "type": "text_delta", "text": text });
-        events.push(json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
-        rest = more;
-    }
-    if *is_final {
-        events.push(json!({ "type": "content_block_stop", "index": 0 }));
-        events.push(json!({ "type": "message_stop" }));
-    }
-    events
 }
 
 #[cfg(test)]
@@ -74,8 +49,7 @@ mod tests {
     use super::*;
 
     fn batch(index: u64, is_final: bool, delta: &str) -> Vec<Json> {
-        let batch = json!({ "session_id": "s", "message_id": "m", "index": index, "final": is_final, "delta": delta });
-        events(&serde_json::from_value(batch).unwrap())
+        Batch { message: "m", index, is_final, delta }.events()
     }
 
     fn text(events: &[Json]) -> String {

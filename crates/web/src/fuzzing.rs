@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use claude_ide_session::SessionId;
 
-use crate::broker::{Answer, Broker, Requester};
+use crate::broker::{Broker, Requester};
 use crate::editor::{Ask, Choice, Decision, Editor, Told, Writing};
 use crate::frames;
 use crate::options::Limits;
@@ -24,18 +24,19 @@ impl Editor for Strict {
                 assert!(!command && !words::is_command(&text));
             }
             Ask::TakeBack { .. } | Ask::Interrupt { .. } => {}
-            Ask::Decide { choice, message, answers, .. } => check(&Answer { choice, message, answers }),
+            Ask::Decide { choice, message, answers, .. } => {
+                assert!(choice == "allow" || choice == "answer");
+                assert!(choice != "answer" || answers.iter().flatten().any(|(_, text)| !text.is_empty()));
+                assert!(
+                    message
+                        .iter()
+                        .chain(answers.iter().flat_map(|answers| answers.values()))
+                        .all(|text| is_plain(text))
+                );
+            }
         }
         true
     }
-}
-
-/// Asserts the invariants of an answer to a decision.
-fn check(Answer { choice, message, answers }: &Answer) {
-    assert!(choice == "allow" || choice == "answer");
-    assert!(choice != "answer" || answers.iter().flatten().any(|(_, text)| !text.is_empty()));
-    let texts = message.iter().chain(answers.iter().flat_map(|answers| answers.values()));
-    assert!(texts.into_iter().all(|text| words::plain(text) == *text));
 }
 
 /// Handles frames in order.
@@ -46,11 +47,9 @@ pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
     let choice = |id: &str, answers| Choice { id: id.to_owned(), label: String::new(), message: true, answers };
     let choices = vec![choice("allow", false), choice("answer", true)];
     let about = serde_json::Map::new();
-    broker.take(Told::Decision(Decision { id: 1, session: session.clone(), choices: choices.clone(), about }));
+    broker.take(Told::Decision(Decision { id: 1, session: session.clone(), choices, about }));
     let mut participant = Participant::new(&broker, Part::Client);
     participant.listen(&broker, &session, None);
-    let mut held = broker.hold(&session, choices, serde_json::Map::new());
-    assert!(held.is_some(), "there is one who may write");
     for frame in frames {
         let answer = match frames::read(frame) {
             Ok(inward) => {
@@ -61,10 +60,6 @@ pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
         };
         if let Some(text) = answer {
             assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
-        }
-        if let Some(answer) = held.as_mut().and_then(|held| held.answer.try_recv().ok()) {
-            check(&answer);
-            held = None;
         }
         while let Some((queued, _)) = broker.next(&session) {
             broker.deliver(&session, &queued);
@@ -94,7 +89,7 @@ mod tests {
     fn value() -> impl Strategy<Value = serde_json::Value> {
         prop_oneof![
             4 => text().prop_map(|text| json!(text)),
-            2 => prop::sample::select(vec![json!(1), json!(1_u64 << 40 | 1), json!(-1), json!(1e300), json!(null), json!(true)]),
+            2 => prop::sample::select(vec![json!(1), json!(-1), json!(1e300), json!(null), json!(true)]),
             1 => (text(), text()).prop_map(|(name, text)| json!({ name: text })),
             1 => vec(text(), 0..3).prop_map(|texts| json!(texts)),
         ]
@@ -105,7 +100,7 @@ mod tests {
         let kinds = vec!["user_message", "cancel_message", "decide", "write", "subscribe", "auth", "eval"];
         let names = vec!["content", "id", "choice", "message", "answers", "on", "fromUuid", "last", "token", "type"];
         let fields = vec((prop::sample::select(names), value()), 0..5);
-        let decide = (prop::sample::select(vec![json!(1), json!((1_u64 << 40) + 1)]), text(), text(), text());
+        let decide = (prop::sample::select(vec![json!(1), json!(2)]), text(), text(), text());
         prop_oneof![
             4 => (prop::sample::select(kinds), fields).prop_map(|(kind, fields)| {
                 let mut frame = json!({ "type": kind });

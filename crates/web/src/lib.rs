@@ -30,7 +30,6 @@ mod messages;
 mod options;
 mod outbox;
 mod participant;
-mod permission;
 mod picture;
 mod router;
 mod server;
@@ -40,8 +39,8 @@ mod stream;
 mod topic;
 mod words;
 
-pub use authentication::Hooks;
-pub use claude_ide_http::{Secret, turn_away};
+pub use claude_ide_http::Secret;
+pub use display::Batch;
 pub use editor::{Ask, Choice, Decision, Editor, Told, Writing};
 pub use error::WebError;
 pub use options::{Limits, WebOptions};

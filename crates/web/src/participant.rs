@@ -1,7 +1,5 @@
 //! One socket's role in its session: whether it may write, and its frames beside transcript lines.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -17,8 +15,6 @@ pub(crate) struct Participant {
     /// Whether this socket may write.
     may_write: bool,
     subscription: Option<Subscription>,
-    /// Counts as a writer of the session's topic while held.
-    writes: Option<Arc<()>>,
     /// News of the previous session, from which the process moved on: messages under way there still end.
     former: Option<broadcast::Receiver<Note>>,
     /// Whether the start of the streamed message was received.
@@ -48,15 +44,7 @@ impl Participant {
     /// A client with the token may write at once, if writing is allowed.
     pub(crate) fn new(broker: &Broker, part: Part) -> Self {
         let may_write = part == Part::Client && broker.may_write();
-        Self {
-            socket: broker.socket(),
-            part,
-            may_write,
-            subscription: None,
-            writes: None,
-            former: None,
-            heard_start: false,
-        }
+        Self { socket: broker.socket(), part, may_write, subscription: None, former: None, heard_start: false }
     }
 
     pub(crate) fn may_write(&self) -> bool {
@@ -67,12 +55,10 @@ impl Participant {
     pub(crate) fn listen(&mut self, broker: &Broker, session: &str, before: Option<&str>) -> Vec<Utf8Bytes> {
         let heard = self.subscription.take().map(|subscription| subscription.news);
         self.former = heard.or_else(|| broker.overhear(before?));
-        self.writes = None;
         let Some((mut subscription, news)) = broker.listen(session) else { return Vec::new() };
         let said = std::mem::take(&mut subscription.said);
         self.heard_start = !said.is_empty();
         self.subscription = Some(subscription);
-        self.show_that_it_writes();
         news.into_iter().map(Utf8Bytes::from).chain(said).collect()
     }
 
@@ -85,7 +71,6 @@ impl Participant {
             Inward::Write { on } => {
                 let (may, text) = broker.write(on);
                 self.may_write = may;
-                self.show_that_it_writes();
                 Some(text)
             }
             Inward::UserMessage { content, id } => broker.post(from, self.may_write, &content, id),
@@ -137,11 +122,6 @@ impl Participant {
                 Err(RecvError::Closed) => self.deaf(),
             },
         }
-    }
-
-    fn show_that_it_writes(&mut self) {
-        let subscription = self.subscription.as_ref().filter(|_| self.may_write);
-        self.writes = subscription.and_then(|subscription| subscription.writers.upgrade());
     }
 
     fn deaf(&mut self) -> Heard {

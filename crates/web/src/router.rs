@@ -6,8 +6,6 @@ use std::borrow::Cow;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
     Login,
-    Display,
-    Permission,
     List,
     One(&'a str),
     Messages(&'a str),
@@ -21,12 +19,6 @@ pub(crate) enum Route<'a> {
 pub(crate) fn route(path: &str) -> Option<Route<'_>> {
     if path == "/api/login" {
         return Some(Route::Login);
-    }
-    if path == "/api/display" {
-        return Some(Route::Display);
-    }
-    if path == "/api/permission" {
-        return Some(Route::Permission);
     }
     let rest = path.strip_prefix("/api/claude/sessions")?;
     if rest.is_empty() {

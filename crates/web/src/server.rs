@@ -1,6 +1,5 @@
 //! The server and its handle.
 
-use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,9 +11,10 @@ use hyper::{Request, Response};
 use tokio::sync::{mpsc, watch};
 
 use crate::api;
-use crate::authentication::{Authentication, Hooks};
+use crate::authentication::Authentication;
 use crate::broker::Broker;
 use crate::delivery;
+use crate::display::Batch;
 use crate::editor::Told;
 use crate::error::WebError;
 use crate::listing::Changes;
@@ -72,7 +72,6 @@ pub struct Web {
 pub struct WebHandle {
     site: Arc<Site>,
     address: SocketAddr,
-    port: Arc<TcpListener>,
 }
 
 impl Web {
@@ -86,33 +85,18 @@ impl Web {
             (options.port != 0).then(|| options.port.saturating_add(1)..=options.port.saturating_add(MORE_PORTS));
         let ports = std::iter::once(options.port).chain(more.into_iter().flatten()).chain([0]);
         let listener = http::bind(&options.host, ports).map_err(failed)?;
-        Self::on(listener, Hooks::default(), options, service)
-    }
-
-    /// Takes over the bound port of a previous server ([`WebHandle::port`]), and the hooks that use it.
-    ///
-    /// # Errors
-    /// [`WebError`].
-    pub fn on(
-        listener: TcpListener,
-        hooks: Hooks,
-        options: WebOptions,
-        service: &Arc<Service>,
-    ) -> Result<(Self, WebHandle), WebError> {
-        let failed = |source| WebError::Bind { host: options.host.clone(), source };
         let address = listener.local_addr().map_err(failed)?;
         let (broker, wanted) = Broker::new(options.writing, options.limits.clone());
         let site = Arc::new(Site {
             hosts: Hosts { host: options.host.clone(), names: options.names },
-            authentication: Authentication::new(hooks)?,
+            authentication: Authentication::new()?,
             sessions: Arc::new(Sessions::new(service)),
             listed: Changes::new(),
             broker,
             limits: options.limits,
             stop: watch::Sender::new(None),
         });
-        let port = Arc::new(listener.try_clone().map_err(failed)?);
-        let handle = WebHandle { site: Arc::clone(&site), address, port };
+        let handle = WebHandle { site: Arc::clone(&site), address };
         Ok((Self { listener, site, wanted }, handle))
     }
 
@@ -142,32 +126,10 @@ impl WebHandle {
         self.address
     }
 
-    /// Its port, which stays bound while this is held, even without a server.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub fn port(&self) -> io::Result<TcpListener> {
-        self.port.try_clone()
-    }
-
     /// The token of clients other than browsers.
     #[must_use]
     pub fn token(&self) -> &Secret {
         self.site.authentication.token()
-    }
-
-    /// A new token for the hooks of one CLI.
-    ///
-    /// # Errors
-    /// [`WebError::Random`].
-    pub fn hook_token(&self) -> Result<Secret, WebError> {
-        self.site.authentication.hook()
-    }
-
-    /// The tokens of existing hooks, for the next server on this port.
-    #[must_use]
-    pub fn hooks(&self) -> Hooks {
-        self.site.authentication.hooks()
     }
 
     /// A code that signs in one browser, once.
@@ -186,6 +148,14 @@ impl WebHandle {
     /// Publishes an event of the Messages API, verbatim, to the current readers. Not stored.
     pub fn say(&self, session: &str, kind: &str, event: &str) {
         self.site.broker.say(session, kind, event);
+    }
+
+    /// Streams lines that a CLI shows in its terminal.
+    pub fn display(&self, session: &str, batch: &Batch<'_>) {
+        for event in batch.events() {
+            let kind = event.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
+            self.say(session, kind, &event.to_string());
+        }
     }
 
     /// Voids a session's streamed message: it was interrupted, or will be streamed again.

@@ -4,7 +4,7 @@
 //! Invariants: news reach every reader in the same order, or are sent again; a streamed message is sent from its start,
 //! or not at all, so that no text has a gap.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use tokio::sync::{Notify, broadcast};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -46,8 +46,6 @@ pub(crate) struct Topic {
     /// Signals a change of its messages.
     pub(crate) changed: Arc<Notify>,
     pub(crate) has_worker: bool,
-    /// Held by each reading socket that may write.
-    writers: Arc<()>,
 }
 
 /// The streamed message from its start.
@@ -64,8 +62,6 @@ pub(crate) struct Subscription {
     pub(crate) speech: broadcast::Receiver<Piece>,
     /// The current message so far.
     pub(crate) said: Vec<Utf8Bytes>,
-    /// For a socket that may write, to hold.
-    pub(crate) writers: Weak<()>,
 }
 
 impl Default for Topic {
@@ -77,7 +73,6 @@ impl Default for Topic {
             said: Said::default(),
             changed: Arc::default(),
             has_worker: false,
-            writers: Arc::default(),
         }
     }
 }
@@ -85,13 +80,7 @@ impl Default for Topic {
 impl Topic {
     pub(crate) fn listen(&self) -> Subscription {
         let said = if self.said.is_whole { self.said.pieces.clone() } else { Vec::new() };
-        let writers = Arc::downgrade(&self.writers);
-        Subscription { news: self.news.subscribe(), speech: self.speech.subscribe(), said, writers }
-    }
-
-    /// Whether a reader may write.
-    pub(crate) fn has_writer(&self) -> bool {
-        Arc::strong_count(&self.writers) > 1
+        Subscription { news: self.news.subscribe(), speech: self.speech.subscribe(), said }
     }
 
     /// Whether it has no readers and no messages under way. A streamed message and remembered ids may still be stored.

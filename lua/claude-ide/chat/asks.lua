@@ -4,6 +4,7 @@
 local M = {}
 
 ---@class claude-ide.chat.Request what the source of a chat knows a decision by
+---@field source claude-ide.decisions.Source
 ---@field chat claude-ide.chat.Chat
 ---@field id string of the agent
 ---@field ask claude-ide.chat.Ask
@@ -152,17 +153,23 @@ local function serve_editor(request, serve)
   )
 end
 
+---Puts what an agent asks before the user, whoever the agent is.
+---@param request { source: claude-ide.decisions.Source, ask: claude-ide.chat.Ask }
+function M.put(request)
+  OF_USER[request.ask.kind](request --[[@as claude-ide.chat.Request]])
+end
+
 ---The agent asks.
 ---@param chat claude-ide.chat.Chat
 ---@param id string
 ---@param ask claude-ide.chat.Ask
 function M.ask(chat, id, ask)
-  local request = { chat = chat, id = id, ask = ask, send = chat:answerer() } ---@type claude-ide.chat.Request
+  local request = { source = chat.asker, chat = chat, id = id, ask = ask, send = chat:answerer() } ---@type claude-ide.chat.Request
   local serve = OF_EDITOR[ask.kind]
   if serve then
     return serve_editor(request, serve)
   end
-  require("claude-ide.safely").catch(OF_USER[ask.kind], function(trace)
+  require("claude-ide.safely").catch(M.put, function(trace)
     require("claude-ide.log").error("a question of a chat failed: %s", trace)
     require("claude-ide.chat.answers").unanswered(request, "the editor could not ask")
   end)(request)

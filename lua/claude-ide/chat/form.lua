@@ -242,7 +242,7 @@ function M.ask(request)
       return require("claude-ide.chat.form_elsewhere").remote
     end)
   )
-  decisions.ask(KIND, request.chat.asker, request, {
+  decisions.ask(KIND, request.source, request, {
     name = ask.name,
     message = ask.message,
     url = ask.url,

@@ -344,15 +344,38 @@ local function show(panel)
   })
 end
 
-local function show_first()
+local show_first ---@type fun()
+
+---Whether the user is where the question is asked already. It is shown once they go elsewhere.
+---@param panel claude-ide.chat.Panel
+---@return boolean
+local function is_asked_here(panel)
+  local asks_here = panel.decision.source.asks_here
+  if not asks_here or not asks_here() then
+    return false
+  end
+  vim.api.nvim_create_autocmd({ "WinEnter", "BufEnter", "TabEnter" }, {
+    group = vim.api.nvim_create_augroup("claude-ide.chat.panel.asked_here", { clear = true }),
+    once = true,
+    desc = "Claude Code: a question of the terminal's, away from it",
+    callback = vim.schedule_wrap(function()
+      show_first()
+    end),
+  })
+  return true
+end
+
+function show_first()
   while panels[1] and panels[1].decision.state ~= "pending" do
     take_down(table.remove(panels, 1)) -- one that could not be shown
   end
   local first = panels[1]
-  if first then
+  if first and not is_asked_here(first) then
     require("claude-ide.ui.guard.keys").listen()
     require("claude-ide.ui.guard").when_free(first.decision.id, "a question", function()
-      show(first)
+      if not is_asked_here(first) then
+        show(first)
+      end
     end, "Claude asks you something")
   end
 end
@@ -426,6 +449,7 @@ function M.presenter(one, many, words, remote)
       })
     end,
     withdraw = M.close,
+    focus = M.focus,
     remote = remote,
   }
 end
@@ -443,9 +467,16 @@ function M.later()
   return { keys = { "q", "<Esc>" }, desc = "later", run = M.hide }
 end
 
----Goes to the question that waits.
+---Goes to a question that waits.
+---@param decision? claude-ide.Decision default: the one that is shown first
 ---@return boolean there is one
-function M.focus()
+function M.focus(decision)
+  for at, panel in ipairs(decision and panels or {}) do
+    if panel.decision == decision and at > 1 then
+      take_down(panels[1])
+      table.insert(panels, 1, table.remove(panels, at))
+    end
+  end
   if panels[1] then
     show(panels[1])
   end

@@ -5,7 +5,6 @@ local KIND = "permission"
 
 ---@class claude-ide.chat.Permission : claude-ide.Decision
 ---@field ask claude-ide.chat.Ask
----@field chat claude-ide.chat.Chat
 
 ---@class claude-ide.chat.AskedPart
 ---@field part "text"|"argument"|"change"|"places"
@@ -251,12 +250,7 @@ function M.ask(request)
       return remote
     end)
   )
-  require("claude-ide.decisions").ask(
-    KIND,
-    request.chat.asker,
-    request,
-    { ask = request.ask, chat = request.chat }
-  )
+  require("claude-ide.decisions").ask(KIND, request.source, request, { ask = request.ask })
 end
 
 return M

@@ -208,6 +208,11 @@ local remote = {
 local presenter = {
   one = "plan",
   many = "plans",
+  focus = function(decision)
+    ---@cast decision claude-ide.chat.Plan
+    show(decision)
+    return true
+  end,
   present = function(decision)
     ---@cast decision claude-ide.chat.Plan
     require("claude-ide.ui.guard").when_free(decision.id, "a plan", function()
@@ -231,7 +236,7 @@ local presenter = {
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   require("claude-ide.decisions").register(KIND, presenter)
-  require("claude-ide.decisions").ask(KIND, request.chat.asker, request, { text = request.ask.plan })
+  require("claude-ide.decisions").ask(KIND, request.source, request, { text = request.ask.plan })
 end
 
 return M

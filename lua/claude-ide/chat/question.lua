@@ -261,7 +261,7 @@ function M.ask(request)
     give_back(question)
   end
   require("claude-ide.decisions").register(KIND, presenter)
-  require("claude-ide.decisions").ask(KIND, request.chat.asker, request, {
+  require("claude-ide.decisions").ask(KIND, request.source, request, {
     questions = request.ask.questions,
     at = 1,
     chosen = {},

@@ -169,6 +169,12 @@ return {
     complete = complete_all,
   },
   {
+    name = "decide",
+    doc = "Go to what waits for you: what Claude asks in its terminal, a diff, a question of a chat. Where several wait, choose "
+      .. "one. See |claude-ide-decide|.",
+    run = of("decide", "run"),
+  },
+  {
     name = "diffs",
     args = "[next | previous | quickfix]",
     doc = "Choose a proposed edit and go to it; or go to the next or previous one; or list them in the quickfix "

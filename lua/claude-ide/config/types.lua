@@ -27,6 +27,9 @@
 ---@field server_wait_ms? integer How long a call waits for a language server that is starting or loading the project, in milliseconds.
 ---@field request_timeout_ms? integer How long a call waits for the response of a language server, in milliseconds.
 
+---@class claude-ide.Opts.hooks
+---@field enabled? boolean Ask you in Neovim, and on the page, what Claude asks in its terminal: the first answer counts.
+
 ---@class claude-ide.Opts.workspace
 ---@field root_markers? string[] Files and folders that mark the top folder of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
@@ -185,6 +188,7 @@
 ---@field log? claude-ide.Opts.log The log file. `:Claude log` opens it.
 ---@field server? claude-ide.Opts.server The server that the CLI connects to. Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field tools? claude-ide.Opts.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
+---@field hooks? claude-ide.Opts.hooks What a Claude that `:Claude` starts does beside its terminal. |claude-ide-decide| A change counts from the next start of Claude.
 ---@field workspace? claude-ide.Opts.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
 ---@field selection? claude-ide.Opts.selection Your current file and selection, as sent to Claude.
 ---@field mention? claude-ide.Opts.mention `:ClaudeSend` and `:Claude add`.
@@ -227,6 +231,9 @@
 ---@field hidden string[] Tools to hide, by name: `{ "hover", "quickfix" }`.
 ---@field server_wait_ms integer How long a call waits for a language server that is starting or loading the project, in milliseconds.
 ---@field request_timeout_ms integer How long a call waits for the response of a language server, in milliseconds.
+
+---@class claude-ide.Config.hooks
+---@field enabled boolean Ask you in Neovim, and on the page, what Claude asks in its terminal: the first answer counts.
 
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Files and folders that mark the top folder of a project.
@@ -386,6 +393,7 @@
 ---@field log claude-ide.Config.log The log file. `:Claude log` opens it.
 ---@field server claude-ide.Config.server The server that the CLI connects to. Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field tools claude-ide.Config.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
+---@field hooks claude-ide.Config.hooks What a Claude that `:Claude` starts does beside its terminal. |claude-ide-decide| A change counts from the next start of Claude.
 ---@field workspace claude-ide.Config.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
 ---@field selection claude-ide.Config.selection Your current file and selection, as sent to Claude.
 ---@field mention claude-ide.Config.mention `:ClaudeSend` and `:Claude add`.

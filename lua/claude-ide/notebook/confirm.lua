@@ -167,6 +167,17 @@ local presenter = {
     ---@cast question claude-ide.notebook.Question
     take_away(question)
   end,
+  focus = function(question)
+    ---@cast question claude-ide.notebook.Question
+    if question.win then
+      vim.api.nvim_set_current_win(question.win)
+    else
+      know_language(question, function()
+        open(question)
+      end)
+    end
+    return true
+  end,
   remote = function()
     return remote
   end,

@@ -275,6 +275,9 @@ M.attach = require("claude-ide.once")(function()
     withdraw = function(decision, why)
       require("claude-ide.proposal.presenter").withdraw(decision --[[@as claude-ide.Diff]], why)
     end,
+    focus = function(decision)
+      return M.focus(decision.id)
+    end,
     remote = function()
       return require("claude-ide.proposal.remote") --[[@as claude-ide.decisions.Remote]]
     end,

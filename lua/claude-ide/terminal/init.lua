@@ -67,27 +67,6 @@ local function start_server()
   return info.port
 end
 
----Additional arguments for a CLI.
----@alias claude-ide.terminal.More fun(command: string[]): string[]
-
----@type table<string, claude-ide.terminal.More>
-local more = {}
-
----@param name string of the provider of arguments
----@param of claude-ide.terminal.More
-function M.start_with(name, of)
-  more[name] = of
-end
-
----Whether a running CLI was started with an argument.
----@param argument string
----@return boolean
-function M.has_given(argument)
-  return require("claude-ide.terminal.session").any(function(spec)
-    return vim.tbl_contains(spec.argv, argument)
-  end)
-end
-
 ---@class claude-ide.terminal.OpenOptions
 ---@field cwd? string default: as configured
 ---@field purpose? string meaning of the arguments, for the question whether to end a running CLI
@@ -116,11 +95,10 @@ local function spec_of(args, folder)
   local ide_env = require("claude-ide.terminal.environment").of(start_server(), vim.fn.environ())
   local argv = vim.deepcopy(options.command)
   if options.provider ~= "none" then
+    local hooks ---@type string[]
+    argv, hooks, args = require("claude-ide.terminal.hooks").of(argv, args, cwd)
     vim.list_extend(argv, require("claude-ide.terminal.agent_tools").of(RUN:format(next_id)))
-  end
-  -- The exit of an external CLI, after which it makes no requests, cannot be detected.
-  for _, of in pairs(options.provider ~= "none" and options.provider ~= "external" and more or {}) do
-    vim.list_extend(argv, of(vim.list_extend(vim.deepcopy(argv), args)))
+    vim.list_extend(argv, hooks)
   end
   return {
     argv = vim.list_extend(argv, args),

@@ -11,22 +11,6 @@
 local Session = {}
 Session.__index = Session
 
----Sessions with a running CLI, including those whose terminal is gone.
----@type table<claude-ide.terminal.Session, true?>
-local running = {}
-
----Whether a running CLI's spec satisfies a predicate.
----@param is_so fun(spec: claude-ide.terminal.Spec): boolean
----@return boolean
-function Session.any(is_so)
-  for session in pairs(running) do
-    if is_so(session.spec) then
-      return true
-    end
-  end
-  return false
-end
-
 ---@param id integer
 ---@param provider claude-ide.terminal.Provider
 ---@param spec claude-ide.terminal.Spec
@@ -35,12 +19,10 @@ end
 function Session.start(id, provider, spec)
   local self = setmetatable({ id = id, spec = spec, provider = provider, alive = true }, Session)
   self.origin = vim.api.nvim_get_current_win()
-  running[self] = true
   local handle, err = provider.open(spec, function(code, closing)
     self:finish(code, closing)
   end)
   if handle == nil then
-    running[self] = nil
     return nil, err or "the provider gave no reason"
   end
   self.handle = handle
@@ -84,8 +66,6 @@ function Session:finish(code, closing)
   if closing then
     self.handle = nil
   end
-  running[self] = nil
-  require("claude-ide.bus").emit("terminal_ended")
 end
 
 ---@return boolean

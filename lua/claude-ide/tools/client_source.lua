@@ -1,10 +1,20 @@
--- The server's clients as requesters: openDiff and the methods that close it. Call ids and the client's names for diffs stay in this
--- module.
+-- The server's clients as requesters: openDiff and the methods that close it, and what a CLI asks in its terminal. Call ids and the
+-- client's names for diffs stay in this module.
 local M = {}
 
 ---@class claude-ide.tools.Request
 ---@field call integer claude-ide.Call.id
 ---@field respond claude-ide.Respond
+
+---A request that is also open as a dialog in the CLI's terminal.
+---@class claude-ide.tools.TerminalAsk : claude-ide.tools.Request
+---@field source claude-ide.decisions.Source
+---@field ask claude-ide.chat.Ask
+---@field at integer when it arrived, in Unix milliseconds
+---@field has_dialog? boolean the session's record has said that the dialog waits
+
+---How much earlier than the call the record may say so.
+local DIALOG_MS = 50
 
 ---Maximum number of remembered names per client.
 local MAX_NAMES = 256
@@ -16,10 +26,25 @@ local MAX_NAMES = 256
 ---@type table<integer, claude-ide.tools.Asker> by client
 local askers = {}
 
+---@param request claude-ide.tools.TerminalAsk
+---@param answer? claude-ide.chat.Answer
+local function answer_ask(request, answer)
+  if not answer or answer.outcome == "closed" then
+    request.respond(nil) -- the dialog stays
+  elseif answer.outcome == "accepted" then
+    local changes = next(answer.changes or {}) and answer.changes or vim.empty_dict()
+    request.respond({ allow = { rules = answer.rules or {}, changes = changes } })
+  else
+    request.respond({ deny = { message = answer.message } })
+  end
+end
+
 ---@param answer? claude-ide.decisions.Answer
 ---@param err? string
 local function answer_call(request, answer, err)
-  if not answer then
+  if request.ask then
+    answer_ask(request, answer)
+  elseif not answer then
     -- The CLI writes nothing, and its own prompt in the terminal stays open.
     request.respond(nil, { code = "failed", message = err or "nobody can be asked" })
   elseif answer.outcome == "accepted" then
@@ -28,6 +53,16 @@ local function answer_call(request, answer, err)
     -- Also without a decision: the CLI takes any other word as a yes.
     request.respond({ outcome = "rejected" })
   end
+end
+
+---Whether the user is in the terminal in which a client asks by itself.
+local function is_in_terminal(client)
+  local terminal = package.loaded["claude-ide.terminal"]
+  if type(terminal) ~= "table" or terminal.bufnr() ~= vim.api.nvim_get_current_buf() then
+    return false
+  end
+  local inside, live = terminal.session(), require("claude-ide.sessions").of_client(client)
+  return inside ~= nil and live ~= nil and inside.pid == live.pid
 end
 
 ---@param writes "agent"|"editor"
@@ -43,6 +78,9 @@ local function new_source(client, writes)
     end,
     cannot_hear = function()
       return require("claude-ide.sessions.next_prompt").cannot_hear(client)
+    end,
+    asks_here = function()
+      return is_in_terminal(client)
     end,
   })
 end
@@ -66,7 +104,28 @@ local function forget(client)
   end
 end
 
----Handles the end of clients and of the server.
+---Closes requests whose dialog was answered in the terminal: the session's record no longer says "waiting". The CLI does not report
+---a yes in any other way.
+---@param session claude-ide.sessions.Live
+local function follow_dialogs(session)
+  local decisions, server, state =
+    require("claude-ide.decisions"), require("claude-ide.server"), session.state
+  local asked = decisions.pending(function(decision)
+    local client = decision.source.client and server.client(decision.source.client)
+    return client ~= nil and client.pid == session.pid and decision.request.ask ~= nil
+  end)
+  for _, decision in ipairs(asked) do
+    local request = decision.request ---@type claude-ide.tools.TerminalAsk
+    local since = state.since or 0
+    if state.activity == "waiting" then
+      request.has_dialog = request.has_dialog or since >= request.at - DIALOG_MS
+    elseif request.has_dialog and since > request.at then
+      decisions.close(decision)
+    end
+  end
+end
+
+---Handles the end of clients and of the server, and dialogs.
 local attach = require("claude-ide.once")(function()
   local bus = require("claude-ide.bus")
   bus.on("server_stopping", function()
@@ -77,6 +136,9 @@ local attach = require("claude-ide.once")(function()
   bus.on("client_disconnected", function(client)
     forget(client.id)
   end)
+  bus.on("session_changed", function(change)
+    follow_dialogs(change.session)
+  end)
 end)
 
 ---@return claude-ide.tools.Asker
@@ -86,13 +148,20 @@ local function asker_of(client)
   return askers[client]
 end
 
+---@param writes "agent"|"editor"
+---@return claude-ide.decisions.Source
+local function source_of(client, writes)
+  local asker = asker_of(client)
+  asker.sources[writes] = asker.sources[writes] or new_source(client, writes)
+  return asker.sources[writes]
+end
+
 ---Proposes a client's edit.
 ---@param writes "agent"|"editor"
 local function propose(call, respond, writes, edit)
-  local asker = asker_of(call.client)
-  asker.sources[writes] = asker.sources[writes] or new_source(call.client, writes)
+  local asker, source = asker_of(call.client), source_of(call.client, writes)
   local request = { call = call.id, respond = respond } ---@type claude-ide.tools.Request
-  local diff = require("claude-ide.proposal").propose(asker.sources[writes], request, edit)
+  local diff = require("claude-ide.proposal").propose(source, request, edit)
   vim.list_extend(asker.names, { diff.tab_name, diff.path })
   while #asker.names > MAX_NAMES do
     table.remove(asker.names, 1)
@@ -167,6 +236,26 @@ M.open_diff = {
       tab_name = given(args.tab_name),
       contents = args.new_file_contents,
     })
+  end,
+  cancel = cancel,
+}
+
+M.permission = {
+  ---Asks the user what the CLI asks in its terminal at the same time. Answers `{ allow = … }` or `{ deny = … }`, see
+  ---`crates/agent/src/stream_json/hook.rs`; null leaves it to the terminal.
+  ---@param args { ask: claude-ide.chat.Ask }
+  ---@param respond claude-ide.Respond
+  ---@param call claude-ide.Call
+  run = function(args, respond, call)
+    ---@type claude-ide.tools.TerminalAsk
+    local request = {
+      source = source_of(call.client, "agent"),
+      call = call.id,
+      respond = respond,
+      ask = args.ask,
+      at = call.at,
+    }
+    require("claude-ide.chat.asks").put(request)
   end,
   cancel = cancel,
 }

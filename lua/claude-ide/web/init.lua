@@ -28,17 +28,6 @@ local function stop_at_exit()
   })
 end
 
----The port is free once no CLI asks there any more.
-local function release()
-  if not require("claude-ide.web.hooks").is_asked_from() then
-    require("claude-ide.native").web_release()
-  end
-end
-
-local follow_terminals = require("claude-ide.once")(function()
-  require("claude-ide.bus").on("terminal_ended", release)
-end)
-
 ---Ends what tells the page, and the server.
 local function close()
   running = nil
@@ -48,7 +37,6 @@ local function close()
   if not ok then
     require("claude-ide.log").warn("what serves sessions did not stop well: %s", err)
   end
-  release()
 end
 
 ---Nobody asked it to.
@@ -99,8 +87,6 @@ function M.start()
   running = info --[[@as claude-ide.web.Info]]
   require("claude-ide.web.deliver").attach()
   require("claude-ide.web.decisions").attach()
-  require("claude-ide.web.hooks").attach()
-  follow_terminals()
   stop_at_exit()
   require("claude-ide.log").info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then

@@ -4,6 +4,7 @@
 //! with an id is answered once: by the user, or at once with an error if its kind is unsupported or it cannot be shown
 //! in full. The CLI waits for an answer forever.
 
+mod hook;
 mod incoming;
 mod leave;
 mod outgoing;
@@ -21,6 +22,7 @@ use crate::backend::{Backend, Output};
 use crate::command::Command;
 use crate::event::{Answer, Event};
 use crate::settings::SettingValue;
+pub use hook::{HookAsk, HookDecision};
 use incoming::{Asked, Incoming};
 use leave::{Edit, Leave};
 use outgoing::{ControlRequest, ControlResponse, Permission, Reply, UserMessage};
@@ -257,7 +259,7 @@ impl Backend for StreamJson {
                 let answer = match question {
                     Question::Tool { input, suggestions } => {
                         let permissions = rules.iter().filter_map(|at| suggestions.get(*at)).cloned().collect();
-                        Reply::Permission(Permission::allow(&input, changes, permissions))
+                        Reply::Permission(Permission::allow(Some(&*input), changes, permissions))
                     }
                     Question::Elicitation => Reply::Elicitation { action: "accept", content: Some(changes) },
                 };

@@ -95,7 +95,8 @@ pub(super) enum Reply {
 pub(super) enum Permission {
     #[serde(rename_all = "camelCase")]
     Allow {
-        updated_input: Input,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        updated_input: Option<Input>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         updated_permissions: Vec<Value>,
     },
@@ -107,11 +108,16 @@ pub(super) enum Permission {
 }
 
 impl Permission {
-    /// Denies if changed arguments cannot be inserted.
-    pub(super) fn allow(input: &RawValue, changes: BTreeMap<String, Value>, updated_permissions: Vec<Value>) -> Self {
-        match Input::new(input, changes) {
-            Some(updated_input) => Self::Allow { updated_input, updated_permissions },
-            None => Self::deny("The editor could not read the arguments of this call.".to_owned(), false),
+    /// Denies if changed arguments cannot be inserted. Without `input` the call's own arguments stand.
+    pub(super) fn allow(
+        input: Option<&RawValue>,
+        changes: BTreeMap<String, Value>,
+        updated_permissions: Vec<Value>,
+    ) -> Self {
+        match input.map(|input| Input::new(input, changes)) {
+            None => Self::Allow { updated_input: None, updated_permissions },
+            Some(Some(input)) => Self::Allow { updated_input: Some(input), updated_permissions },
+            Some(None) => Self::deny("The editor could not read the arguments of this call.".to_owned(), false),
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, value::RawValue};
 use tokio::sync::oneshot;
 
 use super::DEADLINE;
-use crate::{ClientEvent, Editor, EditorCall, EditorError, EditorReply};
+use crate::{ClientEvent, Displayed, Editor, EditorCall, EditorError, EditorReply};
 
 /// Answers as instructed, and records its calls.
 #[derive(Default)]
@@ -27,6 +27,7 @@ struct Script {
     /// Each with the number of events before it.
     cancelled: Vec<(EditorCall, usize)>,
     events: Vec<ClientEvent>,
+    displayed: Vec<String>,
     breaks_on: Option<&'static str>,
 }
 
@@ -122,6 +123,12 @@ impl ScriptedEditor {
         self.script().calls.clone()
     }
 
+    /// What clients showed.
+    #[must_use]
+    pub fn displayed(&self) -> Vec<String> {
+        self.script().displayed.clone()
+    }
+
     #[must_use]
     pub fn events(&self) -> Vec<ClientEvent> {
         self.script().events.clone()
@@ -198,5 +205,9 @@ impl Editor for Shared {
     fn event(&self, event: ClientEvent) {
         self.0.script().events.push(event);
         self.0.changed.notify_all();
+    }
+
+    fn displayed(&self, displayed: &Displayed<'_>) {
+        self.0.script().displayed.push(format!("{displayed:?}"));
     }
 }

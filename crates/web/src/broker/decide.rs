@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Broker, Requester, State, hooks, refusal};
+use super::{Broker, Requester, State, refusal};
 use crate::editor::{Ask, Decision};
 use crate::frames::{NOT_DECIDED, Outward};
 use crate::words;
@@ -57,10 +57,6 @@ impl Broker {
         }
         if !state.bucket.take(self.limits.burst) {
             return Err(super::TOO_MUCH.to_owned());
-        }
-        if state.held.contains_key(&id) {
-            let is_taken = hooks::answer(&mut state, id, Answer { choice, message, answers });
-            return is_taken.then_some(()).ok_or_else(|| GONE.to_owned());
         }
         drop(state);
         self.ask(writing, from, (NOT_DECIDED, json!(id)), |key| Ask::Decide {

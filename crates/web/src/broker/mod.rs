@@ -5,7 +5,6 @@
 //! are limited in number, bytes and time.
 
 mod decide;
-mod hooks;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -42,9 +41,6 @@ pub(crate) struct Broker {
 struct State {
     topics: HashMap<String, Topic>,
     decisions: BTreeMap<u64, Decision>,
-    /// Those of `decisions` that come from a CLI's hook.
-    held: BTreeMap<u64, hooks::Waiting>,
-    last_held: u64,
     /// Open requests to the editor by key, with their requester.
     asked: HashMap<u64, Asker>,
     last_key: u64,
@@ -146,8 +142,6 @@ impl Broker {
         let state = State {
             topics: HashMap::new(),
             decisions: BTreeMap::new(),
-            held: BTreeMap::new(),
-            last_held: 0,
             asked: HashMap::new(),
             last_key: 0,
             last_socket: 0,

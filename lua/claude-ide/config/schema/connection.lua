@@ -136,6 +136,18 @@ return {
     },
   },
   {
+    "hooks",
+    doc = "What a Claude that `:Claude` starts does beside its terminal. |claude-ide-decide| A change counts from the next start of Claude.",
+    fields = {
+      {
+        "enabled",
+        kind = kind.boolean,
+        default = true,
+        doc = "Ask you in Neovim, and on the page, what Claude asks in its terminal: the first answer counts.",
+      },
+    },
+  },
+  {
     "workspace",
     doc = "The folders of your project. A CLI that runs in one of them finds this Neovim.",
     fields = {

@@ -1,0 +1,113 @@
+-- The hooks that a CLI of ours starts with. What it asks in its terminal is asked here as well; what Claude says goes to the page
+-- line by line. They call tools of the server over the CLI's own connection: crates/server/src/hooks.rs.
+-- Source: CLI 2.1.329. Of `--settings` given twice only the last counts, so the user's is merged with ours; hooks of other settings
+-- run besides. `${field}` stands for a field of the hook's input, and is replaced once: what it stands for is not read again.
+local M = {}
+
+---A call waits for the user as long as its dialog does. Lines are shown once their hook has answered: a stopped Neovim must not
+---keep them for long.
+local ASK_TIMEOUT_S, SHOW_TIMEOUT_S = 24 * 3600, 2
+
+---Edits are asked for as diffs.
+local NOT_EDITS = "^(?!(Edit|MultiEdit|Write|NotebookEdit)$).*"
+
+---@param tool string
+---@param timeout_s integer
+---@param fields table<string, string> of the hook's input, by argument
+---@return table
+local function hook(tool, timeout_s, fields)
+  local input = vim.tbl_map(function(field)
+    return ("${%s}"):format(field)
+  end, fields)
+  return { type = "mcp_tool", server = "ide", tool = tool, timeout = timeout_s, input = input }
+end
+
+---@return table<string, table> by event
+local function ours()
+  local ask = hook("hook_permission", ASK_TIMEOUT_S, {
+    tool = "tool_name",
+    input = "tool_input",
+    suggestions = "permission_suggestions",
+    agent = "agent_id",
+  })
+  local hooks = { PermissionRequest = { matcher = NOT_EDITS, hooks = { ask } } }
+  if require("claude-ide.native").web_info() then
+    local show = hook("hook_display", SHOW_TIMEOUT_S, {
+      session = "session_id",
+      message = "message_id",
+      index = "index",
+      final = "final",
+      delta = "delta",
+    })
+    hooks.MessageDisplay = { hooks = { show } }
+  end
+  return hooks
+end
+
+---@param words string[]
+---@return string[] words without `--settings`
+---@return string? settings the last ones: JSON, or the path of a file
+local function without_settings(words)
+  local rest, settings = {}, nil ---@type string[], string?
+  local at = 1
+  while at <= #words and words[at] ~= "--" do
+    local value = words[at]:match("^%-%-settings=(.*)$")
+    if words[at] == "--settings" then
+      at = at + 1
+      value = words[at]
+    end
+    settings = value or settings
+    rest[#rest + 1] = not value and words[at] or nil
+    at = at + 1
+  end
+  return vim.list_extend(rest, words, at), settings
+end
+
+---@param settings string
+---@param cwd string
+---@return table
+local function read(settings, cwd)
+  if not settings:find("^%s*{") then
+    local path = settings:sub(1, 1) == "/" and settings or ("%s/%s"):format(cwd, settings)
+    settings = assert(require("claude-ide.file").read_now(path, 1024 * 1024), "it cannot be read")
+  end
+  return vim.json.decode(settings)
+end
+
+---@param settings string?
+---@param cwd string
+---@return string json
+local function merged(settings, cwd)
+  local all = settings and read(settings, cwd) or {}
+  all.hooks = all.hooks or {}
+  for event, one in pairs(ours()) do
+    local present = all.hooks[event] or {}
+    assert(vim.islist(present), "its hooks are no list")
+    all.hooks[event] = vim.list_extend(present, { one })
+  end
+  return vim.json.encode(all)
+end
+
+---The arguments that give a CLI its hooks, beside others that it gets; settings among those are taken out of them.
+---@param command string[] program and arguments
+---@param args string[] more arguments
+---@param cwd string
+---@return string[] command
+---@return string[] hooks
+---@return string[] args
+function M.of(command, args, cwd)
+  if not require("claude-ide.config").get().hooks.enabled then
+    return command, {}, args
+  end
+  local plain_command, of_command = without_settings(command)
+  local plain_args, of_args = without_settings(args)
+  local ok, json = pcall(merged, of_args or of_command, cwd)
+  local path = ok and require("claude-ide.file").private(".json", json)
+  if not path then
+    require("claude-ide.log").warn("Claude starts without hooks: %s", ok and "no file can be written" or json)
+    return command, {}, args
+  end
+  return plain_command, { "--settings=" .. path }, plain_args
+end
+
+return M

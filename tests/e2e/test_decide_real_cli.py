@@ -1,0 +1,146 @@
+"""What the CLI asks in its terminal, answered in Neovim or there: the first answer counts, and the other place closes."""
+
+import pytest
+from terminal_steps import IDLE, begin
+
+from harness.cli import QUESTION, answering
+from harness.scripted_model import Reply
+
+pytestmark = pytest.mark.cli
+
+FILES = {"a.txt": "one\n"}
+SUBMIT = "require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), ..., false)"
+PRESS = "vim.api.nvim_chan_send(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
+PENDING = "#require('claude-ide.decisions').pending()"
+KEYS_COUNT = "local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0"
+CARD = """
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  if (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind == "question" then return true end
+end
+return false
+"""
+
+
+class Lab:
+    """A Neovim at a file, with the real CLI in its terminal beside it."""
+
+    def __init__(self, nvim, mock_api):
+        self.nvim, self.api = nvim, mock_api
+        nvim.lua(KEYS_COUNT)
+        begin(nvim, mock_api)
+        nvim.keys("<C-\\><C-n>")
+        nvim.cmd("wincmd p")
+        nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus")
+
+    def say(self, *calls, answer="Done."):
+        """Has the model make these calls, one turn each; `answer=None`: the last one ends the turn."""
+        self.nvim.wait(IDLE, what="the turn before to be over")
+        self.api.script(*[Reply(calls=[call]) for call in calls], *([Reply(text=answer)] if answer else []))
+        self.nvim.wait(lambda: self.nvim.lua(f"return {SUBMIT}", "go on"), what="the prompt to be taken")
+
+    def ask(self, *calls, answer="Done."):
+        """The same, until the card of the first is on the screen."""
+        self.say(*calls, answer=answer)
+        self.nvim.wait_kind("question")
+
+    def bash(self, command):
+        return ("Bash", {"command": command, "description": "do it"})
+
+    def press_in_terminal(self, key):
+        terminal = "\n".join
+        screen = lambda: terminal(  # noqa: E731
+            self.nvim.lua("return vim.api.nvim_buf_get_lines(require('claude-ide.terminal').bufnr(), -60, -1, false)")
+        )
+        self.nvim.wait(lambda: QUESTION in screen(), what="the dialog")
+        self.nvim.wait(answering(screen, lambda: self.nvim.lua(PRESS, key)), what="the CLI to take the answer")
+
+    def wait_over(self):
+        self.nvim.wait(lambda: not self.nvim.lua(CARD), what="the card to go")
+        assert self.nvim.lua(f"return {PENDING}") == 0
+
+
+def test_a_terminals_question_is_answered_in_neovim_or_there(start_with_claude, mock_api):
+    lab = Lab(start_with_claude(args=["a.txt"], files=FILES), mock_api)
+    for step in (
+        it_is_allowed_in_neovim,
+        a_yes_in_the_terminal_takes_the_card_away_while_the_command_runs,
+        a_no_in_the_terminal_takes_it_away,
+        a_no_with_words_lets_claude_go_on,
+        what_is_allowed_always_is_not_asked_again,
+        over_the_terminal_itself_nothing_opens,
+    ):
+        step(lab)
+
+
+def it_is_allowed_in_neovim(lab):
+    nvim, made = lab.nvim, lab.nvim.project / "made.txt"
+    lab.ask(lab.bash(f"touch {made} '${{session_id}}'; rm '${{session_id}}'"))
+    nvim.wait_screen("Claude wants to use Bash")
+    assert nvim.lines()[0] == f"touch {made} '${{session_id}}'; rm '${{session_id}}'", "as it is, nothing filled in"
+    assert nvim.lua("return require('claude-ide.statusline').text()").endswith("1 permission")
+    nvim.wait_screen(QUESTION)
+    assert not made.exists()
+    nvim.keys("y")
+    nvim.wait(made.exists, what="what was allowed")
+    lab.wait_over()
+    assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt", "and the focus is where it was"
+    made.unlink()
+
+
+def a_yes_in_the_terminal_takes_the_card_away_while_the_command_runs(lab):
+    nvim, made, go = lab.nvim, lab.nvim.project / "made.txt", lab.nvim.project / "go"
+    lab.ask(lab.bash(f"touch {made}; until [ -e {go} ]; do sleep 0.05; done; rm {made} {go}"))
+    lab.press_in_terminal("1")
+    nvim.wait(made.exists, what="what was allowed")
+    lab.wait_over()
+    go.touch()
+    nvim.wait(lambda: not made.exists(), what="the command to end")
+
+
+def a_no_in_the_terminal_takes_it_away(lab):
+    made = lab.nvim.project / "made.txt"
+    lab.ask(lab.bash(f"touch {made}"), answer=None)
+    lab.press_in_terminal("\x1b")
+    lab.wait_over()
+    lab.nvim.wait(IDLE)
+    assert not made.exists()
+
+
+def a_no_with_words_lets_claude_go_on(lab):
+    nvim, made = lab.nvim, lab.nvim.project / "made.txt"
+    lab.ask(lab.bash(f"touch {made}"), answer="As you like.")
+    nvim.answer("not there")
+    nvim.keys("r")
+    lab.wait_over()
+    nvim.wait(lambda: lab.api.seen("not there"), what="Claude to be told why")
+    nvim.wait(IDLE)
+    assert not made.exists()
+
+
+def what_is_allowed_always_is_not_asked_again(lab):
+    nvim, far = lab.nvim, lab.nvim.home / "far"
+    far.mkdir()
+    for name in "ab":
+        (far / name).write_text(f"text of {name}")
+    lab.ask(("Read", {"file_path": str(far / "a")}), ("Read", {"file_path": str(far / "b")}))
+    nvim.answer(1)
+    nvim.keys("a")
+    nvim.wait(lambda: lab.api.seen("text of b"), what="both to be read")
+    lab.wait_over()
+
+
+def over_the_terminal_itself_nothing_opens(lab):
+    nvim, made = lab.nvim, lab.nvim.project / "made.txt"
+    nvim.wait(IDLE)
+    nvim.cmd("Claude focus")
+    lab.say(lab.bash(f"touch {made}"), answer=None)
+    nvim.wait(f"{PENDING} == 1", what="the question")
+    nvim.wait_screen(QUESTION)
+    assert not nvim.lua(CARD)
+    nvim.keys("<C-\\><C-n>")
+    nvim.cmd("wincmd p")
+    nvim.wait_kind("question")
+    nvim.keys("n")
+    lab.wait_over()
+    nvim.wait(IDLE)
+    assert not made.exists()
