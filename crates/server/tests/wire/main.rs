@@ -12,6 +12,7 @@ mod abuse;
 mod coming_in;
 mod golden;
 mod handshake;
+mod hooks;
 mod http;
 mod in_flight;
 mod lifecycle;
