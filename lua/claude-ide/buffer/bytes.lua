@@ -6,14 +6,11 @@ local M = {}
 local BOM = "\239\187\191"
 M.BOM = BOM
 
----Line endings, by 'fileformat'.
-M.EOLS = { unix = "\n", dos = "\r\n", mac = "\r" }
-
 ---@class claude-ide.bytes.Format
 ---@field bom boolean
 ---@field eol "\n"|"\r\n"|"\r" "\n" also for mixed line endings: each line then keeps its own CR
 ---@field final boolean the last line has a line ending
----@field empty boolean no bytes, apart from a byte order mark
+---@field empty boolean no lines, as opposed to one empty line
 
 local FILEFORMATS = { ["\n"] = "unix", ["\r\n"] = "dos", ["\r"] = "mac" }
 

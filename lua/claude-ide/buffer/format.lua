@@ -3,15 +3,11 @@
 local M = {}
 
 local of_bytes = require("claude-ide.buffer.bytes")
-local BOM, SEPARATORS = of_bytes.BOM, of_bytes.EOLS
+local BOM, EOLS = of_bytes.BOM, { unix = "\n", dos = "\r\n", mac = "\r" }
 
 ---The file format without the encoding: the bytes are always UTF-8.
----@class claude-ide.buffer.Format
----@field fileformat "unix"|"dos"|"mac"
----@field endofline boolean the last line ends with a line ending
----@field bomb boolean
----@field endoffile boolean CTRL-Z at the end
----@field empty boolean no lines, as opposed to one empty line
+---@class claude-ide.buffer.Format: claude-ide.bytes.Format
+---@field endoffile? boolean CTRL-Z at the end
 
 ---@param fileencoding string
 ---@return boolean
@@ -46,9 +42,9 @@ function M.of(buf)
     empty = of_bytes.has_no_lines(buf)
   end
   return {
-    fileformat = binary and "unix" or bo.fileformat,
-    endofline = bo.endofline or (bo.fixendofline and not binary),
-    bomb = bo.bomb and not binary and unicode,
+    eol = EOLS[binary and "unix" or bo.fileformat],
+    final = bo.endofline or (bo.fixendofline and not binary),
+    bom = bo.bomb and not binary and unicode,
     endoffile = bo.endoffile and not bo.fixendofline,
     empty = empty,
   }
@@ -58,16 +54,16 @@ end
 ---@param format claude-ide.buffer.Format
 ---@return string bytes
 function M.encode(lines, format)
-  local start, finish = format.bomb and BOM or "", format.endoffile and "\26" or ""
+  local start, finish = format.bom and BOM or "", format.endoffile and "\26" or ""
   if format.empty then
     return start .. finish
   end
-  local separator = SEPARATORS[format.fileformat]
-  local text = table.concat(lines, separator == "\r" and "\n" or separator)
-  if separator == "\r" then
+  local eol = format.eol
+  local text = table.concat(lines, eol == "\r" and "\n" or eol)
+  if eol == "\r" then
     text = text:gsub("[\r\n]", { ["\r"] = "\n", ["\n"] = "\r" })
   end
-  return start .. text .. (format.endofline and separator or "") .. finish
+  return start .. text .. (format.final and eol or "") .. finish
 end
 
 local function all_crlf(bytes)
@@ -83,10 +79,10 @@ function M.decode(bytes, now)
   if not M.is_utf8(now.fileencoding) then
     return nil
   end
-  local format = { fileformat = "unix", endofline = true, bomb = false, endoffile = false, empty = false }
+  local format = { eol = "\n", final = true, bom = false, empty = false } ---@type claude-ide.buffer.Format
   if not now.binary then
     if bytes:sub(1, #BOM) == BOM then
-      bytes, format.bomb = bytes:sub(#BOM + 1), true
+      bytes, format.bom = bytes:sub(#BOM + 1), true
     end
     local utf16 = bytes:find("^\254\255") or bytes:find("^\255\254")
     if utf16 or (now.fileformat ~= "unix" and bytes:sub(-1) == "\26") then
@@ -99,11 +95,11 @@ function M.decode(bytes, now)
       if bytes:find("\n", 1, true) then
         return nil
       end
-      format.fileformat = "mac"
+      format.eol = "\r"
     elseif all_crlf(bytes) then
       local detects = ("," .. now.fileformats .. ","):find(",dos,", 1, true) ~= nil
       if now.fileformat == "dos" or (detects and not now.carriage) then
-        format.fileformat = "dos"
+        format.eol = "\r\n"
       end
     end
   end
@@ -111,12 +107,11 @@ function M.decode(bytes, now)
     format.empty = true
     return { "" }, format
   end
-  local separator = SEPARATORS[format.fileformat] --[[@as string]]
-  format.endofline = bytes:sub(-#separator) == separator
-  if format.endofline then
-    bytes = bytes:sub(1, -#separator - 1)
+  format.final = bytes:sub(-#format.eol) == format.eol
+  if format.final then
+    bytes = bytes:sub(1, -#format.eol - 1)
   end
-  return of_bytes.split(bytes, separator), format
+  return of_bytes.split(bytes, format.eol), format
 end
 
 return M

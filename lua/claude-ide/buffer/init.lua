@@ -72,6 +72,14 @@ function M.find(path)
   end)
 end
 
+---The loaded buffer of a file.
+---@param path string absolute
+---@return integer? buf
+function M.loaded(path)
+  local buf = M.find(path)
+  return buf and api.nvim_buf_is_loaded(buf) and buf or nil
+end
+
 ---The text that `:write` would write from a loaded buffer: with line endings, final newline and byte order mark. In UTF-8: with another
 ---'fileencoding' it is the unencoded text, and a byte order mark is U+FEFF. Bytes that were invalid in the file are unchanged.
 ---@param buf integer

@@ -261,10 +261,10 @@ function M.set_text(buf, lines, format)
   local ok, err = pcall(M.apply, buf, lines, format.empty)
   during("eventignore", "all", function()
     if ok and not bo.binary then
-      bo.fileformat, bo.bomb = format.fileformat, format.bomb
+      bo.fileformat, bo.bomb = require("claude-ide.buffer.bytes").fileformat(format), format.bom
     end
-    if ok and bo.endofline ~= format.endofline then
-      bo.endofline = format.endofline
+    if ok and bo.endofline ~= format.final then
+      bo.endofline = format.final
     end
     bo.modifiable, bo.readonly = modifiable, readonly
   end)

@@ -52,10 +52,7 @@ local function notify_servers(jobs)
         newUri = uri(file.path),
       }
     else
-      local buf = buffer.find(file.path)
-      if not (buf and vim.api.nvim_buf_is_loaded(buf)) then
-        changes[file.path] = lsp.FileChange.changed
-      end
+      changes[file.path] = not buffer.loaded(file.path) and lsp.FileChange.changed or nil
     end
   end
   lsp.files_changed(changes)
@@ -100,8 +97,8 @@ local function check(job)
   if is_new and vim.uv.fs_lstat(file.path) then
     return ("%s is there by now"):format(short(file.path))
   end
-  local buf = require("claude-ide.buffer").find(file.path)
-  if is_new and buf and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified then
+  local buf = require("claude-ide.buffer").loaded(file.path)
+  if is_new and buf and vim.bo[buf].modified then
     return ("%s has unsaved text in a buffer"):format(short(file.path))
   end
   local unsaved = file.source and file.source.unsaved or file.replaced and file.replaced.unsaved
@@ -122,18 +119,6 @@ function M.obstacle(files, pause)
       return err
     end
   end
-end
-
----@param format claude-ide.bytes.Format
----@return claude-ide.buffer.Format
-local function buffer_format(format)
-  return {
-    fileformat = require("claude-ide.buffer.bytes").fileformat(format),
-    endofline = format.final,
-    bomb = format.bom,
-    endoffile = false,
-    empty = format.empty,
-  }
 end
 
 ---The buffer of a file that is not UTF-8: only Neovim can encode its bytes.
@@ -168,18 +153,13 @@ local function do_job(landing, job)
   if not text then
     return journal.write(landing, file.path, nil)
   elseif file.source and file.source.unsaved then
-    local format = buffer_format(text.format)
     local buf = file.source.buf --[[@as integer]]
-    journal.write_unsaved(landing, file.path, { buf = buf, lines = text.lines, format = format })
+    journal.write_unsaved(landing, file.path, { buf = buf, lines = text.lines, format = text.format })
     return true
   end
   local buf = encoded(file)
   if buf then
-    return journal.write_encoded(
-      landing,
-      file.path,
-      { buf = buf, lines = text.lines, format = buffer_format(text.format) }
-    )
+    return journal.write_encoded(landing, file.path, { buf = buf, lines = text.lines, format = text.format })
   end
   return journal.write(landing, file.path, require("claude-ide.buffer.bytes").encode(text.lines, text.format))
 end

@@ -23,21 +23,14 @@ local COMPARES = "compares"
 local function compare(file, go_on)
   local before, after = M.lines_of(file.before), M.lines_of(file.after)
   local is_waiting = false
-  local size = require("claude-ide.buffer.bytes").size
-  require("claude-ide.diffview.comparison").run(
-    before,
-    after,
-    size(before) + size(after),
-    function(comparison)
-      file.comparison = comparison
-      if is_waiting then
-        go_on()
-      end
-    end,
-    function(fn)
-      return require("claude-ide.safely").wrap("compare a file of a changeset", fn)
+  require("claude-ide.diffview.comparison").run(before, after, function(comparison)
+    file.comparison = comparison
+    if is_waiting then
+      go_on()
     end
-  )
+  end, function(fn)
+    return require("claude-ide.safely").wrap("compare a file of a changeset", fn)
+  end)
   if not file.comparison then
     is_waiting = true
     ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on

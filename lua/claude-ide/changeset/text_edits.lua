@@ -21,27 +21,6 @@ local LINES_AT_ONCE = 2000
 ---@field order integer index in the list
 ---@field line integer 0-based; for messages
 
----Converts a column in characters to bytes.
----@param line string
----@param character integer
----@return integer
-local function byte_of_characters(line, character)
-  if not line:find("[\128-\255]") then
-    return math.min(character, #line)
-  end
-  local position, at = require("claude-ide.position"), 0
-  -- A character outside of the BMP is two UTF-16 units and one character here.
-  for _ = 1, character do
-    if at >= #line then
-      break
-    end
-    local units = position.utf16(line, at)
-    local width = position.byte(line, units + 1)
-    at = width > at and width or position.byte(line, units + 2)
-  end
-  return at
-end
-
 ---Byte column within a line. A column past the end is the end, as LSP defines it.
 ---@param line string
 ---@param character integer
@@ -49,16 +28,13 @@ end
 ---@return integer
 local function byte_column(line, character, encoding)
   if encoding == "utf-32" then
-    return byte_of_characters(line, character)
+    local at = vim.fn.byteidxcomp(line, character)
+    return at < 0 and #line or at
   elseif encoding ~= "utf-8" then
     return require("claude-ide.position").byte(line, character)
   end
-  local at = math.min(character, #line)
   -- Not within a character: back to its first byte.
-  while at > 0 and at < #line and (line:byte(at + 1) or 0) >= 0x80 and line:byte(at + 1) < 0xC0 do
-    at = at - 1
-  end
-  return at
+  return character < #line and character + vim.str_utf_start(line, character + 1) or #line
 end
 
 ---@param value any

@@ -38,16 +38,9 @@ end
 ---@return claude-ide.changeset.Text
 function M.of_buffer(buf)
   local format = require("claude-ide.buffer.format").of(buf)
-  return {
-    lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false),
-    format = {
-      bom = format.bomb,
-      eol = require("claude-ide.buffer.bytes").EOLS[format.fileformat],
-      -- The file's own state, whatever 'fixendofline' does on write.
-      final = vim.bo[buf].endofline and not format.empty,
-      empty = format.empty,
-    },
-  }
+  -- The file's own state, whatever 'fixendofline' does on write.
+  format.final = vim.bo[buf].endofline and not format.empty
+  return { lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false), format = format }
 end
 
 ---@param stat? uv.fs_stat.result
@@ -112,8 +105,8 @@ function M.read(path)
   elseif stat and stat.size > MAX_BYTES then
     return nil, short(path) .. " is too large"
   end
-  local buf = require("claude-ide.buffer").find(path)
-  if buf and vim.api.nvim_buf_is_loaded(buf) and (stat or vim.bo[buf].modified) then
+  local buf = require("claude-ide.buffer").loaded(path)
+  if buf and (stat or vim.bo[buf].modified) then
     return from_buffer(path, buf, stat)
   elseif not stat then
     return nil
@@ -165,13 +158,12 @@ end
 ---@param source claude-ide.changeset.Source
 ---@return boolean
 function M.is_unchanged(source)
-  local buf = require("claude-ide.buffer").find(source.path)
-  local loaded = buf ~= nil and vim.api.nvim_buf_is_loaded(buf)
+  local buf = require("claude-ide.buffer").loaded(source.path)
   if source.unsaved then
-    return loaded
+    return buf ~= nil
       and buf == source.buf
       and require("claude-ide.changeset.text_edits").same(M.of_buffer(buf --[[@as integer]]), source.text)
-  elseif loaded and vim.bo[buf].modified then
+  elseif buf and vim.bo[buf].modified then
     return false
   end
   return require("claude-ide.file").read_now(source.path, MAX_BYTES) == source.bytes

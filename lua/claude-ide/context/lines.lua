@@ -82,12 +82,6 @@ function M.reference(buf, first, last, cwd)
   return require("claude-ide.context.reference").written("lines", ("%s:%d-%d"):format(shown, first, last))
 end
 
----@return integer? buf
-local function loaded(path)
-  local buf = require("claude-ide.buffer").find(path)
-  return buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
-end
-
 ---@param path string absolute
 ---@param done claude-ide.context.Done
 local function of_disk(path, first, last, done)
@@ -119,7 +113,9 @@ function M.read(at, argument, done)
   local to = math.max(tonumber(last) or from, from) --[[@as integer]]
   local path = require("claude-ide.path").normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name)
   local unnamed = tonumber(name:match("^buffer%-(%d+)$")) --[[@as integer?]]
-  local buf = loaded(path) or unnamed and vim.api.nvim_buf_is_loaded(unnamed) and unnamed or nil
+  local buf = require("claude-ide.buffer").loaded(path)
+    or unnamed and vim.api.nvim_buf_is_loaded(unnamed) and unnamed
+    or nil
   if not buf then
     return of_disk(path, from, to, done)
   end

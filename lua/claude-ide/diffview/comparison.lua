@@ -86,12 +86,12 @@ end
 
 ---@param old string[]
 ---@param new string[]
----@param bytes integer of both sides
 ---@param done fun(comparison: claude-ide.diffview.Comparison) on the main loop, possibly before this returns
 ---@param guarded fun(fn: function): function wraps functions of later turns
-function M.run(old, new, bytes, done, guarded)
+function M.run(old, new, done, guarded)
+  local size = require("claude-ide.buffer.bytes").size
   local options = require("claude-ide.diffview.hunks").diffopt()
-  if bytes <= MAX_DIRECT_BYTES then
+  if size(old) + size(new) <= MAX_DIRECT_BYTES then
     local numbers = work(joined(old), joined(new), #old + #new, options.algorithm, options.indent_heuristic)
     return done(counted(numbers and parse(numbers) or as_one(old, new).hunks))
   end

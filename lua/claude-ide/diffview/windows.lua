@@ -26,12 +26,6 @@ local places = require("claude-ide.diffview.place")
 
 local silently = require("claude-ide.ui.quietly").run
 
----@param name claude-ide.diffview.PlaceName
----@return claude-ide.diffview.Place
-function M.place(name)
-  return require("claude-ide.diffview.place." .. name)
-end
-
 ---The place of the next diff.
 ---@return claude-ide.diffview.PlaceName
 function M.preferred_place()
@@ -41,7 +35,7 @@ end
 ---@param view claude-ide.diffview.View
 ---@return claude-ide.diffview.Place
 local function place_of(view)
-  return M.place(view.place)
+  return places.get(view.place)
 end
 
 ---Whether it is in the current tab page.

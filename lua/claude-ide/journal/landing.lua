@@ -72,32 +72,16 @@ local function keep(landing, path, bytes)
 end
 
 ---@param path string
----@return integer? buf loaded
-local function loaded(path)
-  local buf = require("claude-ide.buffer").find(path)
-  return buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
-end
-
----Gives a file that is in no buffer other contents. The folders that it needs are made.
----@param path string
----@param bytes string
----@param mode? integer
----@return boolean? ok
----@return string? err
-local function to_disk(path, bytes, mode)
-  return require("claude-ide.journal.write").to_disk(path, bytes, mode)
-end
-
----@param path string
 ---@param bytes? string nil: there is to be no file
 ---@param mode? integer
 ---@return boolean? ok
 ---@return string? err
 local function write(path, bytes, mode)
-  if bytes and not loaded(path) then
-    return to_disk(path, bytes, mode)
+  local files = require("claude-ide.journal.write")
+  if bytes and not require("claude-ide.buffer").loaded(path) then
+    return files.to_disk(path, bytes, mode)
   end
-  return require("claude-ide.journal.write").through_buffer(path, bytes, mode, NEVER)
+  return files.through_buffer(path, bytes, mode, NEVER)
 end
 
 ---Gives a file other contents.
@@ -193,7 +177,7 @@ local function move(from, to)
   if not can then
     return nil, why
   end
-  local buf = loaded(from)
+  local buf = require("claude-ide.buffer").loaded(from)
   local ok, err = vim.uv.fs_rename(from, to)
   if not ok then
     return nil, err
@@ -232,7 +216,9 @@ function M.move_back(id)
   local moves = moved[id] or {}
   for i = #moves, 1, -1 do
     local one = moves[i]
-    local buf, there = loaded(one.to), vim.uv.fs_lstat(one.from) or loaded(one.from)
+    local buf, there =
+      require("claude-ide.buffer").loaded(one.to),
+      vim.uv.fs_lstat(one.from) or require("claude-ide.buffer").loaded(one.from)
     if turn and buf and not there and not vim.bo[buf].modified and one.digest == digest(one.to) then
       local landing = { actor = "claude", turn = id, files = {}, done = {} }
       local source, target = keep(landing, one.to, bytes_of(one.to)), keep(landing, one.from, nil)

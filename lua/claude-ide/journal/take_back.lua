@@ -71,9 +71,8 @@ local function put_back(item, old, new, since)
       return ok, err
     end
   end
-  local buf = require("claude-ide.buffer").find(item.path)
   local ok, err
-  if kind == "none" or buf and vim.api.nvim_buf_is_loaded(buf) then
+  if kind == "none" or require("claude-ide.buffer").loaded(item.path) then
     ok, err = write.through_buffer(item.path, kind == "file" and old or nil, nil, since)
   else
     ok, err = write.to_disk(item.path, old --[[@as string]])

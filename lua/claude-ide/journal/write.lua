@@ -17,12 +17,13 @@ function M.make_folders(path)
   return ok or nil, not ok and tostring(err):gsub("^Vim:E%d+: ", "") or nil
 end
 
+---Gives a file that no buffer shows other contents.
 ---@param path string
 ---@param bytes string
 ---@param mode? integer permissions of a file that is made again
 ---@return boolean? ok
 ---@return string? err
-local function write_file(path, bytes, mode)
+function M.to_disk(path, bytes, mode)
   local stat = vim.uv.fs_stat(path)
   local can, why = M.make_folders(path)
   if not can then
@@ -46,7 +47,7 @@ function M.save(buf, format)
   format = format or require("claude-ide.buffer.format").of(buf)
   local bo = vim.bo[buf]
   local fix = bo.fixendofline
-  bo.fixendofline = fix and format.endofline
+  bo.fixendofline = fix and format.final
   -- Only formatters and their like stay out; who listens for a file that was written is told as ever.
   local ok, err = pcall(require("claude-ide.option").without_events, "BufWritePre", function()
     vim.api.nvim_buf_call(buf, function()
@@ -96,16 +97,6 @@ local function remove(path, buf, since)
   return true
 end
 
----Gives a file that no buffer shows other contents.
----@param path string
----@param bytes string
----@param mode? integer permissions of a file that is made again
----@return boolean? ok
----@return string? err
-function M.to_disk(path, bytes, mode)
-  return write_file(path, bytes, mode)
-end
-
 ---Puts a link, or nothing, where a link or a file is.
 ---@param path string
 ---@param target? string nil: there should be nothing
@@ -139,13 +130,11 @@ end
 ---@return boolean? ok
 ---@return string? err also with `ok`, where something is left for the user to do
 function M.through_buffer(path, bytes, mode, since)
-  local buffer = require("claude-ide.buffer")
-  local buf = buffer.find(path)
-  buf = buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
+  local buf = require("claude-ide.buffer").loaded(path)
   if not bytes then
     return remove(path, buf, since)
   elseif not buf and not vim.uv.fs_stat(path) then
-    return write_file(path, bytes, mode)
+    return M.to_disk(path, bytes, mode)
   end
   local is_new = not vim.uv.fs_stat(path)
   buf = buf or require("claude-ide.buffer.hidden").load(path)
@@ -159,7 +148,7 @@ function M.through_buffer(path, bytes, mode, since)
     if buf and vim.bo[buf].modified then
       return nil, "it has unsaved changes in another encoding"
     end
-    local ok, err = write_file(path, bytes)
+    local ok, err = M.to_disk(path, bytes)
     if ok and buf then
       require("claude-ide.buffer.disk").reload(buf)
     end

@@ -1,89 +1,74 @@
 -- Autocommands and keys of a diff, and what they mean.
 local M = {}
 
----Handles closed windows and buffers of a diff. It continues as long as a window shows the proposal, alone if the current text was
+---Handlers of closed windows and buffers of a diff. It continues as long as a window shows the proposal, alone if the current text was
 ---closed.
----@class claude-ide.proposal.Loss
----@field view claude-ide.diffview.View
----@field waits fun(): boolean whether it is still shown and undecided
----@field gone fun() no window of the proposal is left
----@field mend fun() rearranges the remaining windows
-
----Waits for all effects of a command: `:tabclose` closes one side after the other.
----@param loss claude-ide.proposal.Loss
-local function mend_soon(loss)
-  vim.schedule(function()
-    require("claude-ide.ui.guard.waits").when_windows_may_change(function()
-      if not loss.waits() then
-        return
-      elseif require("claude-ide.diffview.windows").window_of_proposal(loss.view) then
-        loss.mend()
-      else
-        loss.gone()
-      end
+---@param entry claude-ide.proposal.Entry on the screen
+---@param mend fun(entry: claude-ide.proposal.Entry) rearranges the remaining windows
+---@return fun(win: integer) window_lost
+---@return fun(side: claude-ide.diffview.Side) buffer_lost
+local function losses(entry, mend)
+  local windows, view = require("claude-ide.diffview.windows"), entry.view --[[@as claude-ide.diffview.View]]
+  local function waits()
+    return entry.diff.state == "pending" and entry.view == view
+  end
+  local function gone()
+    if waits() then
+      entry.verbs.gone()
+    end
+  end
+  local function mend_soon()
+    -- After all effects of a command: `:tabclose` closes one side after the other.
+    vim.schedule(function()
+      require("claude-ide.ui.guard.waits").when_windows_may_change(function()
+        if waits() and windows.window_of_proposal(view) then
+          mend(entry)
+        else
+          gone()
+        end
+      end)
     end)
-  end)
-end
-
----@param loss claude-ide.proposal.Loss
----@param win integer
-local function window_lost(loss, win)
-  local view = loss.view
-  if not vim.tbl_contains(vim.tbl_values(view.wins), win) then
-    return
   end
-  require("claude-ide.diffview.windows").note_loss(view)
-  require("claude-ide.ui.quietly").pass_through(win)
-  if win ~= view.wins.list and require("claude-ide.diffview.windows").window_of_proposal(view, win) then
-    mend_soon(loss)
-  else
-    loss.gone()
-  end
-end
-
----A buffer was unloaded or wiped out.
----@param loss claude-ide.proposal.Loss
----@param side claude-ide.diffview.Side
-local function buffer_lost(loss, side)
-  if side == "now" then
-    mend_soon(loss)
-  else
-    loss.gone()
+  return function(win)
+    if vim.tbl_contains(vim.tbl_values(view.wins), win) then
+      windows.note_loss(view)
+      require("claude-ide.ui.quietly").pass_through(win)
+      if win ~= view.wins.list and windows.window_of_proposal(view, win) then
+        mend_soon()
+      else
+        gone()
+      end
+    end
+  end, function(side)
+    if side == "now" then
+      mend_soon()
+    else
+      gone()
+    end
   end
 end
 
----A file's displayed texts, and handlers of their events.
----@class claude-ide.proposal.Listener
----@field shown claude-ide.proposal.Item.Shown
----@field path string
----@field sight integer buffer that records whether it was seen
----@field write fun() the user writes the proposal
----@field loss claude-ide.proposal.Loss
-
----@param group integer
----@param listener claude-ide.proposal.Listener
-function M.attach(group, listener)
-  local diff, bufs = listener.shown.diff, listener.shown.text.bufs
+---@param entry claude-ide.proposal.Entry on the screen
+---@param one claude-ide.proposal.Item.Shown prepared
+---@param mend fun(entry: claude-ide.proposal.Entry) rearranges the remaining windows
+function M.attach(entry, one, mend)
+  local diff, bufs = entry.diff, one.text.bufs
+  local window_lost, buffer_lost = losses(entry, mend)
 
   ---@param events vim.api.keyset.events
   ---@param opts table
   local function on(events, opts)
-    opts.group = group
+    opts.group = entry.group
     opts.desc = "Claude Code: a proposed edit"
     vim.api.nvim_create_autocmd(events, opts)
   end
 
   -- 'modified' stays on, so that `:wq` does not close the window: the diff closes as a whole.
-  require("claude-ide.proposal.writes").attach(group, bufs.proposal, {
-    id = diff.id,
-    path = listener.path,
-    seen_by = listener.sight,
-    accept = listener.write,
-  })
+  require("claude-ide.proposal.writes").attach(entry, one)
   on("BufReadCmd", {
     buffer = bufs.proposal,
     callback = function()
-      require("claude-ide.proposal.buffers").refill(bufs.proposal, listener.shown.text.lines)
+      require("claude-ide.proposal.buffers").refill(bufs.proposal, one.text.lines)
     end,
   })
   -- Undoing the last edit resets 'modified', and then `:x` and `:update` would do nothing.
@@ -97,12 +82,12 @@ function M.attach(group, listener)
   })
   on("WinClosed", {
     callback = function(event)
-      window_lost(listener.loss, tonumber(event.match) --[[@as integer]])
+      window_lost(tonumber(event.match) --[[@as integer]])
     end,
   })
   for side, buf in pairs(bufs) do
     local function lost()
-      buffer_lost(listener.loss, side)
+      buffer_lost(side)
     end
     on("BufWipeout", { buffer = buf, callback = lost })
     on("BufUnload", {

@@ -1,6 +1,8 @@
 -- Proposed edits that the user decides on. The facade for tools, commands and users' configurations.
 local M = {}
 
+local state = require("claude-ide.proposal.state")
+
 ---Shows a proposed edit; its source gets the decision.
 ---@param source claude-ide.decisions.Source
 ---@param request any the source's handle
@@ -8,7 +10,18 @@ local M = {}
 ---@return claude-ide.Diff
 function M.propose(source, request, edit)
   M.attach()
-  return require("claude-ide.proposal.state").propose(source, request, edit)
+  local paths = require("claude-ide.path")
+  local path = paths.normalize(edit.path)
+  local diff = require("claude-ide.decisions").ask(state.KIND, source, request, {
+    path = path,
+    old_path = paths.normalize(edit.old_path or path),
+    tab_name = edit.tab_name or path,
+    proposed = edit.contents,
+    base = edit.base,
+    layout = edit.layout,
+    place = edit.place,
+  })
+  return diff --[[@as claude-ide.Diff]]
 end
 
 ---Shows an edit of several files; one with `unasked` is applied at once.
@@ -18,20 +31,30 @@ end
 ---@return claude-ide.Diff
 function M.propose_files(source, request, edit)
   M.attach()
-  return require("claude-ide.proposal.state").propose_files(source, request, edit)
+  local files = vim.tbl_map(require("claude-ide.proposal.files").of, edit.files)
+  local diff = require("claude-ide.decisions").ask(state.KIND, source, request, {
+    path = files[1].path,
+    old_path = files[1].old_path,
+    tab_name = edit.title,
+    proposed = "",
+    files = files,
+    notes = edit.notes,
+    unasked = edit.unasked == true,
+  })
+  return diff --[[@as claude-ide.Diff]]
 end
 
 ---Waiting proposals, oldest first.
 ---@param matches? fun(diff: claude-ide.Diff): boolean
 ---@return claude-ide.Diff[]
 function M.pending(matches)
-  return require("claude-ide.proposal.state").pending(matches)
+  return state.pending(matches)
 end
 
 ---@param diff claude-ide.Diff
 ---@return claude-ide.proposal.Entry?
 local function entry_of(diff)
-  return require("claude-ide.proposal.state").entry(diff.id)
+  return state.entry(diff.id)
 end
 
 ---@param diff claude-ide.Diff
@@ -48,7 +71,7 @@ local function is_seen(diff)
   local entry = entry_of(diff)
   return entry ~= nil
     and entry.text ~= nil
-    and require("claude-ide.ui.guard.window").is_seen(require("claude-ide.proposal.state").sight(entry))
+    and require("claude-ide.ui.guard.window").is_seen(state.sight(entry))
 end
 
 ---The proposal with this id; by default the current tab page's, else the oldest.
@@ -266,7 +289,7 @@ end
 ---Registers the kind of request and subscribes to events, once. Keys are recorded from then on, so that a diff knows whether the user is
 ---typing.
 M.attach = require("claude-ide.once")(function()
-  require("claude-ide.proposal.state").register({
+  require("claude-ide.decisions").register(state.KIND, {
     one = "diff",
     many = "diffs",
     present = function(decision)

@@ -3,31 +3,13 @@ local M = {}
 
 local entries = require("claude-ide.proposal.state").entries()
 
----See `claude-ide.proposal.ModifiedBufs`.
----@param which "all"|"pending"|"expendable"
----@return integer[]
-local function modified_bufs(which)
-  local guard, kept = require("claude-ide.proposal.writes").guard(), require("claude-ide.proposal.rescued")
-  local bufs = guard and { guard } or {}
-  for _, entry in pairs(entries) do
-    local is_pending = entry.diff.state == "pending"
-    for _, one in ipairs(entry.diff.files or { entry }) do
-      local is_typed_in = which == "expendable" and is_pending and kept.typed(one)
-      if one.text and not is_typed_in and (which ~= "pending" or is_pending) then
-        bufs[#bufs + 1] = one.text.bufs.proposal
-      end
-    end
-  end
-  return bufs
-end
-
 ---@param diff claude-ide.Diff
 ---@return claude-ide.proposal.Entry
 function M.add(diff)
   if not next(entries) then
     require("claude-ide.ui.guard.keys").listen()
     require("claude-ide.proposal.writes").start()
-    require("claude-ide.proposal.quit_and_delete").start(modified_bufs)
+    require("claude-ide.proposal.quit_and_delete").start()
   end
   local entry = { diff = diff, shown = 1 }
   entries[diff.id] = entry
@@ -207,7 +189,7 @@ end
 ---@return boolean
 local function has_to_wait(entry, opts)
   local windows = require("claude-ide.diffview.windows")
-  if not windows.place(entry.diff.place or windows.preferred_place()).shared then
+  if not require("claude-ide.diffview.place").get(entry.diff.place or windows.preferred_place()).shared then
     return false
   end
   -- A decided one makes room first, which may show another waiting one.

@@ -68,8 +68,7 @@ function M.run(diff, is_wanted, done, failed)
     if not diff.base then
       require("claude-ide.watch.awaited").observed(diff.old_path, disk.bytes)
     end
-    local bytes = #diff.proposed + #(disk.bytes or "")
-    large = bytes > LARGE_BYTES
+    large = #diff.proposed + #(disk.bytes or "") > LARGE_BYTES
     run({
       function(next_step)
         local texts = require("claude-ide.proposal.present_text")
@@ -100,7 +99,7 @@ function M.run(diff, is_wanted, done, failed)
         -- The buffer of an empty text has one line.
         local old = prepared.now.format.empty and {} or prepared.now.lines
         local new = prepared.format.empty and {} or prepared.lines
-        require("claude-ide.diffview.comparison").run(old, new, bytes, function(comparison)
+        require("claude-ide.diffview.comparison").run(old, new, function(comparison)
           prepared.comparison = comparison
           next_step()
         end, guarded)

@@ -37,14 +37,10 @@ end
 ---@return claude-ide.proposal.Now
 local function of_buffer(buf, disk)
   local format = require("claude-ide.buffer.format").of(buf)
+  format.final = format.final and not format.empty
   return {
     lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false),
-    format = {
-      bom = format.bomb,
-      eol = require("claude-ide.buffer.bytes").EOLS[format.fileformat],
-      final = format.endofline and not format.empty,
-      empty = format.empty,
-    },
+    format = format,
     against = "buffer",
     disk = disk,
     buf = buf,
@@ -65,10 +61,7 @@ end
 ---@param disk claude-ide.proposal.Disk
 ---@return claude-ide.proposal.Now
 function M.present(path, disk)
-  local buf = require("claude-ide.buffer").find(path)
-  if buf and not vim.api.nvim_buf_is_loaded(buf) then
-    buf = nil
-  end
+  local buf = require("claude-ide.buffer").loaded(path)
   if buf and vim.bo[buf].modified then
     return of_buffer(buf, disk)
   end

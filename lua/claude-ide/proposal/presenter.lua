@@ -31,8 +31,8 @@ local function reload_when_written(path, contents, now, afterwards, written)
     before = now.disk.stat,
     written = written,
     arrived = function(bytes)
-      local buf = require("claude-ide.buffer").find(path)
-      if not buf or not vim.api.nvim_buf_is_loaded(buf) then
+      local buf = require("claude-ide.buffer").loaded(path)
+      if not buf then
         return
       elseif vim.bo[buf].modified and (now.against ~= "buffer" or afterwards) then
         return keep_unsaved(buf, bytes, contents, now, afterwards)
@@ -308,15 +308,6 @@ function M.accept(diff, failed)
   return true
 end
 
----For keys and `:w`, whose callers do not report errors.
----@param diff claude-ide.Diff
-function M.accept_or_say(diff)
-  local _, err = M.accept(diff)
-  if err then
-    require("claude-ide.ui.notice").error(err)
-  end
-end
-
 ---Ends a diff that cannot be shown: the CLI writes nothing, and its own prompt decides.
 ---@param diff claude-ide.Diff
 ---@return fun(trace: string)
@@ -343,7 +334,10 @@ function M.show(entry, how)
   local stage, was_shown = require("claude-ide.proposal.on_screen"), entry.verbs ~= nil
   local shown = require("claude-ide.safely").catch(stage.show, failing(diff))(entry, {
     accept = function()
-      M.accept_or_say(diff)
+      local _, err = M.accept(diff)
+      if err then
+        require("claude-ide.ui.notice").error(err)
+      end
     end,
     reject = function()
       M.reject(diff)
@@ -352,9 +346,6 @@ function M.show(entry, how)
       ask_reason(diff, function(reason)
         M.reject(diff, reason)
       end)
-    end,
-    write = function()
-      M.accept_or_say(diff)
     end,
     gone = function()
       if not diff.applying and require("claude-ide.decisions").settle(diff, { outcome = "rejected" }) then

@@ -12,33 +12,47 @@ local function is_about_to_delete()
   return ok and DELETES[command.cmd] == true
 end
 
-local function set_modified(bufs, modified)
-  for _, buf in ipairs(bufs) do
+---The modified buffers of diffs: all, those of waiting diffs, those without user's edits.
+---@param which "all"|"pending"|"expendable"
+---@return integer[]
+local function modified_bufs(which)
+  local guard, kept = require("claude-ide.proposal.writes").guard(), require("claude-ide.proposal.rescued")
+  local bufs = guard and { guard } or {}
+  for _, entry in pairs(require("claude-ide.proposal.state").entries()) do
+    local is_pending = entry.diff.state == "pending"
+    for _, one in ipairs(entry.diff.files or { entry }) do
+      local is_typed_in = which == "expendable" and is_pending and kept.typed(one)
+      if one.text and not is_typed_in and (which ~= "pending" or is_pending) then
+        bufs[#bufs + 1] = one.text.bufs.proposal
+      end
+    end
+  end
+  return bufs
+end
+
+local function set_modified(which, modified)
+  for _, buf in ipairs(modified_bufs(which)) do
     if vim.api.nvim_buf_is_loaded(buf) then
       vim.bo[buf].modified = modified
     end
   end
 end
 
----The modified buffers of diffs: all, those of waiting diffs, those without user's edits.
----@alias claude-ide.proposal.ModifiedBufs fun(which: "all"|"pending"|"expendable"): integer[]
+---@param which "all"|"expendable"
+local function step_aside(which)
+  -- Another command may follow a deletion directly: one that quits must see the user's edits.
+  set_modified("pending", true)
+  set_modified(which, false)
+  require("claude-ide.ui.guard.keys").soon(function()
+    set_modified("pending", true)
+  end, true)
+  vim.schedule(function()
+    require("claude-ide.proposal.waiting_line").gather_strays()
+  end)
+end
 
 ---Call it when the first diff begins, and `M.stop` after the last one.
----@param modified claude-ide.proposal.ModifiedBufs
-function M.start(modified)
-  ---@param which "all"|"expendable"
-  local function step_aside(which)
-    -- Another command may follow a deletion directly: one that quits must see the user's edits.
-    set_modified(modified("pending"), true)
-    set_modified(modified(which), false)
-    require("claude-ide.ui.guard.keys").soon(function()
-      set_modified(modified("pending"), true)
-    end, true)
-    vim.schedule(function()
-      require("claude-ide.proposal.waiting_line").gather_strays()
-    end)
-  end
-
+function M.start()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("QuitPre", {
     group = group,

@@ -1,7 +1,7 @@
 -- Edits as a kind of request, of one or several files, and those that are shown or about to be. The queue is in `claude-ide.decisions`.
 local M = {}
 
-local KIND = "edit"
+M.KIND = "edit"
 
 ---@class claude-ide.Diff: claude-ide.Decision
 ---@field state "pending"|claude-ide.proposal.Outcome
@@ -42,48 +42,6 @@ local KIND = "edit"
 ---The outcome of a diff.
 ---@alias claude-ide.proposal.Outcome "accepted"|"rejected"|"closed"
 
----@param presenter claude-ide.decisions.Presenter
-function M.register(presenter)
-  require("claude-ide.decisions").register(KIND, presenter)
-end
-
----@param source claude-ide.decisions.Source
----@param request any the source's handle
----@param edit claude-ide.proposal.Edit
----@return claude-ide.Diff
-function M.propose(source, request, edit)
-  local paths = require("claude-ide.path")
-  local path = paths.normalize(edit.path)
-  local diff = require("claude-ide.decisions").ask(KIND, source, request, {
-    path = path,
-    old_path = paths.normalize(edit.old_path or path),
-    tab_name = edit.tab_name or path,
-    proposed = edit.contents,
-    base = edit.base,
-    layout = edit.layout,
-    place = edit.place,
-  })
-  return diff --[[@as claude-ide.Diff]]
-end
-
----@param source claude-ide.decisions.Source
----@param request any the source's handle
----@param edit claude-ide.proposal.FilesEdit at least one file
----@return claude-ide.Diff
-function M.propose_files(source, request, edit)
-  local files = vim.tbl_map(require("claude-ide.proposal.files").of, edit.files)
-  local diff = require("claude-ide.decisions").ask(KIND, source, request, {
-    path = files[1].path,
-    old_path = files[1].old_path,
-    tab_name = edit.title,
-    proposed = "",
-    files = files,
-    notes = edit.notes,
-    unasked = edit.unasked == true,
-  })
-  return diff --[[@as claude-ide.Diff]]
-end
-
 ---Name for notices.
 ---@param diff claude-ide.Diff
 ---@return string
@@ -98,7 +56,7 @@ end
 function M.pending(matches)
   local diffs = require("claude-ide.decisions").pending(function(decision)
     ---@cast decision claude-ide.Diff
-    return decision.kind == KIND and not decision.unasked and (not matches or matches(decision))
+    return decision.kind == M.KIND and not decision.unasked and (not matches or matches(decision))
   end)
   return diffs --[[@as claude-ide.Diff[] ]]
 end
@@ -133,7 +91,6 @@ end
 ---@field accept fun()
 ---@field reject fun()
 ---@field reject_with_reason fun()
----@field write fun() the user wrote the proposal
 ---@field gone fun() the user closed its windows or buffers
 ---@field show fun(how: claude-ide.proposal.ShowOpts) its place is free
 

@@ -106,8 +106,8 @@ local function refused(one, said, is_credible)
     end
     require("claude-ide.log").warn("%s was accepted and not written: %s", diff.path, said)
     local was_awaited = require("claude-ide.watch.awaited").give_up(diff.path, one.contents)
-    local buf = require("claude-ide.buffer").find(diff.path)
-    if was_awaited and buf and vim.api.nvim_buf_is_loaded(buf) then
+    local buf = require("claude-ide.buffer").loaded(diff.path)
+    if was_awaited and buf then
       -- Show later changes of the file, or ask if it has unsaved changes.
       require("claude-ide.watch.conflict").consider(buf)
     end

@@ -78,39 +78,12 @@ end
 ---Forward declaration, see below.
 local mend ---@type fun(entry: claude-ide.proposal.Entry)
 
----@param entry claude-ide.proposal.Entry
----@return claude-ide.proposal.Loss
-local function loss_of(entry)
-  local view = entry.view --[[@as claude-ide.diffview.View]]
-  local function waits()
-    return entry.diff.state == "pending" and entry.view == view
-  end
-  return {
-    view = view,
-    waits = waits,
-    gone = function()
-      if waits() then
-        entry.verbs.gone()
-      end
-    end,
-    mend = function()
-      mend(entry)
-    end,
-  }
-end
-
 ---Handles events of a file's buffers.
----@param entry claude-ide.proposal.Entry shown
+---@param entry claude-ide.proposal.Entry on the screen
 ---@param one claude-ide.proposal.Item.Shown prepared
 local function listen_to(entry, one)
-  local events, verbs = require("claude-ide.proposal.events"), entry.verbs --[[@as claude-ide.proposal.Verbs]]
-  events.attach(entry.group --[[@as integer]], {
-    shown = one,
-    path = one.path or entry.diff.path,
-    sight = require("claude-ide.proposal.state").sight(entry),
-    write = verbs.write,
-    loss = loss_of(entry),
-  })
+  local events = require("claude-ide.proposal.events")
+  events.attach(entry, one, mend)
   for _, buf in pairs(one.text.bufs) do
     events.map_keys(entry, buf, M.verbs_of(entry))
   end

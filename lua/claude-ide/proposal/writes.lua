@@ -175,23 +175,18 @@ local function write_copy(buf, name, appends)
   end
 end
 
----@class claude-ide.proposal.Writes
----@field id integer
----@field path string of the proposal
----@field seen_by integer buffer that records whether it was seen
----@field accept fun()
-
 local told_of_autosave = false
 
 ---@param buf integer
----@param writes claude-ide.proposal.Writes
-local function note_unasked(buf, writes)
+---@param diff claude-ide.Diff
+---@param path string of the proposal
+local function note_unasked(buf, diff, path)
   local _, reason, automatic = of_user(buf)
-  require("claude-ide.log").debug("a write of proposal %d was ignored: %s", writes.id, reason)
+  require("claude-ide.log").debug("a write of proposal %d was ignored: %s", diff.id, reason)
   local notice = require("claude-ide.ui.notice")
   if quitting then
     vim.schedule(function()
-      local file = vim.fs.basename(writes.path)
+      local file = vim.fs.basename(path)
       notice.warn(require("claude-ide.ui.one_line").fitting({
         ("You have typed into the proposal for %s: decide on it, then quit."):format(file),
         "You have typed into a proposal: decide, then quit.",
@@ -205,38 +200,38 @@ local function note_unasked(buf, writes)
   end
 end
 
----@param buf integer
----@param writes claude-ide.proposal.Writes
----@param event { event: string, match: string, file: string } target, in full and as given
-local function on_write(buf, writes, event)
-  local notice = require("claude-ide.ui.notice")
+---@param entry claude-ide.proposal.Entry
+---@param one claude-ide.proposal.Item.Shown
+---@param event { buf: integer, event: string, match: string, file: string } target, in full and as given
+local function on_write(entry, one, event)
+  local notice, guarded = require("claude-ide.ui.notice"), require("claude-ide.ui.guard.window")
+  local buf, sight = event.buf, require("claude-ide.proposal.state").sight(entry)
   if is_copy(buf, event) then
     return write_copy(buf, event.match, event.event == "FileAppendCmd")
   elseif event.event ~= "BufWriteCmd" then
     notice.info("Nothing is decided: a part of a proposal is not written. `:w` accepts all of it.")
   elseif not of_user(buf) then
-    note_unasked(buf, writes)
+    note_unasked(buf, entry.diff, one.path or entry.diff.path)
   elseif not require("claude-ide.config").get().diff.accept_on_write then
     notice.info("Writing does not accept here. `:Claude accept` does.")
-  elseif not require("claude-ide.ui.guard.window").proposal_accepts_key(writes.seen_by) then
-    if require("claude-ide.ui.guard.window").is_typed_ahead(writes.seen_by) then
+  elseif not guarded.proposal_accepts_key(sight) then
+    if guarded.is_typed_ahead(sight) then
       notice.info("Not accepted: this proposal has only just come. `:w` again accepts it.")
     end
   else
-    writes.accept()
+    entry.verbs.accept()
   end
 end
 
----@param group integer
----@param buf integer
----@param writes claude-ide.proposal.Writes
-function M.attach(group, buf, writes)
+---@param entry claude-ide.proposal.Entry on the screen
+---@param one claude-ide.proposal.Item.Shown prepared
+function M.attach(entry, one)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
-    group = group,
-    buffer = buf,
+    group = entry.group,
+    buffer = one.text.bufs.proposal,
     desc = "Claude Code: a proposal is written",
     callback = function(event)
-      on_write(buf, writes, event)
+      on_write(entry, one, event)
     end,
   })
 end

@@ -58,8 +58,8 @@ end
 ---@param path string
 ---@return integer? buf unmodified, with the file's text
 local function in_step(path)
-  local buf = require("claude-ide.buffer").find(path)
-  local same = buf and vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modified and vim.uv.fs_stat(path)
+  local buf = require("claude-ide.buffer").loaded(path)
+  local same = buf and not vim.bo[buf].modified and vim.uv.fs_stat(path)
   return same and buf or nil
 end
 

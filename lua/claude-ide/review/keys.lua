@@ -16,11 +16,6 @@ function M.serve(review)
   served = review
 end
 
----@return claude-ide.review
-local function review()
-  return served
-end
-
 ---Scrolls so that all of the change at the cursor is visible.
 ---@param view? claude-ide.review.View
 local function reveal(view)
@@ -29,96 +24,76 @@ local function reveal(view)
   end
 end
 
----Goes to the next change after a successful decision.
----@param view? claude-ide.review.View
----@param ok boolean?
----@param err string?
-local function advance(view, ok, err)
-  say(ok, err)
-  if ok and review().next_hunk() then
-    reveal(view)
-  end
-end
-
 ---@class claude-ide.review.Action
 ---@field desc string
 ---@field run fun(view?: claude-ide.review.View)
 
----In the order of the key list.
-local NAMES = { "keep_hunk", "undo_hunk", "keep_file", "undo_file", "next_file", "previous_file", "close" }
+---@class claude-ide.review.Key: claude-ide.review.Action
+---@field name string of the option
+---@field set? "diff" whose option it is; default: "review"
+---@field in_list? "keep_file"|"undo_file" what it does in the list, where a key is for the whole file
+
+local function calls(verb)
+  return function()
+    say(served[verb]())
+  end
+end
+
+---Goes to the next change after a successful decision.
+local function decides(verb)
+  return function(view)
+    local ok, err = served[verb]()
+    say(ok, err)
+    if ok and served.next_hunk() then
+      reveal(view)
+    end
+  end
+end
+
+local function jumps(verb)
+  return function(view)
+    say(served[verb]())
+    reveal(view)
+  end
+end
+
+local help ---@type fun()
+
+---In the order of the key list. The layouts apply to diffs as well, so their keys are shared.
+---@type claude-ide.review.Key[]
+local KEYS = {
+  { name = "keep_hunk", desc = "keep this change", in_list = "keep_file", run = decides("keep_hunk") },
+  { name = "undo_hunk", desc = "undo this change", in_list = "undo_file", run = decides("undo_hunk") },
+  {
+    name = "keep_file",
+    desc = "keep all changes of this file",
+    in_list = "keep_file",
+    run = calls("keep_file"),
+  },
+  {
+    name = "undo_file",
+    desc = "undo all changes of this file",
+    in_list = "undo_file",
+    run = calls("undo_file"),
+  },
+  { name = "next_file", desc = "the next file", run = calls("next_file") },
+  { name = "previous_file", desc = "the previous file", run = calls("previous_file") },
+  { name = "close", desc = "close the review", run = calls("close") },
+  { name = "layout", set = "diff", desc = "the next layout", run = calls("next_layout") },
+  {
+    name = "help",
+    set = "diff",
+    desc = "list these keys",
+    run = function()
+      help()
+    end,
+  },
+}
 
 ---@type table<string, claude-ide.review.Action>
-local ACTIONS = {
-  keep_hunk = {
-    desc = "keep this change",
-    run = function(view)
-      advance(view, review().keep_hunk())
-    end,
-  },
-  undo_hunk = {
-    desc = "undo this change",
-    run = function(view)
-      advance(view, review().undo_hunk())
-    end,
-  },
-  keep_file = {
-    desc = "keep all changes of this file",
-    run = function()
-      say(review().keep_file())
-    end,
-  },
-  undo_file = {
-    desc = "undo all changes of this file",
-    run = function()
-      say(review().undo_file())
-    end,
-  },
-  next_file = {
-    desc = "the next file",
-    run = function()
-      review().next_file()
-    end,
-  },
-  previous_file = {
-    desc = "the previous file",
-    run = function()
-      review().previous_file()
-    end,
-  },
-  close = {
-    desc = "close the review",
-    run = function()
-      review().close()
-    end,
-  },
-}
-
 local JUMPS = {
-  ["]c"] = {
-    desc = "the next change",
-    run = function(view)
-      say(review().next_hunk())
-      reveal(view)
-    end,
-  },
-  ["[c"] = {
-    desc = "the previous change",
-    run = function(view)
-      say(review().previous_hunk())
-      reveal(view)
-    end,
-  },
-}
-
----Keys shared with diffs: the layouts apply to all of them.
----@type table<"layout"|"help", claude-ide.review.Action>
-local SHARED = {
-  layout = {
-    desc = "the next layout",
-    run = function()
-      review().next_layout()
-    end,
-  },
+  ["]c"] = { desc = "the next change", run = jumps("next_hunk") },
+  ["[c"] = { desc = "the previous change", run = jumps("previous_hunk") },
 }
 
 ---For layouts that are drawn without diff mode, which would have this key.
@@ -131,31 +106,24 @@ local OBTAIN = {
   end,
 }
 
-local function keys_of(name)
-  return require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().review.keymaps[name])
-end
-
----@param name "layout"|"help"
+---@param key claude-ide.review.Key
 ---@return string[]
-local function shared_keys(name)
-  return require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().diff.keymaps[name])
+local function keys_of(key)
+  local option = require("claude-ide.config").get()[key.set or "review"].keymaps[key.name]
+  return require("claude-ide.ui.key_list").keys(option)
 end
 
-local function help()
+function help()
   local key_list, entries = require("claude-ide.ui.key_list"), {}
-  for _, name in ipairs(NAMES) do
-    entries[#entries + 1] = key_list.entry(keys_of(name), ACTIONS[name].desc)
-  end
-  for _, name in ipairs({ "layout", "help" }) do
-    entries[#entries + 1] = key_list.entry(shared_keys(name), SHARED[name].desc)
+  for _, key in ipairs(KEYS) do
+    entries[#entries + 1] = key_list.entry(keys_of(key), key.desc)
   end
   vim.list_extend(entries, {
     { "]c [c", "next change, previous change" },
     { "<CR>", "in the list: go to the file; keys for a change act on the whole file there" },
   })
-  key_list.open(entries, { of = "a review", group = "ClaudeDiffKey", help = shared_keys("help") })
+  key_list.open(entries, { of = "a review", group = "ClaudeDiffKey", help = keys_of(KEYS[#KEYS]) })
 end
-SHARED.help = { desc = "list these keys", run = help }
 
 ---@param buf integer
 ---@param lhs string
@@ -227,18 +195,13 @@ end
 function M.map_sides(view)
   local undo = {}
   for side, buf in pairs(view.bufs) do
-    for name, action in pairs(ACTIONS) do
-      for _, lhs in ipairs(keys_of(name)) do
-        undo[#undo + 1] = map(buf, lhs, action, view)
+    for _, key in ipairs(KEYS) do
+      for _, lhs in ipairs(keys_of(key)) do
+        undo[#undo + 1] = map(buf, lhs, key, view)
       end
     end
     for lhs, action in pairs(JUMPS) do
       undo[#undo + 1] = map(buf, lhs, action, view)
-    end
-    for name, action in pairs(SHARED) do
-      for _, lhs in ipairs(shared_keys(name)) do
-        undo[#undo + 1] = map(buf, lhs, action, view)
-      end
     end
     if not vim.wo[view.wins.proposal].diff then
       undo[#undo + 1] = map(buf, side == "proposal" and "do" or "dp", OBTAIN, view)
@@ -256,12 +219,12 @@ end
 ---@return claude-ide.review.Action
 local function on_file(name)
   return {
-    desc = ACTIONS[name].desc,
+    desc = name == "keep_file" and "keep all changes of this file" or "undo all changes of this file",
     run = function()
-      local ok, err = review()[name]()
+      local ok, err = served[name]()
       say(ok, err)
       if ok then
-        review().next_file()
+        served.next_file()
       end
     end,
   }
@@ -270,20 +233,9 @@ end
 ---@param view claude-ide.review.View
 function M.map_list(view)
   local buf = view.list --[[@as integer]]
-  local actions = vim.tbl_extend("force", ACTIONS, {
-    keep_file = on_file("keep_file"),
-    undo_file = on_file("undo_file"),
-    keep_hunk = on_file("keep_file"),
-    undo_hunk = on_file("undo_file"),
-  })
-  for name, action in pairs(actions) do
-    for _, lhs in ipairs(keys_of(name)) do
-      map(buf, lhs, action)
-    end
-  end
-  for name, action in pairs(SHARED) do
-    for _, lhs in ipairs(shared_keys(name)) do
-      map(buf, lhs, action)
+  for _, key in ipairs(KEYS) do
+    for _, lhs in ipairs(keys_of(key)) do
+      map(buf, lhs, key.in_list and on_file(key.in_list) or key)
     end
   end
   map(buf, "<CR>", {
@@ -300,7 +252,7 @@ function M.map_list(view)
     desc = "Claude: show the diff of the file under the cursor",
     callback = function()
       if vim.api.nvim_get_current_win() == view.wins.list then
-        review().show(vim.api.nvim_win_get_cursor(0)[1])
+        served.show(vim.api.nvim_win_get_cursor(0)[1])
       end
     end,
   })

@@ -82,8 +82,8 @@ end
 local function flush(paths)
   local lsp = require("claude-ide.lsp")
   for _, path in ipairs(paths) do
-    local buf = require("claude-ide.buffer").find(path)
-    if buf and vim.api.nvim_buf_is_loaded(buf) then
+    local buf = require("claude-ide.buffer").loaded(path)
+    if buf then
       for _, client in ipairs(lsp.clients(buf)) do
         lsp.flush(client, buf)
       end

@@ -197,8 +197,8 @@ end
 
 local function use_line(location)
   local path, row = vim.uri_to_fname(location.uri), location.range.start.line
-  local buf, text = require("claude-ide.buffer").find(path), ""
-  if buf and vim.api.nvim_buf_is_loaded(buf) then
+  local buf, text = require("claude-ide.buffer").loaded(path), ""
+  if buf then
     text = line_at(buf, row)
   else
     local bytes = require("claude-ide.file").read_now(path, 1024 * 1024) or ""

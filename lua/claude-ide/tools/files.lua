@@ -7,9 +7,8 @@ end
 
 ---@return integer? buf of a loaded file
 local function loaded(path)
-  local buffer = require("claude-ide.buffer")
-  local buf = buffer.find(path)
-  return buf and vim.api.nvim_buf_is_loaded(buf) and buffer.is_file(buf) and buf or nil
+  local buf = require("claude-ide.buffer").loaded(path)
+  return buf and require("claude-ide.buffer").is_file(buf) and buf or nil
 end
 
 M.read_file = {
@@ -132,8 +131,8 @@ M.save_document = {
 ---@return integer? buf
 ---@return string? why_not nil without a buffer: no such file
 local function load(path)
-  local buf = require("claude-ide.buffer").find(path)
-  if buf and vim.api.nvim_buf_is_loaded(buf) then
+  local buf = require("claude-ide.buffer").loaded(path)
+  if buf then
     require("claude-ide.buffer.disk").reload(buf)
     return buf
   end

@@ -97,41 +97,34 @@ end
 ---@param texts claude-ide.sessions.EditTexts
 function M.show(texts)
   local before, after = lines_of(texts.before), lines_of(texts.after)
-  local size = require("claude-ide.buffer.bytes").size
   local function guarded(fn)
     return require("claude-ide.safely").wrap("show an edit of a conversation", fn)
   end
-  require("claude-ide.diffview.comparison").run(
-    before,
-    after,
-    size(before) + size(after),
-    function(comparison)
-      local view = require("claude-ide.ui.quietly").run(function()
-        return view_of(texts, before, after, comparison)
-      end)
-      require("claude-ide.diffview.windows").open(view, true)
-      for _, buf in pairs(view.bufs) do
-        require("claude-ide.ui.own_buffer").highlight(buf)
-        vim.keymap.set("n", "q", function()
+  require("claude-ide.diffview.comparison").run(before, after, function(comparison)
+    local view = require("claude-ide.ui.quietly").run(function()
+      return view_of(texts, before, after, comparison)
+    end)
+    require("claude-ide.diffview.windows").open(view, true)
+    for _, buf in pairs(view.bufs) do
+      require("claude-ide.ui.own_buffer").highlight(buf)
+      vim.keymap.set("n", "q", function()
+        close(view)
+      end, { buffer = buf, nowait = true, desc = "Claude Code: back to the transcript" })
+    end
+    -- One side alone is useless.
+    vim.api.nvim_create_autocmd("WinClosed", {
+      group = vim.api.nvim_create_augroup(GROUP .. view.bufs.proposal, { clear = true }),
+      pattern = vim.tbl_map(tostring, vim.tbl_values(view.wins)),
+      once = true,
+      desc = "Claude Code: close an edit when one side is closed",
+      callback = function()
+        require("claude-ide.diffview.windows").note_loss(view)
+        vim.schedule(function()
           close(view)
-        end, { buffer = buf, nowait = true, desc = "Claude Code: back to the transcript" })
-      end
-      -- One side alone is useless.
-      vim.api.nvim_create_autocmd("WinClosed", {
-        group = vim.api.nvim_create_augroup(GROUP .. view.bufs.proposal, { clear = true }),
-        pattern = vim.tbl_map(tostring, vim.tbl_values(view.wins)),
-        once = true,
-        desc = "Claude Code: close an edit when one side is closed",
-        callback = function()
-          require("claude-ide.diffview.windows").note_loss(view)
-          vim.schedule(function()
-            close(view)
-          end)
-        end,
-      })
-    end,
-    guarded
-  )
+        end)
+      end,
+    })
+  end, guarded)
 end
 
 ---Shows what a tool call changed.

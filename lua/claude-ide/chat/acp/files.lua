@@ -74,9 +74,8 @@ end
 ---@param path string
 ---@return integer? buf loaded, of a file
 local function loaded(path)
-  local buffer = require("claude-ide.buffer")
-  local buf = buffer.find(path)
-  return buf and vim.api.nvim_buf_is_loaded(buf) and buffer.is_file(buf) and buf or nil
+  local buf = require("claude-ide.buffer").loaded(path)
+  return buf and require("claude-ide.buffer").is_file(buf) and buf or nil
 end
 
 ---@param text string

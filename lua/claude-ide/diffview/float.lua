@@ -141,8 +141,7 @@ function M.fit(view)
 end
 
 function M.close(view)
-  local place = require("claude-ide.diffview.place")
-  require("claude-ide.window").close_all(place.windows(view))
+  require("claude-ide.window").close_all(vim.tbl_values(view.wins))
 end
 
 return M
