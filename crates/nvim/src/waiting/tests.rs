@@ -111,7 +111,7 @@ fn counts_and_weighs_and_refuses_one_more() {
 }
 
 #[test]
-fn removal_by_one_source_keeps_anothers_entry_of_the_key() {
+fn removal_by_one_source_keeps_the_entry_of_another() {
     let mut waiting = Waiting::default();
     waiting.push(Latest(1, 1)).unwrap();
     waiting.push(AtEnd(1, 1)).unwrap();
