@@ -1,25 +1,25 @@
--- Tells that what Claude changed is not what it was: a moment later, once for many changes.
+-- Announces changes of Claude's changes, after a short delay, once for many.
 local M = {}
 
----Those who show changes are told at most so often.
+---Interval between two announcements.
 local TELL_MS = 30
 
 local told = true
 
----Which files changed since `take()`; nil: any may have.
+---Files changed since `take()`; nil: any may have.
 ---@type table<integer, true>?
 local stale
 
----Which files are not what they were when this was asked last.
----@return table<integer, true>? stale nil: any may be
+---Returns the files changed since the last call.
+---@return table<integer, true>? stale nil: any may have changed
 function M.take()
   local taken = stale
   stale = {}
   return taken
 end
 
----Something may have changed.
----@param file? integer nothing but this one
+---Announces a change.
+---@param file? integer the only one affected; nil: any may be
 function M.tell(file)
   if not file then
     stale = nil

@@ -1,4 +1,4 @@
--- What Claude changed, file by file, as it stands in the text of now. The library compares; here it is known what that text is.
+-- Claude's changes by file, relative to the current text. The library compares; this module supplies the current text.
 local M = {}
 
 local store = require("claude-ide.journal.store")
@@ -9,32 +9,32 @@ local MAX_BYTES = 8 * 1024 * 1024
 ---@class claude-ide.journal.Hunk
 ---@field before_start integer 1-based, in the text without Claude's hunks (`Change.without`)
 ---@field before_lines string[]
----@field after_start integer 1-based, in the text of now
----@field after_lines string[] what stands there now
+---@field after_start integer 1-based, in the current text
+---@field after_lines string[] current
 ---@field current_start integer the same as `after_start`
 ---@field state claude-ide.journal.State
----@field reviewed boolean nothing of it waits for a review any more
+---@field reviewed boolean completely
 
 ---@class claude-ide.journal.Change
 ---@field path string
 ---@field kind "modified"|"created"|"deleted"
----@field before? string bytes before Claude's first edit; nil: there was no file
----@field after? string bytes as Claude left them last
----@field current? string bytes as they are now: the buffer's text where it has unsaved changes, else the disk's
----@field without string bytes as they are now but for Claude's hunks; before ↔ current shows exactly the hunks
+---@field before? string bytes before Claude's first edit; nil: no such file
+---@field after? string bytes after Claude's last edit
+---@field current? string current bytes: the buffer's text if it has unsaved changes, else the disk's
+---@field without string current bytes without Claude's hunks; before ↔ current shows exactly the hunks
 ---@field hunks claude-ide.journal.Hunk[] top to bottom
 ---@field turns integer[]
 ---@field added integer lines
 ---@field removed integer lines
----@field conflicts integer hunks in which the user made changes too
----@field source "announced"|"checkpoint"|"transcript" before the edit, by a difference of two checkpoints, or by the session's transcript
----@field binary boolean no text
----@field behind boolean its buffer has unsaved changes of an older text: all of this is of the disk's
----@field moved_from? string path of another change: the file was there, with the same bytes
+---@field conflicts integer hunks that the user has changed, too
+---@field source "announced"|"checkpoint"|"transcript" announced before the edit, found between two checkpoints, or read in the transcript
+---@field binary boolean not text
+---@field behind boolean its buffer has unsaved changes of an older text: everything here is about the file on disk
+---@field moved_from? string path of another change: the file was moved from there, with the same bytes
 ---@field moved_to? string
 
----The buffers with unsaved changes of files, by name and by path with links followed. Worked out once for many files.
----@alias claude-ide.journal.UnsavedBuffers table<string, integer|false> false: a buffer that is no file's
+---Buffers with unsaved changes, by name and by resolved path. Computed once for many files.
+---@alias claude-ide.journal.UnsavedBuffers table<string, integer|false> false: not a file's buffer
 
 ---@return claude-ide.journal.UnsavedBuffers
 function M.unsaved()
@@ -51,11 +51,11 @@ function M.unsaved()
   return found
 end
 
----The buffer in which the user has unsaved changes of a file.
+---The buffer with unsaved changes of a file.
 ---@param file claude-ide.journal.File
 ---@param among claude-ide.journal.UnsavedBuffers
 ---@return integer? buf
----@return boolean behind it does not know of what was written to its file since
+---@return boolean behind the file was written since the buffer was read
 local function unsaved(file, among)
   local buf = among[file.path]
   if buf == nil then
@@ -64,11 +64,11 @@ local function unsaved(file, among)
   return buf or nil, buf and require("claude-ide.buffer.stamp").is_conflict(buf) or false
 end
 
----What a file holds now, for the user.
+---The file's current text, as the user sees it.
 ---@param file claude-ide.journal.File
----@param among? claude-ide.journal.UnsavedBuffers where many are asked for
----@return claude-ide.journal.TextKind? kind nil: it is too large, or cannot be read
----@return string? bytes nil: there is no file
+---@param among? claude-ide.journal.UnsavedBuffers for calls about many files
+---@return claude-ide.journal.TextKind? kind nil: too large or unreadable
+---@return string? bytes nil: no such file
 function M.text(file, among)
   local buf, behind = unsaved(file, among or M.unsaved())
   if buf and not behind then
@@ -85,7 +85,7 @@ function M.text(file, among)
   return behind and "behind" or "disk", bytes
 end
 
----Equal for the same history and the same text of now.
+---Equal for equal history and equal current text.
 ---@param file claude-ide.journal.File
 ---@param among claude-ide.journal.UnsavedBuffers
 ---@return string
@@ -100,21 +100,21 @@ local function key_of(file, among)
   }, " ")
 end
 
----What waits for a review changes seldom and is asked for often: by file.
+---Cache of unreviewed changes, which are often requested and seldom change.
 ---@type table<integer, { key: string, change: claude-ide.journal.Change? }>
 local known = {}
 
----A file is not followed any more.
+---Drops a file that is no longer tracked.
 ---@param id integer
 function M.forget(id)
   known[id] = nil
 end
 
----What Claude changed in a file.
+---Claude's changes of a file.
 ---@param file claude-ide.journal.File
 ---@param scope claude-ide.journal.Scope
----@param among? claude-ide.journal.UnsavedBuffers where many are asked for
----@return claude-ide.journal.Change? nil: nothing of it is there
+---@param among? claude-ide.journal.UnsavedBuffers for calls about many files
+---@return claude-ide.journal.Change? nil: none
 function M.of(file, scope, among)
   among = among or M.unsaved()
   local key = scope == "unreviewed" and key_of(file, among) or nil
@@ -122,7 +122,7 @@ function M.of(file, scope, among)
     return known[file.id].change
   end
   local change, kind, bytes ---@type claude-ide.journal.Change?, claude-ide.journal.TextKind?, string?
-  -- Asked first: most files have nothing, and then the disk need not be.
+  -- Checked first: most files have no changes, and their text is then not read.
   if store.may_have(file.id, tostring(scope)) then
     kind, bytes = M.text(file, among)
     change = kind and store.change(file.id, tostring(scope), kind, bytes) or nil
@@ -133,10 +133,10 @@ function M.of(file, scope, among)
   return change
 end
 
----Notes in changes which of them are the two halves of a move: one file is gone, another holds the same bytes.
+---Pairs a deleted file and a created one with the same bytes as a move.
 ---@param changes claude-ide.journal.Change[]
 function M.pair_moves(changes)
-  local gone = {} ---@type table<string, claude-ide.journal.Change> by what they held
+  local gone = {} ---@type table<string, claude-ide.journal.Change> by contents
   for _, change in ipairs(changes) do
     change.moved_from, change.moved_to = nil, nil
     if change.kind == "deleted" and change.before and change.before ~= "" then
@@ -152,8 +152,8 @@ function M.pair_moves(changes)
   end
 end
 
----The hunk of now that another one speaks of: the same lines at the same place, or the nearest where lines were added or removed
----above since that was made.
+---The current hunk that corresponds to an earlier one: the same lines at the same place, or the nearest if lines were added or removed
+---above.
 ---@param hunks claude-ide.journal.Hunk[]
 ---@param hunk claude-ide.journal.Hunk
 ---@return integer? index
@@ -171,7 +171,7 @@ function M.find(hunks, hunk)
   return best
 end
 
----What nobody tells of (another program wrote a file, a buffer was changed and saved) is looked for at most so often.
+---Interval of checks for changes without an event, such as writes by other programs.
 local LOOK_AGAIN_NS = 1e9
 
 ---@class claude-ide.journal.Counts
@@ -183,10 +183,10 @@ local LOOK_AGAIN_NS = 1e9
 local by_file = {}
 ---@type claude-ide.journal.Counts
 local sum = { files = 0, hunks = 0, conflicts = 0 }
----Those that had unsaved changes when they were looked at.
+---Files that had unsaved changes at the last count.
 ---@type table<integer, claude-ide.journal.File>
 local were_unsaved = {}
----When all were looked at.
+---Time of the last full count.
 local looked = 0
 
 ---@param counts? claude-ide.journal.Counts
@@ -216,8 +216,8 @@ local function look(file, among)
   add(by_file[file.id], 1)
 end
 
----How much of what Claude changed waits for a review. It is asked for after each edit of a turn, which may have hundreds of files, so it is
----worked out anew for what changed alone, and for what has unsaved changes.
+---Counts the unreviewed changes. Requested after each edit of a turn, which may have hundreds of files, so only changed files and those
+---with unsaved changes are counted again.
 ---@return claude-ide.journal.Counts
 function M.counts()
   local stale = require("claude-ide.journal.changed").take()

@@ -1,33 +1,33 @@
--- Checkpoints of a git work tree, so that what shell commands changed in a turn is known too (`checkpoint_changes.lua`).
--- Invariant: both what is copied and how long it is kept is bounded: which files that is, is measured before any of them is read.
--- Of what is large, withheld from Claude or more than there is room for, only that it changed is known. One checkpoint is taken at a time.
+-- Takes checkpoints of a git work tree, which reveal the changes that shell commands make in a turn (`checkpoint_changes.lua`).
+-- Invariants: the copies are bounded in number and size, and measured before any file is read. Of files that are large, withheld from
+-- Claude, or beyond the bounds, only the fact that they changed is recorded. One checkpoint is taken at a time.
 local M = {}
 
 local repositories = require("claude-ide.journal.repositories")
 local git = require("claude-ide.journal.git")
 
----Larger files cannot be undone anyway.
+---Larger files cannot be undone.
 local MAX_FILE_BYTES = 4 * 1024 * 1024
 
----Of one checkpoint together.
+---Limit of one checkpoint.
 M.MAX_BYTES = 64 * 1024 * 1024
 local MAX_FILES = 10000
 
----More are not even looked at.
+---Files beyond this number are ignored.
 local MAX_LISTED = 50000
 
----Looking at files goes in steps of so long, so that the user's keys get their turn.
+---Length of one step of checking files, after which the event loop gets a turn.
 local STEP_NS = 4 * 1000 * 1000
 
----What a file is that git did not tell of before: made since, or there all the time, as one that was ignored, or whose folder was
----another repository. Changed since, it may also have been moved here.
+---A file that git had not listed before: created since, or an older one that was ignored or in another repository. An older file that
+---changed since may also have been moved here.
 ---@alias claude-ide.journal.Meeting "made"|"unchanged"|"changed"
 
 ---@class claude-ide.journal.Candidates
----@field names string[] to be copied, or to be noted as gone; as git names them
+---@field names string[] to copy, or to record as deleted; as git names them
 ---@field bytes integer
----@field skipped table<string, string> what else differs, by name: equal strings for equal contents
----@field met table<string, claude-ide.journal.Meeting|false> by name; false: it is gone
+---@field skipped table<string, string> other files that differ, by name: equal strings for equal contents
+---@field met table<string, claude-ide.journal.Meeting|false> by name; false: deleted
 
 ---@param path string
 ---@param stat uv.fs_stat.result
@@ -40,21 +40,21 @@ local function has_room(path, stat, found)
     and (stat.type == "link" or vim.uv.fs_access(path, "R") == true)
 end
 
----The clock of file systems is so much behind ours, in seconds.
+---File systems' clocks lag behind by up to this many seconds.
 local CLOCK_LAG = 0.02
 
 ---@param time { sec: integer, nsec: integer } of a file
 ---@param moment number seconds since the epoch
----@return boolean also where the file system knows no such time
+---@return boolean true also if the file system has no such time
 local function is_before(time, moment)
   if time.nsec == 0 then
-    return time.sec < math.floor(moment) -- some know whole seconds only
+    return time.sec < math.floor(moment) -- some file systems store whole seconds
   end
   return time.sec + time.nsec / 1e9 < moment - CLOCK_LAG
 end
 
 ---@param stat uv.fs_stat.result
----@param looked_at? number when this was looked at before, in seconds since the epoch
+---@param looked_at? number time of the previous check, in seconds since the epoch
 ---@return claude-ide.journal.Meeting
 local function meeting(stat, looked_at)
   if not looked_at then
@@ -73,7 +73,7 @@ local function look_at(top, name, found, looked_at)
   local path = top .. "/" .. name
   local stat = vim.uv.fs_lstat(path)
   if stat and stat.type ~= "file" and stat.type ~= "link" then
-    return -- another repository, or no file at all
+    return -- another repository, or not a regular file
   elseif require("claude-ide.privacy").denied_by(path) or (stat and not has_room(path, stat, found)) then
     found.skipped[name] = require("claude-ide.file").key(stat) or ""
   else
@@ -84,8 +84,8 @@ local function look_at(top, name, found, looked_at)
 end
 
 ---@param top string of the work tree
----@param listed string of `ls-files -z`, what comes first is more important
----@param looked_at? number when this was done before, in seconds since the epoch
+---@param listed string output of `ls-files -z`, the more important files first
+---@param looked_at? number time of the previous check, in seconds since the epoch
 ---@param done fun(found: claude-ide.journal.Candidates) on the main loop
 local function choose(top, listed, looked_at, done)
   local found = { names = {}, bytes = 0, skipped = {}, met = {} }
@@ -107,10 +107,10 @@ local function choose(top, listed, looked_at, done)
   step()
 end
 
----After so many failures a work tree is left alone.
+---A work tree is ignored after this many failures.
 local MAX_FAILURES = 2
 
----After so many bytes of copies they are thrown away, and the next turn begins with new ones.
+---Copies beyond this size are deleted; the next turn starts with new ones.
 M.MAX_COPIED_BYTES = 256 * 1024 * 1024
 
 ---@class claude-ide.journal.Job
@@ -131,13 +131,13 @@ local function next_job()
   end
 end
 
----What may differ from our index, the files that git knows first. Time stamps are brought up to date before, so that each
----file is read once at most.
+---Lists files that may differ from our index, tracked ones first. Time stamps are refreshed before, so that each file is read at most
+---once.
 local LIST = [["$@" update-index -q --refresh >/dev/null
 "$@" ls-files -z --modified && exec "$@" ls-files -z --others --exclude-standard]]
 
----Writes to our folder alone. The user's objects are not even looked for: git would renew the time stamp of each that it
----finds there. The second way is slower and knows how to go on where a file cannot be read.
+---Writes only to our folder. The user's objects are not searched: git would renew the time stamp of each object found. The second command
+---is slower and continues past unreadable files.
 local WRITE_TREE = [[list=$GIT_INDEX_FILE.list
 "$@" update-index -q -z --add --remove --replace --stdin <"$list" ||
 "$@" --literal-pathspecs add --all --ignore-errors --pathspec-from-file="$list" --pathspec-file-nul
@@ -146,9 +146,9 @@ exec "$@" write-tree --missing-ok]]
 ---@class claude-ide.journal.Checkpoint
 ---@field folder string
 ---@field tree string
----@field began integer when it was begun, in the nanoseconds of `store.now()`
----@field taken integer the same, at which it was complete
----@field skipped table<string, string> files that are not in it, by name: equal strings for equal contents
+---@field began integer start of the checkpoint, in nanoseconds of `store.now()`
+---@field taken integer its completion, likewise
+---@field skipped table<string, string> omitted files by name: equal strings for equal contents
 
 ---@param repository claude-ide.journal.Repository
 ---@param names string[]
@@ -203,7 +203,7 @@ local function write_tree(repository, done)
       choose(repository.top, out, repository.looked_at, write)
     end)
   end
-  -- Our own index knows of the untracked files that are unchanged; only the first one is a copy of the user's.
+  -- Our own index knows unchanged untracked files; only the first index is a copy of the user's.
   if vim.uv.fs_stat(repository.env.GIT_INDEX_FILE) then
     return list()
   end
@@ -216,10 +216,10 @@ local function is_large(repository)
   return repository.copied > M.MAX_COPIED_BYTES
 end
 
----Takes a checkpoint of the repository that holds a folder.
+---Takes a checkpoint of a folder's repository.
 ---@param folder string
----@param done fun(checkpoint: claude-ide.journal.Checkpoint?) on the main loop; nil: no repository, or it took too long
----@param is_first? fun(): boolean whether no earlier checkpoint of the folder is needed any more
+---@param done fun(checkpoint: claude-ide.journal.Checkpoint?) on the main loop; nil: no repository, or a timeout
+---@param is_first? fun(): boolean whether no earlier checkpoint of the folder is needed
 function M.take(folder, done, is_first)
   if not require("claude-ide.config").get().review.checkpoints then
     return done(nil)
@@ -246,8 +246,8 @@ function M.take(folder, done, is_first)
   next_job()
 end
 
----Copies what has to be copied of a repository before a checkpoint of it is needed: the first one of a turn then takes no longer
----than those that follow. Nothing holds the CLI back, and what a command changes before that one is complete is not seen.
+---Copies a repository's files before a checkpoint is needed, so that the first checkpoint of a turn is as fast as later ones. The CLI does
+---not wait for it: changes by commands before its completion are missed.
 ---@param folder string
 function M.prepare(folder)
   if not require("claude-ide.config").get().review.checkpoints then
@@ -266,7 +266,7 @@ function M.prepare(folder)
   next_job()
 end
 
----Throws all copies away, unless they are being read: nobody needs a checkpoint any more.
+---Deletes all copies, unless they are being read: no checkpoint is needed.
 function M.forget()
   jobs[#jobs + 1] = {
     run = function(finished)
@@ -279,7 +279,7 @@ function M.forget()
   next_job()
 end
 
----What can be said of checkpoints, for the health check.
+---State of checkpoints, for the health check.
 ---@return { git: boolean, repositories: string[], given_up: string[], misleading: string[] }
 function M.describe()
   local about =

@@ -1,18 +1,18 @@
--- What changed between two checkpoints, and what files held at one: asked of the library, whose thread waits for git.
+-- Finds changes between two checkpoints, and contents of files at one. The library does the work, on a thread that waits for git.
 local M = {}
 
 local repositories = require("claude-ide.journal.repositories")
 
----More changed files than this are no edit but a checkout or a build: so many are looked at, changed and deleted ones first.
+---More changed files are a checkout or a build, not an edit: only this many are recorded, changed and deleted ones first.
 M.MAX_FILES = 200
 
 ---@class claude-ide.journal.FoundChange
 ---@field path string
----@field before? string what it held at the first checkpoint; nil: it was made since
----@field mode? integer permissions that it had
----@field since integer when the first checkpoint was begun, in the nanoseconds of `store.now()`
----@field taken integer the same, at which it was complete
----@field is_start? boolean it is that of the start of the turn
+---@field before? string contents at the first checkpoint; nil: created since
+---@field mode? integer permissions at the first checkpoint
+---@field since integer start of the first checkpoint, in nanoseconds of `store.now()`
+---@field taken integer its completion, likewise
+---@field is_start? boolean it is the checkpoint at the turn's start
 
 ---@class claude-ide.journal.FoundFile
 ---@field name string as git names it, from the top
@@ -94,7 +94,7 @@ local function change_of(repository, from, file)
   }
 end
 
----Files that at least one of two checkpoints has not copied, and those of them that differ: what they held is not known.
+---Files that at least one checkpoint has not copied, and those of them that differ: their old contents are unknown.
 ---@param from claude-ide.journal.Checkpoint
 ---@param to claude-ide.journal.Checkpoint
 ---@return string[] names
@@ -120,13 +120,13 @@ local function there_before(met)
   return found
 end
 
----Which files differ between two checkpoints, with what they held at the first.
+---Finds the files that differ between two checkpoints, with their contents at the first.
 ---@param from claude-ide.journal.Checkpoint
 ---@param to claude-ide.journal.Checkpoint
----@param unwanted table<string, true> paths with links followed
+---@param unwanted table<string, true> resolved paths
 ---@param each fun(change: claude-ide.journal.FoundChange) on the main loop
----@param done fun(left_out: string[], rest: claude-ide.journal.Rest[], too_many?: integer) paths of which nothing more is known;
----what can be taken back without the journal; how many files changed, where that is more than the journal has room for
+---@param done fun(left_out: string[], rest: claude-ide.journal.Rest[], too_many?: integer) paths without known contents;
+---changes that can be undone without the journal; the number of changed files if it exceeds the journal's limit
 function M.compare(from, to, unwanted, each, done)
   local repository = repositories.get(from.folder)
   if not repository or from.folder ~= to.folder then
@@ -165,9 +165,9 @@ function M.compare(from, to, unwanted, each, done)
   )
 end
 
----Files that a checkpoint holds, with what they held then: of those that are not in it nothing is told.
+---Reads files' contents at a checkpoint; files that are not in it are skipped.
 ---@param from claude-ide.journal.Checkpoint
----@param paths string[] with links followed
+---@param paths string[] resolved
 ---@param each fun(change: claude-ide.journal.FoundChange) on the main loop
 ---@param done fun()
 function M.held(from, paths, each, done)
@@ -189,7 +189,7 @@ function M.held(from, paths, each, done)
   end, from.tree, packed(names))
 end
 
----What files held, as far as the copies are still there. Not of those that a filter changes.
+---Reads contents from the copies that still exist, except files with a git filter.
 ---@param folder string of the checkpoints
 ---@param files { name: string, blob: string }[]
 ---@param done fun(contents: table<string, string>) by name

@@ -1,14 +1,14 @@
--- Runs git beside the user's repository without touching it.
--- Invariant: no hook, filter, monitor or collection of garbage runs. Everything is done by processes of their own.
+-- Runs git beside the user's repository without changing it.
+-- Invariant: no hook, filter, monitor or garbage collection runs. Git runs in its own process.
 local M = {}
 
 ---A work tree that takes longer is too large.
 local TIMEOUT_MS = 15000
 
----Longer output is none that can be used.
+---Longer output is discarded.
 local MAX_BYTES = 64 * 1024 * 1024
 
----Nothing of a repository's configuration may run a program: file monitors, hooks.
+---Settings that keep a repository's configuration from running programs: file monitors, hooks.
 local HARMLESS = {
   "core.fsmonitor=false",
   "core.untrackedCache=false",
@@ -21,7 +21,7 @@ local HARMLESS = {
   "advice.addEmbeddedRepo=false",
 }
 
----What git is told before its command.
+---Options before git's command.
 ---@return string[] options
 function M.harmless()
   local options = {}
@@ -31,13 +31,13 @@ function M.harmless()
   return options
 end
 
----For the shell: `"$@"` is git with its options, at low priority. What a checkpoint takes is done in few processes, because
----starting one holds up the main loop, the longer the more is going on on the machine.
+---A shell script: `"$@"` is git with its options, at low priority. A checkpoint uses few processes, because starting one blocks the main
+---loop, longer on a busy machine.
 ---@alias claude-ide.journal.Script string
 
 ---@param script claude-ide.journal.Script
 ---@param where { cwd: string, options?: string[], env?: table<string, string>, stdin?: string }
----@param done fun(out: string?) nil: it failed, or its output is too large
+---@param done fun(out: string?) nil: failed, or the output is too large
 function M.run(script, where, done)
   local command = { "sh", "-c", script, "sh", "nice", "-n", "10", "git", "--no-pager" }
   vim.list_extend(command, M.harmless())
@@ -61,11 +61,11 @@ function M.run(script, where, done)
   end)
   local options = { cwd = where.cwd, env = env, stdin = where.stdin, timeout = TIMEOUT_MS, stdout = collect }
   if not pcall(vim.system, command, options, finish) then
-    done(nil) -- there is no shell
+    done(nil) -- no shell
   end
 end
 
----Filters are programs too; what they would change is left out of the comparison instead.
+---Filters are programs, too, so they are disabled; files that they change are left out of the comparison.
 ---@param keys string[] of the configuration
 ---@return string[] options
 function M.without_filters(keys)
@@ -77,9 +77,9 @@ function M.without_filters(keys)
   return options
 end
 
----With these git would look at another repository than the folder's: as where git itself started Neovim for a message.
----They are not taken away from the processes, because `clear_env` of Neovim 0.10 drops all other variables too, ours with
----them, and git would write where the user's things are.
+---Variables with which git uses another repository than the folder's, such as when git has started Neovim for a message. They are not
+---removed from the environment, because `clear_env` of Neovim 0.10 drops all other variables, too, including ours, and git would write to
+---the user's repository.
 local MISLEADING = { "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY" }
 
 ---@return string[]

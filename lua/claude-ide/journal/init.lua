@@ -1,10 +1,9 @@
--- What Claude changed, turn by turn, whether or not it asked: told by what the CLI calls before and after its edits, found by
--- checkpoints, named in its transcript. And what the user decides on it: kept, or taken back, hunk by hunk, file by file, turn by turn. The
--- one module that others call; what it is made of lies beside it.
--- Invariant: what the user changed since is never taken back with Claude's changes.
+-- The journal of Claude's changes by turn: edits announced by the CLI, found by checkpoints, or read in the transcript; and the user's
+-- decisions on them: kept or undone, by hunk, file or turn. The public functions; the parts are beside it.
+-- Invariant: undoing Claude's changes never undoes the user's later ones.
 local M = {}
 
----Leftovers of dead Neovims are removed when the start is over.
+---Delay after start before leftovers of dead Neovims are removed.
 local CLEAN_AFTER_MS = 2000
 
 local GROUP = "claude-ide.journal"
@@ -13,14 +12,14 @@ local function observe()
   return require("claude-ide.journal.observe")
 end
 
----What somebody says of itself who is no connected client, which is asked.
+---A client that is not connected to the server, such as a chat.
 ---@class claude-ide.journal.Unconnected
----@field folder string that it works in
----@field session? fun(): string? the one that it is in now; nil: there is no transcript of it
+---@field folder string its working directory
+---@field session? fun(): string? its current session; nil: it has no transcript
 
 ---@param client integer
 ---@param turn claude-ide.journal.Turn
----@param at? integer when its prompt came, in milliseconds since the epoch
+---@param at? integer time of the prompt, in milliseconds since the epoch
 ---@param unconnected? claude-ide.journal.Unconnected
 local function follow_turn(client, turn, at, unconnected)
   local folder, session = unconnected and unconnected.folder, unconnected and unconnected.session
@@ -35,11 +34,11 @@ local function store()
   return require("claude-ide.journal.store")
 end
 
----The turns whose begin nobody announced, by client, where they are the last.
+---The last turns whose start was not announced, by client.
 ---@type table<integer, integer>
 local unannounced = {}
 
----A prompt was submitted. Neovim may hear of it late: its turn begins when it came.
+---Handles a submitted prompt. The notification may be late: the turn begins at the prompt's time.
 ---@param client integer
 ---@param at? integer milliseconds since the epoch; default: now
 ---@param unconnected? claude-ide.journal.Unconnected
@@ -47,19 +46,18 @@ function M.turn_started(client, at, unconnected)
   local begun = unannounced[client] and store().turn(unannounced[client])
   unannounced[client] = nil
   if begun and not begun.ended and #begun.files == 0 then
-    return -- this is its prompt: the CLI was at work before it said so
+    return -- this is its prompt: the CLI started to work before the notification
   end
   observe().settle(client, true)
   require("claude-ide.journal.refusals").turn_over(client, at)
   follow_turn(client, store().start_turn(client), at, unconnected)
 end
 
----Clients that were looked at when they came, whether they are at work.
+---Clients that were checked for a running turn when they connected.
 ---@type table<integer, true>
 local joined = {}
 
----Follows a turn whose prompt nobody announced: the CLI does not tell of one that it was given before it was connected, or
----at the very moment of it.
+---Tracks a turn that was not announced: the CLI does not announce a prompt given before it was connected, or at that moment.
 ---@param client claude-ide.Client with its process id
 local function look_for_work(client)
   require("claude-ide.journal.shell").await_work(client, function()
@@ -79,10 +77,10 @@ local function join(client)
   look_for_work(client)
 end
 
----A client is about to edit a file: what it holds now is kept, before this returns.
+---Handles the announcement of an edit: keeps the file's contents before this returns.
 ---@param client integer
 ---@param path string absolute
----@param call? string that writes it, where `edit_over` will name it: until then the file is followed, whatever turns end
+---@param call? string id of the tool call, if `edit_over` will name it: until then the file is tracked, even past the end of a turn
 function M.before_edit(client, path, call)
   observe().before_edit(client, path, call)
   local known = require("claude-ide.server").client(client)
@@ -91,50 +89,50 @@ function M.before_edit(client, path, call)
   end
 end
 
----A call that may have announced an edit is over.
+---Handles the end of a tool call that may have announced an edit.
 ---@param client integer
 ---@param call string
 function M.edit_over(client, call)
   observe().edit_over(client, call)
 end
 
----Something saw that a file was written; the watch of announced files does so itself.
+---Handles a write of a file seen by other code; announced files are watched already.
 ---@param path string absolute
 function M.landed(path)
   observe().landed(path)
 end
 
----Notes that the user accepted contents that the CLI will write now: they are reviewed.
+---Records that the user accepted contents that the CLI will write: they count as reviewed.
 ---@param path string absolute
 ---@param contents string
 function M.accepted(path, contents)
   store().accepted(path, contents)
 end
 
----Waits for what becomes of an edit that a client was allowed, as its transcript tells.
+---Waits for the result of an allowed edit in the client's transcript.
 ---@param client integer
 ---@param path string absolute
----@param done fun(words?: string, is_gone?: boolean) words: the tool's, which refused; nil: it wrote, or nobody will know. is_gone: its client is, in that turn, and neither is known
----@return fun() cancel it is known otherwise
+---@param done fun(words?: string, is_gone?: boolean) words: the tool's error; nil: it wrote, or the result stays unknown. is_gone: the client left in that turn, with an unknown result
+---@return fun() cancel for when the result is known otherwise
 function M.await_allowed(client, path, done)
   return require("claude-ide.journal.refusals").await(client, path, done)
 end
 
----What this editor itself writes for Claude, as one step that `:Claude undo` takes back.
+---Writes of this editor for Claude, each as one step that `:Claude undo` undoes.
 function M.landing()
   return require("claude-ide.journal.landing")
 end
 
----The edits of a client's turn are over, as far as it tells.
+---Handles the reported end of a turn's edits.
 ---@param client integer
 function M.edits_over(client)
-  -- The CLI tells so after each step of a turn; where its status can be seen, that says when the turn is over.
+  -- The CLI reports this after each step of a turn; if its status file exists, that tells the end of the turn.
   observe().settle(client, not require("claude-ide.journal.shell").is_busy(client))
   require("claude-ide.journal.shell").finish(client, observe().found_changed)
   require("claude-ide.journal.transcript_edits").finish(client)
 end
 
----A client is gone, perhaps in the middle of a turn.
+---Handles a client's exit, perhaps in the middle of a turn.
 ---@param client integer
 function M.left(client)
   unannounced[client] = nil
@@ -149,7 +147,7 @@ function M.turns()
   return store().turns()
 end
 
----What Claude changed and is still there, file by file.
+---Claude's changes that still exist, by file.
 ---@param scope? claude-ide.journal.Scope default: "unreviewed"
 ---@return claude-ide.journal.Change[] by path
 function M.changes(scope)
@@ -162,7 +160,7 @@ function M.changes(scope)
   return found
 end
 
----What Claude changed in one file.
+---Claude's changes of one file.
 ---@param path string
 ---@param scope? claude-ide.journal.Scope default: "unreviewed"
 ---@return claude-ide.journal.Change?
@@ -171,7 +169,7 @@ function M.change(path, scope)
   return file and require("claude-ide.journal.changes").of(file, scope or "unreviewed") or nil
 end
 
----How much of what Claude changed waits for a review.
+---Counts the unreviewed changes.
 ---@return claude-ide.journal.Counts
 function M.counts()
   return require("claude-ide.journal.changes").counts()
@@ -185,17 +183,17 @@ local function reviewed(action, path, hunk)
   require("claude-ide.journal.changed").tell()
 end
 
----A file as it stands in the text of now.
+---A file with its current text.
 ---@class claude-ide.journal.View
 ---@field file claude-ide.journal.File
 ---@field scope string
 ---@field kind claude-ide.journal.TextKind
----@field text? string nil: there is no file
+---@field text? string nil: no such file
 ---@field undo? claude-ide.journal.Undo
 
 ---@param file? claude-ide.journal.File
 ---@param scope? claude-ide.journal.Scope
----@return claude-ide.journal.View? nil: nothing of Claude's is there
+---@return claude-ide.journal.View? nil: no changes of Claude's
 local function view_of(file, scope)
   local name = tostring(scope or "unreviewed")
   if not file or not store().may_have(file.id, name) then
@@ -211,7 +209,7 @@ end
 local function view_of_path(path, scope)
   local file = store().find(path)
   if file and store().turn_of(file.id) then
-    -- Claude may have written it and nobody looked yet.
+    -- Claude may have written it since the last check.
     observe().look_now(file)
   end
   return view_of(file, scope)
@@ -219,7 +217,7 @@ end
 
 ---@param view claude-ide.journal.View
 ---@param hunk? claude-ide.journal.Hunk
----@return integer? index nil: it is not there any more
+---@return integer? index nil: it no longer exists
 local function find(view, hunk)
   local change = hunk and store().change(view.file.id, view.scope, view.kind, view.text)
   return change and hunk and require("claude-ide.journal.changes").find(change.hunks, hunk) or nil
@@ -227,7 +225,7 @@ end
 
 local NOTHING = "Claude has changed nothing there that waits for a review."
 
----Takes a hunk, or all of a file, as reviewed.
+---Marks a hunk, or all of a file, as reviewed.
 ---@param path string absolute
 ---@param hunk? claude-ide.journal.Hunk of `changes(scope)`
 ---@param scope? claude-ide.journal.Scope default: "unreviewed"
@@ -240,7 +238,7 @@ function M.keep(path, hunk, scope)
   end
   local buf = require("claude-ide.buffer").find(path)
   if buf and vim.bo[buf].modified and store().undo(view.file.id, view.scope, "recorded") then
-    -- The history is of what was on disk: unsaved text is not part of it.
+    -- The history is of the file on disk: unsaved text is not part of it.
     view.kind, view.text = "recorded", nil
   end
   local index = find(view, hunk)
@@ -272,7 +270,7 @@ local function undo_view(view, only)
       undo.left > 0 and "You have changed the same lines since, so they stay." or "Nothing is left to undo.",
       undo.left
   end
-  -- What others wrote since nobody looked is no part of what is taken back.
+  -- Later writes by other programs must not be undone.
   observe().look_now(file)
   store().set_undoing(file.id, true)
   local ok, err = require("claude-ide.journal.write").through_buffer(
@@ -283,7 +281,7 @@ local function undo_view(view, only)
   )
   if ok then
     observe().look_now(file)
-    -- A turn that goes on did not do that; of a file that was removed no write tells.
+    -- A running turn did not do that; a deletion causes no write event.
     require("claude-ide.journal.shell").user_wrote(file.path)
   end
   store().set_undoing(file.id, false)
@@ -293,12 +291,12 @@ local function undo_view(view, only)
   return true, err, undo.left
 end
 
----Takes back a hunk, or all of Claude's hunks in a file. What the user changed since stays.
+---Undoes a hunk, or all of Claude's hunks in a file. The user's later changes stay.
 ---@param path string absolute
 ---@param hunk? claude-ide.journal.Hunk of `changes(scope)`
 ---@param scope? claude-ide.journal.Scope default: "unreviewed"
 ---@return boolean? ok
----@return string? err also with `ok`, where something is left to do
+---@return string? err also with `ok`, if something is left to do
 ---@return integer? left hunks that stay because the user has changed them since
 function M.undo(path, hunk, scope)
   local view = view_of_path(path, scope)
@@ -320,13 +318,13 @@ end
 ---@field path string
 ---@field action "restore"|"remove"|"recreate"|"leave" leave: the user has changed all of it since
 ---@field behind boolean left, because the buffer has unsaved changes of an older text
----@field hunks integer that will be taken back
+---@field hunks integer that will be undone
 ---@field conflicts integer that stay
----@field unsaved boolean the file has unsaved changes, so the undo is not saved
+---@field unsaved boolean the file has unsaved changes, so the undo will not be saved
 
 ---@param file claude-ide.journal.File
 ---@param turn integer
----@return claude-ide.journal.View? nil: nothing of the turn's is there
+---@return claude-ide.journal.View? nil: no changes of the turn are left
 local function undoable(file, turn)
   local view = view_of(file, turn)
   local undo = view and store().undo(file.id, view.scope, view.kind, view.text)
@@ -347,9 +345,8 @@ local function undoables(turn)
   return found
 end
 
----The turn that an undo is about: the last one of which something can be taken back, else the last of which anything is
----left.
----@return integer? id nil: nothing of Claude's is left
+---The turn to undo by default: the last one with changes that can be undone, else the last with any changes left.
+---@return integer? id nil: none of Claude's changes are left
 function M.undoable_turn()
   local turns, fallback = store().turns(), nil
   for i = #turns, 1, -1 do
@@ -365,7 +362,7 @@ function M.undoable_turn()
   return fallback
 end
 
----What undoing a turn would do.
+---Previews the undo of a turn.
 ---@param id? integer default: `undoable_turn()`
 ---@return claude-ide.journal.Preview[]
 function M.preview_undo(id)
@@ -405,23 +402,23 @@ local function undo_file(view)
   return { path = view.file.path, ok = ok == true, err = err, left = left or 0 }
 end
 
----Takes back what a turn changed in files.
+---Undoes a turn's file changes.
 ---@param id? integer default: `undoable_turn()`
----@return claude-ide.journal.Undone[] one a file
+---@return claude-ide.journal.Undone[] one per file
 function M.undo_turn(id)
   id = id or M.undoable_turn()
   return vim.tbl_map(undo_file, id and undoables(id) or {})
 end
 
----How long a step may take; then the user's keys get their turn.
+---Length of one step, after which the event loop gets a turn.
 local STEP_NS = 8 * 1000 * 1000
 
 ---@class claude-ide.journal.Undoing
----@field stop fun() what is not taken back yet stays
+---@field stop fun() leaves the rest as it is
 ---@field tried integer
 ---@field total integer
 
----Takes back what a turn changed, also what no review shows, a little at a time. A small turn is taken back before this returns.
+---Undoes a turn's changes in steps, including those that no review shows. A small turn is undone before this returns.
 ---@param id integer
 ---@param done fun(results: claude-ide.journal.Undone[], stopped: boolean)
 ---@return claude-ide.journal.Undoing
@@ -475,7 +472,7 @@ function M.take_back_turn(id, done)
       )
       return false
     end
-    local view = undoable(file, id) -- as it is by now
+    local view = undoable(file, id) -- current
     if view then
       tried(undo_file(view))
     end
@@ -484,34 +481,33 @@ function M.take_back_turn(id, done)
   return undoing
 end
 
----Looks what turns that go on have changed until now.
+---Checks for changes by running turns.
 function M.look_again()
   observe().look_again()
   require("claude-ide.journal.shell").look_again(observe().found_changed)
 end
 
----Calls when what turns changed until now is known; where none goes on or has just ended, that is at once.
+---Calls back when the running checks for changes are complete; at once if there are none.
 ---@param done fun()
 function M.when_known(done)
   M.look_again()
   require("claude-ide.journal.pending").await(done)
 end
 
----How many files of a turn can be taken back though no review shows them: there are too many, or they are links, or their
----permissions changed.
+---The number of a turn's files that can be undone but are not in a review: beyond its limit, links, or changes of permissions.
 ---@param id integer
 ---@return integer
 function M.count_rest(id)
   return require("claude-ide.journal.rest").count(id)
 end
 
----What an announced edit needs is loaded before the first one waits for it.
+---Loads the modules for announced edits, which wait for this editor.
 local function warm_up()
   require("claude-ide.journal.observe")
   require("claude-ide.journal.store").now()
   require("claude-ide.journal.changed")
   require("claude-ide.file")
-  -- The system's events and the threads for files are set up with the first file that is followed.
+  -- The first watch sets up file events and libuv's threads.
   local folder = require("claude-ide.workspace").folders()[1]
   require("claude-ide.watch.files").follow(folder .. "/.claude-ide", function() end)()
   require("claude-ide.privacy").denied_by("/")
@@ -519,7 +515,7 @@ end
 
 local follows_server = false
 
----Follows what happens to files from now on.
+---Starts to track file changes.
 function M.attach()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("BufWritePost", {

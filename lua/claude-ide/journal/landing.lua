@@ -1,15 +1,15 @@
--- What this editor itself writes for Claude: files given other contents, made, moved and removed, as one step of the journal.
--- Invariant: either all of a landing is written or the files are as they were; each file's bytes are kept before.
+-- Writes that this editor makes for Claude: file contents set, files created, moved and deleted, as one journal step.
+-- Invariants: a landing is written completely, or the files are unchanged; each file's bytes are kept before.
 local M = {}
 
 local store = require("claude-ide.journal.store")
 
----Not a folder is as young as this: `write` then removes none.
+---No folder is newer than this, so `write` removes none.
 local NEVER = 4503599627370496
 
 ---@class claude-ide.journal.Landing
 ---@field turn integer
----@field actor "accepted"|"claude" accepted: the user has looked at it
+---@field actor "accepted"|"claude" accepted: reviewed by the user
 ---@field files table<integer, true>
 ---@field done { path: string, bytes?: string, text?: claude-ide.journal.Unsaved, moved_to?: string, mode?: integer }[]
 
@@ -17,9 +17,9 @@ local NEVER = 4503599627370496
 ---@class claude-ide.journal.Move
 ---@field from string
 ---@field to string
----@field digest? string of what it held when the landing was over
+---@field digest? string of its contents at the end of the landing
 
----What an unsaved buffer is to hold.
+---New text for a buffer with unsaved changes.
 ---@class claude-ide.journal.Unsaved
 ---@field buf integer
 ---@field lines string[]
@@ -41,11 +41,11 @@ end
 ---@return string? nil: no such file
 local function digest(path)
   local bytes = bytes_of(path)
-  return bytes and vim.fn.sha256(vim.base64.encode(bytes)) or nil -- up to 0.11 it takes no NUL byte
+  return bytes and vim.fn.sha256(vim.base64.encode(bytes)) or nil -- Neovim 0.11 and older reject NUL bytes
 end
 
 ---@param client? integer
----@param reviewed boolean the user has accepted it
+---@param reviewed boolean accepted by the user
 ---@return claude-ide.journal.Landing
 function M.begin(client, reviewed)
   local turn = store.turn_alone(client or 0)
@@ -107,7 +107,7 @@ local function set_text(unsaved)
   require("claude-ide.buffer.patch").set_text(unsaved.buf, unsaved.lines, unsaved.format)
 end
 
----Gives a buffer with unsaved changes another text. Nothing is saved: that is the user's to do.
+---Sets the text of a buffer with unsaved changes. Saving it is left to the user.
 ---@param landing claude-ide.journal.Landing
 ---@param path string
 ---@param text claude-ide.journal.Unsaved
@@ -127,7 +127,7 @@ function M.write_unsaved(landing, path, text)
   store.note(file.id, buffer.text(text.buf))
 end
 
----Gives a file that is not in UTF-8 another text, through its buffer: Neovim makes the bytes.
+---Sets the text of a file that is not UTF-8, through its buffer: Neovim encodes it.
 ---@param landing claude-ide.journal.Landing
 ---@param path string
 ---@param text claude-ide.journal.Unsaved
@@ -236,14 +236,14 @@ function M.move_back(id)
   moved[id] = nil
 end
 
----It is over: what others write from now on is theirs.
+---Ends the landing: later writes belong to others.
 ---@param landing claude-ide.journal.Landing
 function M.finish(landing)
   local written = {} ---@type table<string, true>
   for _, done in ipairs(landing.done) do
     written[done.path] = true
   end
-  -- Those that an earlier landing of the turn has moved may hold what the user has written since.
+  -- Files moved by an earlier landing of the turn may have been changed by the user since.
   for _, one in ipairs(moved[landing.turn] or {}) do
     if not one.digest or written[one.to] then
       one.digest = digest(one.to)
@@ -255,9 +255,9 @@ function M.finish(landing)
   require("claude-ide.journal.changed").tell()
 end
 
----Puts everything back as it was: something could not be written.
+---Restores everything after a failed write.
 ---@param landing claude-ide.journal.Landing
----@return string[] problems files that could not be put back
+---@return string[] problems files that could not be restored
 function M.take_back(landing)
   local problems = {}
   for i = #landing.done, 1, -1 do

@@ -1,29 +1,28 @@
--- What is seen on disk, and whose it is: files that a client said it would edit, what is found changed afterwards, what the
--- user writes.
--- Invariant: the bytes of a file are kept before the CLI may write it, and nothing the user typed counts as Claude's.
+-- Attributes changes on disk to Claude or the user: announced edits, changes found later, and the user's own writes.
+-- Invariant: a file's bytes are kept before the CLI may write it, and the user's typing is never attributed to Claude.
 local M = {}
 
 local store = require("claude-ide.journal.store")
 
----Larger files are not followed: keeping their bytes would hold up the CLI.
+---Larger files are not tracked: keeping their bytes would delay the CLI.
 M.MAX_BYTES = 4 * 1024 * 1024
 
----@class claude-ide.journal.Followed a file that a client said it would edit
+---@class claude-ide.journal.Followed a file with an announced edit
 ---@field file claude-ide.journal.File
 ---@field unfollow fun()
----@field turn integer that announced its last edit
----@field calls table<string, true> that are to write it and are not over: one of a subagent may outlive its turn
----@field settled? { is_over: boolean } its turn was settled without it
+---@field turn integer of its last announced edit
+---@field calls table<string, true> running tool calls that will write it; a subagent's call may outlast its turn
+---@field settled? { is_over: boolean } its turn was settled while calls were running
 
----Files of turns that go on, by client: no longer followed when the edits are over.
+---Files of running turns, by client; tracked until the edits are over.
 ---@type table<integer, table<integer, claude-ide.journal.Followed>>
 local followed = {}
 
----Files that a client said it would edit and that are too large to be kept, by client: how each looked before, by path.
+---Announced files that are too large to keep, by client: each one's state before, by path.
 ---@type table<integer, table<string, string>>
 local unkept = {}
 
----Looks what a file holds now, in the background.
+---Checks a file's contents in the background.
 ---@param file claude-ide.journal.File
 ---@param done? fun()
 ---@param actor? "claude"
@@ -32,7 +31,7 @@ function M.look(file, done, actor, turn)
   local known = store.revision(file.id)
   require("claude-ide.file").read_later(file.path, M.MAX_BYTES, function(bytes, why_not)
     if known ~= store.revision(file.id) and not (bytes and store.is_last(file.id, bytes)) then
-      return M.look(file, done, actor, turn) -- it may have been read before that was written
+      return M.look(file, done, actor, turn) -- it may have been read before the last write
     elseif bytes or why_not == "missing" then
       store.note(file.id, bytes, actor, turn)
     end
@@ -42,7 +41,7 @@ function M.look(file, done, actor, turn)
   end)
 end
 
----What a file holds now, at once: something else is about to happen to it, or just has.
+---Checks a file's contents now, before or after another change.
 ---@param file claude-ide.journal.File
 ---@param actor? "user"
 function M.look_now(file, actor)
@@ -52,7 +51,7 @@ function M.look_now(file, actor)
   end
 end
 
----What a client changed in files that are not kept cannot be taken back, and that is said.
+---Records changed files that were not kept, so that the user learns that they cannot be undone.
 local function leave_out_unkept(client, turn)
   local changed = {}
   for path, look in pairs(unkept[client] or {}) do
@@ -62,10 +61,10 @@ local function leave_out_unkept(client, turn)
   store.leave_out(turn, changed)
 end
 
----A client is about to edit a file: what it holds now is kept, before this returns.
+---Handles the announcement of an edit: keeps the file's contents before this returns.
 ---@param client integer
 ---@param path string absolute
----@param call? string that writes it
+---@param call? string id of the tool call
 function M.before_edit(client, path, call)
   local bytes, why_not = require("claude-ide.file").read_now(path, M.MAX_BYTES)
   if why_not == "large" then
@@ -97,7 +96,7 @@ function M.before_edit(client, path, call)
   end
 end
 
----Looks at all files of edits that were announced and that may have been written by now.
+---Checks all announced files that may have been written.
 function M.look_again()
   for _, mine in pairs(followed) do
     for _, one in pairs(mine) do
@@ -106,11 +105,11 @@ function M.look_again()
   end
 end
 
----Sees what was written last in files: what is written from now on is not taken for Claude's.
+---Checks the last contents of files; later writes are not attributed to Claude.
 ---@param client integer
 ---@param turn integer
----@param files table<integer, claude-ide.journal.Followed> that are followed no more
----@param is_over boolean whether this is the end of the turn, too
+---@param files table<integer, claude-ide.journal.Followed> no longer tracked
+---@param is_over boolean whether the turn ends, too
 local function let_go(client, turn, files, is_over)
   local open, known = 1, require("claude-ide.journal.pending").begin()
   local function one_less()
@@ -127,7 +126,7 @@ local function let_go(client, turn, files, is_over)
     open = open + 1
     local of = store.turn_of(id) == one.turn and one.turn or nil
     M.look(one.file, function()
-      -- Unless another edit of it was announced meanwhile.
+      -- Unless another edit of it was announced since.
       if not (followed[client] and followed[client][id]) then
         store.release(id, one.turn)
       end
@@ -137,9 +136,9 @@ local function let_go(client, turn, files, is_over)
   one_less()
 end
 
----The edits of a turn are over, but for those whose calls are not.
+---Ends the edits of a turn, except those whose calls are running.
 ---@param client integer
----@param is_over boolean whether this is the end of the turn, too
+---@param is_over boolean whether the turn ends, too
 function M.settle(client, is_over)
   local turn, files, left = store.last_turn(client), {}, {}
   for id, one in pairs(followed[client] or {}) do
@@ -156,7 +155,7 @@ function M.settle(client, is_over)
   end
 end
 
----A call is over: what it was to write is written.
+---Handles the end of a call: its file is written.
 ---@param client integer
 ---@param call string
 function M.edit_over(client, call)
@@ -173,7 +172,7 @@ function M.edit_over(client, call)
   end
 end
 
----A client is gone, and its calls with it.
+---Handles a client's exit, which ends its calls.
 ---@param client integer
 function M.left(client)
   for _, one in pairs(followed[client] or {}) do
@@ -182,10 +181,10 @@ function M.left(client)
   M.settle(client, true)
 end
 
----A checkpoint shows that a file changed in a turn: by a shell command, or by an edit that is known already.
+---Handles a change between checkpoints: made by a shell command, or by an edit that is recorded already.
 ---@param change claude-ide.journal.FoundChange
 ---@param turn integer
----@param looked fun() it is known what the file holds now
+---@param looked fun() called when the file's contents are recorded
 function M.found_changed(change, turn, looked)
   local path, real, secret = store.named(change.path)
   local is_start = change.is_start == true
@@ -194,7 +193,7 @@ function M.found_changed(change, turn, looked)
   M.look(file, looked, "claude", turn)
 end
 
----The user wrote a file in this Neovim.
+---Handles a write by the user in this Neovim.
 ---@param path string
 function M.user_wrote(path)
   require("claude-ide.journal.shell").user_wrote(path)
@@ -204,7 +203,7 @@ function M.user_wrote(path)
   end
 end
 
----Something saw that a file was written; the watch of announced files does so itself.
+---Handles a write of a file seen by other code; announced files are watched already.
 ---@param path string absolute
 function M.landed(path)
   local file = store.find(path)

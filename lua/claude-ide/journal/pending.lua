@@ -1,13 +1,13 @@
--- Looks for changes that are under way, and who waits for them: what a turn changed is known when they are over.
+-- Running checks for changes, and callbacks for their end: a turn's changes are then complete.
 local M = {}
 
 ---@alias claude-ide.journal.Look table
 
----@type table<claude-ide.journal.Look, (fun())[]> with what is to be called at its end
+---@type table<claude-ide.journal.Look, (fun())[]> with the callbacks for its end
 local open = {}
 
----A look begins.
----@return fun() finish to be called once
+---Starts a check.
+---@return fun() finish to call once
 function M.begin()
   local look = {}
   rawset(open, look, {})
@@ -20,10 +20,10 @@ function M.begin()
   end
 end
 
----More than a git may take (git.lua): nobody waits for ever.
+---Longer than git's timeout (git.lua).
 M.PATIENCE_MS = 20000
 
----Calls when all looks that go on now are over: at once where there is none, and after a while whatever they do.
+---Calls back when all running checks are over: at once if there are none, and after a timeout in any case.
 ---@param done fun()
 function M.await(done)
   local left = vim.tbl_count(open)

@@ -1,24 +1,24 @@
--- Edits that a CLI was allowed and then did not make: its tool looks at the file once more, and refuses where that is another one
--- than it has read. Nothing on the wire tells so; the transcript does, a moment later.
--- Invariant: a call that failed is told to the one who allowed it last before it ended, once, and to nobody who allowed another.
+-- Detects allowed edits that a CLI did not make: its tool checks the file again, and fails if it has changed since it was read. No message
+-- reports that; the transcript does, a moment later.
+-- Invariant: a failed call is reported once, for the last edit of its file that was allowed before the call ended.
 local M = {}
 
----Of the end of a transcript no more is looked at: what was allowed a moment ago stands there.
+---Only the last rows of a transcript are read: a recent call is among them.
 local MAX_ROWS = 64
 
----Beginnings of what a tool said.
+---Limit for the text of a tool's result.
 local MAX_TEXT = 600
 
----Allowed edits of one client that are waited for.
+---Allowed edits per client that are waited for.
 local MAX_ALLOWED = 32
 
----Tools that put what they write before the user.
+---Tools that show their edits to the user.
 local WRITES = { Edit = true, MultiEdit = true, Write = true }
 
 ---@class claude-ide.journal.Allowed
 ---@field path string
 ---@field at integer milliseconds since the epoch
----@field till? integer when its turn was over
+---@field till? integer end of its turn
 ---@field done fun(words?: string, is_gone?: boolean)
 
 ---@type table<integer, claude-ide.journal.Allowed[]> by client, oldest first
@@ -43,11 +43,11 @@ local function finish(client, index, words, is_gone)
   take_out(client, index).done(words, is_gone)
 end
 
----Waits for what becomes of an edit.
+---Waits for the result of an edit.
 ---@param client integer
 ---@param path string absolute
----@param done fun(words?: string, is_gone?: boolean) words: the tool's, which refused; nil: it wrote, or nobody will know. is_gone: its client is, in that turn, and neither is known. Never within this call
----@return fun() cancel it is known otherwise
+---@param done fun(words?: string, is_gone?: boolean) words: the tool's error; nil: it wrote, or the result stays unknown. is_gone: the client left in that turn, with an unknown result. Never called within this call
+---@return fun() cancel for when the result is known otherwise
 function M.await(client, path, done)
   if #(allowed[client] or {}) >= MAX_ALLOWED then
     finish(client, 1)
@@ -66,9 +66,9 @@ function M.await(client, path, done)
   end
 end
 
----A prompt begins the client's next turn: calls that end from now on are not those.
+---Ends the client's turn at the next prompt: calls that end later belong to the next one.
 ---@param client integer
----@param at? integer when, in milliseconds since the epoch; default: now
+---@param at? integer milliseconds since the epoch; default: now
 function M.turn_over(client, at)
   at = at or require("claude-ide.clock").now()
   for _, one in ipairs(allowed[client] or {}) do
@@ -76,17 +76,17 @@ function M.turn_over(client, at)
   end
 end
 
----A client is gone.
+---Handles a client's exit.
 ---@param client integer
 function M.stop(client)
   while allowed[client] do
-    -- In a later turn it would have been told.
+    -- In a later turn, a failure would have been reported already.
     finish(client, 1, nil, not allowed[client][1].till)
   end
 end
 
----A call of a client changed a file: nothing of what was allowed there before it ended was refused. It is told a moment later,
----and more may have been allowed since.
+---Handles a call that changed a file: edits of it allowed before the call ended were not refused. The report is late, so edits allowed
+---since then are kept.
 ---@param client integer
 ---@param path string
 ---@param ended? integer milliseconds since the epoch
@@ -101,7 +101,7 @@ end
 
 ---@param rows claude-ide.sessions.Row[]
 ---@param since integer
----@return integer[] messages with calls that failed since then
+---@return integer[] messages with calls that failed since
 local function with_failures(rows, since)
   local ids = {}
   for _, row in ipairs(rows) do
@@ -136,17 +136,17 @@ local function take(client, call)
   for index = #list, 1, -1 do
     local one = list[index]
     if one.path == path and one.at <= ended and (not one.till or ended <= one.till) then
-      -- What the user stopped they know of.
+      -- The user knows of calls they stopped.
       return finish(client, index, call.status == "failed" and words_of(call.result) or nil)
     end
   end
 end
 
----Looks for calls that failed, where somebody waits for what becomes of theirs.
+---Looks for failed calls if allowed edits are waited for.
 ---@param client integer
 ---@param transcript claude-ide.sessions.Transcript of the client's session or of a subagent
----@param seen table<string, true> calls that were told of
----@param done fun() never called where the transcript is closed meanwhile
+---@param seen table<string, true> calls already reported
+---@param done fun() not called if the transcript is closed meanwhile
 function M.look(client, transcript, seen, done)
   local oldest = (allowed[client] or {})[1]
   if not oldest then

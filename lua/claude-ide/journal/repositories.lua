@@ -1,4 +1,4 @@
--- The git work trees that checkpoints are of: where each lies, and the folder of ours that holds the copies of its files.
+-- The git work trees of checkpoints, and our folders with the copies of their files.
 -- Invariant: the user's repository is only read.
 local M = {}
 
@@ -14,22 +14,22 @@ local git = require("claude-ide.journal.git")
 ---@field failures integer
 ---@field copied integer bytes
 ---@field tree? string of the last checkpoint
----@field looked_at? number when the last one was begun, in seconds since the epoch
----@field met table<string, claude-ide.journal.Meeting> files that were copied, by name: what they were when they first were
+---@field looked_at? number start of the last checkpoint, in seconds since the epoch
+---@field met table<string, claude-ide.journal.Meeting> copied files by name: their state when first copied
 
----@type table<string, claude-ide.journal.Repository|false> by folder; false: no repository, or none that can be used
+---@type table<string, claude-ide.journal.Repository|false> by folder; false: no usable repository
 local repositories = {}
 local made = 0
 
----How many read copies just now: none goes meanwhile.
+---Number of readers of copies: none is deleted meanwhile.
 M.readers = 0
 
----Where a repository lies, and which keys of its configuration are filters.
+---Finds a repository's paths, and its filters' configuration keys.
 local DISCOVER =
   [["$@" rev-parse --path-format=absolute --show-toplevel --git-path index --git-path objects || exit 1
 "$@" config --name-only --get-regexp '^filter\..*\.(clean|smudge|process)$' || true]]
 
----Gives a repository an empty folder of ours.
+---Creates an empty folder for a repository.
 ---@param repository claude-ide.journal.Repository
 ---@param own string the journal's
 local function settle_in(repository, own)
@@ -43,13 +43,13 @@ local function settle_in(repository, own)
   }
 end
 
----Removes a folder of ours in a process of its own, for it may hold thousands of files.
+---Deletes a folder of ours in another process: it may have thousands of files.
 local function remove(folder)
   pcall(vim.system, { "nice", "-n", "10", "rm", "-rf", "--", folder })
 end
 
 ---@param folder string
----@return claude-ide.journal.Repository? repository the one that is known of it
+---@return claude-ide.journal.Repository? repository if known
 function M.get(folder)
   return repositories[folder] or nil
 end
@@ -97,7 +97,7 @@ function M.find(folder, done)
   end)
 end
 
----Throws the copies of a repository away.
+---Deletes a repository's copies.
 ---@param repository claude-ide.journal.Repository
 function M.renew(repository)
   local own = require("claude-ide.journal.store").folder()
@@ -107,7 +107,7 @@ function M.renew(repository)
   end
 end
 
----Throws all copies away, and what is known of the repositories.
+---Deletes all copies and forgets the repositories.
 function M.forget()
   for folder, repository in pairs(repositories) do
     if repository then

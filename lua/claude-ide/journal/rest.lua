@@ -1,25 +1,24 @@
--- What commands changed in a turn besides texts that the journal follows: files beyond those that it has room for, links,
--- permissions. No review shows it; the checkpoints of the turn know it well enough to take it back.
--- Taking it back is in take_back.lua.
+-- Changes by commands in a turn that the journal does not track: files beyond its limit, links, permissions. Not part of reviews; the
+-- turn's checkpoints suffice to undo them (take_back.lua).
 local M = {}
 
 ---@class claude-ide.journal.Rest
 ---@field path string
 ---@field name string as git names it, from the top
----@field folder string that the checkpoints are of
----@field old_mode string of git; "000000": it was not there
+---@field folder string of the checkpoints
+---@field old_mode string of git; "000000": no such file
 ---@field new_mode string
 ---@field blob string
 ---@field new_blob string
----@field mode_only? boolean the contents are the journal's, or the same
+---@field mode_only? boolean the contents are unchanged, or in the journal
 
 ---@type table<integer, table<string, claude-ide.journal.Rest>> by turn and path
 local rests = {}
 
----More are kept of no turns together; of one alone a checkpoint has 10,000 at most.
+---Limit of all turns together; a single turn has at most 10,000, a checkpoint's limit.
 local MAX_ITEMS = 20000
 
----Makes room: what the oldest turns changed stays from now on, and is counted as such.
+---Drops the oldest turns' items beyond the limit: they can no longer be undone, and are counted as left out.
 ---@param besides integer turn
 local function make_room(besides)
   local count, ids = 0, vim.tbl_keys(rests)
@@ -43,7 +42,7 @@ require("claude-ide.bus").on("turn_forgotten", function(turn)
   rests[turn] = nil
 end)
 
----What is left of a turn to take back.
+---A turn's items that are not undone yet.
 ---@param turn integer
 ---@return claude-ide.journal.Rest[]
 function M.items(turn)
@@ -57,7 +56,7 @@ local function key_of(item)
 end
 
 ---@param turn integer
----@param item claude-ide.journal.Rest that was tried
+---@param item claude-ide.journal.Rest tried
 function M.remove(turn, item)
   if rests[turn] then
     rests[turn][key_of(item)] = nil
@@ -83,7 +82,7 @@ function M.add(turn, found)
   make_room(turn)
 end
 
----How many files of a turn can be taken back by their checkpoints alone.
+---The number of a turn's files that only its checkpoints can undo.
 ---@param turn integer
 ---@return integer
 function M.count(turn)
@@ -94,7 +93,7 @@ function M.count(turn)
   return vim.tbl_count(paths)
 end
 
----Whether some of it needs the copies that the checkpoints made.
+---Whether an item needs the checkpoints' copies.
 ---@return boolean
 function M.needs_copies()
   return vim.iter(pairs(rests)):any(function(_, items)

@@ -1,27 +1,27 @@
--- What shell commands of a turn changed: checkpoints at its start and end, compared.
--- Its end is told by the CLI's status file, where there is one, and by the last call after edits. Without either nothing is
--- compared: what somebody else does between two prompts must not be taken for Claude's.
+-- Finds changes by shell commands in a turn: compares checkpoints at its start and end.
+-- The end is reported by the CLI's status file, if there is one, and by the last call after edits. Without either nothing is compared:
+-- changes by others between two prompts must not be attributed to Claude.
 local M = {}
 
 ---@class claude-ide.journal.Watched one turn
 ---@field turn integer
 ---@field folder string
 ---@field from? claude-ide.journal.Checkpoint
----@field first? claude-ide.journal.Checkpoint that of the turn's start
----@field wrote table<string, true> what the user wrote in this Neovim since the last checkpoint, links followed
+---@field first? claude-ide.journal.Checkpoint at the turn's start
+---@field wrote table<string, true> the user's writes in this Neovim since the last checkpoint, as resolved paths
 ---@field was_busy boolean
----@field looks integer at its status
----@field known integer the look whose answer came last
----@field tells_end boolean nothing but the end of its turn ends it: a chat
+---@field looks integer number of status checks
+---@field known integer the check with the latest answer
+---@field tells_end boolean only the reported end of the turn ends it: a chat
 ---@field unfollow? fun()
 
 ---@type table<integer, claude-ide.journal.Watched> by client
 local watched = {}
 
----@type table<integer, fun()> by client: ends the look at the status of one that no turn was seen of
+---@type table<integer, fun()> by client: stops the status watch of a client without a known turn
 local awaited = {}
 
----The file in which a CLI tells whether it works or waits for a prompt. Undocumented, so it may be missing.
+---The CLI's status file: busy, or waiting for a prompt. Undocumented, so it may be missing.
 local function status_file(pid)
   local config = vim.env.CLAUDE_CONFIG_DIR
   local folder = config and config ~= "" and config or (vim.uv.os_homedir() .. "/.claude")
@@ -31,7 +31,7 @@ end
 local MAX_STATUS_BYTES = 64 * 1024
 
 ---@param path string
----@param done fun(is_busy: boolean?) nil: that is not told
+---@param done fun(is_busy: boolean?) nil: unknown
 local function read_status(path, done)
   require("claude-ide.file").read_later(path, MAX_STATUS_BYTES, function(bytes)
     local ok, status = pcall(vim.json.decode, bytes or "")
@@ -46,8 +46,8 @@ local function read_status(path, done)
   end)
 end
 
----Looks at the status now and whenever it is written. A CLI that keeps one has made its folder before it connects: without
----it nothing is followed, for that would mean to look at the disk again and again.
+---Checks the status now and after each write. A CLI with a status file creates its folder before it connects: without the folder nothing is
+---watched, since that would mean polling.
 ---@param path string
 ---@param look fun()
 ---@return fun() unfollow
@@ -66,7 +66,7 @@ local function look_at_status(entry, path, on_idle)
   local look = entry.looks
   read_status(path, function(is_busy)
     if look < entry.known then
-      return -- what was read later is known already
+      return -- a later read has answered already
     end
     entry.known = look
     if is_busy then
@@ -84,20 +84,20 @@ local function folder_of(client)
   return client and client.roots[1] or require("claude-ide.workspace").folders()[1]
 end
 
----A client came: its first turn may begin at any moment.
+---Handles a new client: its first turn may begin at any moment.
 ---@param client claude-ide.Client
 function M.prepare(client)
   require("claude-ide.journal.checkpoint").prepare(folder_of(client))
 end
 
----Whether a client is known to work on its turn still.
+---Whether a client is known to be working on its turn.
 ---@param client integer
 ---@return boolean
 function M.is_busy(client)
   return watched[client] ~= nil and watched[client].was_busy
 end
 
----Whether a turn of a client was seen to begin.
+---Whether the start of a client's turn is known.
 ---@param client integer
 ---@return boolean
 function M.is_watching(client)
@@ -112,8 +112,7 @@ local function await_no_more(client)
   end
 end
 
----A client came. It may be at work on a prompt that nobody announced, now or in a moment: it was given it before it was
----connected, or before it knew our tools.
+---Handles a new client that may be working on a prompt that was not announced: one given before it connected or knew our tools.
 ---@param client claude-ide.Client with its process id
 ---@param on_busy fun() once
 function M.await_work(client, on_busy)
@@ -140,12 +139,12 @@ local function unwatch(client)
   watched[client] = nil
 end
 
----What to do with a file that was found changed; `looked` is called when it is known what the file holds now.
+---Handles a changed file; call `looked` when its contents are recorded.
 ---@alias claude-ide.journal.OnFound fun(change: claude-ide.journal.FoundChange, turn: integer, looked: fun())
 
 ---@param entry claude-ide.journal.Watched
 ---@param now claude-ide.journal.Checkpoint?
----@param wrote table<string, true> what the user wrote before it was taken
+---@param wrote table<string, true> the user's writes before the checkpoint
 ---@param each claude-ide.journal.OnFound
 ---@param done fun()
 local function tell(entry, now, wrote, each, done)
@@ -175,7 +174,7 @@ local function tell(entry, now, wrote, each, done)
   ---@param change claude-ide.journal.FoundChange
   local function tell_one(change)
     if not wanted(change.path) then
-      return -- written meanwhile
+      return -- written since
     end
     told[paths.real(change.path)] = true
     change.is_start = from == entry.first
@@ -193,7 +192,7 @@ local function tell(entry, now, wrote, each, done)
         )
       )
     end
-    -- What a command changed and an edit restored does not differ, and yet is not what the turn began with.
+    -- A file that a command changed and an edit restored does not differ, but the edit did not see its contents at the turn's start.
     local met = vim.tbl_filter(function(path)
       return not told[path] and wanted(path)
     end, require("claude-ide.journal.store").met_in(entry.turn, from.began))
@@ -201,7 +200,7 @@ local function tell(entry, now, wrote, each, done)
   end)
 end
 
----The checkpoint that is taken next holds what the user wrote until now: what differs from it is not theirs any more.
+---Returns and clears the user's writes: the next checkpoint includes them, and later differences are not the user's.
 ---@param entry claude-ide.journal.Watched
 ---@return table<string, true> wrote
 local function take_written(entry)
@@ -225,7 +224,7 @@ local function compare(entry, each, done)
   end)
 end
 
----Whether a turn goes on, as far as is known.
+---Whether a turn is known to be running.
 ---@param entry claude-ide.journal.Watched
 ---@return boolean
 local function goes_on(entry)
@@ -233,13 +232,13 @@ local function goes_on(entry)
   return entry.was_busy or (entry.tells_end and turn ~= nil and not turn.ended)
 end
 
----A turn begins: takes the checkpoint that its end is compared with. It is also the end of the turn before, where none was
----seen: a prompt that waited is taken up at once.
+---Starts a turn with a checkpoint to compare its end with. Also ends the previous turn if its end was not seen: a queued prompt starts at
+---once.
 ---@param client integer
 ---@param turn integer
----@param works_in? string default: as the client tells
+---@param works_in? string default: the client's folder
 ---@param each claude-ide.journal.OnFound
----@param on_idle fun() the CLI waits for a prompt again
+---@param on_idle fun() called when the CLI waits for a prompt again
 function M.begin(client, turn, works_in, each, on_idle)
   local before = watched[client] and goes_on(watched[client]) and watched[client] or nil
   unwatch(client)
@@ -283,7 +282,7 @@ function M.begin(client, turn, works_in, each, on_idle)
   end
 end
 
----The user wrote a file: its change is theirs.
+---Records a write by the user.
 ---@param path string
 function M.user_wrote(path)
   if next(watched) ~= nil then
@@ -294,7 +293,7 @@ function M.user_wrote(path)
   end
 end
 
----A turn is over, or a part of it: tells each file that differs from its start, with what it held then.
+---Ends a turn, or a part of it: reports each file that differs from its start, with its old contents.
 ---@param client integer
 ---@param each claude-ide.journal.OnFound
 function M.finish(client, each)
@@ -303,7 +302,7 @@ function M.finish(client, each)
   end
 end
 
----Tells the same of all turns that go on, up to now.
+---Reports the changes of all running turns so far.
 ---@param each claude-ide.journal.OnFound
 function M.look_again(each)
   for _, entry in pairs(watched) do
@@ -313,7 +312,7 @@ function M.look_again(each)
   end
 end
 
----A client went, perhaps in the middle of a turn.
+---Handles a client's exit, perhaps in the middle of a turn.
 ---@param client integer
 ---@param each claude-ide.journal.OnFound
 function M.stop(client, each)

@@ -1,87 +1,87 @@
--- The journal's memory, which the library keeps (crates/edits): the histories of files, turns, and what of Claude's is in a text.
--- Invariant: nothing here loads the library before a turn or a file has to be kept.
+-- The journal's data, kept by the library (crates/edits): histories of files, turns, and Claude's changes in a text.
+-- Invariant: the library is loaded only when a turn or a file has to be kept.
 
----A file that the journal follows.
+---A tracked file.
 ---@class claude-ide.journal.File
 ---@field id integer
----@field path string as it was named first
----@field real string with links followed
+---@field path string its first name
+---@field real string resolved
 
 ---@alias claude-ide.journal.Actor
 ---| "claude"
 ---| "user"
----| "accepted" # Claude's, and the user has seen and taken it
+---| "accepted" # Claude's, accepted by the user
 
 ---@alias claude-ide.journal.State
 ---| "claude" # Claude's, as Claude left it
 ---| "conflict" # Claude's, and changed by the user since
----| "gone" # the user has taken it back already
+---| "gone" # undone by the user already
 
----What a text of now is.
+---The kind of a current text.
 ---@alias claude-ide.journal.TextKind
 ---| "disk"
 ---| "unsaved" # of a buffer with unsaved changes
----| "behind" # the disk's, where a buffer has unsaved changes of an older text
----| "recorded" # what was last seen on disk
+---| "behind" # the disk's; a buffer has unsaved changes of an older text
+---| "recorded" # the last recorded contents on disk
 
 ---@alias claude-ide.journal.Scope "unreviewed"|"turn"|"session"|"all"|integer a number: the turn with that id
 
----@class claude-ide.journal.Undo what taking changes back would do
----@field bytes? string what the file would hold; nil: it should go
----@field places integer hunks that are there
----@field hunks integer that are taken back
+---@class claude-ide.journal.Undo preview of an undo
+---@field bytes? string new contents; nil: the file would be deleted
+---@field places integer hunks present
+---@field hunks integer to undo
 ---@field left integer hunks that stay because the user has changed them since
----@field since? integer when the first of the turns began, in seconds since the epoch
+---@field since? integer start of the first turn, in seconds since the epoch
 
----@class claude-ide.journal.Turn what a CLI does between two prompts
+---@class claude-ide.journal.Turn a CLI's work between two prompts
 ---@field id integer
 ---@field client integer
 ---@field started integer seconds since the epoch
----@field ended? integer nil: it goes on
----@field files string[] paths that Claude changed in it
----@field left_out integer files that commands changed in it and that are not known well enough to be taken back
+---@field ended? integer nil: running
+---@field files string[] paths that Claude changed
+---@field left_out integer files changed by commands that cannot be undone
 
 ---@class claude-ide.journal.Store
 ---@field open fun(path: string, real: string, secret: boolean, bytes?: string): { file: claude-ide.journal.File, is_new: boolean }
----@field file fun(id: integer): claude-ide.journal.File? nil: it was forgotten
----@field is_landing fun(file: integer): boolean whether this editor writes it
----@field mode fun(file: integer): integer? permissions of the file, to make it again with
+---@field file fun(id: integer): claude-ide.journal.File? nil: forgotten
+---@field is_landing fun(file: integer): boolean whether this editor is writing it
+---@field mode fun(file: integer): integer? permissions, for creating it again
 ---@field set_mode fun(file: integer, mode?: integer)
----@field turn_of fun(file: integer): integer? the turn that announced an edit and is not over
----@field revision fun(file: integer): integer another one after everything that changes what is known of it
+---@field turn_of fun(file: integer): integer? the running turn that announced an edit
+---@field revision fun(file: integer): integer differs after each change of the recorded state
 ---@field steps fun(file: integer): integer
----@field is_last fun(file: integer, bytes?: string): boolean whether that is what was recorded last
----@field note fun(file: integer, bytes?: string, actor?: claude-ide.journal.Actor, turn?: integer) what was found on disk, and whose it is
+---@field is_last fun(file: integer, bytes?: string): boolean whether these bytes were recorded last
+---@field note fun(file: integer, bytes?: string, actor?: claude-ide.journal.Actor, turn?: integer) records contents on disk, and who wrote them
 ---@field before_edit fun(client: integer, path: string, real: string, secret: boolean, bytes?: string): claude-ide.journal.File
----@field release fun(file: integer, turn: integer) the edits of that turn are over
----@field accepted fun(path: string, contents: string) by the user in a diff: the CLI will write it now
----@field set_landing fun(file: integer, actor?: claude-ide.journal.Actor, turn?: integer) whose it is what this editor writes
+---@field release fun(file: integer, turn: integer) ends that turn's edits
+---@field accepted fun(path: string, contents: string) accepted by the user in a diff: the CLI will write it
+---@field set_landing fun(file: integer, actor?: claude-ide.journal.Actor, turn?: integer) who the writes of this editor are attributed to
 ---@field now fun(): integer nanoseconds
----@field copied_for fun(turn: integer, at: integer) a checkpoint of a turn was taken
+---@field copied_for fun(turn: integer, at: integer) records a checkpoint of a turn
 ---@field found fun(path: string, real: string, secret: boolean, turn: integer, before?: string, mode?: integer, since: integer, taken: integer, is_start: boolean): claude-ide.journal.File
----@field met_in fun(turn: integer, since: integer): string[] files in which an announced edit met what was not seen before, links followed
+---@field met_in fun(turn: integer, since: integer): string[] files whose announced edit found unrecorded contents, as resolved paths
 ---@field told fun(path: string, real: string, secret: boolean, turn: integer, by_user: boolean, before?: string, after: string, current?: string): boolean
----@field may_have fun(file: integer, scope: string): boolean whether something of Claude's may be there
+---@field may_have fun(file: integer, scope: string): boolean whether it may have changes of Claude's
 ---@field change fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string): claude-ide.journal.Change?
----@field keep fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): boolean? false: that is so already; nil: nothing is there
+---@field keep fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): boolean? false: kept already; nil: no such change
 ---@field undo fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): claude-ide.journal.Undo?
----@field set_undoing fun(file: integer, undoing: boolean) whether what is written takes back what `undo` was asked for last
+---@field set_undoing fun(file: integer, undoing: boolean) whether writes carry out the last requested `undo`
 ---@field start_turn fun(client: integer): claude-ide.journal.Turn
----@field turn_alone fun(client: integer): claude-ide.journal.Turn one beside that which the client is in
----@field current_turn fun(client: integer): claude-ide.journal.Turn a new one where none was seen to begin
+---@field turn_alone fun(client: integer): claude-ide.journal.Turn a turn beside the client's current one
+---@field current_turn fun(client: integer): claude-ide.journal.Turn a new one if none is running
 ---@field finish_turn fun(client: integer)
 ---@field leave fun(client: integer)
 ---@field turn fun(id: integer): claude-ide.journal.Turn?
 ---@field last_turn fun(client: integer): integer?
----@field folder fun(): string? for what is kept on disk
----@field clean fun() removes what Neovims that are no more have left
----@field forget fun() removes what this one has on disk
+---@field folder fun(): string? for files on disk
+---@field clean fun() removes leftovers of dead Neovims
+---@field forget fun() removes this Neovim's files
 local M = {}
 
----Without these nothing is in it.
+---Whether any operation has loaded the library: until then the journal is empty.
 local is_used = false
 
----What happened, in order.
+---Handlers of the library's events.
 local TELL = {
   turn_started = function(turn)
     require("claude-ide.event").emit("ClaudeTurnStarted", { turn = turn })
@@ -128,7 +128,7 @@ function M.find(path)
   return is_used and call("find", require("claude-ide.path").real(path)) or nil
 end
 
----@param turn? integer only those that it changed
+---@param turn? integer only files that it changed
 ---@return claude-ide.journal.File[] by path
 function M.files(turn)
   return is_used and call("files", turn) or {}
@@ -139,12 +139,12 @@ function M.turns()
   return is_used and call("turns") or {}
 end
 
----@return { total: integer, memory: integer, count: integer } stored bytes, and how many texts
+---@return { total: integer, memory: integer, count: integer } stored bytes, and number of texts
 function M.stored()
   return is_used and call("stored") or { total = 0, memory = 0, count = 0 }
 end
 
----Notes files that commands changed in a turn and that cannot be taken back.
+---Records files changed by commands in a turn that cannot be undone.
 ---@param turn integer
 ---@param paths string[]
 function M.leave_out(turn, paths)
@@ -153,7 +153,7 @@ function M.leave_out(turn, paths)
   end
 end
 
----How the library is told of a file: its name, with links followed, and whether it is kept from Claude.
+---A file's arguments for the library: path, resolved path, and whether it is withheld from Claude.
 ---@param path string
 ---@return string path
 ---@return string real

@@ -1,8 +1,8 @@
--- Takes back what commands changed in a turn besides texts that the journal follows (rest.lua).
--- Invariant: only what is still as the turn left it is put back.
+-- Undoes changes by commands in a turn that the journal does not track (rest.lua).
+-- Invariant: only files that are still as the turn left them are restored.
 local M = {}
 
----Files whose contents are asked of git at one time.
+---Files whose contents are requested from git at a time.
 local PORTION = 40
 
 local EXECUTE, READ = 73, 292 -- 0111, 0444
@@ -29,7 +29,7 @@ local function set_executable(path, mode)
   end
 end
 
----Whether a file is still what the turn made of it.
+---Whether a file is still as the turn left it.
 ---@param item claude-ide.journal.Rest
 ---@param new? string contents
 ---@return boolean

@@ -1,32 +1,32 @@
--- What the transcripts of CLIs say that their turns changed: the third source, for edits that were neither announced in time nor in a
--- git repository. It is read as it grows, each result once; without a transcript nothing is missed but that.
+-- Reads changes from the CLIs' transcripts: the third source, for edits neither announced in time nor in a git repository. A transcript is
+-- read as it grows, each result once; without one only this source is missing.
 local M = {}
 
----Subagents of a turn write transcripts of their own.
+---Subagents of a turn write their own transcripts.
 local MAX_AGENTS = 32
 
----Several lines are written for one edit.
+---Delay after a change: one edit writes several lines.
 local QUIET_MS = 60
 
----So long is a transcript looked for that is not there yet.
+---How long to look for a transcript that does not exist yet.
 local PATIENCE_MS = 12000
 
 ---@class claude-ide.journal.Reading one transcript
 ---@field transcript? claude-ide.sessions.Transcript
 ---@field close fun()
 ---@field seen table<string, true> tool calls
----@field offset integer up to where the file was asked for changes
----@field last? boolean it is read once more, and then no longer followed
----@field ended? boolean it is not followed
+---@field offset integer up to which changes were read
+---@field last? boolean read once more, then no longer followed
+---@field ended? boolean no longer followed
 ---@field busy boolean
 ---@field again boolean
 
 ---@class claude-ide.journal.Reader one client
 ---@field client integer
----@field session_of fun(): string? the session that it is in
----@field session? string the one that is read
----@field stop_finding? fun() its transcript is looked for
----@field began integer milliseconds since the epoch: older edits are none of ours
+---@field session_of fun(): string? its current session
+---@field session? string the one being read
+---@field stop_finding? fun() set while its transcript is searched
+---@field began integer milliseconds since the epoch: older edits are ignored
 ---@field turns { id: integer, began: integer }[]
 ---@field files table<string, claude-ide.journal.Reading>
 
@@ -48,10 +48,10 @@ local function turn_at(reader, time)
   return id or require("claude-ide.journal.store").current_turn(reader.client).id
 end
 
----Notes an edit that the transcript tells of.
+---Records an edit from the transcript.
 ---@param texts { path: string, before?: string, after: string }
 ---@param turn integer
----@param by_user boolean the user changed what was proposed, so they have seen it
+---@param by_user boolean the user changed the proposal, and so has seen it
 ---@return claude-ide.journal.File? changed
 local function note(texts, turn, by_user)
   local store, max = require("claude-ide.journal.store"), require("claude-ide.journal.observe").MAX_BYTES
@@ -113,7 +113,7 @@ local function was_written_since(reader, file)
   return stat ~= nil and stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 >= reader.began
 end
 
----Follows the subagents that run. One that is done is read once more and let go, also where it was too quick to be seen.
+---Follows running subagents. A finished one is read once more, even if it was never seen running.
 ---@param reader claude-ide.journal.Reader
 ---@param agents claude-ide.sessions.Agent[]
 local function follow_agents(reader, agents)
@@ -199,7 +199,7 @@ function follow(reader, file)
     end
     soon()
   end, function(delta)
-    -- Another file in its place begins anew; what was seen already is told by its id.
+    -- A replaced file is read from the start; calls seen before are recognized by id.
     reading.offset = delta.reset and 0 or reading.offset
     soon()
   end)
@@ -251,9 +251,9 @@ local function new_reader(client, session_of)
   }
 end
 
----Reads the transcript of the session that a client is in, as soon as there is one: it is written with the first prompt.
+---Reads the transcript of a client's session once it exists: it is created with the first prompt.
 ---@param client integer
----@param session_of? fun(): string? default: as the client's process says
+---@param session_of? fun(): string? default: the client process's session
 ---@return claude-ide.journal.Reader
 local function ensure(client, session_of)
   local reader = readers[client] or new_reader(client, session_of)
@@ -276,7 +276,7 @@ local function ensure(client, session_of)
   return reader
 end
 
----Follows what the sessions of connected CLIs do.
+---Follows the sessions of connected CLIs.
 local attach = require("claude-ide.once")(function()
   sessions().attach()
   require("claude-ide.bus").on("session_changed", function(change)
@@ -288,11 +288,11 @@ local attach = require("claude-ide.once")(function()
   end)
 end)
 
----A client is there, or a turn of it begins.
+---Handles a new client, or the start of a turn.
 ---@param client integer
 ---@param turn? integer
----@param at? integer when the turn began, in milliseconds since the epoch; default: now
----@param session_of? fun(): string? the session that it is in; default: as its process says
+---@param at? integer start of the turn, in milliseconds since the epoch; default: now
+---@param session_of? fun(): string? its current session; default: the process's
 function M.begin(client, turn, at, session_of)
   attach()
   local reader = ensure(client, session_of)
@@ -301,7 +301,7 @@ function M.begin(client, turn, at, session_of)
   end
 end
 
----A turn of a client may be over.
+---Handles the possible end of a turn.
 ---@param client integer
 function M.finish(client)
   ensure(client)

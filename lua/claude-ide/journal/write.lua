@@ -1,5 +1,5 @@
--- Writes an undo through the file's buffer: one undo step, saved, so that `u` brings it back. What Claude made is removed.
--- Invariant: unsaved changes of the user are never saved for them, and no formatter runs over the text.
+-- Writes an undo through the file's buffer, as one undo step, saved; `u` reverts it. Files that Claude created are deleted.
+-- Invariants: the user's unsaved changes are not saved, and no formatter runs.
 local M = {}
 
 local ORDINARY = 420 -- 0644
