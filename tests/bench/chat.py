@@ -8,55 +8,41 @@ import sys
 from pathlib import Path
 
 from bench import transcript
+from harness import scripted_cli
 from harness.nvim import ROOT, Nvim
 
-AGENT = """#!{python}
-import json, os, sys, time
-
-def write(**line):
-    sys.stdout.write(json.dumps(line) + "\\n")
-
-def event(**event):
-    write(type="stream_event", event=event, parent_tool_use_id=None)
-
+AGENT = """
 def delta(text):
     event(type="content_block_delta", index=0, delta=dict(type="text_delta", text=text))
 
 WORDS = "some **words** of `an` answer, one after the other; "
 
-for line in sys.stdin:
-    said = json.loads(line)
-    if said["type"] == "control_request":
-        write(type="control_response", response=dict(
-            subtype="success", request_id=said["request_id"], response=dict(commands=[], models=[])))
-    elif said["type"] == "user":
-        what, count = said["message"]["content"][-1]["text"].split()
-        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
+for prompt in heard():
+    if prompt["type"] == "user":
+        what, count = words(prompt).split()
         event(type="message_start", message=dict(id="m", model="mock"))
         event(type="content_block_start", index=0, content_block=dict(type="text", text=""))
         texts = []
         for number in range(int(count)):
             if what == "tokens":
                 time.sleep(0.1)
-                text = f"at {{time.monotonic_ns()}}\\n"
+                text = f"at {time.monotonic_ns()}\\n"
             elif what == "line":
                 text = WORDS
             else:
                 ends = "\\n\\n" if number % 40 == 39 else "\\n" if number % 8 == 7 else ""
-                text = f"{{number}} {{WORDS[:number % 30]}}" + ends
+                text = f"{number} {WORDS[:number % 30]}" + ends
             if what == "code" and number % 400 == 0:
                 text = "\\n```lua\\n" if number % 800 == 0 else "\\n```\\n"
             if what == "block":
-                text = f"local value_{{number}} = compute({{number}}, 'a text') -- what it is\\n"
+                text = f"local value_{number} = compute({number}, 'a text') -- what it is\\n"
                 text = "```lua\\n" if number == 0 else "```\\n" if number == int(count) - 1 else text
             delta(text)
             texts.append(text)
             if what == "tokens":
                 sys.stdout.flush()
-        block = dict(type="text", text="".join(texts))
-        write(type="assistant", message=dict(id="m", model="mock", content=[block], usage=dict(input_tokens=5)))
-        write(type="result", subtype="success", is_error=False, terminal_reason="completed")
-    sys.stdout.flush()
+        said(dict(type="text", text="".join(texts)))
+        over()
 """
 
 CLOCK = """
@@ -109,9 +95,7 @@ class Chat:
     """A Neovim whose agent is that script."""
 
     def __init__(self, directory: Path, version: str, path_of=None) -> None:
-        agent = directory / "agent"
-        agent.write_text(AGENT.format(python=sys.executable))
-        agent.chmod(0o755)
+        agent = scripted_cli.program(directory / "agent", AGENT)
         scripted = {
             "cmd": [sys.executable, str(ROOT / "tests/harness/acp_agent.py")],
             "env": {"ACP_LOG": str(directory / "acp.log")},

@@ -3,13 +3,25 @@
 import json
 import sys
 
-from chat_steps import say, text, wait_idle, wait_text
+from chat_steps import say, text, wait_answer, wait_idle, wait_text
 
 from harness import nvim as harness_nvim
 
 AGENT = harness_nvim.ROOT / "tests/harness/acp_agent.py"
 
-__all__ = ["answers", "begin", "begin_idle", "read", "request", "say", "text", "update", "wait_idle", "wait_text"]
+__all__ = [
+    "answers",
+    "begin",
+    "begin_idle",
+    "read",
+    "request",
+    "say",
+    "text",
+    "update",
+    "wait_answer",
+    "wait_idle",
+    "wait_text",
+]
 
 
 def begin(start_nvim, tmp_path, *, setup=None, patience=None, args="", files=None, opts=None):

@@ -5,7 +5,7 @@ import json
 import os
 from pathlib import Path
 
-from harness import cli, headless_cli
+from harness import cli, headless_cli, scripted_cli
 
 
 def start(start_nvim, api, tmp_path, *, files=None, args=(), opts=None, env=None, executable=None, **more):
@@ -20,6 +20,12 @@ def start(start_nvim, api, tmp_path, *, files=None, args=(), opts=None, env=None
 def start_with_stand_in(start_nvim, model, tmp_path, **more):
     """A Neovim whose CLI is a stand-in (harness/headless_cli.py)."""
     return start(start_nvim, model, tmp_path, executable=headless_cli.install(tmp_path), **more)
+
+
+def start_scripted(start_nvim, tmp_path, script, values=None, **more):
+    """A Neovim whose CLI is a script (harness/scripted_cli.py)."""
+    agent = scripted_cli.program(tmp_path / "agent", script, **(values or {}))
+    return start_nvim(opts={"terminal": {"command": [str(agent)]}}, **more)
 
 
 def text(nvim):
@@ -48,6 +54,12 @@ def wait_text(nvim, words):
 
 def wait_idle(nvim):
     nvim.wait("require('claude-ide.chat').current().state == 'idle'", what="the turn to be over")
+
+
+def wait_answer(nvim, words):
+    """Waits until these words are in the chat and the turn is over."""
+    wait_text(nvim, words)
+    wait_idle(nvim)
 
 
 def keys_count(nvim):

@@ -156,6 +156,16 @@ class Diffs:
         file.write_bytes(answer["contents"].encode())
         return answer["contents"]
 
+    def accept(self, id: int, path: str | Path, keys: str = "ZZ") -> str:
+        """Accepts with these keys: what is written then."""
+        self.nvim.keys(keys)
+        return self.accepted(id, path)
+
+    def reject(self, id: int, keys: str = "ZQ") -> None:
+        """Rejects with these keys."""
+        self.nvim.keys(keys)
+        assert self.answer(id) == {"outcome": "rejected"}, keys
+
     def traces(self) -> dict[str, object]:
         """Traces that diffs left."""
         return self.nvim.lua(_TRACES)

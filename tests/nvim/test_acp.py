@@ -9,7 +9,7 @@ import sys
 import acp_steps
 import main_thread
 import pytest
-from acp_steps import read, say, text, update, wait_idle, wait_text
+from acp_steps import read, say, text, update, wait_answer, wait_idle, wait_text
 from chat_steps import chat, keys_count
 from test_chat_context import PNG
 
@@ -51,8 +51,7 @@ def test_what_an_agent_says_is_in_the_buffer(begin, tmp_path):
         "SAY done",
     ]
     say(nvim, "\n".join(lines))
-    wait_text(nvim, "\ndone")
-    wait_idle(nvim)
+    wait_answer(nvim, "\ndone")
     shown = text(nvim)
     for words in ("Robot\n", "It is **fine**.", "Look at the weather", "sunny", "[-] go out"):
         assert words in shown, (words, shown)
@@ -90,8 +89,7 @@ def test_prompts_wait_their_turn_and_can_be_taken_back(begin, tmp_path):
     assert chat(nvim, "return #chat:waiting()") == 2
     assert chat(nvim, "return chat:take_back(chat:waiting()[1])") is True
     chat(nvim, "chat:interrupt()")
-    wait_text(nvim, "\nthree")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nthree")
     assert len(read(tmp_path, "session/prompt")) == 2
 
 
@@ -110,8 +108,7 @@ def test_a_prompt_that_is_taken_back_too_late_is_shown(begin, tmp_path):
     begun = json.dumps(str(tmp_path / "begun"))
     say(nvim, f'WRITE {tmp_path / "begun"} ""\nSAY two')
     chat(nvim, TAKE_BACK_LATE % begun)
-    wait_text(nvim, "\ntwo")
-    wait_idle(nvim)
+    wait_answer(nvim, "\ntwo")
     assert "\nSAY two\n\n  Robot had begun with this before it was taken back.\n" in text(nvim)
 
 
@@ -139,8 +136,7 @@ def test_an_agent_that_hangs_is_told_of_and_restarted(begin):
     chat(nvim, "chat:interrupt()")
     wait_text(nvim, "Robot was asked to stop and goes on")
     nvim.lua("vim.cmd('Claude chat restart')")
-    wait_text(nvim, "Robot is started anew.")
-    wait_idle(nvim)
+    wait_answer(nvim, "Robot is started anew.")
     assert "\nbusy" in text(nvim)
     say(nvim, "SAY again")
     wait_text(nvim, "\nagain")
@@ -333,8 +329,7 @@ def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(sta
     }
     nvim = acp_steps.begin_idle(start_nvim, tmp_path, setup=setup)
     say(nvim, "SAY hello there")
-    wait_text(nvim, "\nhello there")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nhello there")
     one = nvim.lua(SHOWN)
     nvim.lua(
         "vim.ui.select = function(items, options, done) asked = options.prompt done(items[#items > 2 and 3 or 1]) end"

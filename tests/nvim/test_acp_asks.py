@@ -2,7 +2,7 @@
 
 import acp_steps
 import pytest
-from acp_steps import answers, request, say, text, wait_idle, wait_text
+from acp_steps import answers, request, say, text, wait_answer, wait_idle, wait_text
 from chat_steps import chat, edit_proposal, wait_asked, wait_diff
 
 pytestmark = pytest.mark.dealt
@@ -276,8 +276,7 @@ def test_files_that_a_prompt_names_are_linked(begin_acp, tmp_path):
     nvim.cmd(f"edit {project}/b.txt")
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'unsaved' })")
     say(nvim, "SAY Look at @a.txt, @b.txt and (@dir/c.txt). Not @missing, me@a.txt, @.env or @a.txt again.")
-    wait_text(nvim, "again.")
-    wait_idle(nvim)
+    wait_answer(nvim, "again.")
     sent = acp_steps.read(tmp_path, "session/prompt")[0]["prompt"]
     assert sent[1:] == [
         {"type": "resource_link", "uri": f"file://{project}/a.txt", "name": "a.txt"},

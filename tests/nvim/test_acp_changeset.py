@@ -4,7 +4,7 @@ import json
 
 import acp_steps
 import pytest
-from acp_steps import answers, request, say, text, update, wait_idle, wait_text
+from acp_steps import answers, request, say, text, update, wait_answer, wait_idle, wait_text
 from chat_steps import chat, wait_diff
 
 from harness.files import bytes_of
@@ -105,8 +105,7 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
         assert(require('claude-ide.proposal').accept())
         """
     )
-    wait_text(nvim, "· changed by you")
-    wait_idle(nvim)
+    wait_answer(nvim, "· changed by you")
     assert (held(nvim, "a.txt"), held(nvim, "b.txt"), held(nvim, "new/c.txt")) == ("one\nmine\nthree\n", CRLF, "c\n")
     assert answers(nvim)[0]["outcome"]["optionId"] == "no", "the agent is not to write its own"
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
@@ -145,8 +144,7 @@ def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
         assert(require('claude-ide.proposal').accept())
         """
     )
-    wait_text(nvim, "· changed by you")
-    wait_idle(nvim)
+    wait_answer(nvim, "· changed by you")
     changed = BEFORE.replace("one", "1")
     assert {name: held(nvim, name) for name in ("a.txt", "b.txt", "gone.txt", "old.txt", "to/moved.txt")} == {
         "a.txt": changed, "b.txt": BEFORE, "gone.txt": None, "old.txt": None, "to/moved.txt": changed,
@@ -220,8 +218,7 @@ def test_each_file_of_a_call_is_shown_and_leads_to_it(begin):
     nvim = begin()
     told = {key: value for key, value in edit(nvim.project).items() if key != "toolCallId"}
     say(nvim, update("tool_call", toolCallId="c1", status="completed", **told))
-    wait_text(nvim, "Edit a.txt +1 −1, and 2 more files")
-    wait_idle(nvim)
+    wait_answer(nvim, "Edit a.txt +1 −1, and 2 more files")
     shown = text(nvim).rpartition("Edit a.txt")[2]
     for name, line in (("b.txt", "+THREE"), ("new/c.txt", "+c")):
         assert line in shown.partition(f"    {name}\n")[2][:120]
@@ -303,8 +300,7 @@ def test_one_that_is_gone_before_its_files_were_read_asks_nobody(begin, count, e
     nvim.cmd(f"Claude chat {end}")
     nvim.wait(f"not vim.uv.kill({pid}, 0)", what="the agent to be gone")
     if end == "restart":
-        wait_text(nvim, "Robot is started anew.")
-        wait_idle(nvim)
+        wait_answer(nvim, "Robot is started anew.")
     nvim.lua("go_on()")
     assert nvim.lua("return #require('claude-ide.decisions').pending(function() return true end)") == 0
 
@@ -376,8 +372,7 @@ def test_files_that_codex_moves(begin):
         assert(require('claude-ide.proposal').accept())
         """
     )
-    wait_text(nvim, "· changed by you")
-    wait_idle(nvim)
+    wait_answer(nvim, "· changed by you")
     assert [held(nvim, name) for name in ("a.txt", "as_is.txt", "empty.txt", "long.txt")] == [BEFORE, None, None, None]
     assert held(nvim, "to/as_is.txt") == "as it is\n"
     assert held(nvim, "to/long.txt") == long.replace("line 1\n", "LINE 1\n").replace("line 20\n", "LINE 20\n")
@@ -466,8 +461,7 @@ def test_a_new_file_of_which_nothing_is_taken_is_not_made(begin):
     nvim.keys("dx")
     nvim.wait_screen("◌ c.txt")
     nvim.lua("assert(require('claude-ide.proposal').accept())")
-    wait_text(nvim, "· changed by you")
-    wait_idle(nvim)
+    wait_answer(nvim, "· changed by you")
     assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE.replace("two", "TWO"), None)
 
 
@@ -532,8 +526,7 @@ def test_a_new_file_that_was_refused_is_not_said_to_be_changed(begin, count):
     else:
         wait_shown(nvim)
         nvim.lua("assert(require('claude-ide.proposal').reject())")
-    wait_text(nvim, "· rejected")
-    wait_idle(nvim)
+    wait_answer(nvim, "· rejected")
     assert "without asking" not in text(nvim)
 
 

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from chat_steps import call, chat, edit_proposal, say, text, wait_asked, wait_diff, wait_idle, wait_text
+from chat_steps import call, chat, edit_proposal, say, text, wait_answer, wait_asked, wait_diff, wait_idle, wait_text
 
 from harness import cli
 
@@ -40,8 +40,7 @@ def made(name, words):
 def text_tool_and_permission(nvim):
     wait_asked(nvim, "touch made.txt")
     nvim.keys("y")
-    wait_text(nvim, "\n**done** then")
-    wait_idle(nvim)
+    wait_answer(nvim, "\n**done** then")
     assert (nvim.project / "made.txt").exists()
     assert "touch made.txt" in text(nvim)
 
@@ -53,8 +52,7 @@ def a_permission_is_denied(nvim):
     wait_idle(nvim)
     assert not (nvim.project / "denied.txt").exists()
     say(nvim, "SAY next")
-    wait_text(nvim, "\nnext")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nnext")
 
 
 def edit(path, words):
@@ -88,8 +86,7 @@ def what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api):
 
 def killed_it_goes_on_with_its_session(nvim, mock_api):
     say(nvim, "SAY the first thing")
-    wait_text(nvim, "\nthe first thing")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nthe first thing")
     os.kill(chat(nvim, "return chat.pid"), signal.SIGKILL)
     wait_text(nvim, "Claude was ended by signal 9.")
     say(nvim, "SAY the second thing")

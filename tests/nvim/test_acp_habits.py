@@ -7,7 +7,7 @@ import signal
 
 import acp_steps
 import pytest
-from acp_steps import request, say, text, update, wait_idle, wait_text
+from acp_steps import request, say, text, update, wait_answer, wait_idle, wait_text
 from chat_steps import chat, edit_proposal, keys_count, wait_diff
 
 pytestmark = pytest.mark.dealt
@@ -43,8 +43,7 @@ def test_a_diff_that_was_told_before_the_question_is_reviewed(begin, tmp_path):
     wait_diff(nvim)
     nvim.wait_screen("TWO")
     nvim.lua("assert(require('claude-ide.proposal').accept())")
-    wait_text(nvim, '"optionId": "once"')
-    wait_idle(nvim)
+    wait_answer(nvim, '"optionId": "once"')
 
 
 def test_what_the_user_made_of_an_edit_is_not_called_rejected(begin, tmp_path):
@@ -70,8 +69,7 @@ def test_a_refused_edit_that_is_never_mentioned_again_is_no_change(begin, tmp_pa
     say(nvim, script)
     wait_diff(nvim)
     nvim.lua("assert(require('claude-ide.proposal').reject())")
-    wait_text(nvim, "· rejected")
-    wait_idle(nvim)
+    wait_answer(nvim, "· rejected")
     assert ("was changed without asking you" in text(nvim)) is is_written
 
 
@@ -110,8 +108,7 @@ def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvi
     os.kill(chat(nvim, "return chat.pid"), signal.SIGKILL)
     wait_text(nvim, "Robot was ended by signal 9.")
     say(nvim, "SAY again")
-    wait_text(nvim, "\nagain")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nagain")
     sent = {"methodId": "key", "_meta": {"api-key": "sesame"}}
     assert acp_steps.read(tmp_path, "authenticate") == [sent, sent]
     assert text(nvim).count("wants you to sign in") == 1

@@ -6,8 +6,8 @@ import os
 import acp_steps
 import main_thread
 import pytest
-from acp_steps import answers, request, say, text, update, wait_idle, wait_text
-from chat_steps import chat, keys_count
+from acp_steps import answers, request, say, text, update, wait_answer, wait_idle, wait_text
+from chat_steps import chat, keys_count, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -17,8 +17,7 @@ SUNNY = [{"type": "content", "content": {"type": "text", "text": "sunny"}}]
 def shown(nvim, *lines):
     """A turn's text after its prompt."""
     say(nvim, "\n".join([*lines, "SAY over"]))
-    wait_text(nvim, "\nover")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nover")
     assert "cannot take in" not in nvim.log()
     return text(nvim).rpartition("SAY over\n")[2]
 
@@ -96,9 +95,7 @@ def test_an_edit_that_cannot_be_allowed_is_not_written(begin_acp, tmp_path):
     path = tmp_path / "project/a.txt"
     diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "two\n"}
     say(nvim, permission([], kind="edit", content=[diff]))
-    nvim.wait(
-        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen", what="a diff"
-    )
+    wait_diff(nvim)
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "cancelled"}}], what="the answer")
     nvim.wait("vim.fn.execute('messages'):find('Robot offers no way to allow it') ~= nil", what="the notice")
@@ -170,10 +167,7 @@ def test_what_cannot_be_written_is_said(begin_acp, tmp_path):
     assert all("cannot be shown, so it was not written" in one["message"] for one in given)
     for path in ("/proc/version", project / "folder/b.txt/c.txt"):
         say(nvim, write(path))
-        nvim.wait(
-            "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen",
-            what="a diff",
-        )
+        wait_diff(nvim)
         before = len(answers(nvim))
         nvim.lua("assert(require('claude-ide.proposal').accept())")
         nvim.wait(lambda before=before: len(answers(nvim)) > before, what="the answer")
@@ -186,9 +180,7 @@ def test_what_is_not_saved_is_what_an_edit_is_shown_against(begin_acp, tmp_path)
     path = tmp_path / "project/a.txt"
     nvim.lua("vim.cmd.split('a.txt') vim.api.nvim_buf_set_lines(0, 1, 1, false, { 'typed' })")
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\ntyped\n"))
-    nvim.wait(
-        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen", what="a diff"
-    )
+    wait_diff(nvim)
     assert path.read_text() == "one\n"
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait(lambda: answers(nvim) == [{}], what="the answer")

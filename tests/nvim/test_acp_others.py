@@ -8,7 +8,7 @@ import signal
 
 import other_agents
 import pytest
-from chat_steps import call, chat, edit_proposal, say, text, wait_asked, wait_diff, wait_idle, wait_text
+from chat_steps import call, chat, edit_proposal, say, text, wait_answer, wait_asked, wait_diff, wait_idle, wait_text
 
 from harness import cli
 from harness.terminal import marked_processes
@@ -27,8 +27,7 @@ def begin(start_nvim, mock_api, tmp_path):
         nvim = start_nvim(files=files, opts={"agents": agents})
         nvim.lua("vim.cmd('Claude chat --agent theirs ' .. ...)", words)
         nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
-        wait_text(nvim, "\nhello from **them**")
-        wait_idle(nvim)
+        wait_answer(nvim, "\nhello from **them**")
         return nvim
 
     return begin
@@ -44,8 +43,7 @@ def an_edit_goes_through_the_review(nvim, edit):
     wait_diff(nvim)
     assert path.read_text() == LINES
     accept(nvim)
-    wait_text(nvim, "\n**edited** then")
-    wait_idle(nvim)
+    wait_answer(nvim, "\n**edited** then")
     assert path.read_text() == "one\nTWO\nthree\n"
 
 
@@ -76,8 +74,7 @@ def a_command_is_allowed_and_another_denied(nvim, command):
     say(nvim, command("touch made.txt") + " THEN SAY **ran** then")
     wait_asked(nvim, "touch made.txt")
     nvim.keys("y")
-    wait_text(nvim, "\n**ran** then")
-    wait_idle(nvim)
+    wait_answer(nvim, "\n**ran** then")
     assert (nvim.project / "made.txt").exists()
     say(nvim, command("touch denied.txt") + " THEN SAY after")
     wait_asked(nvim, "touch denied.txt")
@@ -93,20 +90,17 @@ def to_interrupt_closes_what_it_asks(nvim, command):
     wait_idle(nvim)
     nvim.wait("require('claude-ide.decisions').count() == 0", what="the question to be gone")
     say(nvim, "SAY go on")
-    wait_text(nvim, "\ngo on")
-    wait_idle(nvim)
+    wait_answer(nvim, "\ngo on")
     assert not (nvim.project / "late.txt").exists()
 
 
 def killed_it_goes_on(nvim, mock_api):
     say(nvim, "SAY the first thing")
-    wait_text(nvim, "\nthe first thing")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nthe first thing")
     os.kill(chat(nvim, "return chat.pid"), signal.SIGKILL)
     wait_text(nvim, "Theirs was ended by signal 9.")
     say(nvim, "SAY the second thing")
-    wait_text(nvim, "\nthe second thing")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nthe second thing")
     # Gemini 0.61 forgets a session that it is to load within the minute (google-gemini/gemini-cli#28775).
     is_told = "This is a new one, and it knows nothing of what was said before." in " ".join(text(nvim).split())
     assert mock_api.seen("the first thing") != is_told
@@ -131,8 +125,7 @@ def test_a_session_with_gemini(begin, mock_api):
         wait_diff(nvim)
         assert not path.exists()
         accept(nvim)
-        wait_text(nvim, "\n**created** then")
-        wait_idle(nvim)
+        wait_answer(nvim, "\n**created** then")
         assert path.read_text() == "1\n2\n"
 
     nvim = begin(other_agents.gemini, "SAY hello from **them**")
@@ -191,8 +184,7 @@ def test_a_session_with_codex(begin, mock_api):
         path = nvim.project / "b.txt"
         path.write_text(LINES)
         say(nvim, edit(path, "two", "unasked") + " THEN SAY **by itself** then")
-        wait_text(nvim, "\n**by itself** then")
-        wait_idle(nvim)
+        wait_answer(nvim, "\n**by itself** then")
         assert path.read_text() == "one\nunasked\nthree\n"
         assert f"{path} was changed without asking you." in " ".join(text(nvim).split())
 

@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from acp_steps import answers, request, say, text, update, wait_idle, wait_text
+from acp_steps import answers, request, say, text, update, wait_answer, wait_idle, wait_text
 from chat_steps import wait_diff
 from kernel_steps import alive
 
@@ -75,8 +75,7 @@ def test_a_call_in_a_terminal_shows_what_came_there(begin_acp, is_released):
         "SAY over",
     ]
     say(nvim, "\n".join(lines))
-    wait_text(nvim, "\nover")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nover")
     shown = [line.strip() for line in text(nvim).splitlines()]
     at = shown.index("1")
     assert shown[at : at + 4] == ["1", "2", "3", "(in the terminal gone)"], shown

@@ -4,8 +4,8 @@ import json
 import time
 
 import pytest
-from acp_steps import say, text, update, wait_idle, wait_text
-from chat_steps import keys_count
+from acp_steps import say, text, update, wait_answer, wait_idle
+from chat_steps import keys_count, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -29,8 +29,7 @@ def call(id_, kind, places=(), diffs=(), status="completed", does=()):
 
 def does(nvim, *lines):
     say(nvim, "\n".join([*lines, "SAY over"]))
-    wait_text(nvim, "\nover")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nover")
     return [line.strip().split(" was ")[0] for line in text(nvim).splitlines() if TOLD in line and "/" in line]
 
 
@@ -72,8 +71,7 @@ def test_what_was_written_while_neovim_was_busy_is_told(begin_acp, tmp_path):
     ended = update("tool_call_update", toolCallId="c1", status="completed")
     lines = [begun, write(path, "two\n"), ended, write(done, "")]
     nvim.lua(SAY_AND_BE_BUSY, "\n".join([*lines, "SAY over"]), str(done))
-    wait_text(nvim, "\nover")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nover")
     assert f"{path} {TOLD}" in text(nvim)
 
 
@@ -127,12 +125,9 @@ def test_what_was_reviewed_is_not_told_and_excuses_nothing_else(begin_acp, tmp_p
     if is_told:
         lines = [asked, call("c2", "edit", [], {path: "three\n"}, does=[write(path, "three\n")])]
     say(nvim, "\n".join([*lines, "SAY over"]))
-    nvim.wait(
-        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen", what="a diff"
-    )
+    wait_diff(nvim)
     nvim.lua("assert(require('claude-ide.proposal').accept())")
-    wait_text(nvim, "\nover")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nover")
     assert (f"{path} {TOLD}" in text(nvim)) is is_told
 
 
@@ -179,6 +174,5 @@ def test_what_a_session_did_before_is_not_told_again(begin_acp, tmp_path):
         """,
         json.dumps(setup),
     )
-    wait_text(nvim, "Edit ")
-    wait_idle(nvim)
+    wait_answer(nvim, "Edit ")
     assert does(nvim) == []

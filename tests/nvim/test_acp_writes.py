@@ -1,7 +1,5 @@
 """Writes that an agent of the Agent Client Protocol requests: the user accepts exactly what was shown."""
 
-import functools
-
 import acp_steps
 import pytest
 from acp_steps import answers, request, say, wait_idle, wait_text
@@ -10,11 +8,6 @@ from chat_steps import edit_proposal, wait_diff
 pytestmark = pytest.mark.dealt
 
 TEXT = "".join(f"{number}\n" for number in range(1, 10))
-
-
-@pytest.fixture
-def begin(start_nvim, tmp_path):
-    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
 
 
 def write(path, content):
@@ -51,8 +44,8 @@ def changed_meanwhile(nvim, name):
 
 
 @pytest.mark.every_nvim
-def test_what_others_write_meanwhile_is_kept_and_shown(begin, tmp_path):
-    nvim = begin(files={"a.txt": TEXT})
+def test_what_others_write_meanwhile_is_kept_and_shown(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": TEXT})
     path = tmp_path / "project/a.txt"
     say(nvim, write(path, TEXT.replace("9\n", "NINE\n")))
     wait_diff(nvim)
@@ -70,8 +63,8 @@ def test_what_others_write_meanwhile_is_kept_and_shown(begin, tmp_path):
     wait_idle(nvim)
 
 
-def test_where_both_changed_a_line_the_edit_is_shown_against_that(begin, tmp_path):
-    nvim = begin(files={"a.txt": TEXT})
+def test_where_both_changed_a_line_the_edit_is_shown_against_that(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": TEXT})
     path = tmp_path / "project/a.txt"
     say(nvim, write(path, TEXT.replace("5\n", "FIVE\n")))
     wait_diff(nvim)
@@ -94,8 +87,8 @@ vim.api.nvim_create_autocmd({ "BufWritePre", "FileWritePre" }, {
 """
 
 
-def test_a_file_that_was_only_touched_or_went_meanwhile(begin, tmp_path):
-    nvim = begin(files={"a.txt": TEXT})
+def test_a_file_that_was_only_touched_or_went_meanwhile(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": TEXT})
     path = tmp_path / "project/a.txt"
     nvim.lua(FORMATS)
     say(nvim, write(path, "new\n"))
@@ -125,8 +118,8 @@ SEEN = "vim.iter(require('claude-ide.proposal').list()):find(function(diff) retu
 
 
 @pytest.mark.every_nvim
-def test_two_writes_of_one_file_at_once_are_both_in_it(begin, tmp_path):
-    nvim = begin(files={"a.txt": TEXT})
+def test_two_writes_of_one_file_at_once_are_both_in_it(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": TEXT})
     path = tmp_path / "project/a.txt"
     first, second = TEXT.replace("1\n", "ONE\n"), TEXT.replace("9\n", "NINE\n")
     say(nvim, "\n".join([send(path, first), send(path, second), "WAIT"]))
@@ -141,9 +134,9 @@ def test_two_writes_of_one_file_at_once_are_both_in_it(begin, tmp_path):
     assert path.read_text() == first.replace("9\n", "NINE\n")
 
 
-def test_an_edit_that_is_allowed_is_one_of_the_file_as_it_is(begin, tmp_path):
+def test_an_edit_that_is_allowed_is_one_of_the_file_as_it_is(begin_acp, tmp_path):
     """The agent writes its accepted text over whatever is there."""
-    nvim = begin(files={"a.txt": TEXT})
+    nvim = begin_acp(files={"a.txt": TEXT})
     path = tmp_path / "project/a.txt"
     edited = TEXT.replace("9\n", "NINE\n")
     options = [
@@ -163,8 +156,8 @@ def test_an_edit_that_is_allowed_is_one_of_the_file_as_it_is(begin, tmp_path):
 
 
 @pytest.mark.parametrize("mine", [None, "à"])
-def test_what_was_allowed_is_written_in_the_encoding_of_the_file(begin, tmp_path, mine):
-    nvim = begin(files={"a.txt": "é\none\n".encode("latin1")})
+def test_what_was_allowed_is_written_in_the_encoding_of_the_file(begin_acp, tmp_path, mine):
+    nvim = begin_acp(files={"a.txt": "é\none\n".encode("latin1")})
     path = tmp_path / "project/a.txt"
     options = [
         {"optionId": "once", "name": "Allow", "kind": "allow_once"},
@@ -186,16 +179,16 @@ def test_what_was_allowed_is_written_in_the_encoding_of_the_file(begin, tmp_path
 
 
 @pytest.mark.parametrize("held", [b"a\r\nb\r\n", b"\xef\xbb\xbfa\nb\n"])
-def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin, tmp_path, held):
-    nvim = begin(files={"a.txt": held})
+def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin_acp, tmp_path, held):
+    nvim = begin_acp(files={"a.txt": held})
     path = tmp_path / "project/a.txt"
     say(nvim, write(path, "a\nb\n"))
     nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
     assert path.read_bytes() == held and nvim.lua("return require('claude-ide.proposal').count()") == 0
 
 
-def test_a_path_with_a_nul_is_none(begin, tmp_path):
-    nvim = begin(files={"a.txt": TEXT})
+def test_a_path_with_a_nul_is_none(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": TEXT})
     path = f"{tmp_path}/project/a.txt\0b"
     say(nvim, "\n".join([write(path, "new\n"), request("fs/read_text_file", path=path)]))
     nvim.wait(lambda: [one["code"] for one in answers(nvim)] == [-32602] * 2, what="the answers")
@@ -203,9 +196,9 @@ def test_a_path_with_a_nul_is_none(begin, tmp_path):
 
 @pytest.mark.parametrize(("line", "encoding"), [("ONE", "latin1"), ("€", "utf-8")])
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "on disk"])
-def test_a_file_keeps_its_encoding_where_it_has_a_word_for_all(begin, tmp_path, line, encoding, is_open):
+def test_a_file_keeps_its_encoding_where_it_has_a_word_for_all(begin_acp, tmp_path, line, encoding, is_open):
     after = f"é\n{line}\n"
-    nvim = begin(files={"a.txt": "é\none\n".encode("latin1")})
+    nvim = begin_acp(files={"a.txt": "é\none\n".encode("latin1")})
     path = tmp_path / "project/a.txt"
     if is_open:
         nvim.lua("vim.fn.bufload(vim.fn.bufadd('a.txt'))")

@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from chat_steps import call, chat, edit_proposal, say, text, wait_idle, wait_text
+from chat_steps import call, chat, edit_proposal, say, text, wait_answer, wait_diff, wait_idle, wait_text
 
 from harness.scripted_model import Reply
 
@@ -20,8 +20,7 @@ FLAGS = [
 
 
 def a_prompt_is_answered_in_a_buffer(nvim):
-    wait_text(nvim, "**hello** from there")
-    wait_idle(nvim)
+    wait_answer(nvim, "**hello** from there")
     assert text(nvim).split("\n") == ["You", "SAY **hello** from there", "", "Claude", "**hello** from there", ""]
     nvim.wait_screen("hello from there")
     nvim.keys("iSAY again<Esc><CR>")
@@ -47,9 +46,7 @@ def an_edit_is_our_diff_and_what_the_user_made_of_it_is_written(nvim):
         f"{call('Read', file_path=str(path))} THEN "
         f"{call('Edit', file_path=str(path), old_string='two', new_string='TWO')} THEN SAY done",
     )
-    nvim.wait(
-        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen", what="a diff"
-    )
+    wait_diff(nvim)
     assert path.read_text() == "one\ntwo\nthree\n"
     edit_proposal(nvim, 1, 2, ["mine  ", "\tand more"])
     nvim.lua("assert(require('claude-ide.proposal').accept())")
@@ -63,8 +60,7 @@ def what_it_thinks_says_and_does_is_there_in_that_order(nvim, mock_api):
     read = ("Read", {"file_path": path})
     mock_api.script(Reply("I look first.", [read], thinking="Which file\nmay it be?"), Reply("seen"))
     say(nvim, "look")
-    wait_text(nvim, "\nseen")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nseen")
     thought = "  Thinking\n    Which file\n    may it be?\n\n"
     said, _, done = text(nvim).rpartition("\nYou\nlook\n\nClaude\n")[2].partition("  Read a.txt · ok · ")
     assert said == thought + "I look first.\n\n"

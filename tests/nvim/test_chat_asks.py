@@ -5,7 +5,7 @@ asserts.
 """
 
 import pytest
-from chat_steps import call, chat, keys_count, say, text, wait_asked, wait_idle, wait_text
+from chat_steps import call, chat, keys_count, say, text, wait_answer, wait_asked, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -18,8 +18,7 @@ def all_is_over(nvim):
 def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
     plan = nvim.home / ".claude/plans"
     say(nvim, "SAY where")
-    wait_text(nvim, "\nwhere")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nwhere")
     told = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
     path = next(part for part in told.replace("\\n", " ").split() if part.startswith(str(plan)) and ".md" in part)
     path = path[: path.index(".md") + 3]
@@ -142,8 +141,7 @@ def a_question_that_is_taken_back_leaves_the_screen_and_the_next_turn_works(nvim
     nvim.wait("#require('claude-ide.decisions').pending() == 0")
     nvim.wait(lambda: "wants to use" not in "\n".join(nvim.screen()), what="the question to go")
     say(nvim, "SAY onwards")
-    wait_text(nvim, "\nonwards")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nonwards")
     assert not (nvim.project / "back.txt").exists()
 
 

@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import pytest
-from chat_steps import begin, chat, say, start, start_with_stand_in, text, wait_idle, wait_text
+from chat_steps import begin, chat, say, start, start_with_stand_in, text, wait_answer, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -244,8 +244,7 @@ def test_a_prompt_of_the_library_stands_for_its_text(start_nvim, model, tmp_path
     assert model.seen("1\\talpha") and "You\nSAY looked at #buffer" in text(nvim)
     wait_idle(nvim)
     say(nvim, "#prompt:short")
-    wait_text(nvim, "\nshort {}")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nshort {}")
     nvim.keys("<Esc>ggVGc#prompt:none<Esc><CR>")
     nvim.wait_screen('no prompt "none"')
     nvim.wait(lambda: nvim.lines() == ["#prompt:none"], what="the prompt to be back")
@@ -308,8 +307,7 @@ def test_what_is_said_first_arrives_first_though_it_takes_longer_to_read(begin_c
     git(nvim.project, "init", "-q")
     say(nvim, "SAY one #diff")
     say(nvim, "SAY two")
-    wait_text(nvim, "SAY two")
-    wait_idle(nvim)
+    wait_answer(nvim, "SAY two")
     assert text(nvim).index("SAY one") < text(nvim).index("SAY two")
     assert chat(nvim, "return #chat.queue") == 0
 
@@ -322,8 +320,7 @@ def _images(mock_api):
 @pytest.mark.every_nvim
 def test_what_a_prompt_named_is_a_folded_line_where_a_chat_goes_on(begin_chat_with_stand_in):
     nvim = begin_chat_with_stand_in("SAY see #lines:a.txt:1-2", files={"a.txt": "alpha\nbeta\n"})
-    wait_text(nvim, "Claude\nsee #lines")
-    wait_idle(nvim)
+    wait_answer(nvim, "Claude\nsee #lines")
     nvim.cmd("Claude chat close")
     nvim.cmd("Claude chat --continue")
     wait_text(nvim, "Claude\nsee #lines")

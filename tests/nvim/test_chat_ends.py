@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from chat_steps import begin, chat, say, start_with_stand_in, text, wait_idle, wait_text
+from chat_steps import begin, chat, say, start_with_stand_in, text, wait_answer, wait_idle, wait_text
 
 from harness.headless_cli import STEPS
 
@@ -129,8 +129,7 @@ def test_one_that_is_restarted_is_told_nothing_unasked(lab, model):
     lab.wait_held()
     say(nvim, "SAY second")
     nvim.cmd("Claude chat restart")
-    wait_text(nvim, "Claude is started anew.\n  What was not answered is at the prompt again.")
-    wait_idle(nvim)
+    wait_answer(nvim, "Claude is started anew.\n  What was not answered is at the prompt again.")
     assert lab.prompt() == "SAY first\n\nSAY second" and not model.turns()
     say(nvim, "SAY third")
     wait_text(nvim, "\nthird")
@@ -153,8 +152,7 @@ def test_one_that_goes_on_with_a_session_does_so_again(lab, model, step, fork):
     lab.kill()
     assert lab.prompt() == "SAY first"
     lab.send()
-    wait_text(nvim, "\nfirst")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nfirst")
     assert model.seen("SAY before")
     assert (chat(nvim, "return chat.session") == session) == (not fork)
 

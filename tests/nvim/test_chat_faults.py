@@ -1,12 +1,11 @@
 """Faults reported for other editors' agent chats, and our behaviour instead."""
 
 import re
-import sys
 
 import pytest
 from acp_steps import begin as begin_acp
 from acp_steps import read, update
-from chat_steps import chat, keys_count, say, start, text, wait_idle, wait_text
+from chat_steps import chat, keys_count, say, start, start_scripted, text, wait_answer, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -35,8 +34,7 @@ def test_a_turn_that_ends_without_a_word_is_told(acp):
         nvim.wait(lambda count=count: text(nvim).count(told) == count, what="what is told of it")
         wait_idle(nvim)
     say(nvim, "SAY a word")
-    wait_text(nvim, "\na word")
-    wait_idle(nvim)
+    wait_answer(nvim, "\na word")
     say(nvim, "WAIT")
     nvim.wait("require('claude-ide.chat').current().state == 'working'")
     nvim.lua("require('claude-ide.chat').current():interrupt()")
@@ -50,8 +48,7 @@ def test_nothing_that_is_on_the_screen_is_drawn_again_while_an_answer_grows(acp)
     nvim = acp()
     for number in range(2):
         say(nvim, f"SAY line {number} stays where it is")
-        wait_text(nvim, f"\nline {number} stays")
-        wait_idle(nvim)
+        wait_answer(nvim, f"\nline {number} stays")
     nvim.wait(lambda: nvim.terminal.text().count("line 1 stays") == 2, what="the prompt and the answer")
     nvim.lua("take_in = require('claude-ide.chat.events').take_in more = { type = 'text', block = 'x', kind = 'text' }")
     words = [f"word{number}" for number in range(60)]
@@ -85,7 +82,7 @@ def test_what_needs_a_chat_says_that_there_is_none(start_nvim):
         nvim.wait(lambda: "There is no chat." not in nvim.terminal.text())
 
 
-SILENT = f"#!{sys.executable}\nimport sys\nfor line in sys.stdin: open('said', 'a').write(line)\n"
+SILENT = "for line in sys.stdin: open('said', 'a').write(line)\n"
 
 
 def keys_say(nvim, said):
@@ -102,10 +99,7 @@ def keys_say(nvim, said):
 
 def test_keys_before_the_cli_has_said_a_word_say_what_is_not_known(start_nvim, tmp_path):
     """avante-corp/avante.nvim#3023, as above."""
-    agent = tmp_path / "agent"
-    agent.write_text(SILENT)
-    agent.chmod(0o755)
-    nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}})
+    nvim = start_scripted(start_nvim, tmp_path, SILENT)
     nvim.cmd("Claude chat")
     none = {"gB": "Nothing runs in the background.", "gu": "Nothing waits to be said."}
     keys_say(nvim, {"gm": "Claude has told of no models.", "gE": "Claude has told of no levels of effort.", **none})
@@ -185,8 +179,7 @@ def test_an_agent_that_is_started_anew_has_no_mode_that_the_one_before_was_set_t
     say(nvim, "EXIT 3")
     wait_text(nvim, "Robot ended with code 3")
     say(nvim, "SAY after")
-    wait_text(nvim, "\nafter")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nafter")
     assert told(nvim) == [None, None]
     nvim.wait(lambda: " code " not in nvim.screen()[0], what="the bar to say so")
     nvim.keys("<S-Tab>")

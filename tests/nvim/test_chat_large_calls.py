@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-import sys
 
 import acp_steps
 import chat_steps
 import main_thread
 import pytest
-from acp_steps import say, text, update, wait_idle, wait_text
+from acp_steps import say, text, update, wait_answer, wait_idle, wait_text
 
 from harness.acp_agent import big
 from harness.nvim import ROOT
@@ -17,33 +16,21 @@ pytestmark = pytest.mark.dealt
 
 LARGE = 10_000_000
 # The CLI behind a chat: a prompt is a call that it makes, or requests.
-CLI = """#!{python}
-import json, sys
-sys.path.insert(0, "{tests}")
+CLI = """
+sys.path.insert(0, TESTS)
 from harness.acp_agent import inflated
 
-def write(**line):
-    sys.stdout.write(json.dumps(line) + "\\n")
-    sys.stdout.flush()
-
-for line in sys.stdin:
-    said = json.loads(line)
-    if said["type"] == "control_request":
-        write(type="control_response", response=dict(
-            subtype="success", request_id=said["request_id"], response=dict(commands=[], models=[])))
-    elif said["type"] == "user":
-        call = inflated(json.loads(said["message"]["content"][-1]["text"]))
-        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
-        block = dict(type="tool_use", id="c1", name=call["name"], input=call["input"])
-        write(type="assistant", message=dict(id="m", model="mock", content=[block], usage=dict(input_tokens=5)))
+for prompt in heard():
+    if prompt["type"] == "user":
+        call = inflated(json.loads(words(prompt)))
+        said(dict(type="tool_use", id="c1", name=call["name"], input=call["input"]))
         if call.get("asks"):
-            write(type="control_request", request_id="r1", request=dict(
-                subtype="can_use_tool", tool_name=call["name"], tool_use_id="c1", input=call["input"]))
+            ask(call["name"], call["input"], "c1")
             continue
         result = dict(type="tool_result", tool_use_id="c1", content="done")
         write(type="user", message=dict(role="user", content=[result]))
-        write(type="assistant", message=dict(id="n", model="mock", content=[dict(type="text", text="and the end")]))
-        write(type="result", subtype="success", is_error=False, terminal_reason="completed")
+        said(dict(type="text", text="and the end"), id="n")
+        over()
 """
 
 
@@ -61,10 +48,7 @@ def acp(start_nvim, tmp_path):
 @pytest.fixture
 def headless(start_nvim, tmp_path):
     def begin():
-        program = tmp_path / "agent"
-        program.write_text(CLI.format(python=sys.executable, tests=ROOT / "tests"))
-        program.chmod(0o755)
-        nvim = start_nvim(opts={"terminal": {"command": [str(program)]}})
+        nvim = chat_steps.start_scripted(start_nvim, tmp_path, CLI, {"TESTS": str(ROOT / "tests")})
         chat_steps.begin(nvim)
         nvim.wait("(require('claude-ide.chat').current() or {}).state == 'idle'", what="the chat")
         return nvim
@@ -149,8 +133,7 @@ def test_a_permission_for_a_large_command_says_what_is_left_out_and_how_it_ends(
 def test_what_is_left_out_of_a_command_is_said_and_to_be_had(acp):
     nvim = acp()
     say(nvim, call("execute", command="BIG 1000000 lines") + "\nSAY and the end")
-    wait_text(nvim, "\nand the end")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nand the end")
     note = "    … 934 kB more · Enter shows it all"
     lines = text(nvim).splitlines()
     assert note in lines and len(lines) < 1000, "what is shown is bounded"

@@ -3,40 +3,21 @@ since the real CLI asks these only on some machines.
 """
 
 import json
-import sys
 
 import acp_steps
 import pytest
-from chat_steps import begin, chat, keys_count, say, text, wait_asked, wait_diff, wait_idle
+from chat_steps import begin, chat, keys_count, say, start_scripted, text, wait_asked, wait_diff, wait_idle
 
 pytestmark = pytest.mark.dealt
 
-AGENT = """#!{python}
-import json, sys
-
-ASK = json.loads({ask!r})
-MODE = {mode!r}
-
-def write(**line):
-    sys.stdout.write(json.dumps(line) + "\\n")
-    sys.stdout.flush()
-
-for line in sys.stdin:
-    said = json.loads(line)
-    if said["type"] == "control_request":
-        subtype = said["request"]["subtype"]
-        answer = dict(commands=[], models=[], current_permission_mode=MODE)
-        if subtype == "set_permission_mode":
-            answer = dict(mode=MODE)
-        write(type="control_response", response=dict(subtype="success", request_id=said["request_id"], response=answer))
-    elif said["type"] == "user":
-        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
-        call = dict(type="tool_use", id="t", name=ASK["tool_name"], input=ASK["input"])
-        write(type="assistant", message=dict(id="m", model="mock", content=[call], usage=dict(input_tokens=5)))
+AGENT = """
+for message in heard(MODE):
+    if message["type"] == "user":
+        said(dict(type="tool_use", id="t", name=ASK["tool_name"], input=ASK["input"]))
         write(type="control_request", request_id="q", request=dict(subtype="can_use_tool", **ASK))
-    elif said["type"] == "control_response":
-        open("answer.json", "w").write(json.dumps(said["response"]["response"]))
-        write(type="result", subtype="success", is_error=False, terminal_reason="completed")
+    elif message["type"] == "control_response":
+        open("answer.json", "w").write(json.dumps(message["response"]["response"]))
+        over()
 """
 
 RULE = {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}
@@ -48,10 +29,7 @@ def asked(start_nvim, tmp_path):
 
     def asked(mode="default", **ask):
         ask = {"tool_name": "Bash", "input": {"command": "make it"}, "tool_use_id": "t", **ask}
-        agent = tmp_path / "agent"
-        agent.write_text(AGENT.format(python=sys.executable, ask=json.dumps(ask), mode=mode))
-        agent.chmod(0o755)
-        nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}})
+        nvim = start_scripted(start_nvim, tmp_path, AGENT, {"ASK": ask, "MODE": mode})
         begin(nvim, "go")
         nvim.wait_screen("make it")
         nvim.wait("vim.list_contains({ 'question', 'plan' }, (vim.b.claude_ide or {}).kind)", what="the focus")
@@ -238,47 +216,25 @@ def test_the_mode_is_the_one_that_the_agent_tells(asked):
     assert chat(nvim, "return chat.mode") == "plan", "not the one that was asked for"
 
 
-SUBAGENTS = """#!{python}
-import json, sys
-
-def write(**line):
-    sys.stdout.write(json.dumps(line) + "\\n")
-    sys.stdout.flush()
-
-def ask(id, tool, **input):
-    ask = dict(subtype="can_use_tool", tool_name=tool, input=input, tool_use_id=id, agent_id="a1")
-    write(type="control_request", request_id=id, request=ask)
-
-def result():
-    write(type="result", subtype="success", is_error=False, terminal_reason="completed")
-
-for line in sys.stdin:
-    said = json.loads(line)
-    if said["type"] == "control_request":
-        answer = dict(subtype="success", request_id=said["request_id"], response=dict(commands=[], models=[]))
-        write(type="control_response", response=answer)
-    elif said["type"] == "user":
-        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
-        what = said["message"]["content"][-1]["text"]
-        if what == "commands":
-            ask("before", "Bash", command="make the early one")
-            result()
-            ask("after", "Bash", command="make the late one")
-        else:
-            ask("edit", "Edit", file_path="{project}/a.txt", old_string="one", new_string="ONE")
-            result()
-    elif said["type"] == "control_response":
-        open("answers", "a").write(line)
+SUBAGENTS = """
+for message in heard():
+    if message["type"] == "control_response":
+        open("answers", "a").write(json.dumps(message) + "\\n")
+    elif words(message) == "commands":
+        ask("Bash", dict(command="make the early one"), "before", agent_id="a1")
+        over()
+        ask("Bash", dict(command="make the late one"), "after", agent_id="a1")
+    else:
+        edit = dict(file_path=os.path.abspath("a.txt"), old_string="one", new_string="ONE")
+        ask("Edit", edit, "edit", agent_id="a1")
+        over()
 """
 
 
 @pytest.fixture
 def background(start_nvim, tmp_path):
     """A Neovim with a chat whose subagents continue after its turn."""
-    agent = tmp_path / "agent"
-    agent.write_text(SUBAGENTS.format(python=sys.executable, project=tmp_path / "project"))
-    agent.chmod(0o755)
-    nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}}, files={"a.txt": "one\ntwo\n"}, args=["a.txt"])
+    nvim = start_scripted(start_nvim, tmp_path, SUBAGENTS, files={"a.txt": "one\ntwo\n"}, args=["a.txt"])
     begin(nvim)
     wait_idle(nvim)
     return nvim

@@ -10,7 +10,7 @@ import signal
 import sys
 
 import pytest
-from chat_steps import at_work_in, call, chat, keys_count, say, text, wait_idle, wait_text
+from chat_steps import at_work_in, call, chat, keys_count, say, text, wait_answer, wait_idle, wait_text
 from session_files import Sessions
 
 from harness.scripted_model import Reply
@@ -222,8 +222,7 @@ def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):
     agent = {"description": "Look again", "prompt": prompt, "subagent_type": "general-purpose"}
     mock_api.script(Reply(calls=[("Agent", agent)]))
     say(nvim, "look THEN SAY it is on its way")
-    wait_text(nvim, "\nit is on its way")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nit is on its way")
     wait_text(nvim, "  Agent Look again · running")
     assert "internal metadata" not in text(nvim)
     # Its first request to the model may come after the end of the turn that began it.
@@ -234,8 +233,7 @@ def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):
     assert re.search(r"^  Agent Look again · ok · ", text(nvim), re.M)
     assert chat(nvim, "return chat.state") == "working"
     nvim.keys("<C-c>")
-    wait_text(nvim, "Interrupted by you")
-    wait_idle(nvim)
+    wait_answer(nvim, "Interrupted by you")
 
 
 def undo(nvim):
@@ -285,8 +283,7 @@ def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
       in_time = function() record.before_edit, record.results = before_edit, results end
     """)
     say(nvim, edit(path, "one", "ONE", "it late"))
-    wait_text(nvim, "\nit late")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nit late")
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
     nvim.lua("in_time()")
     nvim.lua(CHOOSE_FIRST)
@@ -298,8 +295,7 @@ def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
 def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
     path = nvim.project / "a.txt"
     say(nvim, edit(path, "one", "ONE", "the first"))
-    wait_text(nvim, "\nthe first")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nthe first")
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
     ended = "local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil"
     nvim.wait(ended, what="the first turn to be read to its end")
@@ -316,8 +312,7 @@ def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
         str(path),
     )
     say(nvim, edit(path, "two", "TWO", "the second"))
-    wait_text(nvim, "\nthe second")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nthe second")
     nvim.wait(
         "local now = require('claude-ide.journal').changes()[1] return now and now.after == 'ONE\\nTWO\\n'",
         what="both changes to be known",
@@ -332,8 +327,7 @@ def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     path = nvim.project / "a.txt"
     nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="the statusline")
     say(nvim, edit(path, "one", "ONE", "done"))
-    wait_text(nvim, "\ndone")
-    wait_idle(nvim)
+    wait_answer(nvim, "\ndone")
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
     nvim.wait("require('claude-ide.statusline').text():find('1 to review') ~= nil", what="the statusline")
     nvim.lua(CHOOSE_FIRST)
@@ -341,8 +335,7 @@ def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     undo(nvim)
     assert path.read_text() == "one\ntwo\n"
     say(nvim, edit(path, "two", "TWO", "done too"))
-    wait_text(nvim, "\ndone too")
-    wait_idle(nvim)
+    wait_answer(nvim, "\ndone too")
     assert path.read_text() == "one\nTWO\n"
     nvim.lua(CHOOSE_FIRST)
     # The choice is held back: nothing may be written before it.
@@ -391,8 +384,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
 def test_an_edit_that_a_turns_end_overtakes_is_reviewed(begin_chat_with_stand_in):
     """A background subagent announces an edit, the turn that began it ends, and only then the file is written."""
     nvim = begin_chat_with_stand_in("SAY begun", files={"a.txt": "one\n"})
-    wait_text(nvim, "\nbegun")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nbegun")
     path = nvim.project / "a.txt"
     take_in = "require('claude-ide.chat.events').take_in(require('claude-ide.chat').current(), ...)"
     nvim.lua(take_in, {"type": "prompt", "state": "started", "id": "p"})
@@ -458,8 +450,7 @@ def it_goes_on_where_another_session_in_the_terminal_is_kept(nvim):
     assert nvim.lua("return #answers") == 2
     nvim.cmd("stopinsert")
     say(nvim, "SAY still here")
-    wait_text(nvim, "\nstill here")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nstill here")
     assert nvim.lua("return require('claude-ide.terminal').session().id") == other
     nvim.lua("require('claude-ide.chat').to_terminal(current)")  # "End it and go on with the chat"
     nvim.wait(f"(require('claude-ide.terminal').session() or {{}}).id == '{session}'", what="the chat in the terminal")
@@ -468,16 +459,14 @@ def it_goes_on_where_another_session_in_the_terminal_is_kept(nvim):
 
 def test_a_chat_goes_on_in_the_terminal_and_back(begin_chat):
     nvim = begin_chat("SAY remember")
-    wait_text(nvim, "\nremember")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nremember")
     it_goes_on_in_the_terminal_and_back(nvim)
     it_goes_on_where_another_session_in_the_terminal_is_kept(nvim)
 
 
 def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(begin_chat_with_stand_in):
     nvim = begin_chat_with_stand_in("SAY hello")
-    wait_text(nvim, "\nhello")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nhello")
     nvim.lua("vim.ui.select = function(_, options) asked = options.prompt end")
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
     starts = nvim.home / "starts"
@@ -487,8 +476,7 @@ def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(beg
         wait_idle(nvim)
         begun = len(starts.read_text().splitlines())
         nvim.cmd(f"Claude chat {which} SAY again {number}")
-        wait_text(nvim, f"\nagain {number}")
-        wait_idle(nvim)
+        wait_answer(nvim, f"\nagain {number}")
         assert chat(nvim, "return { chat.session, chat.pid }") == [session, pid]
         assert nvim.lua("return asked") is None and len(starts.read_text().splitlines()) == begun
         assert nvim.lua("return #require('claude-ide.chat').list()") == 2
@@ -500,8 +488,7 @@ def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(beg
 
 def test_one_that_ended_and_whose_session_goes_on_elsewhere_is_not_begun_again(begin_chat_with_stand_in):
     nvim = begin_chat_with_stand_in("SAY hello")
-    wait_text(nvim, "\nhello")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nhello")
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
     os.kill(pid, signal.SIGKILL)
     nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end of the first")

@@ -1,71 +1,47 @@
 """A chat with a scripted agent: much text, garbage, a sudden end."""
 
 import json
-import sys
 
 import pytest
-from chat_steps import begin, chat, say, text, wait_idle, wait_text
+from chat_steps import begin, chat, say, start_scripted, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
-AGENT = """#!{python}
-import json, os, sys
-
-def write(**line):
-    sys.stdout.write(json.dumps(line) + "\\n")
-
-def event(**event):
-    write(type="stream_event", event=event, parent_tool_use_id=None)
-
-for line in sys.stdin:
-    said = json.loads(line)
-    if said["type"] == "control_request":
-        if said["request"]["subtype"] == "initialize":
-            answer = dict(commands=[], models=[])
-            write(type="control_response", response=dict(
-                subtype="success", request_id=said["request_id"], response=answer))
-    elif said["type"] == "user":
-        words = said["message"]["content"][-1]["text"].split()
-        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
-        if words[0] == "die":
+AGENT = """
+for prompt in heard():
+    if prompt["type"] == "user":
+        wanted = words(prompt).split()
+        if wanted[0] == "die":
             sys.stderr.write("out of luck\\n")
             sys.stderr.flush()
             os._exit(7)
-        count = int(words[1]) if words[0] == "much" else 1
+        count = int(wanted[1]) if wanted[0] == "much" else 1
         event(type="message_start", message=dict(id="m", model="mock"))
-        if words[0] == "think":
+        if wanted[0] == "think":
             event(type="content_block_start", index=0, content_block=dict(type="thinking", thinking="", signature=""))
             for delta in ("Which file\\nmay ", "it be?"):
                 event(type="content_block_delta", index=0, delta=dict(type="thinking_delta", thinking=delta))
             event(type="content_block_delta", index=0, delta=dict(type="signature_delta", signature="c2ln"))
-            sys.stdout.flush()
             continue
         event(type="content_block_start", index=0, content_block=dict(type="text", text=""))
         texts = []
         for number in range(count):
-            delta = f"word {{number}} of many " + ("\\n" if number % 7 == 6 else "") + ("\\n" if number % 70 == 69 else "")
+            delta = f"word {number} of many " + ("\\n" if number % 7 == 6 else "") + ("\\n" if number % 70 == 69 else "")
             texts.append(delta)
             event(type="content_block_delta", index=0, delta=dict(type="text_delta", text=delta))
-        if words[0] == "cut":
+        if wanted[0] == "cut":
             write(type="system", subtype="api_retry", attempt=1, max_retries=10, retry_delay_ms=60000,
                   error_status=529, error="overloaded")
-            sys.stdout.flush()
             continue
-        block = dict(type="text", text="".join(texts))
-        write(type="assistant", message=dict(id="m", model="mock", content=[block], usage=dict(input_tokens=5)))
-        write(type="result", subtype="success", is_error=False, terminal_reason="completed")
-    sys.stdout.flush()
+        said(dict(type="text", text="".join(texts)))
+        over()
 """
 
 
 @pytest.fixture
 def begin_chat(start_nvim, tmp_path):
-    agent = tmp_path / "agent"
-    agent.write_text(AGENT.format(python=sys.executable))
-    agent.chmod(0o755)
-
     def begin_chat(words="", **more):
-        nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}}, **more)
+        nvim = start_scripted(start_nvim, tmp_path, AGENT, **more)
         begin(nvim, words)
         return nvim
 
@@ -73,8 +49,8 @@ def begin_chat(start_nvim, tmp_path):
 
 
 @pytest.mark.every_nvim
-def test_a_chat_begins_in_turns_of_the_loop(begin_chat, start_nvim, tmp_path):
-    nvim = start_nvim(opts={"terminal": {"command": [str(tmp_path / "agent")]}})
+def test_a_chat_begins_in_turns_of_the_loop(start_nvim, tmp_path):
+    nvim = start_scripted(start_nvim, tmp_path, AGENT)
     nvim.lua("""
       turn, turns = 0, {}
       prepare = vim.uv.new_prepare()

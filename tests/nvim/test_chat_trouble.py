@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from chat_steps import at_work_in, call, chat, say, text, wait_idle, wait_text
+from chat_steps import at_work_in, call, chat, say, text, wait_answer, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -22,8 +22,7 @@ def the_api_that_is_busy_is_told_with_the_time_of_the_next_try(nvim, mock_api, s
     say(nvim, f"SAY at last {status}")
     nvim.wait_screen(words)
     nvim.wait_screen("retry ")
-    wait_text(nvim, f"\nat last {status}")
-    wait_idle(nvim)
+    wait_answer(nvim, f"\nat last {status}")
     assert chat(nvim, "return chat.retry") is None
 
 
@@ -31,8 +30,7 @@ def an_error_of_the_api_is_one_sentence_and_the_next_turn_goes_on(nvim, mock_api
     assert words not in text(nvim)
     mock_api.fail(status, kind, times=30)
     say(nvim, f"SAY nothing {kind[:5]}")
-    wait_text(nvim, words)
-    wait_idle(nvim)
+    wait_answer(nvim, words)
     shown = text(nvim)
     assert "Traceback" not in shown and shown.count(words) == 1, shown
     mock_api.recover()
@@ -46,19 +44,16 @@ def a_compaction_is_above_the_chat_while_it_goes_on_and_a_line_in_it(nvim, mock_
     say(nvim, "/compact")
     nvim.wait_screen("compacting")
     mock_api.held = False
-    wait_text(nvim, "compacted")
-    wait_idle(nvim)
+    wait_answer(nvim, "compacted")
     nvim.wait(lambda: "compacting" not in "\n".join(nvim.screen()), what="nothing of it above the chat")
     say(nvim, "SAY after it")
-    wait_text(nvim, "\nafter it")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nafter it")
 
 
 def prompts_are_kept_and_called_back(nvim):
     for words in ("SAY one", "SAY two"):
         nvim.keys(f"i{words}<Esc><CR>")
-        wait_text(nvim, "\n" + words.split()[1])
-        wait_idle(nvim)
+        wait_answer(nvim, "\n" + words.split()[1])
     nvim.keys("ihalf<Esc>[p")
     nvim.wait("vim.api.nvim_get_current_line() == 'SAY two'")
     nvim.keys("[p")
@@ -125,8 +120,7 @@ def test_the_limit_of_the_account_is_above_the_chat_while_it_is_near(begin_chat,
         far = {f"{name}-status": "allowed", f"{name}-5h-status": "allowed", f"{name}-5h-utilization": "0.1"}
         mock_api.headers = {key: value for key, value in near.items() if "surpassed" not in key} | far
         say(nvim, f"SAY far {turn}")
-        wait_text(nvim, f"\nfar {turn}")
-        wait_idle(nvim)
+        wait_answer(nvim, f"\nfar {turn}")
         nvim.wait(lambda: chat(nvim, "return chat.limit") is None, timeout=20, what="the limit to be far again")
         nvim.wait(lambda: "hours' limit" not in "\n".join(nvim.screen()), what="nothing of it on the screen")
 
@@ -191,8 +185,7 @@ def it_continues_the_newest_session_and_forks_one(nvim):
     session = close_first(nvim)
     nvim.cmd("Claude chat --continue SAY more")
     nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
-    wait_text(nvim, "\nmore")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nmore")
     assert chat(nvim, "return chat.session") == session
     nvim.cmd(f"Claude chat --fork {session} SAY aside")
     nvim.wait("#require('claude-ide.chat').list() == 2", what="the copy")
@@ -239,8 +232,7 @@ def test_one_that_is_killed_before_it_answers_or_after_it_forgot_goes_on(begin_c
     kill(nvim)
     mock_api.delay = 0.0
     say(nvim, "SAY heard")
-    wait_text(nvim, "\nheard")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nheard")
     session = chat(nvim, "return chat.session")
     say(nvim, "/clear")
     nvim.wait(lambda: chat(nvim, "return chat.session") != session, what="another session")

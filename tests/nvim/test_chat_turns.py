@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from chat_steps import at_work_in, call, chat, edit_proposal, say, text, wait_diff, wait_idle, wait_text
+from chat_steps import at_work_in, call, chat, edit_proposal, say, text, wait_answer, wait_diff, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -19,11 +19,9 @@ def a_turn_is_interrupted_and_the_next_one_goes_on(nvim):
     say(nvim, call("Bash", command="touch begun; python3 -c 'import time; time.sleep(600)'"))
     nvim.wait(lambda: (nvim.project / "begun").exists(), what="the tool to run")
     nvim.keys("<C-c>")
-    wait_text(nvim, "Interrupted by you")
-    wait_idle(nvim)
+    wait_answer(nvim, "Interrupted by you")
     say(nvim, "SAY onwards")
-    wait_text(nvim, "\nonwards")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nonwards")
 
 
 def what_is_said_meanwhile_waits_and_is_taken_back(nvim):
@@ -36,8 +34,7 @@ def what_is_said_meanwhile_waits_and_is_taken_back(nvim):
     nvim.keys("gu")
     nvim.wait("vim.api.nvim_get_current_line() == 'SAY not this'", what="the prompt to be back")
     (nvim.project / "go").touch()
-    wait_text(nvim, "\nSAY this first")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nSAY this first")
     assert "not this" not in text(nvim)
 
 
@@ -117,8 +114,7 @@ def what_is_not_saved_stays_so_beside_an_edit_of_its_file(nvim):
     say(nvim, f"{read} THEN {edit} THEN SAY done beside it")
     wait_diff(nvim)
     assert nvim.lua("return require('claude-ide.proposal').accept()")
-    wait_text(nvim, "\ndone beside it")
-    wait_idle(nvim)
+    wait_answer(nvim, "\ndone beside it")
     assert path.read_text() == "one\ntwo\nthree\nfour\nFIVE\n", "the edit alone"
     nvim.wait(
         "vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, false), { 'mine', 'two', 'three', 'four', 'FIVE' })",
@@ -165,14 +161,12 @@ def a_change_that_nobody_was_asked_for_is_told_loudly(nvim):
     nvim.wait_screen(
         "unasked.txt was changed without asking you: a rule or a hook allows it. `:Claude review` shows it."
     )
-    wait_text(nvim, f"{path} was changed without asking you: a rule or a hook of Claude's allows it.")
-    wait_idle(nvim)
+    wait_answer(nvim, f"{path} was changed without asking you: a rule or a hook of Claude's allows it.")
 
 
 def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):
     say(nvim, "SAY remember")
-    wait_text(nvim, "\nremember")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nremember")
     session = chat(nvim, "return chat.session")
     nvim.cmd("Claude chat close")
     nvim.cmd(f"Claude chat --resume {session} SAY and on")
@@ -183,8 +177,7 @@ def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):
     say(nvim, "/clear")
     nvim.wait(lambda: chat(nvim, "return chat.session") != session, what="another session")
     say(nvim, "SAY fresh")
-    wait_text(nvim, "\nfresh")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nfresh")
     session = chat(nvim, "return chat.session")
     nvim.wait(
         f"""return vim.iter(require("claude-ide.sessions").live()):any(function(one)

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from chat_steps import begin, chat, say, text, wait_idle, wait_text
+from chat_steps import begin, chat, say, text, wait_answer, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -26,8 +26,7 @@ def layout(nvim):
 @pytest.fixture
 def talk(begin_chat_with_stand_in):
     nvim = begin_chat_with_stand_in("SAY hello there")
-    wait_text(nvim, "\nhello there")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nhello there")
     nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
     return nvim
 
@@ -82,8 +81,7 @@ def test_what_was_said_is_shown_once_in_a_buffer_that_is_made_anew(talk):
         wait_text(nvim, f"\n{words}")
         assert text(nvim).count("\nSAY hello there") == 1
         say(nvim, "SAY good day")
-        wait_text(nvim, "\ngood day")
-        wait_idle(nvim)
+        wait_answer(nvim, "\ngood day")
 
 
 @pytest.mark.every_nvim
@@ -93,8 +91,7 @@ def test_what_was_said_before_and_since_is_shown_once_in_a_buffer_that_is_made_a
     nvim.cmd("Claude chat --continue")
     wait_text(nvim, "\nhello there")
     say(nvim, "SAY good day")
-    wait_text(nvim, "\ngood day")
-    wait_idle(nvim)
+    wait_answer(nvim, "\ngood day")
     before = text(nvim)
     nvim.cmd("wincmd k")
     nvim.cmd("bwipeout")
@@ -338,8 +335,7 @@ def test_two_chats_share_a_wide_screen(talk, over):
 @pytest.mark.every_nvim
 def test_what_is_sent_is_in_sight_wherever_the_conversation_was(begin_chat_with_stand_in):
     nvim = begin_chat_with_stand_in("SAY " + " ".join(f"one{at}\n" for at in range(100)))
-    wait_text(nvim, "one99")
-    wait_idle(nvim)
+    wait_answer(nvim, "one99")
     nvim.keys("<Esc><C-w>kgg")
     nvim.wait("vim.fn.line('.') == 1", what="the beginning of the conversation")
     nvim.keys("<C-w>jiSAY good day<C-s>")

@@ -46,8 +46,7 @@ def test_accepts(diffs):
     before = diffs.screen_state()
     for id, keys in enumerate(ACCEPT, 1):
         diffs.open(id, "a.txt", new := f"{NEW}{id}\n")
-        diffs.nvim.keys(keys)
-        assert diffs.accepted(id, "a.txt") == new, keys
+        assert diffs.accept(id, "a.txt", keys) == new, keys
         diffs.wait_current(None)
         diffs.wait_clean()
         assert diffs.screen_state() == before, keys
@@ -69,8 +68,7 @@ def test_rejects(diffs):
 def test_rejects_with_the_mapped_plug(start_nvim):
     diffs = Diffs(start_nvim(init_lua='vim.keymap.set("n", "gx", "<Plug>(claude-diff-reject)")', files={"a.txt": OLD}))
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys("gx")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1, "gx")
 
 
 @pytest.mark.every_nvim
@@ -84,8 +82,7 @@ def test_accepts_with_the_mapped_plug(start_nvim):
 @pytest.mark.every_nvim
 def test_accepts_what_the_user_made_of_it(diffs):
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys("cwdrei<Esc>ZZ")
-    assert diffs.accepted(1, "a.txt") == "one\ntwo\ndrei\nfour\n"
+    assert diffs.accept(1, "a.txt", "cwdrei<Esc>ZZ") == "one\ntwo\ndrei\nfour\n"
     diffs.wait_clean()
 
 
@@ -101,15 +98,13 @@ def test_edit_bang_brings_the_proposal_back(diffs):
     diffs.nvim.keys("ggdG:e!<CR>")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == NEW.split("\n")[:-1])
     assert diffs.outcomes(1) == []
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
     diffs.wait_clean()
 
 
 def test_a_second_write_is_no_error(diffs):
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys(":w<CR>:w<CR>")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt", ":w<CR>:w<CR>") == NEW
     diffs.wait_clean()
     assert diffs.nvim.lua("return vim.v.errmsg") == ""
 
@@ -121,8 +116,7 @@ def test_a_new_file_stands_alone(diffs):
     diffs.nvim.wait_screen("new.py · new file")
     diffs.nvim.wait_screen("+1 −0")
     assert diffs.nvim.lua("return vim.bo.filetype") == "python"
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "gone/deep/new.py") == "print()\n"
+    assert diffs.accept(1, "gone/deep/new.py") == "print()\n"
     diffs.wait_clean()
     assert diffs.screen_state() == before
 
@@ -202,8 +196,7 @@ def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, line
         assert diffs.events()[-1] == ["ClaudeDiffClosed", 2 * at + 1, "closed"]
         diffs.nvim.lua("mend()")
         diffs.open(2 * at + 2, file, NEW)
-        diffs.nvim.keys("ZZ")
-        assert diffs.accepted(2 * at + 2, file) == NEW, function
+        assert diffs.accept(2 * at + 2, file) == NEW, function
         diffs.wait_clean()
     diffs.wait_clean()
 
@@ -221,6 +214,5 @@ def test_one_that_cannot_be_shown_when_it_is_gone_to_leaves_the_others_alone(dif
     diffs.nvim.keys("<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "n")
     assert diffs.current() == 1 and diffs.outcomes(1) == []
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
     diffs.wait_clean()

@@ -47,8 +47,7 @@ def test_losing_the_present_text_leaves_a_unified_diff(start_nvim, place):
         assert left == OLD.splitlines() or place == "current"
         diffs.nvim.keys("<C-w>o" if place == "tab" else "<C-w>h:q<CR>")
         wait_alone(diffs, id)
-        diffs.nvim.keys("ZQ")
-        assert diffs.answer(id) == {"outcome": "rejected"}
+        diffs.reject(id)
         diffs.wait_clean()
         assert before is None or diffs.screen_state()["wins"] == before
 
@@ -60,8 +59,7 @@ def test_a_frame_with_one_side_left_is_unified(start_nvim):
     diffs.nvim.lua("vim.fn.win_gotoid(require('claude-ide.proposal.state').entry(1).view.wins.now)")
     diffs.nvim.keys(":q<CR>")
     wait_alone(diffs, 1)
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
     diffs.wait_clean()
     assert diffs.screen_state() == before
 
@@ -71,8 +69,7 @@ def test_a_diff_that_stands_alone_says_nothing_of_the_next_ones(start_nvim):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("oedited<Esc><C-w>o")
     diffs.nvim.wait(lambda: diffs.nvim.lua(WINDOWS, 1) == ["unified", 1, True])
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW.replace("TWO\n", "TWO\nedited\n")
+    assert diffs.accept(1, "a.txt") == NEW.replace("TWO\n", "TWO\nedited\n")
     diffs.wait_clean()
     diffs.open(2, "a.txt", NEW)
     assert diffs.nvim.lua(WINDOWS, 2) == ["vertical", 2, True]
@@ -86,8 +83,7 @@ def test_a_second_window_of_the_proposal_takes_over_from_the_first(start_nvim):
     diffs.nvim.wait(lambda: diffs.nvim.lua(WINDOWS, 1) == ["vertical", 2, True])
     assert diffs.outcomes(1) == [] and diffs.nvim.lua("return vim.fn.winnr('$')") == 2
     diffs.nvim.wait_screen("ZZ accept  ZQ reject")
-    diffs.nvim.keys(":q<CR>")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1, ":q<CR>")
     diffs.wait_clean()
 
 
@@ -95,8 +91,7 @@ def test_a_second_window_of_the_proposal_takes_over_from_the_first(start_nvim):
 def test_losing_the_proposal_rejects(start_nvim, keys):
     diffs = make(start_nvim)
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys(keys)
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1, keys)
     diffs.wait_clean()
 
 
@@ -106,8 +101,7 @@ def test_a_new_file_has_no_empty_half(start_nvim, place):
     diffs.open(1, "new.txt", NEW)
     assert diffs.nvim.lua(WINDOWS, 1) == ["unified", 1, True]
     diffs.propose(2, "a.txt", NEW)
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "new.txt") == NEW
+    assert diffs.accept(1, "new.txt") == NEW
     diffs.wait_current(2)
     assert diffs.nvim.lua(WINDOWS, 2) == ["horizontal", 2, True]
     diffs.nvim.keys("ZQ")

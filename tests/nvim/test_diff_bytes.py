@@ -50,8 +50,7 @@ def test_a_text_is_answered_byte_for_byte(diffs, keys, texts):
     for id, name in enumerate(texts, 1):
         (diffs.nvim.project / f"{id}.txt").write_bytes(b"old\r\n")
         diffs.open(id, f"{id}.txt", TEXTS[name])
-        diffs.nvim.keys(keys)
-        assert diffs.accepted(id, f"{id}.txt") == TEXTS[name], name
+        assert diffs.accept(id, f"{id}.txt", keys) == TEXTS[name], name
         diffs.wait_clean()
 
 
@@ -80,8 +79,7 @@ def test_edited_keeps_the_style_of_the_proposal(diffs, edits):
     for id, (proposed, keys, expected) in enumerate(edits, 1):
         (diffs.nvim.project / f"{id}.txt").write_bytes(b"old\r\n")
         diffs.open(id, f"{id}.txt", proposed)
-        diffs.nvim.keys("gg" + keys + "<Esc>ZZ")
-        assert diffs.accepted(id, f"{id}.txt") == expected, (proposed, keys)
+        assert diffs.accept(id, f"{id}.txt", "gg" + keys + "<Esc>ZZ") == expected, (proposed, keys)
         diffs.wait_clean()
 
 
@@ -104,8 +102,7 @@ def test_options_that_change_files_on_writing_change_nothing(start_nvim):
     diffs = Diffs(start_nvim(init_lua=init, files={"a.lua": "x = 1\n"}))
     diffs.open(1, "a.lua", "x = 2")
     assert diffs.nvim.lines() == ["x = 2"]
-    diffs.nvim.keys("A -- edited<Esc>:w<CR>")
-    assert diffs.accepted(1, "a.lua") == "x = 2 -- edited"
+    assert diffs.accept(1, "a.lua", "A -- edited<Esc>:w<CR>") == "x = 2 -- edited"
     assert diffs.nvim.lua("return _G.seen") is None
 
 

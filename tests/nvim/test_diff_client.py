@@ -10,6 +10,7 @@ from held_timers import hold_timers
 pytestmark = pytest.mark.dealt
 
 OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
+TAB = "✻ [Claude Code] a.txt (1c9983) ⧉"
 
 
 @pytest.fixture
@@ -17,11 +18,10 @@ def nvim(start_nvim):
     return start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["b.txt"])
 
 
-def ask(client, nvim, name="a.txt", contents=NEW, tab="✻ [Claude Code] a.txt (1c9983) ⧉"):
+def ask(client, nvim, name="a.txt", contents=NEW, tab=TAB):
     path = str(nvim.project / name)
-    return client.start_call(
-        "openDiff", old_file_path=path, new_file_path=path, new_file_contents=contents, tab_name=tab
-    )
+    more = {"new_file_contents": contents, "tab_name": tab}
+    return client.start_call("openDiff", old_file_path=path, new_file_path=path, **more)
 
 
 SEEN = """
@@ -39,6 +39,12 @@ def open_diff(client, nvim, name="a.txt", **more):
     request = ask(client, nvim, name, **more)
     wait_open(nvim, name)
     return request
+
+
+def accepts(nvim, client, request, text=NEW):
+    wait_open(nvim)
+    nvim.keys("ZZ")
+    assert client.call_result(request) == ["FILE_SAVED", text]
 
 
 def wait_gone(nvim):
@@ -68,20 +74,17 @@ def test_rejected_and_never_closed(nvim, connect, keys):
 def test_every_byte_comes_back(nvim, connect):
     client = connect(nvim)
     text = "\ufeffa\r\nb\tü\U0001f600\u2028\x00\x7f\r\nno end"
-    request = ask(client, nvim, contents=text)
-    wait_open(nvim)
-    nvim.keys("ZZ")
-    assert client.call_result(request) == ["FILE_SAVED", text]
+    accepts(nvim, client, ask(client, nvim, contents=text), text)
 
 
 def test_the_terminal_answers_first(nvim, connect):
     client = connect(nvim)
     before = Diffs(nvim).screen_state()
     request = open_diff(client, nvim)
-    assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["TAB_CLOSED"]
+    assert client.call("close_tab", tab_name=TAB) == ["TAB_CLOSED"]
     assert client.call_result(request) == ["DIFF_REJECTED"]
     wait_gone(nvim)
-    assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["TAB_CLOSED"]
+    assert client.call("close_tab", tab_name=TAB) == ["TAB_CLOSED"]
     assert client.call("close_tab", tab_name="never opened") == ["Tab not found"]
     assert Diffs(nvim).screen_state() == before
 
@@ -90,9 +93,7 @@ def test_the_terminal_answers_first(nvim, connect):
 def test_a_diff_that_vanishes_says_why(nvim, connect):
     client = connect(nvim)
     for ends, why in {
-        lambda _: client.call(
-            "close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉"
-        ): "it was answered in Claude's prompt",
+        lambda _: client.call("close_tab", tab_name=TAB): "it was answered in Claude's prompt",
         lambda _: client.call("closeAllDiffTabs"): "Claude has a new prompt",
         lambda request: client.cancel(request): "Claude has taken it back",
         lambda _: client.drop(): "that Claude is gone",
@@ -109,8 +110,8 @@ def test_close_tab_after_the_editor_answered_is_no_error(nvim, connect):
     nvim.keys("ZZ")
     client.call_result(request)
     for _ in range(2):
-        assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["TAB_CLOSED"]
-    assert connect(nvim).call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["Tab not found"]
+        assert client.call("close_tab", tab_name=TAB) == ["TAB_CLOSED"]
+    assert connect(nvim).call("close_tab", tab_name=TAB) == ["Tab not found"]
     wait_gone(nvim)
 
 
@@ -123,9 +124,7 @@ def test_a_prompt_closes_the_diffs_of_its_own_client_only(nvim, connect):
     nvim.wait("#vim.api.nvim_list_tabpages() == 2")
     assert not first.answered(mine)
     assert second.call("closeAllDiffTabs") == ["CLOSED_0_DIFF_TABS"]
-    wait_open(nvim)
-    nvim.keys("ZZ")
-    assert first.call_result(mine) == ["FILE_SAVED", NEW]
+    accepts(nvim, first, mine)
 
 
 def test_a_client_that_leaves_takes_its_diffs_along(nvim, connect):
@@ -169,10 +168,7 @@ def test_a_restart_of_the_server_answers_and_clears_the_screen(nvim, connect):
     assert client.call_result(request) == ["DIFF_REJECTED"]
     wait_gone(nvim)
     again = connect(nvim)
-    request = ask(again, nvim)
-    wait_open(nvim)
-    nvim.keys("ZZ")
-    assert again.call_result(request) == ["FILE_SAVED", NEW]
+    accepts(nvim, again, ask(again, nvim))
 
 
 def test_a_turn_of_five_edits_in_the_order_of_the_cli(nvim, connect):
@@ -207,7 +203,7 @@ def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_ove
     nvim.keys("ZZ")
     _, text = client.call_result(request)
     (nvim.project / "a.txt").write_text(text)
-    client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉")
+    client.call("close_tab", tab_name=TAB)
     client.call("getDiagnostics", uri=f"file://{nvim.project / 'a.txt'}")
     assert len(nvim.lua("return vim.api.nvim_list_tabpages()")) == 2
     nvim.wait_screen("a.txt · accepted")
@@ -289,10 +285,7 @@ def test_a_plugin_that_is_loaded_anew_leaves_no_diff_that_nobody_can_decide(nvim
     wait_gone(nvim)
     assert nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt (kept)'), 0, -1, true)")[1] == "mine"
     again = connect(nvim)
-    request = ask(again, nvim)
-    wait_open(nvim)
-    nvim.keys("ZZ")
-    assert again.call_result(request) == ["FILE_SAVED", NEW]
+    accepts(nvim, again, ask(again, nvim))
     again.close()
     nvim.keys(":qa<CR>")
     assert nvim.terminal.wait_exit() == 0

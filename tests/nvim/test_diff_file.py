@@ -117,8 +117,7 @@ def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
     assert diffs.nvim.lines(left) == diffs.nvim.lines(1)
     assert diffs.nvim.lua("return require('claude-ide.proposal').list()")[0]["against"] == "buffer"
     assert diffs.nvim.cursor()[0] == 51  # at Claude's change
-    diffs.nvim.keys("ZQ")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1)
     diffs.wait_current(None)
     assert diffs.nvim.lines()[0] == "unsaved"
     assert diffs.nvim.lua("return vim.bo.modified") is True
@@ -127,8 +126,7 @@ def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
 def test_unsaved_text_that_claude_did_not_touch_stays_unsaved(diffs):
     open_over_unsaved(diffs)
     diffs.nvim.wait_screen("+1 −1")  # only Claude's change
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
     diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW)
     diffs.wait_clean()
     assert diffs.nvim.lua("return vim.bo.modified") is True
@@ -147,8 +145,7 @@ def test_what_is_typed_into_the_diff_is_written_and_unsaved_text_is_not(diffs):
     open_over_unsaved(diffs)
     diffs.nvim.keys("Gotyped<Esc>")
     diffs.nvim.wait_screen("+2 −1")
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW + "typed\n"
+    assert diffs.accept(1, "a.txt") == NEW + "typed\n"
     diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW + "typed\n")
     assert diffs.nvim.lua("return vim.bo[1].modified") is True
 
@@ -170,8 +167,7 @@ def test_unsaved_lines_beside_what_claude_changes_stay(diffs):
     diffs.nvim.keys("50GOmine<Esc>joalso mine<Esc>")
     diffs.nvim.wait(lambda: "also mine" in diffs.nvim.lines() and diffs.nvim.mode() == "n")
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
     diffs.nvim.wait(lambda: text(diffs) == NEW.replace("LINE FIFTY\n", "mine\nLINE FIFTY\nalso mine\n"))
     assert diffs.nvim.lua("return vim.bo[1].modified") is True
     diffs.wait_clean()
@@ -188,8 +184,7 @@ def test_a_hook_that_formats_leaves_unsaved_text_alone(diffs):
 def test_text_that_is_typed_into_the_file_while_its_diff_waits_stays(diffs):
     open_over_unsaved(diffs)
     diffs.nvim.lua("vim.api.nvim_buf_set_lines(1, -1, -1, true, { 'later' })")
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
     diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW + "later\n")
 
 
@@ -199,8 +194,7 @@ def type_while_the_diff_waits(diffs, line, words):
     diffs.open(1, "a.txt", NEW)
     nvim.lua("vim.api.nvim_buf_set_lines(1, ...)", line, line + 1, True, words)
     nvim.wait("vim.bo[1].modified")
-    nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
 
 
 def test_text_that_is_first_typed_while_the_diff_waits_stays_beside_what_is_accepted(diffs):
@@ -237,8 +231,7 @@ def test_an_unsaved_buffer_of_another_file_is_not_in_the_way(start_nvim):
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["otherunsaved"] and diffs.nvim.mode() == "n")
     diffs.open(1, "foo.ts", "new\n")
     diffs.nvim.wait_screen("foo.ts · now ")
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "foo.ts") == "new\n"
+    assert diffs.accept(1, "foo.ts") == "new\n"
     assert diffs.nvim.lines(1) == ["otherunsaved"]
 
 
@@ -263,8 +256,7 @@ def test_a_folder_is_said_and_a_named_pipe_does_not_hang_anything(diffs):
     for id, (name, what) in enumerate({"folder": "directory", "pipe": "fifo"}.items(), 1):
         diffs.open(id, name, "x\n")
         diffs.nvim.wait_screen(f"{name} · not a file but a {what}")
-        diffs.nvim.keys("ZQ")
-        assert diffs.answer(id) == {"outcome": "rejected"}
+        diffs.reject(id)
         diffs.wait_clean()
 
 
@@ -272,8 +264,7 @@ def test_a_name_of_odd_characters_is_fine(diffs):
     for id, name in enumerate(["100% [a] $HOME *.txt", "ümlaut ✻.txt", "a'b\"c.txt", "#%<cword>"], 1):
         diffs.open(id, name, "x\n")
         diffs.nvim.wait_screen(name)
-        diffs.nvim.keys("ZZ")
-        assert diffs.accepted(id, name) == "x\n"
+        assert diffs.accept(id, name) == "x\n"
         diffs.wait_clean()
 
 
@@ -303,8 +294,7 @@ def test_quitting_still_stops_for_unsaved_files_and_the_diff_stays_one(diffs):
     assert diffs.nvim.running() and diffs.outcomes(1) == []
     diffs.nvim.lua("require('claude-ide.proposal').focus(1)")
     diffs.nvim.wait("vim.bo.modified")
-    diffs.nvim.keys(":x<CR>")
-    assert diffs.accepted(1, "b.txt") == "B\n"
+    assert diffs.accept(1, "b.txt", ":x<CR>") == "B\n"
 
 
 def test_a_neovim_in_which_nothing_may_be_changed_shows_diffs_all_the_same(start_nvim):

@@ -50,8 +50,7 @@ def test_a_dropped_change_is_not_in_the_answer(diffs):
     assert diffs.nvim.cursor() == (3, 0)
     diffs.nvim.keys("dx")
     wait_kept(diffs, "2 of 3")
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW.replace("LINE 3", "line 3")
+    assert diffs.accept(1, "a.txt") == NEW.replace("LINE 3", "line 3")
 
 
 @pytest.mark.every_nvim
@@ -63,8 +62,7 @@ def test_undo_brings_a_dropped_change_back(diffs):
     diffs.nvim.keys("u")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == NEW.splitlines())
     diffs.nvim.wait(lambda: not any(" kept" in line for line in diffs.drawn()))
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
 
 
 def test_the_same_key_takes_a_dropped_change_after_all(diffs):
@@ -86,8 +84,7 @@ def test_with_every_change_dropped_accepting_rejects_and_asks_nothing(diffs):
     wait_kept(diffs, "1 of 3")
     diffs.nvim.keys("3Gdx")
     wait_kept(diffs, "0 of 3")
-    diffs.nvim.keys(":w<CR>")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1, ":w<CR>")
     diffs.wait_clean()
 
 
@@ -95,8 +92,7 @@ def test_what_the_user_types_besides_is_answered_too(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("dx")
     wait_kept(diffs, "2 of 3")
-    diffs.nvim.keys("GoMINE<Esc>ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW.replace("LINE 3", "line 3") + "MINE\n"
+    assert diffs.accept(1, "a.txt", "GoMINE<Esc>ZZ") == NEW.replace("LINE 3", "line 3") + "MINE\n"
 
 
 @pytest.mark.every_nvim
@@ -105,8 +101,7 @@ def test_neovims_own_diffget_counts(start_nvim):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("do")
     wait_kept(diffs, "2 of 3")
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW.replace("LINE 3", "line 3")
+    assert diffs.accept(1, "a.txt") == NEW.replace("LINE 3", "line 3")
 
 
 def test_where_nothing_changes_the_key_does_nothing(diffs):
@@ -230,13 +225,11 @@ def test_dropping_the_end_of_a_text_restores_its_final_newline(start_nvim):
         diffs.nvim.wait(lambda: not any("the final newline" in row for row in diffs.drawn()))
         diffs.nvim.keys("dx")
         diffs.nvim.wait_screen("the final newline")
-        diffs.nvim.keys("dxZZ")
-        assert diffs.accepted(id, name) == old.replace("one", "ONE")
+        assert diffs.accept(id, name, "dxZZ") == old.replace("one", "ONE")
         diffs.wait_clean()
     (diffs.nvim.project / "b.txt").write_bytes(b"one\r\ntwo")
     diffs.open(3, "b.txt", "")
-    diffs.nvim.keys("dxZZ")
-    assert diffs.answer(3) == {"outcome": "rejected"}
+    diffs.reject(3, "dxZZ")
 
 
 def test_dropping_all_changes_restores_the_final_newline(start_nvim):
@@ -245,8 +238,7 @@ def test_dropping_all_changes_restores_the_final_newline(start_nvim):
     diffs.nvim.wait_screen("the final newline")
     diffs.nvim.keys("dx")
     wait_kept(diffs, "0 of 1")
-    diffs.nvim.keys("ZZ")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1, "ZZ")
 
 
 def test_dropping_and_taking_an_insertion_comes_back_to_it(start_nvim):

@@ -78,8 +78,7 @@ def test_another_foldmethod_in_its_window_stands_in_no_layouts_way(diffs):
 def test_a_large_new_file(diffs):
     propose(diffs, None, text([f"line {i}" for i in range(LINES)]))
     diffs.nvim.wait_screen(f"+{LINES} −0")
-    diffs.nvim.keys("ZQ")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1)
     diffs.wait_clean()
 
 
@@ -112,8 +111,7 @@ def test_much_text_is_shown_as_one_whatever_the_layout(diffs):
     assert nvim.lua("return vim.fn.getline(51)").startswith("line 51 ")
     nvim.keys("u")
     nvim.wait_screen("+4 −21")
-    nvim.keys("ZQ")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1)
     diffs.nvim.cmd("wincmd t")
     diffs.open(2, "b.txt", "B\n")
     assert diffs.nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2, "no layout was chosen for what comes next"

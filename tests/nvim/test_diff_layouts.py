@@ -41,8 +41,7 @@ def test_unified_draws_the_removed_lines_in_the_proposal(start_nvim):
     assert shape(diffs) == "leaf"
     wait_rows(diffs, "one", "two", "TWO words", "three", "four", "five", "six")
     assert diffs.nvim.lines() == NEW.splitlines()
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
     diffs.wait_clean()
 
 
@@ -52,8 +51,7 @@ def test_horizontal_shows_one_above_the_other(start_nvim):
     diffs.open(1, "a.txt", NEW)
     assert shape(diffs) == "col"
     assert diffs.nvim.lua("return { vim.fn.winnr(), vim.wo.diff }") == [2, True]
-    diffs.nvim.keys("ZQ")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1)
     diffs.wait_clean()
 
 
@@ -78,20 +76,17 @@ def test_an_emptied_file_shows_what_it_had(start_nvim):
     diffs = make(start_nvim, "unified", old="a\nb\n")
     diffs.open(1, "a.txt", "")
     wait_rows(diffs, "a", "b")
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == ""
+    assert diffs.accept(1, "a.txt") == ""
 
 
 def test_a_new_file_and_crlf_and_no_final_newline(start_nvim):
     diffs = make(start_nvim, "unified", old="a\r\nb")
     diffs.open(1, "a.txt", "a\r\nB")
     wait_rows(diffs, "a", "b", "B")
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == "a\r\nB"
+    assert diffs.accept(1, "a.txt") == "a\r\nB"
     diffs.wait_clean()
     diffs.open(2, "new.txt", "x\n")
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(2, "new.txt") == "x\n"
+    assert diffs.accept(2, "new.txt") == "x\n"
 
 
 @pytest.mark.every_nvim
@@ -164,8 +159,7 @@ def test_a_key_changes_the_layout_and_it_is_remembered(start_nvim):
         assert diffs.nvim.lua("return vim.wo.diff") is (expected != "leaf")
     diffs.nvim.keys("u")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == NEW.splitlines())
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt") == NEW
     diffs.wait_clean()
     diffs.open(2, "a.txt", OLD)
     assert shape(diffs) == "leaf"
@@ -178,8 +172,7 @@ def test_the_layout_changes_from_the_present_texts_window_too(start_nvim):
     diffs.nvim.keys("gl")
     diffs.nvim.wait(lambda: shape(diffs) == "leaf")
     assert diffs.current() == 1 and diffs.nvim.cursor()[0] == 4
-    diffs.nvim.keys(":q<CR>")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1, ":q<CR>")
     diffs.wait_clean()
 
 
@@ -323,8 +316,7 @@ def test_what_the_user_does_not_want_to_see_is_written_all_the_same(start_nvim, 
         (diffs.nvim.project / f"{id}.txt").write_text((diffs.nvim.project / "a.txt").read_text())
         diffs.nvim.lua("vim.o.diffopt = ...", f"{default},{diffopt}")
         diffs.open(id, f"{id}.txt", new)
-        diffs.nvim.keys("ZZ")
-        assert diffs.accepted(id, f"{id}.txt") == new, diffopt
+        assert diffs.accept(id, f"{id}.txt") == new, diffopt
         diffs.wait_clean()
 
 
@@ -381,8 +373,7 @@ def test_the_keys_are_listed_and_decide_nothing(start_nvim, place):
         diffs.nvim.keys(close)
         diffs.nvim.wait(lambda: diffs.current() == 1, what=f"{close} to close the list")
     assert diffs.outcomes(1) == []
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == "ONE\n"
+    assert diffs.accept(1, "a.txt") == "ONE\n"
     diffs.wait_clean()
 
 

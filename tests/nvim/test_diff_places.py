@@ -124,8 +124,7 @@ def test_every_layout_is_in_every_place(start_nvim, place, layout):
     diffs.nvim.wait_screen("ZZ")
     diffs.nvim.keys("dx")
     diffs.nvim.wait_screen("2 of 3 kept")
-    diffs.nvim.keys("]cZZ")
-    assert diffs.accepted(1, "b.txt") == "one\ntwo\nthree\nfive\nsix\n"
+    assert diffs.accept(1, "b.txt", "]cZZ") == "one\ntwo\nthree\nfive\nsix\n"
     diffs.wait_clean()
     diffs.nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
 
@@ -151,8 +150,7 @@ def test_one_after_the_other_in_the_same_place(start_nvim, place):
     nvim.keys("ZQ")
     diffs.wait_current(1)
     assert nvim.lines()[3] == "mine"
-    nvim.keys("ZZ")
-    assert diffs.accepted(1, "b.txt") == NEW.replace("five", "mine")
+    assert diffs.accept(1, "b.txt") == NEW.replace("five", "mine")
     diffs.wait_current(3)
     nvim.keys(":q<CR>")
     assert [diffs.answer(id)["outcome"] for id in (1, 2, 3)] == ["saved", "rejected", "rejected"]
@@ -173,8 +171,7 @@ def test_one_that_was_put_aside_can_be_answered_elsewhere(start_nvim, place):
     diffs.wait_current(2)
     assert nvim.lua("return require('claude-ide.tools.client_source').prompt_submitted(1)") == 1
     assert diffs.answer(1) == {"outcome": "rejected"}
-    nvim.keys("ZQ")
-    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.reject(2)
     diffs.wait_clean()
     assert nvim.lua("return vim.v.errmsg") == ""
     nvim.keys(":qa<CR>")
@@ -205,12 +202,10 @@ def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
     nvim.wait("require('claude-ide.proposal.state').entry(1).behind == nil", what="it to be in its own windows")
     diffs.wait_current(1)
     assert len(our_windows(diffs)) == 2 and nvim.lines()[0] == "mineone"
-    nvim.keys("ZZ")
-    assert diffs.accepted(1, "b.txt") == "mine" + NEW
+    assert diffs.accept(1, "b.txt") == "mine" + NEW
     diffs.wait_current(2)
     assert nvim.lines() == ["C"]
-    nvim.keys("ZQ")
-    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.reject(2)
     diffs.wait_clean()
     nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
 
@@ -224,12 +219,10 @@ def test_a_key_that_was_typed_ahead_of_the_one_behind_leaves_the_others_their_wi
     nvim.wait("vim.g.typed == 1")
     diffs.wait_current(1)
     assert len(our_windows(diffs)) == 2 and diffs.outcomes(1) == []
-    nvim.keys("ZZ")
-    assert diffs.accepted(1, "b.txt") == "mine" + NEW
+    assert diffs.accept(1, "b.txt") == "mine" + NEW
     diffs.wait_current(2)
     assert len(our_windows(diffs)) == 2 and nvim.lines() == ["C"]
-    nvim.keys("ZQ")
-    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.reject(2)
     diffs.wait_clean()
 
 
@@ -261,8 +254,7 @@ def test_only_and_tabclose_among_the_users_windows(start_nvim):
     diffs = make(start_nvim, "current")
     nvim = diffs.nvim
     diffs.open(1, "b.txt", NEW)
-    nvim.keys("<C-w>h:only<CR>")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1, "<C-w>h:only<CR>")
     diffs.wait_clean()
     assert nvim.lua("return { vim.fn.expand('%'), vim.wo.winbar, vim.wo.winfixbuf, vim.wo.diff }") == [
         "a.txt",
@@ -272,8 +264,7 @@ def test_only_and_tabclose_among_the_users_windows(start_nvim):
     ]
     nvim.cmd("tabnew c.txt")
     diffs.open(2, "b.txt", NEW)
-    nvim.keys(":tabclose<CR>")
-    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.reject(2, ":tabclose<CR>")
     diffs.wait_clean()
     assert nvim.lua("return vim.fn.expand('%')") == "a.txt"
 
@@ -287,8 +278,7 @@ def test_only_and_tabclose_over_the_users_windows(start_nvim):
     nvim.keys(":only<CR>")
     nvim.wait_screen("E5601")
     assert diffs.current() == 1 and diffs.outcomes(1) == [] and diffs.traces()["wins"] == 5
-    nvim.keys("<CR><CR>:tabclose<CR>")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1, "<CR><CR>:tabclose<CR>")
     diffs.wait_clean()
     diffs.open(2, "b.txt", NEW)
     nvim.lua("vim.api.nvim_win_close(vim.fn.win_findbuf(vim.fn.bufnr('b.txt (Claude)'))[1], true)")
@@ -369,8 +359,7 @@ def test_after_the_screen_was_small_the_sides_are_even_again(start_nvim, place, 
 
         nvim.wait(even, what=f"even sides at {size}")
     nvim.wait(lambda: sizes() == before, what="the sizes of before")
-    nvim.keys("ZZ")
-    assert diffs.accepted(1, "b.txt") == NEW
+    assert diffs.accept(1, "b.txt") == NEW
     diffs.wait_clean()
 
 
@@ -390,8 +379,7 @@ def test_the_next_one_waits_for_a_user_who_types_elsewhere(start_nvim, place):
     nvim.wait_screen("when you leave insert mode")
     nvim.keys("<Esc>")
     diffs.wait_current(2)
-    nvim.keys("ZQ")
-    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.reject(2)
     diffs.wait_current(None)
     assert nvim.lines()[0] == "mine"
 
@@ -439,7 +427,6 @@ def test_a_frame_on_a_tiny_screen_is_no_error(start_nvim, layout):
         nvim.cmd(f"set {size}")
         nvim.keys("gl")
     nvim.cmd("set columns=80 lines=24")
-    nvim.keys("ZZ")
-    assert diffs.accepted(1, "b.txt") == NEW
+    assert diffs.accept(1, "b.txt") == NEW
     diffs.wait_clean()
     assert nvim.lua("return vim.fn.execute('messages')") == ""

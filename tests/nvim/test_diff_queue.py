@@ -34,8 +34,7 @@ def test_from_elsewhere_next_is_the_first_and_previous_the_last(diffs):
 
 
 def test_accepts_all_as_they_now_stand(diffs):
-    diffs.nvim.keys("ccedited<Esc>:Claude accept all<CR>")
-    assert diffs.accepted(1, "a.txt") == "edited\n"
+    assert diffs.accept(1, "a.txt", "ccedited<Esc>:Claude accept all<CR>") == "edited\n"
     assert diffs.accepted(2, "b.txt") == "B\n"
     assert diffs.accepted(3, "c.txt") == "c\nC\n"
     diffs.wait_clean()
@@ -84,8 +83,7 @@ def test_enter_in_the_list_goes_to_the_diff_also_from_within_one(diffs):
             nvim.wait("vim.bo.buftype == 'quickfix'")
     for id in (1, 2, 3):
         diffs.wait_current(id)
-        nvim.keys("ZQ")
-        assert diffs.answer(id) == {"outcome": "rejected"}
+        diffs.reject(id)
     diffs.wait_clean()
     nvim.cmd("call setqflist([{'filename': 'b.txt', 'lnum': 1}]) | copen")
     nvim.keys("<CR>")

@@ -23,14 +23,12 @@ def test_each_has_a_tab_and_the_user_goes_through_them(diffs):
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 4, what="three tabs of diffs")
     assert diffs.traces()["wins"] == 7
     assert diffs.current() == 1, "a diff never takes the place of one that is looked at"
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == "A\n"
+    assert diffs.accept(1, "a.txt") == "A\n"
     diffs.wait_current(2)
     diffs.nvim.keys("ZQ")
     diffs.wait_current(3)
     assert diffs.answer(2) == {"outcome": "rejected"}
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(3, "c.txt") == "C\n"
+    assert diffs.accept(3, "c.txt") == "C\n"
     diffs.wait_clean()
     assert diffs.screen_state() == before
 
@@ -49,30 +47,20 @@ def test_lists_them_the_longest_waiting_first(diffs):
     ]  # fmt: skip
 
 
-def test_a_command_acts_on_the_diff_in_this_tab(diffs):
-    diffs.open(1, "a.txt", "A\n")
-    diffs.propose(2, "b.txt", "B\n")
-    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+def test_a_command_acts_on_the_diff_in_this_tab_and_elsewhere_on_the_longest_waiting(diffs):
+    assert diffs.nvim.lua("return { require('claude-ide.proposal').accept() }")[1] == "No diff waits for a decision."
+    for id, name in enumerate(("a.txt", "b.txt", "c.txt"), 1):
+        diffs.propose(id, name, "new\n")
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 4)
     diffs.nvim.lua("require('claude-ide.proposal').focus(2)")
     diffs.wait_current(2)
-    diffs.nvim.keys(":Claude accept<CR>")
-    assert diffs.accepted(2, "b.txt") == "B\n"
-    assert diffs.outcomes(1) == []
-
-
-def test_a_command_elsewhere_acts_on_the_longest_waiting(diffs):
-    diffs.open(1, "a.txt", "A\n")
-    diffs.propose(2, "b.txt", "B\n")
-    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+    assert diffs.accept(2, "b.txt", ":Claude accept<CR>") == "new\n"
+    assert diffs.outcomes(1) == diffs.outcomes(3) == []
+    diffs.wait_current(1)
     diffs.nvim.keys("1gt")
     diffs.wait_current(None)
-    diffs.nvim.keys(":Claude reject<CR>")
-    assert diffs.answer(1) == {"outcome": "rejected"}
-    assert diffs.outcomes(2) == [] and diffs.current() is None
-
-
-def test_a_command_without_a_diff_says_so(diffs):
-    assert diffs.nvim.lua("return { require('claude-ide.proposal').accept() }")[1] == "No diff waits for a decision."
+    diffs.reject(1, ":Claude reject<CR>")
+    assert diffs.outcomes(3) == [] and diffs.current() is None
 
 
 def test_a_second_diff_of_the_same_file_is_one_of_its_own(diffs):
@@ -82,20 +70,17 @@ def test_a_second_diff_of_the_same_file_is_one_of_its_own(diffs):
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 4)
     diffs.nvim.keys("ZQ")
     diffs.wait_current(2)
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(2, "a.txt") == "AA\n"
+    assert diffs.accept(2, "a.txt") == "AA\n"
     diffs.wait_current(3)
     assert diffs.nvim.lines() == ["AAA"]
-    diffs.nvim.keys("ZZ")
-    assert diffs.accepted(3, "a.txt") == "AAA\n"
+    assert diffs.accept(3, "a.txt") == "AAA\n"
     diffs.wait_clean()
 
 
 def test_a_new_file_can_be_proposed_again(diffs):
     for id in (1, 2):
         diffs.open(id, "new.txt", "new\n", name="new")
-        diffs.nvim.keys("ZQ")
-        assert diffs.answer(id) == {"outcome": "rejected"}
+        diffs.reject(id)
         diffs.wait_clean()
 
 
@@ -203,19 +188,15 @@ def test_a_turn_of_five_edits_changes_one_screen(diffs):
 
 
 @pytest.mark.every_nvim
-def test_keys_typed_after_the_decision_go_to_the_file(diffs):
-    diffs.open(1, "b.txt", "B\n")
-    diffs.nvim.keys("ZZihello <Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["hello one", "two"])
-    diffs.accepted(1, "b.txt")
-    diffs.wait_clean()
-
-
-@pytest.mark.parametrize("keys", [":w<CR>", ":wq<CR>", "ZQ", ":q<CR>", "<C-w>c", ":tabclose<CR>"])
-def test_no_key_that_follows_the_decision_is_lost(diffs, keys):
-    diffs.open(1, "b.txt", "B\n")
-    diffs.nvim.keys(f"{keys}ihello <Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["hello one", "two"])
+def test_keys_typed_after_the_decision_go_to_the_file_and_none_is_lost(diffs):
+    for id, keys in enumerate(["ZZ", ":w<CR>", ":wq<CR>", "ZQ", ":q<CR>", "<C-w>c", ":tabclose<CR>"], 1):
+        diffs.open(id, "b.txt", "B\n")
+        diffs.nvim.keys(f"{keys}ihello <Esc>")
+        diffs.nvim.wait(lambda: diffs.nvim.lines() == ["hello one", "two"], what=keys)
+        diffs.answer(id)
+        diffs.wait_clean()
+        diffs.nvim.keys("u")
+        diffs.nvim.wait(lambda: diffs.nvim.lines() == ["one", "two"])
 
 
 @pytest.mark.parametrize(("command", "outcome"), [("accept", "saved"), ("reject", "rejected")])

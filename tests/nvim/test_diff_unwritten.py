@@ -3,10 +3,9 @@ read.
 """
 
 import contextlib
-import sys
 
 import pytest
-from chat_steps import begin, edit_proposal, wait_diff, wait_idle
+from chat_steps import begin, edit_proposal, start_scripted, wait_diff, wait_idle
 from journal_steps import Claude
 
 pytestmark = pytest.mark.dealt
@@ -290,37 +289,24 @@ def test_it_comes_when_it_can_be_read_and_disturbs_nothing(start_nvim, connect):
     nvim.wait(lambda: nvim.cursor() == (1, 5), what="no key to be asked for")
 
 
-AGENT = """#!{python}
-import json, sys
-
-EDIT = {edit!r}
-ERROR = {error!r}
-
-def write(**line):
-    sys.stdout.write(json.dumps(line) + "\\n")
-    sys.stdout.flush()
+AGENT = """
+EDIT = dict(file_path=os.path.abspath("a.txt"), old_string="two", new_string="TWO", replace_all=False)
 
 def message(kind, block, **more):
-    write(type=kind, message=dict(id="m", role=kind, model="m", content=[block]), parent_tool_use_id={parent!r},
+    write(type=kind, message=dict(id="m", role=kind, model="m", content=[block]), parent_tool_use_id=PARENT,
         session_id="s", uuid=block["type"], **more)
 
-for line in sys.stdin:
-    said = json.loads(line)
-    if said["type"] == "control_request":
-        answer = dict(commands=[], models=[], current_permission_mode="default")
-        write(type="control_response", response=dict(subtype="success", request_id=said["request_id"], response=answer))
-    elif said["type"] == "user":
-        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
+for one in heard("default"):
+    if one["type"] == "user":
         message("assistant", dict(type="tool_use", id="t", name="Edit", input=EDIT))
-        write(type="control_request", request_id="q", request=dict(
-            subtype="can_use_tool", tool_name="Edit", input=EDIT, tool_use_id="t"))
-    elif said["type"] == "control_response":
-        if ERROR is None:
-            sys.exit(3)
+        ask("Edit", EDIT, "t")
+    elif ERROR is None:
+        sys.exit(3)
+    else:
         message("user", dict(type="tool_result", tool_use_id="t", content=ERROR, is_error=True), toolUseResult="Error: " + ERROR)
-        if {leaves}:
+        if LEAVES:
             sys.exit(0)
-        write(type="result", subtype="success", is_error=False, terminal_reason="completed")
+        over()
 """
 
 
@@ -329,16 +315,8 @@ def chat_with_an_edit(start_nvim, tmp_path):
     """A chat whose edit awaits the user, who has typed into it."""
 
     def begin_one(error=CHANGED, parent=None, leaves=False):
-        agent = tmp_path / "agent"
-        nvim = start_nvim(files={"a.txt": OLD}, opts={"terminal": {"command": [str(agent)]}})
-        edit = {
-            "file_path": str(nvim.project / "a.txt"),
-            "old_string": "two",
-            "new_string": "TWO",
-            "replace_all": False,
-        }
-        agent.write_text(AGENT.format(python=sys.executable, edit=edit, error=error, parent=parent, leaves=leaves))
-        agent.chmod(0o755)
+        values = {"ERROR": error, "PARENT": parent, "LEAVES": leaves}
+        nvim = start_scripted(start_nvim, tmp_path, AGENT, values, files={"a.txt": OLD})
         nvim.keep_notices()
         begin(nvim, "go")
         wait_diff(nvim)

@@ -32,8 +32,7 @@ def test_a_key_that_writes_accepts(diffs):
     for id, (name, mapping) in enumerate(PERSONS.items(), 1):
         diffs.nvim.lua(f"local map = vim.keymap.set {mapping}")
         diffs.open(id, "a.txt", new := f"{NEW}{name}\n")
-        diffs.nvim.keys("gs")
-        assert diffs.accepted(id, "a.txt") == new
+        assert diffs.accept(id, "a.txt", "gs") == new
         diffs.wait_current(None)
         diffs.wait_clean()
 
@@ -42,8 +41,7 @@ def test_a_key_that_writes_accepts(diffs):
 def test_a_key_that_writes_in_insert_mode_accepts(diffs):
     diffs.nvim.lua('vim.keymap.set("i", "<C-s>", "<Cmd>write<CR>")')
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys("ix<C-s>")
-    assert diffs.accepted(1, "a.txt") == "xONE\ntwo\n"
+    assert diffs.accept(1, "a.txt", "ix<C-s>") == "xONE\ntwo\n"
     diffs.wait_clean()
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "n", what="normal mode, in a file that nobody began to edit")
 
@@ -123,8 +121,7 @@ def test_autosave_does_not_accept(start_nvim, plugin):
     diffs.nvim.lua(f"vim.defer_fn(function() _G.all_wrote = true end, {AUTOSAVE_MS + 10})")
     diffs.nvim.wait("_G.all_wrote")
     assert diffs.outcomes(1) == [] and diffs.current() == 1
-    diffs.nvim.keys(":w<CR>")
-    assert diffs.accepted(1, "a.txt") == "ONE\nmine\ntwo\n"
+    assert diffs.accept(1, "a.txt", ":w<CR>") == "ONE\nmine\ntwo\n"
 
 
 AUTOSAVE_ON_LEAVING = """
@@ -172,25 +169,19 @@ def test_what_would_take_its_place_does_not_accept(diffs, keys):
     assert "saved" not in diffs.outcomes(1)
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        ":wall<CR>",
-        ":wa!<CR>",
-        ":make<CR>",
-        ":!true<CR><CR>",
-        ":bufdo update<CR>",
-        ":1tabnext<CR>:tabdo silent! update<CR>",
-    ],
-)
-def test_writing_everything_accepts_nothing(diffs, keys):
-    diffs.nvim.cmd("set autowrite makeprg=true shellpipe=>")
-    diffs.nvim.keys("Anew<Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["onenew", "two"] and diffs.nvim.mode() == "n")
+def test_writing_everything_accepts_nothing(diffs):
+    nvim = diffs.nvim
+    nvim.cmd("set autowrite makeprg=true shellpipe=>")
+    nvim.keys("Anew<Esc>")
+    nvim.wait(lambda: nvim.lines() == ["onenew", "two"] and nvim.mode() == "n")
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys(keys + ":let g:done = 1<CR>")
-    diffs.nvim.wait("vim.g.done == 1")
-    assert diffs.outcomes(1) == []
+    tab = nvim.lua("return vim.fn.tabpagenr()")
+    everything = [":wall<CR>", ":wa!<CR>", ":make<CR>", ":!true<CR><CR>", ":1tabnext<CR>:tabdo silent! update<CR>"]
+    for keys in [*everything, ":bufdo update<CR>"]:
+        nvim.lua("vim.cmd.tabnext(...) vim.g.done = nil", tab)
+        nvim.keys(keys + ":let g:done = 1<CR>")
+        nvim.wait("vim.g.done == 1", what=keys)
+        assert diffs.outcomes(1) == [], keys
 
 
 @pytest.mark.every_nvim
@@ -223,8 +214,7 @@ def test_a_write_elsewhere_under_another_name_is_just_that(diffs):
         lambda: (diffs.nvim.project / "copy.txt").exists() and (diffs.nvim.project / "copy.txt").read_text() == NEW
     )
     assert diffs.outcomes(1) == []
-    diffs.nvim.keys(":x<CR>")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt", ":x<CR>") == NEW
 
 
 COPIES = {
@@ -262,22 +252,22 @@ def test_every_way_of_writing_a_copy_writes_it_and_decides_nothing(diffs):
         assert diffs.outcomes(1) == [] and diffs.current() == 1, command
         assert nvim.lua("return { vim.bo.modified, vim.v.errmsg }") == [True, ""], command
         nvim.lua("vim.cmd('silent! bwipeout! ' .. vim.fn.fnameescape(vim.fn.getcwd() .. '/copy'))")
-    nvim.keys(":update<CR>")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt", ":update<CR>") == NEW
     diffs.wait_clean()
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize("command", [":1w!", ":2,2write!", ":w >>", ":1w! >>"])
-def test_a_part_of_a_proposal_is_not_written_and_decides_nothing(diffs, command):
+def test_a_part_of_a_proposal_is_not_written_and_decides_nothing(diffs):
     nvim = diffs.nvim
     diffs.open(1, "a.txt", NEW)
-    nvim.keys(f"{command}<CR>")
-    nvim.wait_screen("Nothing is decided")
-    assert diffs.outcomes(1) == [] and diffs.current() == 1
-    assert nvim.lua("return vim.v.errmsg") == ""
-    nvim.keys(":w<CR>")
-    assert diffs.accepted(1, "a.txt") == NEW
+    for command in (":1w!", ":2,2write!", ":w >>", ":1w! >>"):
+        nvim.keys(f":echo<CR>{command}<CR>")
+        nvim.wait_screen("Nothing is decided")
+        assert diffs.outcomes(1) == [] and diffs.current() == 1, command
+        assert nvim.lua("return vim.v.errmsg") == "", command
+        nvim.keys(":echo<CR>")
+        nvim.wait(lambda: "Nothing is decided" not in "\n".join(nvim.screen()))
+    assert diffs.accept(1, "a.txt", ":w<CR>") == NEW
 
 
 def test_what_cannot_be_written_is_a_plain_error_and_decides_nothing(diffs):
@@ -299,15 +289,13 @@ def test_what_cannot_be_written_is_a_plain_error_and_decides_nothing(diffs):
         assert diffs.outcomes(1) == [] and diffs.current() == 1, command
     assert (nvim.project / "taken").read_text() == "mine\n"
     assert "+" not in nvim.lua("return vim.o.cpoptions")
-    nvim.keys(":wq<CR>")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt", ":wq<CR>") == NEW
     diffs.wait_clean()
 
 
 def test_a_copy_and_away_rejects(diffs):
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys(":wq copy<CR>")
-    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.reject(1, ":wq copy<CR>")
     assert (diffs.nvim.project / "copy").read_text() == NEW
     diffs.wait_clean()
 
@@ -324,8 +312,7 @@ def test_quitting_does_not_lose_what_was_typed_into_a_proposal(start_nvim, keys)
     nvim.keys("<CR>")
     nvim.wait(lambda: nvim.mode() == "n")
     assert diffs.current() == 1 and nvim.lines() == ["ONE", "mine", "two"] and diffs.outcomes(1) == []
-    nvim.keys("ZZ")
-    assert diffs.accepted(1, "a.txt") == "ONE\nmine\ntwo\n"
+    assert diffs.accept(1, "a.txt") == "ONE\nmine\ntwo\n"
     nvim.keys(":qa<CR>")
     assert nvim.terminal.wait_exit() == 0
 

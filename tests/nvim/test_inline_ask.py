@@ -4,7 +4,7 @@ The CLI's part is tested with the real one against the scripted model, Neovim's 
 """
 
 import pytest
-from chat_steps import chat, start, start_with_stand_in, text, wait_idle, wait_text
+from chat_steps import chat, start, start_with_stand_in, text, wait_answer, wait_diff, wait_text
 
 from harness.scripted_model import Reply
 
@@ -24,13 +24,6 @@ def nvim_with_cli(start_nvim, mock_api, tmp_path):
     return start(start_nvim, mock_api, tmp_path, files=FILES, args=["a.txt"])
 
 
-def wait_proposal(nvim):
-    nvim.wait(
-        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen",
-        what="a proposal",
-    )
-
-
 def is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, api):
     nvim.keys("jVj:Claude ask SAY what **is** that?<CR>")
     wait_text(nvim, "\nwhat **is** that?")
@@ -48,8 +41,7 @@ def is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, api):
     nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
     wait_text(nvim, "\nwhat **is** that?")
     nvim.keys("iSAY and more<Esc><CR>")
-    wait_text(nvim, "\nand more")
-    wait_idle(nvim)
+    wait_answer(nvim, "\nand more")
     assert nvim.lua(
         "return vim.iter(vim.api.nvim_list_wins()):all(function(win) "
         "return vim.api.nvim_win_get_config(win).relative == '' end)"
@@ -118,7 +110,7 @@ def test_an_operator_edits_the_lines_of_a_motion_and_a_dot_does_it_again(nvim, m
     nvim.keys("gyj")
     nvim.wait_screen("Edit:")
     nvim.keys("louder<CR>")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     nvim.keys("ZZ")
     nvim.wait("require('claude-ide.inline.edit').count() == 0 and vim.fn.bufname() == 'a.txt'")
     nvim.wait(lambda: nvim.lines() == ["ONE", "TWO", "three", "four"])
@@ -126,7 +118,7 @@ def test_an_operator_edits_the_lines_of_a_motion_and_a_dot_does_it_again(nvim, m
     nvim.wait(lambda: model.turns() == 2, what="the second edit, which asks for no words")
     said = str(model.conversation())
     assert "<wanted>\\nlouder\\n" in said and "<region>\\nthree\\nfour\\n</region>" in said
-    wait_proposal(nvim)
+    wait_diff(nvim)
     nvim.keys("ZZ")
     nvim.wait(lambda: nvim.lines() == ["ONE", "TWO", "THREE"])
 
@@ -158,7 +150,7 @@ def test_an_edit_is_begun_from_every_mode(nvim, model):
             nvim.keys(keys)
         nvim.wait(lambda asked=turn + 1: model.turns() == asked, what=f"Claude to be asked after {keys}")
         assert f"<region>\\n{region}\\n</region>" in str(model.conversation()), keys
-        wait_proposal(nvim)
+        wait_diff(nvim)
         nvim.lua("require('claude-ide.proposal').reject()")
         nvim.wait("require('claude-ide.inline.edit').count() == 0")
         nvim.wait("vim.fn.bufname() == 'a.txt' and vim.fn.mode() == 'n'", what="the file to be back")

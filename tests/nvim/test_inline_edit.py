@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from chat_steps import keys_count, start, start_with_stand_in
+from chat_steps import keys_count, start, start_with_stand_in, wait_diff
 
 from harness.scripted_model import Reply
 
@@ -67,13 +67,6 @@ def wait_asked(nvim, model, count=1):
     nvim.wait(lambda: model.turns() >= count, what="Claude to be asked")
 
 
-def wait_proposal(nvim):
-    nvim.wait(
-        "require('claude-ide.proposal').count() == 1 and require('claude-ide.proposal').list()[1].seen",
-        what="a proposal",
-    )
-
-
 def lines(nvim):
     return nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, false)")
 
@@ -92,7 +85,7 @@ def assert_told(api):
 def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, model):
     model.script(replacement("TWO", "THREE"))
     nvim = edit("2,3Claude edit make it loud", keys="GAmine<Esc>")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     assert nvim.lua("return require('claude-ide.proposal').list()[1].path") == str(nvim.project / "a.txt")
     nvim.wait_screen("three")  # removed lines are drawn above the new ones
     nvim.wait_screen("+2 −2")
@@ -121,7 +114,7 @@ def test_what_is_wrong_with_the_lines_and_the_symbols_of_the_file_go_along(edit,
       })
     """)
     begin(nvim, "2Claude edit return two")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     said = model.conversation()[-1]["content"][-1]["text"]
     assert "\n<diagnostics>\nline 2: error: undefined global one\n</diagnostics>\n" in said
     (symbols,) = re.findall(r"\n<symbols>\n(.*?)\n</symbols>\n", said, re.DOTALL)
@@ -134,7 +127,7 @@ def test_what_is_wrong_with_the_lines_and_the_symbols_of_the_file_go_along(edit,
 def test_a_change_can_be_dropped_and_the_rest_taken(edit, model):
     model.script(replacement("ONE", "two", "THREE"))
     nvim = edit("1,3Claude edit louder")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     nvim.keys("gg" + nvim.lua("return require('claude-ide.config').get().diff.keymaps.hunk"))
     nvim.wait_screen("1 of 2 kept")
     accept(nvim)
@@ -149,7 +142,7 @@ def test_what_is_typed_meanwhile_is_merged(edit, model):
     nvim.keys("ggOabove<Esc>3jAmine<Esc>Gobelow<Esc>")
     nvim.wait(lambda: lines(nvim) == ["above", "one", "two", "threemine", "four", "five", "below"])
     held.go()
-    wait_proposal(nvim)
+    wait_diff(nvim)
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), -2, -1, false, { 'later' })")
     accept(nvim)
     assert lines(nvim) == ["above", "one", "TWO", "threemine", "four", "five", "later"]
@@ -179,7 +172,7 @@ def answered_under_the_hands(edit, model, reply):
 @pytest.mark.every_nvim
 def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(edit, model):
     nvim = answered_under_the_hands(edit, model, replacement("TWO"))
-    wait_proposal(nvim)
+    wait_diff(nvim)
     nvim.keys(":w<CR>:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
     assert nvim.lua("return require('claude-ide.proposal').count()") == 1
@@ -204,11 +197,11 @@ def test_an_answer_waits_until_the_user_has_written(edit, model):
 def test_lines_that_both_changed_are_shown_again_before_they_go(edit, model):
     model.script(replacement("TWO"))
     nvim = edit("2Claude edit louder")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 1, 2, false, { 'mine' })")
     assert nvim.lua("return require('claude-ide.proposal').accept()")
     nvim.wait_screen("changed in the same lines")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     assert lines(nvim)[1] == "mine", "what the user typed is there until they say so"
     accept(nvim)
     assert lines(nvim)[1] == "TWO"
@@ -235,7 +228,7 @@ def test_several_edits_at_once_each_have_their_lines(edit, model):
     nvim.wait_screen("Claude: first")
     nvim.wait_screen("Claude: second")
     held.go()
-    wait_proposal(nvim)
+    wait_diff(nvim)
     held.go()
     nvim.wait("require('claude-ide.proposal').count() == 2")
     for count in (1, 0):
@@ -263,7 +256,7 @@ def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposa
     )
     command = ["claude", "--permission-mode", "bypassPermissions"]
     nvim = edit_with_cli("2,3Claude edit make it loud", keys="GAmine<Esc>", opts={"terminal": {"command": command}})
-    wait_proposal(nvim)
+    wait_diff(nvim)
     tools = {tool["name"] for tool in mock_api.requests[-1]["tools"]}
     assert tools - {"DeferredToolPlaceholder"} == {"Read", "Glob", "Grep"}
     assert mock_api.seen("No such tool available: Write") and mock_api.seen("No such tool available: Bash")
@@ -271,7 +264,7 @@ def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposa
     assert_told(mock_api)
     nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
     nvim.wait("require('claude-ide.proposal').count() == 0")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     said = str(mock_api.conversation())
     assert "not so loud" in said and "<rejected_proposal>\\nTWO\\nTHREE\\n" in said
     accept(nvim)
@@ -291,7 +284,7 @@ def test_an_answer_without_text_to_put_there_is_shown(edit, model):
 def test_bytes_that_nobody_changed_stay(edit, model):
     model.script(replacement("TWO"))
     nvim = edit("2Claude edit louder", text="one\r\ntwo\r\nthree")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     accept(nvim)
     nvim.lua("vim.api.nvim_buf_call(vim.fn.bufnr('a.txt'), function() vim.cmd('setl nofixeol | write') end)")
     assert (nvim.project / "a.txt").read_bytes() == b"one\r\nTWO\r\nthree"
@@ -307,7 +300,7 @@ def test_what_is_withheld_is_not_edited(edit, model):
 def test_what_became_private_is_not_told_again_and_the_words_come_back(edit, model):
     model.script(replacement("TWO"))
     nvim = edit("2Claude edit louder")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     asked = model.turns()
     nvim.lua("vim.b[vim.fn.bufnr('a.txt')].claude_private = true")
     nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
@@ -324,7 +317,7 @@ def test_the_words_of_an_edit_that_fails_come_back(edit):
 def test_a_carriage_return_in_the_text_stays_where_a_proposal_leaves_one_in_every_line(edit, model):
     model.script(replacement())
     nvim = edit("3Claude edit drop it", text="one\r\ntwo\r\nthree\n")
-    wait_proposal(nvim)
+    wait_diff(nvim)
     accept(nvim)
     assert lines(nvim) == ["one\r", "two\r"]
 

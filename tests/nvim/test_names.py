@@ -72,8 +72,7 @@ def test_two_sessions_and_a_file_of_such_a_name(start_nvim):
     nvim.cmd("tabnext 3")
     assert shown_file(nvim)[0] == "a.txt (Claude 3)"
     nvim.cmd("tabnext 2")
-    nvim.keys(":w<CR>")
-    assert diffs.accepted(1, "a.txt") == NEW
+    assert diffs.accept(1, "a.txt", ":w<CR>") == NEW
     nvim.cmd("tabfirst")
     nvim.keys(":e a.txt\\ (Claude)<CR>")
     nvim.wait(lambda: nvim.lines() == ["mine"], what="the file of the project")
@@ -103,8 +102,7 @@ def test_writing_accepts_in_whatever_folder(diffs):
     for id, (keys, path) in enumerate(WRITTEN, 1):
         nvim.cmd(f"cd {nvim.project}")
         diffs.open(id, path, new := f"{NEW}{id}\n")
-        nvim.keys(keys)
-        assert diffs.accepted(id, path) == new, keys
+        assert diffs.accept(id, path, keys) == new, keys
         diffs.wait_current(None)
         diffs.wait_clean()
     assert junk(nvim) == []
@@ -125,8 +123,7 @@ def test_copies_are_copies_and_the_name_comes_back(diffs, autochdir):
     assert diffs.outcomes(1) == []
     nvim.keys(":cd " + str(nvim.project / "lua") + "<CR>:saveas " + str(nvim.project / "four.txt") + "<CR>")
     nvim.wait(lambda: (nvim.project / "four.txt").exists(), what="the copy")
-    nvim.keys(":w<CR>")
-    assert diffs.accepted(1, KEYS) == NEW
+    assert diffs.accept(1, KEYS, ":w<CR>") == NEW
     diffs.wait_clean()
     assert junk(nvim) == []
 

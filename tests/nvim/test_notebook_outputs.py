@@ -57,6 +57,11 @@ def anew(nvim, text=None):
     nvim.cmd("bwipeout! | edit a.ipynb")
 
 
+def put(nvim, text):
+    """As the user would have written the whole of it."""
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", text)
+
+
 def test_what_a_cell_brings_is_put_into_the_buffer_and_nothing_else_changes(start):
     nvim, agent = start()
     for step in (
@@ -160,12 +165,12 @@ def a_cell_that_moves_while_it_runs_is_found_again(nvim, agent):
     moving = "import time\nprint('begun')\nwhile not __import__('os').path.exists('go'): time.sleep(0.01)"
     book = json.loads(text(nvim))
     book["cells"][5]["source"] = moving
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", json.dumps(book, indent=1))
+    put(nvim, json.dumps(book, indent=1))
     request = agent.start_call("run_cell", path="a.ipynb", index=5)
     nvim.wait("require('claude-ide.notebook').list()[1] ~= nil", what="a kernel")
     nvim.wait("require('claude-ide.notebook').list()[1].state == 'busy'", 4 * PATIENCE, what="code to run")
     del book["cells"][0]
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", json.dumps(book, indent=1))
+    put(nvim, json.dumps(book, indent=1))
     (nvim.project / "go").touch()
     agent.result(request, timeout=4 * PATIENCE)
     cells = json.loads(text(nvim))["cells"]
@@ -176,7 +181,7 @@ def a_cell_that_moves_while_it_runs_is_found_again(nvim, agent):
 def a_cell_that_is_cancelled_leaves_what_it_has_put_out(nvim, agent):
     book = json.loads(text(nvim))
     book["cells"][5]["source"] = "print('begun', flush=True)\nopen('runs', 'w').close()\nwhile True: pass"
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", json.dumps(book, indent=1))
+    put(nvim, json.dumps(book, indent=1))
     request = agent.start_call("run_cell", path="a.ipynb", index=5)
     nvim.wait(lambda: (nvim.project / "runs").exists(), 4 * PATIENCE, what="the cell to run")
     agent.cancel(request)
@@ -199,7 +204,7 @@ BROKEN = '{\n "cells": [,\n "nbformat": 4\n}'
 
 
 def a_notebook_that_is_broken_by_hand_is_left_alone(nvim, agent):
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", BROKEN)
+    put(nvim, BROKEN)
     with pytest.raises(ToolError, match=r"a.ipynb: it is no JSON \(expected value at line 2 column 12\)"):
         run(agent, 1)
     assert text(nvim) == BROKEN + "\n"
@@ -207,10 +212,10 @@ def a_notebook_that_is_broken_by_hand_is_left_alone(nvim, agent):
     source = "print('one')\nprint('two')\nwhile not __import__('os').path.exists('go'): __import__('time').sleep(0.01)"
     book = json.loads(notebook())
     book["cells"][5]["source"] = source
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", json.dumps(book, indent=1))
+    put(nvim, json.dumps(book, indent=1))
     request = agent.start_call("run_cell", path="a.ipynb", index=5)
     nvim.wait("(require('claude-ide.notebook').list()[1] or {}).state == 'busy'", 4 * PATIENCE, what="code to run")
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", BROKEN)
+    put(nvim, BROKEN)
     (nvim.project / "go").touch()
     said = agent.result(request, timeout=4 * PATIENCE)["content"]
     assert said[0]["text"].startswith("one\ntwo")

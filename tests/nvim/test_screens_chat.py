@@ -6,87 +6,69 @@ import sys
 import pytest
 from acp_steps import AGENT as AGENT_OF_ACP
 from acp_steps import update
-from chat_steps import start_with_stand_in, wait_asked, wait_diff, wait_idle, wait_text
+from chat_steps import start_with_stand_in, wait_answer, wait_asked, wait_diff, wait_text
 from test_screens import CODE, OPTIONS, screen  # noqa: F401 (a fixture)
 
-from harness import snapshot
+from harness import scripted_cli, snapshot
 from harness.scripted_model import Reply
 
-AGENT = """#!{python}
-import json, pathlib, sys, time
-
-def write(**line):
-    sys.stdout.write(json.dumps(line) + "\\n")
-    sys.stdout.flush()
-
+AGENT = """
 def stream(kind, *pieces, index=0, **block):
-    write(type="stream_event", parent_tool_use_id=None, event=dict(
-        type="content_block_start", index=index, content_block=dict(block, type=kind)))
+    event(type="content_block_start", index=index, content_block=dict(block, type=kind))
     for piece in pieces:
-        write(type="stream_event", parent_tool_use_id=None, event=dict(
-            type="content_block_delta", index=index, delta=dict(type="text_delta", text=piece)))
+        event(type="content_block_delta", index=index, delta=dict(type="text_delta", text=piece))
 
 def begins(message):
-    write(type="stream_event", parent_tool_use_id=None, event=dict(
-        type="message_start", message=dict(id=message, model="claude-test-1")))
+    event(type="message_start", message=dict(id=message, model="claude-test-1"))
 
-def said(message, *blocks):
-    write(type="assistant", message=dict(
-        id=message, model="claude-test-1", content=blocks, usage=dict(input_tokens=2100, output_tokens=30)))
+def has_said(message, *blocks):
+    usage = dict(input_tokens=2100, output_tokens=30)
+    write(type="assistant", message=dict(id=message, model="claude-test-1", content=blocks, usage=usage))
 
-def result(call, text):
-    write(type="user", message=dict(role="user", content=[dict(type="tool_result", tool_use_id=call, content=text)]))
+def calls(message, call, tool, input, result):
+    has_said(message, dict(type="tool_use", id=call, name=tool, input=input))
+    write(type="user", message=dict(role="user", content=[dict(type="tool_result", tool_use_id=call, content=result)]))
 
 def turn():
     begins("one")
     text = "I look at what **calc.lua** has."
     stream("text", text[:9], text[9:], text="")
-    call = dict(type="tool_use", id="read", name="Read", input=dict(file_path=str(pathlib.Path("calc.lua").resolve())))
-    said("one", dict(type="text", text=text))
-    said("one", call)
-    result("read", "local M = {{}}")
-    call = dict(type="tool_use", id="bash", name="Bash", input=dict(command="grep -c function calc.lua"))
-    said("two", call)
-    result("bash", "3")
+    has_said("one", dict(type="text", text=text))
+    calls("one", "read", "Read", dict(file_path=os.path.realpath("calc.lua")), "local M = {}")
+    calls("two", "bash", "Bash", dict(command="grep -c function calc.lua"), "3")
     begins("three")
     text = "It has three functions:\\n\\n- `M.add` adds two numbers\\n- `M.name` says what it is\\n"
     stream("text", *text.splitlines(keepends=True), text="")
-    while not pathlib.Path("go-on").exists():
+    sys.stdout.flush()
+    while not os.path.exists("go-on"):
         time.sleep(0.02)
     more = "- `M.old` does nothing\\n"
-    said("three", dict(type="text", text=text + more))
-    write(type="result", subtype="success", is_error=False, terminal_reason="completed")
+    has_said("three", dict(type="text", text=text + more))
+    over()
 
-def ask(tool, **more):
+def asks(tool, input, **more):
     begins("ask")
-    input = more.pop("input")
-    said("ask", dict(type="tool_use", id="call", name=tool, input=input))
-    write(type="control_request", request_id="ask", request=dict(
-        subtype="can_use_tool", tool_name=tool, tool_use_id="call", input=input, **more))
+    has_said("ask", dict(type="tool_use", id="call", name=tool, input=input))
+    ask(tool, input, "call", **more)
 
-ASKS = {{
-    "Count its functions.": lambda: ask("Bash",
-        input=dict(command="grep -c function calc.lua", description="Counts the functions"),
+ASKS = {
+    "Count its functions.": lambda: asks("Bash",
+        dict(command="grep -c function calc.lua", description="Counts the functions"),
         permission_suggestions=[dict(type="addRules", behavior="allow", destination="localSettings",
             rules=[dict(toolName="Bash", ruleContent="grep:*")])]),
-    "Name it.": lambda: ask("AskUserQuestion", input=dict(questions=[
+    "Name it.": lambda: asks("AskUserQuestion", dict(questions=[
         dict(question="What is it to be called?", header="Name", multiSelect=False, options=[
             dict(label="calculator", description="as it says of itself"),
             dict(label="sums", description="it is short, and it is what the module does most of the time")]),
         dict(question="Which functions are to stay?", header="Stay", multiSelect=True, options=[
             dict(label="M.add", description="adds"), dict(label="M.old", description="does nothing")])])),
-    "Plan it.": lambda: ask("ExitPlanMode", input=dict(plan=(
+    "Plan it.": lambda: asks("ExitPlanMode", dict(plan=(
         "# Take out `M.old`\\n\\n1. Look for callers.\\n2. Take it out.\\n\\n```lua\\nM.old()\\n```"))),
-}}
+}
 
-for line in sys.stdin:
-    said_to_it = json.loads(line)
-    if said_to_it["type"] == "control_request" and said_to_it["request"]["subtype"] == "initialize":
-        write(type="control_response", response=dict(
-            subtype="success", request_id=said_to_it["request_id"], response=dict(commands=[], models=[])))
-    elif said_to_it["type"] == "user":
-        write(type="command_lifecycle", command_uuid=said_to_it["uuid"], state="started")
-        ASKS.get(said_to_it["message"]["content"][-1]["text"], turn)()
+for prompt in heard():
+    if prompt["type"] == "user":
+        ASKS.get(words(prompt), turn)()
 """
 
 STILL = """
@@ -98,9 +80,7 @@ vim.o.laststatus = 3 -- the name of a chat's buffer is another one each time
 @pytest.fixture
 def begun(start_nvim, tmp_path):
     """A Neovim with a chat in which something was said."""
-    agent = tmp_path / "agent"
-    agent.write_text(AGENT.format(python=sys.executable))
-    agent.chmod(0o755)
+    agent = scripted_cli.program(tmp_path / "agent", AGENT)
 
     def begun(*words, **opts):
         nvim = start_nvim(
@@ -136,8 +116,7 @@ def test_a_prompt_waits_while_an_answer_comes_and_another_is_written(nvim, scree
 
 def test_an_answer_that_is_complete(nvim, screen):  # noqa: F811
     (nvim.project / "go-on").touch()
-    wait_text(nvim, "`M.old`")
-    wait_idle(nvim)
+    wait_answer(nvim, "`M.old`")
     screen("chat_answered").check(nvim, "A chat whose turn is over: calls are folded, the prompt is empty.")
 
 
@@ -176,8 +155,7 @@ def test_another_agent_with_a_call_and_a_plan(begun, screen):  # noqa: F811
     environment = {"ACP_AGENT": json.dumps(setup), "ACP_LOG": "/dev/null"}
     robot = {"cmd": [sys.executable, str(AGENT_OF_ACP)], "env": environment, "name": "Robot"}
     nvim = begun("--agent", "robot", "Take M.old out.", agents={"robot": robot})
-    wait_text(nvim, "Nobody does.")
-    wait_idle(nvim)
+    wait_answer(nvim, "Nobody does.")
     screen("chat_acp").check(nvim, "A chat with another agent: what it draws on, a call, its plan, its mode.")
 
 
