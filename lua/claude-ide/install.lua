@@ -1,8 +1,8 @@
--- Puts the library in place that fits these sources: the one that lies there, else one that is downloaded, else one that cargo
--- builds. `build.lua` runs it, and it runs itself in a child Neovim to try a library.
--- It requires no module of ours: an update runs it in a Neovim that has older ones loaded.
--- Invariants: a library takes its place by rename, so that a Neovim which has the old one loaded keeps it; it was loaded by a
--- child before, and compiled from these very sources; one that was downloaded had the checksum that was expected.
+-- Installs the library for these sources: an existing one, else a download, else a build with cargo. `build.lua` runs it, and it runs
+-- itself in a child Neovim to test a library.
+-- It requires no module of ours: after an update, Neovim has older ones loaded.
+-- Invariants: a library is moved into place by rename, so that a Neovim with the old one loaded keeps it; before that, a child has loaded
+-- it, and it was compiled from these sources; a download has the expected checksum.
 
 local bit = require("bit")
 
@@ -11,14 +11,14 @@ local M = {}
 local RELEASES = "https://github.com/claude-ide/claude-ide.nvim/releases/download"
 local ENTRY_POINT = "luaopen_claude_ide_native"
 local LINES_OF_FAILURE = 20
----What a killed installation left is removed by a later one.
+---Leftovers of a killed installation are removed after this time.
 local LEFT_BEHIND_S = 3600
 
 -- ── Which library ──
 
 local KINDS = { rs = true, html = true, css = true, js = true }
 
----As `collect` of crates/nvim/src/sources.rs.
+---Like `collect` in crates/nvim/src/sources.rs.
 ---@param root string
 ---@param folder string
 ---@param found string[]
@@ -44,7 +44,7 @@ local function read(path)
   return text
 end
 
----FNV-1a over words of four bytes.
+---FNV-1a over four-byte words.
 ---@param hash integer
 ---@param text string
 ---@return integer
@@ -64,7 +64,7 @@ local function mix(hash, text)
   return hash
 end
 
----The hash of the sources, as the library has it compiled in (crates/nvim/src/sources.rs).
+---The hash of the sources, which the library has compiled in (crates/nvim/src/sources.rs).
 ---@param root string
 ---@return string
 function M.key(root)
@@ -94,8 +94,8 @@ function M.key(root)
   return ("%08x"):format(hash)
 end
 
----What this Neovim is linked with decides, not what compilers of this machine make.
----@return string[] triples the likeliest first; none: nothing is released for this machine
+---Derived from this Neovim's libc, not from the machine's compilers.
+---@return string[] triples the likeliest first; empty: no release for this machine
 function M.triples()
   local system = vim.uv.os_uname()
   local machine = ({ arm64 = "aarch64", aarch64 = "aarch64", x86_64 = "x86_64" })[system.machine]
@@ -112,20 +112,20 @@ end
 -- ── Doing it ──
 
 ---@class claude-ide.install.Opts
----@field root string where the plugin lies
----@field tell fun(message: string) shows what goes on
----@field pause fun() returns after a moment, in which Neovim goes on
+---@field root string of the plugin
+---@field tell fun(message: string) shows progress
+---@field pause fun() returns after a moment, in which the event loop runs
 
 ---@class claude-ide.install.Run
 ---@field opts claude-ide.install.Opts
 ---@field key string
----@field temporary string[] files to remove in the end
+---@field temporary string[] files to remove at the end
 
 ---@param run claude-ide.install.Run
 ---@param command string[]
----@param line? fun(line: string) called with each line that it prints
+---@param line? fun(line: string) called with each line of output
 ---@return boolean ok
----@return string said what it printed; where it did not start, why
+---@return string said the output, or why it did not start
 local function call(run, command, line)
   local chunks = {}
   local function take(_, chunk)
@@ -157,7 +157,7 @@ end
 ---@return string? err
 local function new_file(run)
   local folder = run.opts.root .. "/build"
-  vim.uv.fs_mkdir(folder, 493) -- 0755; there already, most often
+  vim.uv.fs_mkdir(folder, 493) -- 0755; usually exists
   local fd, path = vim.uv.fs_mkstemp(folder .. "/.new.XXXXXX")
   if not fd then
     return nil, ("%s cannot be written to: %s"):format(folder, path)
@@ -198,11 +198,11 @@ end
 
 ---@param url string
 ---@param path string
----@return string[]? command nil: there is no program for it
+---@return string[]? command nil: no download program
 local function fetch_command(url, path)
   local more = vim.g.claude_ide_download_args or {}
   if vim.fn.executable("curl") == 1 then
-    -- Only the user's own mirror may be without encryption.
+    -- Only the user's own mirror may be unencrypted.
     local protocol = vim.startswith(url, "https:") and "=https" or "=http,https"
     local command = { "curl", "--fail", "--location", "--proto", protocol, "--silent", "--show-error" }
     vim.list_extend(command, { "--retry", "2", "--connect-timeout", "10" })
@@ -255,7 +255,7 @@ local function checksum(run, path)
   return nil
 end
 
----Where the releases are: the user's mirror, or the tag of this version, then what is newest.
+---The releases' addresses: the user's mirror, or this version's tag, then the latest build.
 ---@param root string
 ---@return string[]
 local function addresses(root)
@@ -267,7 +267,7 @@ local function addresses(root)
   return { ("%s/v%s"):format(RELEASES, version), RELEASES .. "/edge" }
 end
 
----What the files of a release must have: a tag's are in the checkout.
+---The expected checksums of a release's files; a tag's are in the checkout.
 ---@param run claude-ide.install.Run
 ---@param address string
 ---@return string? sums
@@ -338,7 +338,7 @@ local function download(run)
   return false, #reasons > 0 and reasons or { "nothing is released for this machine" }
 end
 
----A library that fits and lies there already: in its place, or as it is downloaded by hand.
+---Whether a fitting library exists: in its place, or as downloaded by hand.
 ---@param run claude-ide.install.Run
 ---@return boolean
 local function is_there(run)
@@ -386,7 +386,7 @@ function M.library(root)
   return root .. "/build/claude_ide_native.so"
 end
 
----What a release calls the library.
+---The library's file name in a release.
 ---@param key string
 ---@param triple string
 ---@return string
@@ -394,16 +394,16 @@ function M.asset(key, triple)
   return ("claude_ide_native-%s-%s.so"):format(key, triple)
 end
 
----For the health check, and for who drops a library in by hand.
+---For the health check, and for an installation by hand.
 ---@param root string
 ---@return string key
----@return string? asset nil: nothing is released for this machine
+---@return string? asset nil: no release for this machine
 function M.names(root)
   local key, triple = M.key(root), M.triples()[1]
   return key, triple and M.asset(key, triple)
 end
 
----Raises what went wrong, in sentences for the user.
+---Raises errors as sentences for the user.
 ---@param opts claude-ide.install.Opts
 ---@return "there"|"downloaded"|"built"
 function M.run(opts)
@@ -422,7 +422,7 @@ function M.run(opts)
   return downloaded and "downloaded" or "built"
 end
 
--- `nvim -l install.lua {library}`: says from which sources a library was compiled.
+-- `nvim -l install.lua {library}`: prints the hash of the sources of a library.
 if arg and arg[0] and arg[0]:find("install%.lua$") and arg[1] then
   local open = assert(package.loadlib(arg[1], ENTRY_POINT))
   print("sources " .. open().sources())

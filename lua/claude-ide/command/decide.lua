@@ -1,11 +1,11 @@
--- `:Claude decide`: goes to what waits for the user, whoever asks and wherever that is shown.
+-- `:Claude decide`: goes to a request that waits for the user, wherever it is shown.
 local M = {}
 
----Cells of a line in the list.
+---Width of a line in the list.
 local WIDTH = 100
 
 ---@param decision claude-ide.Decision
----@return string what waits, in a line
+---@return string a line that describes the request
 local function label(decision)
   local remote = require("claude-ide.decisions").remote(decision)
   local described = remote and remote.describe(decision) or { title = decision.kind }

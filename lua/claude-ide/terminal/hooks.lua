@@ -1,14 +1,14 @@
--- The hooks that a CLI of ours starts with. What it asks in its terminal is asked here as well; what Claude says goes to the page
--- line by line. They call tools of the server over the CLI's own connection: crates/server/src/hooks.rs.
--- Source: CLI 2.1.329. Of `--settings` given twice only the last counts, so the user's is merged with ours; hooks of other settings
--- run besides. `${field}` stands for a field of the hook's input, and is replaced once: what it stands for is not read again.
+-- The hooks of our CLIs: permission requests of the terminal are also shown here, and Claude's text is sent to the page line by line. The
+-- hooks call tools of the server over the CLI's own connection: crates/server/src/hooks.rs.
+-- Source: CLI 2.1.329. If `--settings` is given twice, only the last counts, so the user's are merged with ours; hooks in other settings
+-- run as well. `${field}` is replaced with a field of the hook's input, once: the inserted text is not expanded again.
 local M = {}
 
----A call waits for the user as long as its dialog does. Lines are shown once their hook has answered: a stopped Neovim must not
----keep them for long.
+---A call waits for the user as long as its dialog does. Lines are shown only after their hook has answered: a stopped Neovim must not
+---delay them for long.
 local ASK_TIMEOUT_S, SHOW_TIMEOUT_S = 24 * 3600, 2
 
----Edits are asked for as diffs.
+---Edits are shown as diffs instead.
 local NOT_EDITS = "^(?!(Edit|MultiEdit|Write|NotebookEdit)$).*"
 
 ---@param tool string
@@ -88,7 +88,7 @@ local function merged(settings, cwd)
   return vim.json.encode(all)
 end
 
----The arguments that give a CLI its hooks, beside others that it gets; settings among those are taken out of them.
+---Arguments that give a CLI its hooks; `--settings` among the other arguments are merged into them.
 ---@param command string[] program and arguments
 ---@param args string[] more arguments
 ---@param cwd string

@@ -1,4 +1,4 @@
--- The address of the page in a window over the screen, with a picture of it for a phone's camera.
+-- A float with the page's address, and a QR code of it.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.web.address")
@@ -6,7 +6,7 @@ local ZINDEX = 70
 
 ---@param url string
 ---@return string[] lines
----@return integer pictured how many of them are the picture
+---@return integer pictured number of lines of the code
 local function lines_of(url)
   local picture = require("claude-ide.native").web_picture(url) or {} --[[@as string[] ]]
   local lines = {}
@@ -14,7 +14,7 @@ local function lines_of(url)
     lines[#lines + 1] = " " .. row .. " "
   end
   local pictured = #lines
-  -- Without the space for it the address alone is of use.
+  -- Without room for the code, only the address is shown.
   if pictured + 8 > vim.o.lines then
     lines, pictured = {}, 0
   end
@@ -89,7 +89,7 @@ function M.show(url)
       hl_group = "ClaudeWebPicture",
     })
   end
-  -- Light on dark, whatever the colours are: a camera does not know them.
+  -- White on black regardless of the colour scheme, for a camera.
   vim.api.nvim_set_hl(0, "ClaudeWebPicture", { fg = "#ffffff", bg = "#000000", ctermfg = 15, ctermbg = 0 })
   vim.api.nvim_win_set_cursor(win, { math.min(pictured + 2, #lines), 0 })
   local function close()

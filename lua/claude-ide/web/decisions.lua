@@ -1,8 +1,8 @@
--- What waits for a user, told to those who read its session over a socket, and their answers to it. The queue decides who was
--- first (`claude-ide.decisions`); each kind knows how it is told and answered (`remote`).
+-- Reports decisions that wait for the user to clients of the session server, and takes their answers. `claude-ide.decisions` settles which
+-- answer is first; each kind describes and answers itself (`remote`).
 local M = {}
 
----@type table<integer, claude-ide.Decision> that clients know of
+---@type table<integer, claude-ide.Decision> reported to clients
 local known = {}
 local is_planned = false
 local unsubscribe = {} ---@type fun()[]
@@ -21,7 +21,7 @@ end
 local function open(decision)
   local session = session_of(decision)
   if not session then
-    return -- its session is not known yet, or never: looked at again when sessions change
+    return -- no session yet, or none at all: checked again when sessions change
   end
   known[decision.id] = decision
   local remote = require("claude-ide.decisions").remote(decision)
@@ -29,7 +29,11 @@ local function open(decision)
   if remote then
     local ok, told = xpcall(remote.describe, debug.traceback, decision)
     if not ok then
-      return require("claude-ide.log").error("%s cannot be told to a page: %s", decision.kind, told)
+      return require("claude-ide.log").error(
+        "a decision of kind %s could not be described: %s",
+        decision.kind,
+        told
+      )
     end
     described = told
   else
@@ -66,7 +70,7 @@ local function look()
   end
 end
 
----In a turn of its own: who changed the queue need not wait for it.
+---Scheduled: the change of the queue does not wait for it.
 local function plan()
   if not is_planned then
     is_planned = true
@@ -99,14 +103,14 @@ local function answer(ask)
   return err
 end
 
----A client answers.
+---Handles a client's answer.
 ---@param ask { key: integer, decision: integer, choice: string, message?: string, answers?: table<string, string> }
 function M.decide(ask)
   local err = answer(ask)
   require("claude-ide.web.tell").tell({ done = { key = ask.key, error = err } })
 end
 
----Begins to tell.
+---Starts to report.
 function M.attach()
   if #unsubscribe == 0 then
     local bus = require("claude-ide.bus")

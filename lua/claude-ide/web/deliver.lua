@@ -1,31 +1,31 @@
--- Takes what clients write to who can take it (route.lua), as soon as nobody else writes there: Claude is idle, nothing of the
--- user's stands at its prompt, and nothing waits to be decided.
--- Invariants: the library hands over one message of a session at a time, and hears once what became of it. What a user is
--- typing is never mixed with it.
+-- Delivers clients' messages to a chat, the terminal, or a resumed CLI (route.lua) once the user is not in the way: Claude is idle, its
+-- prompt is empty, and no decision waits.
+-- Invariants: the library hands over one message per session at a time, and gets one result for it. It is never mixed with the user's
+-- typing.
 local M = {}
 
----How often is looked again while something waits: a draft that is taken back tells nobody.
+---Interval of checks while a message waits: a draft can be deleted without an event.
 local LOOK_MS = 150
----How long a CLI may take to go on with a session.
+---Limit for a CLI to resume a session.
 local RESUME_MS = 90000
----How long what the library knows of a session may be ahead of what is known here.
+---Limit for the library to be ahead of this module's state of a session.
 local BEHIND_MS = 5000
----How long a message waits at most: the user may have gone.
+---Limit for a message to wait: the user may be away.
 local PATIENCE_MS = 60 * 60 * 1000
 
----@class claude-ide.web.Parcel
+---@class claude-ide.web.QueuedMessage
 ---@field key integer
 ---@field session string
 ---@field text string
 ---@field command boolean
 ---@field since integer
----@field ran boolean somebody ran the session when it was written, or has since
+---@field ran boolean the session was running when it was written, or has been since
 ---@field resuming? "finding"|"started"
----@field gone? "asked"|"sure" nobody runs the session: so it seems, or so it is
+---@field gone? "asked"|"sure" the session is not running: apparently, or certainly
 
----@type table<integer, claude-ide.web.Parcel>
+---@type table<integer, claude-ide.web.QueuedMessage>
 local waiting = {}
----Sessions whose process is known to have gone on with another one.
+---Sessions whose process has switched to another one.
 ---@type table<string, true?>
 local left = {}
 local timer ---@type uv.uv_timer_t?
@@ -39,11 +39,11 @@ local function stop_looking()
   end
 end
 
----@param parcel claude-ide.web.Parcel
+---@param message claude-ide.web.QueuedMessage
 ---@param told table
-local function over(parcel, told)
-  if waiting[parcel.key] then
-    waiting[parcel.key] = nil
+local function over(message, told)
+  if waiting[message.key] then
+    waiting[message.key] = nil
     require("claude-ide.web.tell").tell(told)
   end
   if not next(waiting) then
@@ -51,137 +51,137 @@ local function over(parcel, told)
   end
 end
 
----@param parcel claude-ide.web.Parcel
-local function sent(parcel)
-  require("claude-ide.log").info("a message of a page was handed to session %s", parcel.session)
-  over(parcel, { sent = { key = parcel.key } })
+---@param message claude-ide.web.QueuedMessage
+local function sent(message)
+  require("claude-ide.log").info("a message of a page was handed to session %s", message.session)
+  over(message, { sent = { key = message.key } })
 end
 
----@param parcel claude-ide.web.Parcel
+---@param message claude-ide.web.QueuedMessage
 ---@param reason string
----@param all? boolean nor will those be delivered that wait behind it
-local function failed(parcel, reason, all)
-  over(parcel, { failed = { key = parcel.key, reason = reason, all = all or false } })
+---@param all? boolean also fails the messages queued behind it
+local function failed(message, reason, all)
+  over(message, { failed = { key = message.key, reason = reason, all = all or false } })
 end
 
----@param parcel claude-ide.web.Parcel
+---@param message claude-ide.web.QueuedMessage
 ---@param chat claude-ide.chat.Chat
-local function say(parcel, chat)
+local function say(message, chat)
   local is_free = chat.state == "idle" or chat.state == "ended"
   if not is_free or #chat.queue > 0 or require("claude-ide.chat.asks").count(chat) > 0 then
     return
   end
-  local ok, err = chat:say(parcel.text, { { type = "text", text = parcel.text } })
+  local ok, err = chat:say(message.text, { { type = "text", text = message.text } })
   if ok then
-    sent(parcel)
+    sent(message)
   else
-    failed(parcel, err or "the chat takes no words")
+    failed(message, err or "the chat takes no words")
   end
 end
 
----@param parcel claude-ide.web.Parcel
+---@param message claude-ide.web.QueuedMessage
 ---@param route claude-ide.web.Route
-local function type_it(parcel, route)
+local function type_it(message, route)
   local state, prompt = route.live.state, require("claude-ide.terminal.prompt")
   local is_idle = state.activity == "idle" and state.source == "record"
   local buf = route.buf --[[@as integer]]
-  -- Why they rejected something comes first: both of them wait for the same moment.
+  -- Feedback on a rejection comes first: it waits for the same moment.
   local is_theirs = require("claude-ide.sessions.next_prompt").is_waiting(buf)
   if not is_idle or is_theirs or not prompt.is_ready(buf) then
     return
   end
-  if prompt.submit(buf, parcel.text, parcel.command) then
-    sent(parcel)
+  if prompt.submit(buf, message.text, message.command) then
+    sent(message)
   else
-    failed(parcel, "Claude's terminal takes no words")
+    failed(message, "Claude's terminal takes no words")
   end
 end
 
----Somebody ran the session when it was written, and nobody seems to. The library is ahead of what is known here: what it told
----before it answers is known once it has.
----@param parcel claude-ide.web.Parcel
-local function ended(parcel)
-  if parcel.gone == "sure" then
-    return failed(parcel, "Claude has ended", true)
-  elseif not parcel.gone then
-    parcel.gone = "asked"
-    require("claude-ide.sessions").find(parcel.session, function()
-      parcel.gone = "sure" -- unless a next look finds who runs it
+---Fails a message whose session was running when it was written and seems not to be. The library may be ahead of this module: events that
+---precede its answer arrive before the answer.
+---@param message claude-ide.web.QueuedMessage
+local function ended(message)
+  if message.gone == "sure" then
+    return failed(message, "Claude has ended", true)
+  elseif not message.gone then
+    message.gone = "asked"
+    require("claude-ide.sessions").find(message.session, function()
+      message.gone = "sure" -- unless the next check finds a process
     end)
   end
 end
 
----No process runs the session: one is started, and what waits is typed when it is ready.
----@param parcel claude-ide.web.Parcel
-local function resume(parcel)
-  if parcel.resuming then
-    local is_over = parcel.resuming == "started" and not require("claude-ide.terminal").is_running()
-    if is_over or vim.uv.now() - parcel.since > RESUME_MS then
-      failed(parcel, "Claude could not go on with this session")
+---Starts a CLI for a session that is not running; the message is typed when it is ready.
+---@param message claude-ide.web.QueuedMessage
+local function resume(message)
+  if message.resuming then
+    local is_over = message.resuming == "started" and not require("claude-ide.terminal").is_running()
+    if is_over or vim.uv.now() - message.since > RESUME_MS then
+      failed(message, "Claude could not go on with this session")
     end
     return
   end
-  if parcel.ran then
-    -- By its session: a terminal whose process was killed still counts as one that runs for a moment.
+  if message.ran then
+    -- Compared by session: a terminal whose process was killed still counts as running for a moment.
     local inside = require("claude-ide.terminal").session()
-    local goes_on = inside and inside.id ~= parcel.session and inside.state.activity ~= "gone"
-    if goes_on and not left[parcel.session] and vim.uv.now() - parcel.since < BEHIND_MS then
-      return -- after `/clear`: whoever wrote it was told of this one sooner than Neovim
+    local goes_on = inside and inside.id ~= message.session and inside.state.activity ~= "gone"
+    if goes_on and not left[message.session] and vim.uv.now() - message.since < BEHIND_MS then
+      return -- after `/clear`: the client has learned of this session sooner than Neovim
     elseif goes_on then
-      return failed(parcel, "Claude went on with another conversation", true)
+      return failed(message, "Claude went on with another conversation", true)
     end
-    return ended(parcel)
+    return ended(message)
   end
-  parcel.resuming = "finding"
-  require("claude-ide.sessions.catalogue").find(parcel.session, function(item, err)
-    if waiting[parcel.key] ~= parcel then
+  message.resuming = "finding"
+  require("claude-ide.sessions.catalogue").find(message.session, function(item, err)
+    if waiting[message.key] ~= message then
       return
-    elseif not item or item.summary.id ~= parcel.session then
-      return failed(parcel, err or "there is no such session any more")
+    elseif not item or item.summary.id ~= message.session then
+      return failed(message, err or "there is no such session any more")
     elseif item.live then
-      return failed(parcel, ("it runs elsewhere (pid %d): write there"):format(item.live.pid))
+      return failed(message, ("it runs elsewhere (pid %d): write there"):format(item.live.pid))
     end
     local cwd = item.summary.cwd
     if cwd and vim.fn.isdirectory(cwd) == 0 then
-      return failed(parcel, "the folder that it began in is gone")
+      return failed(message, "the folder that it began in is gone")
     end
-    local ok, why = require("claude-ide.terminal").open_in_background({ "--resume", parcel.session }, cwd)
+    local ok, why = require("claude-ide.terminal").open_in_background({ "--resume", message.session }, cwd)
     if not ok then
-      return failed(parcel, why or "the terminal did not open")
+      return failed(message, why or "the terminal did not open")
     end
-    parcel.resuming = "started"
+    message.resuming = "started"
     require("claude-ide.ui.notice").info("A page wrote to a session: it goes on in the terminal.")
   end)
 end
 
----@param parcel claude-ide.web.Parcel
-local function try(parcel)
-  if vim.uv.now() - parcel.since > PATIENCE_MS then
-    return failed(parcel, "Claude was not free for an hour")
+---@param message claude-ide.web.QueuedMessage
+local function try(message)
+  if vim.uv.now() - message.since > PATIENCE_MS then
+    return failed(message, "Claude was not free for an hour")
   end
-  local route, why = require("claude-ide.web.route").of(parcel.session)
+  local route, why = require("claude-ide.web.route").of(message.session)
   local chat = route and route.chat
-  if parcel.ran and chat and chat.state == "ended" then
-    return failed(parcel, "Claude has ended", true) -- it was for the one that ran when it came
+  if message.ran and chat and chat.state == "ended" then
+    return failed(message, "Claude has ended", true) -- it was meant for the process that was running
   elseif not route then
-    return failed(parcel, why or "nobody can take it")
+    return failed(message, why or "it cannot be delivered")
   elseif route.kind == "dead" then
-    return resume(parcel)
+    return resume(message)
   end
-  parcel.ran = parcel.ran or not parcel.resuming
+  message.ran = message.ran or not message.resuming
   if route.kind == "chat" then
-    say(parcel, chat --[[@as claude-ide.chat.Chat]])
+    say(message, chat --[[@as claude-ide.chat.Chat]])
   else
-    type_it(parcel, route)
+    type_it(message, route)
   end
 end
 
 local function look()
-  for _, parcel in pairs(vim.tbl_extend("force", {}, waiting)) do
-    local ok, trace = xpcall(try, debug.traceback, parcel)
+  for _, message in pairs(vim.tbl_extend("force", {}, waiting)) do
+    local ok, trace = xpcall(try, debug.traceback, message)
     if not ok then
       require("claude-ide.log").error("a message of a page cannot be delivered: %s", trace)
-      failed(parcel, "this is a bug in claude-ide.nvim: `:Claude log` tells more")
+      failed(message, "this is a bug in claude-ide.nvim: `:Claude log` tells more")
     end
   end
 end
@@ -210,9 +210,9 @@ function ASKS.deliver(ask)
 end
 
 function ASKS.take_back(ask)
-  local parcel = waiting[ask.key]
-  if parcel then
-    failed(parcel, "cancelled")
+  local message = waiting[ask.key]
+  if message then
+    failed(message, "cancelled")
   end
 end
 
@@ -220,7 +220,7 @@ function ASKS.decide(ask)
   require("claude-ide.web.decisions").decide(ask)
 end
 
----Stops what Claude does in a session, as who sits here would.
+---Interrupts Claude, as the user here would.
 ---@param session string
 ---@return string? why not
 local function interrupt(session)
@@ -256,22 +256,26 @@ local function session_changed(change)
   if change.previous then
     left[change.previous] = true
   end
-  for _, parcel in pairs(vim.tbl_extend("force", {}, waiting)) do
-    if change.previous == parcel.session then
-      failed(parcel, "Claude went on with another conversation", true)
-    elseif change.session.id == parcel.session and change.session.state.activity == "gone" and parcel.ran then
-      failed(parcel, "Claude has ended", true)
+  for _, message in pairs(vim.tbl_extend("force", {}, waiting)) do
+    if change.previous == message.session then
+      failed(message, "Claude went on with another conversation", true)
+    elseif
+      change.session.id == message.session
+      and change.session.state.activity == "gone"
+      and message.ran
+    then
+      failed(message, "Claude has ended", true)
     end
   end
   look()
 end
 
----Begins to take what clients write.
+---Starts to handle clients' messages.
 function M.attach()
   require("claude-ide.ui.guard.keys").listen()
   require("claude-ide.wake").on({ "web_ask" }, function(event)
     if not unsubscribe then
-      return -- it was asked before they stopped being served
+      return -- sent before the server stopped
     end
     local take = ASKS[event.ask.type]
     if take then
@@ -281,7 +285,7 @@ function M.attach()
   unsubscribe = unsubscribe or require("claude-ide.bus").on("session_changed", session_changed)
 end
 
----Nothing is taken any more, and nobody waits for what was.
+---Stops, and drops queued messages.
 function M.detach()
   waiting = {}
   stop_looking()

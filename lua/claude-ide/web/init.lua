@@ -1,5 +1,5 @@
--- Sessions on a page: when they are served, where, and who is let in. The library serves them (crates/web); it reads what
--- sessions/ reads, and runs whether or not the server for CLIs does.
+-- Serves sessions over HTTP: start, stop, address, authentication. The library has the server (crates/web); it reads the same data as
+-- sessions/ and is independent of the server for CLIs.
 local M = {}
 
 local GROUP = "claude-ide.web"
@@ -7,7 +7,7 @@ local GROUP = "claude-ide.web"
 ---@class claude-ide.web.Info
 ---@field host string
 ---@field port integer
----@field token string what clients show that are no browsers: never logged, never in an address
+---@field token string for clients that are no browsers: never logged, never in an address
 
 ---@type claude-ide.web.Info?
 local running
@@ -21,43 +21,43 @@ end
 local function stop_at_exit()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude: sessions are served no more",
+    desc = "Claude: stop the session server",
     callback = function()
       M.stop()
     end,
   })
 end
 
----Ends what tells the page, and the server.
+---Ends the reports to clients, and the server.
 local function close()
   running = nil
   require("claude-ide.web.deliver").detach()
   require("claude-ide.web.decisions").detach()
   local ok, err = require("claude-ide.native").web_stop()
   if not ok then
-    require("claude-ide.log").warn("what serves sessions did not stop well: %s", err)
+    require("claude-ide.log").warn("the session server did not stop cleanly: %s", err)
   end
 end
 
----Nobody asked it to.
+---Handles an unexpected end of the server.
 local function on_end()
   if not running then
     return
   end
   close()
-  require("claude-ide.log").error("what serves sessions ended by itself")
+  require("claude-ide.log").error("the session server ended unexpectedly")
   require("claude-ide.ui.notice").error(
     "Sessions are not served any more. `:Claude log` tells why, `:Claude serve` tries again."
   )
 end
 
----Where sessions are served; nil where they are not.
+---The running server, or nil.
 ---@return claude-ide.web.Info?
 function M.info()
   return running
 end
 
----Begins to serve, or says where that is done already.
+---Starts the server, or returns the running one.
 ---@return claude-ide.web.Info?
 ---@return string? err
 function M.start()
@@ -111,7 +111,7 @@ function M.stop()
   return true
 end
 
----An address that lets one browser in, once, within ten minutes. The code behind the `#` reaches no log on its way.
+---An address that lets one browser in, once, within ten minutes. The code after `#` is not sent in requests, and so not logged.
 ---@return string? url
 ---@return string? err
 function M.url()
@@ -127,7 +127,7 @@ function M.url()
   return require("claude-ide.web.url").of(info) .. "#code=" .. code
 end
 
----The server begins, and the options say that sessions are served from then on.
+---Starts the server at Neovim's start, as configured.
 function M.attach()
   local info, err = M.start()
   if not info then

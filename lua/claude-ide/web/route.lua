@@ -1,5 +1,5 @@
--- Who can take a message for a session: a chat of this Neovim, its terminal, or, where no process runs it, a CLI that goes on with
--- it in the terminal. One that runs elsewhere is never written to, nor started a second time.
+-- Finds the receiver of a session's message: a chat of this Neovim, its terminal, or a CLI resumed in the terminal. A session that is
+-- running elsewhere is neither written to nor started again.
 local M = {}
 
 ---@class claude-ide.web.Route
@@ -19,10 +19,10 @@ local function chat_of(session)
   end
 end
 
----The process that our terminal had last: it may outlive the terminal for a moment, and runs nowhere else then.
+---The terminal's last process: it may outlive the terminal for a moment.
 local own ---@type integer?
 
----Takes note of the process in our terminal.
+---Records the terminal's process.
 function M.note()
   local terminal = package.loaded["claude-ide.terminal"]
   local inside = type(terminal) == "table" and terminal.session()
@@ -31,7 +31,7 @@ end
 
 ---@param session string
 ---@return claude-ide.web.Route?
----@return string? why nobody can
+---@return string? why there is none
 function M.of(session)
   local chat = chat_of(session)
   if chat and chat.state ~= "ended" then

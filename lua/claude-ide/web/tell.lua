@@ -1,17 +1,17 @@
--- What those who read sessions over a socket are told by this Neovim: see `Told` in crates/web/src/editor.rs.
+-- Sends this Neovim's messages to clients of the session server: `Told` in crates/web/src/editor.rs.
 local M = {}
 
----@param told table one field, named after what it is
+---@param told table one field, named after the kind of message
 ---@return boolean told
 function M.tell(told)
   local ok, json = pcall(vim.json.encode, told)
   if not ok then
-    require("claude-ide.log").error("a page cannot be told something: %s", json)
+    require("claude-ide.log").error("a message for the page could not be sent: %s", json)
     return false
   end
   local done, err = require("claude-ide.native").web_tell(json)
   if not done then
-    require("claude-ide.log").warn("a page cannot be told something: %s", err)
+    require("claude-ide.log").warn("a message for the page could not be sent: %s", err)
   end
   return done == true
 end

@@ -1,4 +1,4 @@
--- Where programs of this machine reach what is served.
+-- The server's address for programs on this machine.
 local M = {}
 
 ---@param info { host: string, port: integer }
