@@ -35,6 +35,9 @@ end
 local function show(message)
   if may_yield() then
     coroutine.yield(message)
+  elseif #vim.api.nvim_list_uis() == 0 then
+    io.stdout:write(message, "\n")
+    io.stdout:flush()
   else
     local room = math.max(vim.o.columns - 12, 1)
     vim.api.nvim_echo({ { vim.fn.strcharpart(message, 0, room) } }, false, {})

@@ -394,13 +394,23 @@ function M.asset(key, triple)
   return ("claude_ide_native-%s-%s.so"):format(key, triple)
 end
 
----For the health check, and for an installation by hand.
+---For the health check, and for a user who drops a library in by hand.
+---@class claude-ide.install.Names
+---@field key string the hash of the sources
+---@field path string where the library lies
+---@field asset? string what a release calls it; nil: nothing is released for this machine
+---@field urls string[] where it is looked for
+
 ---@param root string
----@return string key
----@return string? asset nil: no release for this machine
+---@return claude-ide.install.Names
 function M.names(root)
   local key, triple = M.key(root), M.triples()[1]
-  return key, triple and M.asset(key, triple)
+  local asset = triple and M.asset(key, triple)
+  local urls = {} ---@type string[]
+  for _, address in ipairs(asset and vim.g.claude_ide_release_url ~= false and addresses(root) or {}) do
+    urls[#urls + 1] = ("%s/%s"):format(address, asset)
+  end
+  return { key = key, path = M.library(root), asset = asset, urls = urls }
 end
 
 ---Raises errors as sentences for the user.

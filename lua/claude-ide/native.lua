@@ -109,7 +109,7 @@ local library
 
 ---Why the library cannot be used, and how to fix it. All but `detail` are short.
 ---@class claude-ide.native.Problem
----@field what string "The library is not built yet"
+---@field what string "The library is not installed yet"
 ---@field mend? string command that fixes it; nil: restarting Neovim does
 ---@field restart boolean whether Neovim must be restarted after that
 ---@field detail string for the log and the health check
@@ -124,31 +124,8 @@ function M.plugin_root()
   return require("claude-ide.root").dir()
 end
 
----lazy.nvim's name of this plugin, if it manages the folder.
-local function name_in_lazy()
-  local lazy = package.loaded["lazy.core.config"]
-  for name, plugin in pairs(type(lazy) == "table" and lazy.plugins or {}) do
-    -- Without a `build` option it runs our build.lua.
-    if plugin.dir == M.plugin_root() and plugin.build ~= false then
-      return name
-    end
-  end
-  return nil
-end
-
----The command that builds the library: the plugin manager's, if it manages the folder.
----@return string
-function M.build_command()
-  local name = name_in_lazy()
-  if name then
-    return ":Lazy build " .. name
-  end
-  local root = vim.fn.fnamemodify(M.plugin_root(), ":~")
-  if root:find("[^%w/~._%-]") then
-    root = vim.fn.shellescape(M.plugin_root())
-  end
-  return ("make -C %s build"):format(root)
-end
+---The command that installs the library.
+local INSTALL = ":Claude install"
 
 ---@return string? path
 function M.find()
@@ -163,7 +140,7 @@ end
 
 ---@return claude-ide.native.Problem
 local function problem_of(what, detail, restart)
-  return { what = what, mend = M.build_command(), detail = detail, restart = restart }
+  return { what = what, mend = INSTALL, detail = detail, restart = restart }
 end
 
 ---A working library that does not match this Lua code.
@@ -214,11 +191,8 @@ end
 local function open()
   local path = M.find()
   if not path then
-    local detail = ("There is no %s/build/%s. Building it needs Rust, see https://rustup.rs."):format(
-      M.plugin_root(),
-      NAMES[1]
-    )
-    return nil, problem_of("The library is not built yet", detail, false)
+    local detail = ("There is no %s/build/%s."):format(M.plugin_root(), NAMES[1])
+    return nil, problem_of("The library is not installed yet", detail, false)
   elseif not is_whole(path) then
     return nil, problem_of("The library is broken", path .. " ends too early.", false)
   end
@@ -263,11 +237,9 @@ local function sentence(found)
     return found.what .. ": restart Neovim."
   end
   local after = found.restart and ", then restart Neovim" or ""
-  local short = vim.startswith(found.mend, ":") and found.mend or "make build"
   return require("claude-ide.ui.one_line").fitting({
     ("%s: `%s`%s."):format(found.what, found.mend, after),
     ("%s: `%s`."):format(found.what, found.mend),
-    ("%s: `%s`%s."):format(found.what, short, short == found.mend and "" or " in the plugin's folder"),
     ("%s: see `:checkhealth claude-ide`."):format(found.what),
     "No library: `:checkhealth claude-ide`.",
   })

@@ -265,9 +265,8 @@ def load_copy(nvim, copy: Path):
 @pytest.mark.every_nvim
 def test_explains_a_missing_library(nvim, plugin_copy):
     err, detail = load_copy(nvim, plugin_copy)
-    root = str(plugin_copy).replace("'", "'\\''")
-    assert err == f"The library is not built yet: `make -C '{root}' build`."
-    assert "https://rustup.rs" in detail
+    assert err == "The library is not installed yet: `:Claude install`."
+    assert detail == f"There is no {plugin_copy}/build/claude_ide_native.so."
     put_library(plugin_copy)
     assert nvim.lua(LOADS) is True, "a library that was built meanwhile"
 
@@ -304,7 +303,7 @@ BROKEN = {
 def test_explains_a_broken_library_and_lives(nvim, plugin_copy, damage, why):
     library = put_library(plugin_copy, damage(LIBRARY.read_bytes()))
     err, detail = load_copy(nvim, plugin_copy)
-    assert err.startswith("The library is broken: `make -C ")
+    assert err.startswith("The library is broken: `:Claude install`")
     assert f"{library} cannot be loaded" in detail if why == "cannot be loaded" else why in detail
     put_library(plugin_copy)
     assert nvim.lua(LOADS) is True
@@ -314,7 +313,12 @@ def test_explains_a_broken_library_and_lives(nvim, plugin_copy, damage, why):
     ("old", "new", "said", "detailed"),
     [
         ('M.VERSION = "', 'M.VERSION = "9.', "The library is of version ", "the plugin of 9."),
-        ('  "start",', '  "start", "begin",', "The library does not fit the plugin: `make -C ", "has no begin()"),
+        (
+            '  "start",',
+            '  "start", "begin",',
+            "The library does not fit the plugin: `:Claude install`",
+            "has no begin()",
+        ),
     ],
     ids=["of another version", "that lacks a function"],
 )
@@ -323,7 +327,7 @@ def test_explains_a_library(nvim, plugin_copy, old, new, said, detailed):
     native = plugin_copy / "lua" / "claude-ide" / "native.lua"
     native.write_text(native.read_text().replace(old, new))
     err, detail = load_copy(nvim, plugin_copy)
-    assert err.startswith(said) and err.endswith("build`, then restart Neovim.")
+    assert err.startswith(said) and err.endswith("`:Claude install`, then restart Neovim.")
     assert detailed in detail
 
 
@@ -350,7 +354,7 @@ def test_refuses_a_library_of_other_sources_with_the_same_version(nvim, plugin_c
     source = copied_sources / "nvim" / "src" / "lib.rs"
     source.write_text(source.read_text() + "\n// changed by an update\n")
     err, detail = load_copy(nvim, plugin_copy)
-    assert err.startswith("The library does not fit the plugin: `make -C ")
+    assert err.startswith("The library does not fit the plugin: `:Claude install`")
     assert "was built from other sources" in detail
 
     source.write_text((ROOT / "crates" / "nvim" / "src" / "lib.rs").read_text())

@@ -93,7 +93,9 @@ def test_a_library_of_other_sources_is_an_error(bare, installed):
     nvim = bare(lua="vim.g.claude_ide = { auto_start = false }")
     text = health(nvim)
     assert "ERROR The library does not fit the plugin" in text
-    assert "was built from other sources" in text and "build`, then restart Neovim." in text
+    assert "their library is " in text and f"{installed}/build/claude_ide_native.so" in text
+    assert "`:Claude install` looks for https://github.com/" in text
+    assert "was built from other sources" in text and "`:Claude install`, then restart Neovim." in text
 
 
 def test_a_missing_cli_is_explained(start_nvim):

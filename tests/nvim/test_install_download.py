@@ -79,8 +79,7 @@ def asset(nvim_binary, package, tmp_path):
     """The release's name for the library of these sources."""
     script = tmp_path / "asset.lua"
     script.write_text(
-        f"local install = dofile('{package}/lua/claude-ide/install.lua')\n"
-        f"io.write((select(2, install.names('{package}'))))"
+        f"local install = dofile('{package}/lua/claude-ide/install.lua')\nio.write(install.names('{package}').asset)"
     )
     run = subprocess.run([nvim_binary, "--clean", "-l", script], capture_output=True, text=True, timeout=60, check=True)
     return run.stdout + run.stderr
@@ -299,3 +298,63 @@ def test_one_that_is_killed_half_way_and_two_at_once(install, package, releases,
         os.utime(path, (old, old))
     assert install(releases.url)[0] == 0
     assert in_folder(package) == [LIBRARY.name]
+
+
+def path_with_a_failing_cargo(tmp_path):
+    folder = tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    (folder / "cargo").write_text(FAILING_CARGO)
+    (folder / "cargo").chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+@pytest.mark.every_nvim
+def test_the_command_installs_what_is_missing_and_the_server_starts(bare, package, releases, asset, tmp_path):
+    offer(releases, asset)
+    nvim = bare(f"vim.g.claude_ide_release_url = '{releases.url}'", env=path_with_a_failing_cargo(tmp_path))
+    nvim.wait_screen("The library is not installed yet: `:Claude install`.")
+    nvim.keep_notices()
+    nvim.cmd("Claude install")
+    nvim.wait_notice("The library is downloaded. `:Claude` opens Claude Code.")
+    nvim.wait(lambda: next(iter(nvim.locks()), None), what="the server")
+    assert f"/{asset}" in releases.asked
+    nvim.cmd("Claude install")
+    nvim.wait_notice("The library is there already, and in use.")
+    (package / "build" / LIBRARY.name).unlink()
+    nvim.cmd("Claude install")
+    nvim.wait_notice("The library is downloaded. Restart Neovim to use it.")
+
+
+def test_the_command_says_why_it_failed_and_runs_once_at_a_time(bare, package, releases, asset, tmp_path):
+    held = threading.Event()
+
+    def forbidden(request):
+        held.wait(20)
+        request.send_error(403)
+
+    releases.files["/SHA256SUMS"] = forbidden
+    settings = f"vim.g.claude_ide_release_url, vim.g.claude_ide_download_args = '{releases.url}', {{ '--retry', '0' }}"
+    nvim = bare(f"{settings} vim.g.claude_ide = {{ auto_start = false }}", env=path_with_a_failing_cargo(tmp_path))
+    nvim.keep_notices()
+    nvim.cmd("Claude install")
+    nvim.wait(lambda: "/SHA256SUMS" in releases.asked, what="the request")
+    nvim.cmd("Claude install")
+    nvim.wait_notice("The library is being installed.")
+    held.set()
+    nvim.wait_notice("The library is not installed: ")
+    assert "403" in nvim.log() and "cargo was asked" in nvim.log()
+    assert in_folder(package) == []
+
+
+def test_progress_replaces_itself_in_a_notifier_that_can(start_nvim):
+    nvim = start_nvim()
+    nvim.lua("""
+      given = {}
+      vim.notify = function(text, _, opts)
+        given[#given + 1] = { text, opts.id, opts.replace or "none" }
+        return { number = #given }
+      end
+      local show = require("claude-ide.ui.notice").progress("some id")
+      show("one") show("two")
+    """)
+    assert nvim.lua("return given") == [["one", "some id", "none"], ["two", "some id", {"number": 1}]]

@@ -90,12 +90,7 @@ def test_a_neovim_without_a_screen_starts_no_server(start_nvim, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "notice"),
     [
-        (
-            300,
-            "The library is not built yet: `make -C ~/.local/share/nvim/site/pack/claude/start/claude-ide.nvim build`.",
-        ),
-        (80, "The library is not built yet: `make build` in the plugin's folder."),
-        (74, "The library is not built yet: see `:checkhealth claude-ide`."),
+        (80, "The library is not installed yet: `:Claude install`."),
         (50, "No library: `:checkhealth claude-ide`."),
     ],
 )
@@ -117,14 +112,14 @@ def test_no_command_waits_for_a_key_without_the_library(bare, installed):
     for library in (installed / "build").iterdir():
         library.unlink()
     nvim = bare(args=["a.txt"], files={"a.txt": "one\n"})
-    nvim.wait_screen("The library is not built yet")
-    whole = "The library is not built yet: `make build` in the plugin's folder."
+    nvim.wait_screen("The library is not installed yet")
+    whole = "The library is not installed yet: `:Claude install`."
     for command, said in [
         ("ClaudeConnect", whole),
         ("ClaudeSend", whole),
         ("Claude restart", whole),
-        ("Claude status", "Claude: off, the library is not built yet"),
-        ("Claude sessions", "The sessions cannot be listed: The library is not built yet"),
+        ("Claude status", "Claude: off, the library is not installed yet"),
+        ("Claude sessions", "The sessions cannot be listed: The library is not installed yet"),
     ]:
         # Each time: the terminal may report another size, and the same text may be there already.
         nvim.cmd(f"set columns=80 | redraw! | echo 'Next: {command}'")
@@ -133,23 +128,6 @@ def test_no_command_waits_for_a_key_without_the_library(bare, installed):
         nvim.wait_screen(said)
         nvim.terminal.wait(lambda: nvim.mode() == "n", what=f"Normal mode after :{command}")
     assert nvim.lua("return require('claude-ide.statusline').text()") == "Claude off"
-
-
-def test_the_command_that_builds_is_that_of_the_plugin_manager(start_nvim):
-    nvim = start_nvim()
-    command = nvim.lua(
-        """
-        local native = require("claude-ide.native")
-        package.loaded["lazy.core.config"] = {
-          plugins = {
-            other = { dir = "/elsewhere", build = "make" },
-            ["claude-ide.nvim"] = { dir = native.plugin_root(), build = "make build" },
-          },
-        }
-        return native.build_command()
-        """
-    )
-    assert command == ":Lazy build claude-ide.nvim"
 
 
 def test_a_server_that_was_started_by_its_own_module_has_all_features(start_nvim, connect):

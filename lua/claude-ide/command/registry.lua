@@ -281,6 +281,12 @@ return {
     run = of("kernel", "run"),
   },
   {
+    name = "install",
+    doc = "Install the library again after an update, or where no plugin manager does it: download it where one is released "
+      .. "for these sources, else build it. See |claude-ide-install|.",
+    run = of("install", "run"),
+  },
+  {
     name = "log",
     doc = "Open the log file.",
     run = function()

@@ -70,11 +70,19 @@ local function check_library()
   if require("claude-ide.update").is_outdated() then
     vim.health.warn("The plugin was updated on disk while this Neovim ran", "Restart Neovim to use it.")
   end
-  local install, root = require("claude-ide.install"), native.plugin_root()
-  local key, asset = install.names(root)
-  vim.health.info(
-    ("The sources are %s; a release calls their library %s"):format(key, asset or "nothing on this machine")
-  )
+  local names = require("claude-ide.install").names(native.plugin_root())
+  vim.health.info(("The sources are %s, their library is %s"):format(names.key, names.path))
+  if not names.asset then
+    local system = vim.uv.os_uname()
+    vim.health.info(
+      ("No library is released for %s on %s: it has to be built"):format(system.sysname, system.machine)
+    )
+  elseif #names.urls == 0 then
+    vim.health.info(("`vim.g.claude_ide_release_url` is false: %s is not downloaded"):format(names.asset))
+  end
+  for _, url in ipairs(names.urls) do
+    vim.health.info("`:Claude install` looks for " .. url)
+  end
   check_cargo()
 end
 

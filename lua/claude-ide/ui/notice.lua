@@ -122,6 +122,21 @@ function M.error(notice)
   notify(notice, vim.log.levels.ERROR)
 end
 
+---Shows progress: each text replaces the one before, if the user's notifier can. Neovim's own keeps no history of them.
+---@param id string
+---@return fun(text: string)
+function M.progress(id)
+  local shown ---@type any
+  return function(text)
+    text = require("claude-ide.ui.one_line").fitting({ text })
+    if not is_stock() then
+      shown = vim.notify(text, vim.log.levels.INFO, { title = TITLE, id = id, replace = shown })
+    elseif not is_drawn_over() then
+      vim.api.nvim_echo({ { text } }, false, {})
+    end
+  end
+end
+
 ---Echoes the result of a user's command as Neovim would. Not a notice: notifiers show nothing.
 ---@param message string
 ---@param group? string highlight group

@@ -1,0 +1,85 @@
+-- `:Claude install`: runs build.lua in a Neovim of its own, so that this one goes on meanwhile, whatever it has loaded.
+local M = {}
+
+---Settings of the user that build.lua reads.
+local SETTINGS = { "claude_ide_release_url", "claude_ide_download_args" }
+
+---@type vim.SystemObj?
+local running
+
+---@return string[]
+local function command()
+  local settings = {} ---@type string[]
+  for _, name in ipairs(SETTINGS) do
+    if vim.g[name] ~= nil then
+      settings[#settings + 1] = ("vim.g.%s = %s"):format(name, vim.inspect(vim.g[name], { newline = " " }))
+    end
+  end
+  local build = require("claude-ide.root").dir() .. "/build.lua"
+  return {
+    vim.v.progpath,
+    "--clean",
+    "--headless",
+    "--cmd",
+    "lua " .. table.concat(settings, "; "),
+    "-l",
+    build,
+  }
+end
+
+---What the user can do next.
+---@param installed string "The library is downloaded"
+local function tell_next(installed)
+  local notice, native = require("claude-ide.ui.notice"), require("claude-ide.native")
+  local problem = native.problem()
+  if native.is_loaded() and installed:find("already", 1, true) then
+    notice.info(installed .. ", and in use.")
+  elseif native.is_loaded() or (problem and problem.restart) then
+    notice.info(installed .. ". Restart Neovim to use it.")
+  elseif native.load() then
+    require("claude-ide.autostart").run()
+    notice.info(installed .. ". `:Claude` opens Claude Code.")
+  else
+    notice.warn(("%s and cannot be loaded: `:checkhealth claude-ide` says why."):format(installed))
+  end
+end
+
+---@return boolean? ok
+---@return string? err
+function M.run()
+  if running then
+    return nil, "The library is being installed."
+  end
+  local show = require("claude-ide.ui.notice").progress("claude-ide.install")
+  local said = ""
+  local function take(_, chunk)
+    said = said .. (chunk or "") -- which may be a single byte
+    local line = said:match(".*[\r\n]([^\r\n]+)[\r\n]") or said:match("^([^\r\n]+)[\r\n]")
+    vim.schedule(function()
+      if running and line then
+        show((line:gsub("^claude%-ide%.nvim: ", "Installing: ")))
+      end
+    end)
+  end
+  local options = { stdout = take, stderr = take, text = true, env = { NVIM_LOG_FILE = "/dev/null" } }
+  show("Installing the library…")
+  running = vim.system(
+    command(),
+    options,
+    vim.schedule_wrap(function(result)
+      running = nil
+      local last = vim.trim(said):match("[^\r\n]*$") or ""
+      if result.code == 0 then
+        return tell_next((last:gsub("^claude%-ide%.nvim: ", ""):gsub("^%l", string.upper)))
+      end
+      require("claude-ide.log").error("the library was not installed: %s", said)
+      require("claude-ide.ui.notice").error({
+        ("The library is not installed: %s (`:Claude log` has all)"):format(last),
+        "The library is not installed: `:Claude log` says why.",
+      })
+    end)
+  )
+  return true
+end
+
+return M
