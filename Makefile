@@ -2,7 +2,7 @@
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install build build-dev demo test test-all bench lint fmt doc pictures snapshots
+.PHONY: help setup install build build-dev dist demo test test-all bench lint fmt doc pictures snapshots
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ build-dev: ## Build it as the tests load it: in seconds after a change
 
 .deps: # before the library: with this folder, scripts/build.sh expects further builds and keeps cargo's cache
 	@mkdir -p $@
+
+dist: .deps ## Make the file of a release in dist/, and check it (TARGET=aarch64-unknown-linux-musl, …)
+	@scripts/dist.sh $(TARGET)
 
 demo: .deps build ## Try it: the real CLI beside Neovim, no account needed (LIVE=1: your own)
 	@scripts/demo.sh

@@ -41,6 +41,18 @@ page_types() { # JavaScript with types in comments
     --module esnext --moduleResolution bundler web/*.js
 }
 
+# What rustc strips does not load on macOS 27, see Cargo.toml. Cargo tells its plan to a nightly, or where it is told to act as one.
+rustc_strips_nothing() {
+  RUSTC_BOOTSTRAP=1 cargo build --release --locked --package claude-ide-nvim --unit-graph -Z unstable-options | "$python" -c '
+import json, sys
+units = json.load(sys.stdin)["units"]
+linked = [unit for unit in units if {"proc-macro", "cdylib"} & set(unit["target"]["kind"])]
+stripped = sorted(unit["pkg_id"] for unit in linked if unit["profile"]["strip"]["resolved"] != "None")
+assert linked, "no unit that is linked?"
+sys.exit(f"rustc strips {stripped}" if stripped else 0)
+'
+}
+
 check rustfmt cargo fmt --all --check
 check clippy cargo clippy --quiet --workspace --all-targets --all-features --locked -- --deny warnings
 check rustdoc env RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --workspace --no-deps --locked --document-private-items
@@ -53,7 +65,8 @@ check ruff-format ruff format --quiet --check --diff tests demo kernel
 check ruff ruff check --quiet tests demo kernel
 check typos typos
 check docs scripts/doc.sh --check
-check symbols scripts/check-symbols.sh
+check library scripts/check-library.sh
+check strip rustc_strips_nothing
 check no-oxi-api no_oxi_api
 check one-door-to-the-library only_native_loads_the_library
 check one-module-closes-windows one_module_closes_windows

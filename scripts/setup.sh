@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what development, tests and the demo need into .deps/, each tool once and with its version pinned.
-#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | chromium | lint | demo | newest | serena]...
+#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | chromium | lint | demo | newest | serena | zig]...
 # Touches nothing outside .deps/ and needs no root. Deleting .deps/ undoes it.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
@@ -23,6 +23,8 @@ stylua=2.5.2
 selene=0.31.0
 emmylua_check=0.25.1
 cargo_deny=0.20.2
+zig=0.17.1 # not in `all`
+cargo_zigbuild=0.24.1
 neovim_010_suite=trixie # Debian releases with Neovim versions that the package indexes lack
 neovim_012_suite=forky
 chromium_suite=bookworm # the browser for the page, unpinned: whichever version this release has now
@@ -233,6 +235,16 @@ demo() {
   on_path claude >/dev/null || cli
 }
 
+# ---- What `make dist` links with: zig has the C libraries of all targets
+
+zig() { once zig "$zig with cargo-zigbuild $cargo_zigbuild" install_zig; }
+install_zig() {
+  need python3 "3.11 or newer"
+  rm -rf "$deps/zig"
+  python3 -m venv "$deps/zig"
+  "$deps/zig/bin/python" -m pip install --quiet --disable-pip-version-check "ziglang==$zig" "cargo-zigbuild==$cargo_zigbuild"
+}
+
 # ---- A browser, for the page
 
 chromium() {
@@ -262,7 +274,7 @@ case ${1:-all} in
 esac
 for part in "$@"; do
   case $part in
-    venv | cli | agent | node | nvims | chromium | lint | demo | newest | serena) "$part" ;;
+    venv | cli | agent | node | nvims | chromium | lint | demo | newest | serena | zig) "$part" ;;
     nvim-*) venv && nvim "${part#nvim-}" ;;
     *) die "there is no part '$part'" ;;
   esac

@@ -13,7 +13,10 @@ fn main() -> io::Result<()> {
     let root = manifest.join("../..").canonicalize()?;
     let found = sources::Sources::below(&root)?.ok_or(io::ErrorKind::NotFound)?;
     println!("cargo::rustc-env=CLAUDE_IDE_SOURCES={}", found.hash()?);
-    println!("cargo::rustc-env=CLAUDE_IDE_SOURCES_SEEN={}", found.look()?);
+    // A library that is released must not depend on the folder that it was built in.
+    println!("cargo::rerun-if-env-changed=CLAUDE_IDE_RELEASE");
+    let look = if env::var_os("CLAUDE_IDE_RELEASE").is_some() { String::new() } else { found.look()? };
+    println!("cargo::rustc-env=CLAUDE_IDE_SOURCES_SEEN={look}");
     for path in found.watched {
         println!("cargo::rerun-if-changed={}", path.display());
     }
