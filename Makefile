@@ -2,10 +2,10 @@
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install build build-dev dist demo test test-all bench lint fmt doc pictures snapshots
+.PHONY: help setup install build build-dev dist check-library release-files publish demo test test-all bench lint fmt doc pictures snapshots
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install all tools for development into .deps/
 	@scripts/setup.sh all
@@ -24,6 +24,15 @@ build-dev: ## Build it as the tests load it: in seconds after a change
 
 dist: .deps ## Make the file of a release in dist/, and check it (TARGET=aarch64-unknown-linux-musl, …)
 	@scripts/dist.sh $(TARGET)
+
+check-library: .deps ## Check the library in build/ as one that is released
+	@scripts/check-library.sh build/claude_ide_native.so "" symbols needed size stripped
+
+release-files: ## Write checksums and SBOM of the libraries in dist/ (RELEASE=edge, or a tag)
+	@scripts/release-files.sh $(RELEASE)
+
+publish: ## Publish dist/ as a release of GitHub (RELEASE=edge, or a tag)
+	@scripts/publish.sh $(RELEASE)
 
 demo: .deps build ## Try it: the real CLI beside Neovim, no account needed (LIVE=1: your own)
 	@scripts/demo.sh

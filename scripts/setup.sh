@@ -27,6 +27,8 @@ zig=0.17.1 # not in `all`
 cargo_zigbuild=0.24.1
 neovim_010_suite=trixie # Debian releases with Neovim versions that the package indexes lack
 neovim_012_suite=forky
+neovim_010=0.10.4 # the same from Neovim's own releases, for macOS
+neovim_012=0.12.4
 chromium_suite=bookworm # the browser for the page, unpinned: whichever version this release has now
 
 mkdir -p "$deps/stamps"
@@ -120,11 +122,26 @@ nvim() { # VERSION
   local binary
   binary=$(nvim_path "$1")
   [[ $binary == "$deps"/* ]] || { [[ -x $binary ]] && return; die "there is no Neovim at $binary"; }
+  case $1:$(uname -s) in
+    0.10:Darwin) once "nvim-$1" "$neovim_010" nvim_from_release "$1" "$neovim_010"; return ;;
+    0.12:Darwin) once "nvim-$1" "$neovim_012" nvim_from_release "$1" "$neovim_012"; return ;;
+  esac
   case $1 in
     0.10) once "nvim-$1" "$neovim_010_suite" nvim_from_debian "$1" "$neovim_010_suite" ;;
     0.11) once "nvim-$1" "wheel $(checksum tests/requirements.txt)" nvim_from_wheel "$1" ;;
     0.12) once "nvim-$1" "$neovim_012_suite" nvim_from_debian "$1" "$neovim_012_suite" ;;
   esac
+}
+
+nvim_from_release() { # VERSION RELEASE
+  local file
+  file=nvim-macos-$(uname -m).tar.gz
+  need curl
+  rm -rf "$deps/nvim-$1"
+  mkdir -p "$deps/nvim-$1"
+  curl --fail --location --proto =https --silent --show-error "https://github.com/neovim/neovim/releases/download/v$2/$file" |
+    tar -xz -C "$deps/nvim-$1" --strip-components 1
+  check_nvim "$1"
 }
 
 nvim_from_wheel() { # VERSION

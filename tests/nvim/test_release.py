@@ -1,5 +1,6 @@
 """The gates of a release: each refuses the library that it is there for, and none refuses ours."""
 
+import os
 import shutil
 import subprocess
 
@@ -112,3 +113,73 @@ def test_a_target_that_cannot_be_made_here_ends_with_a_sentence():
         assert run.returncode == 1
         assert words in run.stderr
         assert len(run.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def release(tmp_path):
+    """Runs a script of a release in a folder of its own, with stand-ins for cargo and for GitHub's program."""
+    programs = tmp_path / "programs"
+    (tmp_path / "tree" / "dist").mkdir(parents=True)
+    programs.mkdir()
+    shutil.copytree(ROOT / "scripts", tmp_path / "tree" / "scripts")
+    (tmp_path / "tree" / "Cargo.toml").write_text('version = "1.2.3"\n')
+    metadata = (
+        '{"packages": [{"id": "a", "name": "claude-ide-nvim", "version": "1.2.3", "license": "MIT/Apache-2.0"}],'
+        ' "resolve": {"nodes": [{"id": "a", "deps": []}]}}'
+    )
+    stand_ins = {
+        "cargo": f"echo '{metadata}'",
+        # Of the release it knows the sums alone.
+        "gh": f'echo "$@" >>{tmp_path}/asked; [ "$2" != download ] || cp {tmp_path}/published/SHA256SUMS "$5"/',
+    }
+    for name, script in stand_ins.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+
+    def run(script, version):
+        command = [tmp_path / "tree/scripts" / script, version]
+        env = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode == 0, done.stdout + done.stderr
+
+    run.dist = tmp_path / "tree" / "dist"
+    run.asked = lambda: (tmp_path / "asked").read_text().splitlines()
+    run.published = tmp_path / "published"
+    return run
+
+
+def test_a_tag_whose_libraries_are_others_than_its_commit_says_is_not_released(release):
+    (release.dist / "claude_ide_native-1-x.so").write_bytes(b"one")
+    assert release("release-files.sh", "edge") == (True, "")
+    assert '"expression": "MIT OR Apache-2.0"' in (release.dist / "sbom.json").read_text()
+    sums = (release.dist / "SHA256SUMS").read_text()
+    assert sums.endswith("  claude_ide_native-1-x.so\n")
+    for version, words in {
+        "v9": "Cargo.toml is not of version 9",
+        "v1.2.3": "checksums.txt is not in the commit",
+    }.items():
+        ok, said = release("release-files.sh", version)
+        assert not ok
+        assert words in said
+    committed = release.dist.parent / "release" / "checksums.txt"
+    committed.parent.mkdir()
+    committed.write_text(sums)
+    assert release("release-files.sh", "v1.2.3")[0]
+    (release.dist / "claude_ide_native-1-x.so").write_bytes(b"another")
+    ok, said = release("release-files.sh", "v1.2.3")
+    assert not ok
+    assert "the libraries are not those of release/checksums.txt" in said
+
+
+def test_the_newest_libraries_are_published_beside_earlier_ones_and_the_sums_last(release):
+    release.published.mkdir()
+    (release.published / "SHA256SUMS").write_text("old  claude_ide_native-0-x.so\nold  claude_ide_native-1-x.so\n")
+    (release.dist / "claude_ide_native-1-x.so").write_bytes(b"one")
+    assert release("release-files.sh", "edge")[0]
+    ok, said = release("publish.sh", "edge")
+    assert ok, said
+    listed = (release.dist / "SHA256SUMS").read_text().splitlines()
+    assert [line.split()[1] for line in listed] == ["claude_ide_native-1-x.so", "claude_ide_native-0-x.so"]
+    assert not listed[0].startswith("old")
+    assert release.asked()[-1].endswith("-- SHA256SUMS")
+    assert "claude_ide_native-1-x.so" in release.asked()[-2]
