@@ -6,14 +6,20 @@
 import os
 import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from test_install_download import LIBRARY, Releases, offer
 
+from harness import left
 from harness.nvim import ROOT, binary
 
 pytestmark = [pytest.mark.slow, pytest.mark.dealt]
+
+CLI = ROOT / ".deps" / "node" / "node_modules" / ".bin" / "claude"
+PATH_WITHOUT_CARGO = ":".join(path for path in os.environ["PATH"].split(":") if not Path(path, "cargo").exists())
 
 SPEC = {
     "lazy.nvim": """
@@ -128,8 +134,7 @@ def test_it_installs_updates_beside_the_old_library_and_removes(manager, nvim_ve
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "nvim").symlink_to(binary(nvim_version))
-    without_cargo = [path for path in os.environ["PATH"].split(":") if not Path(path, "cargo").exists()]
-    env = {"PATH": f"{programs}:{':'.join(without_cargo)}", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    env = {"PATH": f"{programs}:{PATH_WITHOUT_CARGO}", "GIT_CONFIG_GLOBAL": "/dev/null"}
     settings = f'lua vim.g.claude_ide_release_url = "{releases.url}"'
     head = (
         f"{settings[4:]}\nlocal PLUGINS, UPSTREAM, SETTINGS = "
@@ -178,5 +183,39 @@ def test_it_installs_updates_beside_the_old_library_and_removes(manager, nvim_ve
     last = start("false")
     last.notify("remove()")
     last.wait(lambda: not installed(), what="the plugin to be gone")
+    releases.shutdown()
+    releases.server_close()
+
+
+@pytest.mark.one_nvim
+def test_from_a_clone_to_an_accepted_change_in_twenty_seconds(nvim_version, tmp_path):
+    """A new home and no cargo: the library is downloaded, and the demo accepts a change of the real CLI and rejects one."""
+    folder, home = tmp_path / "clone", tmp_path / "home"
+    folder.mkdir()
+    home.mkdir()
+    releases = Releases()
+    Upstream(folder, releases, binary(nvim_version))
+    shutil.copytree(ROOT / "demo", folder / "demo")
+    env = {"PATH": PATH_WITHOUT_CARGO, "HOME": str(home), "TERM": "xterm-256color", "PYTHONPATH": str(ROOT / "tests")}
+    settings = f'lua vim.g.claude_ide_release_url = "{releases.url}"'
+    began = time.monotonic()
+    for command in (
+        [binary(nvim_version), "--headless", "--cmd", settings, "-l", "build.lua"],
+        [sys.executable, "demo/run.py", "--nvim", binary(nvim_version), "--claude", CLI],
+    ):
+        run = subprocess.run(
+            command,
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert run.returncode == 0, run.stdout + run.stderr
+        print(f"{time.monotonic() - began:.1f} s: {run.stdout.splitlines()[-1]}")
+    assert "demo: passed" in run.stdout
+    assert left(began, 20) > 0, f"it took {time.monotonic() - began:.1f} s"
     releases.shutdown()
     releases.server_close()
