@@ -4,6 +4,8 @@ The CLI is a stand-in: `harness/fake_cli.py`.
 """
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -624,6 +626,92 @@ def test_another_terminal_that_fails_is_told(start, tmp_path):
     nvim = start(env={"EXIT": "4"}, opts={"terminal": {"provider": "external", "external": ["launcher"]}})
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("launcher ended with code 4")
+
+
+@pytest.fixture
+def tmux(cli, tmp_path):
+    """A tmux server of its own; calls its program."""
+    if not shutil.which("tmux"):
+        pytest.skip("no tmux here")
+    socket = tmp_path / "tmux"
+
+    def tmux(*words):
+        command = ["tmux", "-S", socket, "-f", "/dev/null", *words]
+        env = {"HOME": str(tmp_path), "TERM": "xterm-256color", **cli.environment()}
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False).stdout.split()
+
+    tmux("new-session", "-d", "-x", "160", "-y", "40")
+    yield tmux
+    tmux("kill-server")
+
+
+def test_tmux_gets_a_pane_that_is_gone_to_and_closed(start, tmux, tmp_path):
+    (pane,) = tmux("list-panes", "-a", "-F", "#{pane_id}")
+    env = {"TMUX": f"{tmp_path}/tmux,1,0", "TMUX_PANE": pane}
+    nvim = start(env=env, opts={"terminal": {"provider": "tmux"}})
+    nvim.keys(":Claude<CR>")
+    other = nvim.wait(
+        lambda: next((p for p in tmux("list-panes", "-F", "#{pane_id}") if p != pane), None), what="a pane"
+    )
+    nvim.wait(lambda: "ready" in tmux("capture-pane", "-p", "-t", other), what="the CLI in it")
+
+    def active():
+        return tmux("display-message", "-p", "#{pane_id}") == [other]
+
+    assert active()
+    tmux("select-pane", "-t", pane)
+    assert not active()
+    nvim.keys(":Claude<CR>")
+    nvim.wait(active, what="the pane to be gone to")
+    nvim.keys(":Claude close<CR>")
+    nvim.wait(lambda: tmux("list-panes", "-F", "#{pane_id}") == [pane], what="the pane to be closed")
+
+
+def test_a_program_that_neovim_does_not_run_in_is_not_asked(start):
+    nvim = start(env={"TMUX": ""}, opts={"terminal": {"provider": "tmux"}})
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen('terminal.provider is "tmux", and Neovim does not run in it.')
+
+
+@pytest.mark.parametrize("program", ["kitty", "wezterm", "zellij"])
+def test_other_programs_with_windows_are_asked_in_their_words(start, tmp_path, program):
+    name, variable, opened, focus, close = {
+        "kitty": (
+            "kitten",
+            "KITTY_WINDOW_ID",
+            "@ launch --cwd=",
+            "@ focus-window --match=id:7",
+            "@ close-window --match=id:7",
+        ),
+        "wezterm": (
+            "wezterm",
+            "WEZTERM_PANE",
+            "cli split-pane --right --cwd ",
+            "cli activate-pane --pane-id 7",
+            "cli kill-pane --pane-id 7",
+        ),
+        "zellij": ("zellij", "ZELLIJ", "run --close-on-exit --direction right --cwd ", None, None),
+    }[program]
+    asked = tmp_path / "asked"
+    (tmp_path / "bin" / name).write_text(f'#!/bin/sh\necho "$*" >>{asked}\n' + ("echo 7\n" if focus else ""))
+    (tmp_path / "bin" / name).chmod(0o755)
+    nvim = start(env={variable: "1"}, opts={"terminal": {"provider": program}})
+
+    def last():
+        return (asked.read_text() if asked.exists() else "").strip().rpartition("\n")[2]
+
+    nvim.keys(":Claude<CR>")
+    nvim.wait(last, what="the program to be asked")
+    assert last().startswith(opened + nvim.lua("return vim.fn.getcwd()"))
+    assert " env CLAUDE_CODE_SSE_PORT=" in last()
+    if not focus:
+        nvim.keys(":Claude<CR>")
+        nvim.wait_screen("Claude runs in a window of its own.")
+        return
+    nvim.keys(":Claude<CR>")
+    nvim.wait(lambda: last() == focus, what="the window to be focused")
+    nvim.keys(":Claude close<CR>")
+    nvim.wait(lambda: last() == close, what="the window to be closed")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,44 @@
 
 local M = {}
 
+---A program with windows that can be opened, focused and closed from outside.
+---@class claude-ide.terminal.external.Program
+---@field inside string variable that it sets for the programs in its windows
+---@field open string[] the CLI's command is put at the end; prints `{id}` of the window, if the others need it
+---@field focus? string[]
+---@field close? string[]
+
+---@type table<string, claude-ide.terminal.external.Program>
+M.PROGRAMS = {
+  kitty = {
+    inside = "KITTY_WINDOW_ID",
+    open = { "kitten", "@", "launch", "--cwd={cwd}" },
+    focus = { "kitten", "@", "focus-window", "--match=id:{id}" },
+    close = { "kitten", "@", "close-window", "--match=id:{id}" },
+  },
+  tmux = {
+    inside = "TMUX",
+    open = { "tmux", "split-window", "-h", "-P", "-F", "#{pane_id}", "-c", "{cwd}" },
+    focus = { "tmux", "select-pane", "-t", "{id}" },
+    close = { "tmux", "kill-pane", "-t", "{id}" },
+  },
+  wezterm = {
+    inside = "WEZTERM_PANE",
+    open = { "wezterm", "cli", "split-pane", "--right", "--cwd", "{cwd}", "--" },
+    focus = { "wezterm", "cli", "activate-pane", "--pane-id", "{id}" },
+    close = { "wezterm", "cli", "kill-pane", "--pane-id", "{id}" },
+  },
+  zellij = {
+    inside = "ZELLIJ",
+    open = { "zellij", "run", "--close-on-exit", "--direction", "right", "--cwd", "{cwd}", "--" },
+  },
+}
+
+---@return claude-ide.terminal.external.Program? of the provider that the user chose
+local function program()
+  return M.PROGRAMS[require("claude-ide.config").get().terminal.provider]
+end
+
 local function cli_command(spec)
   local command = { "env" }
   for _, name in ipairs(vim.fn.sort(vim.tbl_keys(spec.ide_env))) do
@@ -32,6 +70,8 @@ end
 
 ---@class claude-ide.terminal.external.Handle
 ---@field job? integer while it runs
+---@field id? string of the window, as the program printed it
+---@field program? claude-ide.terminal.external.Program
 
 ---A program that exits within `launch`, or before its CLI does, only opened a window. Then the CLI must connect within `connect`, and
 ---after a disconnect (`/clear`) within `reconnect`.
@@ -89,7 +129,11 @@ local function follow(on_end)
 end
 
 function M.check()
-  if not require("claude-ide.config").get().terminal.external then
+  local name, chosen = require("claude-ide.config").get().terminal.provider, program()
+  if chosen then
+    local is_inside = (vim.env[chosen.inside] or "") ~= ""
+    return is_inside, ('terminal.provider is "%s", and Neovim does not run in it.'):format(name)
+  elseif not require("claude-ide.config").get().terminal.external then
     return false,
       'terminal.provider is "external": say which program in terminal.external, e.g. { "kitty", "--" }.'
   end
@@ -101,8 +145,9 @@ end
 ---@return claude-ide.terminal.external.Handle? handle
 ---@return string? err
 function M.open(spec, on_exit)
-  local external = require("claude-ide.config").get().terminal.external
-  local handle = {} ---@type claude-ide.terminal.external.Handle
+  local chosen = program()
+  local external = chosen and chosen.open or require("claude-ide.config").get().terminal.external
+  local handle = { program = chosen } ---@type claude-ide.terminal.external.Handle
   local template = external ---@type any
   if type(external) == "function" then
     local ok, result = pcall(external, spec)
@@ -126,6 +171,10 @@ function M.open(spec, on_exit)
     cwd = spec.cwd,
     env = spec.env,
     detach = true, -- outlives Neovim
+    stdout_buffered = true,
+    on_stdout = chosen and function(_, lines)
+      handle.id = vim.trim(lines[1] or "")
+    end or nil,
     on_exit = function(_, code)
       handle.job = nil
       local is_launcher = vim.uv.now() - began < M.patience_ms.launch or following.is_found()
@@ -148,8 +197,24 @@ function M.open(spec, on_exit)
   return handle
 end
 
-function M.focus()
-  require("claude-ide.ui.notice").info("Claude runs in a window of its own.")
+---@param handle claude-ide.terminal.external.Handle
+---@param template? string[]
+---@return boolean started whether the window can be addressed
+local function control(handle, template)
+  if not template or (handle.id or "") == "" then
+    return false
+  end
+  local argv = vim.tbl_map(function(item)
+    return (item:gsub("{id}", { ["{id}"] = handle.id })) -- tmux's begin with a %
+  end, template)
+  local started = pcall(vim.system, argv)
+  return started
+end
+
+function M.focus(handle)
+  if not control(handle, handle.program and handle.program.focus) then
+    require("claude-ide.ui.notice").info("Claude runs in a window of its own.")
+  end
 end
 
 ---Windows of other programs are not visible to Neovim: counts as hidden, so that `:Claude` says where the CLI runs.
@@ -162,7 +227,9 @@ function M.show() end
 function M.hide() end
 
 function M.close(handle)
-  if handle.job then
+  if control(handle, handle.program and handle.program.close) then
+    return
+  elseif handle.job then
     vim.fn.jobstop(handle.job)
   end
 end

@@ -50,7 +50,8 @@ local function provider()
   if type(chosen) == "table" then
     return chosen
   end
-  return require("claude-ide.terminal." .. chosen)
+  local is_program = require("claude-ide.terminal.external").PROGRAMS[chosen]
+  return require("claude-ide.terminal." .. (is_program and "external" or chosen))
 end
 
 ---Starts the server, whose port the CLI needs to find this Neovim. Without it the CLI runs unconnected.

@@ -43,7 +43,7 @@ return {
       {
         "provider",
         kind = kind.any_of({
-          kind.one_of({ "native", "snacks", "external", "none" }),
+          kind.one_of({ "native", "snacks", "kitty", "tmux", "wezterm", "zellij", "external", "none" }),
           {
             luacats = "claude-ide.terminal.Provider",
             expects = "a provider table",
@@ -53,7 +53,8 @@ return {
           },
         }),
         default = "native",
-        doc = "`native`: a split. `snacks`: a window of snacks.nvim. `external`: the command in `external`. `none`: "
+        doc = "`native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a window of the "
+          .. "program that Neovim runs in. `external`: the command in `external`. `none`: "
           .. "you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.",
       },
       {
