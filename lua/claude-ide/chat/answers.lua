@@ -1,14 +1,14 @@
--- How what was decided reaches the agent that asked.
--- Invariant: where an answer can take no changes along, the editor writes what the user made of an edit, and the agent is told.
+-- Sends the user's decisions to the agent.
+-- Invariant: if an answer cannot carry changes, the editor writes the user's version of an edit, and the agent is informed.
 local M = {}
 
 ---@class claude-ide.chat.Answer : claude-ide.decisions.Answer
----@field choice? string the id of a choice; nil: the one that holds for this time
----@field rules? integer[] which of the rules are to hold from now on, from 0
----@field changes? table<string, any> arguments that are to be others
----@field message? string why not, for the agent
+---@field choice? string id; nil: the one that allows this once
+---@field rules? integer[] 0-based rules that hold from now on
+---@field changes? table<string, any> changed arguments
+---@field message? string reason for the agent
 
----Lets it be done.
+---Allows the request.
 ---@param request claude-ide.chat.Request
 ---@param answer claude-ide.chat.Answer
 function M.allow(request, answer)
@@ -34,7 +34,7 @@ function M.allow(request, answer)
   })
 end
 
----Refuses it.
+---Denies the request.
 ---@param request claude-ide.chat.Request
 ---@param opts { choice?: string, message?: string, status?: "rejected"|"changed" }
 function M.deny(request, opts)
@@ -48,7 +48,7 @@ function M.deny(request, opts)
   request.send({ deny = { request = request.id, choice = opts.choice, message = opts.message } })
 end
 
----Nobody decided.
+---Answers a request that the user has not decided.
 ---@param request claude-ide.chat.Request
 ---@param message? string
 function M.unanswered(request, message)
@@ -87,8 +87,7 @@ local function accepted_files(request, answer)
   require("claude-ide.chat.acp.changed").tell(chat, became, answer.report.words)
 end
 
----The user has accepted an edit. What they changed of it goes back with the answer, or is written by the editor, which the agent is
----told.
+---Answers an accepted edit. The user's changes to it are part of the answer, or are written by the editor and reported to the agent.
 ---@param request claude-ide.chat.Request
 ---@param answer claude-ide.chat.Answer
 local function accepted_edit(request, answer)

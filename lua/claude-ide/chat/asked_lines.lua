@@ -1,25 +1,25 @@
--- What an agent wants allowed, line by line, for a user to decide by. Of what is long the beginning and the end are there, and
--- how much is left out, until all of it is asked for: however long it is, it is drawn at once, and nothing is allowed unread.
--- Invariant: nothing hides in it; runs of blanks and characters that show nothing are marked (unseen.lua). A page marks them itself.
+-- The lines of a permission request. Long texts are cut to their beginning and end, with the number of omitted lines, until the user
+-- requests the rest: drawing takes no time, and nothing is allowed unread.
+-- Invariant: nothing is hidden; runs of blanks and invisible characters are marked (unseen.lua). A page marks them itself.
 
 ---@class claude-ide.chat.AskedLines
 ---@field lines { [1]: string, [2]: string? }[]
----@field is_cut boolean something of it is left out
----@field private most integer lines of one
+---@field is_cut boolean parts are omitted
+---@field private most integer lines of one text
 ---@field private is_marked boolean
----@field private bytes integer that may still be shown, of all texts together
----@field private count integer lines that may be, likewise
+---@field private bytes integer budget left, for all texts together
+---@field private count integer lines left, likewise
 local AskedLines = {}
 AskedLines.__index = AskedLines
 
----What is shown of all texts together, and lines of one.
+---Limits of all texts together, and lines of one.
 local BYTES, LINES, LINES_OF_ONE = 32 * 1024, 500, 200
----For a page, which folds by itself: a frame takes 512 KiB, and in JSON a byte may be six.
+---Limit for a page, which folds long texts: a frame has 512 KiB, and a byte takes up to six in JSON.
 local PAGE_BYTES = 80 * 1024
----Of the end of what is cut.
+---The part shown of the end of a cut text.
 local END_BYTES, END_LINES = 1024, 5
 
----@alias claude-ide.chat.AskedLines.For "page"|"whole" nil: a window, whose beginning is seen at once
+---@alias claude-ide.chat.AskedLines.For "page"|"whole" nil: a window, which shows the beginning
 
 ---@type table<claude-ide.chat.AskedLines.For, integer> bytes
 local MOST = {
@@ -46,7 +46,7 @@ local function lines_of(text)
   return vim.split((text:gsub("\n$", "")), "\n", { plain = true })
 end
 
----The beginning of a text: a cut does not part a character.
+---The beginning of a text, cut between characters.
 ---@param text string
 ---@param most integer bytes
 ---@return string
@@ -57,11 +57,11 @@ local function head_of(text, most)
   return text:sub(1, math.max(most, 0))
 end
 
----As many lines of a text as may still be shown.
+---Takes lines of a text from the budget.
 ---@private
 ---@param text string
 ---@return string[] lines
----@return string? note what is left out
+---@return string? note number of omitted lines
 function AskedLines:take(text)
   local head = head_of(text, self.bytes)
   local lines, left = lines_of(head), #text - #head
@@ -142,8 +142,8 @@ end
 local SIGNS =
   { ["+"] = "ClaudeTranscriptAdded", ["-"] = "ClaudeTranscriptRemoved", ["@"] = "ClaudeTranscriptDim" }
 
----What differs between two texts; where they are long, the one and then the other.
----@param old? string nil: there was none
+---The difference between two texts; if they are long, one text and then the other.
+---@param old? string nil: no such file
 ---@param new string
 function AskedLines:add_change(old, new)
   local patch = old and require("claude-ide.diffview.patch_text").of(old, new)

@@ -1,23 +1,23 @@
--- What an agent asks, as decisions: an edit is a diff or a changeset, a question has choices, a plan is a text, all else is a
--- permission; and what it asks of the editor.
--- Invariant: each is answered once, by the process that asked, or was taken back by it.
+-- An agent's requests as decisions: an edit is a diff or a changeset, a question has choices, a plan is a text, all else is a permission.
+-- Also its requests to the editor.
+-- Invariant: each is answered once, by the process that made it, or withdrawn by it.
 local M = {}
 
----@class claude-ide.chat.Request what the source of a chat knows a decision by
+---@class claude-ide.chat.Request a chat's data about a decision
 ---@field source claude-ide.decisions.Source
 ---@field chat claude-ide.chat.Chat
 ---@field id string of the agent
 ---@field ask claude-ide.chat.Ask
----@field send fun(command: table) to the process that asked: `allow`, `deny`, `unanswered`, see `crates/agent/src/command.rs`
----@field reply? fun(answer?: claude-ide.decisions.Answer, err?: string) takes the answer, where it is about a file
----@field proposed? string of an edit: what is shown as proposed
----@field held? string of an edit: bytes that the file held
----@field otherwise? fun(request: claude-ide.chat.Request) asks where an edit cannot be shown
+---@field send fun(command: table) to the process that made the request: `allow`, `deny`, `unanswered`, see `crates/agent/src/command.rs`
+---@field reply? fun(answer?: claude-ide.decisions.Answer, err?: string) handles the answer, if the request is about a file
+---@field proposed? string edit: the proposed text shown
+---@field held? string edit: the file's bytes before
+---@field otherwise? fun(request: claude-ide.chat.Request) used if an edit cannot be shown
 
----What is asked: which fields are there depends on the kind, so that each is given its type. See `crates/agent/src/ask.rs`.
+---A request; its fields depend on the kind. See `crates/agent/src/ask.rs`.
 ---@class claude-ide.chat.Ask
 ---@field kind string
----@field call? string that asks
+---@field call? string id of the tool call
 ---@field title string permission
 ---@field parts claude-ide.chat.AskedPart[] permission
 ---@field choices { id: string, label: string, key_label?: string, kind: string }[] permission
@@ -55,7 +55,7 @@ local function answer_to(request, answer, err)
   end)(request, answer, err)
 end
 
----A chat as one that asks.
+---The requester of a chat's decisions.
 ---@param chat claude-ide.chat.Chat
 ---@return claude-ide.decisions.Source
 function M.source(chat)
@@ -80,7 +80,7 @@ function M.source(chat)
   })
 end
 
----What is asked of the user.
+---Requests to the user.
 ---@type table<string, fun(request: claude-ide.chat.Request)>
 local OF_USER = {
   permission = function(request)
@@ -99,7 +99,7 @@ local OF_USER = {
 
 ---@alias claude-ide.chat.Reply fun(result?: table, code?: "invalid"|"not_found"|"failed", message?: string)
 
----What is asked of the editor.
+---Requests to the editor.
 ---@type table<string, fun(chat: claude-ide.chat.Chat, ask: claude-ide.chat.Ask, reply: claude-ide.chat.Reply, request: claude-ide.chat.Request, give_file: fun(part: table))>
 local OF_EDITOR = {
   read_file = function(...)
@@ -153,13 +153,13 @@ local function serve_editor(request, serve)
   )
 end
 
----Puts what an agent asks before the user, whoever the agent is.
+---Shows a request of any agent to the user.
 ---@param request { source: claude-ide.decisions.Source, ask: claude-ide.chat.Ask }
 function M.put(request)
   OF_USER[request.ask.kind](request --[[@as claude-ide.chat.Request]])
 end
 
----The agent asks.
+---Handles a request.
 ---@param chat claude-ide.chat.Chat
 ---@param id string
 ---@param ask claude-ide.chat.Ask
@@ -188,7 +188,7 @@ local function cancel(chat, matches, why)
   end
 end
 
----Nobody takes an answer any more.
+---Withdraws a chat's requests: its process is gone.
 ---@param chat claude-ide.chat.Chat
 ---@param why string for the user
 function M.gone(chat, why)
@@ -200,7 +200,7 @@ function M.gone(chat, why)
   end
 end
 
----The agent takes a question back.
+---Withdraws one request.
 ---@param chat claude-ide.chat.Chat
 ---@param id string
 function M.withdraw(chat, id)
@@ -210,7 +210,7 @@ function M.withdraw(chat, id)
   end, chat.name .. " has taken it back")
 end
 
----A turn is over: the edits of it are.
+---Ends a turn's edits.
 ---@param chat claude-ide.chat.Chat
 function M.turn_over(chat)
   local diff = package.loaded["claude-ide.proposal"]
@@ -219,7 +219,7 @@ function M.turn_over(chat)
   end
 end
 
----Calls came to an end: of an edit that the user accepted that says whether it is written.
+---Handles ended calls: for an accepted edit, they show whether it was written.
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 function M.results(chat, results)
@@ -228,14 +228,14 @@ function M.results(chat, results)
     return
   end
   for _, pair in ipairs(results) do
-    -- What the editor wrote in its place, the agent was refused.
+    -- Edits written by the editor were denied to the agent.
     if not chat.refused[pair[1]] then
       diff.call_ended(chat.asker, pair[1], pair[2])
     end
   end
 end
 
----How many questions of a chat wait.
+---The number of a chat's pending requests.
 ---@param chat claude-ide.chat.Chat
 ---@return integer
 function M.count(chat)

@@ -1,12 +1,11 @@
--- One chat with an agent: what it reported so far, what it does, what waits to be said to it. No windows.
--- Invariants: a prompt of the user's is shown, waits, or is given back; it is never lost. A question of the agent's is answered
--- once (asks.lua).
+-- A chat with an agent: its state, reports, and queued prompts. No windows.
+-- Invariants: a prompt is shown, queued, or returned to the user; it is never lost. A request of the agent is answered once (asks.lua).
 
----@class claude-ide.chat.Prompt what the user said or is about to say
+---@class claude-ide.chat.Prompt a sent or queued prompt
 ---@field id string a UUID
 ---@field text string
 ---@field content table[] blocks for the agent
----@field shown boolean it stands among the messages
+---@field shown boolean among the messages
 
 ---@class claude-ide.chat.Chat
 ---@field number? integer of the library, as long as its process runs; then the last one; nil: nothing was started yet
@@ -20,9 +19,9 @@
 ---@field source claude-ide.chat.Source
 ---@field asker claude-ide.decisions.Source
 ---@field state "starting"|"idle"|"working"|"ended"
----@field queue claude-ide.chat.Prompt[] said while it worked, in order
----@field unanswered claude-ide.chat.Prompt[] it has begun with them, and said nothing since
----@field taken_back table<string, claude-ide.chat.Prompt> by id: it may have begun with them before it knew
+---@field queue claude-ide.chat.Prompt[] sent while it was working, in order
+---@field unanswered claude-ide.chat.Prompt[] started, without output since
+---@field taken_back table<string, claude-ide.chat.Prompt> by id: withdrawn, but perhaps started before the agent knew
 ---@field commands { name: string, description: string }[]
 ---@field settings claude-ide.chat.Setting[] what can be set
 ---@field can { list?: boolean, fork?: boolean, close?: boolean, embeds?: boolean } with sessions and prompts
@@ -35,13 +34,13 @@
 ---@field cost? number dollars
 ---@field window_size? integer tokens of the model's context
 ---@field retry? claude-ide.chat.Retry
----@field limit? { words: string, resets?: integer } how near the account is to its limit
----@field knows_files? boolean it has looked through the project: it has told of files
----@field tasks table<string, claude-ide.chat.Task> what runs in the background, by its id
----@field doing? string what it says it does: "compacting"
+---@field limit? { words: string, resets?: integer } the account's usage limit
+---@field knows_files? boolean the CLI has scanned the project: it has listed files
+---@field tasks table<string, claude-ide.chat.Task> background tasks by id
+---@field doing? string reported activity: "compacting"
 ---@field pid? integer
 ---@field words? string why it ended
----@field refused table<string, "rejected"|"changed"> calls that the user refused, or wrote otherwise
+---@field refused table<string, "rejected"|"changed"> calls that the user denied, or wrote differently
 ---@field granted table<string, true> calls that the user allowed
 ---@field unasked? boolean the user has allowed something for ever
 ---@field asker_words? string what the user says to its next answer
@@ -51,11 +50,11 @@
 ---@field has_spoken? boolean its session is one that can be gone on with: something in it was answered
 ---@field restarting? boolean it begins again as soon as it has ended
 ---@field begin_with claude-ide.chat.ProgramOpts
----@field package unsent? (table|string)[] what is said to it before it is started
+---@field package unsent? (table|string)[] commands sent before the start
 ---@field package inbox claude-ide.chat.Inbox
 ---@field answers table<integer, fun(answer: claude-ide.chat.Event?, err?: string)> by number
 ---@field package last_ask integer
----@field current_model? string of the reply that comes
+---@field current_model? string of the current reply
 ---@field package on_change fun()
 ---@field package elsewhere? fun(chat: claude-ide.chat.Chat): string?
 local Chat = {}
@@ -68,19 +67,19 @@ Chat.__index = Chat
 ---@field cwd? string
 ---@field title? string
 ---@field args? string[]
----@field agent? claude-ide.chat.acp.Agent who it is with; nil: the CLI
----@field list? boolean|string choose among the sessions of that agent first, or the one whose id begins so
+---@field agent? claude-ide.chat.acp.Agent nil: the CLI
+---@field list? boolean|string choose one of the agent's sessions first, or take the one whose id begins like this
 ---@field alone? boolean without the editor's tools
 ---@field elsewhere? fun(chat: claude-ide.chat.Chat): string? why its session cannot be gone on with here
 ---@field on_change fun() it is to be drawn anew
 
----Where more waits to be taken in it is drawn together: to draw takes longer than to take in.
+---With more events queued, they are drawn together: drawing takes longer than handling them.
 local MANY = 8
 
----How many chats there were.
+---Number of chats so far.
 local count = 0
 
----A chat whose agent is not started yet (`begin`): what is said to it waits.
+---Creates a chat; its agent is started by `begin`. Commands sent before are queued.
 ---@param begin claude-ide.chat.Begin
 ---@return claude-ide.chat.Chat?
 ---@return string? err
@@ -184,11 +183,11 @@ function Chat:start(opts)
     return nil, err
   end
   self.number, self.state, self.words = number, "starting", nil
-  self.settings, self.mode, self.model, self.effort = {}, nil, nil, nil -- of a process
+  self.settings, self.mode, self.model, self.effort = {}, nil, nil, nil -- belong to a process
   return true
 end
 
----Starts its agent, once.
+---Starts the agent, once.
 ---@return boolean? ok
 ---@return string? err
 function Chat:begin()
@@ -233,8 +232,8 @@ function Chat:show_prompt(prompt)
   self.store:put_prompt(prompt)
 end
 
----Starts the process again, with the session as it was. One in which nothing was answered is begun anew, with an id of its own: the
----CLI does not go on with it, and takes the id of none that has a file (2.1.329).
+---Starts the process again, with the same session. A session without an answer is started anew with another id: the CLI cannot resume it,
+---and rejects the id of a session that has a file (2.1.329).
 ---@return boolean? ok
 ---@return string? err
 function Chat:begin_again()
@@ -252,14 +251,14 @@ function Chat:begin_again()
   return self:start(opts)
 end
 
----Says something to the agent: at once, or when its turn is over. One that ended begins again where it was.
+---Sends a prompt: at once, or after the current turn. An ended chat is resumed.
 ---@param text string as the user sees it
 ---@param content table[] blocks for the agent
 ---@return boolean? ok
 ---@return string? err
 function Chat:say(text, content)
   if self.closing then
-    -- What it names was read meanwhile. Another process may have its session by now.
+    -- Closed while references were read. Another process may have its session now.
     return nil, "The chat is closed."
   elseif self.state == "ended" then
     local ok, err = self:begin_again()
@@ -284,7 +283,7 @@ function Chat:say(text, content)
   return true
 end
 
----Takes a prompt out of the queue.
+---Removes a prompt from the queue.
 ---@param id string
 ---@return claude-ide.chat.Prompt?
 function Chat:take(id)
@@ -295,7 +294,7 @@ function Chat:take(id)
   end
 end
 
----Takes back a prompt that waits.
+---Withdraws a queued prompt.
 ---@param prompt claude-ide.chat.Prompt
 ---@return boolean
 function Chat:take_back(prompt)
@@ -308,7 +307,7 @@ function Chat:take_back(prompt)
   return true
 end
 
----The prompts that wait for the turn to be over.
+---The queued prompts.
 ---@return claude-ide.chat.Prompt[]
 function Chat:waiting()
   return vim.tbl_filter(function(prompt)
@@ -323,10 +322,10 @@ function Chat:interrupt()
   end
 end
 
----Asks the agent for something of its own.
----@param command string one with a number, see `crates/agent/src/command.rs`
+---Sends a numbered request to the agent.
+---@param command string see `crates/agent/src/command.rs`
 ---@param fields table
----@param done fun(answer?: claude-ide.chat.Event, err?: string) once; not where the chat ends before
+---@param done fun(answer?: claude-ide.chat.Event, err?: string) called once; not if the chat ends before
 function Chat:ask(command, fields, done)
   self.last_ask = self.last_ask + 1
   self.answers[self.last_ask] = done
@@ -337,7 +336,7 @@ function Chat:ask(command, fields, done)
   end
 end
 
----What answers a question of the process that runs now, and of no later one: an answer may outlive who asked.
+---Answers requests of the current process only: an answer may come after its process is gone.
 ---@return fun(answer: table) `allow`, `deny`, `go_on` …, see `crates/agent/src/command.rs`
 function Chat:answerer()
   local number = self.number
@@ -348,7 +347,7 @@ function Chat:answerer()
   end
 end
 
----Ends it.
+---Closes the chat.
 function Chat:close()
   local number = self.number
   self.source:finish(self.restarting)
@@ -364,7 +363,7 @@ function Chat:close()
   end
 end
 
----Ends it and begins it again where it was: it hangs, or is to know something new.
+---Restarts the agent: it hangs, or needs new settings.
 ---@return boolean? ok
 ---@return string? err
 function Chat:restart()
@@ -380,19 +379,19 @@ function Chat:restart()
   return true
 end
 
----It is to be drawn anew.
+---Redraws the chat.
 function Chat:redraw()
   self.on_change()
 end
 
----The session is another one now.
+---Handles a new session id.
 ---@param id string
 function Chat:renew(id)
   self.session, self.has_spoken = id, nil
   self.source:renew(id)
 end
 
----Something in the session was answered: it is gone on with from now on, and no more the one that it came from.
+---Records that the session has an answer: from now on it is resumed, not the one that it came from.
 function Chat:spoke()
   self.has_spoken = true
   self.begin_with.resume, self.begin_with.fork = nil, nil

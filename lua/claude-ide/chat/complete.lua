@@ -1,9 +1,9 @@
--- Completion in the prompt of a chat: commands after `/`, files after `@`, what the editor has after `#`.
+-- Completion in a chat's prompt: commands after `/`, files after `@`, editor context after `#`.
 local M = {}
 
 ---@param line string up to the cursor
 ---@return string? mark "/" or "@"
----@return integer? from byte of the word behind it, from 1
+---@return integer? from 1-based byte of the word after it
 local function context_of(line)
   local before, command = line:match("^(%s*/)([%w_:-]*)$")
   if before and command then
@@ -24,7 +24,7 @@ local function commands(chat, word)
   local items = {}
   for _, command in ipairs(chat.commands) do
     local name = command.name:lower()
-    -- Those with a name like `__this` are the CLI's own (2.1.329); its terminal does not offer them either.
+    -- Names like `__this` are internal to the CLI (2.1.329); its terminal omits them, too.
     local is_inner = vim.startswith(name, "__") and not vim.startswith(word, "__")
     if vim.startswith(name, word:lower()) and not is_inner then
       local about = command.description
@@ -49,10 +49,10 @@ local function show(buf, from, items)
   if not is_here or #items == 0 then
     return
   end
-  -- What was just chosen is not offered once more.
+  -- The word just chosen is not offered again.
   local word = vim.api.nvim_get_current_line():sub(from, vim.fn.col(".") - 1)
   if #items > 1 or items[1].word ~= word then
-    -- The local value, which Neovim has from 0.11 on: before that it is the global one.
+    -- The local value exists since Neovim 0.11; before, it is the global one.
     local of = { scope = "local" }
     local before = vim.api.nvim_get_option_value("completeopt", of)
     vim.api.nvim_set_option_value("completeopt", "menuone,noinsert,noselect", of)
@@ -64,15 +64,15 @@ local function show(buf, from, items)
   end
 end
 
----Until the CLI has looked through the project it knows of no file, and says so.
+---The CLI lists no files until it has scanned the project.
 local PATIENCE_MS = 2000
 
----The agent knows which files there are, and finds them as its own prompt does.
+---Completes files: the agent lists them as for its own prompt.
 ---@param chat claude-ide.chat.Chat
 ---@param buf integer
 ---@param from integer
 ---@param word string
----@param written? fun(path: string): string how a path is written there
+---@param written? fun(path: string): string formats a path
 local function files(chat, buf, from, word, written)
   written = written or function(path)
     return path
@@ -107,7 +107,7 @@ local function files(chat, buf, from, word, written)
   end)
 end
 
----Completes what stands before the cursor.
+---Completes the word before the cursor.
 ---@param buf integer
 function M.now(buf)
   local prompt = require("claude-ide.chat.open_prompts").of(buf)
@@ -148,7 +148,7 @@ function M.func(find_start, base)
   elseif mark == "/" then
     return prompt and commands(prompt.chat, base) or {}
   end
-  -- The word is no longer in the line now.
+  -- Neovim has removed the word from the line.
   return require("claude-ide.context").complete(line .. base, prompt and prompt.chat.cwd or "") or items or {}
 end
 

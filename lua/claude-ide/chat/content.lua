@@ -1,13 +1,13 @@
--- From what a user wrote to what the agent is told: prompts of the library are put in, what is named with `#` is read.
--- Invariants: what is said first reaches the agent first, however long something that it names takes to be read; and it reaches no
--- other process than the one that it was said to.
+-- Turns the user's text into the agent's prompt: inserts library prompts, and reads `#` references.
+-- Invariants: prompts reach the agent in the order of sending, however long their references take; and only the process that they were
+-- sent to.
 local M = {}
 
 ---@class claude-ide.chat.content.Waiting
 ---@field written string by the user
----@field text string that, with prompts of the library put in
+---@field text string with library prompts inserted
 ---@field parts? claude-ide.context.Part[]
----@field is_over? boolean what it names is read for nobody
+---@field is_over? boolean cancelled
 ---@field done fun(ok?: boolean, err?: string)
 
 ---@type table<claude-ide.chat.Chat, claude-ide.chat.content.Waiting[]>
@@ -27,7 +27,7 @@ local function say_those_that_are_ready(chat)
 end
 
 ---@param parts claude-ide.context.Part[]
----@return string? problem a picture that is not there is no prompt without one
+---@return string? problem a missing image prevents sending
 local function problem_of(parts)
   for _, part in ipairs(parts) do
     if part.name == "image" and part.problem then
@@ -36,11 +36,11 @@ local function problem_of(parts)
   end
 end
 
----Says something to an agent.
+---Sends a prompt.
 ---@param chat claude-ide.chat.Chat
 ---@param text string
----@param at? claude-ide.context.At where the user works
----@param done fun(ok?: boolean, err?: string) once, perhaps before this returns; not where it is at the prompt again
+---@param at? claude-ide.context.At the user's position
+---@param done fun(ok?: boolean, err?: string) called once, perhaps before this returns; not if the text is returned to the prompt
 function M.say(chat, text, at, done)
   local whole, problem = require("claude-ide.context.prompts").put_in(text, chat.cwd)
   if not whole then
@@ -70,10 +70,10 @@ function M.say(chat, text, at, done)
   end)
 end
 
----Its agent is gone: what that one did not answer is the user's again, and after it what was still to be said to it.
+---Returns the texts to the user when the agent is gone: unanswered prompts first, then unsent ones.
 ---@param chat claude-ide.chat.Chat
----@param prompts claude-ide.chat.Prompt[] what was said to it
----@return boolean something is at the prompt again
+---@param prompts claude-ide.chat.Prompt[] sent
+---@return boolean whether a text was returned
 function M.return_all(chat, prompts)
   local line = waiting[chat] or {}
   waiting[chat] = {}
@@ -91,7 +91,7 @@ function M.return_all(chat, prompts)
   if not texts[1] or not chat.give_back then
     return false
   end
-  -- In one piece: where the prompt is gone, it is one that a register keeps.
+  -- As one text: if the prompt is gone, a register keeps it.
   chat.give_back(table.concat(texts, "\n\n"))
   return true
 end

@@ -1,7 +1,6 @@
--- An edit that an agent asks for, as a diff or a changeset; and what the user made of it.
--- Invariant: what is written is what was accepted. The CLI reads a file with LF line ends and a byte order mark as a character, so texts
--- are compared in that form. An Edit is given in it, too, and gets the line ends that the file has; a Write has those that it is given
--- (CLI 2.1.329).
+-- Shows an agent's edit as a diff or a changeset, and returns the user's version.
+-- Invariant: the accepted text is what is written. The CLI reads files with LF line endings and the byte order mark as a character, so
+-- texts are compared in that form. An Edit is sent in it, too, and gets the file's line endings; a Write keeps its own (CLI 2.1.329).
 local M = {}
 
 local BOM, with_lf = require("claude-ide.buffer.bytes").BOM, require("claude-ide.buffer.bytes").with_lf
@@ -11,7 +10,7 @@ local BOM, with_lf = require("claude-ide.buffer.bytes").BOM, require("claude-ide
 ---@field text string whole
 ---@field old string piece, with LF line ends
 ---@field new string piece
----@field all boolean piece: each time that it is there
+---@field all boolean piece: every occurrence
 
 ---@class claude-ide.chat.AskedStep
 ---@field step "make"|"rename"|"delete"
@@ -27,12 +26,12 @@ local BOM, with_lf = require("claude-ide.buffer.bytes").BOM, require("claude-ide
 ---@field title? string files
 ---@field steps claude-ide.chat.AskedStep[] files
 
----A text with another piece in it.
+---Replaces a piece of a text.
 ---@param text string
 ---@param old string
 ---@param new string
----@param all boolean each time that it is there
----@return string? nil: it is not there, or not only there
+---@param all boolean every occurrence
+---@return string? nil: not found, or ambiguous
 function M.replaced(text, old, new, all)
   if old == "" then
     return vim.trim(text) == "" and new or nil
@@ -56,7 +55,7 @@ function M.replaced(text, old, new, all)
 end
 
 ---@param text string
----@return string[] lines with their ends
+---@return string[] lines with line endings
 local function lines_of(text)
   local lines = {}
   for line in text:gmatch("[^\n]*\n?") do
@@ -75,8 +74,7 @@ local function is_once(text, piece)
   return first and not text:find(piece, first + 1, true) or false
 end
 
----The arguments of an Edit that makes one text of another: the lines that differ, and as many around them as make them the
----only ones of their kind.
+---The arguments of an Edit that turns one text into another: the lines that differ, with enough context to be unique.
 ---@param before string
 ---@param after string
 ---@return { old_string: string, new_string: string, replace_all: boolean }
@@ -115,10 +113,10 @@ local function ask_otherwise(request)
   ask(request)
 end
 
----What a file becomes.
+---The text after a change.
 ---@param change claude-ide.chat.AskedChange
----@param before? string as the agent reads it; nil: there is no such file
----@return string? after nil: it cannot be known
+---@param before? string as the agent reads it; nil: no such file
+---@return string? after nil: unknown
 local function changed(change, before)
   if change.becomes == "whole" then
     return change.text
@@ -131,8 +129,8 @@ local function changed(change, before)
   )
 end
 
----What a file holds that is given a text: its byte order mark and its line ends are those that it had.
----@param held? string nil: there is no such file
+---The bytes written for a text: with the file's byte order mark and line endings.
+---@param held? string nil: no such file
 ---@param text string
 ---@return string bytes
 function M.as_written(held, text)
@@ -181,7 +179,7 @@ local function read_and_show(request, read, show)
 end
 
 ---@param text? claude-ide.changeset.Text
----@return string with LF line ends and no byte order mark, as agents read files
+---@return string with LF line endings and without byte order mark, as agents read files
 local function as_read(text)
   if not text or text.format.empty then
     return ""
@@ -225,7 +223,7 @@ local function propose_files(request, files, err)
     return file.source ~= nil and file.source.unsaved
   end)
   if not files or #files == 0 or has_unsaved then
-    -- What the agent would write is then neither what is on the screen nor what could be shown beside it.
+    -- The agent would then write neither the text on screen nor the one shown beside it.
     require("claude-ide.log").debug("an edit of several files is asked in words: %s", err or "unsaved text")
     return ask_otherwise(request)
   end
@@ -238,7 +236,7 @@ local function propose_files(request, files, err)
   })
 end
 
----Asks the user for an edit: of one file as a diff, of several as a changeset.
+---Shows an edit: of one file as a diff, of several as a changeset.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
@@ -256,7 +254,7 @@ function M.ask(request)
   end)
 end
 
----The arguments of the call that make what was accepted.
+---The call's arguments for the accepted text.
 ---@param request claude-ide.chat.Request
 ---@param accepted string
 ---@return table
@@ -264,7 +262,7 @@ function M.arguments_for(request, accepted)
   local held = request.held and require("claude-ide.buffer.bytes").text(request.held)
   local before, change = held and with_lf(held) or "", request.ask.edit.change
   local after = changed(change, held and before) or ""
-  -- The CLI keeps a byte order mark that it was not given.
+  -- The CLI keeps a byte order mark that is missing in the arguments.
   local keeps_bom = vim.startswith(before, BOM) and not vim.startswith(after, BOM)
   if keeps_bom and vim.startswith(accepted, BOM) then
     accepted = accepted:sub(#BOM + 1)
@@ -275,11 +273,11 @@ function M.arguments_for(request, accepted)
   return M.arguments(keeps_bom and before:sub(#BOM + 1) or before, with_lf(accepted))
 end
 
----@class claude-ide.chat.Became what an edit became
+---@class claude-ide.chat.Became the result of an edit
 ---@field path string
 ---@field proposed? string
----@field accepted? string nil: the file was left as it was
----@field bytes? string that the file is to hold; nil: it goes, or stays as it is, or its encoding has no word for it
+---@field accepted? string nil: the file is unchanged
+---@field bytes? string new bytes; nil: deleted, unchanged, or not representable in its encoding
 
 ---@param job claude-ide.changeset.Job
 ---@return string? bytes in the encoding of the file
@@ -290,7 +288,7 @@ local function bytes_of(job)
   return bytes and require("claude-ide.buffer.format").encoded(bytes, encoding)
 end
 
----What the user made of several files.
+---The user's version of several files.
 ---@param answer claude-ide.proposal.FilesAnswer
 ---@return claude-ide.chat.Became[]
 function M.became_of(answer)

@@ -1,20 +1,20 @@
--- What a chat does with each event that its agent reports.
+-- Handles the agent's events.
 local M = {}
 
 local INTERRUPTED = "[Request interrupted by user"
 ---A call with a longer argument is drawn in a turn of its own: to take it over took some of this one.
 local LARGE = 256 * 1024
----A longer text is not all blank.
+---A longer text is not blank.
 local BLANK = 256
 
 ---@class claude-ide.chat.Retry
----@field words string why, and how often
----@field at integer when, in milliseconds of `vim.uv.now()`
+---@field words string reason and count
+---@field at integer time, in milliseconds of `vim.uv.now()`
 
----@class claude-ide.chat.Task what runs in the background
+---@class claude-ide.chat.Task a background task
 ---@field id string
 ---@field words string
----@field call? string that started it
+---@field call? string id of the call that started it
 
 ---@type table<string, fun(self: claude-ide.chat.Chat, event: claude-ide.chat.Event)>
 local ON = {}
@@ -74,7 +74,7 @@ function ON.begins(self, event)
   self:spoke()
   self.retry, self.doing = nil, nil
   self.current_model = event.model
-  -- The end of something in the background begins a turn by itself.
+  -- The end of a background task begins a turn.
   self.state = self.state == "idle" and "working" or self.state
 end
 
@@ -106,7 +106,7 @@ local function has_large(blocks)
   end)
 end
 
----Whether it is of a session that is loaded: it was so before.
+---Whether events are the replay of a loaded session.
 ---@param self claude-ide.chat.Chat
 ---@return boolean
 local function is_replay(self)
@@ -172,7 +172,7 @@ function ON.withdrawn(self, event)
   require("claude-ide.chat.asks").withdraw(self, event.request --[[@as string]])
 end
 
----It has begun with a prompt that the user took back in the same moment: it is answered, so it is shown.
+---The agent had started a prompt before the user withdrew it: it will be answered, so it is shown.
 ---@param self claude-ide.chat.Chat
 ---@param id string
 local function begun_before_it_knew(self, id)
@@ -207,7 +207,7 @@ function ON.prompt(self, event)
   end
 end
 
----Whether anything that can be read was said or done since the last prompt.
+---Whether there was visible output since the last prompt.
 ---@param store claude-ide.chat.Store
 ---@return boolean
 local function is_answered(store)
@@ -230,7 +230,7 @@ end
 
 function ON.turn(self, event)
   if self.state ~= "starting" then
-    self:spoke() -- else it says why it cannot begin
+    self:spoke() -- otherwise it reports why it cannot start
   end
   self.store:settle()
   self.retry, self.doing = nil, nil
@@ -241,7 +241,7 @@ function ON.turn(self, event)
   elseif event.outcome ~= "aborted" and not is_answered(self.store) then
     self.store:put("notice", self.name .. " ended its turn without a word.")
   end
-  -- Prompts that came meanwhile begin a turn of their own at once, which is reported.
+  -- Queued prompts begin the next turn at once, which is reported.
   self.state = self.state ~= "ended" and "idle" or self.state
   require("claude-ide.chat.asks").turn_over(self)
   require("claude-ide.chat.record").turn_over(self)
@@ -265,7 +265,7 @@ function ON.limit(self, event)
   self.limit = event.words and { words = event.words, resets = event.resets } or nil
 end
 
----Lets the line above the chat count the seconds until the agent tries again.
+---Updates the winbar's countdown to the next retry.
 ---@param self claude-ide.chat.Chat
 local function count_down(self)
   local retry = self.retry
@@ -302,7 +302,7 @@ function ON.task_ended(self, event)
   end
 end
 
----What was said before is no part of it any more.
+---Handles `/clear`: earlier messages are no longer part of the session.
 function ON.reset(self, event)
   self.unanswered = {}
   self.begin_with.resume, self.begin_with.fork = nil, nil
@@ -317,7 +317,7 @@ end
 
 function ON.failed(self, event)
   self.store:put("notice", event.text --[[@as string]])
-  self.has_failed = true -- no more is said of its end than this
+  self.has_failed = true -- the end is then not reported again
   self:close()
 end
 
@@ -337,7 +337,7 @@ function ON.answer(self, event)
   end
 end
 
----How it ended, in a sentence.
+---A sentence about the end.
 ---@param name string
 ---@param event claude-ide.chat.Event
 ---@return string
@@ -353,7 +353,7 @@ local function how(name, event)
   return words ~= "" and words or name .. " ended."
 end
 
----The agent is gone: what it had is dropped, and what it had begun.
+---Drops the state of the process that is gone.
 ---@param self claude-ide.chat.Chat
 ---@param event claude-ide.chat.Event
 local function drop(self, event)
@@ -365,7 +365,7 @@ local function drop(self, event)
   self.store:end_running()
   self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
   self.tasks, self.taken_back = {}, {}
-  self.refused, self.granted = {}, {} -- the next one may name its calls alike
+  self.refused, self.granted = {}, {} -- the next process may reuse call ids
   self.words = how(self.name, event)
   require("claude-ide.chat.record").ended(self)
   require("claude-ide.chat.asks").gone(self, ("that %s is gone"):format(self.name))
@@ -378,11 +378,11 @@ end
 
 function ON.ended(self, event)
   drop(self, event)
-  -- What the user ends is not what nobody answered.
+  -- Prompts of a chat that the user closed need no answer.
   local unanswered = self.closing and {} or self.unanswered
   local prompts = vim.list_extend(unanswered, self.queue)
   self.queue, self.unanswered = {}, {}
-  -- Why it was ended is said already.
+  -- A failure is reported already.
   local words = self.has_failed and "" or self.words or ""
   self.has_failed = nil
   if self.acp then
@@ -405,10 +405,10 @@ function ON.ended(self, event)
   end
 end
 
----What a subagent says is read from its own file.
+---Events of subagents that are handled; their output is read from their files.
 local OF_SUBAGENTS_TOO = { asks = true, withdrawn = true }
 
----What belongs to an answer, or ends a turn without one.
+---Events that belong to an answer, or end a turn without one.
 local ANSWERS =
   { begins = true, text = true, calling = true, said = true, results = true, asks = true, turn = true }
 
@@ -417,7 +417,7 @@ local ANSWERS =
 function M.take_in(chat, event)
   if event.by and event.by.call and not OF_SUBAGENTS_TOO[event.type] then
     if event.type == "results" then
-      -- Subagents ask for their edits and announce them, too.
+      -- Subagents request and announce edits, too.
       require("claude-ide.chat.asks").results(chat, event.results or {})
       require("claude-ide.chat.record").calls_over(chat, event.results or {})
     end

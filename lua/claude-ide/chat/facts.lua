@@ -1,4 +1,4 @@
--- What the line above a chat says of it, beside what every transcript says.
+-- Facts in a chat's winbar, besides those of every transcript.
 local M = {}
 
 ---@param retry claude-ide.chat.Retry
@@ -8,7 +8,7 @@ function M.retry(retry)
 end
 
 ---@param limit { words: string, resets?: integer }
----@return string? nil: it is over
+---@return string? nil: expired
 local function limit_in_words(limit)
   if not limit.resets then
     return limit.words
@@ -56,7 +56,7 @@ function M.of(chat)
   if chat.effort then
     add(chat.effort .. " effort")
   end
-  local asks_nothing = chat.mode == "dontAsk" and chat.begin_with.alone -- a single question: it has nothing to ask for
+  local asks_nothing = chat.mode == "dontAsk" and chat.begin_with.alone -- a single question has no permissions to request
   if chat.mode and chat.mode ~= "default" and not asks_nothing then
     add(chat.mode, chat.mode == "bypassPermissions" and "ClaudeTranscriptFailed" or "ClaudeTranscriptWaiting")
   end

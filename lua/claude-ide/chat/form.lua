@@ -1,11 +1,10 @@
--- An agent, or a server of tools of its, asks for something to be filled in, or for a page to be opened: a kind of decision. Each
--- field of the form is a line.
+-- A form or a link from an agent or an MCP server: a kind of decision. Each field is a line.
 local M = {}
 
 local KIND = "form"
 
 ---@class claude-ide.chat.Form : claude-ide.Decision
----@field name string of who asks
+---@field name string of the requester
 ---@field message string
 ---@field url? string
 ---@field fields claude-ide.chat.form.Field[]
@@ -18,10 +17,10 @@ local KIND = "form"
 ---@field takes "text"|"number"|"integer"|"boolean"|"list"|"other"
 ---@field required boolean
 ---@field default? any
----@field choices? { value: any, name: string, description?: string }[] nil: it is written
----@field least? number the least number, or characters, or choices
+---@field choices? { value: any, name: string, description?: string }[] nil: free text
+---@field least? number minimum of the number, the characters, or the choices
 ---@field most? number
----@field format? string of a text
+---@field format? string text
 
 ---@param form claude-ide.chat.Form
 local function redraw(form)
@@ -156,7 +155,7 @@ local function send(form)
   settle(form, { outcome = "accepted", changes = form.values })
 end
 
----The first field that has no value yet, else the first.
+---The first field without a value, else the first.
 ---@param form claude-ide.chat.Form
 ---@return claude-ide.chat.form.Field?
 local function first_open(form)

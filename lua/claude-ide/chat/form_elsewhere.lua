@@ -1,5 +1,5 @@
--- A form for somebody who does not see its window: each field as a question, and what the answers mean. What cannot be asked so
--- (a list without choices, an object) leaves all of the form to the editor.
+-- A form for remote clients: each field as a question, and the values of the answers. Fields that cannot be a question (a list without
+-- choices, an object) leave the whole form to the editor.
 local M = {}
 
 ---@param field claude-ide.chat.form.Field
@@ -41,7 +41,7 @@ local function question_of(form, field)
 end
 
 ---@param form claude-ide.chat.Form
----@return claude-ide.decisions.Choice[] none: the editor alone can do it
+---@return claude-ide.decisions.Choice[] empty: only the editor can answer
 local function choices_of(form)
   local no = { id = "reject", label = "Decline" }
   if form.url then
@@ -81,7 +81,7 @@ local function describe(form)
 end
 
 ---@param field claude-ide.chat.form.Field
----@param text string numbers of choices, as they were told
+---@param text string numbers of choices, as sent
 ---@return any value
 ---@return string? problem
 local function chosen(field, text)
@@ -102,7 +102,7 @@ local function chosen(field, text)
   return values[1]
 end
 
----What was answered, as values.
+---The values of an answer.
 ---@param form claude-ide.chat.Form
 ---@param answer claude-ide.decisions.RemoteAnswer
 ---@return table<string, any>? values

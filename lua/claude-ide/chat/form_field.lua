@@ -1,7 +1,7 @@
--- What somebody wrote for a field of a form, as the field takes it. Pure.
+-- Parses the text for a form's field. Pure.
 local M = {}
 
----What texts of a format look like, and what that is called. Who asks looks closer.
+---Patterns and names of formats; the requester validates further.
 ---@type table<string, { [1]: string, [2]: string }>
 local FORMATS = {
   email = { "^[^@%s]+@[^@%s]+$", "an address of mail" },
@@ -13,7 +13,7 @@ local FORMATS = {
   },
 }
 
----What a user might not see of an address.
+---Warns of a misleading address.
 ---@param url string
 ---@return string? warning
 function M.doubt_of_url(url)
@@ -25,7 +25,7 @@ function M.doubt_of_url(url)
   end
 end
 
----What is wrong with what was chosen of a list.
+---Validates the choices of a list.
 ---@param field claude-ide.chat.form.Field
 ---@param chosen any[]
 ---@return string? problem
@@ -37,7 +37,7 @@ function M.problem_of_list(field, chosen)
   end
 end
 
----What is wrong with what was written for a field.
+---Parses and validates the text for a field.
 ---@param field claude-ide.chat.form.Field
 ---@param text string
 ---@return any value

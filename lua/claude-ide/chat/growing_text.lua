@@ -1,23 +1,23 @@
--- A text or a thought of a chat that grows: its pieces, and where it is cut in two, so that no row takes long to show.
+-- A growing text or thought of a chat: its pieces, and where it is split so that each row is fast to draw.
 local M = {}
 
----A text that is told so large is part of one that is larger still: it is taken in in halves, and each is a row, which is drawn at
----once, in the time of one slice, and only where somebody sees it.
+---A text delivered in pieces this large is part of an even larger one: it is handled in halves, each a row that is drawn within one slice,
+---and only when visible.
 M.LARGE = 48 * 1024
----What is no shorter than this is such a half: all else is taken in in pieces that are far shorter.
+---Minimum size of such a half: other pieces are far shorter.
 M.ROW = M.LARGE / 3
 
----A text that is longer goes on in a row of its own: at the next empty line, in code at the next line.
+---A longer text continues in a new row: at the next empty line; in code, at the next line.
 M.SPLIT_AT = 48 * 1024
----Where prose has no empty line so far, at the next line, too.
+---Prose without an empty line is split here, at the next line.
 M.MOST = 2 * M.SPLIT_AT
 
----So much of the line at the end tells whether it is a fence. One without an end would be put together anew with each piece.
+---Length of the last line that is checked for a fence. Without a limit, a line without an end would be rebuilt with each piece.
 local MOST_OF_LINE = 1024
 
----How a row goes on with the text of the one before: the first line follows the last one.
+---A row that continues the previous one: its first line follows the last one directly.
 ---@class claude-ide.chat.Continues
----@field fence? claude-ide.transcript.Fence the code that it begins in
+---@field fence? claude-ide.transcript.Fence of the code block that it begins in
 
 ---@param message claude-ide.chat.Message
 ---@return string
@@ -29,12 +29,12 @@ function M.text(message)
   return (message.parts or {})[1] or ""
 end
 
----Follows whether the end of a text is within a block of code, line by line.
+---Tracks whether the end of a text is inside a code block, line by line.
 ---@param message claude-ide.chat.Message
----@param text string what is added
+---@param text string added
 function M.follow(message, text)
   if message.block.type == "thinking" then
-    return -- it is shown as it stands
+    return -- shown verbatim
   end
   local lines = (message.rest or "") .. text
   local from = 1
@@ -51,10 +51,10 @@ function M.follow(message, text)
   message.rest = lines:sub(from, from + MOST_OF_LINE - 1)
 end
 
----Where a text that is too long ends: after a line that surely shows something, for empty ones at its end are not shown.
+---Where a text that is too long is split: after a visible line, since trailing empty lines are not shown.
 ---@param message claude-ide.chat.Message
----@param text string what is added
----@return integer? last byte that still belongs to the first
+---@param text string added
+---@return integer? last byte of the first part
 local function line_end(message, text)
   if not text:find("\n", 1, true) then
     return nil
@@ -66,7 +66,7 @@ local function line_end(message, text)
     if not last then
       return nil
     end
-    -- The line may be what a terminal takes as a command: that is not shown.
+    -- The line may be an escape sequence, which is not shown.
     local line = lines:sub(from, last)
     if (require("claude-ide.native").plain_text(line) or line):find("[!-~\195-\255]") then
       return last - #rest
@@ -75,11 +75,11 @@ local function line_end(message, text)
   end
 end
 
----Where a long text is cut in two.
+---Where a long text is split in two.
 ---@param message claude-ide.chat.Message
----@param text string what is added
----@param is_row? boolean it begins a row of its own as soon as it can
----@return integer? last byte that still belongs to the first
+---@param text string added
+---@param is_row? boolean start a new row as soon as possible
+---@return integer? last byte of the first part
 ---@return boolean at_gap after an empty line, outside of code
 function M.cut(message, text, is_row)
   local bytes = message.block.bytes
@@ -89,8 +89,7 @@ function M.cut(message, text, is_row)
     return line_end(message, text), false
   end
   local _, last = text:find("\n\n", 1, true)
-  -- A block of code that begins or ends in the same piece would have to be told apart: the next piece will do. Its mark may have
-  -- begun in the piece before.
+  -- A fence in the same piece would need parsing: wait for the next piece. Its mark may have begun in the previous piece.
   local lines = last and (message.rest or "") .. text
   if lines and not lines:find("```", 1, true) and not lines:find("~~~", 1, true) then
     return last, true

@@ -1,17 +1,17 @@
--- What was said to agents, by project: to be said again; and drafts that were not sent. On disk, so that they outlive Neovim.
+-- Prompt history and unsent drafts, by project, on disk.
 local M = {}
 
----So many of a project are kept.
+---Limit per project.
 local MOST = 200
 ---Modes: 0700, 0600.
 local OWN_FOLDER, OWN_FILE = 448, 384
----Longer prompts are not remembered, only sent.
+---Longer prompts are not kept.
 local MAX_BYTES = 64 * 1024
----Between the drafts of two prompts.
+---Separates the drafts of two prompts.
 local GAP = "\n\n"
 
 ---@class claude-ide.chat.history.File
----@field prompts string[] the latest last
+---@field prompts string[] latest last
 ---@field draft? string
 
 ---@param cwd string
@@ -52,7 +52,7 @@ local function write(cwd, kept)
 end
 
 ---@param cwd string
----@return string[] the latest last
+---@return string[] latest last
 function M.list(cwd)
   return read(cwd).prompts
 end
@@ -74,9 +74,9 @@ function M.add(cwd, text)
   write(cwd, kept)
 end
 
----A draft is of all prompts of the project.
+---A project's drafts are one text.
 ---@param draft? string
----@param text string of one prompt
+---@param text string one prompt's
 ---@return string? draft without it
 local function without(draft, text)
   if not draft or draft == text then
@@ -92,7 +92,7 @@ end
 
 ---@param cwd string
 ---@param text string
----@param before? string that was kept of it; this is in its place
+---@param before? string its previous draft, which this replaces
 function M.keep_draft(cwd, text, before)
   local kept = read(cwd)
   for _, old in ipairs({ text, before }) do
@@ -102,7 +102,7 @@ function M.keep_draft(cwd, text, before)
   write(cwd, kept)
 end
 
----A draft that was kept while it was written is none any more: it was sent.
+---Removes the draft of a prompt that was sent.
 ---@param cwd string
 ---@param text string
 function M.forget_draft(cwd, text)
@@ -114,9 +114,9 @@ function M.forget_draft(cwd, text)
   end
 end
 
----The draft that was kept, which is with the user again from now on.
+---Takes the kept draft, which the user then has again.
 ---@param cwd string
----@param there string[] what stands in prompts: it stays kept
+---@param there string[] texts in open prompts: they stay kept
 ---@return string?
 function M.take_draft(cwd, there)
   local kept = read(cwd)

@@ -1,21 +1,21 @@
--- Events that are to be taken in, in order and a little at a time: nothing that an agent says holds the main loop up.
+-- A queue of events, handled in order and in small slices, so that an agent's output does not block the main loop.
 
 ---@class claude-ide.chat.Inbox
 ---@field private events (claude-ide.chat.Event|false)[]
 ---@field private next_event integer
----@field private next_byte integer of a text that is taken in by pieces
+---@field private next_byte integer of a text handled in pieces
 ---@field private take_in fun(event: claude-ide.chat.Event, waiting: integer)
 ---@field private on_empty fun() all of it was taken in
 ---@field private large integer bytes of a text that is taken in in two pieces
 local Inbox = {}
 Inbox.__index = Inbox
 
----How long events may hold the main loop, and bytes of a text that are taken in at once.
+---Time limit of a slice, and bytes of a text per event.
 local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
 ---How soon it goes on: the screen and the keys get their turn between.
 local PAUSE_MS = 5
 
----@param take_in fun(event: claude-ide.chat.Event, waiting: integer) waiting: how much more there is to be taken in
+---@param take_in fun(event: claude-ide.chat.Event, waiting: integer) waiting: number of events left
 ---@param on_empty fun()
 ---@param large? integer bytes of a text that whoever takes it in wants in two pieces: the library has at most 64 KiB
 ---@return claude-ide.chat.Inbox
@@ -30,7 +30,7 @@ function Inbox.new(take_in, on_empty, large)
   }, Inbox)
 end
 
----The next event: a long text in pieces, which end where a character ends.
+---The next event: a long text in pieces, cut between characters.
 ---@private
 ---@return claude-ide.chat.Event
 function Inbox:next_piece()
@@ -39,7 +39,7 @@ function Inbox:next_piece()
   ---@param last? integer
   ---@return claude-ide.chat.Event
   local function piece(last)
-    ---@diagnostic disable-next-line: return-type-mismatch -- it is what it was but for its text
+    ---@diagnostic disable-next-line: return-type-mismatch -- the same event with another text
     return vim.tbl_extend("force", one, { text = text:sub(from, last) })
   end
   local size = #text >= self.large and math.ceil(#text / 2) or PIECE

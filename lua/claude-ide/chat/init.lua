@@ -1,19 +1,19 @@
--- Chats with agents in buffers of this Neovim. The facade: what commands call.
+-- Chats with agents in this Neovim: the public functions.
 local M = {}
 
----Milliseconds after which the next turn of the loop has come.
+---Milliseconds until the next tick.
 local NEXT_MS = 1
----How long a chat may wait with all else until what was said before is on the screen.
+---How long a chat waits for its earlier messages to be shown.
 local FIRST_MS = 500
 
----@type claude-ide.chat.Shown[] the one that was shown last last
+---@type claude-ide.chat.Shown[] most recently shown last
 local chats = {}
 
----Processes that were told to end.
+---Processes that are about to exit.
 ---@type table<integer, true>
 local leaving = {}
 
----Whether a process was one of a chat that is closed: it ends in a moment.
+---Whether a process belonged to a closed chat: it exits in a moment.
 ---@param pid integer
 ---@return boolean
 function M.is_leaving(pid)
@@ -30,7 +30,7 @@ local function find(chat)
   end
 end
 
----The chats there are, the one that was shown last last.
+---The chats, most recently shown last.
 ---@return claude-ide.chat.Chat[]
 function M.list()
   return vim.tbl_map(function(shown)
@@ -46,7 +46,7 @@ local function on_change(chat)
   end
 end
 
----Does one thing a turn of the loop. Each waits for the turn of the one before: timers that are due together have one turn.
+---Runs one step per tick. Each is scheduled by the previous one: timers that are due together run in one tick.
 ---@param steps (fun())[]
 ---@param at integer
 local function in_turns(steps, at)
@@ -58,7 +58,7 @@ local function in_turns(steps, at)
   end, NEXT_MS)
 end
 
----Where the screen has no room for two chats, the one that comes has the place of the one that is there.
+---If there is no room for two chats, the new one replaces the other.
 ---@param shown claude-ide.chat.Shown
 local function make_room(shown)
   local windows = require("claude-ide.chat.windows")
@@ -70,7 +70,7 @@ local function make_room(shown)
 end
 
 ---@param shown claude-ide.chat.Shown
----@param done? fun() its transcript is there, too
+---@param done? fun() called when its transcript exists
 local function show(shown, done)
   local _, at = find(shown.chat)
   if at then
@@ -121,9 +121,9 @@ local attach = require("claude-ide.once")(function()
   })
 end)
 
----Starts the agent of a chat that is shown, and what else a chat needs, each in a turn of its own: the prompt takes keys meanwhile.
+---Starts the agent and the rest of a shown chat, one step per tick, so that the prompt accepts keys meanwhile.
 ---@param shown claude-ide.chat.Shown
----@return fun() is_there its transcript is
+---@return fun() is_there to call when its transcript exists
 local function begin(shown)
   local steps = {
     function()
@@ -155,7 +155,7 @@ local function begin(shown)
       in_turns(steps, 1)
     end
   end
-  -- What was said before is there first, as soon as in a transcript.
+  -- Earlier messages come first, as fast as in a transcript.
   shown.chat.source:when_shown(function()
     was_said = true
     go_on()
@@ -184,7 +184,7 @@ local function new_prompt(chat)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param begun? string put at its prompt, to be gone on with
+---@param begun? string added to its prompt
 local function show_again(chat, begun)
   local shown = find(chat) --[[@as claude-ide.chat.Shown]]
   if not require("claude-ide.chat.open_prompts").of(shown.prompt) then
@@ -211,19 +211,19 @@ function M.of_session(session, agent, but)
 end
 
 ---@class claude-ide.chat.OpenOpts
----@field text? string what to say at once
----@field at? claude-ide.context.At where the user works
----@field begun? string what stands at its prompt, to be gone on with
----@field resume? string the session to go on with
----@field fork? boolean go on with a copy of it
+---@field text? string sent at once
+---@field at? claude-ide.context.At the user's position
+---@field begun? string added to its prompt
+---@field resume? string session to resume
+---@field fork? boolean resume a copy of it
 ---@field file? string its transcript
 ---@field cwd? string
 ---@field title? string
 ---@field args? string[] more arguments for the CLI
----@field agent? claude-ide.chat.acp.Agent who it is with; nil: the CLI
----@field list? boolean|string choose among the sessions of that agent first, or the one whose id begins so
+---@field agent? claude-ide.chat.acp.Agent nil: the CLI
+---@field list? boolean|string choose one of the agent's sessions first, or take the one whose id begins like this
 
----Begins a chat and shows it; or shows the one that has the session, and says it there.
+---Opens a chat, or shows the one that has the session and sends the text there.
 ---@param opts? claude-ide.chat.OpenOpts
 ---@return boolean? ok
 ---@return string? err
@@ -270,8 +270,8 @@ end
 
 ---@param chat claude-ide.chat.Chat
 ---@param text? string
----@param at? claude-ide.context.At where the user works
----@return boolean? ok false-y only where that is known at once; later the text is given back and a notice says why
+---@param at? claude-ide.context.At the user's position
+---@return boolean? ok falsy only if it fails at once; later, the text is returned with a notice
 ---@return string? err
 function M.say(chat, text, at)
   if not text or vim.trim(text) == "" then
@@ -293,7 +293,7 @@ function M.say(chat, text, at)
   return ok, err
 end
 
----The chat that commands mean: the one of this window, else the one that was shown last.
+---The chat for commands: the current window's, else the most recently shown one.
 ---@return claude-ide.chat.Chat?
 function M.current()
   local buf = vim.api.nvim_get_current_buf()
@@ -306,8 +306,8 @@ function M.current()
   return last and last.chat
 end
 
----Shows the chat that was shown last.
----@param begun? string put at its prompt, to be gone on with
+---Shows the most recently shown chat.
+---@param begun? string added to its prompt
 ---@return boolean there is one
 function M.show(begun)
   local chat = M.current()
@@ -325,7 +325,7 @@ function M.hide(chat)
   end
 end
 
----Ends a chat: its process and its windows. What is written at its prompt is kept.
+---Closes a chat with its process and windows. The prompt's text is kept as a draft.
 ---@param chat claude-ide.chat.Chat
 function M.close(chat)
   local shown, at = find(chat)
@@ -353,9 +353,9 @@ function M.close_all()
   end
 end
 
----Ends a chat for another to go on with its session: two processes that write to one session leave it with two ends.
+---Closes a chat so that another process can resume its session: two processes on one session would fork its end.
 ---@param chat claude-ide.chat.Chat
----@param done fun() when its process is gone
+---@param done fun() called when its process is gone
 function M.release(chat, done)
   if chat.state == "ended" or not chat.number then
     M.close(chat)
@@ -365,7 +365,7 @@ function M.release(chat, done)
   M.close(chat)
 end
 
----Goes on with a chat in the terminal.
+---Continues a chat in the terminal.
 ---@param chat claude-ide.chat.Chat
 function M.to_terminal(chat)
   if not chat.has_spoken then

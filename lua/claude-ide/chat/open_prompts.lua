@@ -1,15 +1,15 @@
--- The prompts that have a buffer, and whose they are.
+-- The prompt buffers and their chats.
 local M = {}
 
 ---@class claude-ide.chat.PromptBuffer
 ---@field buf integer
 ---@field chat claude-ide.chat.Chat
----@field at integer where in the history, 0: what is being written
----@field draft? string what was being written when the history was entered
----@field recalled? string what the history has there
----@field kept? string what was kept of it on the disk while it is written
+---@field at integer position in the history, 0: the current text
+---@field draft? string the text before the history was entered
+---@field recalled? string the history's text
+---@field kept? string its draft on disk
 ---@field hide fun() hides the chat
----@field to_terminal fun() goes on with it in the terminal
+---@field to_terminal fun() continues it in the terminal
 
 ---@type table<integer, claude-ide.chat.PromptBuffer>
 M.by_buffer = {}
@@ -20,7 +20,7 @@ function M.of(buf)
   return M.by_buffer[buf]
 end
 
----What was kept of them on the disk while they are written.
+---The open prompts' drafts on disk.
 ---@param cwd string
 ---@return string[]
 function M.kept(cwd)

@@ -1,12 +1,12 @@
--- A question of a chat in a window over the screen: its text, and the keys that answer it. One at a time, the others wait behind it.
--- Invariants: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/guard). Nothing is
--- allowed before all of it was in sight (ui/read_through.lua).
+-- A chat's request in a float: its text, and the keys that answer it. One is shown at a time, the others are queued.
+-- Invariants: it opens only while the user is not typing, and keys typed on do not answer it (ui/guard). Nothing is allowed before all of
+-- the text was visible (ui/read_through.lua).
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.chat.panel")
 
----Above diffs, below lists of keys.
+---Above diffs, below key lists.
 local ZINDEX = 45
 local WIDTH, HEIGHT = 90, 0.6
 
@@ -14,36 +14,36 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field keys string[]
 ---@field desc string
 ---@field run fun()
----@field hidden? boolean not in the line of keys
----@field allows? boolean takes effect once all of the text was in sight
+---@field hidden? boolean not in the list of keys
+---@field allows? boolean works only once all of the text was visible
 
----@alias claude-ide.chat.panel.Line { [1]: string, [2]: string?, [3]: any? } text, highlight group, the choice that it is of
+---@alias claude-ide.chat.panel.Line { [1]: string, [2]: string?, [3]: any? } text, highlight group, choice
 
 ---@class claude-ide.chat.panel.Text
 ---@field title string
 ---@field lines claude-ide.chat.panel.Line[]
 ---@field actions claude-ide.chat.panel.Action[]
----@field choice? any of its lines: where the cursor is to be
----@field is_cut? boolean not all of it is there
+---@field choice? any the cursor's choice
+---@field is_cut? boolean parts are omitted
 
 ---@class claude-ide.chat.Panel
 ---@field decision claude-ide.Decision
----@field text fun(is_whole: boolean): claude-ide.chat.panel.Text what it shows now
----@field package is_whole? boolean nothing is left out
+---@field text fun(is_whole: boolean): claude-ide.chat.panel.Text
+---@field package is_whole? boolean nothing is omitted
 ---@field package is_cut? boolean
----@field package choice? any where the cursor was put last
+---@field package choice? any where the cursor was last set
 ---@field package buf? integer
 ---@field package win? integer
----@field package from? integer window that had the focus
+---@field package from? integer the previous window
 
----@type claude-ide.chat.Panel[] the one that is shown first
+---@type claude-ide.chat.Panel[] the shown one first
 local panels = {}
 
 ---@param panel claude-ide.chat.Panel
 local function take_down(panel)
   local win, buf = panel.win, panel.buf
   panel.win, panel.buf = nil, nil
-  -- Neovim goes back to the window before: to none once a list over this one (ui/choose.lua) has closed.
+  -- Neovim returns to the previous window: to none once a list above this float (ui/choose.lua) has closed.
   local has_focus = win == vim.api.nvim_get_current_win()
   local is_lost = has_focus and vim.list_contains({ 0, vim.fn.winnr() }, vim.fn.winnr("#"))
   local from = panel.from
@@ -99,12 +99,12 @@ local function key_lines(text, width)
   return lines
 end
 
----Cells of what a key does, where all keys are to be in one line.
+---Cells of a key's description, if all keys are to fit on one line.
 local SHORT = 18
 
 ---@param text claude-ide.chat.panel.Text
 ---@param width integer
----@return { [1]: string, [2]: string }[] as many of the keys as have room
+---@return { [1]: string, [2]: string }[] as many keys as fit
 local function keys_in_a_line(text, width)
   local chunks, used = {}, 0
   for _, action in ipairs(text.actions) do
@@ -202,7 +202,7 @@ local function unfold(panel)
   require("claude-ide.ui.notice").info("Here is all of it. It is allowed from its end on.")
 end
 
----What a panel shows: where something is left out, with the key that shows it.
+---The panel's text; if parts are omitted, with the key that shows them.
 ---@param panel claude-ide.chat.Panel
 ---@return claude-ide.chat.panel.Text
 local function text_of(panel)
@@ -259,7 +259,7 @@ local function place(rows, title)
 end
 
 ---@param panel claude-ide.chat.Panel
----@return claude-ide.chat.Chat? that asks
+---@return claude-ide.chat.Chat? the requester
 local function chat_of(panel)
   local request = panel.decision.request
   return type(request) == "table" and request.chat or nil
@@ -275,7 +275,6 @@ local function title_of(panel, text)
   return which and ("%s · %s"):format(text.title, which) or text.title
 end
 
----Draws what it shows now.
 ---@param panel claude-ide.chat.Panel
 function draw(panel)
   local text = text_of(panel)
@@ -293,10 +292,10 @@ function draw(panel)
     wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
     map(panel, text)
   end
-  -- Lines are broken at words: where, only the window knows.
+  -- Only the window knows where lines are wrapped.
   local height = vim.api.nvim_win_text_height(panel.win, {}).all
   config = place(height, title)
-  -- The keys are below the text: out of sight where that is long.
+  -- The keys are below the text: invisible if it is long.
   config.footer = height > config.height and keys_in_a_line(text, width) or ""
   config.footer_pos = "left"
   vim.api.nvim_win_set_config(panel.win, config)
@@ -315,11 +314,11 @@ local function show(panel)
     return
   end
   if panel.win and vim.api.nvim_win_is_valid(panel.win) then
-    draw(panel) -- there may be another chat since
+    draw(panel) -- the number of chats may have changed
     return vim.api.nvim_set_current_win(panel.win)
   end
   require("claude-ide.transcript.colour").define()
-  take_down(panel) -- `:quit` leaves its buffer
+  take_down(panel) -- `:quit` keeps the buffer
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "question",
     id = panel.decision.id,
@@ -346,7 +345,7 @@ end
 
 local show_first ---@type fun()
 
----Whether the user is where the question is asked already. It is shown once they go elsewhere.
+---Whether the user already sees the request elsewhere. It is shown once they leave.
 ---@param panel claude-ide.chat.Panel
 ---@return boolean
 local function is_asked_here(panel)
@@ -380,7 +379,7 @@ function show_first()
   end
 end
 
----Puts a question before the user, as soon as nobody types.
+---Shows a request once the user is not typing.
 ---@param panel claude-ide.chat.Panel
 function M.open(panel)
   panels[#panels + 1] = panel
@@ -389,7 +388,7 @@ function M.open(panel)
   end
 end
 
----Takes a question off the screen, and shows the next one.
+---Closes a request, and shows the next one.
 ---@param decision claude-ide.Decision
 function M.close(decision)
   for at, panel in ipairs(panels) do
@@ -405,7 +404,7 @@ end
 
 ---Draws a question anew: what it shows has changed.
 ---@param decision claude-ide.Decision
----@param is_another? boolean what it asks is another question now
+---@param is_another? boolean it now has another question
 function M.redraw(decision, is_another)
   for _, panel in ipairs(panels) do
     if panel.decision == decision and panel.buf then
@@ -418,7 +417,7 @@ function M.redraw(decision, is_another)
   end
 end
 
----The choice at the cursor of a question that has the focus.
+---The choice at the cursor, if the request is focused.
 ---@param decision claude-ide.Decision
 ---@return any
 function M.choice(decision)
@@ -454,22 +453,22 @@ function M.presenter(one, many, words, remote)
   }
 end
 
----Puts it aside: its window goes, and it waits. `M.focus` brings it back.
+---Hides the panel; the request stays pending. `M.focus` shows it again.
 function M.hide()
   if panels[1] then
     take_down(panels[1])
   end
 end
 
----What every panel offers.
+---The action of every panel.
 ---@return claude-ide.chat.panel.Action
 function M.later()
   return { keys = { "q", "<Esc>" }, desc = "later", run = M.hide }
 end
 
----Goes to a question that waits.
----@param decision? claude-ide.Decision default: the one that is shown first
----@return boolean there is one
+---Focuses a pending request.
+---@param decision? claude-ide.Decision default: the first
+---@return boolean whether there is one
 function M.focus(decision)
   for at, panel in ipairs(decision and panels or {}) do
     if panel.decision == decision and at > 1 then

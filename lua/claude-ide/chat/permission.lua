@@ -1,4 +1,4 @@
--- Whether a tool may be used: a kind of decision. It is asked in words, with the answers that the agent takes.
+-- Permission for a tool: a kind of decision, shown as text with the agent's choices.
 local M = {}
 
 local KIND = "permission"
@@ -18,9 +18,9 @@ local KIND = "permission"
 
 ---@type table<string, string>
 local KEYS = { allow_once = "y", allow_always = "a", reject_once = "n", reject_always = "N" }
----Choices that have a key.
+---Choices with a key.
 local MOST_KEYS = 9
----Places of a call that are named.
+---Limit of places shown.
 local MOST_PLACES = 20
 
 ---@type table<string, string>
@@ -60,7 +60,6 @@ function ADD.places(asked, part, what_for)
   end
 end
 
----What is asked, line by line.
 ---@param ask claude-ide.chat.Ask
 ---@param what_for? claude-ide.chat.AskedLines.For
 ---@return claude-ide.chat.AskedLines
@@ -199,7 +198,7 @@ local function text_of(permission, is_whole)
   }
 end
 
----For somebody who does not see the panel.
+---For remote clients.
 ---@type claude-ide.decisions.Remote
 local remote = {
   describe = function(decision)

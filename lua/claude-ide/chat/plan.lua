@@ -1,13 +1,13 @@
--- A plan that the agent wants approved (ExitPlanMode): Markdown in a tab page, to be changed, approved or sent back with words.
--- What was changed in it is the plan that is carried out.
--- Invariants: a change outlives its buffer (`:edit`, `:bdelete`), and no key decides that was not meant for the plan (ui/guard).
+-- The approval of a plan (ExitPlanMode): Markdown in a tab page, to edit, approve, or return with a message. An edited plan is the one
+-- carried out.
+-- Invariants: edits outlive the buffer (`:edit`, `:bdelete`), and only keys typed for the plan decide (ui/guard).
 local M = {}
 
 local KIND = "plan"
 
 ---@class claude-ide.chat.Plan : claude-ide.Decision
----@field text string as it was proposed
----@field kept? string as it stood when its buffer was unloaded
+---@field text string as proposed
+---@field kept? string its text when the buffer was unloaded
 ---@field buf? integer
 ---@field win? integer
 
@@ -63,7 +63,7 @@ local function send_back(plan)
   end)
 end
 
----'winbar' of a plan's window, while that is drawn.
+---'winbar' of a plan's window.
 ---@return string
 function M.bar()
   local fit = require("claude-ide.ui.winbar_text")
@@ -162,8 +162,8 @@ local function show(plan)
   wo.wrap, wo.linebreak = true, true
 end
 
----Shows the plan that waits.
----@return boolean there is one
+---Shows the pending plan.
+---@return boolean whether there is one
 function M.focus()
   local plan = require("claude-ide.decisions").pending(function(decision)
     return decision.kind == KIND
@@ -174,7 +174,7 @@ function M.focus()
   return plan ~= nil
 end
 
----For somebody who does not see the page of it.
+---For remote clients.
 ---@type claude-ide.decisions.Remote
 local remote = {
   describe = function(decision)
@@ -232,7 +232,7 @@ local presenter = {
   end,
 }
 
----Asks the user.
+---Shows a plan.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   require("claude-ide.decisions").register(KIND, presenter)

@@ -1,13 +1,13 @@
--- What the `#…` of a prompt would send: their sizes at the end of the line while it is written, and their texts on demand.
+-- The context that a prompt's `#…` would send: sizes at the end of the line while typing, and texts on demand.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.chat.preview")
----After the last key; and how long what was read counts as it was.
+---Delay after the last key, and lifetime of cached sizes.
 local PAUSE_MS, FRESH_MS = 250, 5000
 
 ---@class claude-ide.chat.preview.Known
 ---@field at integer
----@field words? string nil: it is being read
+---@field words? string nil: being read
 
 ---@type table<integer, table<string, claude-ide.chat.preview.Known>> by buffer
 local known = {}
@@ -64,7 +64,7 @@ local function look(buf, cwd)
   draw(buf)
 end
 
----Shows sizes from now on.
+---Starts to show sizes.
 ---@param buf integer a prompt's
 ---@param cwd string
 function M.attach(buf, cwd)
@@ -80,7 +80,7 @@ function M.attach(buf, cwd)
       end, PAUSE_MS)
     end
   end
-  look_soon() -- it may have been written in before
+  look_soon() -- it may have text already
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     group = group,
     buffer = buf,
@@ -97,13 +97,13 @@ function M.attach(buf, cwd)
   })
 end
 
----A prompt is gone.
+---Forgets a prompt that is gone.
 ---@param buf integer
 function M.forget(buf)
   known[buf] = nil
 end
 
----Shows what the `#…` at the cursor, or the next one of its line, would send.
+---Shows the context of the `#…` at the cursor, or of the next one in the line.
 ---@param cwd string
 function M.show(cwd)
   local context, col = require("claude-ide.context"), vim.fn.col(".")

@@ -1,6 +1,5 @@
--- How the CLI is run for a chat: the command of the terminal, and what makes it headless.
--- Source: CLI 2.1.329 `--help`, and what it was seen to do. Without `--input-format stream-json` it takes "stdio" for the name of
--- a tool.
+-- The CLI's command line for a chat: the terminal's command, made headless.
+-- Source: CLI 2.1.329, `--help` and observation. Without `--input-format stream-json` it takes "stdio" as the name of a tool.
 local M = {}
 
 local FLAGS = {
@@ -15,7 +14,7 @@ local FLAGS = {
   "stdio",
 }
 
----A random UUID, of version 4.
+---A random UUID, version 4.
 ---@return string
 function M.uuid()
   local bytes = { assert(vim.uv.random(16)):byte(1, 16) } ---@type table<integer, integer>
@@ -29,7 +28,7 @@ function M.uuid()
   )
 end
 
----The folder in which an agent works.
+---An agent's working directory.
 ---@param chosen? string
 ---@return string
 function M.folder(chosen)
@@ -40,7 +39,7 @@ function M.folder(chosen)
   return type(wanted) == "string" and vim.fs.normalize(wanted) or require("claude-ide.workspace").folders()[1]
 end
 
----Whether there is a program and a folder.
+---Checks that the program and the folder exist.
 ---@param chosen? string
 ---@return string? cwd
 ---@return string? why it cannot run
@@ -57,15 +56,15 @@ function M.check(chosen)
 end
 
 ---@class claude-ide.chat.ProgramOpts
----@field session string the id that the session has, or is to have
----@field resume? string the session to go on with
----@field fork? boolean go on with a copy of it
----@field cwd? string folder; otherwise as the options say
+---@field session string its id, or the new one
+---@field resume? string session to resume
+---@field fork? boolean resume a copy of it
+---@field cwd? string folder; default: from the options
 ---@field args? string[] more arguments for the CLI
 ---@field alone? boolean without the editor's tools
 
 ---@param opts claude-ide.chat.ProgramOpts
----@param run? string what it is called where it uses the editor's tools
+---@param run? string its name for the editor's tools
 ---@return claude-ide.chat.Program? program
 ---@return string? why it cannot run
 function M.of(opts, run)
@@ -86,7 +85,7 @@ function M.of(opts, run)
   end
   vim.list_extend(argv, opts.args or {})
   if not opts.alone then
-    -- The editor's tools, and what keeps an eye on files: without the server the chat goes on without them.
+    -- The editor's tools and the watch on files need the server: without it the chat works without them.
     local _, problem = require("claude-ide.server").start()
     if problem then
       require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)

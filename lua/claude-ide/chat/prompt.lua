@@ -1,5 +1,4 @@
--- Where a user writes to an agent: a buffer of Markdown below the chat. What stands there is theirs until it is sent; it outlives
--- its window and `:edit`, and a draft is kept when Neovim leaves.
+-- A chat's prompt: a Markdown buffer below the chat. Its text outlives the window and `:edit`, and is kept as a draft when Neovim exits.
 
 local M = {}
 
@@ -11,7 +10,7 @@ local function text_of(prompt)
   return table.concat(vim.api.nvim_buf_get_lines(prompt.buf, 0, -1, false), "\n")
 end
 
----What is the user's alone: while they look at what was said before, it is what they were writing.
+---The user's own text: while the history is shown, the text before it.
 ---@param prompt claude-ide.chat.PromptBuffer
 ---@return string
 local function unsent(prompt)
@@ -19,7 +18,7 @@ local function unsent(prompt)
   return prompt.at > 0 and text == prompt.recalled and prompt.draft or text
 end
 
----Keeps what is not sent, in the place of what was kept of it before.
+---Keeps the unsent text, in place of the previous draft.
 ---@param prompt claude-ide.chat.PromptBuffer
 local function keep_draft(prompt)
   local text, history = unsent(prompt), require("claude-ide.chat.history")
@@ -40,21 +39,20 @@ local function fill(prompt, text)
     local last = vim.api.nvim_buf_line_count(prompt.buf)
     pcall(vim.api.nvim_win_set_cursor, win, { last, #vim.fn.getbufoneline(prompt.buf, last) })
   end
-  vim.api.nvim_exec_autocmds("TextChanged", { buffer = prompt.buf, modeline = false }) -- it may not be the current one
+  vim.api.nvim_exec_autocmds("TextChanged", { buffer = prompt.buf, modeline = false }) -- not fired for other than the current buffer
 end
 
----Sends what stands there.
 ---@param prompt claude-ide.chat.PromptBuffer
 function M.send(prompt)
   local text = text_of(prompt)
   if vim.trim(text) == "" then
     return
   end
-  -- What it names is perhaps read for a while. It is out of the buffer from now on, and comes back if it cannot be sent.
+  -- Its references may take a while to read. The text is removed from the buffer, and returned if it cannot be sent.
   text = vim.trim(text)
   require("claude-ide.chat.history").add(prompt.chat.cwd, text)
   prompt.at, prompt.draft = 0, nil
-  vim.bo[prompt.buf].undolevels = vim.bo[prompt.buf].undolevels -- sent in insert mode, `u` brings it back as well
+  vim.bo[prompt.buf].undolevels = vim.bo[prompt.buf].undolevels -- so that `u` restores it even if sent from insert mode
   fill(prompt, "")
   keep_draft(prompt)
   require("claude-ide.transcript").go_to_end(prompt.chat.source)
@@ -66,7 +64,7 @@ function M.send(prompt)
   end)
 end
 
----Sends what stands in the prompt of the current window.
+---Sends the current window's prompt.
 function M.send_here()
   local prompt = prompts[vim.api.nvim_get_current_buf()]
   if prompt then
@@ -74,7 +72,7 @@ function M.send_here()
   end
 end
 
----Puts text back that was not taken: before what is being written.
+---Returns an unsent text: before the current one.
 ---@param prompt claude-ide.chat.PromptBuffer
 ---@param text string
 function M.give_back(prompt, text)
@@ -85,7 +83,7 @@ function M.give_back(prompt, text)
   fill(prompt, vim.trim(now) == "" and text or text .. "\n\n" .. now)
 end
 
----Puts more into what is being written: after it, where the user goes on.
+---Adds text after the current one.
 ---@param buf integer
 ---@param text string
 function M.add(buf, text)
@@ -111,7 +109,7 @@ function M.recall(prompt, step)
   fill(prompt, at == 0 and prompt.draft or prompt.recalled)
 end
 
----How the turn is broken off, or who waits for one is helped; where nothing runs, nil.
+---The action of the interrupt key; nil if no turn is running or starting.
 ---@param chat claude-ide.chat.Chat
 ---@return fun()? act
 local function interrupt(chat)
@@ -127,9 +125,9 @@ local function interrupt(chat)
   end
 end
 
----The key that interrupts does so in this buffer of a chat; where nothing runs, it does what it does anyway.
+---Maps the interrupt key in a buffer of a chat; without a turn, it keeps its usual meaning.
 ---@param chat claude-ide.chat.Chat
----@param buf integer its prompt, or its conversation
+---@param buf integer its prompt or its transcript
 ---@param modes string[]
 function M.map_interrupt(chat, buf, modes)
   local key_list, interrupt_key = require("claude-ide.ui.key_list"), require("claude-ide.ui.interrupt_key")
@@ -151,7 +149,7 @@ function M.map_interrupt(chat, buf, modes)
   end
 end
 
----Takes the last prompt that waits back into the buffer.
+---Withdraws the last queued prompt into the buffer.
 ---@param prompt claude-ide.chat.PromptBuffer
 function M.take_back(prompt)
   local waiting = prompt.chat:waiting()
@@ -230,7 +228,7 @@ end
 local COMPLETE = "v:lua.require'claude-ide.chat.complete'.func"
 
 ---@param chat claude-ide.chat.Chat
----@param acts { hide: fun(), to_terminal: fun() } what is done with the chat as a whole
+---@param acts { hide: fun(), to_terminal: fun() } actions on the chat
 ---@return integer buf
 function M.create(chat, acts)
   local own_buffer = require("claude-ide.ui.own_buffer")
@@ -253,7 +251,7 @@ function M.create(chat, acts)
   on({ "BufUnload", "BufWipeout" }, "what was written to Claude is kept", function()
     M.retire(buf)
   end)
-  -- Nothing is lost where it is left, so it never asks to be written.
+  -- Its text is kept in any case, so it is never "modified".
   on("BufModifiedSet", "a prompt needs no writing", function()
     vim.bo[buf].modified = false
   end)
@@ -269,7 +267,7 @@ function M.create(chat, acts)
   return buf
 end
 
----A prompt ends: what was not sent is kept for the next chat of the project. Called before our own delete, which fires no event.
+---Ends a prompt and keeps its text for the project's next chat. Called before our own delete, which fires no event.
 ---@param buf integer
 function M.retire(buf)
   local prompt = prompts[buf]
@@ -280,17 +278,17 @@ function M.retire(buf)
   require("claude-ide.chat.preview").forget(buf)
   require("claude-ide.ui.interrupt_key").off(buf)
   keep_draft(prompt)
-  prompt.kept = nil -- it stands in no prompt any more
+  prompt.kept = nil -- no open prompt has it
 end
 
----Plugins that complete by themselves leave a prompt to its own menu: they would draw theirs over it.
+---Disables other completion plugins in a prompt: they would draw over its own menu.
 ---@param buf integer
 function M.have_one_menu(buf)
   vim.b[buf].completion = false -- blink.cmp
   vim.b[buf].minicompletion_disable = true
   vim.b[buf].coc_suggest_disable = 1
   local function without_cmp()
-    local cmp = package.loaded.cmp -- nvim-cmp, perhaps loaded with the first insert mode
+    local cmp = package.loaded.cmp -- nvim-cmp, perhaps loaded only when insert mode is entered
     if type(cmp) == "table" and type(cmp.setup) == "table" and vim.api.nvim_buf_is_valid(buf) then
       vim.api.nvim_buf_call(buf, function()
         pcall(cmp.setup.buffer, { enabled = false })
@@ -306,8 +304,7 @@ function M.have_one_menu(buf)
   })
 end
 
----Puts what was not sent before into a prompt, and lets it be Markdown with completion. Later than its window: what people and
----Neovim do for Markdown takes a while.
+---Restores the draft, and sets the filetype and completion. After the window is shown, since FileType autocommands take a while.
 ---@param buf integer
 function M.dress(buf)
   local prompt = prompts[buf]
@@ -325,7 +322,7 @@ function M.dress(buf)
   require("claude-ide.chat.preview").attach(buf, cwd)
 end
 
----What is written is kept, should Neovim end any way. It is not sent.
+---Keeps the text as a draft in case Neovim crashes. It is not sent.
 ---@param prompt claude-ide.chat.PromptBuffer
 function M.keep(prompt)
   vim.bo[prompt.buf].modified = false
@@ -336,7 +333,7 @@ function M.keep(prompt)
   )
 end
 
----Neovim leaves: what was not sent is kept for the next chat of the project.
+---Keeps unsent texts for the project's next chat when Neovim exits.
 function M.keep_drafts()
   for _, prompt in pairs(prompts) do
     keep_draft(prompt)

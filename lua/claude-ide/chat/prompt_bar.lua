@@ -1,4 +1,4 @@
--- The line above the prompt of a chat: what waits to be said or to be decided, and the keys.
+-- The winbar of a chat's prompt: queued prompts, pending requests, keys.
 local M = {}
 
 local RANKS = { help = 1, send = 2, state = 3 }

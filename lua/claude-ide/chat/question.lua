@@ -1,4 +1,4 @@
--- AskUserQuestion: questions with choices, one after the other; one or several of them, or words of the user's own.
+-- AskUserQuestion: questions with choices, one after the other; one or several choices, or free text.
 local M = {}
 
 local KIND = "question"
@@ -11,13 +11,13 @@ local KIND = "question"
 
 ---@class claude-ide.chat.Question : claude-ide.Decision
 ---@field questions claude-ide.chat.AskedQuestion[]
----@field at integer the one that is shown
+---@field at integer index of the shown question
 ---@field chosen table<integer, table<integer, true>> options by question
----@field own table<integer, string> own words by question
+---@field own table<integer, string> free text by question
 
 ---@param question claude-ide.chat.Question
 ---@param at integer
----@return string? nil: not answered
+---@return string? nil: unanswered
 local function answer_of(question, at)
   local labels = {}
   for index, option in ipairs(question.questions[at].options) do
@@ -39,7 +39,7 @@ local function settle(question, answer)
   end
 end
 
----To the next one, or all are answered.
+---Goes to the next question, or sends the answers.
 ---@param question claude-ide.chat.Question
 local function go_on(question)
   if question.at < #question.questions then
@@ -72,7 +72,7 @@ local function pick(question, index)
   go_on(question)
 end
 
----Words of the user for a question that nobody asks any more, with those that they had given to the others.
+---Keeps the user's texts for a question that is gone.
 ---@param question claude-ide.chat.Question
 ---@param text? string
 local function give_back(question, text)
@@ -194,14 +194,14 @@ local function text_of(question)
   }
 end
 
----The answer to a question that has one choice only is that choice.
+---Whether there is one question with a single choice, whose answers can be choices.
 ---@param questions claude-ide.chat.AskedQuestion[]
 ---@return boolean
 local function is_simple(questions)
   return #questions == 1 and not questions[1].multiSelect and #questions[1].options > 0
 end
 
----For somebody who does not see the panel.
+---For remote clients.
 ---@type claude-ide.decisions.Remote
 local remote = {
   describe = function(decision)

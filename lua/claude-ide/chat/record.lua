@@ -1,5 +1,5 @@
--- What the turns of a chat change, told to the journal: so that `:Claude review` and `:Claude undo` know of it as of any session.
--- A chat is a client of the journal by a number below zero, which no connection has.
+-- Reports a chat's turns to the journal, so that `:Claude review` and `:Claude undo` include it. A chat is a client of the journal with a
+-- negative id, which no connection has.
 local M = {}
 
 ---Tools that write the file they name.
@@ -16,7 +16,7 @@ local function client(chat)
   return -chat.count
 end
 
----A prompt of the user is taken up.
+---Starts a turn.
 ---@param chat claude-ide.chat.Chat
 ---@param at? integer milliseconds since the epoch
 function M.turn_begins(chat, at)
@@ -60,7 +60,7 @@ function M.calls(chat, blocks, places)
   end
 end
 
----Calls came to an end, those of subagents too: an edit of one in the background may end after the turn that began it.
+---Handles ended calls, also of subagents: a background edit may end after its turn.
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 function M.calls_over(chat, results)
@@ -69,7 +69,7 @@ function M.calls_over(chat, results)
   end
 end
 
----Calls of the agent itself came to an end.
+---Handles ended calls of the agent itself.
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 ---@param places string[] files that they may have written
@@ -87,13 +87,12 @@ function M.results(chat, results, places)
   end
 end
 
----A turn is over.
 ---@param chat claude-ide.chat.Chat
 function M.turn_over(chat)
   require("claude-ide.journal").edits_over(client(chat))
 end
 
----The agent is gone, perhaps in the middle of a turn.
+---Handles an agent's exit, perhaps in the middle of a turn.
 ---@param chat claude-ide.chat.Chat
 function M.ended(chat)
   require("claude-ide.journal").left(client(chat))

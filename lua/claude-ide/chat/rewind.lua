@@ -1,14 +1,14 @@
--- Files as they were before a prompt: what that would change is shown first, then asked, then done by the agent, which keeps them.
--- Invariant: nothing is written before the user has seen which files, and said yes.
+-- Restores files to their state before a prompt, which the agent keeps: preview, confirmation, restore.
+-- Invariant: nothing is written before the user has seen the list of files and confirmed.
 local M = {}
 
 ---@class claude-ide.chat.Rewound
----@field files? string[] nil: the agent does not say
+---@field files? string[] nil: not reported
 ---@field insertions integer
 ---@field deletions integer
 ---@field skipped integer links, which are not followed
 
----The prompts of a chat that the agent can go back to, the latest first.
+---The prompts of a chat that the agent can restore, latest first.
 ---@param chat claude-ide.chat.Chat
 ---@return claude-ide.chat.Message[]
 local function prompts(chat)
@@ -49,7 +49,7 @@ end
 
 ---@param rewound claude-ide.chat.Rewound
 ---@param chat claude-ide.chat.Chat
----@return string[]? paths absolute; nil: it does not say
+---@return string[]? paths absolute; nil: not reported
 local function changed(rewound, chat)
   return rewound.files
     and vim.tbl_map(function(path)
@@ -104,7 +104,7 @@ local function confirm(chat, message, paths, rewound)
   end)
 end
 
----Shows what going back to a prompt would change, and asks.
+---Previews the restore to a prompt, and asks.
 ---@param chat claude-ide.chat.Chat
 ---@param message claude-ide.chat.Message
 function M.to(chat, message)
@@ -115,7 +115,7 @@ function M.to(chat, message)
     if #paths == 0 then
       return require("claude-ide.ui.notice").info("No file has changed since that prompt.")
     end
-    -- The answer may take its time: what is typed by then is meant for something else.
+    -- Keys typed while the agent answers are not meant for the question.
     guard.when_asked("rewind", "A question about going back", function()
       confirm(chat, message, paths, rewound)
     end, request)

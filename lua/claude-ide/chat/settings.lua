@@ -1,14 +1,13 @@
--- How a chat is set: its mode, its model, its effort, and options of its agent's own. What the agent reports counts, not what it was
--- asked for.
+-- A chat's settings: mode, model, effort, and the agent's own options. The agent's reports count, not the requested values.
 local M = {}
 
 ---@class claude-ide.chat.Setting
 ---@field id string
 ---@field kind "mode"|"model"|"effort"|"other"
 ---@field name string
----@field value? string|boolean nil: it is not known
+---@field value? string|boolean nil: unknown
 ---@field choices { value: string|boolean, name: string, description?: string }[]
----@field is_listed boolean with the model; the others have keys of their own
+---@field is_listed boolean listed with the models; the others have their own keys
 
 ---@param chat claude-ide.chat.Chat
 ---@param kind string
@@ -21,7 +20,7 @@ end
 
 ---@param chat claude-ide.chat.Chat
 ---@param kind string
----@param what string for the user, where there is none
+---@param what string a name for the notice if there is none
 ---@return claude-ide.chat.Setting?
 local function settable(chat, kind, what)
   local setting = M.of_kind(chat, kind)
@@ -92,7 +91,7 @@ local function choose_value(chat, setting)
   end)
 end
 
----Lets the user choose a model, and what an agent has beside it.
+---Lets the user choose a model, or another option that the agent lists with it.
 ---@param chat claude-ide.chat.Chat
 function M.choose_model(chat)
   local listed = vim.tbl_filter(function(setting)

@@ -1,31 +1,31 @@
--- A chat as a transcript: what was said before, where it goes on with a session, and what is said now.
--- What was before is read from the session's file as it was when the chat began; what is added to that file is what the chat
--- tells itself.
+-- A chat as a transcript: the resumed session's earlier messages, then the chat's own.
+-- The earlier ones are read from the session's file as it was when the chat began; later additions to the file are the chat's own
+-- messages.
 
 ---@class claude-ide.chat.Source : claude-ide.transcript.Source
 ---@field private store claude-ide.chat.Store
 ---@field private file? claude-ide.transcript.Source the session's
----@field private before_len integer rows of it that were there before
----@field private is_counted boolean these are known, as they were when the chat began
----@field private agents? claude-ide.sessions.Agent[] as last told
----@field private linked table<string, true> calls of the chat that are drawn with the subagent they started
+---@field private before_len integer number of earlier rows
+---@field private is_counted boolean `before_len` is known
+---@field private agents? claude-ide.sessions.Agent[] as last reported
+---@field private linked table<string, true> calls drawn with the subagent that they started
 ---@field private looking? boolean
----@field private on_shown? fun() what was said before is on the screen
+---@field private on_shown? fun() called when the earlier messages are shown
 ---@field private listener? claude-ide.transcript.Listener while it is shown
 ---@field private file_state? "opening"|"open"
----@field private is_over? boolean its chat is
+---@field private is_over? boolean its chat has ended
 ---@field private is_others boolean
 ---@field private facts_of fun(): claude-ide.transcript.Fact[]
 ---@field private runs_now fun(): boolean
 local Source = {}
 Source.__index = Source
 
----Numbers of messages from here on are those of the chat.
+---Message ids from here on are the chat's own.
 local OWN = 2 ^ 40
----A text that is longer has rows of its own (store.lua).
+---A longer text has its own rows (store.lua).
 local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
 
----So long is looked for what the CLI writes of a session soon after it began.
+---How long to look for the session's file, which the CLI writes soon after the start.
 local PATIENCE_MS = 3000
 
 ---@class claude-ide.chat.source.Fields
@@ -33,11 +33,11 @@ local PATIENCE_MS = 3000
 ---@field session string
 ---@field title string
 ---@field noun? string
----@field is_others boolean it is another agent's than the CLI
+---@field is_others boolean of an agent other than the CLI
 ---@field speaker string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
----@field file? claude-ide.transcript.Source where it goes on with a session
+---@field file? claude-ide.transcript.Source if it resumes a session
 ---@field facts fun(): claude-ide.transcript.Fact[]
 ---@field runs fun(): boolean
 
@@ -97,12 +97,12 @@ function Source:tell(delta)
   end
 end
 
----The session's file has more to say.
+---Handles an addition to the session's file.
 ---@private
 ---@param delta claude-ide.sessions.Delta
 function Source:file_changed(delta)
   if delta.reset and delta.shift and self.before_len > 0 then
-    -- All of a huge file is known now. What else is new there the chat tells itself.
+    -- A huge file is now read completely. Other additions are the chat's own messages.
     self.before_len = self.before_len + delta.shift
     local len = self.before_len + #self.store.messages
     return self:tell({ reset = true, shift = delta.shift, from = 0, len = len, changed = {} })
@@ -110,7 +110,7 @@ function Source:file_changed(delta)
   self:look_at_agents()
 end
 
----The file knows of subagents: calls of the chat that started one are drawn with it, the others are within one that is drawn.
+---Links calls with subagents: a call of the chat that started one is drawn with it; the others are inside one.
 ---@private
 function Source:look_at_agents()
   local info = self.file and self.file:info() --[[@as claude-ide.sessions.Info?]]
@@ -133,7 +133,7 @@ function Source:look_at_agents()
 end
 
 ---@private
----@param done fun() it is open, or cannot be
+---@param done fun() called when it is open, or cannot be opened
 function Source:open_file(done)
   local file = self.file --[[@as claude-ide.transcript.Source]]
   self.file_state = "opening"
@@ -145,7 +145,7 @@ function Source:open_file(done)
       end
     end,
     failed = function(err)
-      -- Without it the chat goes on all the same.
+      -- The chat works without it.
       require("claude-ide.log").warn("the session's file cannot be read: %s", err)
       if self.file == file then
         local was_opening = self.file_state == "opening"
@@ -172,7 +172,7 @@ function Source:shown()
   end
 end
 
----Runs something once the end of what was said before is on the screen, or where there is none.
+---Runs a function once the end of the earlier messages is shown, or if there are none.
 ---@param fn fun()
 function Source:when_shown(fn)
   self.on_shown = fn
@@ -189,7 +189,7 @@ function Source:opened()
   end
 end
 
----Once more where the buffer that it was shown in is gone: what was said before is what was there when the chat began.
+---Also called when a new buffer replaces the previous one: the earlier messages are still those before the chat began.
 ---@param listener claude-ide.transcript.Listener
 function Source:open(listener)
   self.listener = listener
@@ -233,7 +233,7 @@ function Source:close_file()
   end
 end
 
----Its buffer is gone. The file stays open for the next one, as long as there is the chat.
+---Handles the end of its buffer. The file stays open for the next one while the chat exists.
 function Source:close()
   self.store:listen(nil)
   self.listener = nil
@@ -242,7 +242,7 @@ function Source:close()
   end
 end
 
----Its agent is to end, and its chat is over, unless it begins again.
+---Handles the end of the agent, which ends the chat unless it restarts.
 ---@param is_restarting? boolean
 function Source:finish(is_restarting)
   self.is_over = not is_restarting
@@ -335,7 +335,7 @@ function Source:draw(request, done)
   end)
 end
 
----What was said first, where no catalogue knows the session: it is another agent's.
+---A description from the first prompt, for other agents' sessions, which are not in the catalogue.
 ---@private
 ---@return claude-ide.transcript.About?
 function Source:first_words()
@@ -349,7 +349,7 @@ function Source:first_words()
   end
 end
 
----A session is listed a moment after its file is there; without one it is asked for again when there is more of it.
+---A session is in the catalogue a moment after its file exists; without a file, it is requested again later.
 function Source:describe(done)
   if self.is_others then
     return done(self:first_words())
@@ -392,7 +392,7 @@ function Source:runs()
   return self.runs_now()
 end
 
----The session is another one now: after `/clear`.
+---Handles a new session id, after `/clear`.
 ---@param id string
 function Source:renew(id)
   self.id, self.session = id, id

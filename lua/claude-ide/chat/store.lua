@@ -1,43 +1,43 @@
--- The messages of a chat as it goes on, in the shapes of a transcript: a row for each block, so that a text that grows is the
--- last one. Rows and numbers count from what was there before it (source.lua adds that).
--- Invariants: what is added costs what it is long, however long the rest is. A text is put together only when it is asked for.
+-- A chat's messages in a transcript's format: a row per block, so that a growing text is the last row. Rows and ids do not count earlier
+-- messages (source.lua adds them).
+-- Invariants: adding costs only the added length. A text's pieces are joined only on request.
 
 ---@class claude-ide.chat.Message
 ---@field id integer
 ---@field kind claude-ide.sessions.RowKind
----@field block claude-ide.sessions.Block of a text: without its text
----@field parts? string[] of a text: its pieces
----@field fence? claude-ide.transcript.Fence the code that the end of a text is within
----@field rest? string its last line so far, where code may begin or end
----@field partial? boolean it was not said in full yet
----@field full? boolean what a text goes on with is another row
+---@field block claude-ide.sessions.Block a text's block has no text
+---@field parts? string[] a text's pieces
+---@field fence? claude-ide.transcript.Fence the code block at the end of a text
+---@field rest? string its last line so far, which may be a fence
+---@field partial? boolean not complete yet
+---@field full? boolean the text continues in another row
 ---@field ends_at_gap? boolean after an empty line
----@field continues? claude-ide.chat.Continues of a text that another row begins with, and not at an empty line
----@field key? string of a text: which block of the replies it is
+---@field continues? claude-ide.chat.Continues set if the text begins in another row, other than after an empty line
+---@field key? string of a text: its block
 ---@field start integer
 ---@field uuid? string of a prompt
 ---@field model? string
 ---@field usage? claude-ide.sessions.Usage
----@field more? claude-ide.sessions.Block[] what else a prompt consists of
+---@field more? claude-ide.sessions.Block[] a prompt's other blocks
 
 ---@class claude-ide.chat.Store
 ---@field messages claude-ide.chat.Message[]
 ---@field total claude-ide.sessions.Usage
 ---@field last_reply? claude-ide.sessions.Row
----@field private calls table<string, claude-ide.chat.Message> by call
+---@field private calls table<string, claude-ide.chat.Message> by id
 ---@field private listener? claude-ide.chat.store.Listener
----@field private held? { from?: integer, changed: integer[] } what the listener was not told yet
+---@field private held? { from?: integer, changed: integer[] } changes not reported yet
 local Store = {}
 Store.__index = Store
 
 ---@class claude-ide.chat.store.Listener
----@field changed fun(from: integer, len: integer, changed: integer[]) rows, counted from 0
+---@field changed fun(from: integer, len: integer, changed: integer[]) 0-based rows
 ---@field appended fun(text: string, bytes: integer)
 
 local growing, shape = require("claude-ide.chat.growing_text"), require("claude-ide.chat.shape")
 local clock = require("claude-ide.clock")
 
----Bytes of a long text that are looked at together.
+---Bytes of a long text handled together.
 local PIECE = 4 * 1024
 
 ---@return claude-ide.chat.Store
@@ -63,7 +63,7 @@ function Store:release()
   end
 end
 
----Much comes at once: the listener is told of all of it in a turn of its own. What is above its windows then is not drawn first.
+---Delays reports to the next tick, for many changes at once: rows above the window are then not drawn first.
 function Store:hold()
   if not self.held then
     self.held = { changed = {} }
@@ -87,7 +87,7 @@ function Store:tell(from, changed)
 end
 
 ---@private
----@param changed integer[] messages with calls that came to an end
+---@param changed integer[] messages with calls that ended
 function Store:tell_calls(changed)
   if #changed > 0 then
     self:tell(#self.messages, changed)
@@ -104,12 +104,12 @@ function Store:add(fields)
 end
 
 ---@private
----Begins a row of a text.
+---Begins a text's row.
 ---@param key string
 ---@param kind "text"|"thinking"
 ---@param text string
 ---@param model? string
----@param before? claude-ide.chat.Message the row whose text it goes on with
+---@param before? claude-ide.chat.Message the row that it continues
 function Store:begin_text(key, kind, text, model, before)
   local message = self:add({
     kind = "reply",
@@ -125,12 +125,12 @@ function Store:begin_text(key, kind, text, model, before)
   self:tell(message.id - 1)
 end
 
----A text goes on.
----@param key string names its block
+---Appends to a text.
+---@param key string its block
 ---@param kind "text"|"thinking"
 ---@param text string
 ---@param model? string
----@param is_row? boolean it is so long that it begins a row of its own
+---@param is_row? boolean long enough for its own row
 function Store:append(key, kind, text, model, is_row)
   local last = self.messages[#self.messages]
   local before = last and last.key == key and last.partial and last or nil
@@ -155,7 +155,7 @@ function Store:append(key, kind, text, model, is_row)
   end
 end
 
----A call is being written down.
+---Adds a call whose arguments are incomplete.
 ---@param id string
 ---@param name string
 ---@param model? string
@@ -175,7 +175,7 @@ function Store:calling(id, name, model)
   self:tell(#self.messages - 1)
 end
 
----What is not said in full is void.
+---Removes incomplete messages.
 function Store:void()
   local len = #self.messages
   while len > 0 and self.messages[len].partial do
@@ -189,7 +189,7 @@ function Store:void()
   self:tell(len)
 end
 
----Nothing more comes of what was being said: it stays as it is.
+---Marks incomplete messages as complete: nothing will follow.
 function Store:settle()
   for at = #self.messages, 1, -1 do
     if not self.messages[at].partial then
@@ -200,7 +200,7 @@ function Store:settle()
 end
 
 ---@private
----The rows that hold what was streamed of a text, and whether they say this.
+---The rows of a streamed text, and whether their text is equal to this one.
 ---@param block claude-ide.sessions.Block
 ---@return integer? first
 ---@return boolean same
@@ -221,13 +221,13 @@ function Store:streamed_text(block)
 end
 
 ---@private
----A text that is whole, in as many rows as it would have if it had grown.
+---Adds a complete text, with as many rows as if it had been streamed.
 ---@param kind "text"|"thinking"
 ---@param text string
 ---@param fields table
 function Store:say_long(kind, text, fields)
   local listener, count = self.listener, #self.messages
-  self.listener = nil -- all of them are told together
+  self.listener = nil -- all rows are reported together
   for at = 1, #text, PIECE do
     self:append("whole", kind, text:sub(at, at + PIECE - 1), fields.model)
   end
@@ -270,7 +270,7 @@ function Store:say_text(block, fields)
   return row
 end
 
----A reply, in full.
+---Handles a complete reply.
 ---@param event claude-ide.chat.Event
 function Store:said(event)
   local changed, from = {}, nil ---@type integer[], integer?
@@ -304,9 +304,9 @@ function Store:said(event)
   end
 end
 
----Calls came to an end. One that only says that something goes on in the background ends when that does.
+---Handles ended calls. A call that only started a background task ends with it.
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
----@param refused table<string, "rejected"|"changed"> what the user made of calls that were not let through as they were
+---@param refused table<string, "rejected"|"changed"> calls that the user denied or changed
 function Store:results(results, refused)
   local changed = {}
   for _, pair in ipairs(results) do
@@ -326,7 +326,7 @@ function Store:results(results, refused)
   self:tell_calls(changed)
 end
 
----What a call left in the background ended: that may be said twice, and again where it was woken and ended once more.
+---Handles the end of a call's background task: it may be reported twice, and again if the task was resumed.
 ---@param call string
 ---@param is_done boolean
 function Store:background_over(call, is_done)
@@ -339,7 +339,7 @@ function Store:background_over(call, is_done)
   end
 end
 
----The process that would say how calls end is gone.
+---Marks running calls as void: the process is gone.
 function Store:end_running()
   local changed = {}
   for _, message in pairs(self.calls) do
@@ -351,7 +351,7 @@ function Store:end_running()
   self:tell_calls(changed)
 end
 
----A prompt of the user, a notice, a rule: a message that is whole.
+---Adds a complete message: a prompt, a notice, a rule.
 ---@param kind claude-ide.sessions.RowKind
 ---@param text string
 ---@param more? claude-ide.sessions.Block[] images
@@ -364,7 +364,7 @@ function Store:put(kind, text, more)
   return message
 end
 
----What the user said.
+---Adds a prompt.
 ---@param prompt claude-ide.chat.Prompt
 function Store:put_prompt(prompt)
   local images = vim.tbl_filter(function(block)
@@ -394,14 +394,14 @@ function Store:rows(from, count)
 end
 
 ---@param id integer
----@param all boolean results too, however long
+---@param all boolean long results, too
 ---@return claude-ide.sessions.Message?
 function Store:message(id, all)
   local message = self.messages[id]
   return message and shape.message(message, all)
 end
 
----Whether a call is known, and what it was given.
+---A call's block and row, if known.
 ---@param id string
 ---@return claude-ide.sessions.Block?
 ---@return integer? row

@@ -1,12 +1,12 @@
--- Chats in the library: begin one, give it commands, take its events. One listener a chat, on the main loop.
+-- The library's chats: start, commands, events. One listener per chat, on the main loop.
 local M = {}
 
 local GROUP = "claude-ide.chat"
 
----One thing that a chat reports; which fields are there depends on the type: see `crates/agent/src/event.rs`.
+---An event; its fields depend on the type: see `crates/agent/src/event.rs`.
 ---@class claude-ide.chat.Event
 ---@field type string
----@field by? { call?: string } who speaks: the agent, or the subagent of a call
+---@field by? { call?: string } the agent, or the subagent of a call
 ---@field pid? integer started
 ---@field can? { list: boolean, fork: boolean, close: boolean, embeds: boolean } greeted
 ---@field is_kept? boolean session
@@ -30,7 +30,7 @@ local GROUP = "claude-ide.chat"
 ---@field path? string before_edit
 ---@field ask? claude-ide.chat.Ask asks
 ---@field state? "queued"|"started"|"completed"|"cancelled" prompt
----@field at? integer prompt: when the agent said so, in milliseconds since the epoch
+---@field at? integer prompt: time of the report, in milliseconds since the epoch
 ---@field outcome? "done"|"aborted"|"failed" turn
 ---@field cost? number usage: dollars
 ---@field window? integer usage
@@ -52,7 +52,7 @@ local GROUP = "claude-ide.chat"
 ---@field signal? integer ended
 ---@field words? string ended, turn, limit, retry, task_started
 
----What is run.
+---The program to run.
 ---@class claude-ide.chat.Program
 ---@field argv string[]
 ---@field cwd string
@@ -80,11 +80,11 @@ local function receive(news)
   end
 end
 
----Begins a chat. Nothing waits: `ended` says that its program cannot be run.
+---Starts a chat without waiting: an `ended` event reports a program that cannot be run.
 ---@param program claude-ide.chat.Program
 ---@param backend "stream_json"|table `{ acp = … }`, see `crates/agent/src/acp/mod.rs`
 ---@param listener fun(events: claude-ide.chat.Event[])
----@return integer? number that names it
+---@return integer? number the chat's id
 ---@return string? err
 function M.open(program, backend, listener)
   local log = require("claude-ide.log")
@@ -109,7 +109,7 @@ function M.open(program, backend, listener)
   return number, err
 end
 
----Tells a chat what the user wants.
+---Sends a command to a chat.
 ---@param number integer
 ---@param command table|string one field, named after the command: see `crates/agent/src/command.rs`
 ---@return boolean? sent
@@ -122,13 +122,13 @@ function M.send(number, command)
   return require("claude-ide.native").agent_command(number, json)
 end
 
----Ends a chat. Its last events still come.
+---Ends a chat. Its last events are still delivered.
 ---@param number integer
 function M.close(number)
   require("claude-ide.native").agent_close(number)
 end
 
----No more events of a chat come.
+---Removes a chat's listener.
 ---@param number integer
 function M.forget(number)
   listeners[number] = nil

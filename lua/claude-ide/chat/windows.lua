@@ -1,33 +1,33 @@
--- A chat on the screen: its transcript, and below it the window to write in. They come and go together.
+-- A chat's windows: the transcript, and the prompt below it. They are opened and closed together.
 local M = {}
 
 ---@class claude-ide.chat.Shown
 ---@field chat claude-ide.chat.Chat
 ---@field prompt integer buffer
 ---@field view? claude-ide.transcript.View
----@field waiting? integer the window that is to show its transcript
----@field height? integer of the prompt's window, as it was given here
----@field is_low? boolean for want of lines it has fewer than it is to have
----@field origin? integer the window the user came from
----@field is_idle? boolean it was, when it was drawn last
+---@field waiting? integer the window for its transcript
+---@field height? integer of the prompt's window, as set here
+---@field is_low? boolean smaller than wanted for lack of lines
+---@field origin? integer the user's previous window
+---@field is_idle? boolean at the last redraw
 
 local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" }
 local LEAST_COLUMNS, LEAST_LINES = 30, 10
----Lines of the two windows, with the line above each, as far as there are so many.
+---Minimum lines of the two windows with their winbars, if there is room.
 local LEAST_TRANSCRIPT, LEAST_PROMPT = 6, 2
----Those of a prompt in which little stands, with the line above it.
+---Lines of an almost empty prompt, with its winbar.
 local SMALL_PROMPT = 3
 
----@return integer buf for a window that is about to show its transcript
+---@return integer buf for a window before its transcript exists
 local function blank()
   return require("claude-ide.ui.own_buffer").create({ bo = { bufhidden = "wipe" } })
 end
 
 ---@class claude-ide.chat.Extent
----@field is_vertical boolean it is at the left or at the right
----@field size integer cells that it takes
----@field rest integer cells that it leaves
----@field least integer cells that something else needs
+---@field is_vertical boolean at the left or right side
+---@field size integer cells of the chat
+---@field rest integer cells left
+---@field least integer minimum cells for other windows
 
 ---@return claude-ide.chat.Extent
 local function extent()
@@ -79,8 +79,8 @@ local function dress_prompt(win)
   require("claude-ide.ui.winbar").hold(win, "%{%v:lua.require'claude-ide.chat.prompt_bar'.text()%}")
 end
 
----A file that came into the window of a prompt (`<C-o>`, `gf`, `:edit`) goes where files are shown, if there is such a place: the
----window is six lines high.
+---Moves a file that was opened in the prompt's window (`<C-o>`, `gf`, `:edit`) to a file window, if there is one: the prompt's is six lines
+---high.
 ---@param win integer
 ---@param buf integer the prompt
 local function give_file_away(win, buf)
@@ -89,7 +89,7 @@ local function give_file_away(win, buf)
   if file == buf or vim.bo[file].buftype ~= "" or vim.api.nvim_buf_get_name(file) == "" then
     return
   end
-  vim.wo[win][0].winfixbuf = true -- not this one
+  vim.wo[win][0].winfixbuf = true -- excludes this window
   local place = require("claude-ide.ui.file_window").choose(file, vim.api.nvim_win_get_tabpage(win))
   vim.wo[win][0].winfixbuf = false
   if not place then
@@ -113,7 +113,7 @@ local function keep_window(buf)
     callback = function()
       local win = vim.api.nvim_get_current_win()
       if vim.api.nvim_win_get_buf(win) ~= buf then
-        return -- its window is closed from another one, which keeps what it shows
+        return -- the window is being closed from another one
       end
       vim.schedule(function()
         require("claude-ide.safely").wrap("give a file another window", give_file_away)(win, buf)
@@ -122,10 +122,10 @@ local function keep_window(buf)
   })
 end
 
----As many lines as what is written takes, and one to go on in, up to the option.
+---The lines of the text plus one, up to the option.
 ---@param buf integer
----@param win integer one as wide as its window
----@return integer with the line above it
+---@param win integer one of the same width
+---@return integer with the winbar
 local function wanted_height(buf, win)
   local most, rows = require("claude-ide.config").get().chat.prompt_height, 1
   if vim.api.nvim_win_get_buf(win) == buf then
@@ -137,8 +137,8 @@ local function wanted_height(buf, win)
 end
 
 ---@param buf integer
----@param ... integer the windows that it and the transcript have, its own last
----@return integer with the line above it
+---@param ... integer the transcript's window, and the prompt's if open, last
+---@return integer with the winbar
 local function prompt_height(buf, ...)
   local lines = select("#", ...) - 1 -- a status line between them
   for _, win in ipairs({ ... }) do
@@ -148,8 +148,7 @@ local function prompt_height(buf, ...)
   return math.max(math.min(wanted, lines - LEAST_TRANSCRIPT - 1), math.min(LEAST_PROMPT, lines - 2), 1)
 end
 
----The height of a prompt is fixed: on a screen that shrinks it would be the transcript that has no lines. One that the user
----gave it stays.
+---Fits the prompt's fixed height: otherwise the transcript would shrink to nothing on a small screen. A height set by the user is kept.
 ---@param shown claude-ide.chat.Shown
 local function fit_height(shown)
   local prompt, above = window_of(shown.prompt), window_of(shown.view and shown.view.buf)
@@ -197,8 +196,8 @@ local function keep_height(shown)
     group = group,
     desc = "Claude Code: a prompt leaves its transcript some lines",
     callback = function()
-      fit() -- at each size: after the next one nobody could tell who gave it the height that it has
-      vim.schedule(fit) -- others do something about their windows, too
+      fit() -- at each resize: after the next one, a height set by the user could not be recognized
+      vim.schedule(fit) -- other plugins resize their windows, too
     end,
   })
 end
@@ -216,7 +215,7 @@ local function open_prompt(shown, above)
   return win
 end
 
----A window for the transcript: above its prompt where that stands alone, else beside everything, with the prompt.
+---Opens a window for the transcript: above the prompt if that is open, else beside all windows, with the prompt.
 ---@param shown claude-ide.chat.Shown
 ---@return integer win
 local function open_transcript(shown)
@@ -235,7 +234,7 @@ local function open_transcript(shown)
   return win
 end
 
----Makes the transcript of a chat that was shown without it, so that the prompt was there at once.
+---Creates the transcript of a chat whose prompt was shown first.
 ---@param shown claude-ide.chat.Shown
 function M.fill(shown)
   local win = shown.waiting
@@ -246,7 +245,7 @@ function M.fill(shown)
   end
 end
 
----Shows a chat in the current tab page and goes to its prompt, where no typing can be hit by that.
+---Shows a chat in the current tab page, and focuses its prompt unless that would catch keys meant for another window.
 ---@param shown claude-ide.chat.Shown
 function M.show(shown)
   local may_focus = require("claude-ide.ui.file_window").may_focus()
@@ -279,11 +278,11 @@ function M.show(shown)
   end
 end
 
----Takes the windows of a chat away, here. It goes on.
+---Closes a chat's windows in this tab page; the chat continues.
 ---@param shown claude-ide.chat.Shown
 function M.hide(shown)
   local origin, waiting = shown.origin, shown.waiting
-  shown.waiting = nil -- else its transcript would still come
+  shown.waiting = nil -- otherwise its transcript would still be created
   local wins = { window_of(shown.prompt) }
   wins[#wins + 1] = window_of(shown.view and shown.view.buf) or waiting
   require("claude-ide.ui.screen_share").fairly(extent().is_vertical, function()
@@ -298,7 +297,7 @@ function M.hide(shown)
   end
 end
 
----Takes the windows of a chat away that is over.
+---Closes the windows of an ended chat.
 ---@param shown claude-ide.chat.Shown
 function M.close(shown)
   M.hide(shown)
@@ -314,7 +313,7 @@ function M.is_shown(shown)
   return window_of(shown.prompt) ~= nil or window_of(shown.view and shown.view.buf) ~= nil
 end
 
----Whether it could be shown here, and leave room for something else beside it and the others.
+---Whether it fits here, with room for other windows besides the chats.
 ---@param shown claude-ide.chat.Shown
 ---@return boolean
 function M.has_room(shown)
@@ -325,7 +324,7 @@ function M.has_room(shown)
     local row, column = unpack(vim.api.nvim_win_get_position(win)) ---@type integer, integer
     local kind, view = require("claude-ide.ui.ours").kind(buf), open_views.of_buffer(buf)
     local is_one = kind == "terminal" or kind == "prompt" or view ~= nil and view.source.is_chat
-    is_one = is_one and vim.api.nvim_win_get_config(win).relative == "" -- an answer stands over the screen
+    is_one = is_one and vim.api.nvim_win_get_config(win).relative == "" -- floats take no room
     local begins = here.is_vertical and column or row
     if is_one and buf ~= shown.prompt and not columns[begins] then
       columns[begins] = true
@@ -336,7 +335,7 @@ function M.has_room(shown)
   return window_of(shown.view and shown.view.buf) ~= nil or rest >= here.least
 end
 
----Draws what is said about it anew.
+---Redraws its winbar.
 ---@param shown claude-ide.chat.Shown
 function M.refresh(shown)
   local view, was_idle = shown.view, shown.is_idle
@@ -344,7 +343,7 @@ function M.refresh(shown)
   if not view then
     return
   elseif shown.is_idle and not was_idle and shown.chat.has_spoken then
-    require("claude-ide.transcript.buffer").learn_title(view) -- the CLI has written it by now
+    require("claude-ide.transcript.buffer").learn_title(view) -- the CLI has written it now
   end
   require("claude-ide.transcript.winbar").refresh(view)
 end

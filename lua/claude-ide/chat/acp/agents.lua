@@ -1,4 +1,4 @@
--- Which agents there are beside the CLI: those of the option `agents`, and those that are known anyway.
+-- Agents besides the CLI: those of the option `agents`, and built-in ones.
 local M = {}
 
 ---@type table<string, { name: string, cmds: string[][], hint: string }> the command of now first, then what it was called before
@@ -25,7 +25,6 @@ local KNOWN = {
   },
 }
 
----The names of all of them.
 ---@return string[]
 function M.names()
   local names = vim.tbl_keys(vim.tbl_extend("force", KNOWN, require("claude-ide.config").get().agents))
@@ -66,7 +65,7 @@ function M.get(name)
   }
 end
 
----Whether there is a program and a folder.
+---Checks that the program and the folder exist.
 ---@param agent claude-ide.chat.acp.Agent
 ---@param chosen? string
 ---@return string? cwd
@@ -83,7 +82,6 @@ function M.check(agent, chosen)
   return cwd
 end
 
----How it is run.
 ---@param agent claude-ide.chat.acp.Agent
 ---@param chosen? string
 ---@return claude-ide.chat.Program? program

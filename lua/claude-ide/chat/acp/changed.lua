@@ -1,10 +1,10 @@
--- An edit that the user changed before it was written: the protocol has no answer that says so, so it is said as a prompt.
+-- Reports edits that the user changed before they were written: the protocol's answers cannot say so, so it is a prompt.
 local M = {}
 
----Bytes of patches that are told in all: an agent can read the rest.
+---Limit of all patches: the agent can read the rest.
 local MOST_BYTES = 16 * 1024
 
----More files of a kind are told in one sentence.
+---Up to this number, files are reported one by one.
 local MOST_APART = 3
 
 ---@param one claude-ide.chat.Became
@@ -65,11 +65,11 @@ local function words_for_all(became)
   return vim.list_extend(words, words_for_alike(same, "These %d files are as you proposed them"))
 end
 
----What an edit became, told to the agent as the next prompt.
+---Reports the result of an edit to the agent as the next prompt.
 ---@param chat claude-ide.chat.Chat
----@param became claude-ide.chat.Became[] file by file
----@param words? string the user's own
----@param on_top? boolean others had changed the file
+---@param became claude-ide.chat.Became[] by file
+---@param words? string the user's message
+---@param on_top? boolean the file had changed since the proposal
 function M.tell(chat, became, words, on_top)
   local what = #became == 1 and became[1].path or ("%d files"):format(#became)
   local how = "I changed your edit of %s before it was written, and the editor wrote it."

@@ -1,6 +1,6 @@
--- Files as an agent reads and writes them: it reads what the user sees, and what it writes is a proposal.
--- Invariants: what the user withholds is not read. Nothing is written that was not accepted, but for what was accepted in those
--- words when the agent asked for permission.
+-- An agent's file access: it reads the user's buffers, and its writes are proposals.
+-- Invariants: withheld files are not read. Nothing is written without approval, either of the write or of an earlier permission request
+-- with the same contents.
 local M = {}
 
 local MOST_BYTES = 16 * 1024 * 1024
@@ -19,24 +19,24 @@ function M.anyway(reply, doing, fn)
   end)
 end
 
----What was accepted before it is written: an agent asks for permission first, and then has the editor write what it asked for. It is
----written once, in the turn in which it was accepted, and over the file that the user saw.
+---Accepted contents before they are written: an agent requests permission first, and then has the editor write. Written once, in the turn
+---of the acceptance, if the file is still as the user saw it.
 ---@class claude-ide.chat.acp.Accepted
----@field bytes string that the file is to hold
----@field text string as agents have it
----@field stamp? string of the file; nil: there is none
+---@field bytes string new contents
+---@field text string as the agent knows them
+---@field stamp? string of the file; nil: no such file
 
 ---@param chat claude-ide.chat.Chat
 ---@param path string
 ---@param bytes string
----@param text? string where the bytes are in another encoding
+---@param text? string if the bytes have another encoding
 function M.accept(chat, path, bytes, text)
   local stamp = require("claude-ide.chat.acp.written").stamp_of(path)
   chat.acp.accepted[require("claude-ide.path").normalize(path)] =
     { bytes = bytes, text = text or bytes, stamp = stamp }
 end
 
----What an agent wants written, if it was accepted: with the line ends and the byte order mark that the file has.
+---The bytes of accepted contents: with the file's line endings and byte order mark.
 ---@param chat claude-ide.chat.Chat
 ---@param path string
 ---@param contents string
@@ -79,7 +79,7 @@ local function loaded(path)
 end
 
 ---@param text string
----@param line? integer from 1
+---@param line? integer 1-based
 ---@param limit? integer
 ---@return string
 local function part_of(text, line, limit)
@@ -109,7 +109,7 @@ end
 ---@param ask claude-ide.chat.Ask
 ---@param answer claude-ide.chat.Reply
 ---@param _request claude-ide.chat.Request
----@param give_file fun(part: claude-ide.chat.acp.FilePart) the library reads it and answers with that
+---@param give_file fun(part: claude-ide.chat.acp.FilePart) lets the library read the file and answer
 function M.read(_, ask, answer, _request, give_file)
   local path = ask.path
   if not is_usable(path, answer) then
@@ -135,7 +135,7 @@ function M.read(_, ask, answer, _request, give_file)
   })
 end
 
----Gives a file the contents that were accepted.
+---Writes accepted contents.
 ---@param chat claude-ide.chat.Chat
 ---@param path string
 ---@param contents string
@@ -145,7 +145,7 @@ function M.put(chat, path, contents)
   local buf = loaded(path)
   local written = require("claude-ide.chat.acp.written")
   if buf and vim.bo[buf].modified then
-    -- The buffer keeps what is not saved: the diff has worked out what it is to hold.
+    -- The buffer keeps its unsaved changes: the diff has computed its text.
     local ok, err = require("claude-ide.journal.write").to_disk(path, contents)
     if ok then
       written.reviewed(chat, path)
@@ -164,11 +164,11 @@ function M.put(chat, path, contents)
   return ok, err
 end
 
----An agent knows the text of a file, not how it is encoded.
+---Encodes a text in its file's encoding, which the agent does not know.
 ---@param path string
 ---@param text string
----@param bytes? string what the file holds
----@return string bytes UTF-8 where the file has no other encoding, or none that has a word for all of it
+---@param bytes? string the file's contents
+---@return string bytes UTF-8 if the file has no other encoding, or one that cannot represent the text
 function M.in_its_encoding(path, text, bytes)
   local buf = loaded(path)
   local is_latin1 = not buf and bytes and require("claude-ide.buffer.bytes").is_latin1(bytes)

@@ -2,9 +2,9 @@
 -- have is in `chat/`.
 local M = {}
 
----How long an answer may take before that is said.
+---Delay before a missing answer is reported.
 M.PATIENCE_MS = 30000
----How long an agent may take to close its session before it is ended.
+---How long an agent may take to close its session before it is killed.
 M.CLOSE_MS = 1000
 
 ---What a chat with an agent knows more.
@@ -24,8 +24,8 @@ function M.state(agent, list)
   }
 end
 
----The editor's tools, as a server that the agent may ask.
----@param run string what it is called there
+---The editor's tools as an MCP server for the agent.
+---@param run string the chat's name for the tools
 ---@return table[]
 local function servers(run)
   local _, problem = require("claude-ide.server").start()

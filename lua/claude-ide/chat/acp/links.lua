@@ -1,13 +1,12 @@
--- Files that a prompt names with `@`, as blocks of the protocol: a link, which every agent takes, or the text itself where it is not
--- saved and the agent takes texts.
--- Invariant: what the user withholds is neither linked nor told.
+-- Files named with `@` in a prompt, as blocks of the protocol: a link, or the text if it is unsaved and the agent accepts texts.
+-- Invariant: withheld files are neither linked nor sent.
 local M = {}
 
----Files of one prompt, and bytes of a text that goes along.
+---Limits of files per prompt, and of an embedded text.
 local MOST_LINKS, MOST_BYTES = 32, 256 * 1024
 
 ---@param path string
----@return string? text nil: the file says it itself
+---@return string? text nil: the file has no unsaved changes
 local function unsaved(path)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
@@ -36,7 +35,6 @@ local function block_of(path, name, takes_text)
   return { type = "resource_link", uri = uri, name = name }
 end
 
----The files that a text names.
 ---@param chat claude-ide.chat.Chat
 ---@param text string
 ---@return table[] blocks
@@ -56,7 +54,7 @@ function M.of(chat, text)
   return blocks
 end
 
----Files whose names begin so, for completion: such agents do not tell which there are.
+---Completes file names: these agents do not list files.
 ---@param cwd string
 ---@param word string
 ---@return string[]

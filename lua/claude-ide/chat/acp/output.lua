@@ -1,19 +1,18 @@
--- What a terminal of an agent has put out, as text: the end of it. An agent asks again and again while a command runs, so what came
--- before is neither read nor cleaned again.
--- Invariant: what is kept is bounded, and adding costs what is added.
+-- The end of a terminal's output as text. An agent polls it while a command runs, so output is processed only once.
+-- Invariant: the kept output is bounded, and adding costs only the added length.
 
 ---@class claude-ide.chat.acp.Output
----@field private limit integer bytes that are told
+---@field private limit integer bytes returned
 ---@field private clean string the end of the text so far
 ---@field private truncated boolean
----@field private raw string[] what came since
----@field private bytes integer of that
+---@field private raw string[] added since
+---@field private bytes integer of `raw`
 local Output = {}
 Output.__index = Output
 
----What moves the cursor is longer than what is told of it: so much more is kept of what is not read yet.
+---Escape sequences take more bytes than the text: this much more is kept of unprocessed output.
 local MORE = 8192
----The longest sequence that may go on in the next piece.
+---The longest sequence that may continue in the next piece.
 local SEQUENCE = 256
 
 ---@param limit integer
@@ -33,7 +32,7 @@ function Output:add(text)
   end
 end
 
----Where a sequence begins that may go on in the next piece.
+---The start of a sequence that may continue in the next piece.
 ---@param text string
 ---@return integer? from byte
 local function open_sequence(text)
@@ -50,7 +49,7 @@ local function open_sequence(text)
   return text:match("()\r+$") --[[@as integer?]]
 end
 
----Without what moves the cursor and colours.
+---Removes escape sequences.
 ---@param text string
 ---@return string
 local function cleaned(text)
@@ -66,7 +65,7 @@ end
 
 ---@private
 ---@param text string
----@return string as much of its end as is told, from the start of a character
+---@return string its last bytes within the limit, from the start of a character
 function Output:last_of(text)
   return (text:sub(-self.limit):gsub("^[\128-\191]+", ""))
 end
@@ -83,7 +82,7 @@ function Output:text()
     self.clean = self:last_of(self.clean)
     self.truncated = true
   end
-  -- What is no UTF-8 takes more bytes than it had.
+  -- Replaced invalid UTF-8 is longer.
   local text = require("claude-ide.position").valid(self.clean)
   if #text > self.limit then
     return self:last_of(text), true

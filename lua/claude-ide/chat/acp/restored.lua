@@ -1,5 +1,5 @@
--- A conversation with another agent as a saved session of Neovim brings it: a buffer of its name, with nothing in it. The agent
--- keeps what was said, so the buffer says how to go on.
+-- A conversation with another agent in a restored Neovim session: an empty buffer with its name. The agent has the messages, so the buffer
+-- shows how to resume.
 local M = {}
 
 ---@class claude-ide.chat.acp.Restored
@@ -8,7 +8,7 @@ local M = {}
 ---@field title string
 
 ---@param name string of a buffer
----@return claude-ide.chat.acp.Restored? nil: it is no such conversation
+---@return claude-ide.chat.acp.Restored? nil: not such a name
 local function of_name(name)
   local agents = require("claude-ide.chat.acp.agents")
   local folder, title = name:match("/([^/]+)/([^/]+)$")
@@ -31,7 +31,7 @@ local function go_on(buf, it)
   local cwd, err = agents.check(it.agent)
   local ok ---@type boolean?
   if cwd then
-    require("claude-ide.ui.own_buffer").delete(buf) -- its window is for the chat
+    require("claude-ide.ui.own_buffer").delete(buf) -- the chat takes its window
     ok, err = chats.open(M.opened(it.agent, it.session))
   end
   if not ok then
@@ -39,7 +39,7 @@ local function go_on(buf, it)
   end
 end
 
----How a chat goes on with a session of which the beginning of the id is known.
+---Options that resume a session by the beginning of its id.
 ---@param agent claude-ide.chat.acp.Agent
 ---@param session string
 ---@return claude-ide.chat.OpenOpts
@@ -47,9 +47,9 @@ function M.opened(agent, session)
   return { agent = agent, list = session, title = agent.name }
 end
 
----Says in a buffer of a saved session how to go on, if it is such a conversation.
+---Fills a restored buffer of such a conversation.
 ---@param buf integer
----@param name string the buffer's, in full
+---@param name string the buffer's full name
 function M.read_into(buf, name)
   local is_empty = vim.api.nvim_buf_line_count(buf) == 1
     and vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""

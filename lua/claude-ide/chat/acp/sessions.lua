@@ -1,4 +1,4 @@
--- The sessions of an agent, as it lists them: one is chosen, and the chat goes on with it.
+-- Lists an agent's sessions, and resumes the chosen one in the chat.
 local M = {}
 
 ---@param chat claude-ide.chat.Chat
@@ -17,7 +17,7 @@ local function begin(chat, session, fork)
   chat:send({ begin_session = { session = session, fork = fork == true } })
 end
 
----Goes on with one, or with a copy where the agent makes copies.
+---Resumes a session, or a copy if the agent supports it.
 ---@param chat claude-ide.chat.Chat
 ---@param session string
 local function go_on(chat, session)
@@ -30,7 +30,7 @@ local function go_on(chat, session)
   end)
 end
 
----The one that was asked for by the beginning of its id.
+---The session requested by the beginning of its id.
 ---@param chat claude-ide.chat.Chat
 ---@param sessions { id: string }[]
 ---@return string?
@@ -80,7 +80,7 @@ end
 function M.choose(chat)
   local begins = chat.acp.list
   if not chat.can.list and type(begins) == "string" then
-    return begin(chat, begins) -- it may be all of the id
+    return begin(chat, begins) -- it may be the whole id
   elseif not chat.can.list then
     chat.store:put("notice", ("%s does not list its sessions: this is a new one."):format(chat.name))
     return begin(chat)

@@ -1,13 +1,13 @@
--- An agent wants the user to sign in: says what there is to do, and does what can be done from here.
+-- Sign-in to an agent: lists the methods, and runs the chosen one.
 local M = {}
 
 ---@class claude-ide.chat.SignInMethod
 ---@field id string
 ---@field name string
 ---@field description? string
----@field args? string[] a program does it, in a terminal: the agent's own, with these arguments
+---@field args? string[] runs the agent's program with these arguments in a terminal
 ---@field env? table<string, string> of that program
----@field takes_key boolean which the user types
+---@field takes_key boolean the user types a key
 
 ---@param chat claude-ide.chat.Chat
 ---@param method claude-ide.chat.SignInMethod

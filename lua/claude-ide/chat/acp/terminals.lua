@@ -73,7 +73,7 @@ local function spawn(buf, argv, options, is_hidden)
   end
   local ok, job ---@type boolean, any
   if is_hidden then
-    -- What people do for TermOpen, as to begin to type, would hit the window that they are in.
+    -- The user's TermOpen autocommands, such as `startinsert`, would affect the current window.
     ok, job = pcall(require("claude-ide.option").without_events, "TermOpen", start)
   else
     ok, job = pcall(start)
@@ -82,7 +82,7 @@ local function spawn(buf, argv, options, is_hidden)
     return nil, ok and "it could not be run" or tostring(job):gsub("^.-(E%d+: )", "%1"):match("[^\n]*")
   end
   if is_hidden then
-    -- What Neovim itself does for TermOpen, from 0.11 on.
+    -- Neovim's own TermOpen defaults, since 0.11.
     local bo, rows = vim.bo[buf], vim.go.scrollback
     bo.modifiable, bo.undolevels, bo.textwidth = false, -1, 0
     bo.scrollback = rows < 0 and 10000 or math.max(rows, 1)
@@ -90,7 +90,7 @@ local function spawn(buf, argv, options, is_hidden)
   return job --[[@as integer]]
 end
 
----@return integer buf to run something in
+---@return integer buf for a program
 local function blank()
   return require("claude-ide.ui.own_buffer").create({ kind = "terminal", is_private = true })
 end
@@ -103,10 +103,10 @@ local function name(buf, title)
   require("claude-ide.ui.ours").name(buf, short, "terminal")
 end
 
----So long may output be on its way that came before the end.
+---How long output may arrive after the exit.
 local DRAIN_MS = 500
 
----It ended, and all of its output is there.
+---Reports the exit when all output is received.
 ---@param terminal claude-ide.chat.acp.Terminal
 local function ended(terminal)
   local code = terminal.code
@@ -167,7 +167,7 @@ function M.create(chat, ask, answer)
       if terminal.drained then
         return ended(terminal)
       end
-      -- What it started may hold its terminal.
+      -- Child processes may keep the terminal open.
       vim.defer_fn(function()
         ended(terminal)
       end, DRAIN_MS)
@@ -226,7 +226,7 @@ end
 local function stop(terminal)
   if terminal.job then
     terminal.killed = true
-    -- And its group once it has ended: a signal that meets it before it is a program of its own is Neovim's, which would quit.
+    -- Its group is killed after its exit: a signal before the exec would hit Neovim's own group, which would quit.
     pcall(vim.fn.jobstop, terminal.job)
   end
 end
@@ -268,7 +268,7 @@ function M.release(chat, ask, answer)
   end
 end
 
----What a terminal has shown.
+---A terminal's output.
 ---@param chat claude-ide.chat.Chat
 ---@param id string
 ---@return string?
@@ -277,7 +277,6 @@ function M.text(chat, id)
   return terminal and (terminal.output:text()) or chat.acp.outputs[id]
 end
 
----Ends all commands of a chat.
 ---@param chat claude-ide.chat.Chat
 function M.end_all(chat)
   for id, terminal in pairs(chat.acp.terminals) do
@@ -287,7 +286,7 @@ function M.end_all(chat)
   end
 end
 
----Runs a program of its own in a window, for the user.
+---Runs a program in a new window, for the user.
 ---@param argv string[]
 ---@param opts { cwd: string, env: table<string, string>, title: string, on_exit: fun(code: integer) }
 function M.show_program(argv, opts)
