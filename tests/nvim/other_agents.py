@@ -1,4 +1,4 @@
-"""Other vendors' agents over the Agent Client Protocol, offline: Gemini CLI, and Codex behind codex-acp."""
+"""Real agents over the Agent Client Protocol, offline: Claude, Gemini CLI, and Codex behind codex-acp."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,13 @@ from pathlib import Path
 from harness import cli
 
 DEPS = cli.ROOT / ".deps"
+
+
+def claude(home: Path, api) -> dict:
+    """Options for claude-agent-acp with the real CLI behind it."""
+    cli.prepare_home(home, home.parent / "project")
+    environment = {**cli.environment(home, api), "CLAUDE_CODE_EXECUTABLE": str(cli.binary())}
+    return {"cmd": [str(DEPS / "acp/node_modules/.bin/claude-agent-acp")], "env": environment}
 
 
 def gemini(home: Path, api) -> dict:

@@ -1,6 +1,6 @@
-"""The chat with other vendors' agents: the real Gemini CLI and the real Codex, against the scripted model.
+"""The chat with real agents against the scripted model: Claude behind its adapter, the Gemini CLI and Codex.
 
-All in one session, since starting one takes some seconds: each step is a function, named after what it asserts.
+One session for each, since starting one takes some seconds: each step is a function, named after what it asserts.
 """
 
 import os
@@ -75,12 +75,14 @@ def a_command_is_allowed_and_another_denied(nvim, command):
     wait_asked(nvim, "touch made.txt")
     nvim.keys("y")
     wait_answer(nvim, "\n**ran** then")
-    assert (nvim.project / "made.txt").exists()
+    assert (nvim.project / "made.txt").exists() and "touch made.txt" in text(nvim)
     say(nvim, command("touch denied.txt") + " THEN SAY after")
     wait_asked(nvim, "touch denied.txt")
     nvim.keys("n")
     wait_idle(nvim)
     assert not (nvim.project / "denied.txt").exists()
+    say(nvim, "SAY next")
+    wait_answer(nvim, "\nnext")
 
 
 def to_interrupt_closes_what_it_asks(nvim, command):
@@ -110,6 +112,32 @@ def quitting_leaves_no_process_behind(nvim):
     assert len(marked_processes(nvim.terminal.marker)) > 1
     nvim.leave()
     nvim.terminal.wait(lambda: not marked_processes(nvim.terminal.marker), 20, "the agent and its children to end")
+
+
+def test_a_session_with_claude_behind_the_protocol(begin, mock_api):
+    def edit(path, old, new):
+        read = call("Read", file_path=str(path))
+        return f"{read} THEN {call('Edit', file_path=str(path), old_string=old, new_string=new)}"
+
+    def command(line):
+        return call("Bash", command=line, description="Makes it")
+
+    def closed_it_goes_on_with_its_session(nvim):
+        session = chat(nvim, "return chat.session")
+        nvim.lua("vim.cmd('Claude chat close')")
+        nvim.lua("vim.cmd('Claude chat --agent theirs --resume ' .. ...)", session)
+        nvim.wait("(require('claude-ide.chat').current() or {}).state == 'idle'", what="the session")
+        wait_text(nvim, "\nthe second thing")
+        assert "the first thing" in text(nvim)
+
+    nvim = begin(other_agents.claude, "SAY hello from **them**")
+    a_command_is_allowed_and_another_denied(nvim, command)
+    an_edit_goes_through_the_review(nvim, edit)
+    what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api, edit)
+    killed_it_goes_on(nvim, mock_api)
+    assert "the first thing" in str(mock_api.conversation())
+    closed_it_goes_on_with_its_session(nvim)
+    quitting_leaves_no_process_behind(nvim)
 
 
 def test_a_session_with_gemini(begin, mock_api):

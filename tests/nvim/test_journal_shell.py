@@ -42,6 +42,12 @@ def git(project, *args):
     return subprocess.run(command, cwd=project, check=True, capture_output=True, text=True).stdout
 
 
+def commit(project):
+    git(project, "init", "-q")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "first")
+
+
 def fingerprint(folder):
     """Every file below a folder, with its bytes and times."""
     found = {}
@@ -70,6 +76,8 @@ journal.when_known(function() undone = journal.undo_turn() end)
 class Session:
     """A CLI with a status file, in a repository with a commit."""
 
+    number = 1
+
     def __init__(self, nvim, connect, status="idle"):
         self.nvim, self.project = nvim, nvim.project
         self.status_file = nvim.home / ".claude" / "sessions" / f"{os.getpid()}.json"
@@ -94,13 +102,36 @@ class Session:
 
     def wait_busy(self):
         """Waits until the turn has seen the CLI busy: only then does idle end it."""
-        self.nvim.wait("require('claude-ide.journal.shell').is_busy(1)", what="the status to be read")
+        self.nvim.wait(f"require('claude-ide.journal.shell').is_busy({self.number})", what="the status to be read")
+
+    def later_than(self, path):
+        """Waits for a time that file systems tell apart from that at which it was made."""
+        made = path.stat().st_ctime
+        self.nvim.wait(lambda: time.time() > made + 0.1, what="a later time")
+
+    def over(self, changes):
+        """Ends the turn, and waits until this many files have changed."""
+        self.status("idle")
+        self.nvim.wait(f"#require('claude-ide.journal').changes() == {changes}", what="what the turn did")
 
     def changes(self, scope="unreviewed"):
         return self.nvim.lua("return require('claude-ide.journal').changes(...)", scope)
 
+    def announce(self, path):
+        """An edit of this file comes, or has come."""
+        self.client.call("getDiagnostics", uri=path.as_uri())
+
     def finish(self):
         self.client.call("getDiagnostics")
+
+    def a_command_is_taken_back(self):
+        """What a command changes in the turn that goes on is known at its end, and undone."""
+        path = self.project / "b.txt"
+        path.write_text("by a command\n")
+        self.over(changes=1)
+        self.nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil", what="the end of the turn")
+        self.nvim.lua("require('claude-ide.journal').undo_turn()")
+        assert path.read_text() == "b\n"
 
     def undo(self):
         """Undoes the last turn, once all its changes are known."""
@@ -116,9 +147,7 @@ def repository(start_nvim):
         opts={"log": {"level": "debug"}},
         files={"a.txt": TEXT, "b.txt": "b\n", "gone.txt": "gone\n", ".gitignore": "*.log\n", "x.log": "log\n"},
     )
-    git(nvim.project, "init", "-q")
-    git(nvim.project, "add", "-A")
-    git(nvim.project, "commit", "-qm", "first")
+    commit(nvim.project)
     return nvim
 
 
@@ -138,8 +167,7 @@ def test_what_a_shell_command_changed_is_found_and_taken_back(session):
         cwd=project,
         check=True,
     )
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 4")
+    session.over(changes=4)
     changes = {os.path.basename(change["path"]): change for change in session.changes()}
     assert {name: change["kind"] for name, change in changes.items()} == {
         "b.txt": "modified", "gone.txt": "deleted", "made.txt": "created", "untracked.txt": "modified",
@@ -166,21 +194,24 @@ exec %s "$@"
 
 @pytest.fixture
 def marks(tmp_path):
-    """The folder in which that git and its test signal each other."""
+    """The folder in which a slow git and its test signal each other."""
     marks = tmp_path / "marks"
     marks.mkdir()
-    (marks / "git").write_text(SLOW_COMPARISON % shutil.which("git"))
-    (marks / "git").chmod(0o755)
     return marks
+
+
+def slow_git(marks, script):
+    """The environment in which git is this script."""
+    (marks / "git").write_text(script % shutil.which("git"))
+    (marks / "git").chmod(0o755)
+    return {"PATH": f"{marks}:{os.environ['PATH']}", "MARKS": str(marks)}
 
 
 @pytest.fixture
 def compared_slowly(start_nvim, connect, marks):
-    env = {"PATH": f"{marks}:{os.environ['PATH']}", "MARKS": str(marks)}
+    env = slow_git(marks, SLOW_COMPARISON)
     nvim = start_nvim(args=["a.txt"], env=env, files={"a.txt": TEXT, "b.txt": "b\n"})
-    git(nvim.project, "init", "-q")
-    git(nvim.project, "add", "-A")
-    git(nvim.project, "commit", "-qm", "first")
+    commit(nvim.project)
     return Session(nvim, connect)
 
 
@@ -241,7 +272,7 @@ def test_an_undo_waits_for_no_comparison_for_ever(compared_slowly, marks):
     nvim.lua("require('claude-ide.journal.pending').PATIENCE_MS = 50")
     session.prompt()
     path = nvim.project / "a.txt"
-    session.client.call("getDiagnostics", uri=path.as_uri())
+    session.announce(path)
     path.write_text("by an edit\n")
     session.status("idle")
     nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
@@ -259,8 +290,7 @@ def test_what_a_turn_did_is_known_where_the_next_prompt_was_waiting(session):
     session.prompt()
     session.nvim.wait("#require('claude-ide.journal').changes() == 1", what="what the first turn did")
     other.write_text("by the second\n")
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 2", what="what the second one did")
+    session.over(changes=2)
     assert {(change["path"], tuple(change["turns"])) for change in session.changes()} == {
         (str(path), (1,)), (str(other), (2,)),
     }  # fmt: skip
@@ -284,8 +314,7 @@ def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
     assert session.changes() == []
     assert nvim.lua("return require('claude-ide.journal').count_rest(1)") == 0
     path.write_text("once more\n")
-    session.status("idle")
-    nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.over(changes=1)
     (change,) = session.changes()
     assert (change["before"], change["after"]) == ("b\n", "once more\n")
 
@@ -299,14 +328,8 @@ exec %s "$@"
 """A git whose copying of files lasts until the test ends it."""
 
 
-def test_a_command_of_the_first_turn_waits_for_no_copy_of_what_was_there_before(start_nvim, connect, tmp_path):
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    (marks / "git").write_text(SLOW_COPY % shutil.which("git"))
-    (marks / "git").chmod(0o755)
-    nvim = start_nvim(
-        env={"PATH": f"{marks}:{os.environ['PATH']}", "MARKS": str(marks)}, files={"a.txt": TEXT, "b.txt": "b\n"}
-    )
+def test_a_command_of_the_first_turn_waits_for_no_copy_of_what_was_there_before(start_nvim, connect, marks):
+    nvim = start_nvim(env=slow_git(marks, SLOW_COPY), files={"a.txt": TEXT, "b.txt": "b\n"})
     git(nvim.project, "init", "-q")
     session = Session(nvim, connect)
     nvim.wait(lambda: (marks / "copying").exists(), what="the copy of what is there, before any prompt")
@@ -316,8 +339,7 @@ def test_a_command_of_the_first_turn_waits_for_no_copy_of_what_was_there_before(
     session.prompt()  # the checkpoint of its start is there, though nothing can be copied
     (session.project / "b.txt").write_text("by a command\n")
     (marks / "go").touch()
-    session.status("idle")
-    nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.over(changes=1)
     assert session.changes()[0]["before"] == "b\n"
 
 
@@ -325,24 +347,16 @@ def test_a_turn_that_began_before_the_cli_was_connected_is_known_too(repository,
     session = Session(repository, connect, status="busy")
     repository.wait("taken == 1")
     session.wait_busy()
-    (session.project / "b.txt").write_text("by a command\n")
-    session.status("idle")
-    repository.wait("#require('claude-ide.journal').changes() == 1")
-    repository.lua("require('claude-ide.journal').undo_turn()")
-    assert (session.project / "b.txt").read_text() == "b\n"
+    session.a_command_is_taken_back()
 
 
 def test_a_turn_whose_prompt_nobody_announced_is_known_from_its_first_edit_on(session):
     """The CLI does not announce a prompt that it gets at the very moment of connecting."""
     session.status("busy")
-    session.client.call("getDiagnostics", uri=(session.project / "a.txt").as_uri())
+    session.announce(session.project / "a.txt")
     session.nvim.wait("taken == 1")
     session.wait_busy()
-    (session.project / "b.txt").write_text("by a command\n")
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
-    session.nvim.lua("require('claude-ide.journal').undo_turn()")
-    assert (session.project / "b.txt").read_text() == "b\n"
+    session.a_command_is_taken_back()
 
 
 def test_a_turn_that_nothing_announced_is_known_from_the_status_of_the_cli(session):
@@ -351,12 +365,7 @@ def test_a_turn_that_nothing_announced_is_known_from_the_status_of_the_cli(sessi
     session.status("busy")
     session.nvim.wait("taken == 1")
     session.wait_busy()
-    (session.project / "b.txt").write_text("by a command\n")
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
-    session.nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil", what="the end of the turn")
-    session.nvim.lua("require('claude-ide.journal').undo_turn()")
-    assert (session.project / "b.txt").read_text() == "b\n"
+    session.a_command_is_taken_back()
 
 
 def test_a_prompt_that_is_announced_after_the_cli_is_at_work_begins_no_second_turn(session):
@@ -366,8 +375,7 @@ def test_a_prompt_that_is_announced_after_the_cli_is_at_work_begins_no_second_tu
     session.client.call("closeAllDiffTabs")
     (session.project / "b.txt").write_text("by a command\n")
     session.wait_busy()
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.over(changes=1)
     assert session.nvim.lua("return #require('claude-ide.journal').turns()") == 1
     session.prompt()
     assert session.nvim.lua("return #require('claude-ide.journal').turns()") == 2
@@ -394,7 +402,7 @@ def test_a_command_and_an_announced_edit_of_one_file_are_undone_together(session
     path = session.project / "b.txt"
     session.prompt()
     path.write_text("by a command\n")
-    session.client.call("getDiagnostics", uri=f"file://{path}")
+    session.announce(path)
     path.write_text("by a command\nand by an edit\n")
     session.status("idle")
     session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 1")
@@ -406,7 +414,7 @@ def test_an_edit_that_restores_what_a_command_of_the_turn_had_changed_leaves_not
     path = session.project / "b.txt"
     session.prompt()
     path.write_text("by a command\n")
-    session.client.call("getDiagnostics", uri=f"file://{path}")
+    session.announce(path)
     path.write_text("b\n")
     session.finish()
     session.nvim.wait("compared == 1")
@@ -421,12 +429,12 @@ def test_an_edit_that_restores_what_a_command_of_the_turn_had_changed_leaves_not
 def test_a_command_late_in_a_turn_and_an_edit_are_undone_together(session, last):
     path = session.project / "b.txt"
     session.prompt()
-    session.client.call("getDiagnostics", uri=f"file://{session.project / 'a.txt'}")
+    session.announce(session.project / "a.txt")
     (session.project / "a.txt").write_text("an edit before\n")
     session.finish()
     session.nvim.wait("compared == 1")
     path.write_text("by a command\n")
-    session.client.call("getDiagnostics", uri=f"file://{path}")
+    session.announce(path)
     path.write_text(last)
     session.status("idle")
     session.nvim.wait("compared == 2")
@@ -439,7 +447,7 @@ def test_what_two_edits_of_a_turn_left_between_them_is_not_what_it_began_with(se
     path = session.project / "b.txt"
     session.prompt()
     for count, text in enumerate(["b one\n", "b one two\n"], start=1):
-        session.client.call("getDiagnostics", uri=f"file://{path}")
+        session.announce(path)
         path.write_text(text)
         session.client.call("getDiagnostics")
         session.nvim.wait(f"compared == {count}")
@@ -458,21 +466,8 @@ def test_nothing_of_the_users_repository_is_touched(repository, connect):
     git(project, "config", "filter.loud.clean", f"touch {project}/filter-ran; cat")
     (project / ".git" / "info" / "attributes").write_text("b.txt filter=loud\n")
     (project / "b.txt").write_text("staged\n")
-    subprocess.run(
-        [
-            "git",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "filter.loud.clean=",
-            "add",
-            "b.txt",
-        ],
-        cwd=project,
-        check=True,
-    )
+    quiet = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "filter.loud.clean=")
+    git(project, *(word for setting in quiet for word in ("-c", setting)), "add", "b.txt")
     (project / "b.txt").write_text("not staged\n")
     before = fingerprint(project)
     session = Session(repository, connect)
@@ -491,8 +486,7 @@ def test_what_the_user_writes_meanwhile_is_theirs(session):
     session.nvim.keys("ggImine <Esc>:w<CR>")
     session.nvim.wait("not vim.bo.modified and vim.fn.getline(1) == 'mine line 1'")
     (session.project / "b.txt").write_text("claude's\n")
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.over(changes=1)
     assert [os.path.basename(change["path"]) for change in session.changes()] == ["b.txt"]
 
 
@@ -644,13 +638,12 @@ def copies(session):
 
 @pytest.mark.every_nvim
 def test_what_was_only_ignored_by_git_is_not_taken_for_made_in_the_turn(session):
-    nvim, project = session.nvim, session.project
+    project = session.project
     session.prompt()
     subprocess.run("echo '*.tmp' > .gitignore; echo made > made.txt", shell=True, cwd=project, check=True)
     (project / "renamed.txt").write_text("b\n")
     (project / "b.txt").rename(project / "renamed.txt")
-    session.status("idle")
-    nvim.wait("#require('claude-ide.journal').changes() == 4", what="what the turn did")
+    session.over(changes=4)
     assert {os.path.basename(change["path"]) for change in session.changes()} == {
         ".gitignore", "b.txt", "made.txt", "renamed.txt",
     }  # fmt: skip
@@ -667,14 +660,12 @@ def test_a_folder_that_is_moved_comes_back_with_what_was_changed_in_it(session):
     (project / "old" / "one.txt").write_text("one\n")
     (project / "old" / "two.txt").write_text("two\n")
     (project / "three.txt").write_text("three\n")
-    made = (project / "old" / "two.txt").stat().st_ctime
-    session.nvim.wait(lambda: time.time() > made + 0.1, what="a time that file systems tell apart")
+    session.later_than(project / "old" / "two.txt")
     session.prompt()
     subprocess.run(
         "mv old new; echo more >> new/two.txt; mv three.txt 3; echo 3 >> 3", shell=True, cwd=project, check=True
     )
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 6", what="what the turn did")
+    session.over(changes=6)
     session.undo()
     assert (project / "old" / "one.txt").read_text() == "one\n"
     assert (project / "old" / "two.txt").read_text() == "two\n"
@@ -688,7 +679,7 @@ def test_an_edit_that_restores_a_file_whose_ends_of_line_git_would_convert_leave
     git(session.project, "config", "core.autocrlf", "true")
     session.prompt()
     path.write_text("by a command\n")
-    session.client.call("getDiagnostics", uri=f"file://{path}")
+    session.announce(path)
     path.write_text("b\n")
     session.status("idle")
     session.nvim.wait("compared == 1")
@@ -701,8 +692,7 @@ def test_what_came_from_outside_stays_and_is_counted(session):
     """Its old place is unknown, so it cannot be restored."""
     outside = session.project.parent / "outside.txt"
     outside.write_text("theirs\n")
-    made = outside.stat().st_ctime
-    session.nvim.wait(lambda: time.time() > made + 0.1, what="a time that file systems tell apart")
+    session.later_than(outside)
     session.prompt()
     outside.rename(session.project / "inside.txt")
     session.status("idle")
@@ -716,8 +706,7 @@ def test_what_lay_in_another_repository_is_not_taken_for_made_in_the_turn(sessio
     nested.mkdir()
     git(nested, "init", "-q")
     (nested / "theirs.txt").write_text("theirs\n")
-    made = (nested / "theirs.txt").stat().st_ctime
-    session.nvim.wait(lambda: time.time() > made + 0.1, what="a time that file systems tell apart")
+    session.later_than(nested / "theirs.txt")
     session.prompt()
     shutil.rmtree(nested / ".git")
     (session.project / "made.txt").write_text("made\n")
@@ -740,8 +729,7 @@ def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_count
     (project / "b.txt").write_text("by a command\n")
     (project / ".env").write_text("PASSWORD=changed\n")
     (project / "data" / "huge.bin").unlink()
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.over(changes=1)
     session.nvim.wait("require('claude-ide.journal').turns()[1].left_out == 2")
     contents, size = copies(session)
     assert b"not committed" in contents and b"PASSWORD" not in contents
@@ -775,8 +763,7 @@ def test_copies_go_when_they_are_many_and_when_the_last_client_goes(session):
     (session.project / "b.txt").write_text("z\n")
     session.prompt()
     (session.project / "b.txt").write_text("by a command\n")
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.over(changes=1)
     session.client.close()
     session.nvim.wait(lambda: folders_of_copies(session) == [], what="the copies to go")
     session.nvim.lua("require('claude-ide.journal').undo_turn()")
@@ -805,8 +792,7 @@ def test_renamed_binary_and_executable_files_are_taken_back(session):
     (project / "run.sh").rename(project / "walk.sh")
     (project / "a.txt").chmod(0o755)  # same text: nothing to review
     (project / "b.txt").rename(project / "odd name é.txt")
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 5")
+    session.over(changes=5)
     kinds = {os.path.basename(change["path"]): change["kind"] for change in session.changes()}
     assert kinds == {
         "image.bin": "modified", "run.sh": "deleted", "walk.sh": "created", "b.txt": "deleted", "odd name é.txt": "created",
@@ -828,8 +814,7 @@ def test_contents_that_look_like_gits_own_answers_come_back(session):
     session.prompt()
     for name in ("b.txt", "empty.txt", "unended.txt"):
         (project / name).write_text("other\n")
-    session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 3")
+    session.over(changes=3)
     session.nvim.lua("require('claude-ide.journal').undo_turn()")
     assert (project / "b.txt").read_text() == text
     assert (project / "empty.txt").read_text() == ""
@@ -843,7 +828,7 @@ def test_a_turn_ends_once_when_the_cli_is_idle_again(session):
     """)
     session.prompt()
     for name in ("a.txt", "b.txt"):
-        session.client.call("getDiagnostics", uri=f"file://{session.project / name}")
+        session.announce(session.project / name)
         (session.project / name).write_text("changed\n")
         session.finish()
         path = str(session.project / name)
@@ -878,8 +863,10 @@ def test_a_status_that_was_read_before_another_one_says_no_more(session):
     assert not nvim.lua("return require('claude-ide.journal.shell').is_busy(1)")
 
 
-class OtherCli:
+class OtherCli(Session):
     """A second CLI in the same project, with its own process and status."""
+
+    number = 2
 
     def __init__(self, nvim, connect):
         self.process = subprocess.Popen(["sleep", "1000"])
@@ -888,15 +875,6 @@ class OtherCli:
         with mock.patch("os.getpid", return_value=self.process.pid):
             self.client = connect(nvim)
         nvim.wait(f"require('claude-ide.server').clients()[2].pid == {self.process.pid}")
-
-    status = Session.status
-
-    def prompt(self):
-        self.nvim.lua("before = taken")
-        self.client.call("closeAllDiffTabs")
-        self.status("busy")
-        self.nvim.wait("taken > before")
-        self.nvim.wait("require('claude-ide.journal.shell').is_busy(2)", what="the status to be read")
 
 
 @pytest.fixture
