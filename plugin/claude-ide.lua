@@ -1,4 +1,4 @@
--- What Neovim sees at startup: commands, <Plug> maps and the autostart. Nothing is required until one of them is used.
+-- Startup: commands, <Plug> maps, autostart. No module is required until one of them is used.
 
 if vim.g.loaded_claude_ide then
   return
@@ -29,7 +29,7 @@ end, { bar = true, range = true, desc = "Claude Code: mention the range, or the 
 ---@param rhs string
 ---@param desc string
 local function plug(mode, name, rhs, desc)
-  -- Not vim.keymap: that is a module to load, and this runs at every start.
+  -- Not vim.keymap: loading that module would slow every start.
   vim.api.nvim_set_keymap(mode, "<Plug>(" .. name .. ")", rhs, {
     noremap = true,
     silent = true,
@@ -62,7 +62,7 @@ plug(
 )
 plug("n", "claude-selection-toggle", "<Cmd>Claude selection toggle<CR>", "send the selection, or stop")
 
--- Operators. The keys come from Lua each time, for `.` is to know that it was `.`.
+-- Operators. Lua returns the keys each time, so that a repeat with `.` is recognized.
 for _, mode in ipairs({ "n", "x" }) do
   for _, name in ipairs({ "edit", "send" }) do
     vim.api.nvim_set_keymap(
@@ -79,7 +79,7 @@ for _, mode in ipairs({ "n", "x" }) do
   end
 end
 
--- A transcript that is asked for by its name: `:edit`, or a saved session, which makes an empty buffer of that name.
+-- A transcript opened by name: with `:edit`, or by a restored session, which creates an empty buffer of that name.
 local reading = vim.api.nvim_create_augroup("claude-ide.transcript.read", { clear = true })
 for event, names in pairs({
   BufReadCmd = { "claude://transcript/*" },
@@ -99,7 +99,7 @@ for event, names in pairs({
   })
 end
 
--- Of a conversation with another agent it is the agent that has the text.
+-- A conversation with another agent has its text at the agent.
 vim.api.nvim_create_autocmd("SessionLoadPost", {
   group = reading,
   pattern = "*/* */*",
@@ -112,7 +112,7 @@ vim.api.nvim_create_autocmd("SessionLoadPost", {
   desc = "Claude Code: say how to go on with a conversation of another agent",
 })
 
--- Neovim leaves, for certain: see leave.lua, which says why it is this event.
+-- Neovim is certain to exit: see leave.lua for the choice of this event.
 local leaving, has_left = vim.api.nvim_create_augroup("claude-ide.leave", { clear = true }), false
 vim.api.nvim_create_autocmd("BufWinLeave", {
   group = leaving,
@@ -134,7 +134,7 @@ vim.api.nvim_create_autocmd("SessionLoadPost", {
   desc = "Claude Code: no dead windows of a saved session",
 })
 
--- What is piped into Neovim is read before its screen is there, and nothing tells of it afterwards.
+-- Piped input is read before the UI attaches, and cannot be detected later.
 vim.api.nvim_create_autocmd("StdinReadPost", {
   group = vim.api.nvim_create_augroup("claude-ide.stdin", { clear = true }),
   once = true,
@@ -144,7 +144,7 @@ vim.api.nvim_create_autocmd("StdinReadPost", {
   desc = "Claude Code: a pager starts no server by itself",
 })
 
--- A Neovim without a screen (a script, a test, a commit hook) is nobody's editor, so it waits for UIEnter.
+-- Not in a Neovim without a UI (a script, a test, a commit hook): it waits for UIEnter.
 local function autostart()
   vim.schedule(function()
     require("claude-ide.autostart").run()

@@ -511,10 +511,10 @@ local function read(items, done)
   end)
 end
 
----Takes all of it back, in portions. What is tried is forgotten, whatever became of it.
+---Undoes the changes in portions. Each is tried once, with or without success.
 ---@param turn integer
 ---@param since integer seconds since the epoch: when the turn began
----@param pace fun(step: fun(): boolean) calls it again and again as long as it gives true, and lets keys be read in between
+---@param pace fun(step: fun(): boolean) calls the step until it returns false, and lets keys be read in between
 ---@param result fun(result: claude-ide.journal.Undone)
 ---@param done fun()
 local function take_back_rest(turn, since, pace, result, done)

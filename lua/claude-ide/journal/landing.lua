@@ -145,7 +145,7 @@ function M.write_encoded(landing, path, text)
   return ok, err
 end
 
----Lets the buffer of a file that moved follow it: its text and undo history go along, and its servers are told.
+---Moves a file's buffer along with its text and undo history, and notifies language servers.
 ---@param buf integer
 ---@param to string
 ---@return string? err
@@ -208,8 +208,8 @@ function M.move(landing, from, to)
   return ok, err
 end
 
----Moves the files that a turn has moved back, with the buffers that show them: taking back their texts comes after it. One that
----somebody has changed since, or whose buffer is not loaded, is left: it is taken back as a file that came and one that went.
+---Moves a turn's moved files back, with their buffers, before their texts are undone. A file that has changed since, or whose buffer is
+---not loaded, is left: it is undone as a created and a deleted file.
 ---@param id integer
 function M.move_back(id)
   local turn, observe = store.turn(id), require("claude-ide.journal.observe")

@@ -8,7 +8,7 @@ local M = {}
 ---delay them for long.
 local ASK_TIMEOUT_S, SHOW_TIMEOUT_S = 24 * 3600, 2
 
----Edits are shown as diffs instead.
+---Edits are asked for as diffs.
 local NOT_EDITS = "^(?!(Edit|MultiEdit|Write|NotebookEdit)$).*"
 
 ---@param tool string
@@ -88,7 +88,7 @@ local function merged(settings, cwd)
   return vim.json.encode(all)
 end
 
----Arguments that give a CLI its hooks; `--settings` among the other arguments are merged into them.
+---The arguments that give a CLI its hooks, beside others that it gets; settings among those are taken out of them.
 ---@param command string[] program and arguments
 ---@param args string[] more arguments
 ---@param cwd string

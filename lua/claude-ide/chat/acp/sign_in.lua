@@ -79,7 +79,7 @@ function M.ask(chat, reason, methods)
   chat.unanswered = {}
   local before = acp.signed_in
   if before then
-    -- It was started anew. What let it in before is tried once.
+    -- The agent was restarted: the earlier sign-in is tried once.
     acp.signed_in = nil
     return authenticate(chat, before)
   end
@@ -98,7 +98,7 @@ function M.ask(chat, reason, methods)
   end
   require("claude-ide.ui.guard").when_free("sign in " .. chat.number, "a question", function()
     if chat.closing then
-      return -- while somebody typed elsewhere
+      return -- closed while the user typed
     end
     require("claude-ide.ui.choose").select(methods, {
       prompt = ("Sign in to %s"):format(chat.name),

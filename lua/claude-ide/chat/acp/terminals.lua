@@ -1,23 +1,23 @@
--- Terminals that an agent runs commands in: real terminal buffers of this Neovim, hidden until somebody looks at them.
--- Invariants: neither a command nor what it started outlives the command, its terminal or its chat by more than some seconds (what
--- leaves its group by itself, as a daemon does, is not followed). What is kept of the output is bounded.
+-- Terminals for an agent's commands: Neovim terminal buffers, hidden until the user opens them.
+-- Invariants: a command's process group ends within seconds of the command, its terminal, or its chat (processes that leave the group,
+-- such as daemons, are not followed). The kept output is bounded.
 local M = {}
 
 local LIMIT, MOST_LIMIT = 1024 * 1024, 8 * 1024 * 1024
----Buffers of commands that ended and were released; the oldest goes.
+---Limit of buffers of released commands; the oldest is deleted.
 local MOST_KEPT = 16
 
 ---@type integer[]
 local kept = {}
 
----A shell begins it: a program is looked for from the folder that the command runs in, and with its PATH.
+---Run by a shell, so that the program is looked up from the command's folder, with its PATH.
 local BEGIN = 'exec "$@"'
 
----Neovim before 0.12 does not read what a terminal still holds when its command ends: the end of a long output is lost. So a shell
----waits until it was read.
+---Neovim before 0.12 does not read the rest of a terminal's output after the exit, so the end of a long output would be lost: the shell
+---waits until it is read.
 local LINGER = '"$@"; code=$?; sleep 0.3; exit $code'
 
----A pager waits for keys that nobody types.
+---A pager would wait for keys.
 local ENVIRONMENT = { PAGER = "cat", GIT_PAGER = "cat" }
 
 ---@param ask claude-ide.chat.Ask
@@ -25,7 +25,7 @@ local ENVIRONMENT = { PAGER = "cat", GIT_PAGER = "cat" }
 local function argv_of(ask)
   local args = ask.args or {}
   local argv = vim.list_extend({ ask.command }, args)
-  -- Some agents give a whole line as the command.
+  -- Some agents send a whole command line.
   if #args == 0 and vim.fn.executable(ask.command) == 0 then
     argv = { "/bin/sh", "-c", ask.command }
   end
