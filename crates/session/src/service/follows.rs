@@ -82,12 +82,13 @@ impl Follows {
             }
             Update::Live(change) => {
                 let mut listeners = lock(&self.listeners);
-                self.lives.take(change.clone());
+                // Before other readers: what they answer to it must not reach Neovim first.
                 listeners.retain(|listener| {
                     let Some(sink) = listener.upgrade() else { return false };
                     sink.live(change.clone());
                     !sink.is_closed()
                 });
+                self.lives.take(change);
             }
             Update::Lines { .. } | Update::Appeared { .. } => {}
         }

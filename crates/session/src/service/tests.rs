@@ -83,6 +83,34 @@ fn a_list_comes_after_the_running_sessions() {
     heard.next("the list", |told| told["id"] == json!(list));
 }
 
+/// Hears of sessions, and looks what other readers know of them by then.
+struct Early(Arc<Lives>, mpsc::Sender<bool>);
+
+impl Sink for Early {
+    fn tell(&self, news: News) {
+        if let News::Live(change) = news {
+            let _: Result<(), _> = self.1.send(self.0.of(change.session.id.as_str()).is_some());
+        }
+    }
+
+    fn forget(&self, _request: u64) {}
+}
+
+/// Otherwise a page could answer what Neovim does not know of, and its words go into a question.
+#[test]
+fn a_client_hears_of_a_session_before_other_readers_do() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("sessions")).unwrap();
+    let service = Service::start(ConfigDir::at(dir.path()), dir.path().join("cache.json")).unwrap();
+    let (tell, heard) = mpsc::channel();
+    let _client = service.join(Arc::new(Early(service.lives(), tell)));
+    let own = std::process::id();
+    let text = format!(r#"{{"pid":{own},"sessionId":"s","cwd":"/p","status":"waiting"}}"#);
+    fs::write(dir.path().join("record"), text).unwrap();
+    fs::rename(dir.path().join("record"), dir.path().join(format!("sessions/{own}.json"))).unwrap();
+    assert!(!heard.recv_timeout(DEADLINE).unwrap());
+}
+
 struct Lab {
     dir: TempDir,
     heard: Arc<Heard>,
