@@ -204,7 +204,6 @@ function M.run(jobs, opts, done)
   local landing ---@type claude-ide.journal.Landing?
   local at, checking, ended = 0, true, false
 
-  ---@param err? string
   local function finish(err)
     ended = true
     local safely = require("claude-ide.safely")

@@ -145,9 +145,6 @@ local function before(left, right)
   return left.order < right.order
 end
 
----@param text string
----@param pause fun()
----@return string[]
 local function lines_of(text, pause)
   local lines, from = {}, 1
   while true do

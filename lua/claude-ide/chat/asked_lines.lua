@@ -40,8 +40,6 @@ function AskedLines.new(what_for)
   }, AskedLines)
 end
 
----@param text string
----@return string[]
 local function lines_of(text)
   return vim.split((text:gsub("\n$", "")), "\n", { plain = true })
 end

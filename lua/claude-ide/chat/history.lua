@@ -14,8 +14,6 @@ local GAP = "\n\n"
 ---@field prompts string[] latest last
 ---@field draft? string
 
----@param cwd string
----@return string
 local function path_of(cwd)
   return ("%s/claude-ide/chat/%s.json"):format(vim.fn.stdpath("state"), vim.fn.sha256(cwd):sub(1, 16))
 end

@@ -22,7 +22,6 @@ local function prompts(chat)
   return found
 end
 
----@param words string
 local function failed(words)
   require("claude-ide.ui.notice").error("The files were not restored: " .. words)
 end

@@ -70,7 +70,6 @@ local function window_of(buf)
   end
 end
 
----@param win integer
 local function dress_prompt(win)
   local wo = vim.wo[win][0]
   wo.wrap, wo.linebreak, wo.number, wo.relativenumber = true, true, false, false

@@ -164,8 +164,6 @@ local function tell(entry, now, wrote, each, done)
   end
   local changes, paths = require("claude-ide.journal.checkpoint_changes"), require("claude-ide.path")
   local unwanted = vim.tbl_extend("force", wrote, entry.wrote)
-  ---@param path string
-  ---@return boolean
   local function wanted(path)
     local real = paths.real(path)
     return not unwanted[real] and not entry.wrote[real]

@@ -101,8 +101,6 @@ local function short(path)
 end
 
 ---The given file, else the review's, else the current window's.
----@param path? string
----@return string
 local function meant(path)
   if path then
     return require("claude-ide.path").normalize(path)

@@ -28,8 +28,6 @@ local function lines_of(url)
   return lines, pictured
 end
 
----@param text string
----@param what string
 local function copy(text, what)
   vim.fn.setreg(vim.fn.has("clipboard") == 1 and "+" or '"', text)
   require("claude-ide.ui.notice").info(what .. " is copied.")

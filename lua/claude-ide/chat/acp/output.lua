@@ -50,8 +50,6 @@ local function open_sequence(text)
 end
 
 ---Removes escape sequences.
----@param text string
----@return string
 local function cleaned(text)
   return (
     text

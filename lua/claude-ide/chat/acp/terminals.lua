@@ -96,8 +96,6 @@ local function blank()
 end
 
 ---"term://…" as a name would make a saved session run the command again.
----@param buf integer
----@param title string
 local function name(buf, title)
   local short = require("claude-ide.width").cut(vim.trim((title:gsub("[%c/]+", " "))), 40)
   require("claude-ide.ui.ours").name(buf, short, "terminal")
