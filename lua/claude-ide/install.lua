@@ -394,12 +394,12 @@ function M.asset(key, triple)
   return ("claude_ide_native-%s-%s.so"):format(key, triple)
 end
 
----For the health check, and for a user who drops a library in by hand.
+---For the health check, and for an installation by hand.
 ---@class claude-ide.install.Names
 ---@field key string the hash of the sources
----@field path string where the library lies
----@field asset? string what a release calls it; nil: nothing is released for this machine
----@field urls string[] where it is looked for
+---@field path string of the library
+---@field asset? string its name in a release; nil: no release for this machine
+---@field urls string[] of releases, in the order of the search
 
 ---@param root string
 ---@return claude-ide.install.Names

@@ -1,4 +1,4 @@
--- `:Claude install`: runs build.lua in a Neovim of its own, so that this one goes on meanwhile, whatever it has loaded.
+-- `:Claude install`: runs build.lua in a child Neovim, so that this one stays usable, with its modules.
 local M = {}
 
 ---Settings of the user that build.lua reads.
