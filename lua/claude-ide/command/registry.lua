@@ -170,8 +170,8 @@ return {
   },
   {
     name = "decide",
-    doc = "Go to what waits for you: what Claude asks in its terminal, a diff, a question of a chat. Where several wait, choose "
-      .. "one. See |claude-ide-decide|.",
+    doc = "Go to an open request: a permission, a question, a plan, or a diff. If there are several, choose one. "
+      .. "See |claude-ide-decide|.",
     run = of("decide", "run"),
   },
   {
@@ -282,8 +282,8 @@ return {
   },
   {
     name = "install",
-    doc = "Install the library again after an update, or where no plugin manager does it: download it where one is released "
-      .. "for these sources, else build it. See |claude-ide-install|.",
+    doc = "Install the library, for example after an update without a plugin manager: download the one released for these "
+      .. "sources, else build it. See |claude-ide-install|.",
     run = of("install", "run"),
   },
   {

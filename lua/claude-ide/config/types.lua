@@ -28,7 +28,7 @@
 ---@field request_timeout_ms? integer How long a call waits for the response of a language server, in milliseconds.
 
 ---@class claude-ide.Opts.hooks
----@field enabled? boolean Ask you in Neovim, and on the page, what Claude asks in its terminal: the first answer counts.
+---@field enabled? boolean Show Claude's requests in Neovim and on the page, too: the first answer counts.
 
 ---@class claude-ide.Opts.workspace
 ---@field root_markers? string[] Files and folders that mark the top folder of a project.
@@ -163,7 +163,7 @@
 ---@field right? string|string[]|false Go to the window on the right.
 
 ---@class claude-ide.Opts.terminal
----@field provider? "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a window of the program that Neovim runs in. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
+---@field provider? "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside Neovim's. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
 ---@field command? string[] The CLI and its arguments. No shell is involved.
 ---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts the terminal itself and returns nil.
 ---@field env? table<string, string> Additional environment variables for the CLI.
@@ -188,7 +188,7 @@
 ---@field log? claude-ide.Opts.log The log file. `:Claude log` opens it.
 ---@field server? claude-ide.Opts.server The server that the CLI connects to. Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field tools? claude-ide.Opts.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
----@field hooks? claude-ide.Opts.hooks What a Claude that `:Claude` starts does beside its terminal. |claude-ide-decide| A change counts from the next start of Claude.
+---@field hooks? claude-ide.Opts.hooks Hooks of a Claude started by `:Claude`. |claude-ide-decide| Changes apply from its next start.
 ---@field workspace? claude-ide.Opts.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
 ---@field selection? claude-ide.Opts.selection Your current file and selection, as sent to Claude.
 ---@field mention? claude-ide.Opts.mention `:ClaudeSend` and `:Claude add`.
@@ -233,7 +233,7 @@
 ---@field request_timeout_ms integer How long a call waits for the response of a language server, in milliseconds.
 
 ---@class claude-ide.Config.hooks
----@field enabled boolean Ask you in Neovim, and on the page, what Claude asks in its terminal: the first answer counts.
+---@field enabled boolean Show Claude's requests in Neovim and on the page, too: the first answer counts.
 
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Files and folders that mark the top folder of a project.
@@ -368,7 +368,7 @@
 ---@field right string|string[]|false Go to the window on the right.
 
 ---@class claude-ide.Config.terminal
----@field provider "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a window of the program that Neovim runs in. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
+---@field provider "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside Neovim's. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
 ---@field command string[] The CLI and its arguments. No shell is involved.
 ---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts the terminal itself and returns nil.
 ---@field env table<string, string> Additional environment variables for the CLI.
@@ -393,7 +393,7 @@
 ---@field log claude-ide.Config.log The log file. `:Claude log` opens it.
 ---@field server claude-ide.Config.server The server that the CLI connects to. Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field tools claude-ide.Config.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
----@field hooks claude-ide.Config.hooks What a Claude that `:Claude` starts does beside its terminal. |claude-ide-decide| A change counts from the next start of Claude.
+---@field hooks claude-ide.Config.hooks Hooks of a Claude started by `:Claude`. |claude-ide-decide| Changes apply from its next start.
 ---@field workspace claude-ide.Config.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
 ---@field selection claude-ide.Config.selection Your current file and selection, as sent to Claude.
 ---@field mention claude-ide.Config.mention `:ClaudeSend` and `:Claude add`.

@@ -137,13 +137,13 @@ return {
   },
   {
     "hooks",
-    doc = "What a Claude that `:Claude` starts does beside its terminal. |claude-ide-decide| A change counts from the next start of Claude.",
+    doc = "Hooks of a Claude started by `:Claude`. |claude-ide-decide| Changes apply from its next start.",
     fields = {
       {
         "enabled",
         kind = kind.boolean,
         default = true,
-        doc = "Ask you in Neovim, and on the page, what Claude asks in its terminal: the first answer counts.",
+        doc = "Show Claude's requests in Neovim and on the page, too: the first answer counts.",
       },
     },
   },

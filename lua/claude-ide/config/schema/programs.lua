@@ -53,8 +53,8 @@ return {
           },
         }),
         default = "native",
-        doc = "`native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a window of the "
-          .. "program that Neovim runs in. `external`: the command in `external`. `none`: "
+        doc = "`native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside "
+          .. "Neovim's. `external`: the command in `external`. `none`: "
           .. "you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.",
       },
       {
