@@ -20,7 +20,7 @@ case $(uname -s):$target in
   *) die "$target cannot be made on $(uname -s)" ;;
 esac
 
-type -P rustup >/dev/null && export RUSTUP_TOOLCHAIN=$rust
+type -P rustup >/dev/null && export RUSTUP_TOOLCHAIN=$rust RUSTUP_AUTO_INSTALL=0
 found=$(rustc --version 2>/dev/null | cut -d ' ' -f 2) || true
 [[ $found == "$rust" ]] || die "a release is compiled by Rust $rust, here is ${found:-none}: rustup toolchain install $rust"
 sysroot=$(rustc --print sysroot)
@@ -59,5 +59,7 @@ key=$("$(nvim_path 0.12)" --clean -l - <<<'io.write(dofile("lua/claude-ide/insta
 mkdir -p dist
 asset=claude_ide_native-$key-$target.so
 cp "$made" "dist/$asset"
-(cd dist && shasum --algorithm 256 -- "claude_ide_native-$key-"*.so >SHA256SUMS)
+sha256=(sha256sum)
+[[ $(uname -s) == Linux ]] || sha256=(shasum --algorithm 256)
+(cd dist && "${sha256[@]}" -- "claude_ide_native-$key-"*.so >SHA256SUMS)
 echo "dist/$asset"

@@ -6,5 +6,5 @@ scripts/setup.sh lint
 
 cargo fmt --all
 stylua build.lua lua plugin tests demo scripts
-ruff format --quiet tests demo kernel
-ruff check --quiet --fix tests demo kernel
+ruff format --quiet tests demo kernel scripts
+ruff check --quiet --fix tests demo kernel scripts

@@ -61,11 +61,11 @@ check stylua stylua --check build.lua lua plugin tests demo scripts
 check selene selene --quiet build.lua lua plugin demo scripts tests/minimal_init.lua
 check luacats types
 check page-types page_types
-check ruff-format ruff format --quiet --check --diff tests demo kernel
-check ruff ruff check --quiet tests demo kernel
+check ruff-format ruff format --quiet --check --diff tests demo kernel scripts
+check ruff ruff check --quiet tests demo kernel scripts
 check typos typos
 check docs scripts/doc.sh --check
-check library scripts/check-library.sh
+check library scripts/check-library.sh build/claude_ide_native.so "" symbols needed size stripped
 check strip rustc_strips_nothing
 check no-oxi-api no_oxi_api
 check one-door-to-the-library only_native_loads_the_library
