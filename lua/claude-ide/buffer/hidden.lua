@@ -75,7 +75,7 @@ local function finish_when_shown(buf)
     group = group,
     buffer = buf,
     nested = true,
-    desc = "Claude: a buffer that was read unseen becomes an ordinary one",
+    desc = "Claude: complete a hidden buffer when first shown",
     callback = function()
       local shown = vim.api.nvim_get_current_buf() == buf
       if not shown or vim.api.nvim_win_get_config(0).relative ~= "" then

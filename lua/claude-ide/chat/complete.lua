@@ -158,7 +158,7 @@ function M.attach(buf)
   vim.api.nvim_create_autocmd("TextChangedI", {
     group = group,
     buffer = buf,
-    desc = "Claude Code: complete commands, files and what the editor has",
+    desc = "Claude Code: complete commands, files and editor context",
     callback = require("claude-ide.safely").wrap("complete a prompt", function()
       M.now(buf)
     end),

@@ -114,7 +114,7 @@ local attach = require("claude-ide.once")(function()
   end)
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("claude-ide.chat.drafts", { clear = true }),
-    desc = "Claude Code: keep what was not sent",
+    desc = "Claude Code: keep unsent text",
     callback = function()
       require("claude-ide.chat.prompt").keep_drafts()
     end,

@@ -662,14 +662,14 @@ function M.attach()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("BufWritePost", {
     group = group,
-    desc = "Claude: what the user writes is not Claude's",
+    desc = "Claude: attribute the user's writes",
     callback = function(event)
       observe().user_wrote(vim.api.nvim_buf_get_name(event.buf))
     end,
   })
   vim.api.nvim_create_autocmd("FileChangedShellPost", {
     group = group,
-    desc = "Claude: what is left of its changes, where somebody else wrote a file",
+    desc = "Claude: update changes after a write",
     callback = function(event)
       local file = store().find(vim.api.nvim_buf_get_name(event.buf))
       if file then

@@ -112,7 +112,7 @@ local function open(question)
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(question.win),
     once = true,
-    desc = "Claude: code that is closed is not run",
+    desc = "Claude: do not run closed code",
     callback = function()
       question.win = nil
       settle(question, "rejected")

@@ -39,7 +39,7 @@ local function watch(buf)
     group = group,
     buffer = buf,
     nested = true, -- the journal and others follow what is written
-    desc = "Claude Code: what `u` brings back after an undo is written",
+    desc = "Claude Code: write the result of `u` after an undo",
     callback = function()
       follow(buf)
     end,

@@ -110,7 +110,7 @@ function M.attach()
   vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = define, desc = "Claude: signs" })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
     group = group,
-    desc = "Claude: signs beside what nobody reviewed",
+    desc = "Claude: signs of unreviewed changes",
     callback = function(event)
       local known = require("claude-ide.review.hunks").change_of(vim.api.nvim_buf_get_name(event.buf))
       if known then

@@ -37,7 +37,7 @@ end
 local function stop_at_exit()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude: end what reads sessions",
+    desc = "Claude: stop reading sessions",
     callback = function()
       listeners, config_dir = {}, nil
       require("claude-ide.native").sessions_stop()

@@ -157,7 +157,7 @@ local function restart(session, args, cwd)
           start(args, cwd)
         end)
       end,
-      desc = "Claude Code: start the CLI anew",
+      desc = "Claude Code: restart the CLI",
     })
   end
   session:close()

@@ -188,7 +188,7 @@ function M.watch_register(view, register)
   local is_newest = true
   local autocmd = vim.api.nvim_create_autocmd("TextYankPost", {
     group = "claude-ide.transcript." .. view.buf,
-    desc = "Claude Code: keep what is yanked later",
+    desc = "Claude Code: keep later yanks",
     callback = function()
       local other = vim.v.event.regname
       is_newest = is_newest and (other == "_" or other ~= register and register ~= '"')

@@ -55,7 +55,7 @@ local function ask_nothing(buf, tab, group)
     group = group,
     buffer = buf,
     nested = true, -- `agree` itself is a write
-    desc = "Claude: what is written has been compared",
+    desc = "Claude: no prompt for a compared text",
     callback = function()
       if seen and vim.api.nvim_get_current_tabpage() == tab and stamp.key_now(buf) == seen then
         seen = nil

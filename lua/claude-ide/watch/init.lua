@@ -166,7 +166,7 @@ function M.attach()
   })
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = group,
-    desc = "Claude: keep what a file held before the user changed it",
+    desc = "Claude: keep a file's text before the user's changes",
     callback = function(event)
       if followed[event.buf] then
         require("claude-ide.watch.conflict").modified_set(event.buf)

@@ -143,7 +143,7 @@ function M.mute_keys(keys)
   end
   vim.api.nvim_create_autocmd({ "WinLeave", "BufLeave" }, {
     group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude Code: elsewhere the keys mean what they mean",
+    desc = "Claude Code: restore keys in other buffers",
     callback = function()
       if muted and vim.api.nvim_get_current_buf() == muted.buf then
         unmute()

@@ -28,7 +28,7 @@ end
 local function listen()
   vim.api.nvim_create_autocmd({ "ModeChanged", "CmdwinLeave", "RecordingLeave", "BufEnter" }, {
     group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude Code: what waits for the end of a command",
+    desc = "Claude Code: run callbacks after a pending command",
     callback = function()
       look_in(0)
     end,
