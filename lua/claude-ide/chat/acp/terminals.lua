@@ -224,7 +224,7 @@ end
 local function stop(terminal)
   if terminal.job then
     terminal.killed = true
-    -- Its group is killed after its exit: a signal before the exec would hit Neovim's own group, which would quit.
+    -- Its group is killed after its exit: before the child's exec, a signal would reach Neovim's own handlers, and Neovim would quit.
     pcall(vim.fn.jobstop, terminal.job)
   end
 end
