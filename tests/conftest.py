@@ -8,6 +8,7 @@ exempts a test from its module's mark.
 
 import gc
 import re
+import subprocess
 import zlib
 from types import MappingProxyType
 
@@ -16,7 +17,7 @@ import pytest
 from harness.cli import Cli, prepare_home
 from harness.client import Client
 from harness.mock_api import MockApi
-from harness.nvim import VERSIONS, Nvim
+from harness.nvim import ROOT, VERSIONS, Nvim, binary
 
 NO_OPTIONS = MappingProxyType({})
 _CRASHES = {-4, -6, -7, -8, -11, 132, 134, 135, 136, 139}
@@ -36,6 +37,17 @@ def pytest_addoption(parser):
     parser.addoption("--soak", type=float, default=0, metavar="MINUTES", help="how long test_random_keys.py goes on")
     parser.addoption("--seed", type=int, help="what it begins with")
     parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
+
+
+def pytest_sessionstart(session):
+    """Ends the run at once if the library cannot be loaded, for instance after a change of its sources."""
+    version = (session.config.getoption("--nvim") or VERSIONS)[0]
+    if hasattr(session.config, "workerinput") or not binary(version).exists():
+        return
+    ask = "lua io.stdout:write(select(2, require('claude-ide.native').load()) or '')"
+    command = [binary(version), "--clean", "--headless", "--cmd", f"set rtp+={ROOT}", "--cmd", ask, "--cmd", "qall"]
+    if problem := subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout:
+        pytest.exit(problem, returncode=2)
 
 
 def pytest_generate_tests(metafunc):
