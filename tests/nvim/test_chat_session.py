@@ -388,7 +388,7 @@ def test_an_edit_that_a_turns_end_overtakes_is_reviewed(begin_chat_with_stand_in
     path = nvim.project / "a.txt"
     take_in = "require('claude-ide.chat.events').take_in(require('claude-ide.chat').current(), ...)"
     nvim.lua(take_in, {"type": "prompt", "state": "started", "id": "p"})
-    nvim.lua(take_in, {"type": "before_edit", "request": "h", "call": "edit", "path": str(path)})
+    nvim.lua(take_in, {"type": "before_edit", "request": "h", "call": "edit", "paths": [str(path)]})
     nvim.lua(take_in, {"type": "turn", "outcome": "done"})
     nvim.lua("require('claude-ide.journal').when_known(function() known = true end)")
     nvim.wait("known", what="the file to be looked at")

@@ -205,7 +205,7 @@ pub enum Event {
         by: Speaker,
         /// The agent's id for the line.
         uuid: String,
-        /// `reply`, `prompt`, `output`.
+        /// `reply`, `output` (of the agent's own), `command_output`, `interrupted`, `prompt` (of a session that is loaded), `meta`.
         kind: &'static str,
         /// The blocks.
         blocks: Vec<Block>,
@@ -215,9 +215,6 @@ pub enum Event {
         /// Tokens of the reply's request.
         #[serde(skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
-        /// Files that a call among the blocks may change, beside those in its arguments.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        places: Vec<String>,
     },
     /// Calls ended.
     Results {
@@ -236,12 +233,13 @@ pub enum Event {
         /// The question.
         ask: Ask,
     },
-    /// A tool is about to write a file, and waits for [`crate::Command::GoOn`].
+    /// A tool is about to write files.
     BeforeEdit {
-        /// The request's id.
-        request: String,
-        /// The absolute path.
-        path: String,
+        /// The request's id, if the agent waits for [`crate::Command::GoOn`].
+        #[serde(skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
+        /// The paths, as the agent names them.
+        paths: Vec<String>,
         /// The call; its result ends the edit.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<String>,

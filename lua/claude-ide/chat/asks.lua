@@ -63,7 +63,7 @@ function M.source(chat)
     name = chat.name,
     writes = "agent",
     takes_empty = true,
-    overwrites = chat.acp ~= nil,
+    overwrites = chat.driver.overwrites == true,
     answer = answer_to,
     tell = function(words)
       chat.asker_words = words
@@ -192,7 +192,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param why string for the user
 function M.gone(chat, why)
-  require("claude-ide.chat.reading").forget(chat)
+  require("claude-ide.chat.edit").forget(chat)
   require("claude-ide.decisions").gone(chat.asker, why)
   local diff = package.loaded["claude-ide.proposal"]
   if type(diff) == "table" then
@@ -204,7 +204,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param id string
 function M.withdraw(chat, id)
-  require("claude-ide.chat.reading").forget(chat, id)
+  require("claude-ide.chat.edit").forget(chat, id)
   cancel(chat, function(request)
     return request.id == id
   end, chat.name .. " has taken it back")

@@ -12,7 +12,11 @@
 ---@field count integer the chats that there were before it, and this one
 ---@field run string what it is called where it uses the editor's tools
 ---@field name string what the user calls who speaks there
----@field acp? claude-ide.chat.acp.State nil: it is the CLI itself
+---@field keeper string the agent that keeps its session: two chats with the same one may have the same session
+---@field driver claude-ide.chat.Driver
+---@field is_cli boolean it is the CLI itself: it writes a transcript, and has rules and hooks
+---@field wanted? boolean|string the agent's sessions are listed first; a string: to go on with the one whose id begins so
+---@field acp? claude-ide.chat.acp.State nil: it speaks another protocol
 ---@field session string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
@@ -24,7 +28,7 @@
 ---@field taken_back table<string, claude-ide.chat.Prompt> by id: withdrawn, but perhaps started before the agent knew
 ---@field commands { name: string, description: string }[]
 ---@field settings claude-ide.chat.Setting[] what can be set
----@field can { list?: boolean, fork?: boolean, close?: boolean, embeds?: boolean } with sessions and prompts
+---@field can { list?: boolean, fork?: boolean, close?: boolean, embeds?: boolean, terminal?: boolean, rewind?: boolean, tasks?: boolean, find_files?: boolean }
 ---@field account? { brief?: string, full: string } what it draws on; nil: it has not said
 ---@field greeted? boolean it has said once who it is
 ---@field has_failed? boolean it is ended for what it said
@@ -42,6 +46,7 @@
 ---@field words? string why it ended
 ---@field refused table<string, "rejected"|"changed"> calls that the user denied, or wrote differently
 ---@field granted table<string, true> calls that the user allowed
+---@field writes claude-ide.chat.Writes of the turn
 ---@field unasked? boolean the user has allowed something for ever
 ---@field asker_words? string what the user says to its next answer
 ---@field give_back? fun(text: string) puts text at the prompt that was not taken
@@ -57,6 +62,7 @@
 ---@field current_model? string of the current reply
 ---@field package on_change fun()
 ---@field package elsewhere? fun(chat: claude-ide.chat.Chat): string?
+---@field give_way? fun(chat: claude-ide.chat.Chat, session: string): boolean shows the chat that has the session, if there is one
 local Chat = {}
 Chat.__index = Chat
 
@@ -71,6 +77,7 @@ Chat.__index = Chat
 ---@field list? boolean|string choose one of the agent's sessions first, or take the one whose id begins like this
 ---@field alone? boolean without the editor's tools
 ---@field elsewhere? fun(chat: claude-ide.chat.Chat): string? why its session cannot be gone on with here
+---@field give_way? fun(chat: claude-ide.chat.Chat, session: string): boolean
 ---@field on_change fun() it is to be drawn anew
 
 ---With more events queued, they are drawn together: drawing takes longer than handling them.
@@ -84,12 +91,8 @@ local count = 0
 ---@return claude-ide.chat.Chat?
 ---@return string? err
 function Chat.new(begin)
-  local cwd, why
-  if begin.agent then
-    cwd, why = require("claude-ide.chat.acp.agents").check(begin.agent, begin.cwd)
-  else
-    cwd, why = require("claude-ide.chat.program").check(begin.cwd)
-  end
+  local driver = begin.agent and require("claude-ide.chat.acp") or require("claude-ide.chat.program").driver
+  local cwd, why = driver.check(begin)
   if not cwd then
     return nil, why
   end
@@ -97,8 +100,8 @@ function Chat.new(begin)
   local session = begin.resume and not begin.fork and begin.resume
     or require("claude-ide.chat.program").uuid()
   local self = setmetatable({
-    name = begin.agent and begin.agent.name or "Claude",
-    acp = begin.agent and require("claude-ide.chat.acp").state(begin.agent, begin.list),
+    driver = driver,
+    is_cli = not begin.agent,
     session = session,
     count = count,
     run = ("chat:%d"):format(count),
@@ -110,14 +113,16 @@ function Chat.new(begin)
     taken_back = {},
     commands = {},
     settings = {},
-    can = {},
     refused = {},
     granted = {},
+    writes = require("claude-ide.chat.unapproved").none(),
     tasks = {},
     answers = {},
     last_ask = 0,
     on_change = begin.on_change,
     elsewhere = begin.elsewhere,
+    give_way = begin.give_way,
+    wanted = begin.list,
     unsent = {},
     begin_with = {
       session = session,
@@ -128,6 +133,7 @@ function Chat.new(begin)
       alone = begin.alone,
     },
   }, Chat)
+  driver.begin(self, begin)
   self.inbox = require("claude-ide.chat.inbox").new(function(event, waiting)
     if waiting > MANY then
       self.store:hold()
@@ -135,14 +141,14 @@ function Chat.new(begin)
     require("claude-ide.chat.events").take_in(self, event)
   end, function()
     self.on_change()
-  end, self.acp and require("claude-ide.chat.growing_text").LARGE)
+  end)
   self.asker = require("claude-ide.chat.asks").source(self)
   self.source = require("claude-ide.chat.source").new({
     number = count,
     session = session,
     title = begin.title or "Chat",
-    noun = not self.acp and begin.title or nil,
-    is_others = self.acp ~= nil,
+    noun = self.is_cli and begin.title or nil,
+    is_others = not self.is_cli,
     speaker = self.name,
     cwd = self.cwd,
     store = self.store,
@@ -162,23 +168,14 @@ end
 ---@return boolean? ok
 ---@return string? err
 function Chat:start(opts)
-  local program, why, backend ---@type claude-ide.chat.Program?, string?, table?
-  if self.acp then
-    program, backend, why = require("claude-ide.chat.acp").program(self, opts)
-  else
-    program, why = require("claude-ide.chat.program").of(opts, self.run)
-  end
-  if not program then
+  local program, backend, why = self.driver.program(self, opts)
+  if not program or not backend then
     return nil, why
   end
   self.cwd = program.cwd
-  local number, err = require("claude-ide.chat.transport").open(
-    program,
-    backend or "stream_json",
-    function(events)
-      self.inbox:put(events)
-    end
-  )
+  local number, err = require("claude-ide.chat.transport").open(program, backend, function(events)
+    self.inbox:put(events)
+  end)
   if not number then
     return nil, err
   end
@@ -315,6 +312,15 @@ function Chat:waiting()
   end, self.queue)
 end
 
+---Lets the kind of agent that it is do what is special to it, if anything.
+---@param what "session"|"results"|"turn_over"|"ended"
+function Chat:drive(what, ...)
+  local fn = self.driver[what]
+  if fn then
+    fn(self, ...)
+  end
+end
+
 ---Breaks the turn off.
 function Chat:interrupt()
   if self:is_busy() then
@@ -356,8 +362,8 @@ function Chat:close()
       require("claude-ide.chat.transport").close(number)
     end
   end
-  if self.acp and not self.restarting then
-    require("claude-ide.chat.acp").close(self, close)
+  if self.driver.close and not self.restarting then
+    self.driver.close(self, close)
   else
     close()
   end

@@ -77,7 +77,7 @@ local function files(chat, buf, from, word, written)
   written = written or function(path)
     return path
   end
-  if chat.acp then
+  if not chat.can.find_files then
     return show(
       buf,
       from,

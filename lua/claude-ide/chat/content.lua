@@ -19,7 +19,7 @@ local function say_those_that_are_ready(chat)
   while line[1] and line[1].parts do
     local first = table.remove(line, 1) --[[@as claude-ide.chat.content.Waiting]]
     local blocks = require("claude-ide.context").blocks(first.text, first.parts or {})
-    if chat.acp then
+    if not chat.can.find_files then -- nor does it read those that are named with `@`
       vim.list_extend(blocks, require("claude-ide.chat.acp.links").of(chat, first.text))
     end
     first.done(chat:say(first.text, blocks))

@@ -161,21 +161,34 @@ local function propose(request, disk)
   })
 end
 
----Reads something for an edit that is then shown; where that fails, or is not wanted any more, it is not.
+---Questions whose files are being read: they may be taken back, or their agent be gone, before they are shown.
+---@type table<claude-ide.chat.Request, true>
+local reading = {}
+
+---Reads something for an edit that is then shown, unless nobody waits for the answer by then.
 ---@param request claude-ide.chat.Request
 ---@param read fun(done: fun(...))
 ---@param show fun(...)
-local function read_and_show(request, read, show)
-  local reading = require("claude-ide.chat.reading")
-  reading.begin(request)
+---@param failed fun(trace: string)
+function M.read_and_show(request, read, show, failed)
+  reading[request] = true
   read(require("claude-ide.safely").catch(function(...)
-    if reading.done(request) then
+    if reading[request] then
+      reading[request] = nil
       show(...)
     end
-  end, function(trace)
-    require("claude-ide.log").error("an edit cannot be shown: %s", trace)
-    ask_otherwise(request)
-  end))
+  end, failed))
+end
+
+---Nobody waits for the answer any more.
+---@param chat claude-ide.chat.Chat
+---@param id? string default: to none of the chat
+function M.forget(chat, id)
+  for request in pairs(reading) do
+    if request.chat == chat and (not id or request.id == id) then
+      reading[request] = nil
+    end
+  end
 end
 
 ---@param text? claude-ide.changeset.Text
@@ -240,18 +253,22 @@ end
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
+  local function failed(trace)
+    require("claude-ide.log").error("an edit cannot be shown: %s", trace)
+    ask_otherwise(request)
+  end
   if edit.of == "file" then
-    return read_and_show(request, function(done)
+    return M.read_and_show(request, function(done)
       require("claude-ide.proposal.present_text").read(edit.path, done)
     end, function(disk)
       propose(request, disk)
-    end)
+    end, failed)
   end
-  read_and_show(request, function(done)
+  M.read_and_show(request, function(done)
     require("claude-ide.changeset").plan_steps(vim.tbl_map(step_of, edit.steps), done)
   end, function(files, err)
     propose_files(request, files, err)
-  end)
+  end, failed)
 end
 
 ---The call's arguments for the accepted text.

@@ -1,7 +1,6 @@
 -- Handles the agent's events.
 local M = {}
 
-local INTERRUPTED = "[Request interrupted by user"
 ---A call with a longer argument is drawn in a turn of its own: to take it over took some of this one.
 local LARGE = 256 * 1024
 ---A longer text is not blank.
@@ -24,7 +23,7 @@ function ON.started(self, event)
 end
 
 function ON.greeted(self, event)
-  self.can = event.can or {}
+  self.can = vim.tbl_extend("force", self.can, event.can or {})
   if not self.greeted then
     self.greeted = true
     self.store:put("notice", event.text --[[@as string]])
@@ -44,9 +43,7 @@ function ON.session(self, event)
   if event.is_kept then
     self:spoke()
   end
-  if self.acp then
-    require("claude-ide.chat.acp").session(self)
-  end
+  self:drive("session")
 end
 
 function ON.settings(self, event)
@@ -110,13 +107,19 @@ end
 ---@param self claude-ide.chat.Chat
 ---@return boolean
 local function is_replay(self)
-  return self.acp ~= nil and not self.acp.turn_began
+  return not self.writes.began
 end
 
----The agent waits for leave.
+---The agent is about to write files, and may wait until what they hold is kept.
 function ON.before_edit(self, event)
-  local ok, err = pcall(require("claude-ide.chat.record").before_edit, self, event.path or "", event.call)
-  self:answerer()({ go_on = { request = event.request } })
+  if not event.request and is_replay(self) then
+    return
+  end
+  local before_edit = require("claude-ide.chat.record").before_edit
+  local ok, err = pcall(before_edit, self, event.paths or {}, event.call)
+  if event.request then
+    self:answerer()({ go_on = { request = event.request } })
+  end
   assert(ok, err)
 end
 
@@ -124,38 +127,31 @@ local function is_call(block)
   return block.type == "tool_use"
 end
 
+---What is put among the messages as it was said, by kind, and as which kind of row.
+local PUT = { prompt = "prompt", command_output = "output", interrupted = "interrupted" }
+
 function ON.said(self, event)
-  local first = (event.blocks or {})[1]
-  local text = first and first.type == "text" and first.text or ""
+  local blocks = event.blocks or {}
   if event.kind == "reply" or event.kind == "output" then
-    if has_large(event.blocks or {}) then
+    if has_large(blocks) then
       self.store:hold()
     end
-    if self.acp and not is_replay(self) then
-      require("claude-ide.chat.record").calls(self, event.blocks or {}, event.places or {})
-    end
     self.store:said(event)
-    if not self.acp and vim.iter(event.blocks or {}):any(is_call) then
-      self.source:look_for_file() -- it may have started a subagent, which is followed as it works
+    if vim.iter(blocks):any(is_call) then
+      self.source:look_for_file(true) -- it may have started a subagent, which is followed as it works
     end
-  elseif vim.startswith(text, INTERRUPTED) then
-    self.store:put("interrupted", "")
-  elseif text:find("^<local%-command%-std") then
-    self.store:put("output", text)
-  elseif self.acp then
-    self.store:put("prompt", text) -- of a session that is loaded
+  elseif PUT[event.kind] then
+    self.store:put(PUT[event.kind], event.kind ~= "interrupted" and blocks[1].text or "")
   end
 end
 
 function ON.results(self, event)
-  local results, places, more = event.results or {}, event.places or {}, {}
-  if self.acp and not is_replay(self) then
-    more = require("claude-ide.chat.acp").results(self, results, places)
-  end
+  local results, places = event.results or {}, event.places or {}
+  self:drive("results", results)
   self.store:results(results, self.refused)
   require("claude-ide.chat.asks").results(self, results)
   if not is_replay(self) then
-    require("claude-ide.chat.tripwire").results(self, results, more)
+    require("claude-ide.chat.unapproved").results(self, results, places)
     require("claude-ide.chat.record").results(self, results, places)
   end
 end
@@ -187,9 +183,7 @@ end
 function ON.prompt(self, event)
   if event.state == "started" then
     require("claude-ide.chat.record").turn_begins(self, event.at)
-    if self.acp then
-      require("claude-ide.chat.acp.written").turn_begins(self, event.at or 0)
-    end
+    require("claude-ide.chat.unapproved").turn_begins(self, event.at or 0)
     self.state = "working"
     local prompt = self:take(event.id or "")
     if prompt then
@@ -245,9 +239,8 @@ function ON.turn(self, event)
   self.state = self.state ~= "ended" and "idle" or self.state
   require("claude-ide.chat.asks").turn_over(self)
   require("claude-ide.chat.record").turn_over(self)
-  if self.acp then
-    require("claude-ide.chat.acp").turn_over(self)
-  end
+  require("claude-ide.chat.unapproved").turn_over(self)
+  self:drive("turn_over")
   self.source:look_for_file()
 end
 
@@ -385,9 +378,7 @@ function ON.ended(self, event)
   -- A failure is reported already.
   local words = self.has_failed and "" or self.words or ""
   self.has_failed = nil
-  if self.acp then
-    require("claude-ide.chat.acp.terminals").end_all(self)
-  end
+  self:drive("ended")
   local is_restart = self.restarting == true and not self.closing
   self.restarting = nil
   local is_returned = require("claude-ide.chat.content").return_all(self, prompts)

@@ -6,27 +6,26 @@
 ---@field private next_byte integer of a text handled in pieces
 ---@field private take_in fun(event: claude-ide.chat.Event, waiting: integer)
 ---@field private on_empty fun() all of it was taken in
----@field private large integer bytes of a text that is taken in in two pieces
 local Inbox = {}
 Inbox.__index = Inbox
 
 ---Time limit of a slice, and bytes of a text per event.
 local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
+---A text of so many bytes is taken in in two pieces, of which each is a row: the library has at most 64 KiB.
+local LARGE = require("claude-ide.chat.growing_text").LARGE
 ---How soon it goes on: the screen and the keys get their turn between.
 local PAUSE_MS = 5
 
 ---@param take_in fun(event: claude-ide.chat.Event, waiting: integer) waiting: number of events left
 ---@param on_empty fun()
----@param large? integer bytes of a text that whoever takes it in wants in two pieces: the library has at most 64 KiB
 ---@return claude-ide.chat.Inbox
-function Inbox.new(take_in, on_empty, large)
+function Inbox.new(take_in, on_empty)
   return setmetatable({
     events = {},
     next_event = 1,
     next_byte = 1,
     take_in = take_in,
     on_empty = on_empty,
-    large = large or math.huge,
   }, Inbox)
 end
 
@@ -42,7 +41,7 @@ function Inbox:next_piece()
     ---@diagnostic disable-next-line: return-type-mismatch -- the same event with another text
     return vim.tbl_extend("force", one, { text = text:sub(from, last) })
   end
-  local size = #text >= self.large and math.ceil(#text / 2) or PIECE
+  local size = #text >= LARGE and math.ceil(#text / 2) or PIECE
   local last = from + size - 1
   if one.type ~= "text" or last >= #text then
     self.events[self.next_event] = false

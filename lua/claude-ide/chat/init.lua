@@ -201,13 +201,55 @@ local function show_again(chat, begun)
   end
 end
 
----The chat that has a session: another one would leave it with two ends.
+---The chat that has a session, or is about to go on with it: another one would leave it with two ends, of which each process knows
+---only its own.
 ---@param session string
----@param agent? claude-ide.chat.acp.Agent nil: the CLI
+---@param keeper? string the agent that keeps it; default: Claude
 ---@param but? claude-ide.chat.Chat another one than this
 ---@return claude-ide.chat.Chat?
-function M.of_session(session, agent, but)
-  return require("claude-ide.chat.same_session").find(M.list(), session, agent, but)
+function M.of_session(session, keeper, but)
+  return vim.iter(M.list()):find(function(chat)
+    return chat ~= but
+      and chat.state ~= "ended"
+      and chat.keeper == (keeper or "claude")
+      and (chat.session == session or chat.wanted == session)
+  end)
+end
+
+---Why a chat whose process ended cannot go on with its session.
+---@param chat claude-ide.chat.Chat
+---@return string? why
+local function elsewhere(chat)
+  if M.of_session(chat.session, chat.keeper, chat) then
+    return "This session goes on in another chat by now."
+  end
+  local live = chat.is_cli and require("claude-ide.sessions.catalogue").running(chat.session)
+  if live then
+    return ("This session goes on elsewhere by now (pid %d)."):format(live.pid)
+  end
+end
+
+---Shows the chat that has a session instead of one that was to go on with it, with what was said here meanwhile and what stands at
+---the prompt.
+---@param chat claude-ide.chat.Chat
+---@param session string
+---@return boolean there is one
+local function give_way(chat, session)
+  local there = M.of_session(session, chat.keeper, chat)
+  if not there then
+    return false
+  end
+  local said = chat.queue
+  chat.queue = {}
+  require("claude-ide.chat.content").return_all(chat, said)
+  M.close(chat)
+  show_again(there)
+  local kept = require("claude-ide.chat.open_prompts").kept(there.cwd)
+  local draft = require("claude-ide.chat.history").take_draft(there.cwd, kept)
+  if draft and there.give_back then
+    there.give_back(draft)
+  end
+  return true
 end
 
 ---@class claude-ide.chat.OpenOpts
@@ -230,16 +272,15 @@ end
 function M.open(opts)
   opts = opts or {}
   local session = not opts.fork and (opts.resume or opts.list)
-  local there = type(session) == "string" and M.of_session(session, opts.agent)
+  local there = type(session) == "string" and M.of_session(session, (opts.agent or {}).key)
   local chat, err ---@type claude-ide.chat.Chat?, string?
   if there then
     show_again(there, opts.begun)
     return M.say(there, opts.text, opts.at)
   end
   local begin_with = vim.tbl_extend("force", opts, {
-    elsewhere = function(ended)
-      return require("claude-ide.chat.same_session").elsewhere(M.list(), ended)
-    end,
+    elsewhere = elsewhere,
+    give_way = give_way,
     on_change = function()
       if chat then
         on_change(chat)
@@ -253,12 +294,6 @@ function M.open(opts)
   local shown = { chat = chat, prompt = new_prompt(chat) }
   chat.source.hide = function()
     M.hide(chat)
-  end
-  if chat.acp then
-    chat.acp.give_way = function(id)
-      there = M.of_session(id, opts.agent, chat)
-      return require("claude-ide.chat.same_session").give_way(chat, there, M.close, show_again)
-    end
   end
   chats[#chats + 1] = shown
   show(shown, begin(shown))
@@ -371,7 +406,7 @@ function M.to_terminal(chat)
   if not chat.has_spoken then
     return require("claude-ide.ui.notice").info("Nothing was said in this chat yet.")
   end
-  if chat.acp and chat.acp.agent.key ~= "claude" then
+  if not chat.can.terminal then
     return require("claude-ide.ui.notice").info(
       ("%s is no CLI that goes on in this terminal."):format(chat.name)
     )

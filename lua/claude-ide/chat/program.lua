@@ -98,4 +98,32 @@ function M.of(opts, run)
   return { argv = argv, cwd = cwd, env = vim.tbl_extend("force", env, options.env) }
 end
 
+---What differs from one kind of agent to another: how it is run, and what it does with what all kinds report.
+---@class claude-ide.chat.Driver
+---@field overwrites? boolean it writes a file whatever has become of it since it read it
+---@field check fun(begin: claude-ide.chat.Begin): string?, string? the folder, or why it cannot run
+---@field begin fun(chat: claude-ide.chat.Chat, begin: claude-ide.chat.Begin)
+---@field program fun(chat: claude-ide.chat.Chat, opts: claude-ide.chat.ProgramOpts): claude-ide.chat.Program?, "stream_json"|table|nil, string? the program and its backend in the library, or why it cannot run
+---@field session? fun(chat: claude-ide.chat.Chat) one began
+---@field results? fun(chat: claude-ide.chat.Chat, results: { [1]: string, [2]: claude-ide.sessions.ToolResult }[]) before they are shown
+---@field turn_over? fun(chat: claude-ide.chat.Chat)
+---@field close? fun(chat: claude-ide.chat.Chat, close: fun())
+---@field ended? fun(chat: claude-ide.chat.Chat)
+
+---The CLI itself.
+---@type claude-ide.chat.Driver
+M.driver = {
+  check = function(begin)
+    return M.check(begin.cwd)
+  end,
+  begin = function(chat)
+    chat.name, chat.keeper = "Claude", "claude"
+    chat.can = { terminal = true, rewind = true, tasks = true, find_files = true }
+  end,
+  program = function(chat, opts)
+    local program, why = M.of(opts, chat.run)
+    return program, "stream_json", why
+  end,
+}
+
 return M

@@ -162,67 +162,144 @@ function M.take_back(prompt)
   end
 end
 
+---What the keys do, by option. `interrupt` is mapped by itself.
+---@type table<string, fun(prompt: claude-ide.chat.PromptBuffer)>
+local RUN = {}
+
+function RUN.send(prompt)
+  if vim.fn.mode():find("^i") and vim.fn.pumvisible() == 1 then
+    -- While the menu is there, its word is put into the line again by whatever ends it.
+    local command = "<C-y><Cmd>lua require('claude-ide.chat.prompt').send_here()<CR>"
+    return vim.api.nvim_feedkeys(vim.keycode(command), "ni", false)
+  end
+  M.send(prompt)
+end
+
+RUN.send_at_once = RUN.send
+
+function RUN.older(prompt)
+  M.recall(prompt, 1)
+end
+
+function RUN.newer(prompt)
+  M.recall(prompt, -1)
+end
+
+function RUN.take_back(prompt)
+  M.take_back(prompt)
+end
+
+function RUN.mode(prompt)
+  require("claude-ide.chat.settings").next_mode(prompt.chat)
+end
+
+function RUN.model(prompt)
+  require("claude-ide.chat.settings").choose_model(prompt.chat)
+end
+
+function RUN.effort(prompt)
+  require("claude-ide.chat.settings").choose_effort(prompt.chat)
+end
+
+function RUN.rewind(prompt)
+  require("claude-ide.chat.rewind").choose(prompt.chat)
+end
+
+---Lets the user choose what is stopped of what runs in the background.
+function RUN.tasks(prompt)
+  local chat, notice = prompt.chat, require("claude-ide.ui.notice")
+  local tasks = vim.tbl_values(chat.tasks) ---@type claude-ide.chat.Task[]
+  table.sort(tasks, function(left, right)
+    return left.id < right.id
+  end)
+  if #tasks == 0 then
+    return notice.info("Nothing runs in the background.")
+  end
+  require("claude-ide.ui.choose").select(tasks, {
+    prompt = "Stop",
+    format_item = function(task)
+      return require("claude-ide.sessions.phrases").one_line(task.words)
+    end,
+  }, function(task)
+    if not task then
+      return
+    end
+    chat:ask("stop_task", { id = task.id }, function(_, err)
+      if err then
+        return notice.error(("It was not stopped: %s"):format(err))
+      end
+      chat.tasks[task.id] = nil
+      chat:redraw()
+      notice.info("Stopped: " .. task.words)
+    end)
+  end)
+end
+
+function RUN.terminal(prompt)
+  prompt.to_terminal()
+end
+
+function RUN.preview(prompt)
+  require("claude-ide.chat.preview").show(prompt.chat.cwd)
+end
+
+function RUN.close(prompt)
+  prompt.hide()
+end
+
+function RUN.help(prompt)
+  M.help(prompt.chat)
+end
+
+---@type { [1]: string, [2]: string, needs?: string }[] option, what it does, and what the agent must be able to
+local KEYS = {
+  { "send", "send the prompt (normal mode)" },
+  { "send_at_once", "send it, in insert mode too" },
+  { "interrupt", "interrupt %s" },
+  { "older", "the prompt before, from the history" },
+  { "newer", "the next one" },
+  { "take_back", "take back the prompt that waits" },
+  { "mode", "next permission mode" },
+  { "model", "choose a model" },
+  { "effort", "choose how much effort it takes" },
+  { "rewind", "restore files as they were before a prompt", needs = "rewind" },
+  { "tasks", "stop what runs in the background", needs = "tasks" },
+  { "terminal", "go on in the terminal", needs = "terminal" },
+  { "preview", "what the #… at the cursor would send" },
+  { "close", "hide the chat; it goes on" },
+  { "help", "this help" },
+}
+
+---Lists the keys.
+---@param chat claude-ide.chat.Chat
+function M.help(chat)
+  local keys = require("claude-ide.config").get().chat.keymaps
+  local key_list, entries = require("claude-ide.ui.key_list"), {}
+  for _, key in ipairs(KEYS) do
+    if not key.needs or chat.can[key.needs] then
+      entries[#entries + 1] = key_list.entry(keys[key[1]], key[2]:format(chat.name))
+    end
+  end
+  vim.list_extend(entries, {
+    { "/ @ #", "complete commands, files, what the editor has" },
+    { "account", chat.account and chat.account.full or "is not known yet" },
+  })
+  key_list.open(entries, { of = "a prompt", group = "ClaudeTranscriptKey", help = keys.help })
+end
+
 ---@param prompt claude-ide.chat.PromptBuffer
 local function map(prompt)
   local keys = require("claude-ide.config").get().chat.keymaps
   local key_list, safely = require("claude-ide.ui.key_list"), require("claude-ide.safely")
-  local function on(modes, option, desc, run)
-    for _, lhs in ipairs(key_list.keys(option)) do
-      vim.keymap.set(
-        modes,
-        lhs,
-        safely.wrap(desc, run),
-        { buffer = prompt.buf, nowait = true, silent = true, desc = "Claude Code: " .. desc }
-      )
+  for _, key in ipairs(KEYS) do
+    local option, desc, run = key[1], key[2], RUN[key[1]]
+    for _, lhs in ipairs(run and key_list.keys(keys[option]) or {}) do
+      vim.keymap.set(option == "send_at_once" and { "n", "i" } or "n", lhs, function()
+        safely.wrap(desc, run)(prompt)
+      end, { buffer = prompt.buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
     end
   end
-  local function send()
-    if vim.fn.mode():find("^i") and vim.fn.pumvisible() == 1 then
-      -- While the menu is there, its word is put into the line again by whatever ends it.
-      local command = "<C-y><Cmd>lua require('claude-ide.chat.prompt').send_here()<CR>"
-      return vim.api.nvim_feedkeys(vim.keycode(command), "ni", false)
-    end
-    M.send(prompt)
-  end
-  on("n", keys.send, "send the prompt", send)
-  on({ "n", "i" }, keys.send_at_once, "send the prompt", send)
   M.map_interrupt(prompt.chat, prompt.buf, { "n", "i" })
-  on("n", keys.older, "older prompt", function()
-    M.recall(prompt, 1)
-  end)
-  on("n", keys.newer, "newer prompt", function()
-    M.recall(prompt, -1)
-  end)
-  on("n", keys.take_back, "take back the prompt that waits", function()
-    M.take_back(prompt)
-  end)
-  on("n", keys.mode, "next permission mode", function()
-    require("claude-ide.chat.settings").next_mode(prompt.chat)
-  end)
-  on("n", keys.model, "choose a model", function()
-    require("claude-ide.chat.settings").choose_model(prompt.chat)
-  end)
-  on("n", keys.effort, "choose how much effort", function()
-    require("claude-ide.chat.settings").choose_effort(prompt.chat)
-  end)
-  on("n", keys.rewind, "restore files as they were before a prompt", function()
-    require("claude-ide.chat.rewind").choose(prompt.chat)
-  end)
-  on("n", keys.tasks, "stop what runs in the background", function()
-    require("claude-ide.chat.tasks").choose(prompt.chat)
-  end)
-  on("n", keys.terminal, "go on in the terminal", function()
-    prompt.to_terminal()
-  end)
-  on("n", keys.close, "hide the chat", function()
-    prompt.hide()
-  end)
-  on("n", keys.preview, "what `#…` would send", function()
-    require("claude-ide.chat.preview").show(prompt.chat.cwd)
-  end)
-  on("n", keys.help, "these keys", function()
-    require("claude-ide.chat.keys").help(prompt.chat)
-  end)
 end
 
 local COMPLETE = "v:lua.require'claude-ide.chat.complete'.func"

@@ -2,12 +2,9 @@
 -- negative id, which no connection has.
 local M = {}
 
----Tools that write the file they name.
----@type table<string, string> the argument with its path
-local WRITES =
-  { Edit = "file_path", MultiEdit = "file_path", Write = "file_path", NotebookEdit = "notebook_path" }
-
----No file has a longer one (PATH_MAX).
+---Files of one call that are looked at.
+local MOST_PLACES = 50
+---No file has a longer path (PATH_MAX).
 local MOST_PATH = 4096
 
 ---@param chat claude-ide.chat.Chat
@@ -24,38 +21,24 @@ function M.turn_begins(chat, at)
   journal.attach()
   journal.turn_started(client(chat), at, {
     folder = chat.cwd,
-    session = not chat.acp and function()
+    session = chat.is_cli and function()
       return chat.session
     end or nil,
   })
 end
 
----Files that are kept for one call: each is read at once.
-local MOST_PLACES = 50
-
----The agent is about to write a file, a subagent of it too: what it holds is kept.
+---The agent is about to write files, a subagent of it too: what they hold is kept.
 ---@param chat claude-ide.chat.Chat
----@param path string as the agent names it
----@param call? string that writes it, if that is known: see `calls_over`
-function M.before_edit(chat, path, call)
-  if path:sub(1, 1) == "/" and #path <= MOST_PATH then
-    require("claude-ide.journal").before_edit(client(chat), require("claude-ide.path").normalize(path), call)
-  end
-end
-
----The agent is about to use tools, and does not wait: what they write is kept as it is, if it is not too late.
----@param chat claude-ide.chat.Chat
----@param blocks claude-ide.sessions.Block[]
----@param places string[] files that they may write, as the agent tells
-function M.calls(chat, blocks, places)
-  local paths = vim.list_slice(places, 1, MOST_PLACES)
-  for _, block in ipairs(blocks) do
-    local argument = block.type == "tool_use" and WRITES[block.name]
-    paths[#paths + 1] = argument and type(block.input) == "table" and block.input[argument] or nil
-  end
+---@param paths string[] as the agent names them
+---@param call? string that writes them, if that is known: see `calls_over`
+function M.before_edit(chat, paths, call)
   for _, path in ipairs(paths) do
-    if type(path) == "string" then
-      M.before_edit(chat, path)
+    if path:sub(1, 1) == "/" and #path <= MOST_PATH then
+      require("claude-ide.journal").before_edit(
+        client(chat),
+        require("claude-ide.path").normalize(path),
+        call
+      )
     end
   end
 end

@@ -205,8 +205,9 @@ end
 
 ---The session has a file by now, perhaps: it knows of subagents, and of files before and after edits. That of the CLI is there in
 ---a moment, if it is not there yet.
-function Source:look_for_file()
-  if self.file or self.looking or not self.listener then
+---@param is_in_turn? boolean only that of the CLI grows in a turn
+function Source:look_for_file(is_in_turn)
+  if self.file or self.looking or not self.listener or is_in_turn and self.is_others then
     return
   end
   local function look(answer)
@@ -340,9 +341,8 @@ end
 ---@return claude-ide.transcript.About?
 function Source:first_words()
   for _, message in ipairs(self.store.messages) do
-    local block = message.kind == "prompt"
-      and require("claude-ide.chat.shape").message(message, false).blocks[1]
-    local words = vim.trim(block and block.text or "")
+    local prompt = message.kind == "prompt" and self.store:message(message.id, false)
+    local words = vim.trim(prompt and prompt.blocks[1].text or "")
     if words ~= "" then
       return { title = self.title, name = words, cwd = self.cwd }
     end

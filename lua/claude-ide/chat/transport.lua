@@ -17,7 +17,7 @@ local GROUP = "claude-ide.chat"
 ---@field title? string title
 ---@field model? string begins, said
 ---@field block? integer text: which of the blocks of all replies
----@field kind? "text"|"thinking"|"reply"|"prompt"|"output"|"meta" text, said
+---@field kind? "text"|"thinking"|"reply"|"output"|"command_output"|"interrupted"|"prompt"|"meta" text, said
 ---@field text? string text, greeted, notice, failed
 ---@field id? string calling: the call; prompt: the prompt; session; task_started, task_ended
 ---@field name? string calling: the tool
@@ -25,9 +25,9 @@ local GROUP = "claude-ide.chat"
 ---@field blocks? claude-ide.sessions.Block[] said
 ---@field usage? claude-ide.sessions.Usage said
 ---@field results? { [1]: string, [2]: claude-ide.sessions.ToolResult }[] results
----@field places? string[] said, results: files that the calls may change, or have changed
+---@field places? string[] results: files that the calls may have changed
 ---@field request? string before_edit, asks, withdrawn
----@field path? string before_edit
+---@field paths? string[] before_edit
 ---@field ask? claude-ide.chat.Ask asks
 ---@field state? "queued"|"started"|"completed"|"cancelled" prompt
 ---@field at? integer prompt: time of the report, in milliseconds since the epoch

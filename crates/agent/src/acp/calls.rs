@@ -19,6 +19,11 @@ const CONTEXT: usize = 3;
 const MOST: usize = 4096;
 /// Limit of files per call.
 const MOST_PLACES: usize = 1000;
+/// Files of a call that are kept before it writes them: each is read at once.
+const MOST_KEPT: usize = 50;
+/// Tools that write the file they name, and the argument with its path.
+const WRITES: [(&str, &str); 4] =
+    [("Edit", "file_path"), ("MultiEdit", "file_path"), ("Write", "file_path"), ("NotebookEdit", "notebook_path")];
 
 /// All known calls, by id.
 #[derive(Debug, Default)]
@@ -150,7 +155,7 @@ impl Calls {
 
     /// Emits a plan, in the shape of the CLI's to-do list.
     pub(super) fn plan(id: String, input: &Value, out: &mut Output) {
-        said(id, "Plan".to_owned(), input, Vec::new(), out);
+        said(id, "Plan".to_owned(), input, out);
     }
 
     /// Marks a plan as finished.
@@ -167,10 +172,19 @@ fn is_other<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
 
 /// Emits the visible parts of an open call.
 fn tell(call: &ToolCall, out: &mut Output) {
-    said(call.tool_call_id.0.to_string(), name(call), &input(call), places(call), out);
+    let (id, name, input) = (call.tool_call_id.0.to_string(), name(call), input(call));
+    let argument = WRITES.iter().find(|(tool, _)| *tool == name).and_then(|(_, key)| input.get(key)?.as_str());
+    let mut paths = places(call);
+    paths.truncate(MOST_KEPT);
+    paths.extend(argument.filter(|path| !paths.iter().any(|known| known == path)).map(str::to_owned));
+    // The agent does not wait: they are kept as they are by then.
+    if !paths.is_empty() {
+        out.emit(Event::BeforeEdit { request: None, paths, call: Some(id.clone()) });
+    }
+    said(id, name, &input, out);
 }
 
-fn said(id: String, name: String, input: &Value, places: Vec<String>, out: &mut Output) {
+fn said(id: String, name: String, input: &Value, out: &mut Output) {
     let call = Block::ToolUse {
         id,
         name,
@@ -188,7 +202,6 @@ fn said(id: String, name: String, input: &Value, places: Vec<String>, out: &mut 
         blocks: vec![call],
         model: None,
         usage: None,
-        places,
     });
 }
 

@@ -78,11 +78,10 @@ impl Updates {
             out.emit(Event::Said {
                 by: Speaker::default(),
                 uuid: String::new(),
-                kind: "prompt",
-                blocks: vec![plain("[Request interrupted by user]")],
+                kind: "interrupted",
+                blocks: Vec::new(),
                 model: None,
                 usage: None,
-                places: Vec::new(),
             });
         }
     }
@@ -211,7 +210,6 @@ impl Updates {
                 blocks: vec![plain(&text)],
                 model: None,
                 usage: None,
-                places: Vec::new(),
             });
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use claude_ide_protocol::without_lone_surrogates;
-use claude_ide_session::{Millis, Spoken, Usage};
+use claude_ide_session::{Block, Millis, Spoken, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -157,8 +157,6 @@ struct Said {
     parent_tool_use_id: Option<String>,
     #[serde(rename = "isReplay")]
     is_replay: bool,
-    #[serde(rename = "isSynthetic")]
-    is_synthetic: bool,
     message: SaidMessage,
 }
 
@@ -186,6 +184,8 @@ struct Lifecycle {
 
 /// The model's name in replies that the CLI makes up itself.
 const SYNTHETIC: &str = "<synthetic>";
+/// How the CLI says that the user ended a turn.
+const INTERRUPTED: &str = "[Request interrupted by user";
 
 impl Speech {
     /// Handles a line that is neither a request nor a response.
@@ -290,7 +290,7 @@ fn whole(line: &[u8]) -> Option<Value> {
 }
 
 fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
-    let Said { uuid, parent_tool_use_id, is_replay, is_synthetic, message } = serde_json::from_slice(line).ok()?;
+    let Said { uuid, parent_tool_use_id, is_replay, message } = serde_json::from_slice(line).ok()?;
     let by = Speaker { call: parent_tool_use_id };
     let spoken = Spoken::parse(line, MAX_TEXT)?;
     if !spoken.results.is_empty() {
@@ -303,8 +303,11 @@ fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
     let kind = match kind {
         "assistant" if is_own => "output",
         "assistant" => "reply",
-        _ if is_synthetic => "meta",
-        _ => "prompt",
+        _ => match spoken.blocks.first() {
+            Some(Block::Text(said)) if said.text.starts_with(INTERRUPTED) => "interrupted",
+            Some(Block::Text(said)) if said.text.starts_with("<local-command-std") => "command_output",
+            _ => "meta",
+        },
     };
     let usage = message.usage.map(|usage| Usage {
         input: usage.input_tokens,
@@ -313,6 +316,6 @@ fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
         cache_read: usage.cache_read_input_tokens,
     });
     let model = message.model.filter(|_| !is_own);
-    out.emit(Event::Said { by, uuid, kind, blocks: spoken.blocks, model, usage, places: Vec::new() });
+    out.emit(Event::Said { by, uuid, kind, blocks: spoken.blocks, model, usage });
     Some(())
 }

@@ -152,7 +152,7 @@ impl StreamJson {
         let Asked { id, subtype, ask, is_whole, input, suggestions } = asked;
         if Leave::is_asked(&subtype, &ask) {
             return match self.leave.asked(&id, &ask) {
-                Some(Edit { path, call }) => out.emit(Event::BeforeEdit { request: id, path, call }),
+                Some(Edit { path, call }) => out.emit(Event::BeforeEdit { request: Some(id), paths: vec![path], call }),
                 None => give_leave(&id, out),
             };
         }

@@ -106,8 +106,9 @@ fn an_edit_waits_until_the_files_content_is_recorded() {
     let asked = before_edit("h", &json!({"cwd":"/p","tool_input":{"file_path":"a.txt"}}));
     let out = hear(&mut backend, &asked);
     assert!(out.lines.is_empty());
-    let [Event::BeforeEdit { request, path, call }] = &out.events[..] else { panic!("{:?}", out.events) };
-    assert_eq!((request.as_str(), path.as_str(), call.as_deref()), ("h", "/p/a.txt", Some("c")));
+    let [Event::BeforeEdit { request, paths, call }] = &out.events[..] else { panic!("{:?}", out.events) };
+    assert_eq!((request.as_deref(), call.as_deref()), (Some("h"), Some("c")));
+    assert_eq!(*paths, ["/p/a.txt"]);
     let go_on = json!({"go_on":{"request":"h"}});
     let lines = want(&mut backend, go_on.clone());
     assert_eq!(lines[0]["response"], json!({"subtype":"success","request_id":"h","response":{}}));
@@ -322,7 +323,7 @@ fn an_edit_whose_arguments_nest_deep_still_has_its_file_kept() {
     );
     let (mut backend, mut out) = (StreamJson::new(), Output::default());
     backend.line(ask.as_bytes(), &mut out);
-    assert!(matches!(&out.events[..], [Event::BeforeEdit { path, .. }] if path == "/p/a"), "{:?}", out.events);
+    assert!(matches!(&out.events[..], [Event::BeforeEdit { paths, .. }] if *paths == ["/p/a"]), "{:?}", out.events);
 }
 
 #[test]

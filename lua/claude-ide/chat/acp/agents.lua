@@ -1,6 +1,17 @@
 -- Agents besides the CLI: those of the option `agents`, and built-in ones.
 local M = {}
 
+---An agent as the option `agents` has it.
+---@class claude-ide.config.Agent
+---@field cmd string[] program and arguments
+---@field env? table<string, string> variables beside those of this Neovim
+---@field name? string what you call it
+
+---@class claude-ide.chat.acp.Agent : claude-ide.config.Agent
+---@field key string its name among the options
+---@field name string
+---@field hint? string how it is installed
+
 ---@type table<string, { name: string, cmds: string[][], hint: string }> the command of now first, then what it was called before
 local KNOWN = {
   claude = {

@@ -7,16 +7,23 @@ local MOST_BYTES = 16 * 1024 * 1024
 
 ---@alias claude-ide.chat.acp.FilePart { path: string, line?: integer, limit?: integer, most_bytes: integer, missing_is_empty?: boolean }
 
+---@param reply claude-ide.chat.Reply
+---@param doing string for the log
+---@return fun(trace: string) failed
+local function answer_failure(reply, doing)
+  return function(trace)
+    require("claude-ide.log").error("%s failed: %s", doing, trace)
+    reply(nil, "failed", "the editor could not do it")
+  end
+end
+
 ---Makes a function that answers instead of raising an error: nothing else would ever tell the agent.
 ---@param reply claude-ide.chat.Reply
 ---@param doing string for the log
 ---@param fn function
 ---@return function
 function M.anyway(reply, doing, fn)
-  return require("claude-ide.safely").catch(fn, function(trace)
-    require("claude-ide.log").error("%s failed: %s", doing, trace)
-    reply(nil, "failed", "the editor could not do it")
-  end)
+  return require("claude-ide.safely").catch(fn, answer_failure(reply, doing))
 end
 
 ---Accepted contents before they are written: an agent requests permission first, and then has the editor write. Written once, in the turn
@@ -31,7 +38,7 @@ end
 ---@param bytes string
 ---@param text? string if the bytes have another encoding
 function M.accept(chat, path, bytes, text)
-  local stamp = require("claude-ide.chat.acp.written").stamp_of(path)
+  local stamp = require("claude-ide.chat.unapproved").stamp_of(path)
   chat.acp.accepted[require("claude-ide.path").normalize(path)] =
     { bytes = bytes, text = text or bytes, stamp = stamp }
 end
@@ -46,7 +53,7 @@ local function take_accepted(chat, path, contents)
   local accepted = chat.acp.accepted[key]
   local is_it = accepted
     and require("claude-ide.buffer.bytes").same_text(accepted.text, contents)
-    and accepted.stamp == require("claude-ide.chat.acp.written").stamp_of(path)
+    and accepted.stamp == require("claude-ide.chat.unapproved").stamp_of(path)
   if is_it then
     chat.acp.accepted[key] = nil
     return accepted.bytes
@@ -143,12 +150,12 @@ end
 ---@return string? err
 function M.put(chat, path, contents)
   local buf = loaded(path)
-  local written = require("claude-ide.chat.acp.written")
+  local approved = require("claude-ide.chat.unapproved").approved
   if buf and vim.bo[buf].modified then
     -- The buffer keeps its unsaved changes: the diff has computed its text.
     local ok, err = require("claude-ide.journal.write").to_disk(path, contents)
     if ok then
-      written.reviewed(chat, path)
+      approved(chat, path)
     end
     return ok, err
   end
@@ -157,7 +164,7 @@ function M.put(chat, path, contents)
   local ok, err = journal.write(landing, path, contents)
   if ok then
     journal.finish(landing)
-    written.reviewed(chat, path)
+    approved(chat, path)
   else
     journal.take_back(landing)
   end
@@ -208,8 +215,8 @@ function M.write(chat, ask, answer, request)
   function request.otherwise()
     answer(nil, "failed", ("%s cannot be shown, so it was not written"):format(path))
   end
-  local anyway = M.anyway
-  request.reply = anyway(answer, "writing " .. path, function(decided, err)
+  local doing = "writing " .. path
+  request.reply = M.anyway(answer, doing, function(decided, err)
     local words = chat.asker_words
     chat.asker_words = nil
     if err or not decided or decided.outcome == "closed" then
@@ -230,18 +237,16 @@ function M.write(chat, ask, answer, request)
       require("claude-ide.chat.acp.changed").tell(chat, { became }, nil, decided.on_top)
     end
   end)
-  local reading, edit = require("claude-ide.chat.reading"), require("claude-ide.chat.edit")
-  local function propose(disk)
+  local edit = require("claude-ide.chat.edit")
+  edit.read_and_show(request, function(done)
+    require("claude-ide.proposal.present_text").read(path, done)
+  end, function(disk)
     local bytes = disk.bytes
-    if not reading.done(request) then
-      return
-    elseif bytes and bytes == M.in_its_encoding(path, edit.as_written(bytes, contents), bytes) then
+    if bytes and bytes == M.in_its_encoding(path, edit.as_written(bytes, contents), bytes) then
       return answer({}) -- it is that already
     end
     edit.ask(request)
-  end
-  reading.begin(request)
-  require("claude-ide.proposal.present_text").read(path, anyway(answer, "writing " .. path, propose))
+  end, answer_failure(answer, doing))
 end
 
 return M

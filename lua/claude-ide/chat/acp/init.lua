@@ -1,23 +1,37 @@
--- A chat with an agent that speaks the Agent Client Protocol: how it begins, and what only this protocol tells. What all chats
--- have is in `chat/`.
-local M = {}
+-- A chat with an agent that speaks the Agent Client Protocol: how it begins, and what only this protocol has. What all chats have is
+-- in `chat/`.
+---@class claude-ide.chat.acp : claude-ide.chat.Driver
+local M = { overwrites = true }
+
+---What only the protocol has.
+---@class claude-ide.chat.acp.State
+---@field agent claude-ide.chat.acp.Agent
+---@field accepted table<string, claude-ide.chat.acp.Accepted> by path
+---@field signing_in? table what it was last asked to sign in with
+---@field signed_in? table what let it in: kept while the chat lives, for the agent that is started anew
+---@field terminals table<string, claude-ide.chat.acp.Terminal>
+---@field outputs table<string, string> the end of what released terminals have shown
+---@field last_terminal integer
 
 ---Delay before a missing answer is reported.
 M.PATIENCE_MS = 30000
 ---How long an agent may take to close its session before it is killed.
 M.CLOSE_MS = 1000
 
----What a chat with an agent knows more.
----@param agent claude-ide.chat.acp.Agent
----@param list? boolean|string
----@return claude-ide.chat.acp.State
-function M.state(agent, list)
-  return {
+function M.check(begin)
+  return require("claude-ide.chat.acp.agents").check(
+    begin.agent --[[@as claude-ide.chat.acp.Agent]],
+    begin.cwd
+  )
+end
+
+function M.begin(chat, begin)
+  local agent = begin.agent --[[@as claude-ide.chat.acp.Agent]]
+  chat.name, chat.keeper = agent.name, agent.key
+  chat.can = { terminal = agent.key == "claude" }
+  chat.acp = {
     agent = agent,
-    list = list,
     accepted = {},
-    absent = {},
-    written = {},
     terminals = {},
     outputs = {},
     last_terminal = 0,
@@ -46,12 +60,6 @@ local function servers(run)
   }
 end
 
----How the agent of a chat is run.
----@param chat claude-ide.chat.Chat
----@param opts claude-ide.chat.ProgramOpts
----@return claude-ide.chat.Program? program
----@return table? backend for the library
----@return string? why it cannot run
 function M.program(chat, opts)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   local program, why = require("claude-ide.chat.acp.agents").program(acp.agent, opts.cwd)
@@ -64,7 +72,7 @@ function M.program(chat, opts)
     cwd = program.cwd,
     resume = opts.resume,
     shown = #chat.store.messages > 0,
-    list = acp.list ~= nil and acp.list ~= false and not opts.resume,
+    list = chat.wanted and not opts.resume or false,
     mcp_servers = servers(chat.run),
     patience_ms = M.PATIENCE_MS,
     version = require("claude-ide.native").VERSION,
@@ -73,23 +81,15 @@ function M.program(chat, opts)
   return program, { acp = options }
 end
 
----A session began.
----@param chat claude-ide.chat.Chat
 function M.session(chat)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  acp.list = nil
+  chat.wanted = nil
   acp.signed_in = acp.signed_in or acp.signing_in
 end
 
----Calls ended: what was written after a review was not written unasked, and a terminal's text is in the terminal.
----@param chat claude-ide.chat.Chat
----@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
----@param places string[] that they may have changed
----@return string[] paths that were changed unasked, beside those of the outcomes
-function M.results(chat, results, places)
-  local unasked = {}
+---A terminal's text is in the terminal.
+function M.results(chat, results)
   for _, pair in ipairs(results) do
-    vim.list_extend(unasked, require("claude-ide.chat.acp.written").judge(chat, pair[1], pair[2], places))
     for _, part in ipairs(pair[2].content or {}) do
       local id = type(part.text) == "string" and part.text:match("^%(in the terminal (.-)%)$")
       local text = id and require("claude-ide.chat.acp.terminals").text(chat, id)
@@ -98,19 +98,18 @@ function M.results(chat, results, places)
       end
     end
   end
-  return unasked
 end
 
----A turn is over: what was accepted in it is not for the next one.
----@param chat claude-ide.chat.Chat
+---What was accepted in a turn is not for the next one.
 function M.turn_over(chat)
-  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  acp.accepted, acp.written = {}, {}
+  chat.acp.accepted = {}
 end
 
----Ends an agent: it may close its session first.
----@param chat claude-ide.chat.Chat
----@param close fun()
+function M.ended(chat)
+  require("claude-ide.chat.acp.terminals").end_all(chat)
+end
+
+---An agent may close its session before it is ended.
 function M.close(chat, close)
   require("claude-ide.chat.acp.terminals").end_all(chat)
   if chat.state ~= "idle" or not chat.can.close then

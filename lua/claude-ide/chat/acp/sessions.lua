@@ -5,14 +5,13 @@ local M = {}
 ---@param session? string
 ---@param fork? boolean
 local function begin(chat, session, fork)
-  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   if fork then
     chat.store:put("notice", "This is a copy of that session: what was said in it is not shown here.")
   elseif session then
-    if acp.give_way and acp.give_way(session) then
+    if chat.give_way and chat:give_way(session) then
       return
     end
-    acp.list = session -- for one that comes now with the same
+    chat.wanted = session -- for one that comes now with the same
   end
   chat:send({ begin_session = { session = session, fork = fork == true } })
 end
@@ -35,7 +34,7 @@ end
 ---@param sessions { id: string }[]
 ---@return string?
 local function wanted(chat, sessions)
-  local begins, found = chat.acp.list, nil ---@type boolean|string?, string?
+  local begins, found = chat.wanted, nil ---@type boolean|string?, string?
   if type(begins) ~= "string" then
     return nil
   end
@@ -78,7 +77,7 @@ end
 
 ---@param chat claude-ide.chat.Chat
 function M.choose(chat)
-  local begins = chat.acp.list
+  local begins = chat.wanted
   if not chat.can.list and type(begins) == "string" then
     return begin(chat, begins) -- it may be the whole id
   elseif not chat.can.list then

@@ -3,6 +3,18 @@
 -- such as daemons, are not followed). The kept output is bounded.
 local M = {}
 
+---@class claude-ide.chat.acp.Terminal
+---@field id string
+---@field buf integer
+---@field job? integer nil: it ended
+---@field group? integer of the library: its process and what that started
+---@field output claude-ide.chat.acp.Output
+---@field code? integer its process ended with that
+---@field drained? boolean all of its output is there
+---@field exit? { exitCode?: integer, signal?: string }
+---@field killed? boolean
+---@field waiting fun()[] who waits for its end
+
 local LIMIT, MOST_LIMIT = 1024 * 1024, 8 * 1024 * 1024
 ---Limit of buffers of released commands; the oldest is deleted.
 local MOST_KEPT = 16

@@ -14,7 +14,12 @@ fn a_call_is_reported_in_the_form_of_a_transcript() {
     let diff = json!({"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed",
         "content":[{"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"}]});
     let (_, told) = hear(&mut acp, &update(diff));
-    let [Event::Said { blocks, .. }, Event::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    let [Event::BeforeEdit { request: None, paths, call }, Event::Said { blocks, .. }, Event::Results { results, .. }] =
+        &told[..]
+    else {
+        panic!("{told:?}")
+    };
+    assert_eq!((paths.as_slice(), call.as_deref()), (["/p/a.txt".to_owned()].as_slice(), Some("c")));
     assert_eq!(serde_json::to_value(blocks).unwrap()[0]["input"]["file_path"], "/p/a.txt");
     let outcome = serde_json::to_value(&results[0].1).unwrap();
     assert_eq!(outcome["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
@@ -82,7 +87,9 @@ fn a_call_names_all_files_that_it_may_change() {
     let mut acp = ready();
     let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
     let places = |told: &[Event]| match told {
-        [Event::Said { places, .. }, Event::Results { places: at_the_end, .. }] => (places.clone(), at_the_end.clone()),
+        [Event::BeforeEdit { paths, .. }, Event::Said { .. }, Event::Results { places, .. }] => {
+            (paths.clone(), places.clone())
+        }
         other => panic!("{other:?}"),
     };
     let mut call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit","kind":"edit","status":"completed",

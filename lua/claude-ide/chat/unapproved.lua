@@ -1,0 +1,166 @@
+-- Warns of files that an agent changed though the user allowed it nowhere: a mode, a rule or a hook did, or the agent itself. An agent
+-- that writes by itself may report no more than the places of its call: then the disk says whether it wrote there.
+-- Invariant: an approval covers the bytes that it was about, once.
+local M = {}
+
+---Modes in which the user has said that edits need no question.
+local UNASKED = { acceptEdits = true, bypassPermissions = true, auto = true }
+---Files of one call that are named.
+local MOST_NAMED = 20
+---The clock by which the kernel stamps files is behind by a tick at most.
+local TICK_S = 0.02
+
+---What is known of the writes of a turn.
+---@class claude-ide.chat.Writes
+---@field began? number seconds since the epoch; nil: there was no turn yet
+---@field approved table<string, { times: integer, stamp?: string }> by path: writes that no call has reported yet, and how the last one left the file
+---@field absent table<string, true> files whose change was refused while there were none
+
+---@return claude-ide.chat.Writes
+function M.none()
+  return { approved = {}, absent = {} }
+end
+
+---A turn began, or did so a while ago where Neovim was busy: then the agent may have written meanwhile.
+---@param chat claude-ide.chat.Chat
+---@param at integer milliseconds since the epoch
+function M.turn_begins(chat, at)
+  chat.writes.began, chat.writes.absent = at / 1000, {}
+end
+
+---@param chat claude-ide.chat.Chat
+function M.turn_over(chat)
+  chat.writes.approved = {}
+end
+
+---@param path string
+---@return string
+local function normal(path)
+  return require("claude-ide.path").normalize(path)
+end
+
+---@param path string
+---@return string? nil: there is no such file
+function M.stamp_of(path)
+  local stat = vim.uv.fs_stat(path)
+  return stat and require("claude-ide.buffer.stamp").key(stat) or nil
+end
+
+---The user refused a change of a file: where there was none, there is to be none.
+---@param chat claude-ide.chat.Chat
+---@param path string
+function M.refused(chat, path)
+  chat.writes.absent[normal(path)] = M.stamp_of(path) == nil or nil
+end
+
+---A file was written as the user accepted it.
+---@param chat claude-ide.chat.Chat
+---@param path string
+function M.approved(chat, path)
+  path = normal(path)
+  local before = chat.writes.approved[path]
+  chat.writes.approved[path] = { times = (before and before.times or 0) + 1, stamp = M.stamp_of(path) }
+end
+
+---Whether a change is one that the user accepted.
+---@param writes claude-ide.chat.Writes
+---@param path string
+---@return boolean
+local function was_approved(writes, path)
+  local approved = writes.approved[path]
+  if not approved or approved.times == 0 then
+    return false
+  end
+  approved.times = approved.times - 1
+  return approved.stamp == M.stamp_of(path)
+end
+
+---Whether a file has changed since the turn began. A move leaves the time of the last write as it was, so it is that of the node.
+---@param writes claude-ide.chat.Writes
+---@param path string
+---@param has_failed boolean
+---@return boolean
+local function was_touched(writes, path, has_failed)
+  local stat = vim.uv.fs_stat(path)
+  if not stat then
+    return not has_failed and not writes.absent[path] -- deleted, or moved
+  end
+  return stat.type ~= "directory" and stat.ctime.sec + stat.ctime.nsec / 1e9 + TICK_S >= (writes.began or 0)
+end
+
+---The files that a call changed without leave.
+---@param chat claude-ide.chat.Chat
+---@param call string
+---@param result claude-ide.sessions.ToolResult
+---@param places string[] that it may have changed
+---@return string[]
+local function changed_by(chat, call, result, places)
+  local outcome, was_granted = result.outcome, chat.unasked or chat.granted[call]
+  local is_change = outcome and outcome.type == "file_change" and not result.is_error
+  local claimed = outcome and is_change and normal(outcome.path --[[@as string]]) or nil
+  -- A plan is the agent's own file: it may write that one while it plans.
+  local is_plan = claimed and chat.mode == "plan" and claimed:find("/plans/[^/]+%.md$") ~= nil
+  -- Gemini ends what the user refused with the turn, as if it were a change that was made: the disk says whether it was.
+  local is_credible = not chat.refused[call]
+  local paths, found = {}, {} ---@type table<string, true>, string[]
+  for _, path in ipairs(vim.list_extend({ claimed }, places)) do
+    if path:sub(1, 1) == "/" and not path:find("\0", 1, true) then
+      paths[normal(path)] = true
+    end
+  end
+  for path in pairs(paths) do
+    if was_approved(chat.writes, path) then
+      chat.granted[call] = chat.granted[call] or path == claimed or nil
+    elseif not was_granted and not (is_plan and path == claimed) then
+      local is_changed = path == claimed and is_credible or was_touched(chat.writes, path, result.is_error)
+      found[#found + 1] = is_changed and path or nil
+    end
+  end
+  table.sort(found)
+  return found
+end
+
+---@param chat claude-ide.chat.Chat
+---@param paths string[]
+local function warn(chat, paths)
+  local name, were = vim.fs.basename(paths[1]), "was"
+  if #paths > 1 then
+    name, were = ("%s and %d more"):format(name, #paths - 1), "were"
+  end
+  local is_cli = chat.is_cli
+  require("claude-ide.ui.notice").warn({
+    ("%s %s changed without asking you%s. `:Claude review` shows it."):format(
+      name,
+      were,
+      is_cli and ": a rule or a hook allows it" or ""
+    ),
+    ("%s %s changed without asking you."):format(name, were),
+  })
+  local why = is_cli and ": a rule or a hook of Claude's allows it" or ""
+  local lines = {}
+  for at = 1, math.min(#paths, MOST_NAMED) do
+    lines[at] = ("%s was changed without asking you%s."):format(paths[at], why)
+  end
+  if #paths > MOST_NAMED then
+    lines[#lines + 1] = ("… and %d more files."):format(#paths - MOST_NAMED)
+  end
+  local words = table.concat(lines, "\n")
+  require("claude-ide.log").warn("in mode %s: %s", chat.mode or "default", words)
+  chat.store:put("notice", words)
+end
+
+---Calls ended.
+---@param chat claude-ide.chat.Chat
+---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
+---@param places string[] that they may have changed
+function M.results(chat, results, places)
+  local paths = {}
+  for _, pair in ipairs(results) do
+    vim.list_extend(paths, changed_by(chat, pair[1], pair[2], places))
+  end
+  if #paths > 0 and not UNASKED[chat.mode or "default"] then
+    warn(chat, paths)
+  end
+end
+
+return M
