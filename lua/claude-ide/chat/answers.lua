@@ -59,8 +59,6 @@ function M.unanswered(request, message)
 end
 
 ---An agent whose answers take no words along gets them as the next prompt.
----@param chat claude-ide.chat.Chat
----@param words string
 local function say_as_prompt(chat, words)
   local content = { { type = "text", text = require("claude-ide.position").valid(words) } }
   if not chat:say(words, content) then

@@ -45,9 +45,6 @@ local M = {}
 ---@field terminal string of the other kinds of terminals
 
 ---What fails on the way is answered, too: nothing else would ever tell the agent.
----@param request claude-ide.chat.Request
----@param answer? claude-ide.chat.Answer
----@param err? string
 local function answer_to(request, answer, err)
   require("claude-ide.safely").catch(require("claude-ide.chat.answers").take, function(trace)
     require("claude-ide.log").error("an answer to a chat failed: %s", trace)

@@ -66,9 +66,6 @@ local function lines_of(text)
   return lines
 end
 
----@param text string
----@param piece string
----@return boolean
 local function is_once(text, piece)
   local first = piece ~= "" and text:find(piece, 1, true)
   return first and not text:find(piece, first + 1, true) or false
@@ -107,7 +104,6 @@ function M.arguments(before, after)
 end
 
 ---Asks in words, where the edit cannot be shown.
----@param request claude-ide.chat.Request
 local function ask_otherwise(request)
   local ask = request.otherwise or require("claude-ide.chat.permission").ask
   ask(request)

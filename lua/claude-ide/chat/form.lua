@@ -1,8 +1,6 @@
 -- A form or a link from an agent or an MCP server: a kind of decision. Each field is a line.
 local M = {}
 
-local KIND = "form"
-
 ---@class claude-ide.chat.Form : claude-ide.Decision
 ---@field name string of the requester
 ---@field message string
@@ -22,7 +20,6 @@ local KIND = "form"
 ---@field most? number
 ---@field format? string text
 
----@param form claude-ide.chat.Form
 local function redraw(form)
   require("claude-ide.chat.panel").redraw(form)
 end
@@ -61,15 +58,11 @@ local function fill_in(form, field)
     return choose(form, field)
   end
   local now = form.values[field.key]
-  vim.ui.input({
+  require("claude-ide.chat.panel").input(form, {
     prompt = field.title .. ": ",
     default = now ~= nil and tostring(now) or nil,
   }, function(text)
-    if not text then
-      return
-    elseif form.state ~= "pending" then
-      return require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
-    elseif text == "" then
+    if text == "" then
       form.values[field.key] = nil
       return redraw(form)
     end
@@ -129,12 +122,8 @@ local function lines_of(form)
   return lines
 end
 
----@param form claude-ide.chat.Form
----@param answer claude-ide.chat.Answer
-local function settle(form, answer)
-  if require("claude-ide.decisions").settle(form, answer) then
-    require("claude-ide.chat.panel").close(form)
-  end
+local function settle(...)
+  require("claude-ide.chat.panel").settle(...)
 end
 
 ---@param form claude-ide.chat.Form
@@ -227,21 +216,24 @@ local function text_of(form)
   }
 end
 
+---@type claude-ide.chat.panel.Kind
+local KIND = {
+  name = "form",
+  noun = "question",
+  text = text_of,
+  remote = function()
+    return require("claude-ide.chat.form_elsewhere").remote
+  end,
+}
+
 ---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
-  local decisions, ask = require("claude-ide.decisions"), request.ask
-  local values = {}
+  local ask, values = request.ask, {}
   for _, field in ipairs(ask.fields) do
     values[field.key] = field.default
   end
-  decisions.register(
-    KIND,
-    require("claude-ide.chat.panel").presenter("question", "questions", text_of, function()
-      return require("claude-ide.chat.form_elsewhere").remote
-    end)
-  )
-  decisions.ask(KIND, request.source, request, {
+  require("claude-ide.chat.panel").ask(KIND, request, {
     name = ask.name,
     message = ask.message,
     url = ask.url,

@@ -2,15 +2,11 @@
 -- choices, an object) leave the whole form to the editor.
 local M = {}
 
----@param field claude-ide.chat.form.Field
----@return boolean
 local function can_be_asked(field)
   return field.choices ~= nil or vim.list_contains({ "text", "number", "integer" }, field.takes)
 end
 
 ---A boolean that nobody touches is a no.
----@param field claude-ide.chat.form.Field
----@return boolean
 local function is_needed(field)
   return field.required and field.takes ~= "boolean"
 end

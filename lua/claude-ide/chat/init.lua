@@ -38,7 +38,6 @@ function M.list()
   end, chats)
 end
 
----@param chat claude-ide.chat.Chat
 local function on_change(chat)
   local shown = find(chat)
   if shown then

@@ -61,9 +61,6 @@ local function take_down(panel)
 end
 
 ---Words of an agent's where there is one line for them.
----@param words string
----@param cells integer
----@return string
 local function in_a_line(words, cells)
   local width = require("claude-ide.width")
   return width.cut(width.printable((words:gsub("%s+", " "))), cells)
@@ -194,7 +191,6 @@ end
 local draw ---@type fun(panel: claude-ide.chat.Panel)
 
 ---Shows all of what it asks about.
----@param panel claude-ide.chat.Panel
 local function unfold(panel)
   panel.is_whole = true
   draw(panel)
@@ -266,9 +262,6 @@ local function chat_of(panel)
 end
 
 ---What asks, and which chat it is where there are several.
----@param panel claude-ide.chat.Panel
----@param text claude-ide.chat.panel.Text
----@return string
 local function title_of(panel, text)
   local chat = chat_of(panel)
   local which = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
@@ -402,6 +395,32 @@ function M.close(decision)
   show_first()
 end
 
+---The user decides.
+---@param decision claude-ide.Decision
+---@param answer claude-ide.chat.Answer
+function M.settle(decision, answer)
+  if require("claude-ide.decisions").settle(decision, answer) then
+    M.close(decision)
+  end
+end
+
+---Lets the user answer in words, which are kept where the question is gone by then.
+---@param decision claude-ide.Decision
+---@param opts { prompt: string, default?: string }
+---@param done fun(text: string) not where they cancel
+---@param gone? fun(text: string)
+function M.input(decision, opts, done, gone)
+  vim.ui.input(opts, function(text)
+    if text and decision.state == "pending" then
+      done(text)
+    elseif text and gone then
+      gone(text)
+    elseif text and vim.trim(text) ~= "" then
+      require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
+    end
+  end)
+end
+
 ---Draws a question anew: what it shows has changed.
 ---@param decision claude-ide.Decision
 ---@param is_another? boolean it now has another question
@@ -429,28 +448,35 @@ function M.choice(decision)
     or nil
 end
 
----How decisions of a kind are shown here.
----@param one string
----@param many string
----@param words fun(decision: any, is_whole: boolean): claude-ide.chat.panel.Text
----@param remote? fun(): claude-ide.decisions.Remote
----@return claude-ide.decisions.Presenter
-function M.presenter(one, many, words, remote)
-  return {
-    one = one,
-    many = many,
+---@class claude-ide.chat.panel.Kind of decisions that are shown here
+---@field name string
+---@field noun string "question"
+---@field text fun(decision: any, is_whole: boolean): claude-ide.chat.panel.Text
+---@field remote fun(): claude-ide.decisions.Remote
+---@field withdraw? fun(decision: any) default: it goes
+
+---Asks the user.
+---@param kind claude-ide.chat.panel.Kind
+---@param request claude-ide.chat.Request
+---@param fields table of the decision
+function M.ask(kind, request, fields)
+  local decisions = require("claude-ide.decisions")
+  decisions.register(kind.name, {
+    one = kind.noun,
+    many = kind.noun .. "s",
     present = function(decision)
       M.open({
         decision = decision,
         text = function(is_whole)
-          return words(decision, is_whole)
+          return kind.text(decision, is_whole)
         end,
       })
     end,
-    withdraw = M.close,
+    withdraw = kind.withdraw or M.close,
     focus = M.focus,
-    remote = remote,
-  }
+    remote = kind.remote,
+  })
+  decisions.ask(kind.name, request.source, request, fields)
 end
 
 ---Hides the panel; the request stays pending. `M.focus` shows it again.

@@ -1,8 +1,6 @@
 -- Permission for a tool: a kind of decision, shown as text with the agent's choices.
 local M = {}
 
-local KIND = "permission"
-
 ---@class claude-ide.chat.Permission : claude-ide.Decision
 ---@field ask claude-ide.chat.Ask
 
@@ -77,12 +75,8 @@ function M.is_allowing(choice)
   return choice.kind:find("^allow") ~= nil
 end
 
----@param permission claude-ide.chat.Permission
----@param answer claude-ide.chat.Answer
-local function settle(permission, answer)
-  if require("claude-ide.decisions").settle(permission, answer) then
-    require("claude-ide.chat.panel").close(permission)
-  end
+local function settle(...)
+  require("claude-ide.chat.panel").settle(...)
 end
 
 ---@param permission claude-ide.chat.Permission
@@ -104,13 +98,9 @@ end
 
 ---@param permission claude-ide.chat.Permission
 local function deny_with_words(permission)
-  vim.ui.input({ prompt = "Why not? " }, function(text)
-    if text and vim.trim(text) ~= "" then
-      if permission.state == "pending" then
-        settle(permission, { outcome = "rejected", message = vim.trim(text) })
-      else
-        require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
-      end
+  require("claude-ide.chat.panel").input(permission, { prompt = "Why not? " }, function(text)
+    if vim.trim(text) ~= "" then
+      settle(permission, { outcome = "rejected", message = vim.trim(text) })
     end
   end)
 end
@@ -240,16 +230,20 @@ local remote = {
   end,
 }
 
+---@type claude-ide.chat.panel.Kind
+local KIND = {
+  name = "permission",
+  noun = "permission",
+  text = text_of,
+  remote = function()
+    return remote
+  end,
+}
+
 ---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
-  require("claude-ide.decisions").register(
-    KIND,
-    require("claude-ide.chat.panel").presenter("permission", "permissions", text_of, function()
-      return remote
-    end)
-  )
-  require("claude-ide.decisions").ask(KIND, request.source, request, { ask = request.ask })
+  require("claude-ide.chat.panel").ask(KIND, request, { ask = request.ask })
 end
 
 return M

@@ -33,15 +33,12 @@ local function take_down(plan)
   end
 end
 
----@param plan claude-ide.chat.Plan
----@param answer claude-ide.chat.Answer
 local function settle(plan, answer)
   if require("claude-ide.decisions").settle(plan, answer) then
     take_down(plan)
   end
 end
 
----@param plan claude-ide.chat.Plan
 local function approve(plan)
   local text = text_of(plan)
   settle(plan, { outcome = "accepted", changes = text ~= plan.text and { plan = text } or nil })

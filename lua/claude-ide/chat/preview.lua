@@ -12,8 +12,6 @@ local PAUSE_MS, FRESH_MS = 250, 5000
 ---@type table<integer, table<string, claude-ide.chat.preview.Known>> by buffer
 local known = {}
 
----@param reference claude-ide.context.Reference
----@return string
 local function key_of(reference)
   return reference.name .. (reference.argument and ":" .. reference.argument or "")
 end

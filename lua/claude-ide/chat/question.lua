@@ -1,8 +1,6 @@
 -- AskUserQuestion: questions with choices, one after the other; one or several choices, or free text.
 local M = {}
 
-local KIND = "question"
-
 ---@class claude-ide.chat.AskedQuestion
 ---@field question string
 ---@field header? string
@@ -31,12 +29,8 @@ local function answer_of(question, at)
   return #labels > 0 and table.concat(labels, ", ") or nil
 end
 
----@param question claude-ide.chat.Question
----@param answer claude-ide.chat.Answer
-local function settle(question, answer)
-  if require("claude-ide.decisions").settle(question, answer) then
-    require("claude-ide.chat.panel").close(question)
-  end
+local function settle(...)
+  require("claude-ide.chat.panel").settle(...)
 end
 
 ---Goes to the next question, or sends the answers.
@@ -86,20 +80,22 @@ end
 
 ---@param question claude-ide.chat.Question
 local function own_words(question)
-  local at = question.at
-  vim.ui.input({ prompt = "Your answer: ", default = question.own[at] }, function(text)
-    local words = vim.trim(text or "")
-    if not text or (words == "" and not question.own[at]) then
+  local at, panel = question.at, require("claude-ide.chat.panel")
+  panel.input(question, { prompt = "Your answer: ", default = question.own[at] }, function(text)
+    local words = vim.trim(text)
+    if words == "" and not question.own[at] then
       return
-    elseif question.state ~= "pending" then
-      return give_back(question, text)
     end
     question.own[at] = words ~= "" and words or nil
     if words ~= "" and not question.questions[at].multiSelect then
       question.chosen[at] = nil
       return go_on(question)
     end
-    require("claude-ide.chat.panel").redraw(question)
+    panel.redraw(question)
+  end, function(text)
+    if vim.trim(text) ~= "" or question.own[at] then
+      give_back(question, text)
+    end
   end)
 end
 
@@ -248,25 +244,25 @@ local remote = {
   end,
 }
 
+---@type claude-ide.chat.panel.Kind
+local KIND = {
+  name = "question",
+  noun = "question",
+  text = text_of,
+  remote = function()
+    return remote
+  end,
+  withdraw = function(question)
+    require("claude-ide.chat.panel").close(question)
+    give_back(question)
+  end,
+}
+
 ---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
-  local panel = require("claude-ide.chat.panel")
-  local presenter = panel.presenter("question", "questions", text_of, function()
-    return remote
-  end)
-  presenter.withdraw = function(question)
-    ---@cast question claude-ide.chat.Question
-    panel.close(question)
-    give_back(question)
-  end
-  require("claude-ide.decisions").register(KIND, presenter)
-  require("claude-ide.decisions").ask(KIND, request.source, request, {
-    questions = request.ask.questions,
-    at = 1,
-    chosen = {},
-    own = {},
-  })
+  local fields = { questions = request.ask.questions, at = 1, chosen = {}, own = {} }
+  require("claude-ide.chat.panel").ask(KIND, request, fields)
 end
 
 return M

@@ -7,7 +7,6 @@ local MOST_PLACES = 50
 ---No file has a longer path (PATH_MAX).
 local MOST_PATH = 4096
 
----@param chat claude-ide.chat.Chat
 ---@return integer
 local function client(chat)
   return -chat.count

@@ -39,9 +39,6 @@ local function ask(chat, message, is_dry, done)
   end)
 end
 
----@param path string
----@param cwd string
----@return string absolute
 local function absolute(path, cwd)
   return require("claude-ide.path").normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
 end

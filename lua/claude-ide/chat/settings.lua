@@ -39,8 +39,6 @@ local function of_id(chat, id)
   end)
 end
 
----@param setting claude-ide.chat.Setting
----@return string?
 local function name_of_value(setting)
   local choice = vim.iter(setting.choices):find(function(one)
     return one.value == setting.value

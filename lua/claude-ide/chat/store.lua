@@ -416,9 +416,6 @@ local function row_of(message)
   }
 end
 
----@param text? string
----@param most integer
----@return string?
 local function cut(text, most)
   if text and #text > most then
     return (require("claude-ide.position").valid(text:sub(1, most)):gsub("\239\191\189+$", ""))

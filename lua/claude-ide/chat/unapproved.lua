@@ -33,24 +33,21 @@ function M.turn_over(chat)
   chat.writes.approved = {}
 end
 
----@param path string
----@return string
 local function normal(path)
   return require("claude-ide.path").normalize(path)
 end
 
 ---@param path string
 ---@return string? nil: there is no such file
-function M.stamp_of(path)
-  local stat = vim.uv.fs_stat(path)
-  return stat and require("claude-ide.buffer.stamp").key(stat) or nil
+local function stamp_of(path)
+  return require("claude-ide.file").key_now(path)
 end
 
 ---The user refused a change of a file: where there was none, there is to be none.
 ---@param chat claude-ide.chat.Chat
 ---@param path string
 function M.refused(chat, path)
-  chat.writes.absent[normal(path)] = M.stamp_of(path) == nil or nil
+  chat.writes.absent[normal(path)] = stamp_of(path) == nil or nil
 end
 
 ---A file was written as the user accepted it.
@@ -59,7 +56,7 @@ end
 function M.approved(chat, path)
   path = normal(path)
   local before = chat.writes.approved[path]
-  chat.writes.approved[path] = { times = (before and before.times or 0) + 1, stamp = M.stamp_of(path) }
+  chat.writes.approved[path] = { times = (before and before.times or 0) + 1, stamp = stamp_of(path) }
 end
 
 ---Whether a change is one that the user accepted.
@@ -72,7 +69,7 @@ local function was_approved(writes, path)
     return false
   end
   approved.times = approved.times - 1
-  return approved.stamp == M.stamp_of(path)
+  return approved.stamp == stamp_of(path)
 end
 
 ---Whether a file has changed since the turn began. A move leaves the time of the last write as it was, so it is that of the node.

@@ -173,8 +173,6 @@ local function fit_height(shown)
   end
 end
 
----@param shown claude-ide.chat.Shown
----@return string group
 local function group_of(shown)
   return "claude-ide.chat.windows.height." .. shown.chat.count
 end

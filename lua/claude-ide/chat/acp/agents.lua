@@ -43,8 +43,6 @@ function M.names()
   return names
 end
 
----@param cmds string[][]
----@return string[]
 local function first_there(cmds)
   for _, cmd in ipairs(cmds) do
     if vim.fn.executable(cmd[1]) == 1 then

@@ -38,7 +38,7 @@ end
 ---@param bytes string
 ---@param text? string if the bytes have another encoding
 function M.accept(chat, path, bytes, text)
-  local stamp = require("claude-ide.chat.unapproved").stamp_of(path)
+  local stamp = require("claude-ide.file").key_now(path)
   chat.acp.accepted[require("claude-ide.path").normalize(path)] =
     { bytes = bytes, text = text or bytes, stamp = stamp }
 end
@@ -53,7 +53,7 @@ local function take_accepted(chat, path, contents)
   local accepted = chat.acp.accepted[key]
   local is_it = accepted
     and require("claude-ide.buffer.bytes").same_text(accepted.text, contents)
-    and accepted.stamp == require("claude-ide.chat.unapproved").stamp_of(path)
+    and accepted.stamp == require("claude-ide.file").key_now(path)
   if is_it then
     chat.acp.accepted[key] = nil
     return accepted.bytes

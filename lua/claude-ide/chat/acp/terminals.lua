@@ -132,7 +132,6 @@ local function ended(terminal)
 end
 
 ---The command has ended: what it started ends as well, also what ignores that its terminal is gone.
----@param terminal claude-ide.chat.acp.Terminal
 local function end_group(terminal)
   if terminal.group then
     require("claude-ide.native").group_end(terminal.group)
