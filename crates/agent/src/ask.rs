@@ -121,15 +121,6 @@ pub enum Part {
         /// Its style.
         style: Style,
     },
-    /// An argument of the tool.
-    Argument {
-        /// The label before it.
-        name: String,
-        /// The agent's value.
-        value: Value,
-        /// Its style.
-        style: Style,
-    },
     /// A text and its replacement.
     Change {
         /// `None`: the file does not exist.
@@ -143,6 +134,14 @@ pub enum Part {
         /// Their paths.
         paths: Vec<String>,
     },
+}
+
+impl Part {
+    /// An argument of the tool, after its name: a text as it is, another value as JSON.
+    pub(crate) fn argument(name: &str, value: &Value, style: Style) -> Self {
+        let text = value.as_str().map_or_else(|| format!("{name}{value}"), |text| format!("{name}{text}"));
+        Self::Text { text, style }
+    }
 }
 
 /// The role of a detail.

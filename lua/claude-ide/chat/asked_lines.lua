@@ -76,35 +76,6 @@ function AskedLines:take(text)
   return lines, over > 0 and ("… %d more line%s"):format(over, over == 1 and "" or "s") or nil
 end
 
----A value that is no text, as JSON: as much of it as may still be shown.
----@private
----@param value any
----@return string
----@return boolean is_cut
-function AskedLines:json(value)
-  local left = self.bytes
-  local function part(one)
-    if type(one) == "string" then
-      local head = head_of(one, math.max(left, 0))
-      left = left - #one
-      return head
-    elseif type(one) ~= "table" then
-      return one
-    end
-    local copy, is_list = setmetatable({}, getmetatable(one)), one[1] ~= nil
-    for key, inner in (is_list and ipairs or pairs)(one) do
-      left = left - 8
-      if left <= 0 then
-        break
-      end
-      copy[key] = part(inner)
-    end
-    return copy
-  end
-  local ok, encoded = pcall(vim.json.encode, part(value))
-  return ok and encoded or tostring(value), left <= 0
-end
-
 ---@param text string
 ---@param group? string|fun(line: string): string?
 ---@param sign? string before each of its lines
@@ -154,21 +125,6 @@ function AskedLines:add_change(old, new)
     self:add(old, "ClaudeTranscriptRemoved", "-")
   end
   self:add(new, "ClaudeTranscriptAdded", "+")
-end
-
----@param name string
----@param value any
----@param group? string
-function AskedLines:add_argument(name, value, group)
-  local shown, is_cut = value, false
-  if type(value) ~= "string" then
-    shown, is_cut = self:json(value)
-  end
-  self:add(name .. shown, group)
-  if is_cut then
-    self.is_cut = true
-    self.lines[#self.lines + 1] = { "… and more", "ClaudeTranscriptNotice" }
-  end
 end
 
 ---@return string

@@ -5,11 +5,9 @@ local M = {}
 ---@field ask claude-ide.chat.Ask
 
 ---@class claude-ide.chat.AskedPart
----@field part "text"|"argument"|"change"|"places"
----@field style? string text, argument
+---@field part "text"|"change"|"places"
+---@field style? string text
 ---@field text? string text
----@field name? string argument
----@field value? any argument
 ---@field old? string change; nil: there is no such file
 ---@field new? string change
 ---@field paths? string[] places
@@ -37,10 +35,6 @@ function ADD.text(asked, part)
   local text = part.text --[[@as string]]
   text = part.style == "reason" and require("claude-ide.native").plain_text(text) or text
   asked:add(text, GROUPS[part.style])
-end
-
-function ADD.argument(asked, part)
-  asked:add_argument(part.name --[[@as string]], part.value, GROUPS[part.style])
 end
 
 function ADD.change(asked, part)

@@ -131,7 +131,7 @@ fn parts(call: &Value) -> Vec<Part> {
         // An edit's texts are in its diff.
         let is_said = has_diff && !matches!(name.as_str(), "description" | "path") || name == "command";
         if !is_said && !value.is_null() && value.as_str() != title.as_deref() {
-            parts.push(Part::Argument { name: format!("{name}: "), value: value.clone(), style: Style::Argument });
+            parts.push(Part::argument(&format!("{name}: "), value, Style::Argument));
         }
     }
     parts
@@ -215,7 +215,6 @@ mod tests {
     fn shown(call: &Value) -> Vec<String> {
         let words = |part: Part| match part {
             Part::Text { text, .. } => text,
-            Part::Argument { name, value, .. } => format!("{name}{value}"),
             Part::Change { old, new } => format!("{} -> {new}", old.unwrap_or_default()),
             Part::Places { paths } => paths.join(" "),
         };
@@ -232,7 +231,7 @@ mod tests {
         assert_eq!(shown(&plan), ["one", "two", "/a ?"]);
         let edit = json!({"content":[{"type":"diff","path":"/a","oldText":"o","newText":"n"}],
             "rawInput":{"old":"o","path":"/a","description":"Edits"}});
-        assert_eq!(shown(&edit), ["/a", "o -> n", "description: \"Edits\"", "path: \"/a\""]);
+        assert_eq!(shown(&edit), ["/a", "o -> n", "description: Edits", "path: /a"]);
         assert!(shown(&json!({"rawInput":"rm","content":7,"locations":null})).is_empty());
     }
 

@@ -131,18 +131,17 @@ fn title(ask: &Value) -> String {
 fn parts(ask: &Value) -> Vec<Part> {
     let nothing = Map::new();
     let input = ask.get("input").and_then(Value::as_object).unwrap_or(&nothing);
-    let argument = |name: String, value: &Value, style| Part::Argument { name, value: value.clone(), style };
     let mut parts = Vec::new();
     let main = ["command", "url", "file_path", "path", "pattern"].iter().find_map(|name| input.get(*name));
     let main = main.filter(|value| !value.is_null());
     if let Some(main) = main {
-        parts.push(argument(String::new(), main, Style::Input));
+        parts.push(Part::argument("", main, Style::Input));
     }
     let mut named: Vec<_> = input.iter().collect();
     named.sort_by_key(|(name, _)| *name);
     for (name, value) in named {
         if Some(value) != main && name != "description" && !value.is_null() {
-            parts.push(argument(format!("{name}: "), value, Style::Argument));
+            parts.push(Part::argument(&format!("{name}: "), value, Style::Argument));
         }
     }
     // Without a description by the model, the CLI uses the beginning of the command (2.1.329).
@@ -159,7 +158,7 @@ fn parts(ask: &Value) -> Vec<Part> {
         parts.push(Part::Text { text: "There is no plan.".to_owned(), style: Style::Notice });
     }
     if let Some(path) = ask.get("blocked_path").filter(|path| !path.is_null()) {
-        parts.push(argument("It needs: ".to_owned(), path, Style::Notice));
+        parts.push(Part::argument("It needs: ", path, Style::Notice));
     }
     parts
 }
@@ -210,8 +209,6 @@ mod tests {
     fn shown(ask: &Value) -> Vec<String> {
         let words = |part: Part| match part {
             Part::Text { text, .. } => text,
-            Part::Argument { name, value: Value::String(value), .. } => format!("{name}{value}"),
-            Part::Argument { name, value, .. } => format!("{name}{value}"),
             other => panic!("{other:?}"),
         };
         of(ask).parts.into_iter().map(words).collect()

@@ -51,7 +51,7 @@ fn half_a_character_is_replaced_in_the_text_and_handed_back_verbatim() {
         "input":{"command":"echo \ud83d"},"permission_suggestions":[{"type":"setMode","mode":"\ude00"}]}}"#;
     backend.line(asked, &mut out);
     let [Event::Asks { ask, .. }] = &out.events[..] else { panic!("{:?}", out.events) };
-    assert_eq!(serde_json::to_value(ask).unwrap()["parts"][0]["value"], "echo \u{fffd}");
+    assert_eq!(serde_json::to_value(ask).unwrap()["parts"][0]["text"], "echo \u{fffd}");
     backend.command(serde_json::from_value(serde_json::json!({"allow":{"request":"r"}})).unwrap(), &mut out);
     let answer = String::from_utf8(out.lines.pop().unwrap()).unwrap();
     assert!(answer.contains(r#"{"command":"echo \ud83d"}"#), "{answer}");
