@@ -22,7 +22,6 @@
 
 ---@class claude-ide.chat.Store
 ---@field messages claude-ide.chat.Message[]
----@field total claude-ide.sessions.Usage
 ---@field last_reply? claude-ide.sessions.Row
 ---@field private calls table<string, claude-ide.chat.Message> by id
 ---@field private listener? claude-ide.chat.store.Listener
@@ -45,11 +44,7 @@ local MAX_SHOWN = 8 * 1024 * 1024
 
 ---@return claude-ide.chat.Store
 function Store.new()
-  return setmetatable({
-    messages = {},
-    total = { input = 0, output = 0, cache_write = 0, cache_read = 0 },
-    calls = {},
-  }, Store)
+  return setmetatable({ messages = {}, calls = {} }, Store)
 end
 
 ---@param listener? claude-ide.chat.store.Listener
