@@ -58,7 +58,7 @@ function M.unanswered(request, message)
   request.send({ unanswered = { request = request.id, message = message } })
 end
 
----An agent whose answers take no words along gets them as the next prompt.
+---If an agent's answers carry no message, it is sent as the next prompt.
 local function say_as_prompt(chat, words)
   local content = { { type = "text", text = require("claude-ide.position").valid(words) } }
   if not chat:say(words, content) then

@@ -47,13 +47,13 @@
 ---@field refused table<string, "rejected"|"changed"> calls that the user denied, or wrote differently
 ---@field granted table<string, true> calls that the user allowed
 ---@field writes claude-ide.chat.Writes of the turn
----@field unasked? boolean the user has allowed something for ever
----@field asker_words? string what the user says to its next answer
----@field give_back? fun(text: string) puts text at the prompt that was not taken
----@field closing? boolean the user ended it
----@field on_ended? fun() once, when its process is gone
----@field has_spoken? boolean its session is one that can be gone on with: something in it was answered
----@field restarting? boolean it begins again as soon as it has ended
+---@field unasked? boolean the user has allowed something permanently
+---@field asker_words? string the user's message with the next answer
+---@field give_back? fun(text: string) returns an unsent text to the prompt
+---@field closing? boolean the user closed it
+---@field on_ended? fun() called once, when its process is gone
+---@field has_spoken? boolean its session can be resumed: it has an answer
+---@field restarting? boolean starts again when it has ended
 ---@field begin_with claude-ide.chat.ProgramOpts
 ---@field package unsent? (table|string)[] commands sent before the start
 ---@field package inbox claude-ide.chat.Inbox

@@ -103,7 +103,7 @@ function M.arguments(before, after)
   return { old_string = piece(old, above, below), new_string = piece(new, above, below), replace_all = false }
 end
 
----Asks in words, where the edit cannot be shown.
+---Shows a text request instead of a diff.
 local function ask_otherwise(request)
   local ask = request.otherwise or require("claude-ide.chat.permission").ask
   ask(request)
@@ -176,9 +176,9 @@ function M.read_and_show(request, read, show, failed)
   end, failed))
 end
 
----Nobody waits for the answer any more.
+---Drops withdrawn requests.
 ---@param chat claude-ide.chat.Chat
----@param id? string default: to none of the chat
+---@param id? string default: all of the chat
 function M.forget(chat, id)
   for request in pairs(reading) do
     if request.chat == chat and (not id or request.id == id) then

@@ -1,7 +1,7 @@
 -- Handles the agent's events.
 local M = {}
 
----A call with a longer argument is drawn in a turn of its own: to take it over took some of this one.
+---A call with a larger argument is drawn on the next tick.
 local LARGE = 256 * 1024
 ---A longer text is not blank.
 local BLANK = 256

@@ -6,7 +6,7 @@ local function can_be_asked(field)
   return field.choices ~= nil or vim.list_contains({ "text", "number", "integer" }, field.takes)
 end
 
----A boolean that nobody touches is a no.
+---An untouched boolean is false.
 local function is_needed(field)
   return field.required and field.takes ~= "boolean"
 end

@@ -13,7 +13,7 @@ Inbox.__index = Inbox
 local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
 ---A text of so many bytes is taken in in two pieces, of which each is a row: the library has at most 64 KiB.
 local LARGE = require("claude-ide.chat.growing_text").LARGE
----How soon it goes on: the screen and the keys get their turn between.
+---Pause between slices, for the screen and keys.
 local PAUSE_MS = 5
 
 ---@param take_in fun(event: claude-ide.chat.Event, waiting: integer) waiting: number of events left

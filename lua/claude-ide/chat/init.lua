@@ -204,7 +204,7 @@ end
 ---only its own.
 ---@param session string
 ---@param keeper? string the agent that keeps it; default: Claude
----@param but? claude-ide.chat.Chat another one than this
+---@param but? claude-ide.chat.Chat excluded
 ---@return claude-ide.chat.Chat?
 function M.of_session(session, keeper, but)
   return vim.iter(M.list()):find(function(chat)
@@ -215,7 +215,7 @@ function M.of_session(session, keeper, but)
   end)
 end
 
----Why a chat whose process ended cannot go on with its session.
+---Why an ended chat cannot resume its session.
 ---@param chat claude-ide.chat.Chat
 ---@return string? why
 local function elsewhere(chat)

@@ -60,7 +60,7 @@ local function take_down(panel)
   end
 end
 
----Words of an agent's where there is one line for them.
+---An agent's text on one line.
 local function in_a_line(words, cells)
   local width = require("claude-ide.width")
   return width.cut(width.printable((words:gsub("%s+", " "))), cells)
@@ -190,7 +190,7 @@ end
 
 local draw ---@type fun(panel: claude-ide.chat.Panel)
 
----Shows all of what it asks about.
+---Shows the whole text.
 local function unfold(panel)
   panel.is_whole = true
   draw(panel)
@@ -261,7 +261,7 @@ local function chat_of(panel)
   return type(request) == "table" and request.chat or nil
 end
 
----What asks, and which chat it is where there are several.
+---The title, with the chat's name if there are several.
 local function title_of(panel, text)
   local chat = chat_of(panel)
   local which = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
@@ -421,7 +421,7 @@ function M.input(decision, opts, done, gone)
   end)
 end
 
----Draws a question anew: what it shows has changed.
+---Redraws a request.
 ---@param decision claude-ide.Decision
 ---@param is_another? boolean it now has another question
 function M.redraw(decision, is_another)

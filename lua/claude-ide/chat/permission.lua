@@ -8,7 +8,7 @@ local M = {}
 ---@field part "text"|"change"|"places"
 ---@field style? string text
 ---@field text? string text
----@field old? string change; nil: there is no such file
+---@field old? string change; nil: no such file
 ---@field new? string change
 ---@field paths? string[] places
 

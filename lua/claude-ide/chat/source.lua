@@ -203,8 +203,7 @@ function Source:open(listener)
   end
 end
 
----The session has a file by now, perhaps: it knows of subagents, and of files before and after edits. That of the CLI is there in
----a moment, if it is not there yet.
+---Looks for the session's file, which has subagents, and texts before and after edits. The CLI's may appear in a moment.
 ---@param is_in_turn? boolean only that of the CLI grows in a turn
 function Source:look_for_file(is_in_turn)
   if self.file or self.looking or not self.listener or is_in_turn and self.is_others then

@@ -38,7 +38,7 @@ local clock = require("claude-ide.clock")
 
 ---Bytes of a long text handled together.
 local PIECE = 4 * 1024
----Results are shown up to here; the rest is behind a line that shows all of it.
+---Results are cut to this length; a line below shows the rest.
 local MAX_RESULT = 16 * 1024
 local MAX_SHOWN = 8 * 1024 * 1024
 
@@ -435,7 +435,7 @@ local function shown(block, most)
 end
 
 ---@param message claude-ide.chat.Message
----@param all boolean results too, however long
+---@param all boolean long results, too
 ---@return claude-ide.sessions.Message
 local function message_of(message, all)
   local block = shown(message.block, all and MAX_SHOWN or MAX_RESULT)

@@ -16,7 +16,7 @@ local GROUP = "claude-ide.chat"
 ---@field full? string account
 ---@field title? string title
 ---@field model? string begins, said
----@field block? integer text: which of the blocks of all replies
+---@field block? integer text: number of its block among all replies
 ---@field kind? "text"|"thinking"|"reply"|"output"|"command_output"|"interrupted"|"prompt"|"meta" text, said
 ---@field text? string text, greeted, notice, failed
 ---@field id? string calling: the call; prompt: the prompt; session; task_started, task_ended

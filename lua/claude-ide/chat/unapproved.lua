@@ -1,27 +1,27 @@
--- Warns of files that an agent changed though the user allowed it nowhere: a mode, a rule or a hook did, or the agent itself. An agent
--- that writes by itself may report no more than the places of its call: then the disk says whether it wrote there.
--- Invariant: an approval covers the bytes that it was about, once.
+-- The unapproved-write warning: an agent changed a file without the user's approval, through a mode, a rule, a hook, or by itself. An
+-- agent that writes files itself may only report its calls' places: the disk then shows whether they changed.
+-- Invariant: an approval covers the approved bytes, once.
 local M = {}
 
----Modes in which the user has said that edits need no question.
+---Modes in which edits need no approval.
 local UNASKED = { acceptEdits = true, bypassPermissions = true, auto = true }
----Files of one call that are named.
+---Limit of files named in one warning.
 local MOST_NAMED = 20
----The clock by which the kernel stamps files is behind by a tick at most.
+---The kernel's clock for file times lags by at most one tick.
 local TICK_S = 0.02
 
----What is known of the writes of a turn.
+---A turn's writes.
 ---@class claude-ide.chat.Writes
----@field began? number seconds since the epoch; nil: there was no turn yet
----@field approved table<string, { times: integer, stamp?: string }> by path: writes that no call has reported yet, and how the last one left the file
----@field absent table<string, true> files whose change was refused while there were none
+---@field began? number seconds since the epoch; nil: no turn yet
+---@field approved table<string, { times: integer, stamp?: string }> by path: approved writes that no call has reported yet, and the file's state after the last
+---@field absent table<string, true> files whose creation was denied
 
 ---@return claude-ide.chat.Writes
 function M.none()
   return { approved = {}, absent = {} }
 end
 
----A turn began, or did so a while ago where Neovim was busy: then the agent may have written meanwhile.
+---Handles a turn's start, which may be late if Neovim was busy: the agent may have written already.
 ---@param chat claude-ide.chat.Chat
 ---@param at integer milliseconds since the epoch
 function M.turn_begins(chat, at)
@@ -38,7 +38,7 @@ local function normal(path)
 end
 
 ---@param path string
----@return string? nil: there is no such file
+---@return string? nil: no such file
 local function stamp_of(path)
   return require("claude-ide.file").key_now(path)
 end
@@ -72,7 +72,7 @@ local function was_approved(writes, path)
   return approved.stamp == stamp_of(path)
 end
 
----Whether a file has changed since the turn began. A move leaves the time of the last write as it was, so it is that of the node.
+---Whether a file has changed since the turn began. A move keeps the modification time, so the change time counts.
 ---@param writes claude-ide.chat.Writes
 ---@param path string
 ---@param has_failed boolean

@@ -1,18 +1,18 @@
 -- Agents besides the CLI: those of the option `agents`, and built-in ones.
 local M = {}
 
----An agent as the option `agents` has it.
+---An agent of the option `agents`.
 ---@class claude-ide.config.Agent
 ---@field cmd string[] program and arguments
----@field env? table<string, string> variables beside those of this Neovim
----@field name? string what you call it
+---@field env? table<string, string> variables added to Neovim's
+---@field name? string your name for it
 
 ---@class claude-ide.chat.acp.Agent : claude-ide.config.Agent
----@field key string its name among the options
+---@field key string its name in the option
 ---@field name string
----@field hint? string how it is installed
+---@field hint? string installation command
 
----@type table<string, { name: string, cmds: string[][], hint: string }> the command of now first, then what it was called before
+---@type table<string, { name: string, cmds: string[][], hint: string }> the current command first, then earlier names
 local KNOWN = {
   claude = {
     name = "Claude",

@@ -17,7 +17,7 @@ local function answer_failure(reply, doing)
   end
 end
 
----Makes a function that answers instead of raising an error: nothing else would ever tell the agent.
+---Makes a function that answers instead of raising an error: otherwise the agent would wait forever.
 ---@param reply claude-ide.chat.Reply
 ---@param doing string for the log
 ---@param fn function

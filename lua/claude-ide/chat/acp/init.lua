@@ -3,14 +3,13 @@
 ---@class claude-ide.chat.acp : claude-ide.chat.Driver
 local M = { overwrites = true }
 
----What only the protocol has.
 ---@class claude-ide.chat.acp.State
 ---@field agent claude-ide.chat.acp.Agent
 ---@field accepted table<string, claude-ide.chat.acp.Accepted> by path
----@field signing_in? table what it was last asked to sign in with
----@field signed_in? table what let it in: kept while the chat lives, for the agent that is started anew
+---@field signing_in? table the last sign-in request
+---@field signed_in? table the successful sign-in, kept for restarts of the agent
 ---@field terminals table<string, claude-ide.chat.acp.Terminal>
----@field outputs table<string, string> the end of what released terminals have shown
+---@field outputs table<string, string> the end of released terminals' output
 ---@field last_terminal integer
 
 ---Delay before a missing answer is reported.

@@ -6,14 +6,14 @@ local M = {}
 ---@class claude-ide.chat.acp.Terminal
 ---@field id string
 ---@field buf integer
----@field job? integer nil: it ended
----@field group? integer of the library: its process and what that started
+---@field job? integer nil: exited
+---@field group? integer the library's id of its process group
 ---@field output claude-ide.chat.acp.Output
----@field code? integer its process ended with that
----@field drained? boolean all of its output is there
+---@field code? integer exit code
+---@field drained? boolean all output received
 ---@field exit? { exitCode?: integer, signal?: string }
 ---@field killed? boolean
----@field waiting fun()[] who waits for its end
+---@field waiting fun()[] called at its exit
 
 local LIMIT, MOST_LIMIT = 1024 * 1024, 8 * 1024 * 1024
 ---Limit of buffers of released commands; the oldest is deleted.
@@ -107,7 +107,7 @@ local function blank()
   return require("claude-ide.ui.own_buffer").create({ kind = "terminal", is_private = true })
 end
 
----"term://…" as a name would make a saved session run the command again.
+---A name like "term://…" would make a saved session run the command again.
 local function name(buf, title)
   local short = require("claude-ide.width").cut(vim.trim((title:gsub("[%c/]+", " "))), 40)
   require("claude-ide.ui.ours").name(buf, short, "terminal")
@@ -131,7 +131,7 @@ local function ended(terminal)
   end
 end
 
----The command has ended: what it started ends as well, also what ignores that its terminal is gone.
+---Kills the command's process group after its exit, including processes that ignore SIGHUP.
 local function end_group(terminal)
   if terminal.group then
     require("claude-ide.native").group_end(terminal.group)
