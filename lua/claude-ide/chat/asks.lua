@@ -23,7 +23,7 @@ local M = {}
 ---@field choices { id: string, label: string, key_label?: string, kind: string }[] permission
 ---@field rules string[] permission
 ---@field default_to_no boolean permission
----@field takes_changes boolean permission: an answer can carry changed arguments and a message
+---@field takes_changes boolean permission: an answer can change the arguments, and take words along
 ---@field edit? claude-ide.chat.AskedEdit permission
 ---@field paths string[] permission: files that it would change
 ---@field questions claude-ide.chat.AskedQuestion[] questions
@@ -44,7 +44,7 @@ local M = {}
 ---@field output_limit? integer create_terminal
 ---@field terminal string of the other kinds of terminals
 
----Failures are answered, too: otherwise the agent would wait forever.
+---What fails on the way is answered, too: nothing else would ever tell the agent.
 local function answer_to(request, answer, err)
   require("claude-ide.safely").catch(require("claude-ide.chat.answers").take, function(trace)
     require("claude-ide.log").error("an answer to a chat failed: %s", trace)
