@@ -34,9 +34,9 @@ pub trait Backend: Send + 'static {
 #[derive(Debug, Default)]
 pub struct Output {
     /// Lines to the agent, with their ends.
-    pub(crate) lines: Vec<Vec<u8>>,
+    pub lines: Vec<Vec<u8>>,
     /// Events for the user.
-    pub(crate) events: Vec<Event>,
+    pub events: Vec<Event>,
     /// The raw stream, for the web page.
     pub(crate) streamed: Vec<Streamed>,
 }

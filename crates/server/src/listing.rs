@@ -62,7 +62,7 @@ impl Pattern {
         Ok(Self { glob, name_only: !whole.contains('/') })
     }
 
-    fn matches(&self, relative: &Path) -> bool {
+    pub(crate) fn matches(&self, relative: &Path) -> bool {
         let subject = if self.name_only { relative.file_name() } else { Some(relative.as_os_str()) };
         subject.is_some_and(|subject| self.glob.is_match(subject))
     }

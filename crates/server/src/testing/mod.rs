@@ -15,11 +15,27 @@ mod client;
 mod editor;
 mod server;
 
-use std::time::Duration;
+use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
 
 pub use client::{TestClient, dial, http, upgrade_request};
 pub use editor::{ScriptedEditor, Shared};
 pub use server::TestServer;
 
+use crate::listing::{self, Pattern};
+
 /// How long a test waits for what should happen at once.
 pub const DEADLINE: Duration = Duration::from_secs(120);
+
+/// The files of a folder, as `listFiles` names them.
+#[must_use]
+pub fn list(folder: &Path) -> Vec<String> {
+    listing::list(&[folder.to_owned()], None, usize::MAX, &AtomicBool::new(false)).files
+}
+
+/// Whether a pattern for `listFiles` means this path.
+///
+/// # Errors
+/// It is no pattern.
+pub fn matches(pattern: &str, relative: &str) -> Result<bool, String> {
+    Pattern::new(pattern).map(|pattern| pattern.matches(Path::new(relative)))
+}

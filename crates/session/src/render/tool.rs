@@ -262,11 +262,8 @@ fn without_name(argument: String, call: &Call<'_>) -> String {
 /// The displayed name: "mcp__ide__getDiagnostics" is "ide: getDiagnostics".
 fn shown_name(name: &str) -> String {
     let parts = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).filter(|(_, tool)| !tool.is_empty());
-    match parts {
-        Some((server, tool)) => format!("{server}: {tool}"),
-        None if name.is_empty() => "?".to_owned(),
-        None => name.to_owned(),
-    }
+    let shown = parts.map_or_else(|| summary(name), |(server, tool)| summary(&format!("{server}: {tool}")));
+    if shown.is_empty() { "?".to_owned() } else { shown }
 }
 
 /// A path relative to the session's folder or the home folder.
@@ -397,6 +394,8 @@ mod tests {
             ("mcp__db__query", json!({"sql": "select 1"}), Failed, Some(61_000), "db: query|select 1|failed|61 s"),
             ("Odd", json!([1, 2]), Done, Some(7_300_000), "Odd||ok|2 h 2 min"),
             ("Odder", Json::Null, Done, None, "Odder||ok|"),
+            ("Of two\nlines\u{1b}[1m", Json::Null, Done, None, "Of two lines||ok|"),
+            ("\n", Json::Null, Done, None, "?||ok|"),
             ("New", json!(["odd"]), Done, None, "New|odd|ok|"),
             ("Read", json!({"file_path": "/p/a/b.lua", "offset": 3}), Done, None, "Read|a/b.lua|ok|"),
             ("Read", json!({"file_path": "/home/me/b.lua"}), Done, None, "Read|~/b.lua|ok|"),

@@ -1,0 +1,87 @@
+//! Files of others: transcripts, what is drawn of them, notebooks.
+
+use std::{fs, io::Write};
+
+use claude_ide_notebook::{Ran, put, read};
+use claude_ide_session::{
+    Cancel, ConfigDir, Millis, SearchOptions, SessionId, Store, Transcript, infer,
+    render::{grow, plain_lines, render as draw},
+    search,
+};
+use serde_json::json;
+
+/// Any bytes can be opened, laid out, read in full, searched and summarised, whole or in two pieces, with the same result.
+pub(crate) fn transcript(bytes: &[u8]) {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("s.jsonl");
+    let cut = bytes.iter().map(|byte| usize::from(*byte)).sum::<usize>() % (bytes.len() + 1);
+    fs::write(&file, &bytes[..cut]).unwrap();
+    let mut grown = Transcript::open(&file, &Cancel::new()).unwrap();
+    fs::File::options().append(true).open(&file).unwrap().write_all(&bytes[cut..]).unwrap();
+    grown.refresh(&Cancel::new()).unwrap();
+    let mut whole = Transcript::open(&file, &Cancel::new()).unwrap();
+    assert_eq!(grown.rows(0, usize::MAX), whole.rows(0, usize::MAX));
+    for row in whole.rows(0, 1000) {
+        serde_json::to_value(whole.message(row.id, 1000).unwrap()).unwrap();
+    }
+    infer(&file, Millis(0)).unwrap();
+    Store::new(ConfigDir::at(dir.path()), None).get(&file);
+    let options = SearchOptions { pattern: "a".into(), ..SearchOptions::default() };
+    search(&[(SessionId::new("s"), file)], &options, &Cancel::new(), |_| {}).unwrap();
+}
+
+/// What is shown of a text moves no cursor, and a text that grows looks as if it had been there at once.
+pub(crate) fn render(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let is_plain = |line: &str| !line.chars().any(|c| c.is_control() && c != '\t');
+    assert!(plain_lines(&text).iter().all(|line| is_plain(line)), "{text:?}");
+    let drawn = |block: serde_json::Value| {
+        let message = json!({"id": 1, "kind": "reply", "blocks": [block]});
+        let request =
+            json!({"messages": [message], "source": "/s.jsonl", "max_lines": 1000, "cwd": "/p", "home": "/h"});
+        let items = draw(&serde_json::from_str(&request.to_string()).unwrap()).remove(0);
+        let lines: Vec<_> = items.iter().flat_map(|item| item.lines.clone()).collect();
+        assert!(lines.iter().all(|line| is_plain(line)), "{lines:?}");
+        for item in &items {
+            let rows = item.lines.len();
+            assert!(item.folds.iter().all(|fold| fold.first <= fold.last && fold.last < rows), "{item:?}");
+            assert!(item.prose.iter().all(|prose| prose.row + prose.count <= rows), "{item:?}");
+            for mark in &item.marks {
+                let line = &item.lines[mark.row];
+                assert!(line.is_char_boundary(mark.col), "{mark:?} of {line:?}");
+                assert!(
+                    mark.end_col.is_none_or(|end| end >= mark.col && line.is_char_boundary(end)),
+                    "{mark:?} of {line:?}"
+                );
+            }
+        }
+        serde_json::to_value(items).unwrap();
+    };
+    drawn(json!({"type": "text", "text": text}));
+    for name in ["Bash", "Edit", "Write", "Read", "Grep", "TodoWrite", "Task", &text] {
+        let input = serde_json::from_str(&text).unwrap_or_else(|_| json!({"command": text, "file_path": text}));
+        drawn(json!({"type": "tool_use", "id": "t", "name": name, "input": input, "status": "done",
+            "result": {"text": {"text": text}}}));
+    }
+    if let Some((tail, added)) = text.split_once('|') {
+        drop(grow(tail, added));
+    }
+}
+
+/// A run's outputs go where the old ones were, and nothing else changes.
+pub(crate) fn notebook(bytes: &[u8]) {
+    let Ok(before) = read(bytes) else { return };
+    let code = before.cells.iter().filter(|cell| cell.kind == "code");
+    for cell in code {
+        let (index, id, source) = (cell.index, cell.id.clone(), cell.source.clone());
+        let outputs = r#"[{"output_type":"stream","name":"stdout","text":["a\n"]}]"#.to_owned();
+        let Ok(text) = put(bytes, &Ran { index, id, source, count: Some(7), outputs }) else { continue };
+        let after = read(text.as_bytes()).unwrap();
+        assert_eq!(after.cells.len(), before.cells.len());
+        for (old, new) in before.cells.iter().zip(&after.cells) {
+            assert_eq!((&old.kind, &old.id, &old.source), (&new.kind, &new.id, &new.source));
+            let expected = if old.index == index { (Some(7), 1) } else { (old.count, old.outputs) };
+            assert_eq!((new.count, new.outputs), expected, "{text}");
+        }
+    }
+}
