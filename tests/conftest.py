@@ -34,7 +34,10 @@ def pytest_addoption(parser):
         action="store_true",
         help="what `make test` runs: one Neovim, nothing slow, no browser, of the real CLI what is marked `smoke`",
     )
-    parser.addoption("--soak", type=float, default=0, metavar="MINUTES", help="how long test_random_keys.py goes on")
+    parser.addoption(
+        "--soak", type=float, default=0, metavar="MINUTES", help="how long test_soak.py and test_random_keys.py go on"
+    )
+    parser.addoption("--kills", type=int, default=0, help="how many random moments test_faults.py kills at")
     parser.addoption("--seed", type=int, help="what it begins with")
     parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
 

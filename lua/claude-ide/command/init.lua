@@ -18,18 +18,25 @@ local function context(args)
   return { range = args.range > 0, first = args.line1, last = args.line2, rest = rest }
 end
 
+local NO_ROOM = "The screen has no room for another window."
+
 ---@param run fun(): any, string?
 local function guarded(run)
   local update = require("claude-ide.update")
   update.keep()
   vim.defer_fn(update.look, 1) -- takes a millisecond that the command need not wait for
   local ok, result, err = xpcall(run, function(message)
+    if tostring(message):find("E36:", 1, true) then
+      return NO_ROOM
+    end
     require("claude-ide.log").error("a command failed: %s", debug.traceback(tostring(message), 2))
     local first = tostring(message):gsub("\n.*", "")
     return (first:gsub("^.-:%d+: ", "", 1))
   end)
   if not ok and update.is_outdated() then
     update.tell()
+  elseif result == NO_ROOM then
+    require("claude-ide.ui.notice").error(NO_ROOM)
   elseif not ok then
     require("claude-ide.ui.notice").error(("%s (`:Claude log` has more)"):format(result))
   elseif result == nil and err then
