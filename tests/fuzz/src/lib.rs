@@ -3,6 +3,7 @@
 //!
 //! A target panics where what it holds is broken. What it finds becomes a unit test beside the code, or a file of the corpus.
 #![allow(
+    clippy::as_conversions,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
