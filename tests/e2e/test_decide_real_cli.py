@@ -1,9 +1,12 @@
 """What the CLI asks in its terminal, answered in Neovim or there: the first answer counts, and the other place closes."""
 
+import os
+import signal
+
 import pytest
 from terminal_steps import IDLE, begin
 
-from harness.cli import QUESTION, answering
+from harness.cli import QUESTION, answering, call
 from harness.scripted_model import Reply
 
 pytestmark = pytest.mark.cli
@@ -144,3 +147,71 @@ def over_the_terminal_itself_nothing_opens(lab):
     lab.wait_over()
     nvim.wait(IDLE)
     assert not made.exists()
+
+
+HOOKS = "return select(2, require('claude-ide.terminal.hooks').of({ 'claude' }, {}, vim.fn.getcwd()))[1]"
+
+
+@pytest.mark.one_nvim
+def test_the_terminal_goes_on_alone_where_neovim_hangs_sends_it_away_or_ends(nvim, cli):
+    """With CLIs in terminals of their own, which outlive Neovim."""
+    nvim.lua(KEYS_COUNT)
+    hooks = nvim.lua(HOOKS)
+    claude = cli(nvim, args=("--ide", hooks))
+
+    def ask(name):
+        made = nvim.project / name
+        claude.prompt(call("Bash", command=f"touch {made}", description="make it"))
+        return made
+
+    def answer_there(made):
+        claude.wait_screen(QUESTION)
+        assert not made.exists(), "nothing is allowed unasked"
+        claude.answer("1")
+        claude.terminal.wait(made.exists, what="what was allowed")
+        claude.wait_gone("esc to interrupt")
+
+    made = ask("with-a-card")
+    nvim.wait_kind("question")
+    os.kill(nvim.server_pid, signal.SIGSTOP)
+    try:
+        answer_there(made)
+        answer_there(ask("while-it-hangs"))
+    finally:
+        os.kill(nvim.server_pid, signal.SIGCONT)
+    nvim.wait(f"{PENDING} == 0", what="the cards to go")
+    made = ask("sent-away")
+    nvim.wait_kind("question")
+    nvim.cmd("Claude disconnect")
+    nvim.wait(f"{PENDING} == 0", what="the card to go")
+    answer_there(made)
+    answer_there(ask("without-neovim"))
+    assert "hook" not in claude.screen()
+    claude.kill()
+    claude = cli(nvim, args=("--ide", nvim.lua(HOOKS)))
+    made = ask("killed")
+    nvim.wait_kind("question")
+    nvim.kill()
+    answer_there(made)
+    answer_there(ask("after-it"))
+    assert "hook" not in claude.screen()
+
+
+@pytest.mark.one_nvim
+def test_several_calls_at_once_are_cards_of_their_own(start_with_claude, mock_api):
+    lab = Lab(start_with_claude(args=["a.txt"], files=FILES), mock_api)
+    nvim, far = lab.nvim, lab.nvim.home / "far"
+    far.mkdir()
+    for name in "abc":
+        (far / name).write_text(f"text of {name}")
+    lab.api.script(Reply(calls=[("Read", {"file_path": str(far / name)}) for name in "abc"]), Reply(text="Read."))
+    nvim.lua(f"return {SUBMIT}", "go on")
+    nvim.wait(f"{PENDING} == 3", what="three questions")
+    nvim.wait(lambda: "3 permissions" in nvim.lua("return require('claude-ide.statusline').text()"))
+    nvim.answer("not that one")
+    for name, key in (("a", "y"), ("b", "r"), ("c", "y")):
+        nvim.wait(lambda name=name: nvim.lines()[0].endswith(f"/{name}"), what=f"the card of {name}")
+        nvim.keys(key)
+    lab.wait_over()
+    nvim.wait(lambda: lab.api.seen("text of c"), what="the calls to be over")
+    assert lab.api.seen("text of a") and lab.api.seen("not that one") and not lab.api.seen("text of b")

@@ -57,6 +57,13 @@ def test_a_call_is_asked_about_and_answered_by_keys(lab):
         nvim.keys(keys)
         assert output(client, call) == decision
         nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
+    call = ask(client, command="make it\nand try it", timeout=7)
+    nvim.wait_kind("question")
+    nvim.keys("e")
+    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    nvim.keys("Aself<Esc>:w<CR>")
+    changed = {"command": "make itself\nand try it", "timeout": 7}
+    assert output(client, call) == {"behavior": "allow", "updatedInput": changed}
     call = ask(client, command="make it")
     nvim.wait_kind("question")
     nvim.keys("n")

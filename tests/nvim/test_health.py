@@ -159,3 +159,11 @@ def test_a_client_from_another_project_is_noticed(start_nvim, connect, tmp_path)
     nvim.wait("#((require('claude-ide.server').clients()[1] or {}).roots or {}) > 0", what="the client's folder")
     text = health(nvim)
     assert str(elsewhere) in text and "It works outside of this project" in text
+
+
+def test_says_who_switches_hooks_off(start_nvim, tmp_path):
+    settings = tmp_path / "home" / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"disableAllHooks": True}))
+    nvim = start_nvim(env=cli(tmp_path, "echo 1"))
+    assert f"disableAllHooks is set in {settings}" in health(nvim)

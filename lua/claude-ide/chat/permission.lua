@@ -99,6 +99,37 @@ local function deny_with_words(permission)
   end)
 end
 
+---Lets the user edit the argument that the call is about; `:write` allows the result.
+---@param permission claude-ide.chat.Permission
+---@param name string
+local function change_and_allow(permission, name)
+  local value = permission.ask.parts[1].value --[[@as string]]
+  local lines = vim.split(value, "\n", { plain = true })
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "question",
+    name = { permission.source.name, name },
+    lines = lines,
+    is_private = true,
+    bo = { buftype = "acwrite", bufhidden = "wipe", filetype = name == "command" and "sh" or "" },
+  })
+  local title = (":w allows this %s, :q goes back"):format(name)
+  local win = require("claude-ide.ui.text_float").open(buf, title, #lines)
+  vim.api.nvim_create_autocmd("BufWriteCmd", {
+    buffer = buf,
+    desc = "Claude Code: a changed call is allowed",
+    callback = function()
+      local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+      vim.bo[buf].modified = false
+      require("claude-ide.window").close(win)
+      if permission.state == "pending" then
+        settle(permission, { outcome = "accepted", changes = text ~= value and { [name] = text } or nil })
+      else
+        require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
+      end
+    end,
+  })
+end
+
 ---@param permission claude-ide.chat.Permission
 local function choose_among_the_rest(permission)
   require("claude-ide.ui.choose").select(vim.list_slice(permission.ask.choices, MOST_KEYS + 1), {
@@ -155,6 +186,17 @@ local function actions_of(permission)
         allow_always(permission)
       end,
     })
+  end
+  local changeable = ask.changeable
+  if changeable and not ask.parts[1].value:find("[%z\r]") then
+    actions[#actions + 1] = {
+      keys = { "e" },
+      desc = "change and allow",
+      allows = true,
+      run = function()
+        change_and_allow(permission, changeable)
+      end,
+    }
   end
   if ask.takes_changes then
     actions[#actions + 1] = {

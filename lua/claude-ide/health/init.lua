@@ -152,6 +152,20 @@ local function check_clients()
   )
 end
 
+local function check_hooks()
+  local disabled_by = require("claude-ide.terminal.hooks").disabled_by()
+  if not require("claude-ide.config").get().hooks.enabled then
+    vim.health.info("Claude asks in its terminal alone: hooks.enabled is false")
+  elseif disabled_by then
+    vim.health.warn(
+      ("Claude asks in its terminal alone: disableAllHooks is set in %s"):format(disabled_by),
+      { "Remove it, or set hooks.enabled to false" }
+    )
+  else
+    vim.health.ok("Requests of a Claude that `:Claude` starts are shown in Neovim, too")
+  end
+end
+
 local function check_plugins()
   vim.health.start("Optional plugins")
   local plugins = {
@@ -227,6 +241,7 @@ function M.check()
   check_cli()
   require("claude-ide.health.server").check()
   check_clients()
+  check_hooks()
   require("claude-ide.health.sessions").check()
   require("claude-ide.health.journal").check()
   check_notebooks()

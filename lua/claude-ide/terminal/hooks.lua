@@ -11,6 +11,9 @@ local ASK_TIMEOUT_S, SHOW_TIMEOUT_S = 24 * 3600, 2
 ---Edits are asked for as diffs.
 local NOT_EDITS = "^(?!(Edit|MultiEdit|Write|NotebookEdit)$).*"
 
+---Size limit of a file of settings.
+local MAX_SETTINGS = 1024 * 1024
+
 ---@param tool string
 ---@param timeout_s integer
 ---@param fields table<string, string> of the hook's input, by argument
@@ -69,7 +72,7 @@ end
 local function read(settings, cwd)
   if not settings:find("^%s*{") then
     local path = settings:sub(1, 1) == "/" and settings or ("%s/%s"):format(cwd, settings)
-    settings = assert(require("claude-ide.file").read_now(path, 1024 * 1024), "it cannot be read")
+    settings = assert(require("claude-ide.file").read_now(path, MAX_SETTINGS), "it cannot be read")
   end
   return vim.json.decode(settings)
 end
@@ -86,6 +89,23 @@ local function merged(settings, cwd)
     all.hooks[event] = vim.list_extend(present, { one })
   end
   return vim.json.encode(all)
+end
+
+---The settings of Claude's that switch off all hooks, if any do.
+---@return string? path
+function M.disabled_by()
+  local config, project =
+    require("claude-ide.sessions.transport").config_dir(), require("claude-ide.workspace").folders()[1]
+  local files = {
+    config .. "/settings.json",
+    project .. "/.claude/settings.json",
+    project .. "/.claude/settings.local.json",
+  }
+  return vim.iter(files):find(function(path)
+    local text = require("claude-ide.file").read_now(path, MAX_SETTINGS)
+    local ok, settings = pcall(vim.json.decode, text or "")
+    return ok and type(settings) == "table" and settings.disableAllHooks == true
+  end)
 end
 
 ---The arguments that give a CLI its hooks, beside others that it gets; settings among those are taken out of them.

@@ -92,6 +92,7 @@ fn permission(ask: &Value, call: Option<String>) -> Permission {
         rules,
         default_to_no,
         takes_changes: true,
+        changeable: main_argument(ask).filter(|(_, value)| value.is_string()).map(|(name, _)| name),
         edit,
         paths: Vec::new(),
     }
@@ -128,12 +129,19 @@ fn title(ask: &Value) -> String {
     format!("{who} wants to use {name}")
 }
 
+/// The argument that a call is about.
+fn main_argument(ask: &Value) -> Option<(&'static str, &Value)> {
+    const NAMES: [&str; 5] = ["command", "url", "file_path", "path", "pattern"];
+    let input = ask.get("input")?;
+    let (name, value) = NAMES.into_iter().find_map(|name| Some((name, input.get(name)?)))?;
+    (!value.is_null()).then_some((name, value))
+}
+
 fn parts(ask: &Value) -> Vec<Part> {
     let nothing = Map::new();
     let input = ask.get("input").and_then(Value::as_object).unwrap_or(&nothing);
     let mut parts = Vec::new();
-    let main = ["command", "url", "file_path", "path", "pattern"].iter().find_map(|name| input.get(*name));
-    let main = main.filter(|value| !value.is_null());
+    let main = main_argument(ask).map(|(_, value)| value);
     if let Some(main) = main {
         parts.push(Part::argument("", main, Style::Input));
     }
@@ -223,6 +231,9 @@ mod tests {
             ["make it", "a: {\"b\":null}", "timeout: 7", "Makes", "Asked because: a rule", "It needs: /etc"]
         );
         assert!(shown(&json!({"tool_name":"X","input":["a"]})).is_empty());
+        let changeable = |input: Value| of(&json!({"tool_name":"X","input":input})).changeable;
+        assert_eq!(changeable(json!({"path":"a","url":"b"})), Some("url"));
+        assert_eq!((changeable(json!({"path":7})), changeable(json!({"a":"b"}))), (None, None));
         let beginning = json!({"tool_name":"Bash","input":{"command":"make all of it"},"description":"make all…"});
         assert_eq!(shown(&beginning), ["make all of it"]);
     }
