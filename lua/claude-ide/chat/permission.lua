@@ -103,7 +103,7 @@ end
 ---@param permission claude-ide.chat.Permission
 ---@param name string
 local function change_and_allow(permission, name)
-  local value = permission.ask.parts[1].value --[[@as string]]
+  local value = permission.ask.parts[1].text --[[@as string]]
   local lines = vim.split(value, "\n", { plain = true })
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "question",
@@ -188,7 +188,7 @@ local function actions_of(permission)
     })
   end
   local changeable = ask.changeable
-  if changeable and not ask.parts[1].value:find("[%z\r]") then
+  if changeable and not (ask.parts[1].text or ""):find("[%z\r]") then
     actions[#actions + 1] = {
       keys = { "e" },
       desc = "change and allow",

@@ -13,8 +13,8 @@ local M = {}
 ---@field at integer when it arrived, in Unix milliseconds
 ---@field has_dialog? boolean the session's record has said that the dialog waits
 
----How much earlier than the call the record may say so.
-local DIALOG_MS = 50
+---How much earlier than the call the record may say so, and how much later at most.
+local DIALOG_MS, MOST_DIALOG_MS = 50, 3000
 
 ---Maximum number of remembered names per client.
 local MAX_NAMES = 256
@@ -122,6 +122,18 @@ local function follow_dialogs(session)
     elseif request.has_dialog and since > request.at then
       decisions.close(decision)
     end
+  end
+end
+
+---Closes a request without a dialog: it was answered in the terminal before this Neovim saw it, as after a stall.
+---@param request claude-ide.tools.TerminalAsk
+local function close_without_dialog(request)
+  local live = require("claude-ide.sessions").of_client(request.source.client --[[@as integer]])
+  request.has_dialog = request.has_dialog or live ~= nil and live.state.activity == "waiting"
+  if live and not request.has_dialog then
+    require("claude-ide.decisions").close_those(function(decision)
+      return decision.request == request
+    end)
   end
 end
 
@@ -256,6 +268,9 @@ M.permission = {
       at = call.at,
     }
     require("claude-ide.chat.asks").put(request)
+    vim.defer_fn(function()
+      close_without_dialog(request)
+    end, MOST_DIALOG_MS)
   end,
   cancel = cancel,
 }
