@@ -152,7 +152,7 @@ class Cli:
 
         def shown() -> bool:
             nonlocal written
-            if tail in _compact(self.terminal.text()):
+            if tail in _compact(self.terminal.text().rpartition("❯")[2]):  # an earlier prompt may have the same end
                 return True
             # CLI 2.1.329 drops text typed while it redraws a rejection: type again if the prompt stays empty.
             if written is None or (time.monotonic() - written > 2 * _LOST and _EMPTY.search(self.terminal.text())):
