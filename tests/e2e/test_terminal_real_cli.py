@@ -81,7 +81,7 @@ def test_the_command_opens_a_connected_cli_beside_the_file_which_is_prompted_fro
     nvim.wait_screen("● I looked.")
     nvim.wait(f"{ACTIVITY} == 'idle'")
 
-    # A question in a hidden terminal is announced.
+    # A question in a hidden terminal is asked here, and waits there.
     nvim.cmd("Claude hide")
     shown = """
     local buf = require("claude-ide.terminal").bufnr()
@@ -92,8 +92,10 @@ def test_the_command_opens_a_connected_cli_beside_the_file_which_is_prompted_fro
     nvim.lua(send, call("Bash", command="touch asked"))
     nvim.wait(shown, what="the CLI to show the prompt")
     nvim.wait(submitting(mock_api, lambda: nvim.lua(send, "\r")), what="the model to be asked")
-    nvim.wait("#notices == 1", what="the notice")
-    assert nvim.notices() == ["Claude waits for your permission"]
+    nvim.lua("local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0")
+    nvim.wait_kind("question")
+    nvim.keys("q")
+    nvim.wait(lambda: nvim.lines() == ["one", "TWO", "three"], what="the file")
 
     # and are never typed at a question.
     nvim.keys(":Claude<CR>")

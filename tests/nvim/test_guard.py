@@ -293,8 +293,7 @@ require("claude-ide.chat.panel").open({
 })
 """
 PLAN = """
-local asker = source()
-require("claude-ide.chat.plan").ask({ ask = { plan = "make it" }, chat = { asker = asker } })
+require("claude-ide.chat.plan").ask({ ask = { plan = "make it" }, source = source() })
 """
 CODE = """
 require("claude-ide.notebook.document").wanted = function(_, done) done({ language = "r" }) end

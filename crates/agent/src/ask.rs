@@ -103,7 +103,7 @@ pub struct Permission {
     pub default_to_no: bool,
     /// Whether an answer can change the arguments, and carry a message.
     pub takes_changes: bool,
-    /// The argument in the first part, if it is a text that the user can change.
+    /// The name of the argument in the first part, if a buffer can hold it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changeable: Option<&'static str>,
     /// The edit, if all of its changes can be shown.

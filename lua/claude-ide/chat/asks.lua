@@ -24,7 +24,7 @@ local M = {}
 ---@field rules string[] permission
 ---@field default_to_no boolean permission
 ---@field takes_changes boolean permission: an answer can change the arguments, and take words along
----@field changeable? string permission: name of the argument in the first part, if it is a text that the user can change
+---@field changeable? string permission: name of the argument in the first part, if a buffer can hold it
 ---@field edit? claude-ide.chat.AskedEdit permission
 ---@field paths string[] permission: files that it would change
 ---@field questions claude-ide.chat.AskedQuestion[] questions

@@ -188,7 +188,7 @@ local function actions_of(permission)
     })
   end
   local changeable = ask.changeable
-  if changeable and not (ask.parts[1].text or ""):find("[%z\r]") then
+  if changeable then
     actions[#actions + 1] = {
       keys = { "e" },
       desc = "change and allow",

@@ -92,7 +92,7 @@ fn permission(ask: &Value, call: Option<String>) -> Permission {
         rules,
         default_to_no,
         takes_changes: true,
-        changeable: main_argument(ask).filter(|(_, value)| value.is_string()).map(|(name, _)| name),
+        changeable: main_argument(ask).filter(|(_, value)| is_changeable(value)).map(|(name, _)| name),
         edit,
         paths: Vec::new(),
     }
@@ -127,6 +127,14 @@ fn title(ask: &Value) -> String {
         None => text(ask.get("display_name")).unwrap_or(tool),
     };
     format!("{who} wants to use {name}")
+}
+
+/// Limit of an argument that is changed in a buffer.
+const MAX_CHANGEABLE: usize = 64 * 1024;
+
+/// Whether a buffer can hold a value as it is.
+fn is_changeable(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.len() <= MAX_CHANGEABLE && !text.contains(['\0', '\r']))
 }
 
 /// The argument that a call is about.
@@ -233,7 +241,9 @@ mod tests {
         assert!(shown(&json!({"tool_name":"X","input":["a"]})).is_empty());
         let changeable = |input: Value| of(&json!({"tool_name":"X","input":input})).changeable;
         assert_eq!(changeable(json!({"path":"a","url":"b"})), Some("url"));
-        assert_eq!((changeable(json!({"path":7})), changeable(json!({"a":"b"}))), (None, None));
+        for input in [json!({"path":7}), json!({"a":"b"}), json!({"path":"a\r"}), json!({"path":"a".repeat(70_000)})] {
+            assert_eq!(changeable(input), None);
+        }
         let beginning = json!({"tool_name":"Bash","input":{"command":"make all of it"},"description":"make all…"});
         assert_eq!(shown(&beginning), ["make all of it"]);
     }
