@@ -16,7 +16,7 @@ CELLS = [
     ("markdown", "# Title\nüß"),
     (
         "code",
-        "import sys\nfrom IPython.display import *\nprint('one')\nprint('two', end='')\nprint('bad', file=sys.stderr)\n6 * 7",
+        "import sys\nfrom IPython.display import *\nprint('one')\nprint('two', end='', flush=True)\nprint('bad', file=sys.stderr)\n6 * 7",
     ),
     ("code", "display(Image(data=b'\\x89PNG', format='png'), JSON({'b': [], 'a': {}}), HTML('<b>\\nh</b>'))"),
     ("code", "1 / 0"),
