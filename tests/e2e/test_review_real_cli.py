@@ -75,6 +75,8 @@ def steps(nvim, *more, said):
 
 def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     # A shell command of the prompt that the CLI was started with.
+    script = f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; sed -i s/second/SECOND/ b.txt\n"
+    (nvim.project / "change").write_text(script)
     commit_all(nvim.project)
     nvim.lua("""
       local checkpoint = require("claude-ide.journal.checkpoint")
@@ -84,7 +86,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
       end
     """)
     # The mocked model answers at once; the command waits until Neovim has recorded the state before it.
-    command = f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; sed -i s/second/SECOND/ b.txt"
+    command = "sh change"
     prompt = f"{call('Bash', command=command, description='Change b.txt')} THEN SAY begun"
     claude = cli(nvim, mode="bypassPermissions", args=("--ide", prompt))
     nvim.wait("taken == true", what="the checkpoint of a turn that was going on")
@@ -95,11 +97,14 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     assert contents(nvim, "b.txt") == "first\nsecond\n"
 
     # Undo takes back several edits and a shell command of one turn together, in each mode.
-    shell = call("Bash", command="sed -i s/second/SECOND/ b.txt", description="Change b.txt")
     for mode in ("bypass permissions on", "manual mode on", "accept edits on"):
         switch(claude, mode)
         said = f"done with {mode}".replace(" on", "")
-        claude.prompt(steps(nvim, shell, said=said))
+        (tmp_path / "go").unlink()
+        nvim.lua("taken = false")
+        claude.prompt(steps(nvim, call("Bash", command=command, description="Change b.txt"), said=said))
+        nvim.wait("taken == true", what="the checkpoint of the turn")
+        (tmp_path / "go").touch()
         allow_until(claude, nvim, f"● {said}")
         expected = [["a.txt", 2, 2], ["b.txt", 1, 1], ["c.txt", 1, 0]]
         nvim.wait(lambda expected=expected: nvim.lua(WAITING) == expected, what="three files to wait for a review")
