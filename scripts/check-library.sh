@@ -87,7 +87,7 @@ loads() {
   for version in "${nvim_versions[@]}"; do
     nvim=$(nvim_path "$version")
     [[ -x $nvim ]] || fail "there is no Neovim $version to load it: scripts/setup.sh nvims"
-    expected=$("$nvim" --clean -l - <<<'io.write(dofile("lua/claude-ide/install.lua").key("."))' 2>&1)
+    expected=$(sources_key "$nvim")
     said=$("$nvim" --clean -l lua/claude-ide/install.lua "$library" 2>&1) || fail "Neovim $version cannot load it: $said"
     [[ ${said//[$'\r\n']/} == "sources $expected" ]] || fail "was compiled from other sources than these ($said, not $expected)"
   done

@@ -55,7 +55,7 @@ esac
 
 scripts/check-library.sh "$made" "$target"
 
-key=$("$(nvim_path 0.12)" --clean -l - <<<'io.write(dofile("lua/claude-ide/install.lua").key("."))' 2>&1)
+key=$(sources_key "$(nvim_path 0.12)")
 mkdir -p dist
 asset=claude_ide_native-$key-$target.so
 cp "$made" "dist/$asset"

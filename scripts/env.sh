@@ -19,6 +19,10 @@ nvim_path() { # VERSION
   echo "${!chosen:-$deps/nvim-$1/bin/nvim}"
 }
 
+sources_key() { # NVIM   of the library's sources, which its file is named after
+  "$1" --clean -l - <<<'io.write(dofile("lua/claude-ide/install.lua").key("."))' 2>&1
+}
+
 on_path() { # PROGRAM   on the user's PATH, without .deps/
   PATH=$CLAUDE_IDE_USER_PATH type -P "$1"
 }
