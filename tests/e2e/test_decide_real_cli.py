@@ -16,7 +16,6 @@ FILES = {"a.txt": "one\n"}
 SUBMIT = "require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), ..., false)"
 PRESS = "vim.api.nvim_chan_send(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
 PENDING = "#require('claude-ide.decisions').pending()"
-KEYS_COUNT = "local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0"
 CARD = """
 for _, win in ipairs(vim.api.nvim_list_wins()) do
   if (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind == "question" then return true end
@@ -30,7 +29,7 @@ class Lab:
 
     def __init__(self, nvim, mock_api):
         self.nvim, self.api = nvim, mock_api
-        nvim.lua(KEYS_COUNT)
+        nvim.keys_count()
         begin(nvim, mock_api)
         nvim.keys("<C-\\><C-n>")
         nvim.cmd("wincmd p")
@@ -157,7 +156,7 @@ HOOKS = "return select(2, require('claude-ide.terminal.hooks').of({ 'claude' }, 
 def test_the_terminal_goes_on_alone_while_neovim_hangs(nvim, cli):
     """With a CLI in a terminal of its own. A new prompt would wait for Neovim: the CLI calls `closeAllDiffTabs` first."""
     nvim.start_server()
-    nvim.lua(KEYS_COUNT)
+    nvim.keys_count()
     claude = cli(nvim, args=("--ide", nvim.lua(HOOKS)))
 
     def ask(*names):
@@ -209,7 +208,7 @@ def test_several_calls_at_once_are_cards_of_their_own(start_with_claude, mock_ap
 @pytest.mark.parametrize("at_once", [False, True])
 def test_the_terminal_goes_on_alone_once_neovim_is_gone(nvim, cli, mock_api, way, at_once):
     nvim.start_server()
-    nvim.lua(KEYS_COUNT)
+    nvim.keys_count()
     claude = cli(nvim, args=("--ide", nvim.lua(HOOKS)))
     made = [nvim.project / name for name in ("with-a-card", "without")]
     calls = [("Bash", {"command": f"touch {path}", "description": "make it"}) for path in made]

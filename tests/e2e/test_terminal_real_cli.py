@@ -92,7 +92,7 @@ def test_the_command_opens_a_connected_cli_beside_the_file_which_is_prompted_fro
     nvim.lua(send, call("Bash", command="touch asked"))
     nvim.wait(shown, what="the CLI to show the prompt")
     nvim.wait(submitting(mock_api, lambda: nvim.lua(send, "\r")), what="the model to be asked")
-    nvim.lua("local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0")
+    nvim.keys_count()
     nvim.wait_kind("question")
     nvim.keys("q")
     nvim.wait(lambda: nvim.lines() == ["one", "TWO", "three"], what="the file")

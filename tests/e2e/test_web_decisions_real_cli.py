@@ -98,7 +98,7 @@ def once_nothing_is_served_who_takes_the_port_is_asked_nothing(nvim, site, mock_
         nvim.lua("require('claude-ide.terminal').back()")  # the CLI's own dialog is there
         nvim.wait_kind("question")
         assert not made.exists() and not came(other)
-        nvim.lua("local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0")
+        nvim.keys_count()
         nvim.keys("y")
         nvim.wait(made.exists, what="what was allowed")
         nvim.wait_screen("Made later.")

@@ -135,6 +135,10 @@ class Nvim:
         """Waits until the screen shows the text (or matches the compiled pattern)."""
         return self.terminal.wait_screen(text, timeout)
 
+    def keys_count(self) -> None:
+        """Ends the input guard's wait: everything has been visible for long and no typing goes on, so the next key counts."""
+        self.lua("local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0")
+
     def cursor(self) -> tuple[int, int]:
         """The cursor of the current window: line from 1, byte column from 0."""
         row, column = self._request("nvim_win_get_cursor", 0)

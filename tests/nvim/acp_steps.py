@@ -16,6 +16,7 @@ __all__ = [
     "read",
     "request",
     "say",
+    "scripted",
     "text",
     "update",
     "wait_answer",
@@ -24,11 +25,15 @@ __all__ = [
 ]
 
 
+def scripted(tmp_path, setup=None):
+    """The option `agents.…` of that agent."""
+    environment = {"ACP_AGENT": json.dumps(setup or {}), "ACP_LOG": str(tmp_path / "acp.log")}
+    return {"cmd": [sys.executable, str(AGENT)], "env": environment, "name": "Robot"}
+
+
 def begin(start_nvim, tmp_path, *, setup=None, patience=None, args="", files=None, opts=None):
     """A Neovim with a chat with that agent in it."""
-    environment = {"ACP_AGENT": json.dumps(setup or {}), "ACP_LOG": str(tmp_path / "acp.log")}
-    agents = {"scripted": {"cmd": [sys.executable, str(AGENT)], "env": environment, "name": "Robot"}}
-    nvim = start_nvim(files=files or {}, opts={"agents": agents, **(opts or {})})
+    nvim = start_nvim(files=files or {}, opts={"agents": {"scripted": scripted(tmp_path, setup)}, **(opts or {})})
     if patience:
         nvim.lua("require('claude-ide.chat.acp').PATIENCE_MS = ...", patience)
     nvim.lua("vim.cmd('Claude chat --agent scripted ' .. ...)", args)

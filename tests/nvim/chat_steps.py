@@ -62,16 +62,11 @@ def wait_answer(nvim, words):
     wait_idle(nvim)
 
 
-def keys_count(nvim):
-    """Ends the input guard's wait: everything has been visible for long and no typing goes on, so the next key counts."""
-    nvim.lua("local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0")
-
-
 def wait_asked(nvim, words):
     """Waits until a question of the agent is shown and takes a key."""
     nvim.wait_screen(words)
     nvim.wait_kind("question")
-    keys_count(nvim)
+    nvim.keys_count()
 
 
 def wait_diff(nvim, count=1):

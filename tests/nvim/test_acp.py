@@ -10,7 +10,7 @@ import acp_steps
 import main_thread
 import pytest
 from acp_steps import read, say, text, update, wait_answer, wait_idle, wait_text
-from chat_steps import chat, keys_count
+from chat_steps import chat
 from test_chat_context import PNG
 
 from harness.acp_agent import big as acp_agent_big
@@ -391,7 +391,7 @@ def test_signing_in_says_what_to_do_and_does_it(begin, tmp_path):
     ]
     nvim = begin(setup={"auth": True, "authMethods": methods})
     nvim.wait_screen("<CR> choose")
-    keys_count(nvim)
+    nvim.keys_count()
     runs = f"In a terminal (runs `{sys.executable} {acp_steps.AGENT} --login`)"
     shown = text(nvim)
     assert "Robot wants you to sign in: Authentication required." in shown
@@ -459,7 +459,7 @@ def test_one_that_wants_a_sign_in_for_a_prompt_gets_it_and_the_prompt_is_kept(be
     wait_idle(nvim)
     say(nvim, "FAIL -32000 Authentication required")
     nvim.wait_screen("<CR> choose")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("1<CR>")
     wait_text(nvim, "Robot is signed in.")
     shown = text(nvim)

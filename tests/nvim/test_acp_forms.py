@@ -2,7 +2,6 @@
 
 import pytest
 from acp_steps import answers, request, say, wait_idle
-from chat_steps import keys_count
 
 pytestmark = pytest.mark.dealt
 
@@ -12,7 +11,7 @@ def ask(nvim, properties=None, **more):
         more = {"mode": "form", "requestedSchema": {"type": "object", "properties": properties}, **more}
     say(nvim, request("elicitation/create", message="Please fill in", **more))
     nvim.wait_kind("question")
-    keys_count(nvim)
+    nvim.keys_count()
 
 
 def sent(nvim):

@@ -8,7 +8,7 @@ import signal
 import acp_steps
 import pytest
 from acp_steps import request, say, text, update, wait_answer, wait_idle, wait_text
-from chat_steps import chat, edit_proposal, keys_count, wait_diff
+from chat_steps import chat, edit_proposal, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -100,7 +100,7 @@ def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvi
         start_nvim, tmp_path, setup={"auth": True, "authMethods": [{"id": "web", "name": "Web"}, method]}
     )
     nvim.wait_screen("<CR> choose")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("2<CR>")
     nvim.wait_screen("API key, for Robot alone:")
     nvim.keys(" sesame<CR>")
@@ -136,7 +136,7 @@ def test_no_key_is_no_answer(start_nvim, tmp_path, keys):
     method = {"id": "key", "name": "API key", "_meta": {"api-key": {}}}
     nvim = acp_steps.begin(start_nvim, tmp_path, setup={"auth": True, "authMethods": [method]})
     nvim.wait_screen("<CR> choose")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("1<CR>")
     nvim.wait_screen("API key, for Robot alone:")
     nvim.keys(keys)

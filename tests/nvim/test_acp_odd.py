@@ -7,7 +7,7 @@ import acp_steps
 import main_thread
 import pytest
 from acp_steps import answers, request, say, text, update, wait_answer, wait_idle, wait_text
-from chat_steps import chat, keys_count, wait_diff
+from chat_steps import chat, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -77,7 +77,7 @@ def decide(nvim, words, key):
     before = len(answers(nvim))
     say(nvim, words)
     nvim.wait_kind("question")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys(key)
     nvim.wait(lambda: len(answers(nvim)) > before, what="the answer")
     wait_idle(nvim)
@@ -218,7 +218,7 @@ def test_a_nul_in_a_question_is_shown_as_one(begin_acp):
     say(nvim, permission(options, **call))
     nvim.wait_screen("rm^@ -rf")
     nvim.wait_kind("question")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("y")
     nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": "x"}}], what="the answer")
     wait_idle(nvim)
@@ -240,7 +240,7 @@ def test_sessions_of_any_name_are_listed(start_nvim, tmp_path):
     for line in ("1  A new session", "2  two lines", "3  nul ^@ here", "4  s2"):
         nvim.wait_screen(line)
     assert "│5 " not in "\n".join(nvim.screen())
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("3<CR>")
     wait_idle(nvim)
     assert acp_steps.read(tmp_path, "session/load")[0]["sessionId"] == "s1"

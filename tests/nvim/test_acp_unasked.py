@@ -5,7 +5,7 @@ import time
 
 import pytest
 from acp_steps import say, text, update, wait_answer, wait_idle
-from chat_steps import keys_count, wait_diff
+from chat_steps import wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -140,7 +140,7 @@ def test_what_was_allowed_is_not_told(begin_acp, tmp_path, option):
     params = {"toolCall": {"toolCallId": "c1", "title": "Edit", "kind": "edit"}, "options": options}
     say(nvim, "REQUEST session/request_permission " + json.dumps(params))
     nvim.wait_kind("question")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("1")
     wait_idle(nvim)
     told = does(nvim, call("c1" if option == "once" else "c2", "edit", [path], does=[write(path, "two\n")]))

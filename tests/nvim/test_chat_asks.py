@@ -5,7 +5,7 @@ asserts.
 """
 
 import pytest
-from chat_steps import call, chat, keys_count, say, text, wait_answer, wait_asked, wait_idle, wait_text
+from chat_steps import call, chat, say, text, wait_answer, wait_asked, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -28,7 +28,7 @@ def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
     )
     nvim.wait("vim.fn.bufname() == 'Claude (plan)'", what="the plan")
     assert nvim.lines() == ["# Plan", "do it"]
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("Godo it well<Esc><CR>")
     wait_text(nvim, "\ngoing")
     assert mock_api.seen("do it well")

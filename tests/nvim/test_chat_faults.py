@@ -5,7 +5,7 @@ import re
 import pytest
 from acp_steps import begin as begin_acp
 from acp_steps import read, update
-from chat_steps import chat, keys_count, say, start, start_scripted, text, wait_answer, wait_idle, wait_text
+from chat_steps import chat, say, start, start_scripted, text, wait_answer, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -155,7 +155,7 @@ def test_the_keys_set_a_loaded_session_as_its_agent_says(acp, tmp_path):
     assert chat(nvim, "return chat.mode") == "plan", "what it tells counts, not what it was asked for"
     nvim.keys("gm")
     nvim.wait_screen("<CR> choose")
-    keys_count(nvim)
+    nvim.keys_count()
     assert {"  small", "  large"} <= set(re.findall(r"\d  (  \w+)", "\n".join(nvim.screen())))
     nvim.keys("2<CR>")
     nvim.wait("require('claude-ide.chat').current().model == 'large'", what="the model")

@@ -6,7 +6,7 @@ import json
 
 import acp_steps
 import pytest
-from chat_steps import begin, chat, keys_count, say, start_scripted, text, wait_asked, wait_diff, wait_idle
+from chat_steps import begin, chat, say, start_scripted, text, wait_asked, wait_diff, wait_idle
 
 pytestmark = pytest.mark.dealt
 
@@ -33,7 +33,7 @@ def asked(start_nvim, tmp_path):
         begin(nvim, "go")
         nvim.wait_screen("make it")
         nvim.wait("vim.list_contains({ 'question', 'plan' }, (vim.b.claude_ide or {}).kind)", what="the focus")
-        keys_count(nvim)
+        nvim.keys_count()
         return nvim
 
     return asked
@@ -198,7 +198,7 @@ def test_who_has_chosen_what_to_allow_is_back_at_the_prompt(asked):
     nvim = asked(permission_suggestions=[RULE])
     nvim.keys("q<C-w>b:Claude chat<CR>")
     nvim.wait_kind("question")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("a")
     nvim.wait_kind("choices")
     nvim.keys("<CR>")
@@ -290,7 +290,7 @@ def test_a_question_takes_nothing_from_who_types_elsewhere(background):
     nvim.wait("vim.fn.bufname() == 'a.txt'")
     nvim.keys("Ohello ")
     nvim.wait("vim.api.nvim_get_current_line() == 'hello '")
-    keys_count(nvim)
+    nvim.keys_count()
     chat(nvim, "require('claude-ide.chat').say(chat, 'commands')")
     wait_pending(nvim, 2)
     nvim.keys("yyy")
@@ -316,7 +316,7 @@ def test_what_was_changed_in_a_plan_outlives_its_buffer(asked, end):
     nvim.cmd(end)
     nvim.cmd("Claude chat")
     assert nvim.lines() == ["make it", "well", "as I want it"]
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("<CR>")
     assert answer(nvim)["updatedInput"]["plan"] == "make it\nwell\nas I want it"
 
@@ -435,11 +435,11 @@ def test_a_question_comes_to_who_has_stopped_writing_a_prompt(background, words)
     nvim.wait(f"vim.fn.mode() == 'i' and vim.api.nvim_get_current_line() == '{words}'")
     nvim.wait_kind("question")
     assert nvim.lua("return vim.fn.mode()") == "n"
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("n")
     nvim.wait(lambda: answered(nvim)[:1] == [("before", "deny")], what="the answer")
     nvim.wait_kind("question")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("n")
     nvim.wait(
         "vim.fn.mode() == 'i' and (vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt to be gone on with"

@@ -10,7 +10,7 @@ import signal
 import sys
 
 import pytest
-from chat_steps import at_work_in, call, chat, keys_count, say, text, wait_answer, wait_idle, wait_text
+from chat_steps import at_work_in, call, chat, say, text, wait_answer, wait_idle, wait_text
 from session_files import Sessions
 
 from harness.scripted_model import Reply
@@ -135,7 +135,7 @@ def what_it_does_is_told_and_in_the_list_of_sessions(nvim, mock_api):
 def a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api):
     nvim.wait_screen("Which trip?")
     nvim.wait_kind("question")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("y")
     nvim.wait_screen("is missing")
     nvim.keys("<CR>Nowhere<CR>")

@@ -5,7 +5,6 @@ import json
 import time
 
 import pytest
-from chat_steps import keys_count
 
 from harness.fake_cli import FakeCli
 
@@ -39,7 +38,7 @@ def output(client, call):
 def lab(start_nvim, connect):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"})
     client = connect(nvim)
-    keys_count(nvim)
+    nvim.keys_count()
     return nvim, client
 
 

@@ -3,7 +3,6 @@
 import time
 
 import pytest
-from chat_steps import keys_count
 
 from harness.fake_cli import FakeCli
 
@@ -30,7 +29,7 @@ class Talk:
         nvim.wait(lambda: nvim.mode() == "n")
         self.request = self.propose(self.ours)
         nvim.wait(SEEN, what="the diff to have been seen")
-        keys_count(nvim)
+        nvim.keys_count()
 
     def propose(self, client, name="a.txt"):
         path = str(self.nvim.project / name)

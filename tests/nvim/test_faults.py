@@ -14,7 +14,6 @@ import threading
 import time
 
 import pytest
-from chat_steps import keys_count
 from review_steps import A_CLAUDE, A, B, Turn, waiting
 
 from harness.client import Client
@@ -77,7 +76,7 @@ def dial(nvim):
 
 def propose(nvim, client, text):
     """A proposal that the user has seen."""
-    keys_count(nvim)
+    nvim.keys_count()
     asked = client.start_call(
         "openDiff", old_file_path=str(nvim.project / "b.txt"), new_file_contents=text, tab_name="t"
     )
@@ -214,7 +213,7 @@ def test_a_cli_killed_at_any_moment_of_a_turn_leaves_a_review_of_all_it_wrote(st
     assert_no_trace(nvim)
 
 
-def test_neovim_that_was_stopped_keeps_its_clients_and_lets_no_key_from_then_decide(start_nvim, connect):
+def test_neovim_that_was_stopped_keeps_its_clients_and_its_proposal(start_nvim, connect):
     """A minute at the usual times, scaled: the clients said nothing for longer than the server has patience."""
     opts = {"server": {"keepalive": {"interval_ms": 200, "timeout_ms": 1000}}}
     nvim = start_nvim(files={"a.txt": A, "b.txt": B}, args=["a.txt"], opts=opts, notices=True)
@@ -225,7 +224,7 @@ def test_neovim_that_was_stopped_keeps_its_clients_and_lets_no_key_from_then_dec
         time.sleep(3)  # it is the time itself that is tested
     finally:
         os.kill(nvim.server_pid, signal.SIGCONT)
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.notify("vim.cmd('Claude accept')")
     assert client.call_result(asked) == ["FILE_SAVED", "proposed\n"]
     assert client.request("ping") == {}

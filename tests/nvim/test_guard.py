@@ -4,7 +4,6 @@ import random
 
 import pytest
 from changeset_steps import Changesets
-from chat_steps import keys_count
 from diff_steps import Diffs
 from held_timers import pass_clock
 
@@ -381,6 +380,6 @@ def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(star
     nvim.keys(f"{keys}:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
     assert nvim.lua(f"return {answers}") in ([], {})
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys(keys)
     nvim.wait(lambda: nvim.lua(f"return {answers}") == [outcome], what="the answer")

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from chat_steps import keys_count, start, start_with_stand_in, wait_diff
+from chat_steps import start, start_with_stand_in, wait_diff
 
 from harness.scripted_model import Reply
 
@@ -176,7 +176,7 @@ def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(ed
     nvim.keys(":w<CR>:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
     assert nvim.lua("return require('claude-ide.proposal').count()") == 1
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys(":w<CR>")
     nvim.wait(lambda: lines(nvim) == ["one", "TWO", "three", "four", "ive"], what="the proposal to be accepted")
 
@@ -275,7 +275,7 @@ def test_an_answer_without_text_to_put_there_is_shown(edit, model):
     model.script(Reply("I would rather **not**."))
     nvim = edit("2Claude edit louder")
     nvim.wait_screen("I would rather")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 1")
     assert lines(nvim) == TEXT.splitlines()

@@ -10,7 +10,6 @@ import time
 from unittest import mock
 
 import pytest
-from chat_steps import keys_count
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -260,7 +259,7 @@ def test_an_undo_that_is_ready_when_the_user_types_asks_when_they_are_done(compa
     assert path.read_text() == "by a command\n"
     nvim.keys("<Esc>")
     nvim.wait_screen("Undo in 1 file")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("1<CR>")
     nvim.wait(lambda: path.read_text() == "b\n", what="the undo")
     assert nvim.lines()[:3] == ["1", "2", "line 1"]

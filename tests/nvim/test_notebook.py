@@ -7,7 +7,6 @@ import struct
 from pathlib import Path
 
 import pytest
-from chat_steps import keys_count
 from kernel_steps import ENVIRONMENT, FIND, KERNEL, LOOK, Code, alive, failed, python, running, text
 
 from harness import PATIENCE
@@ -294,7 +293,7 @@ def the_user_starts_restarts_stops_and_reads(nvim, connect):
 
 def the_user_is_asked_before_code_runs(nvim, client):
     code = Code(client)
-    keys_count(nvim)
+    nvim.keys_count()
     request = code.begin("x = 1\nprint('was run')")
     nvim.wait_screen("Claude wants to run this (project)")
     nvim.wait_screen("print('was run')")

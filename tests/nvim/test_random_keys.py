@@ -4,7 +4,6 @@ Neovim.
 
 import json
 import random
-import sys
 import time
 
 import acp_steps
@@ -66,10 +65,8 @@ class Story:
     def __init__(self, start_nvim, tmp_path, sessions, connect, seed):
         self.random = random.Random(seed)
         self.typed: list[str] = []
-        environment = {"ACP_LOG": str(tmp_path / "acp.log")}
-        agent = {"cmd": [sys.executable, str(acp_steps.AGENT)], "env": environment, "name": "Robot"}
         opts = {
-            "agents": {"robot": agent},
+            "agents": {"robot": acp_steps.scripted(tmp_path)},
             "terminal": {"command": ["cat"]},
             "diff": {
                 "open_in": self.random.choice(["tab", "current", "float"]),

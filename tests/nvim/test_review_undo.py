@@ -3,7 +3,6 @@
 import subprocess
 
 import pytest
-from chat_steps import keys_count
 from review_steps import A_CLAUDE, A, Turn
 
 pytestmark = pytest.mark.dealt
@@ -36,14 +35,14 @@ def test_undo_ends_without_a_further_key(nvim, connect):
     going.end("a.txt", *NAMES)
     nvim.keys(":Claude undo<CR>")
     nvim.wait_screen("<CR> choose")
-    keys_count(nvim)
+    nvim.keys_count()
     assert any("… and 20 more files" in line for line in nvim.screen())
     nvim.keys("2<CR>")
     assert waits_for_nothing(nvim)
     nvim.terminal.wait(lambda: "<CR> choose" not in nvim.terminal.text(), what="the list to be gone")
     nvim.keys(":Claude undo<CR>")
     nvim.wait_screen("<CR> choose")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("1<CR>")
     nvim.wait_screen("Took back Claude's changes in 31 files.")
     assert waits_for_nothing(nvim)
@@ -59,7 +58,7 @@ def test_the_title_of_what_would_be_undone_is_not_cut(nvim, connect):
         Turn(nvim, client).end()
     nvim.keys(":Claude undo<CR>")
     nvim.wait_screen("<CR> choose")
-    keys_count(nvim)
+    nvim.keys_count()
     assert any("before the last ╮" in line and "╭ Undo " in line for line in nvim.screen()), nvim.screen()
     nvim.keys("2<CR>")
 
@@ -72,7 +71,7 @@ def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):
     nvim.lua("require('claude-ide.journal.write').through_buffer = function() return nil, ('no '):rep(50) end")
     nvim.keys(":Claude undo<CR>")
     nvim.wait_screen("<CR> choose")
-    keys_count(nvim)
+    nvim.keys_count()
     nvim.keys("1<CR>")
     nvim.wait_screen("4 problems")
     assert waits_for_nothing(nvim)

@@ -7,13 +7,12 @@ ten minutes memory grows by no more than 2 MiB an hour. Random keys over every s
 
 import os
 import random
-import sys
 import time
 from pathlib import Path
 
 import acp_steps
 import pytest
-from chat_steps import keys_count, wait_idle, wait_text
+from chat_steps import wait_idle, wait_text
 from review_steps import A_CLAUDE, A, B, Turn, waiting
 from test_random_keys import TRACE
 from transcript_steps import wait_rendered
@@ -53,9 +52,7 @@ class Day:
 
     def __init__(self, start_nvim, tmp_path, sessions, connect, seed):
         self.random, self.connect, self.typed = random.Random(seed), connect, []
-        environment = {"ACP_LOG": str(tmp_path / "acp.log")}
-        robot = {"cmd": [sys.executable, str(acp_steps.AGENT)], "env": environment, "name": "Robot"}
-        opts = {"agents": {"robot": robot}, "web": {"port": 0}}
+        opts = {"agents": {"robot": acp_steps.scripted(tmp_path)}, "web": {"port": 0}}
         self.nvim = start_nvim(
             args=["-n", "a.txt"], files={"a.txt": A, "b.txt": B, "mine.txt": ""}, opts=opts, notices=True
         )
@@ -68,7 +65,7 @@ class Day:
         self.nvim.cmd("Claude serve")
         self.nvim.wait("require('claude-ide.web').info() ~= nil", what="the page")
         self.site = Site(self.nvim)
-        keys_count(self.nvim)
+        self.nvim.keys_count()
 
     def diff(self):
         nvim, contents = self.nvim, f"{self.random.random()}\n"
