@@ -21,22 +21,6 @@ local LINES_AT_ONCE = 2000
 ---@field order integer index in the list
 ---@field line integer 0-based; for messages
 
----Byte column within a line. A column past the end is the end, as LSP defines it.
----@param line string
----@param character integer
----@param encoding claude-ide.changeset.Encoding
----@return integer
-local function byte_column(line, character, encoding)
-  if encoding == "utf-32" then
-    local at = vim.fn.byteidxcomp(line, character)
-    return at < 0 and #line or at
-  elseif encoding ~= "utf-8" then
-    return require("claude-ide.position").byte(line, character)
-  end
-  -- Not within a character: back to its first byte.
-  return character < #line and character + vim.str_utf_start(line, character + 1) or #line
-end
-
 ---@param value any
 ---@return boolean
 local function is_count(value)
@@ -104,7 +88,12 @@ local function offset(counting, position, encoding)
   if not start then
     return nil
   end
-  return start + byte_column(counting.lines[position.line + 1] or "", position.character, encoding)
+  return start
+    + require("claude-ide.language.encoding").byte(
+      counting.lines[position.line + 1] or "",
+      position.character,
+      encoding
+    )
 end
 
 ---@param counting claude-ide.changeset.Counted

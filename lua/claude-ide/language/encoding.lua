@@ -21,7 +21,9 @@ end
 ---@return integer col 0-based byte column
 function M.byte(text, character, encoding)
   if encoding == "utf-8" then
-    return math.min(character, #text)
+    -- Not within a character: back to its first byte.
+    local is_inside = character > 0 and character < #text
+    return is_inside and character + vim.str_utf_start(text, character + 1) or math.min(character, #text)
   elseif encoding == "utf-32" then
     local col = vim.fn.byteidxcomp(text, character)
     return col < 0 and #text or col
