@@ -211,7 +211,7 @@ struct End {
 }
 
 impl End {
-    /// Without a close frame: nobody would read it.
+    /// Without a close frame, which the peer would not read.
     fn silent(reason: impl Into<String>) -> Self {
         Self { goodbye: None, reason: reason.into() }
     }

@@ -161,7 +161,7 @@ end
 ---@type table<claude-ide.chat.Request, true>
 local reading = {}
 
----Reads something for an edit that is then shown, unless nobody waits for the answer by then.
+---Reads a text for an edit, and shows the edit unless the request has ended meanwhile.
 ---@param request claude-ide.chat.Request
 ---@param read fun(done: fun(...))
 ---@param show fun(...)

@@ -50,6 +50,13 @@ local function cli_command(spec)
   return vim.list_extend(command, spec.argv)
 end
 
+---@param text string
+---@param values table<string, string> by placeholder
+---@return string
+local function expand(text, values)
+  return (text:gsub("{(%a+)}", values))
+end
+
 local function fill(template, spec)
   local argv, placed = {}, false
   for _, item in ipairs(template) do
@@ -57,9 +64,7 @@ local function fill(template, spec)
       vim.list_extend(argv, cli_command(spec))
       placed = true
     else
-      argv[#argv + 1] = (item:gsub("{cwd}", function()
-        return spec.cwd
-      end))
+      argv[#argv + 1] = expand(item, { cwd = spec.cwd })
     end
   end
   if not placed then
@@ -205,7 +210,7 @@ local function control(handle, template)
     return false
   end
   local argv = vim.tbl_map(function(item)
-    return (item:gsub("{id}", { ["{id}"] = handle.id })) -- tmux's begin with a %
+    return expand(item, { id = handle.id })
   end, template)
   local started = pcall(vim.system, argv)
   return started

@@ -198,7 +198,7 @@ end
 function M.close_by_name(client, name)
   local is_its_own = is_of(client)
   local closed = require("claude-ide.decisions").close_those(function(decision)
-    ---@cast decision claude-ide.Diff -- a client proposes edits, and asks for nothing else
+    ---@cast decision claude-ide.Diff -- other requests have neither
     return is_its_own(decision) and (decision.tab_name == name or decision.path == name)
   end, "it was answered in Claude's prompt")
   local asker = askers[client]
