@@ -34,6 +34,7 @@ mod lenient;
 mod process;
 mod settings;
 pub mod stream_json;
+mod writes;
 
 pub use ask::{
     Ask, Change, ChoiceKind, Edit, Field, FieldChoice, FieldKind, FieldValue, Form, Part, Permission, PermissionChoice,

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::updates::{in_text, raw};
 use crate::backend::Output;
 use crate::event::{Event, Speaker};
+use crate::writes;
 
 /// Longer results are cut.
 const MAX_RESULT: usize = 1024 * 1024;
@@ -21,9 +22,6 @@ const MOST: usize = 4096;
 const MOST_PLACES: usize = 1000;
 /// Files of a call that are kept before it writes them: each is read at once.
 const MOST_KEPT: usize = 50;
-/// Tools that write the file they name, and the argument with its path.
-const WRITES: [(&str, &str); 4] =
-    [("Edit", "file_path"), ("MultiEdit", "file_path"), ("Write", "file_path"), ("NotebookEdit", "notebook_path")];
 
 /// All known calls, by id.
 #[derive(Debug, Default)]
@@ -173,7 +171,7 @@ fn is_other<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
 /// Emits the visible parts of an open call.
 fn tell(call: &ToolCall, out: &mut Output) {
     let (id, name, input) = (call.tool_call_id.0.to_string(), name(call), input(call));
-    let argument = WRITES.iter().find(|(tool, _)| *tool == name).and_then(|(_, key)| input.get(key)?.as_str());
+    let argument = writes::path_of(&name, &input);
     let mut paths = places(call);
     paths.truncate(MOST_KEPT);
     paths.extend(argument.filter(|path| !paths.iter().any(|known| known == path)).map(str::to_owned));

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::writes;
+
 /// The id of our hook.
 const HOOK: &str = "before_edit";
-const WRITING_TOOLS: &str = "Edit|MultiEdit|Write|NotebookEdit";
 /// In seconds; we answer long before.
 const HOOK_TIMEOUT: u64 = 600;
 /// Neovim may be busy with a command of the user; then the CLI continues without it.
@@ -34,7 +35,7 @@ pub(super) struct Leave {
 impl Leave {
     /// The hooks for `initialize`.
     pub(super) fn hooks() -> Value {
-        json!({"PreToolUse": [{"matcher": WRITING_TOOLS, "hookCallbackIds": [HOOK], "timeout": HOOK_TIMEOUT}]})
+        json!({"PreToolUse": [{"matcher": writes::matcher(), "hookCallbackIds": [HOOK], "timeout": HOOK_TIMEOUT}]})
     }
 
     /// Whether a request is for our hook.
@@ -45,8 +46,7 @@ impl Leave {
     /// Handles a request; returns the edit. Without a file there is nothing to wait for.
     pub(super) fn asked(&mut self, id: &str, ask: &Value) -> Option<Edit> {
         let input = ask.get("input")?;
-        let arguments = input.get("tool_input")?;
-        let named = ["file_path", "notebook_path"].iter().find_map(|name| arguments.get(name)?.as_str())?;
+        let named = writes::path(input.get("tool_input")?)?;
         let folder = input.get("cwd").and_then(Value::as_str).unwrap_or_default();
         let path = Path::new(folder).join(named);
         self.waiting.insert(id.to_owned(), Instant::now().checked_add(PATIENCE)?);
