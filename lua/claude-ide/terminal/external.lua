@@ -206,11 +206,12 @@ end
 ---@param template? string[]
 ---@return boolean started whether the window can be addressed
 local function control(handle, template)
-  if not template or (handle.id or "") == "" then
+  local id = handle.id or ""
+  if not template or id == "" then
     return false
   end
   local argv = vim.tbl_map(function(item)
-    return expand(item, { id = handle.id })
+    return expand(item, { id = id })
   end, template)
   local started = pcall(vim.system, argv)
   return started
