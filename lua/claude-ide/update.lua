@@ -115,6 +115,10 @@ local function keep_text(text)
   end
 end
 
+local function is_changed(file)
+  return stamp_of(vim.uv.fs_stat(file.path)) ~= file.stamp
+end
+
 ---Caches a module as it is on disk, for a later `require`.
 local function keep(file)
   local module = file.module
@@ -123,7 +127,10 @@ local function keep(file)
   end
   local text = read(file)
   if not text then
-    return M.tell()
+    if is_changed(file) then
+      M.tell()
+    end
+    return
   end
   -- Compile now, while idle: that is most of the time of loading.
   local chunk = loadstring(text, "@" .. file.path)
@@ -167,7 +174,7 @@ end
 ---@return boolean
 function M.is_outdated()
   for _, file in ipairs(all_files()) do
-    if stamp_of(vim.uv.fs_stat(file.path)) ~= file.stamp then
+    if is_changed(file) then
       return true
     end
   end

@@ -139,6 +139,20 @@ class Nvim:
         """Ends the input guard's wait: everything has been visible for long and no typing goes on, so the next key counts."""
         self.lua("local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0")
 
+    def modules_are_cached(self) -> None:
+        """Waits until all modules of the plugin are loaded or cached, so that none is read from disk any more."""
+        self.wait(
+            """
+            local root = require("claude-ide.native").plugin_root() .. "/lua/"
+            local function is_module(name) return name:match("%.lua$") end
+            return vim.iter(vim.fs.find(is_module, { path = root .. "claude-ide", limit = 1000 })):all(function(path)
+              local module = path:sub(#root + 1, -5):gsub("/", "."):gsub("%.init$", "")
+              return package.loaded[module] ~= nil or package.preload[module] ~= nil
+            end)
+            """,
+            what="all modules to be cached",
+        )
+
     def cursor(self) -> tuple[int, int]:
         """The cursor of the current window: line from 1, byte column from 0."""
         row, column = self._request("nvim_win_get_cursor", 0)

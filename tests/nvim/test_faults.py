@@ -323,6 +323,7 @@ def test_without_a_file_descriptor_it_is_said_and_all_goes_on_once_there_is_one(
     nvim = start_in("ulimit -n 128")
     client = connect(nvim)
     nvim.cmd("new | set filetype=markdown | bwipeout!")  # Neovim's own scripts are read before
+    nvim.modules_are_cached()
     take = "local fd repeat fd = vim.uv.fs_open('/dev/null', 'r', 0) files[#files + 1] = fd until not fd"
     nvim.lua(f"files = {{}} {take}")
     for command in ("chat SAY hello", "review", "sessions", "grep line", "log", "status"):

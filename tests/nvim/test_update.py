@@ -11,14 +11,6 @@ return setmetatable({}, { __index = function(_, key) error("new internals: " .. 
 """
 """A module of another version, incompatible with the loaded ones."""
 
-KEPT = """
-local root = require("claude-ide.native").plugin_root() .. "/lua/"
-return vim.iter(vim.fs.find(function(name) return name:match("%.lua$") end, { path = root .. "claude-ide", limit = 1000 }))
-  :all(function(path)
-    local module = path:sub(#root + 1, -5):gsub("/", "."):gsub("%.init$", "")
-    return package.loaded[module] ~= nil or package.preload[module] ~= nil
-  end)
-"""
 SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 
 
@@ -37,7 +29,7 @@ def running(bare, installed):
         nvim = bare(**options)
         nvim.keep_notices()
         nvim.wait("require('claude-ide.server').is_running()", what="the server")
-        nvim.wait(KEPT, what="all modules to be in memory")
+        nvim.modules_are_cached()
         return nvim
 
     return start
@@ -104,7 +96,7 @@ def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_l
     nvim.lua("require('claude-ide.native')")
     before = nvim.lua(memory)
     nvim.lua("require('claude-ide.update').keep()")
-    nvim.wait(KEPT, what="all modules to be kept")
+    nvim.modules_are_cached()
     texts = sum(path.stat().st_size for path in (ROOT / "lua").rglob("*.lua")) / 1024
     assert nvim.lua(memory) - before < texts / 2
     source, line, texts = nvim.lua("""
@@ -120,6 +112,27 @@ def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_l
     assert source == f"@{path}"
     assert path.read_text().splitlines()[line - 1].startswith("function Store.new")
     assert texts == 0, "texts that were compiled when they were needed"
+
+
+def test_modules_that_cannot_be_read_are_no_update(nvim):
+    nvim.keep_notices()
+    nvim.lua("""
+      package.loaded["claude-ide.update"] = nil
+      for module in pairs(package.preload) do
+        package.preload[module] = nil
+      end
+      local open = vim.uv.fs_open
+      vim.uv.fs_open = function(path, ...)
+        if vim.endswith(path, "/chat/store.lua") then
+          return nil, "EMFILE: too many open files", "EMFILE"
+        end
+        return open(path, ...)
+      end
+      require("claude-ide.update").keep()
+    """)
+    nvim.wait("package.preload['claude-ide.workspace'] ~= nil", what="the last module to be cached")
+    assert nvim.lua("return package.preload['claude-ide.chat.store'] == nil")
+    assert nvim.notices() == []
 
 
 def test_an_update_before_the_plugin_is_used_is_told_and_no_trace_is_shown(bare, installed):
