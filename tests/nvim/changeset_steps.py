@@ -37,8 +37,8 @@ function _G.propose(workspace_edit, opts)
       answers[#answers + 1] = { err = err or "nothing" }
       return
     end
-    _G.proposed = require("claude-ide.proposal").propose_files(_G.source, opts.request or "r", {
-      title = opts.title or "Rename a to b", files = files, notes = notes, unasked = opts.unasked,
+    _G.proposed = require("claude-ide.proposal").propose(_G.source, opts.request or "r", {
+      tab_name = opts.title or "Rename a to b", files = files, plan = { notes = notes, unasked = opts.unasked },
     })
   end)
 end

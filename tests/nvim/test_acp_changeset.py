@@ -96,9 +96,9 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
         """
         local changeset = require('claude-ide.proposal').pending()[1]
         local entries = {}
-        for _, entry in ipairs(changeset.files) do entries[vim.fs.basename(entry.file.path)] = entry end
+        for _, entry in ipairs(changeset.files) do entries[vim.fs.basename(entry.path)] = entry end
         local first = changeset.files[1]
-        assert(vim.fs.basename(first.file.path) == "a.txt")
+        assert(vim.fs.basename(first.path) == "a.txt")
         vim.api.nvim_buf_set_lines(first.text.bufs.proposal, 1, 2, false, { "mine" })
         entries["b.txt"].dropped = true
         vim.ui.input = function(_, done) done("b stays") end
@@ -139,7 +139,7 @@ def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
         """
         vim.ui.input = function(_, done) done("") end
         for _, entry in ipairs(require('claude-ide.proposal').pending()[1].files) do
-          entry.dropped = vim.endswith(entry.file.path, "b.txt")
+          entry.dropped = vim.endswith(entry.path, "b.txt")
         end
         assert(require('claude-ide.proposal').accept())
         """
@@ -169,7 +169,7 @@ def test_one_file_that_goes_or_moves_is_not_shown_as_one_that_is_edited(begin, w
     say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
     wait_shown(nvim)
     kinds = nvim.lua(
-        "return vim.tbl_map(function(one) return one.file.kind end, require('claude-ide.proposal').pending()[1].files)"
+        "return vim.tbl_map(function(one) return one.planned.kind end, require('claude-ide.proposal').pending()[1].files)"
     )
     assert kinds == ["deleted" if what == "goes" else "renamed"]
     nvim.lua("assert(require('claude-ide.proposal').accept())")
@@ -259,7 +259,7 @@ def test_what_cannot_be_shown_so_is_asked_in_words(begin, tmp_path, why):
 
 def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
     nvim = begin()
-    nvim.lua("require('claude-ide.proposal').propose_files = function() error('no') end")
+    nvim.lua("require('claude-ide.proposal').propose = function() error('no') end")
     # Not while the question is shown: the files are read in turns of the loop.
     nvim.lua(HELD, "go_on")
     ask(nvim)
@@ -324,7 +324,7 @@ def kinds(nvim):
     return nvim.lua(
         """
         return vim.tbl_map(function(entry)
-          local file = entry.file
+          local file = entry.planned
           return { vim.fs.basename(file.path), file.kind, file.from and vim.fs.basename(file.from) or "" }
         end, require('claude-ide.proposal').pending()[1].files)
         """

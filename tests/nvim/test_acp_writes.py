@@ -31,13 +31,13 @@ def accept(nvim):
 
 def changed_meanwhile(nvim, name):
     """The diff is not accepted: its file has changed, so it is shown again."""
-    seen = nvim.lua("return vim.tbl_values(require('claude-ide.proposal.state').entries())[1].text.bufs.proposal")
+    seen = nvim.lua("return vim.tbl_values(require('claude-ide.proposal.state').entries())[1].file.text.bufs.proposal")
     said = nvim.lua("return select(2, require('claude-ide.proposal').accept())")
     assert said == f"{name} has changed meanwhile: look at it again, then accept."
     nvim.wait(
         """
         local seen, entry = ..., vim.tbl_values(require('claude-ide.proposal.state').entries())[1]
-        return entry and entry.text and entry.text.bufs.proposal ~= seen and require('claude-ide.proposal').list()[1].seen
+        return entry and entry.file.text and entry.file.text.bufs.proposal ~= seen and require('claude-ide.proposal').list()[1].seen
         """.replace("...,", f"{seen},"),
         what="the diff of now",
     )
@@ -112,7 +112,7 @@ def test_a_file_that_was_only_touched_or_went_meanwhile(begin_acp, tmp_path):
 
 READ = """#vim.tbl_filter(function(diff)
   local entry = require("claude-ide.proposal.state").entry(diff.id)
-  return entry ~= nil and entry.text ~= nil
+  return entry ~= nil and entry.file.text ~= nil
 end, require("claude-ide.proposal").list())"""
 SEEN = "vim.iter(require('claude-ide.proposal').list()):find(function(diff) return diff.seen end)"
 

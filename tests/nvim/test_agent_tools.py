@@ -125,9 +125,9 @@ def test_a_server_that_publishes_nothing_is_waited_for_once_and_not_for_long(ope
       waits = {}
       local wait = fresh.wait
       fresh.wait = function(bufs, ...) vim.list_extend(waits, bufs) return wait(bufs, ...) end
-      require("claude-ide.proposal").propose_files = (function(propose)
-        return function(source, request, proposal) proposal.unasked = true return propose(source, request, proposal) end
-      end)(require("claude-ide.proposal").propose_files)
+      require("claude-ide.proposal").propose = (function(propose)
+        return function(source, request, edit) edit.plan.unasked = true return propose(source, request, edit) end
+      end)(require("claude-ide.proposal").propose)
     """)
     assert "Fix (quickfix)" in agent.call("code_actions", path="shapes.py", line=2)[0]
     assert agent.call("rename", path="shapes.py", symbol="area", line=2, new_name="size")[0].startswith("Rename area")

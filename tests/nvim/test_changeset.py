@@ -89,6 +89,34 @@ def test_a_file_is_dropped_in_the_list(sets):
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.replace("add", "plus").encode())
 
 
+def test_one_file_has_no_list(sets):
+    sets = sets()
+    sets.show('{ changes = { [uri("a.py")] = { edit(0, 4, 0, 7, "plus") } } }')
+    sets.nvim.wait_screen("a.py · Rename a to b")
+    assert len(sets.nvim.lua("return vim.api.nvim_tabpage_list_wins(0)")) == 2, "the two texts"
+    assert sets.nvim.lua("return vim.fn.maparg(']f', 'n', false, true).desc") is None
+    sets.nvim.keys("dx")
+    sets.nvim.wait_screen("· dropped")
+    sets.nvim.keys("dx")
+    sets.nvim.wait_screen("a.py · Rename a to b")
+    sets.nvim.keys("ZZ")
+    assert sets.answer()["text"].endswith("Written:\n  a.py (1 change)")
+    sets.wait_clean()
+
+
+def test_a_present_text_that_was_closed_comes_back_under_its_own_name(sets):
+    sets = sets()
+    sets.show(RENAME)
+    sets.nvim.keys("]f")
+    sets.nvim.wait(lambda: sets.nvim.lines()[:1] == ["from a import plus"])
+    sets.nvim.keys("<C-w>h:bdelete<CR>")
+    sets.nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 2", what="the list and the proposal")
+    sets.nvim.keys("gl")
+    sets.nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 3", what="both texts")
+    names = "return vim.tbl_map(function(win) return vim.fn.bufname(vim.fn.winbufnr(win)) end, { 2, 3 })"
+    assert sets.nvim.lua(names) == ["b.py (now)", "b.py (Claude)"]
+
+
 def test_hand_edits_of_a_proposal_are_what_is_written(sets):
     sets = sets()
     sets.show(RENAME)
@@ -506,8 +534,8 @@ def test_whatever_fails_on_the_way_the_agent_is_answered_and_the_changeset_ends(
         """
         local module, name = ...
         local changeset = require("claude-ide.proposal")
-        local propose = changeset.propose_files
-        changeset.propose_files = function(...) -- what plans it looks, too
+        local propose = changeset.propose
+        changeset.propose = function(...) -- what plans it looks, too
           require(module)[name] = function() error("broken") end
           return propose(...)
         end

@@ -15,7 +15,7 @@ LAYOUTS = ["vertical", "horizontal", "unified"]
 HUNKS = """
 local hunks = {}
 local entry = require("claude-ide.proposal.state").entry(vim.b.claude_ide.id)
-for _, hunk in ipairs(entry.hunks.original) do
+for _, hunk in ipairs(entry.file.hunks.original) do
   hunks[#hunks + 1] = { hunk.old, hunk.old_count, hunk.new, hunk.new_count }
 end
 return hunks
@@ -24,14 +24,14 @@ return hunks
 DROP = """
 local live, entry = require("claude-ide.diffview.hunks"), require("claude-ide.proposal.state").entry(vim.b.claude_ide.id)
 for _, old in ipairs(...) do
-  for _, hunk in ipairs(entry.hunks.list) do
+  for _, hunk in ipairs(entry.file.hunks.list) do
     if hunk.old == old then
-      live.drop(entry.hunks, hunk)
+      live.drop(entry.file.hunks, hunk)
       break
     end
   end
 end
-return #live.dropped(entry.hunks)
+return #live.dropped(entry.file.hunks)
 """
 
 

@@ -299,7 +299,7 @@ def test_changes_are_the_lines_that_diff_mode_shows(start_nvim, algorithm):
       local state = require("claude-ide.proposal.state")
       for lnum = 1, vim.fn.line("$") do shown[lnum] = vim.fn.diff_hlID(lnum, 1) > 0 end
       for lnum = 1, vim.fn.line("$") do changed[lnum] = false end
-      for _, hunk in ipairs(state.entry(1).hunks.list) do
+      for _, hunk in ipairs(state.entry(1).file.hunks.list) do
         for lnum = hunk.new, hunk.new + hunk.new_count - 1 do changed[lnum] = true end
       end
       return { shown, changed }

@@ -67,7 +67,7 @@ local function say_as_prompt(chat, words)
 end
 
 ---@param request claude-ide.chat.Request
----@param answer claude-ide.proposal.FilesAnswer
+---@param answer claude-ide.proposal.PlanAnswer
 local function accepted_files(request, answer)
   local chat, files, became =
     request.chat, require("claude-ide.chat.acp.files"), require("claude-ide.chat.edit").became_of(answer)
@@ -91,7 +91,7 @@ end
 local function accepted_edit(request, answer)
   local chat, files = request.chat, require("claude-ide.chat.acp.files")
   if answer.jobs then ---@diagnostic disable-line: undefined-field -- of a changeset
-    return accepted_files(request, answer --[[@as claude-ide.proposal.FilesAnswer]])
+    return accepted_files(request, answer --[[@as claude-ide.proposal.PlanAnswer]])
   end
   local proposed, accepted =
     request.proposed, --[[@as string]]

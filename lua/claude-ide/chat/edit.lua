@@ -238,10 +238,10 @@ local function propose_files(request, files, err)
   end
   require("claude-ide.ui.guard.keys").listen()
   local count = ("%s changes %d file%s"):format(request.chat.name, #files, #files == 1 and "" or "s")
-  require("claude-ide.proposal").propose_files(request.chat.asker, request, {
-    title = request.ask.edit.title or count,
+  require("claude-ide.proposal").propose(request.chat.asker, request, {
+    tab_name = request.ask.edit.title or count,
     files = files,
-    notes = {},
+    plan = { notes = {} },
   })
 end
 
@@ -302,7 +302,7 @@ local function bytes_of(job)
 end
 
 ---The user's version of several files.
----@param answer claude-ide.proposal.FilesAnswer
+---@param answer claude-ide.proposal.PlanAnswer
 ---@return claude-ide.chat.Became[]
 function M.became_of(answer)
   local found = {} ---@type claude-ide.chat.Became[]

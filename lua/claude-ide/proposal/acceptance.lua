@@ -1,16 +1,18 @@
--- Rules for accepting a proposal: what is written, and whether it is still a change.
+-- Rules for accepting a proposal: what is written, and whether it is still a change. Of a plan everything that is not dropped is written,
+-- by the editor or, if the user changed nothing, by the source.
+-- Invariant: nothing of a plan is written before it is accepted, and then all of it.
 local M = {}
 
 ---Whether nothing of the change is left: the text equals the base or the file. The CLI takes that for a rejection, so it must not be
 ---shown as accepted.
----@param entry claude-ide.proposal.Entry
+---@param file claude-ide.proposal.File prepared
 ---@param bytes? string text as edited by the user
 ---@return boolean
-function M.is_nothing_left(entry, bytes)
-  local now, proposal = entry.text.now, require("claude-ide.buffer.bytes")
+function M.is_nothing_left(file, bytes)
+  local now, proposal = file.text.now, require("claude-ide.buffer.bytes")
   local on_disk = now.disk.bytes
   if not bytes then
-    return on_disk == entry.diff.proposed
+    return on_disk == file.proposed
   end
   -- With mixed line ends these are text, and the user drops them like any other change.
   local same_to_the_cli = now.format.eol == "\r\n" and on_disk and proposal.same_text(on_disk, bytes)
@@ -21,35 +23,30 @@ end
 
 ---Whether the CLI would misread an acceptance: it takes an empty new file for "unchanged".
 ---@param diff claude-ide.Diff
----@param entry? claude-ide.proposal.Entry
 ---@param contents string
 ---@return boolean
-function M.only_the_prompt_can(diff, entry, contents)
+function M.only_the_prompt_can(diff, contents)
+  local text = diff.files[1].text
   return contents == ""
     and diff.source.writes == "agent"
     and not diff.source.takes_empty
-    and entry ~= nil
-    and entry.text ~= nil
-    and entry.text.now.disk.bytes == nil
+    and text ~= nil
+    and text.now.disk.bytes == nil
 end
 
 ---Whether the file that the proposal creates exists by now. The CLI would overwrite it silently (2.1.329), unlike a file that it has
 ---read.
----@param entry? claude-ide.proposal.Entry
+---@param file claude-ide.proposal.File
 ---@param contents string accepted
 ---@return boolean
-function M.is_made_by_others(entry, contents)
-  if
-    not entry
-    or not entry.text
-    or not require("claude-ide.proposal.present_text").is_new(entry.text.now)
-  then
+function M.is_made_by_others(file, contents)
+  if not file.text or not require("claude-ide.proposal.present_text").is_new(file.text.now) then
     return false
   end
-  local stat = vim.uv.fs_stat(entry.diff.path)
+  local stat = vim.uv.fs_stat(file.path)
   return stat ~= nil
     and stat.size > 0
-    and require("claude-ide.file").read_now(entry.diff.path, #contents) ~= contents
+    and require("claude-ide.file").read_now(file.path, #contents) ~= contents
 end
 
 ---@param path string
@@ -59,14 +56,15 @@ local function held_by(path)
 end
 
 ---Whether the file differs from the diff's base, and its writer would not notice.
----@param entry? claude-ide.proposal.Entry
+---@param diff claude-ide.Diff
 ---@return boolean
-function M.is_outdated(entry)
-  local disk = entry and entry.text and not entry.diff.base and not entry.diff.files and entry.text.now.disk
-  if not disk or not entry.diff.source.overwrites then
+function M.is_outdated(diff)
+  local file = diff.files[1]
+  local disk = file.text and file.proposed and not file.base and file.text.now.disk
+  if not disk or not diff.source.overwrites then
     return false
   end
-  local key, path = require("claude-ide.file").key, entry.diff.old_path
+  local key, path = require("claude-ide.file").key, file.old_path
   local stat = vim.uv.fs_stat(path)
   if stat and disk.stat and key(stat) == key(disk.stat) then
     return false
@@ -104,25 +102,165 @@ function M.on_top(disk, contents, path)
 end
 
 ---The text for the CLI to write, and for the file's buffer if that differs.
----@param entry claude-ide.proposal.Entry?
----@param bytes string accepted
----@param is_edited boolean changed by the user
+---@param file claude-ide.proposal.File
+---@param bytes? string text as edited by the user
 ---@return string contents
 ---@return claude-ide.proposal.Afterwards?
-function M.to_write(entry, bytes, is_edited)
-  local text = entry and entry.text
+function M.to_write(file, bytes)
+  local text, contents = file.text, bytes or file.proposed --[[@as string]]
   local unsaved = text and text.unsaved
   if not text or not unsaved then
-    return bytes, nil
+    return contents, nil
   end
   local accepted, written = unsaved.shown, unsaved.proposed
-  if is_edited then
+  if bytes then
     local proposal = require("claude-ide.buffer.bytes")
     accepted = vim.api.nvim_buf_get_lines(text.bufs.proposal, 0, -1, false)
     written = require("claude-ide.proposal.unsaved").take_out(unsaved, accepted)
-    bytes = proposal.encode(written, text.format)
+    contents = proposal.encode(written, text.format)
   end
-  return bytes, { before = text.now.lines, accepted = accepted, written = written }
+  return contents, { before = text.now.lines, accepted = accepted, written = written }
+end
+
+---@param diff claude-ide.Diff
+---@return claude-ide.changeset.Job[]
+local function jobs_of(diff)
+  local files, jobs = require("claude-ide.proposal.files"), {}
+  for _, file in ipairs(diff.files) do
+    if not files.left(file).nothing then
+      jobs[#jobs + 1] = { file = file.planned, text = files.wanted(file) }
+    end
+  end
+  return jobs
+end
+
+---@param diff claude-ide.Diff
+---@return claude-ide.changeset.Outcome[]
+local function outcomes(diff)
+  return vim.tbl_map(require("claude-ide.proposal.files").outcome, diff.files)
+end
+
+---Whether the user has changed nothing.
+---@param diff claude-ide.Diff
+---@return boolean
+function M.is_as_proposed(diff)
+  return vim.iter(outcomes(diff)):all(function(file)
+    return not file.dropped and not file.edited and file.kept == file.total
+  end)
+end
+
+---Saves a reason that can no longer be sent to a register.
+---@param diff claude-ide.Diff
+---@param words? string
+local function give_back(diff, words)
+  if words then
+    local why = diff.applying and "The changes are being written" or "The changes are gone"
+    require("claude-ide.ui.kept_words").give_back(words, why)
+  end
+end
+
+---@class claude-ide.proposal.Applied
+---@field ended fun() written, or left to the source
+---@field failed fun(err: string) nothing was written
+
+---@param diff claude-ide.Diff
+---@param words? string reason for dropped changes
+---@param applied claude-ide.proposal.Applied
+function M.apply_plan(diff, words, applied)
+  local apply, jobs, files = require("claude-ide.changeset.apply"), jobs_of(diff), outcomes(diff)
+  local plan = diff.plan --[[@as claude-ide.proposal.Plan]]
+  local is_left = diff.source.writes == "agent" and M.is_as_proposed(diff)
+  local function over(err)
+    diff.applying = false
+    if err then
+      applied.failed(err)
+      if diff.state ~= "pending" then
+        give_back(diff, words)
+      end
+      return
+    end
+    ---@type claude-ide.changeset.Report
+    local report = {
+      title = diff.tab_name,
+      files = files,
+      asked = not plan.unasked,
+      words = words,
+      notes = plan.notes,
+    }
+    ---@type claude-ide.proposal.PlanAnswer
+    local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left }
+    if not require("claude-ide.decisions").settle(diff, answer) then
+      -- The source has cancelled: only the user can be told.
+      require("claude-ide.ui.notice").warn({
+        ("%s: written as you accepted it, before it was taken back. `:Claude undo` undoes that."):format(
+          require("claude-ide.proposal.state").name_of(diff)
+        ),
+        "Written as you accepted it, before it was taken back.",
+      })
+      give_back(diff, words)
+    end
+    applied.ended()
+  end
+  if is_left then
+    local planned = vim.tbl_map(function(job)
+      return job.file
+    end, jobs)
+    return over(apply.obstacle(planned, function() end))
+  end
+  diff.applying = true
+  local opts = { client = diff.source.client, reviewed = not plan.unasked }
+  apply.run(
+    jobs,
+    opts,
+    require("claude-ide.safely").catch(over, function(trace)
+      require("claude-ide.log").error("plan %d cannot be ended: %s", diff.id, trace)
+      require("claude-ide.decisions").fail(
+        diff,
+        "written, but the editor cannot say what became of it: see its log"
+      )
+      applied.ended()
+    end)
+  )
+end
+
+---@param diff claude-ide.Diff
+---@return integer changes
+local function count_dropped(diff)
+  local count = 0
+  for _, file in ipairs(outcomes(diff)) do
+    count = count + (file.dropped and math.max(file.total, 1) or file.total - file.kept)
+  end
+  return count
+end
+
+---Accepts everything not dropped. If something is, asks for a reason.
+---@param diff claude-ide.Diff waiting
+---@param applied claude-ide.proposal.Applied
+---@return boolean is_left false: nothing is left
+function M.accept_plan(diff, applied)
+  if #jobs_of(diff) == 0 then
+    return false
+  end
+  local dropped = count_dropped(diff)
+  if dropped == 0 then
+    M.apply_plan(diff, nil, applied)
+    return true
+  end
+  local prompt = ("Why not the %s you dropped? (<CR> says nothing, <Esc> goes back) "):format(
+    dropped == 1 and "change" or dropped .. " changes"
+  )
+  vim.ui.input({ prompt = prompt }, function(words)
+    if not words then
+      return
+    end
+    words = vim.trim(words) ~= "" and vim.trim(words) or nil
+    if diff.state ~= "pending" or diff.applying then
+      give_back(diff, words)
+    else
+      M.apply_plan(diff, words, applied)
+    end
+  end)
+  return true
 end
 
 return M

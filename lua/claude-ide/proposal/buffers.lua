@@ -38,17 +38,18 @@ local function filetype_of(path, source, buf)
 end
 
 ---Creates one of them, empty.
----@param diff claude-ide.Diff
+---@param id integer of the diff
+---@param file claude-ide.proposal.File
 ---@param side claude-ide.diffview.Side
 ---@param format claude-ide.bytes.Format
 ---@param source? integer the file's own buffer
 ---@return integer buf
-function M.make(diff, side, format, source)
+function M.make(id, file, side, format, source)
   return require("claude-ide.ui.quietly").run(function()
     local buf = require("claude-ide.ui.own_buffer").create_side({
       kind = side,
-      id = diff.id,
-      name = side == "now" and { diff.old_path, "now" } or { diff.path, "Claude" },
+      id = id,
+      name = side == "now" and { file.old_path, "now" } or { file.path, "Claude" },
       bo = { fileformat = require("claude-ide.buffer.bytes").fileformat(format) },
     })
     if source and vim.api.nvim_buf_is_valid(source) then
@@ -98,13 +99,13 @@ function M.fill(buf, lines, done, guarded)
 end
 
 ---Sets the options of the filled buffers.
----@param diff claude-ide.Diff
+---@param path string
 ---@param bufs table<claude-ide.diffview.Side, integer>
 ---@param source? integer the file's own buffer
-function M.finish(diff, bufs, source)
+function M.finish(path, bufs, source)
   require("claude-ide.ui.quietly").run(function()
     for _, buf in pairs(bufs) do
-      vim.bo[buf].filetype = filetype_of(diff.path, source, buf)
+      vim.bo[buf].filetype = filetype_of(path, source, buf)
     end
     vim.bo[bufs.now].modifiable = false
     vim.bo[bufs.proposal].buftype = "acwrite"

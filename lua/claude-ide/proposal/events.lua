@@ -49,10 +49,10 @@ local function losses(entry, mend)
 end
 
 ---@param entry claude-ide.proposal.Entry on the screen
----@param one claude-ide.proposal.Item.Shown prepared
+---@param file claude-ide.proposal.File prepared
 ---@param mend fun(entry: claude-ide.proposal.Entry) rearranges the remaining windows
-function M.attach(entry, one, mend)
-  local diff, bufs = entry.diff, one.text.bufs
+function M.attach(entry, file, mend)
+  local diff, bufs = entry.diff, file.text.bufs
   local window_lost, buffer_lost = losses(entry, mend)
 
   ---@param events vim.api.keyset.events
@@ -64,11 +64,11 @@ function M.attach(entry, one, mend)
   end
 
   -- 'modified' stays on, so that `:wq` does not close the window: the diff closes as a whole.
-  require("claude-ide.proposal.writes").attach(entry, one)
+  require("claude-ide.proposal.writes").attach(entry, file)
   on("BufReadCmd", {
     buffer = bufs.proposal,
     callback = function()
-      require("claude-ide.proposal.buffers").refill(bufs.proposal, one.text.lines)
+      require("claude-ide.proposal.buffers").refill(bufs.proposal, file.text.lines)
     end,
   })
   -- Undoing the last edit resets 'modified', and then `:x` and `:update` would do nothing.

@@ -1,114 +1,41 @@
--- The files of a proposal of several: their buffers, created on demand, the list, and what is to be written. The accepted text is the
+-- The files of a proposal: what is left of their changes, what is to be written, and the list of several. The accepted text is the
 -- buffer's, including the user's edits.
 local M = {}
 
----One of several files.
----@class claude-ide.proposal.File: claude-ide.proposal.Item.Shown
----@field path string
----@field old_path string
----@field file claude-ide.changeset.File
----@field dropped boolean as a whole
-
-local NOTHING = { lines = { "" }, format = { bom = false, eol = "\n", final = false, empty = true } }
-
----@param file claude-ide.changeset.File
----@return claude-ide.proposal.File
-function M.of(file)
-  local item = {
-    file = file,
-    path = file.path,
-    old_path = file.from or file.path,
-    dropped = false,
-  }
-  return item --[[@as claude-ide.proposal.File]]
-end
-
----The displayed file.
----@param entry claude-ide.proposal.Entry
----@return claude-ide.proposal.File? file nil: a single-file proposal
-function M.shown(entry)
-  return vim.iter(entry.diff.files or {}):find(function(item)
-    return item.text == entry.text
-  end)
-end
-
----Creates the buffers of a file.
----@param diff claude-ide.Diff
----@param item claude-ide.proposal.File
----@param changed fun() called after each edit of the proposal
----@param done fun() possibly before this returns
----@param guarded fun(fn: function): function
-function M.prepare(diff, item, changed, done, guarded)
-  if item.text then
-    return done()
-  end
-  item.diff = diff
-  local named = { id = diff.id, path = item.path, old_path = item.old_path } --[[@as claude-ide.Diff]]
-  local buffers, file = require("claude-ide.proposal.buffers"), item.file
-  local before, after = file.before or NOTHING, file.after or NOTHING
-  local source = file.source and file.source.buf
-  source = source and vim.api.nvim_buf_is_valid(source) and source or nil
-  local is_unsaved = file.source ~= nil and file.source.unsaved
-  ---@type claude-ide.proposal.Prepared
-  local text = {
-    now = {
-      lines = before.lines,
-      format = before.format,
-      against = not file.before and "nothing" or is_unsaved and "buffer" or "disk",
-      disk = {},
-      buf = source,
-    },
-    lines = after.lines,
-    format = after.format,
-    bufs = {
-      now = buffers.make(named, "now", before.format, source),
-      proposal = buffers.make(named, "proposal", after.format, source),
-    },
-    comparison = file.comparison,
-  }
-  item.text = text
-  buffers.fill(text.bufs.now, before.lines, function()
-    buffers.fill(text.bufs.proposal, after.lines, function()
-      buffers.finish(named, text.bufs, source)
-      vim.bo[text.bufs.proposal].modifiable = file.after ~= nil
-      item.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
-      item.hunks = require("claude-ide.diffview.hunks").follow(text, changed)
-      done()
-    end, guarded)
-  end, guarded)
+---@param file claude-ide.proposal.File with its text, or planned
+---@return claude-ide.diffview.Comparison
+function M.comparison(file)
+  return file.planned and file.planned.comparison or file.text.comparison
 end
 
 ---Whether only one text of a file can be shown.
----@param item claude-ide.proposal.File prepared
+---@param file claude-ide.proposal.File prepared
 ---@return boolean
-function M.needs_one_window(item)
-  local hunks, size = item.hunks, require("claude-ide.buffer.bytes").size
+function M.needs_one_window(file)
+  local hunks, size = file.hunks, require("claude-ide.buffer.bytes").size
   local bytes = size(hunks.old) + size(hunks.proposed)
-  return item.file.after == nil
+  return file.planned ~= nil and file.planned.after == nil
     or hunks.format.empty
     or require("claude-ide.diffview.pair").needs_one_window(hunks.list, #hunks.old, #hunks.proposed, bytes)
 end
 
 ---Whether the user has edited the proposal or dropped a change.
----@param item claude-ide.proposal.File
+---@param file claude-ide.proposal.File
 ---@return boolean
-local function is_touched(item)
-  local buf = item.text and item.text.bufs.proposal
-  return buf ~= nil
-    and item.hunks ~= nil
-    and vim.api.nvim_buf_is_loaded(buf)
-    and vim.api.nvim_buf_get_changedtick(buf) ~= item.tick
+function M.is_touched(file)
+  local buf = file.text and file.text.bufs.proposal
+  return buf ~= nil and vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) ~= file.tick
 end
 
 ---The text to write.
----@param item claude-ide.proposal.File
+---@param file claude-ide.proposal.File planned
 ---@return claude-ide.changeset.Text? text nil: no file
-function M.wanted(item)
-  if not item.file.after or not is_touched(item) then
-    return item.file.after
+function M.wanted(file)
+  if not file.planned.after or not M.is_touched(file) then
+    return file.planned.after
   end
-  local buf = item.text.bufs.proposal
-  local format = require("claude-ide.diffview.hunks").format(item.hunks --[[@as claude-ide.diffview.Hunks]])
+  local buf = file.text.bufs.proposal
+  local format = require("claude-ide.diffview.hunks").format(file.hunks --[[@as claude-ide.diffview.Hunks]])
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   local empty = require("claude-ide.buffer.bytes").is_empty(buf, format)
   return {
@@ -126,27 +53,27 @@ end
 ---@field dropped claude-ide.buffer.Hunk[]
 ---@field nothing boolean no change is left
 
----@param item claude-ide.proposal.File
+---@param file claude-ide.proposal.File with its text, or planned
 ---@return claude-ide.proposal.Left
-function M.left(item)
-  local comparison, live, hunks = item.file.comparison, require("claude-ide.diffview.hunks"), item.hunks
+function M.left(file)
+  local comparison, live, hunks = M.comparison(file), require("claude-ide.diffview.hunks"), file.hunks
   local left = {
     kept = #comparison.hunks,
     total = #comparison.hunks,
     added = comparison.added,
     removed = comparison.removed,
     dropped = {},
-    nothing = item.dropped,
+    nothing = file.dropped,
   }
-  if hunks and is_touched(item) then
-    left.total, left.dropped = #hunks.original, live.dropped(hunks)
+  if hunks and M.is_touched(file) then
+    left.dropped = live.dropped(hunks)
     left.kept = left.total - #left.dropped
     left.added, left.removed = live.count(hunks)
     local is_as_before = left.total > 0 and #hunks.list == 0
-    left.nothing = item.dropped
-      or is_as_before and (item.file.kind == "modified" or item.file.kind == "created")
+    local kind = file.planned and file.planned.kind
+    left.nothing = file.dropped or is_as_before and (kind == "modified" or kind == "created")
   end
-  if item.dropped then
+  if file.dropped then
     left.kept = 0
   end
   return left
@@ -155,15 +82,15 @@ end
 ---Limits of a quoted line, and of quotes per file.
 local MAX_QUOTE, MAX_QUOTED = 80, 3
 
----@param item claude-ide.proposal.File
+---@param file claude-ide.proposal.File
 ---@param left claude-ide.proposal.Left
 ---@return { line: integer, text: string }[]
-local function quotes(item, left)
+local function quotes(file, left)
   local found = {}
   for _, hunk in ipairs(left.dropped) do
     if #found < MAX_QUOTED then
-      local proposed = item.hunks and item.hunks.proposed[hunk.new] or nil
-      local old = item.hunks and item.hunks.old[hunk.old] or nil
+      local proposed = file.hunks and file.hunks.proposed[hunk.new] or nil
+      local old = file.hunks and file.hunks.old[hunk.old] or nil
       local position = require("claude-ide.position")
       local text = position.valid(vim.trim(hunk.new_count > 0 and proposed or old or ""))
       found[#found + 1] = { line = math.max(hunk.old, 1), text = position.truncate(text, MAX_QUOTE) }
@@ -173,10 +100,10 @@ local function quotes(item, left)
 end
 
 ---Whether some change is the user's own: neither proposed nor the previous text.
----@param item claude-ide.proposal.File
+---@param file claude-ide.proposal.File
 ---@return boolean
-local function is_edited(item)
-  local hunks = item.hunks
+local function is_edited(file)
+  local hunks = file.hunks --[[@as claude-ide.diffview.Hunks]]
   ---@param hunk claude-ide.buffer.Hunk
   ---@return boolean
   local function is_proposed(hunk)
@@ -195,30 +122,34 @@ local function is_edited(item)
 end
 
 ---The current result for a file.
----@param item claude-ide.proposal.File
+---@param file claude-ide.proposal.File
 ---@return claude-ide.changeset.Outcome
-function M.outcome(item)
-  local file, left = item.file, M.left(item)
+function M.outcome(file)
+  local planned, left =
+    file.planned, --[[@as claude-ide.changeset.File]]
+    M.left(file)
   return {
     path = file.path,
-    from = file.from,
-    kind = file.kind,
+    from = planned.from,
+    kind = planned.kind,
     kept = left.nothing and 0 or left.kept,
     total = left.total,
     dropped = left.nothing,
-    edited = not left.nothing and is_touched(item) and is_edited(item),
-    unsaved = not left.nothing and file.source ~= nil and file.source.unsaved,
-    quotes = quotes(item, left),
+    edited = not left.nothing and M.is_touched(file) and is_edited(file),
+    unsaved = not left.nothing and planned.source ~= nil and planned.source.unsaved,
+    quotes = quotes(file, left),
   }
 end
 
 ---The file's row in the list.
----@param item claude-ide.proposal.File
+---@param file claude-ide.proposal.File
 ---@return claude-ide.diffview.Listed
-local function listed(item)
-  local file, left = item.file, M.left(item)
-  local is_moved, is_changed = file.kind == "renamed", left.added + left.removed > 0
-  local kind = file.kind --[[@as "created"|"modified"|"deleted"]]
+local function listed(file)
+  local planned, left =
+    file.planned, --[[@as claude-ide.changeset.File]]
+    M.left(file)
+  local is_moved, is_changed = planned.kind == "renamed", left.added + left.removed > 0
+  local kind = planned.kind --[[@as "created"|"modified"|"deleted"]]
   if is_moved then
     kind = is_changed and "modified" or "created"
   end
@@ -231,7 +162,7 @@ local function listed(item)
       added = left.added,
       removed = left.removed,
       conflicts = 0,
-      moved_from = is_moved and not is_changed and file.from or nil,
+      moved_from = is_moved and not is_changed and planned.from or nil,
     },
   }
 end
@@ -241,13 +172,13 @@ local WORDS = { none = " ◌ nothing is kept", done = "dropped" }
 ---@param diff claude-ide.Diff
 ---@return integer columns width of the list
 function M.list_width(diff)
-  return require("claude-ide.diffview.list").width(vim.tbl_map(listed, diff.files or {}))
+  return require("claude-ide.diffview.list").width(vim.tbl_map(listed, diff.files))
 end
 
 ---Redraws the list.
 ---@param entry claude-ide.proposal.Entry
 function M.render_list(entry)
-  local rows = vim.tbl_map(listed, entry.diff.files or {})
+  local rows = vim.tbl_map(listed, entry.diff.files)
   require("claude-ide.diffview.list").render(entry.list --[[@as integer]], rows, entry.shown, WORDS)
   if entry.view and require("claude-ide.diffview.windows").is_shown(entry.view, "list") then
     require("claude-ide.diffview.windows").point_at(entry.view, entry.shown)

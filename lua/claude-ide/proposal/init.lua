@@ -3,43 +3,30 @@ local M = {}
 
 local state = require("claude-ide.proposal.state")
 
----Shows a proposed edit; its source gets the decision.
+---Shows a proposed edit; its source gets the decision. A plan with `unasked` is applied at once.
 ---@param source claude-ide.decisions.Source
 ---@param request any the source's handle
 ---@param edit claude-ide.proposal.Edit
 ---@return claude-ide.Diff
 function M.propose(source, request, edit)
   M.attach()
-  local paths = require("claude-ide.path")
-  local path = paths.normalize(edit.path)
+  local normalize = require("claude-ide.path").normalize
+  local files = {} ---@type claude-ide.proposal.File[]
+  for index, planned in ipairs(edit.files or {}) do
+    local old_path = planned.from or planned.path
+    files[index] = { path = planned.path, old_path = old_path, planned = planned, dropped = false }
+  end
+  if not edit.files then
+    local path = normalize(edit.path --[[@as string]])
+    files[1] = { path = path, old_path = normalize(edit.old_path or path), dropped = false }
+    files[1].proposed, files[1].base = edit.contents, edit.base
+  end
   local diff = require("claude-ide.decisions").ask(state.KIND, source, request, {
-    path = path,
-    old_path = paths.normalize(edit.old_path or path),
-    tab_name = edit.tab_name or path,
-    proposed = edit.contents,
-    base = edit.base,
+    files = files,
+    tab_name = edit.tab_name or files[1].path,
+    plan = edit.plan,
     layout = edit.layout,
     place = edit.place,
-  })
-  return diff --[[@as claude-ide.Diff]]
-end
-
----Shows an edit of several files; one with `unasked` is applied at once.
----@param source claude-ide.decisions.Source
----@param request any the source's handle
----@param edit claude-ide.proposal.FilesEdit at least one file
----@return claude-ide.Diff
-function M.propose_files(source, request, edit)
-  M.attach()
-  local files = vim.tbl_map(require("claude-ide.proposal.files").of, edit.files)
-  local diff = require("claude-ide.decisions").ask(state.KIND, source, request, {
-    path = files[1].path,
-    old_path = files[1].old_path,
-    tab_name = edit.title,
-    proposed = "",
-    files = files,
-    notes = edit.notes,
-    unasked = edit.unasked == true,
   })
   return diff --[[@as claude-ide.Diff]]
 end
@@ -70,7 +57,7 @@ end
 local function is_seen(diff)
   local entry = entry_of(diff)
   return entry ~= nil
-    and entry.text ~= nil
+    and entry.file.text ~= nil
     and require("claude-ide.ui.guard.window").is_seen(state.sight(entry))
 end
 
@@ -99,7 +86,7 @@ local function find_to_decide(id)
     return diff, err
   end
   local ok, why = M.focus(diff.id)
-  local called = diff.files and diff.tab_name or vim.fs.basename(diff.path)
+  local called = diff.plan and diff.tab_name or vim.fs.basename(diff.files[1].path)
   return nil, not ok and why or ("Look at %s first, then decide."):format(called)
 end
 
@@ -139,7 +126,7 @@ function M.focus(id, path)
   local entry = diff and entry_of(diff)
   if not diff then
     return nil, err
-  elseif not entry or not entry.text then
+  elseif not entry or not entry.file.text then
     return nil, "The diff is still being made."
   end
   local locked = require("claude-ide.ui.guard.waits").why_locked()
@@ -151,8 +138,8 @@ function M.focus(id, path)
     return nil, "The diff cannot be shown."
   end
   require("claude-ide.diffview.windows").focus(entry.view --[[@as claude-ide.diffview.View]])
-  for index, item in ipairs(path and diff.files or {}) do
-    if item.path == path then
+  for index, file in ipairs(diff.files) do
+    if file.path == path then
       require("claude-ide.proposal.upkeep").show_file(entry, index)
     end
   end
@@ -207,8 +194,8 @@ end
 ---@field source string name of its source
 ---@field client? integer nil: not proposed by a client
 ---@field path string of several files: the first
----@field tab_name string of several files: the title
----@field files? claude-ide.proposal.ItemFile[] of several files
+---@field tab_name string of a plan: the title
+---@field files? claude-ide.proposal.ItemFile[] of a plan
 ---@field added? integer lines; nil: still being prepared
 ---@field removed? integer lines
 ---@field first? integer line of the first change in the current text
@@ -217,40 +204,39 @@ end
 ---@field current boolean it is in the current tab page
 ---@field seen boolean the user can have seen it, so commands without an id may decide it
 
----@param item claude-ide.proposal.File
+---@param file claude-ide.proposal.File with its text, or planned
 ---@return claude-ide.proposal.ItemFile
-local function file_of(item)
-  local left, comparison = require("claude-ide.proposal.files").left(item), item.file.comparison
-  local first = comparison.hunks[1] and comparison.hunks[1].old
-  return { path = item.path, added = left.added, removed = left.removed, first = first }
+local function file_of(file)
+  local files = require("claude-ide.proposal.files")
+  local left, first = files.left(file), files.comparison(file).hunks[1]
+  return { path = file.path, added = left.added, removed = left.removed, first = first and first.old }
 end
 
 ---@param diff claude-ide.Diff
 ---@return claude-ide.proposal.Item
 local function item_of(diff)
   local entry = entry_of(diff) or {} --[[@as claude-ide.proposal.Entry]]
-  local text, view = entry.text, entry.view
+  local text, view = diff.files[1].text, entry.view
   ---@type claude-ide.proposal.Item
   local item = {
     id = diff.id,
     source = diff.source.name,
     client = diff.source.client,
-    path = diff.path,
+    path = diff.files[1].path,
     tab_name = diff.tab_name,
     tab = view and view.tab,
     current = is_here(diff),
     seen = is_seen(diff),
   }
-  if diff.files then
-    item.files, item.added, item.removed = vim.tbl_map(file_of, diff.files), 0, 0
-    for _, file in ipairs(item.files) do
-      item.added, item.removed = item.added + file.added, item.removed + file.removed
-    end
-    item.first = item.files[1].first
-  elseif text then
-    local hunk = text.comparison.hunks[1]
-    item.added, item.removed = text.comparison.added, text.comparison.removed
-    item.first, item.against = hunk and hunk.old, text.now.against
+  local files = (diff.plan or text) and vim.tbl_map(file_of, diff.files) or {}
+  for index, file in ipairs(files) do
+    item.first = index == 1 and file.first or item.first
+    item.added, item.removed = (item.added or 0) + file.added, (item.removed or 0) + file.removed
+  end
+  if diff.plan then
+    item.files = files
+  else
+    item.against = text and text.now.against
   end
   return item
 end

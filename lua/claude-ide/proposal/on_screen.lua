@@ -11,7 +11,7 @@ function M.add(diff)
     require("claude-ide.proposal.writes").start()
     require("claude-ide.proposal.quit_and_delete").start()
   end
-  local entry = { diff = diff, shown = 1 }
+  local entry = { diff = diff, file = diff.files[1], shown = 1 }
   entries[diff.id] = entry
   require("claude-ide.ui.guard.closing").await_next()
   return entry
@@ -68,7 +68,7 @@ function M.remove(entry)
   end
   entries[entry.diff.id] = nil
   require("claude-ide.ui.guard").forget(entry.diff.id)
-  if entry.text then
+  if entry.file.text then
     require("claude-ide.ui.guard.window").forget(require("claude-ide.proposal.state").sight(entry))
   end
   if entry.group then
@@ -97,7 +97,7 @@ end
 ---Frees the buffer names for the next diff, which may be of the same file.
 ---@param entry claude-ide.proposal.Entry
 local function give_up_names(entry)
-  local bufs = entry.text.bufs
+  local bufs = entry.file.text.bufs
   if require("claude-ide.ui.guard.waits").windows_are_locked() then
     return
   end
@@ -119,7 +119,7 @@ local function stay(entry)
   end)
   local winbar = require("claude-ide.proposal.winbar").of_decided(entry.diff)
   require("claude-ide.diffview.windows").set_winbar(entry.view --[[@as claude-ide.diffview.View]], winbar)
-  vim.bo[entry.text.bufs.proposal].modifiable = false
+  vim.bo[entry.file.text.bufs.proposal].modifiable = false
   -- Not during the write that has accepted it.
   vim.schedule(function()
     if closing.staying() == entry then
@@ -146,7 +146,7 @@ function M.take_down(entry)
   end
   local view = require("claude-ide.diffview.windows")
   local stays = entry.diff.state == "accepted"
-    and not entry.diff.files
+    and not entry.diff.plan
     and entry.view
     and view.is_current(entry.view)
     and view.is_shown(entry.view, "proposal")
@@ -252,8 +252,8 @@ function M.show(entry, verbs, how)
   if was_shown then
     return
   end
-  for _, buf in pairs(entry.text.bufs) do
-    require("claude-ide.ui.own_buffer").highlight(buf, entry.text.now.buf)
+  for _, buf in pairs(entry.file.text.bufs) do
+    require("claude-ide.ui.own_buffer").highlight(buf, entry.file.text.now.buf)
   end
 end
 

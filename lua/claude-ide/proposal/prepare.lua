@@ -12,19 +12,60 @@ local LARGE_BYTES = 1024 * 1024
 ---@field bufs table<claude-ide.diffview.Side, integer>
 ---@field comparison claude-ide.diffview.Comparison
 
+local NOTHING = { lines = { "" }, format = { bom = false, eol = "\n", final = false, empty = true } }
+
+---The texts that a plan has.
+---@param planned claude-ide.changeset.File
+---@param text claude-ide.proposal.Prepared
+local function of_plan(planned, text)
+  local before, after, source = planned.before or NOTHING, planned.after or NOTHING, planned.source
+  local buf = source and source.buf
+  text.now = {
+    lines = before.lines,
+    format = before.format,
+    against = not planned.before and "nothing" or source and source.unsaved and "buffer" or "disk",
+    disk = {},
+    buf = buf and vim.api.nvim_buf_is_valid(buf) and buf or nil,
+  }
+  text.lines, text.format, text.comparison = after.lines, after.format, planned.comparison
+end
+
+---The texts of what the source proposes. Unsaved changes of the file are merged into it.
+---@param file claude-ide.proposal.File
+---@param disk claude-ide.proposal.Disk
+---@param text claude-ide.proposal.Prepared
+local function of_proposed(file, disk, text)
+  local texts, bytes = require("claude-ide.proposal.present_text"), require("claude-ide.buffer.bytes")
+  local now = file.base and texts.of_base(file.base) or texts.present(file.old_path, disk)
+  text.now = now
+  text.lines, text.format = bytes.decode(file.proposed --[[@as string]])
+  text.lines, text.format = bytes.level(text.lines, text.format, now.lines, now.format)
+  now.lines, now.format = bytes.level(now.lines, now.format, text.lines, text.format)
+  text.lines, text.unsaved = require("claude-ide.proposal.unsaved").put_in(now, text.lines, text.format)
+end
+
+---Prepares the texts of a file.
 ---@param diff claude-ide.Diff
----@param is_wanted fun(): boolean false: it has ended meanwhile
----@param done fun(prepared: claude-ide.proposal.Prepared)
+---@param file claude-ide.proposal.File
+---@param changed fun() called after each edit of the proposal
+---@param done fun() possibly before this returns; not called if the diff has ended meanwhile
 ---@param failed fun(trace: string) called once instead of `done`, after the buffers were deleted
-function M.run(diff, is_wanted, done, failed)
-  local buffers, proposal = require("claude-ide.proposal.buffers"), require("claude-ide.buffer.bytes")
+function M.run(diff, file, changed, done, failed)
+  if file.text then
+    return done()
+  elseif file.is_preparing then
+    return -- the first call's `done` follows
+  end
+  file.is_preparing = true
+  local buffers, planned = require("claude-ide.proposal.buffers"), file.planned
   ---@type claude-ide.proposal.Prepared
   ---@diagnostic disable-next-line: missing-fields -- the steps fill them in
-  local prepared = { bufs = {} }
+  local text = { bufs = {} }
   local large = false
 
   local function discard()
-    for _, buf in pairs(prepared.bufs) do
+    file.is_preparing = nil
+    for _, buf in pairs(text.bufs) do
       require("claude-ide.ui.own_buffer").delete(buf)
     end
   end
@@ -39,96 +80,100 @@ function M.run(diff, is_wanted, done, failed)
     end)
   end
 
+  local function finish()
+    file.text, file.is_preparing = text, nil
+    vim.bo[text.bufs.proposal].modifiable = not planned or planned.after ~= nil
+    file.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
+    file.hunks = require("claude-ide.diffview.hunks").follow(text, changed)
+    done()
+  end
+
   ---@param steps fun(next: fun())[]
   local function run(steps)
     local i = 0
     local function next_step()
       i = i + 1
-      if not is_wanted() then
-        discard()
-      elseif not steps[i] then
-        done(prepared)
-      elseif large then
-        vim.schedule(function()
-          require("claude-ide.ui.guard.waits").when_buffers_may_change(guarded(function()
-            steps[i](next_step)
-          end))
-        end)
-      else
+      local function step()
         require("claude-ide.ui.guard.waits").when_buffers_may_change(guarded(function()
           steps[i](next_step)
         end))
+      end
+      if diff.state ~= "pending" then
+        discard()
+      elseif not steps[i] then
+        finish()
+      elseif large then
+        vim.schedule(step)
+      else
+        step()
       end
     end
     next_step()
   end
 
-  local read = guarded(require("claude-ide.proposal.present_text").read)
+  ---@param disk claude-ide.proposal.Disk
   local begin = guarded(function(disk)
-    if not diff.base then
-      require("claude-ide.watch.awaited").observed(diff.old_path, disk.bytes)
+    if not file.base and not planned then
+      require("claude-ide.watch.awaited").observed(file.old_path, disk.bytes)
     end
-    large = #diff.proposed + #(disk.bytes or "") > LARGE_BYTES
+    large = not planned and #file.proposed + #(disk.bytes or "") > LARGE_BYTES
     run({
       function(next_step)
-        local texts = require("claude-ide.proposal.present_text")
-        prepared.now = diff.base and texts.of_base(diff.base) or texts.present(diff.old_path, disk)
+        if planned then
+          of_plan(planned, text)
+        else
+          of_proposed(file, disk, text)
+        end
         next_step()
       end,
       function(next_step)
-        local now = prepared.now
-        prepared.lines, prepared.format = proposal.decode(diff.proposed)
-        prepared.lines, prepared.format =
-          proposal.level(prepared.lines, prepared.format, now.lines, now.format)
-        now.lines, now.format = proposal.level(now.lines, now.format, prepared.lines, prepared.format)
-        prepared.lines, prepared.unsaved =
-          require("claude-ide.proposal.unsaved").put_in(now, prepared.lines, prepared.format)
-        next_step()
+        text.bufs.now = buffers.make(diff.id, file, "now", text.now.format, text.now.buf)
+        buffers.fill(text.bufs.now, text.now.lines, next_step, guarded)
       end,
       function(next_step)
-        local now = prepared.now
-        prepared.bufs.now = buffers.make(diff, "now", now.format, now.buf)
-        buffers.fill(prepared.bufs.now, now.lines, next_step, guarded)
+        text.bufs.proposal = buffers.make(diff.id, file, "proposal", text.format, text.now.buf)
+        buffers.fill(text.bufs.proposal, text.lines, next_step, guarded)
       end,
       function(next_step)
-        prepared.bufs.proposal = buffers.make(diff, "proposal", prepared.format, prepared.now.buf)
-        buffers.fill(prepared.bufs.proposal, prepared.lines, next_step, guarded)
-      end,
-      function(next_step)
-        buffers.finish(diff, prepared.bufs, prepared.now.buf)
+        buffers.finish(file.path, text.bufs, text.now.buf)
+        if text.comparison then
+          next_step()
+          return
+        end
         -- The buffer of an empty text has one line.
-        local old = prepared.now.format.empty and {} or prepared.now.lines
-        local new = prepared.format.empty and {} or prepared.lines
+        local old = text.now.format.empty and {} or text.now.lines
+        local new = text.format.empty and {} or text.lines
         require("claude-ide.diffview.comparison").run(old, new, function(comparison)
-          prepared.comparison = comparison
+          text.comparison = comparison
           next_step()
         end, guarded)
       end,
     })
   end)
-  if diff.base then
+  if file.base or planned then
     begin({})
   else
-    read(diff.old_path, begin)
+    guarded(require("claude-ide.proposal.present_text").read)(file.old_path, begin)
   end
 end
 
 ---Creates the buffer of the current text again, after the user has deleted it.
 ---@param diff claude-ide.Diff
----@param prepared claude-ide.proposal.Prepared
+---@param file claude-ide.proposal.File
 ---@param done fun()
-function M.make_now_again(diff, prepared, done)
-  local buffers, now = require("claude-ide.proposal.buffers"), prepared.now
-  require("claude-ide.ui.own_buffer").delete(prepared.bufs.now)
-  prepared.bufs.now = buffers.make(diff, "now", now.format, now.buf)
+function M.make_now_again(diff, file, done)
+  local buffers, text = require("claude-ide.proposal.buffers"), file.text --[[@as claude-ide.proposal.Prepared]]
+  local now = text.now
+  require("claude-ide.ui.own_buffer").delete(text.bufs.now)
+  text.bufs.now = buffers.make(diff.id, file, "now", now.format, now.buf)
   local guarded = require("claude-ide.safely").catch
-  buffers.fill(prepared.bufs.now, now.lines, function()
-    buffers.finish(diff, prepared.bufs, now.buf)
-    require("claude-ide.ui.own_buffer").highlight(prepared.bufs.now, now.buf)
+  buffers.fill(text.bufs.now, now.lines, function()
+    buffers.finish(file.path, text.bufs, now.buf)
+    require("claude-ide.ui.own_buffer").highlight(text.bufs.now, now.buf)
     done()
   end, function(fn)
     return guarded(fn, function(trace)
-      require("claude-ide.log").error("the present text of %s cannot be shown again: %s", diff.path, trace)
+      require("claude-ide.log").error("the present text of %s cannot be shown again: %s", file.path, trace)
     end)
   end)
 end

@@ -51,7 +51,7 @@ end
 ---@param diff claude-ide.Diff
 ---@return string
 local function question(diff)
-  local why = not diff.files and diff.source.cannot_hear() -- for several files the reason is part of the answer
+  local why = not diff.plan and diff.source.cannot_hear() -- of a plan the reason is part of the answer
   if not why then
     return "Why not? "
   end
@@ -124,7 +124,7 @@ local function emit(name, diff)
   require("claude-ide.event").emit(name, {
     id = diff.id,
     client = diff.source.client,
-    path = diff.path,
+    path = diff.files[1].path,
     tab_name = diff.tab_name,
     outcome = diff.state ~= "pending" and diff.state or nil,
   })
@@ -148,10 +148,10 @@ function M.reject(diff, reason)
   local words = reason and vim.trim(reason) ~= "" and vim.trim(reason) or nil
   if diff.applying then
     return false
-  elseif words and diff.state == "pending" and not diff.files then
+  elseif words and diff.state == "pending" and not diff.plan then
     diff.source.tell(words)
   end
-  local answer = { outcome = "rejected", words = diff.files and words or nil }
+  local answer = { outcome = "rejected", words = diff.plan and words or nil }
   local settled = require("claude-ide.decisions").settle(diff, answer)
   if settled then
     after(diff)
@@ -166,27 +166,27 @@ function M.withdraw(diff, why)
   local entry = require("claude-ide.proposal.state").entry(diff.id)
   if diff.applying then
     -- The result is reported later, when the diff is no longer shown.
-    require("claude-ide.proposal.rescued").note(diff, entry)
+    require("claude-ide.proposal.rescued").note(diff)
     return entry and require("claude-ide.proposal.on_screen").take_down(entry)
   end
   local is_seen_going = entry ~= nil
     and entry.view ~= nil
     and require("claude-ide.diffview.windows").is_within(entry.view)
-  local kept = require("claude-ide.proposal.rescued").keep(diff, entry)
+  local kept = require("claude-ide.proposal.rescued").keep(diff)
   after(diff)
   say_gone(diff, is_seen_going and why or nil, kept)
 end
 
 ---Shows a diff again, after its file has changed.
----@param contents string it would write
+---@param entry claude-ide.proposal.Entry prepared
 ---@param contents string that it would write
 local function renew(entry, contents)
-  local diff, text = entry.diff, entry.text
+  local diff, file = entry.diff, entry.file
   if entry.outdated then
     return
   end
-  diff.proposed = require("claude-ide.proposal.acceptance").on_top(text.now.disk, contents, diff.old_path)
-  diff.on_top = diff.on_top or diff.proposed ~= contents
+  local on_top = require("claude-ide.proposal.acceptance").on_top(file.text.now.disk, contents, file.old_path)
+  file.proposed, file.on_top = on_top, file.on_top or on_top ~= contents
   local is_before_them = entry.view ~= nil and require("claude-ide.diffview.windows").is_within(entry.view)
   require("claude-ide.ui.guard.window").decided() -- the next key may still be for the previous text
   entry.outdated = true
@@ -194,6 +194,7 @@ local function renew(entry, contents)
     require("claude-ide.ui.guard.waits").when_windows_may_change(function()
       require("claude-ide.proposal.on_screen").remove(entry)
       if diff.state == "pending" then
+        file.text, file.hunks, file.typed = nil, nil, nil
         M.present(diff, is_before_them)
       end
     end)
@@ -204,22 +205,28 @@ end
 local function renew_those_of(path)
   local acceptance = require("claude-ide.proposal.acceptance")
   for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
-    local diff = entry.diff
-    if diff.path == path and acceptance.is_outdated(entry) then
-      local _, bytes = require("claude-ide.proposal.rescued").typed(entry)
-      renew(entry, (acceptance.to_write(entry, bytes or diff.proposed, bytes ~= nil)))
+    local file = entry.diff.files[1]
+    if file.path == path and acceptance.is_outdated(entry.diff) then
+      local _, bytes = require("claude-ide.proposal.rescued").typed(file)
+      renew(entry, (acceptance.to_write(file, bytes)))
     end
   end
 end
 
----@param diff claude-ide.Diff of several files
+---@param diff claude-ide.Diff
+---@param of string the sentence's start
+local function nothing_left(diff, of)
+  M.reject(diff)
+  require("claude-ide.ui.notice").info(of .. "othing is left to change, so it counts as rejected.")
+end
+
+---@param diff claude-ide.Diff with a plan
 ---@param failed? fun(err: string) called if nothing is written
-local function accept_files(diff, failed)
+local function accept_plan(diff, failed)
   if diff.state ~= "pending" or diff.applying then
     return
   end
-  local notice = require("claude-ide.ui.notice")
-  local is_left = require("claude-ide.proposal.accept_files").run(diff, {
+  local is_left = require("claude-ide.proposal.acceptance").accept_plan(diff, {
     ended = function()
       after(diff)
     end,
@@ -227,7 +234,7 @@ local function accept_files(diff, failed)
       if failed then
         failed(err)
       else
-        notice.error(("Nothing was written: %s."):format(err))
+        require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(err))
       end
       local entry = require("claude-ide.proposal.state").entry(diff.id)
       if diff.state ~= "pending" then
@@ -240,70 +247,55 @@ local function accept_files(diff, failed)
     end,
   })
   if not is_left then
-    M.reject(diff)
-    notice.info("Nothing is left to change, so it counts as rejected.")
+    nothing_left(diff, "N")
   end
 end
 
 ---@param diff claude-ide.Diff
----@param failed? fun(err: string) of several files, which are written later: nothing was written
+---@param failed? fun(err: string) of a plan, which is written later: nothing was written
 ---@return boolean? accepted falsy: it cannot be; a proposal without changes is rejected
 ---@return string? err
 function M.accept(diff, failed)
-  if diff.files then
-    accept_files(diff, failed)
+  if diff.plan then
+    accept_plan(diff, failed)
     return true
   end
-  local entry = require("claude-ide.proposal.state").entry(diff.id)
-  local buf, bytes = require("claude-ide.proposal.rescued").typed(entry)
-  if bytes and not diff.base and require("claude-ide.position").valid(bytes) ~= bytes then
+  local entry, file = require("claude-ide.proposal.state").entry(diff.id), diff.files[1]
+  local buf, bytes = require("claude-ide.proposal.rescued").typed(file)
+  if bytes and not file.base and require("claude-ide.position").valid(bytes) ~= bytes then
     return nil,
       "The proposal has bytes that are not UTF-8, which Claude cannot take. Mend them and accept again."
   end
-  local acceptance = require("claude-ide.proposal.acceptance")
-  local contents, afterwards = acceptance.to_write(entry, bytes or diff.proposed, bytes ~= nil)
-  if acceptance.only_the_prompt_can(diff, entry, contents) then
-    return nil,
-      ("%s: only Claude's own prompt can accept an empty new file."):format(vim.fs.basename(diff.path))
-  end
-  if entry and acceptance.is_outdated(entry) then
+  local acceptance, name = require("claude-ide.proposal.acceptance"), vim.fs.basename(file.path)
+  local contents, afterwards = acceptance.to_write(file, bytes)
+  if acceptance.only_the_prompt_can(diff, contents) then
+    return nil, ("%s: only Claude's own prompt can accept an empty new file."):format(name)
+  elseif entry and acceptance.is_outdated(diff) then
     renew(entry, contents)
-    return nil,
-      ("%s has changed meanwhile: look at it again, then accept."):format(vim.fs.basename(diff.path))
-  end
-  if entry and not entry.overwrites and acceptance.is_made_by_others(entry, contents) then
+    return nil, ("%s has changed meanwhile: look at it again, then accept."):format(name)
+  elseif entry and not entry.overwrites and acceptance.is_made_by_others(file, contents) then
     entry.overwrites = true
-    return nil,
-      ("%s: somebody else has made it meanwhile. Accept again to overwrite that."):format(
-        vim.fs.basename(diff.path)
-      )
+    return nil, ("%s: somebody else has made it meanwhile. Accept again to overwrite that."):format(name)
   end
   local in_the_file = bytes and afterwards and contents -- without the unsaved changes
-  local nothing_left = acceptance.is_nothing_left
-  if
-    entry
-    and entry.text
-    and (nothing_left(entry, bytes) or in_the_file and nothing_left(entry, in_the_file))
-  then
-    M.reject(diff)
-    require("claude-ide.ui.notice").info(
-      ("%s: nothing is left to change, so it counts as rejected."):format(vim.fs.basename(diff.path))
-    )
+  local is_nothing_left = acceptance.is_nothing_left
+  if file.text and (is_nothing_left(file, bytes) or in_the_file and is_nothing_left(file, in_the_file)) then
+    nothing_left(diff, name .. ": n")
     return true
   end
   if diff.state == "pending" then
-    local before = entry and entry.text and entry.text.now.disk.bytes
+    local before = file.text and file.text.now.disk.bytes
     require("claude-ide.proposal.unwritten").note(diff, contents, before, buf)
   end
-  local answer = { outcome = "accepted", contents = contents, on_top = diff.on_top }
+  local answer = { outcome = "accepted", contents = contents, on_top = file.on_top }
   if require("claude-ide.decisions").settle(diff, answer) then
-    if entry and entry.text and not diff.base then
-      reload_when_written(diff.path, contents, entry.text.now, afterwards, function()
+    if file.text and not file.base then
+      reload_when_written(file.path, contents, file.text.now, afterwards, function()
         require("claude-ide.proposal.unwritten").written(diff)
       end)
     end
     after(diff)
-    renew_those_of(diff.path)
+    renew_those_of(file.path)
   end
   return true
 end
@@ -313,12 +305,12 @@ end
 ---@return fun(trace: string)
 local function failing(diff)
   return function(trace)
-    require("claude-ide.log").error("diff %d of %s cannot be shown: %s", diff.id, diff.path, trace)
-    local why = diff.files and "the editor could not show the changes, nothing was written"
+    require("claude-ide.log").error("diff %d of %s cannot be shown: %s", diff.id, diff.files[1].path, trace)
+    local why = diff.plan and "the editor could not show the changes, nothing was written"
       or "the editor could not show the diff"
     if require("claude-ide.decisions").fail(diff, why) then
       local name = require("claude-ide.proposal.state").name_of(diff)
-      local decide = diff.files and "" or " Decide in Claude's prompt."
+      local decide = diff.plan and "" or " Decide in Claude's prompt."
       require("claude-ide.ui.notice").error(name .. ": the diff cannot be shown." .. decide)
       after(diff)
     end
@@ -362,32 +354,11 @@ function M.show(entry, how)
   return shown
 end
 
----Prepares the texts; of several files, those of the first.
----@param entry claude-ide.proposal.Entry
----@param done fun()
-local function prepare(entry, done)
-  local diff, failed = entry.diff, failing(entry.diff)
-  if diff.files then
-    return require("claude-ide.proposal.upkeep").prepare_file(entry, 1, function()
-      entry.list = require("claude-ide.diffview.list").make()
-      require("claude-ide.proposal.files").render_list(entry)
-      done()
-    end, failed)
-  end
-  require("claude-ide.proposal.prepare").run(diff, function()
-    return diff.state == "pending"
-  end, function(text)
-    entry.text = text
-    entry.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
-    done()
-  end, failed)
-end
-
 ---@param diff claude-ide.Diff
 ---@param at_once? boolean it was shown already, and has changed
 function M.present(diff, at_once)
-  if diff.unasked then
-    return require("claude-ide.proposal.accept_files").apply(diff, nil, {
+  if diff.plan and diff.plan.unasked then
+    return require("claude-ide.proposal.acceptance").apply_plan(diff, nil, {
       ended = function() end,
       failed = function(err)
         require("claude-ide.decisions").fail(diff, ("nothing was written: %s"):format(err))
@@ -399,7 +370,11 @@ function M.present(diff, at_once)
     return
   end
   local entry = require("claude-ide.proposal.state").entry(diff.id) --[[@as claude-ide.proposal.Entry]]
-  prepare(entry, function()
+  require("claude-ide.proposal.upkeep").prepare_file(entry, 1, function()
+    if #diff.files > 1 then
+      entry.list = require("claude-ide.diffview.list").make()
+      require("claude-ide.proposal.files").render_list(entry)
+    end
     if at_once then
       M.show(entry, { asked = true })
       return
@@ -407,7 +382,7 @@ function M.present(diff, at_once)
     require("claude-ide.proposal.waiting_line").when_free(entry, function()
       M.show(entry)
     end)
-  end)
+  end, failing(diff))
 end
 
 return M

@@ -20,10 +20,10 @@ local function modified_bufs(which)
   local bufs = guard and { guard } or {}
   for _, entry in pairs(require("claude-ide.proposal.state").entries()) do
     local is_pending = entry.diff.state == "pending"
-    for _, one in ipairs(entry.diff.files or { entry }) do
-      local is_typed_in = which == "expendable" and is_pending and kept.typed(one)
-      if one.text and not is_typed_in and (which ~= "pending" or is_pending) then
-        bufs[#bufs + 1] = one.text.bufs.proposal
+    for _, file in ipairs(entry.diff.files) do
+      local is_typed_in = which == "expendable" and is_pending and kept.typed(file)
+      if file.text and not is_typed_in and (which ~= "pending" or is_pending) then
+        bufs[#bufs + 1] = file.text.bufs.proposal
       end
     end
   end

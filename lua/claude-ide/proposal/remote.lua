@@ -7,7 +7,7 @@ local MAX_FILE = 256 * 1024
 
 ---Base texts of the diffs sent to clients.
 ---@type table<integer, string>
-local told = {}
+local bases = {}
 
 ---@param path string
 ---@return string? text "" for a missing file
@@ -30,16 +30,18 @@ end
 ---@return boolean is_whole false: a file is too long to be shown
 local function files_of(diff)
   local of = require("claude-ide.diffview.patch_text").of
-  if not diff.files then
-    told[diff.id] = on_disk(diff.path)
-    local unified = told[diff.id] and of(told[diff.id], diff.proposed)
-    return { { path = diff.path, diff = unified or "" } }, unified ~= nil
-  end
   local files, is_whole = {}, true
-  for index, item in ipairs(diff.files) do
-    local file = item.file
-    local unified = of(joined(file.before), joined(file.after))
-    files[index] = { path = file.path, from = file.from, diff = unified or "", change = file.kind }
+  for index, file in ipairs(diff.files) do
+    local planned, before, after = file.planned, nil, file.proposed
+    if planned then
+      before, after = joined(planned.before), joined(planned.after)
+    else
+      before = on_disk(file.path)
+      bases[diff.id] = before
+    end
+    local unified = before and of(before, after --[[@as string]])
+    files[index] = { path = file.path, diff = unified or "" }
+    files[index].from, files[index].change = planned and planned.from, planned and planned.kind
     is_whole = is_whole and unified ~= nil
   end
   return files, is_whole
@@ -49,11 +51,11 @@ end
 ---@return claude-ide.decisions.Described
 function M.describe(diff)
   local files, is_whole = files_of(diff)
-  local takes_words = diff.files ~= nil or diff.source.cannot_hear() == nil
+  local takes_words = diff.plan ~= nil or diff.source.cannot_hear() == nil
   local reject = { id = "reject", label = "Reject", message = takes_words or nil }
   return {
     kind = "diff",
-    title = diff.files and diff.tab_name or diff.path,
+    title = diff.plan and diff.tab_name or diff.files[1].path,
     files = files,
     text = not is_whole and "It is too long to be shown here." or nil,
     choices = is_whole and { { id = "accept", label = "Accept" }, reject } or { reject },
@@ -65,20 +67,18 @@ end
 local function cannot_accept(diff)
   if diff.applying then
     return "it is being written"
-  elseif diff.files then
-    local is_as_told = require("claude-ide.proposal.accept_files").is_as_proposed(diff)
-    return not is_as_told and "it was changed in Neovim: decide there" or nil
+  elseif diff.plan then
+    local is_as_proposed = require("claude-ide.proposal.acceptance").is_as_proposed(diff)
+    return not is_as_proposed and "it was changed in Neovim: decide there" or nil
   end
-  local entry = require("claude-ide.proposal.state").entry(diff.id)
-  if not entry or not entry.text then
+  local file = diff.files[1]
+  if not file.text then
     return "Neovim is still reading the file: try again in a moment"
-  end
-  local buf = require("claude-ide.proposal.rescued").typed(entry)
-  if buf then
+  elseif require("claude-ide.proposal.rescued").typed(file) then
     return "it was changed in Neovim: decide there"
-  elseif entry.text.now.against == "buffer" then
+  elseif file.text.now.against == "buffer" then
     return "the file has changes in Neovim that are not saved: decide there"
-  elseif on_disk(diff.path) ~= told[diff.id] then
+  elseif on_disk(file.path) ~= bases[diff.id] then
     return "the file has changed since: decide in Neovim"
   end
 end
@@ -107,7 +107,7 @@ end
 
 ---@param diff claude-ide.Diff
 function M.over(diff)
-  told[diff.id] = nil
+  bases[diff.id] = nil
 end
 
 return M

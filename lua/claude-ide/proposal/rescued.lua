@@ -2,26 +2,22 @@
 local M = {}
 
 ---The user's version of a proposal, if edited.
----@param entry? claude-ide.proposal.Item.Shown
+---@param file claude-ide.proposal.File
 ---@return integer? buf nil: unchanged, or never shown
 ---@return string? bytes
-function M.typed(entry)
-  local buf = entry and entry.text and entry.text.bufs.proposal
-  if
-    not buf
-    or not vim.api.nvim_buf_is_loaded(buf)
-    or vim.api.nvim_buf_get_changedtick(buf) == entry.tick
-  then
+function M.typed(file)
+  if not require("claude-ide.proposal.files").is_touched(file) then
     return nil
   end
-  local proposal, text = require("claude-ide.buffer.bytes"), entry.text
-  local format = entry.hunks and require("claude-ide.diffview.hunks").format(entry.hunks) or text.format
-  local bytes = proposal.read(buf, format)
-  local is_decoded = text.unsaved or entry.diff.files
-  if bytes == (is_decoded and proposal.encode(text.lines, text.format) or entry.diff.proposed) then
+  local proposal, text = require("claude-ide.buffer.bytes"), file.text
+  local bytes = proposal.read(
+    text.bufs.proposal,
+    require("claude-ide.diffview.hunks").format(file.hunks --[[@as claude-ide.diffview.Hunks]])
+  )
+  if bytes == (not text.unsaved and file.proposed or proposal.encode(text.lines, text.format)) then
     return nil
   end
-  return buf, bytes
+  return text.bufs.proposal, bytes
 end
 
 ---@class claude-ide.proposal.Text a user's version
@@ -37,39 +33,35 @@ end
 
 ---Copies the user's edits before the buffers are deleted.
 ---@param diff claude-ide.Diff
----@param entry? claude-ide.proposal.Entry
-function M.note(diff, entry)
-  for _, one in ipairs(diff.files or { entry }) do
-    local buf = M.typed(one)
-    one.typed = buf and M.copy(buf) or one.typed
+function M.note(diff)
+  for _, file in ipairs(diff.files) do
+    local buf = M.typed(file)
+    file.typed = buf and M.copy(buf) or file.typed
   end
 end
 
 ---Opens buffers with the user's edits.
 ---@param diff claude-ide.Diff
----@param entry? claude-ide.proposal.Entry
 ---@return integer? buf the last one
-function M.keep(diff, entry)
-  M.note(diff, entry)
+function M.keep(diff)
+  M.note(diff)
   local kept ---@type integer?
-  for _, one in ipairs(diff.files or { entry }) do
-    if one.typed then
-      local path = one.path or diff.path
-      kept = M.put({ id = diff.id, path = path } --[[@as claude-ide.Diff]], one.typed)
-    end
+  for _, file in ipairs(diff.files) do
+    kept = file.typed and M.put(diff.id, file.path, file.typed) or kept
   end
   return kept
 end
 
----@param diff claude-ide.Diff
+---@param id integer of the diff
+---@param path string
 ---@param text claude-ide.proposal.Text
 ---@return integer buf
-function M.put(diff, text)
+function M.put(id, path, text)
   local buf = require("claude-ide.ui.quietly").run(function()
     return require("claude-ide.ui.own_buffer").create({
       kind = "kept",
-      id = diff.id,
-      name = { diff.path, "kept" },
+      id = id,
+      name = { path, "kept" },
       lines = text.lines,
       listed = true,
       is_private = true,

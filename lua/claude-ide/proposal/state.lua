@@ -5,37 +5,32 @@ M.KIND = "edit"
 
 ---@class claude-ide.Diff: claude-ide.Decision
 ---@field state "pending"|claude-ide.proposal.Outcome
----@field path string absolute; the file to write on acceptance
----@field old_path string absolute; the file that the edit is based on, usually the same
+---@field files claude-ide.proposal.File[] at least one
 ---@field tab_name string name given by the source; need not be unique
----@field proposed string exact bytes; "" for several files
----@field base? integer buffer that the edit is for, whatever is on disk; the source changes it
----@field on_top? boolean its file changed meanwhile, and the edit was merged with that
+---@field plan? claude-ide.proposal.Plan the editor worked out the texts of the files; nil: the source did, of one file
 ---@field layout? claude-ide.diffview.LayoutName overrides the option
 ---@field place? claude-ide.diffview.PlaceName overrides the option
----@field files? claude-ide.proposal.File[] of several: `path` is the first one's, `tab_name` the title
----@field notes? string[] for the report
----@field unasked? boolean applied without asking
 ---@field applying? boolean it is being written
 
----The answer to an accepted edit of several files.
----@class claude-ide.proposal.FilesAnswer : claude-ide.decisions.Answer
+---@class claude-ide.proposal.Plan
+---@field notes string[] for the report
+---@field unasked? boolean the session's mode accepts edits: applied without asking
+
+---The answer to an accepted plan.
+---@class claude-ide.proposal.PlanAnswer : claude-ide.decisions.Answer
 ---@field report claude-ide.changeset.Report
 ---@field jobs claude-ide.changeset.Job[] files that were not dropped
 ---@field written boolean by the editor; else the source writes
 
----@class claude-ide.proposal.FilesEdit
----@field title string "Rename add to plus"
----@field files claude-ide.changeset.File[]
----@field notes string[]
----@field unasked? boolean the session's mode accepts edits
-
+---One file that the source proposes, or planned ones.
 ---@class claude-ide.proposal.Edit
----@field path string
----@field old_path? string default: the path
 ---@field tab_name? string default: the path
----@field contents string
----@field base? integer
+---@field path? string
+---@field old_path? string default: the path
+---@field contents? string exact bytes
+---@field base? integer buffer that the edit is for, whatever is on disk; the source changes it
+---@field files? claude-ide.changeset.File[] planned
+---@field plan? claude-ide.proposal.Plan of `files`
 ---@field layout? claude-ide.diffview.LayoutName
 ---@field place? claude-ide.diffview.PlaceName
 
@@ -46,8 +41,8 @@ M.KIND = "edit"
 ---@param diff claude-ide.Diff
 ---@return string
 function M.name_of(diff)
-  local count = diff.files and #diff.files or 1
-  return count == 1 and vim.fs.basename(diff.path) or ("%d files"):format(count)
+  local count = #diff.files
+  return count == 1 and vim.fs.basename(diff.files[1].path) or ("%d files"):format(count)
 end
 
 ---Waiting diffs, oldest first.
@@ -56,7 +51,8 @@ end
 function M.pending(matches)
   local diffs = require("claude-ide.decisions").pending(function(decision)
     ---@cast decision claude-ide.Diff
-    return decision.kind == M.KIND and not decision.unasked and (not matches or matches(decision))
+    local is_asked = decision.kind == M.KIND and not (decision.plan and decision.plan.unasked)
+    return is_asked and (not matches or matches(decision))
   end)
   return diffs --[[@as claude-ide.Diff[] ]]
 end
@@ -66,20 +62,28 @@ function M.count()
   return #M.pending()
 end
 
----Texts of one file.
----@class claude-ide.proposal.Item.Shown
----@field diff claude-ide.Diff
+---One file of a diff.
+---@class claude-ide.proposal.File
+---@field path string absolute; the file to write on acceptance
+---@field old_path string absolute; the file that the edit is based on, usually the same
+---@field proposed? string exact bytes; nil: planned
+---@field base? integer buffer that the edit is for
+---@field on_top? boolean it changed meanwhile, and the edit was merged with that
+---@field planned? claude-ide.changeset.File
+---@field dropped boolean as a whole
+---@field is_preparing? boolean
 ---@field text? claude-ide.proposal.Prepared once both sides are ready
 ---@field tick? integer changedtick of the unedited proposal
----@field hunks? claude-ide.diffview.Hunks once it is shown
+---@field hunks? claude-ide.diffview.Hunks with the text
 ---@field typed? claude-ide.proposal.Text the user's version, if the buffer is gone
----@field path? string if not the diff's
 
----The data of a diff on the screen. Of several files its texts are the displayed file's.
----@class claude-ide.proposal.Entry: claude-ide.proposal.Item.Shown
+---The data of a diff on the screen.
+---@class claude-ide.proposal.Entry
+---@field diff claude-ide.Diff
+---@field file claude-ide.proposal.File the displayed one
+---@field shown integer index of the file in the list; it is displayed once it is prepared
 ---@field view? claude-ide.diffview.View
----@field list? integer buffer of the list of files
----@field shown integer index of the displayed file
+---@field list? integer buffer of the list, if there are several files
 ---@field group? integer augroup
 ---@field verbs? claude-ide.proposal.Verbs once it was shown
 ---@field overwrites? boolean the user knows that the file to create exists
@@ -101,7 +105,7 @@ local entries = {}
 ---@param entry claude-ide.proposal.Entry with its text
 ---@return integer buf
 function M.sight(entry)
-  return entry.list or entry.text.bufs.proposal
+  return entry.list or entry.file.text.bufs.proposal
 end
 
 ---The current buffers of a diff.
@@ -109,8 +113,8 @@ end
 ---@return integer[]
 function M.bufs(entry)
   local bufs = { entry.list } --[[@as integer[] ]]
-  for _, one in ipairs(entry.diff.files or { entry }) do
-    vim.list_extend(bufs, vim.tbl_values(one.text and one.text.bufs or {}))
+  for _, file in ipairs(entry.diff.files) do
+    vim.list_extend(bufs, vim.tbl_values(file.text and file.text.bufs or {}))
   end
   return bufs
 end

@@ -97,24 +97,24 @@ local function refused(one, said, is_credible)
     return
   end
   one.is_refused = true
-  local diff = one.diff
-  require("claude-ide.proposal.present_text").read(diff.path, function(disk)
+  local id, path = one.diff.id, one.diff.files[1].path
+  require("claude-ide.proposal.present_text").read(path, function(disk)
     forget(one)
     local is_written = disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, one.contents)
     if is_written or is_credible and not is_credible(disk) then
       return
     end
-    require("claude-ide.log").warn("%s was accepted and not written: %s", diff.path, said)
-    local was_awaited = require("claude-ide.watch.awaited").give_up(diff.path, one.contents)
-    local buf = require("claude-ide.buffer").loaded(diff.path)
+    require("claude-ide.log").warn("%s was accepted and not written: %s", path, said)
+    local was_awaited = require("claude-ide.watch.awaited").give_up(path, one.contents)
+    local buf = require("claude-ide.buffer").loaded(path)
     if was_awaited and buf then
       -- Show later changes of the file, or ask if it has unsaved changes.
       require("claude-ide.watch.conflict").consider(buf)
     end
-    local kept = one.typed and require("claude-ide.proposal.rescued").put(diff, one.typed)
+    local kept = one.typed and require("claude-ide.proposal.rescued").put(id, path, one.typed)
     local why, short = reason(one, said, disk.stat ~= nil)
     local texts = kept and formats_with_text(one, why, short, kept) or formats(one, why, short)
-    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(diff.path, texts))
+    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(path, texts))
   end)
 end
 
@@ -132,15 +132,15 @@ end
 ---@param before? string current content; nil: no file
 ---@param typed? integer the proposal's buffer, if edited by the user
 function M.note(diff, contents, before, typed)
-  local source = diff.source
+  local source, file = diff.source, diff.files[1]
   local call = source.call and source.call(diff.request)
-  if diff.base or source.writes ~= "agent" or not (call or source.client) then
+  if file.base or source.writes ~= "agent" or not (call or source.client) then
     return
   end
   local one = { diff = diff, contents = contents, before = before, call = call } ---@type claude-ide.proposal.Accepted
   one.typed = typed and require("claude-ide.proposal.rescued").copy(typed)
   if source.client then
-    one.cancel = require("claude-ide.journal").await_allowed(source.client, diff.path, function(said, is_gone)
+    one.cancel = require("claude-ide.journal").await_allowed(source.client, file.path, function(said, is_gone)
       one.cancel = nil
       if said then
         refused(one, said)

@@ -80,11 +80,11 @@ local mend ---@type fun(entry: claude-ide.proposal.Entry)
 
 ---Handles events of a file's buffers.
 ---@param entry claude-ide.proposal.Entry on the screen
----@param one claude-ide.proposal.Item.Shown prepared
-local function listen_to(entry, one)
+---@param file claude-ide.proposal.File prepared
+local function listen_to(entry, file)
   local events = require("claude-ide.proposal.events")
-  events.attach(entry, one, mend)
-  for _, buf in pairs(one.text.bufs) do
+  events.attach(entry, file, mend)
+  for _, buf in pairs(file.text.bufs) do
     events.map_keys(entry, buf, M.verbs_of(entry))
   end
 end
@@ -93,10 +93,9 @@ end
 ---@param entry claude-ide.proposal.Entry shown
 ---@return table<claude-ide.proposal.Verb, fun()>
 function M.verbs_of(entry)
-  local verbs, files =
+  local verbs, count =
     entry.verbs, --[[@as claude-ide.proposal.Verbs]]
-    entry.diff.files
-  local item = require("claude-ide.proposal.files").shown
+    #entry.diff.files
   ---@type table<claude-ide.proposal.Verb, fun()>
   local found = {
     accept = verbs.accept,
@@ -104,9 +103,8 @@ function M.verbs_of(entry)
     reject_with_reason = verbs.reject_with_reason,
     hunk = function()
       local view = entry.view --[[@as claude-ide.diffview.View]]
-      local shown = item(entry)
-      local in_list = vim.api.nvim_get_current_win() == view.wins.list
-      if shown and (in_list or shown.file.after == nil or shown.dropped) then
+      local planned, in_list = entry.file.planned, vim.api.nvim_get_current_win() == view.wins.list
+      if in_list or entry.file.dropped or planned and planned.after == nil then
         M.drop_file(entry)
       else
         toggle(view)
@@ -120,18 +118,18 @@ function M.verbs_of(entry)
       )
     end,
     help = function()
-      require("claude-ide.proposal.events").help(files ~= nil)
+      require("claude-ide.proposal.events").help(count > 1)
     end,
   }
-  if files then
+  if count > 1 then
     found.undo_file = function()
       M.drop_file(entry)
     end
     found.next_file = function()
-      M.show_file(entry, entry.shown % #files + 1)
+      M.show_file(entry, entry.shown % count + 1)
     end
     found.previous_file = function()
-      M.show_file(entry, (entry.shown - 2) % #files + 1)
+      M.show_file(entry, (entry.shown - 2) % count + 1)
     end
   end
   return found
@@ -162,7 +160,7 @@ end
 ---@param entry claude-ide.proposal.Entry
 ---@return boolean
 function M.is_of_new_file(entry)
-  return not entry.diff.files and require("claude-ide.proposal.present_text").is_new(entry.text.now)
+  return #entry.diff.files == 1 and require("claude-ide.proposal.present_text").is_new(entry.file.text.now)
 end
 
 ---@param entry claude-ide.proposal.Entry
@@ -182,38 +180,25 @@ end
 ---@param alone boolean
 ---@return string
 local function winbar_of(entry, side, width, alone)
-  local winbar, hunks, text =
-    require("claude-ide.proposal.winbar"), require("claude-ide.diffview.hunks"), entry.text
+  local winbar, file = require("claude-ide.proposal.winbar"), entry.file
   if side == "list" then
     return winbar.of_list(entry.diff, width)
   end
-  ---@type claude-ide.diffview.Hunks
-  ---@diagnostic disable-next-line: assign-type-mismatch -- set before the view
-  local live = entry.hunks
-  local format, file = hunks.format(live), require("claude-ide.proposal.files").shown(entry)
+  local text, planned = file.text, file.planned
+  local format = require("claude-ide.diffview.hunks").format(file.hunks --[[@as claude-ide.diffview.Hunks]])
   if text.now.format.eol == "\r\n" and format.eol == "\n" and entry.diff.source.writes == "agent" then
     -- The CLI proposes LF for every file, and keeps the file's CRLF when writing.
     format = vim.tbl_extend("force", format, { eol = "\r\n" }) --[[@as claude-ide.bytes.Format]]
   end
-  local has_both = not file or file.file.before and file.file.after
+  local has_both = not planned or planned.before and planned.after
   local unseen = has_both and require("claude-ide.buffer.bytes").unseen_changes(text.now.format, format)
     or nil
   if side == "now" then
-    return winbar.of_now((file or entry.diff).old_path, text.now, width, unseen)
+    return winbar.of_now(file.old_path, text.now, width, unseen)
   end
-  local comparison = text.comparison
-  local added, removed = comparison.added, comparison.removed
-  if live.list ~= comparison.hunks then
-    added, removed = hunks.count(live)
-  end
-  local left = file and require("claude-ide.proposal.files").left(file)
   return winbar.of_proposal(entry.diff, {
     file = file,
-    is_dropped = left and left.nothing,
-    added = added,
-    removed = removed,
-    kept = #live.original - #hunks.dropped(live),
-    total = #live.original,
+    left = require("claude-ide.proposal.files").left(file),
     others = require("claude-ide.proposal.state").count() - 1,
     width = width,
     now = alone and text.now or nil,
@@ -242,27 +227,24 @@ local function refresh(entry)
   end
 end
 
----Prepares the texts of one of several files, to be shown.
+---Prepares the texts of a file, to be shown.
 ---@param entry claude-ide.proposal.Entry
 ---@param index integer
 ---@param done fun() possibly before this returns; not called if another file was chosen meanwhile
 ---@param failed fun(trace: string)
 function M.prepare_file(entry, index, done, failed)
-  local item = entry.diff.files[index]
+  local file = entry.diff.files[index]
   entry.shown = index
-  local function guarded(fn)
-    return require("claude-ide.safely").catch(fn, failed)
-  end
-  guarded(require("claude-ide.proposal.files").prepare)(entry.diff, item, function()
-    if entry.hunks == item.hunks then
+  require("claude-ide.proposal.prepare").run(entry.diff, file, function()
+    if entry.file == file then
       refresh(entry)
     end
   end, function()
-    if entry.diff.files[entry.shown] == item and entry.diff.state == "pending" then
-      entry.text, entry.tick, entry.hunks = item.text, item.tick, item.hunks
+    if entry.shown == index and entry.diff.state == "pending" then
+      entry.file = file
       done()
     end
-  end, guarded)
+  end, failed)
 end
 
 ---Shows another one of several files.
@@ -270,42 +252,42 @@ end
 ---@param index integer
 function M.show_file(entry, index)
   local windows, view = require("claude-ide.diffview.windows"), entry.view
-  local item = entry.diff.files[index]
-  if not item or not view or not windows.stands(view) or entry.shown == index then
+  local file = entry.diff.files[index]
+  if not file or not view or not windows.stands(view) or entry.shown == index then
     return
   end
-  local is_new = item.text == nil
+  local is_new = file.text == nil
   M.prepare_file(entry, index, function()
     if entry.view ~= view or not windows.stands(view) then
       return
     end
-    local text = item.text --[[@as claude-ide.proposal.Prepared]]
+    local text = file.text --[[@as claude-ide.proposal.Prepared]]
     if is_new then
       for _, buf in pairs(text.bufs) do
         require("claude-ide.ui.guard.window").join(buf, entry.list --[[@as integer]])
         require("claude-ide.ui.own_buffer").highlight(buf, text.now.buf)
       end
-      listen_to(entry, item)
+      listen_to(entry, file)
     end
     windows.show(view, {
       bufs = text.bufs,
-      hunks = item.hunks --[[@as claude-ide.diffview.Hunks]],
-      path = item.path,
-      one_window = require("claude-ide.proposal.files").needs_one_window(item),
+      hunks = file.hunks --[[@as claude-ide.diffview.Hunks]],
+      path = file.path,
+      one_window = require("claude-ide.proposal.files").needs_one_window(file),
     })
     refresh(entry)
   end, function(trace)
-    require("claude-ide.log").error("%s of an edit of several files cannot be shown: %s", item.path, trace)
+    require("claude-ide.log").error("%s of an edit of several files cannot be shown: %s", file.path, trace)
   end)
 end
 
----Drops or restores one of several files.
+---Drops or restores the displayed file.
 ---@param entry claude-ide.proposal.Entry
 function M.drop_file(entry)
-  local item = require("claude-ide.proposal.files").shown(entry) --[[@as claude-ide.proposal.File]]
-  item.dropped = not item.dropped
+  local file = entry.file
+  file.dropped = not file.dropped
   refresh(entry)
-  if item.dropped and entry.shown < #entry.diff.files then
+  if file.dropped and entry.shown < #entry.diff.files then
     M.show_file(entry, entry.shown + 1)
   end
 end
@@ -331,9 +313,9 @@ end
 function M.begin(entry, verbs)
   entry.verbs = verbs
   entry.group = vim.api.nvim_create_augroup("claude-ide.proposal." .. entry.diff.id, { clear = true })
-  for _, one in ipairs(entry.diff.files or { entry }) do
-    if one.hunks then
-      listen_to(entry, one)
+  for _, file in ipairs(entry.diff.files) do
+    if file.text then
+      listen_to(entry, file)
     end
   end
   if entry.list then
@@ -344,17 +326,16 @@ end
 
 ---@param entry claude-ide.proposal.Entry with a closed window, but not the proposal's last one
 function mend(entry)
-  local text = entry.text --[[@as claude-ide.proposal.Prepared]]
-  local view = entry.view --[[@as claude-ide.diffview.View]]
+  local file, view = entry.file, entry.view --[[@as claude-ide.diffview.View]]
   local function in_order()
     if entry.view == view and entry.diff.state == "pending" then
       require("claude-ide.diffview.windows").mend(view)
     end
   end
-  if vim.api.nvim_buf_is_loaded(text.bufs.now) then
+  if vim.api.nvim_buf_is_loaded(file.text.bufs.now) then
     return in_order()
   end
-  require("claude-ide.proposal.prepare").make_now_again(entry.diff, text, function()
+  require("claude-ide.proposal.prepare").make_now_again(entry.diff, file, function()
     if entry.view == view and entry.diff.state == "pending" then
       M.begin(entry, entry.verbs --[[@as claude-ide.proposal.Verbs]])
       in_order()
@@ -362,43 +343,25 @@ function mend(entry)
   end)
 end
 
----Whether only one text can be shown.
----@param entry claude-ide.proposal.Entry with its text
----@return boolean
-local function needs_one_window(entry)
-  local text, file = entry.text, require("claude-ide.proposal.files").shown(entry)
-  if file then
-    return require("claude-ide.proposal.files").needs_one_window(file)
-  end
-  local bytes = #entry.diff.proposed + #(text.now.disk.bytes or "")
-  local needs = require("claude-ide.diffview.pair").needs_one_window
-  return text.format.empty or needs(text.comparison.hunks, #text.now.lines, #text.lines, bytes)
-end
-
 ---A view of a diff, before its windows are created.
 ---@param entry claude-ide.proposal.Entry with its text
 ---@return claude-ide.diffview.View
 function M.make_view(entry)
-  local diff, text = entry.diff, entry.text --[[@as claude-ide.proposal.Prepared]]
-  entry.hunks = entry.hunks
-    or require("claude-ide.diffview.hunks").follow(text, function()
-      refresh(entry)
-    end)
-  local file = require("claude-ide.proposal.files").shown(entry)
+  local diff, file, files = entry.diff, entry.file, require("claude-ide.proposal.files")
   ---@type claude-ide.diffview.View
   ---@diagnostic disable-next-line: missing-fields -- the rest comes with the windows
   local view = {
-    bufs = text.bufs,
+    bufs = file.text.bufs,
     wins = {},
-    hunks = entry.hunks,
-    path = (file or diff).path,
-    old_path = (file or diff).old_path,
+    hunks = file.hunks --[[@as claude-ide.diffview.Hunks]],
+    path = file.path,
+    old_path = file.old_path,
     list = entry.list,
     list_width = function()
-      return require("claude-ide.proposal.files").list_width(diff)
+      return files.list_width(diff)
     end,
     layout = layout_of(entry),
-    one_window = needs_one_window(entry),
+    one_window = files.needs_one_window(file),
     place = diff.place or require("claude-ide.diffview.windows").preferred_place(),
     winbar = function(side, width, alone)
       return winbar_of(entry, side, width, alone)

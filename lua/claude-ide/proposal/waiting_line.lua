@@ -51,7 +51,7 @@ local function rightful_buffer(win)
   for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
     for side, of_view in pairs(entry.view and entry.view.wins or {}) do
       if of_view == win then
-        return entry.text.bufs[side]
+        return entry.file.text.bufs[side]
       end
     end
   end
@@ -65,7 +65,7 @@ end
 ---refuses to quit.
 function M.gather_strays()
   for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
-    local stray = entry.behind and vim.fn.win_findbuf(entry.text.bufs.proposal)[1]
+    local stray = entry.behind and vim.fn.win_findbuf(entry.file.text.bufs.proposal)[1]
     if stray then
       local buf = rightful_buffer(stray) or vim.api.nvim_create_buf(true, false)
       require("claude-ide.ui.quietly").run(function()

@@ -74,12 +74,8 @@ local function warning_of(now)
 end
 
 ---@class claude-ide.proposal.WinbarOpts
----@field file? claude-ide.proposal.File of several
----@field is_dropped? boolean the file is dropped
----@field added integer
----@field removed integer
----@field kept integer remaining proposed hunks
----@field total integer proposed hunks
+---@field file claude-ide.proposal.File
+---@field left claude-ide.proposal.Left of the file
 ---@field others integer number of other waiting diffs
 ---@field width integer of the window
 ---@field now? claude-ide.proposal.Now if no other window shows it
@@ -90,9 +86,9 @@ end
 ---@param opts claude-ide.proposal.WinbarOpts
 ---@return claude-ide.ui.Piece
 local function state(diff, opts)
-  local of = opts.file and opts.file.file
+  local of = opts.file.planned
   local rank, group, text = RANKS.side, "ClaudeDiffSide", ("%s's proposal"):format(diff.source.name)
-  if opts.is_dropped then
+  if opts.left.nothing then
     rank, group, text = RANKS.now, "ClaudeDiffRejected", "dropped"
   elseif of and of.kind == "deleted" then
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "will be deleted"
@@ -103,6 +99,8 @@ local function state(diff, opts)
     of and of.kind == "created" or opts.now and require("claude-ide.proposal.present_text").is_new(opts.now)
   then
     rank, text = RANKS.now, "new file"
+  elseif diff.plan and #diff.files == 1 then
+    rank, text = RANKS.now, diff.tab_name -- which is above the list of several files
   end
   return { rank = rank, texts = { { group, (" · %s "):format(text) } } }
 end
@@ -148,20 +146,20 @@ end
 ---@param opts claude-ide.proposal.WinbarOpts
 ---@return string
 function M.of_proposal(diff, opts)
-  local pieces = {}
+  local pieces, left = {}, opts.left
   ---@param piece? claude-ide.ui.Piece
   local function add(piece)
     pieces[#pieces + 1] = piece
   end
-  add(fit.file(RANKS.file, (opts.file or diff).path))
+  add(fit.file(RANKS.file, opts.file.path))
   add(state(diff, opts))
-  if opts.kept < opts.total and not opts.is_dropped then
-    local kept = (" %d of %d kept "):format(opts.kept, opts.total)
+  if left.kept < left.total and not left.nothing then
+    local kept = (" %d of %d kept "):format(left.kept, left.total)
     add({ rank = RANKS.kept, texts = { { "ClaudeDiffWarning", kept } } })
   end
-  local added = { "ClaudeDiffAdded", (" +%d"):format(opts.added) }
-  local removed = { "ClaudeDiffRemoved", (" −%d "):format(opts.removed) }
-  if not opts.is_dropped and (not opts.file or opts.added + opts.removed > 0) then
+  local added = { "ClaudeDiffAdded", (" +%d"):format(left.added) }
+  local removed = { "ClaudeDiffRemoved", (" −%d "):format(left.removed) }
+  if not left.nothing and (not diff.plan or left.added + left.removed > 0) then
     add({ rank = RANKS.counts, texts = { added, removed } })
   end
   add(opts.unseen and warn(RANKS.unseen, opts.unseen))
@@ -175,7 +173,7 @@ function M.of_proposal(diff, opts)
   add(decide())
   vim.list_extend(pieces, hints_of("next", "]c", "next"))
   vim.list_extend(pieces, hints_of("hunk", keymaps.hunk, "drop"))
-  if opts.file then
+  if #diff.files > 1 then
     local of_files = require("claude-ide.config").get().review.keymaps
     vim.list_extend(pieces, hints_of("drop_file", of_files.undo_file, "drop file"))
     vim.list_extend(pieces, hints_of("next_file", of_files.next_file, "file"))
@@ -191,7 +189,7 @@ end
 ---@return string
 function M.of_decided(diff)
   local part = fit.part
-  local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.path))
+  local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.files[1].path))
   if diff.state == "accepted" then
     return name .. part("ClaudeDiffAccepted", " · accepted")
   end

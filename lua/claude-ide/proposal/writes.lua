@@ -4,7 +4,6 @@
 -- A write accepts if a key triggered it directly, not through another autocommand, in the proposal's window, and if only this buffer was
 -- written. So `:w`, `:wq`, `:x`, `:update` and mappings to them accept; autosave by timer, InsertLeave, TextChanged or FocusLost,
 -- `:wall`, and 'autowrite' before `:make` or CTRL-Z do not.
--- or CTRL-Z do not.
 local M = {}
 
 ---A hidden buffer that is always modified and precedes every proposal in the buffer list. Commands that write all buffers write it
@@ -201,9 +200,9 @@ local function note_unasked(buf, diff, path)
 end
 
 ---@param entry claude-ide.proposal.Entry
----@param one claude-ide.proposal.Item.Shown
+---@param file claude-ide.proposal.File
 ---@param event { buf: integer, event: string, match: string, file: string } target, in full and as given
-local function on_write(entry, one, event)
+local function on_write(entry, file, event)
   local notice, guarded = require("claude-ide.ui.notice"), require("claude-ide.ui.guard.window")
   local buf, sight = event.buf, require("claude-ide.proposal.state").sight(entry)
   if is_copy(buf, event) then
@@ -211,7 +210,7 @@ local function on_write(entry, one, event)
   elseif event.event ~= "BufWriteCmd" then
     notice.info("Nothing is decided: a part of a proposal is not written. `:w` accepts all of it.")
   elseif not of_user(buf) then
-    note_unasked(buf, entry.diff, one.path or entry.diff.path)
+    note_unasked(buf, entry.diff, file.path)
   elseif not require("claude-ide.config").get().diff.accept_on_write then
     notice.info("Writing does not accept here. `:Claude accept` does.")
   elseif not guarded.proposal_accepts_key(sight) then
@@ -224,14 +223,14 @@ local function on_write(entry, one, event)
 end
 
 ---@param entry claude-ide.proposal.Entry on the screen
----@param one claude-ide.proposal.Item.Shown prepared
-function M.attach(entry, one)
+---@param file claude-ide.proposal.File prepared
+function M.attach(entry, file)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     group = entry.group,
-    buffer = one.text.bufs.proposal,
+    buffer = file.text.bufs.proposal,
     desc = "Claude Code: a proposal is written",
     callback = function(event)
-      on_write(entry, one, event)
+      on_write(entry, file, event)
     end,
   })
 end

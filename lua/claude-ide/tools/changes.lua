@@ -191,16 +191,15 @@ local function concerned(report)
 end
 
 ---Proposes to the user, and waits for the decision.
----@param proposal claude-ide.proposal.FilesEdit
+---@param edit claude-ide.proposal.Edit
 ---@return claude-ide.decisions.Answer? answer
 ---@return string? err
-local function decide(task, proposal)
+local function decide(task, edit)
   return task:await(function(resume)
     local asked = { answered = resume } ---@type claude-ide.tools.Asked
-    local changeset =
-      require("claude-ide.proposal").propose_files(source_of(task.call.client), asked, proposal)
+    local diff = require("claude-ide.proposal").propose(source_of(task.call.client), asked, edit)
     return function()
-      require("claude-ide.decisions").cancel(changeset, "Claude has taken it back")
+      require("claude-ide.decisions").cancel(diff, "Claude has taken it back")
     end
   end)
 end
@@ -246,8 +245,8 @@ function M.propose(task, changes)
   end
   local unasked = is_unasked(task)
   task:progress(unasked and "Writing" or "Waiting for the user to review the changes in the editor")
-  local proposal = { title = changes.title, files = files, notes = notes, unasked = unasked }
-  local answer, failed = decide(task, proposal)
+  local plan = { notes = notes, unasked = unasked }
+  local answer, failed = decide(task, { tab_name = changes.title, files = files, plan = plan })
   if not answer then
     task:fail(failed or "nobody can be asked")
     error("a task that failed has ended")

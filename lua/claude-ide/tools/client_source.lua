@@ -174,7 +174,7 @@ local function propose(call, respond, writes, edit)
   local asker, source = asker_of(call.client), source_of(call.client, writes)
   local request = { call = call.id, respond = respond } ---@type claude-ide.tools.Request
   local diff = require("claude-ide.proposal").propose(source, request, edit)
-  vim.list_extend(asker.names, { diff.tab_name, diff.path })
+  vim.list_extend(asker.names, { diff.tab_name, diff.files[1].path })
   while #asker.names > MAX_NAMES do
     table.remove(asker.names, 1)
   end
@@ -198,8 +198,9 @@ end
 function M.close_by_name(client, name)
   local is_its_own = is_of(client)
   local closed = require("claude-ide.decisions").close_those(function(decision)
-    ---@cast decision claude-ide.Diff -- other requests have neither
-    return is_its_own(decision) and (decision.tab_name == name or decision.path == name)
+    ---@cast decision claude-ide.Diff
+    local files = decision.files or {} -- other requests have none
+    return is_its_own(decision) and files[1] ~= nil and (decision.tab_name == name or files[1].path == name)
   end, "it was answered in Claude's prompt")
   local asker = askers[client]
   return closed > 0 or asker ~= nil and vim.list_contains(asker.names, name)
