@@ -20,6 +20,7 @@ local M = {}
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
+---| "hooks_given" # fun(): the first CLI gets the hooks of terminal/hook_folder.lua
 ---| "kernels_changed" # fun(): one starts, runs, waits or ends
 ---| "sessions_changed" # fun(): states of this Neovim's sessions were updated
 

@@ -323,6 +323,19 @@ def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
     assert path.read_text() == "one\ntwo\n", "the first one, too"
 
 
+def unsaved_text_goes_along_when_it_reads_the_file(nvim, mock_api):
+    path = nvim.project / "a.txt"
+    nvim.lua(
+        "buf = vim.fn.bufadd(...) vim.fn.bufload(buf) vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'UNSAVED' })",
+        str(path),
+    )
+    nvim.wait("#require('claude-ide.terminal.hook_folder').notes() == 1", what="the note")
+    say(nvim, f"{call('Read', file_path=str(path))} THEN SAY read")
+    wait_answer(nvim, "\nread")
+    assert mock_api.seen("+UNSAVED")
+    nvim.lua("vim.api.nvim_buf_delete(buf, { force = true })")
+
+
 def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     path = nvim.project / "a.txt"
     nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="the statusline")
@@ -378,6 +391,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     a_model_is_chosen_and_the_mode_is_what_the_cli_says(nvim, mock_api)
     an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim)
     a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim)
+    unsaved_text_goes_along_when_it_reads_the_file(nvim, mock_api)
     what_a_turn_changed_is_reviewed_undone_and_rewound(nvim)
 
 

@@ -155,6 +155,7 @@ def test_the_users_settings_stay_and_ours_go_along(started, tmp_path):
     assert argv == ["--verbose", "--model", "opus"]
     assert tools_of(settings) == [None, OURS]
     settings["hooks"]["PermissionRequest"].pop()
+    assert settings["hooks"].pop("PreToolUse")[0]["matcher"] == "Read|Edit|MultiEdit|Write"
     assert settings == theirs
 
 
@@ -165,6 +166,10 @@ def test_settings_that_cannot_be_read_stay_as_they_are(started):
 
 def test_hooks_are_given_as_the_options_say(started):
     assert started(opts={"hooks": {"enabled": False}}) == ([], None)
+
+
+def test_nothing_is_told_of_unsaved_text_if_the_user_wants_it_so(started):
+    assert list(started(opts={"context": {"unsaved": "off"}})[1]["hooks"]) == ["PermissionRequest"]
 
 
 def test_what_waits_is_listed_and_gone_to(lab):

@@ -83,7 +83,9 @@ function M.of(opts, run)
   if not opts.resume or opts.fork then
     vim.list_extend(argv, { "--session-id", opts.session })
   end
-  vim.list_extend(argv, opts.args or {})
+  local args, hooks = opts.args or {}, nil
+  argv, hooks, args = require("claude-ide.terminal.hooks").of(argv, args, cwd, true)
+  vim.list_extend(vim.list_extend(argv, hooks), args)
   if not opts.alone then
     -- The editor's tools and the watch on files need the server: without it the chat works without them.
     local _, problem = require("claude-ide.server").start()

@@ -266,6 +266,11 @@ return {
     end,
   },
   {
+    name = "context",
+    doc = "Show what Claude is told about your editor while it works, see |claude-ide-context|.",
+    run = of("context", "run"),
+  },
+  {
     name = "mcp",
     doc = "Show how other agents connect to the tools of this Neovim: the command `claude mcp add`, and the "
       .. "JSON. See |claude-ide-tools|.",

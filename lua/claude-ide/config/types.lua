@@ -34,6 +34,9 @@
 ---@field root_markers? string[] Files and folders that mark the top folder of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
 
+---@class claude-ide.Opts.context
+---@field unsaved? "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start.
+
 ---@class claude-ide.Opts.selection
 ---@field enabled? boolean Send it. `:Claude selection off` stops it in this Neovim, `vim.b.claude_private` for one buffer.
 ---@field debounce_ms? integer Minimum milliseconds between two messages.
@@ -190,6 +193,7 @@
 ---@field tools? claude-ide.Opts.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field hooks? claude-ide.Opts.hooks Hooks of a Claude started by `:Claude`. |claude-ide-decide| Changes apply from its next start.
 ---@field workspace? claude-ide.Opts.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
+---@field context? claude-ide.Opts.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of withheld files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
 ---@field selection? claude-ide.Opts.selection Your current file and selection, as sent to Claude.
 ---@field mention? claude-ide.Opts.mention `:ClaudeSend` and `:Claude add`.
 ---@field diagnostics? claude-ide.Opts.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.
@@ -238,6 +242,9 @@
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Files and folders that mark the top folder of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
+
+---@class claude-ide.Config.context
+---@field unsaved "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start.
 
 ---@class claude-ide.Config.selection
 ---@field enabled boolean Send it. `:Claude selection off` stops it in this Neovim, `vim.b.claude_private` for one buffer.
@@ -395,6 +402,7 @@
 ---@field tools claude-ide.Config.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field hooks claude-ide.Config.hooks Hooks of a Claude started by `:Claude`. |claude-ide-decide| Changes apply from its next start.
 ---@field workspace claude-ide.Config.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
+---@field context claude-ide.Config.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of withheld files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
 ---@field selection claude-ide.Config.selection Your current file and selection, as sent to Claude.
 ---@field mention claude-ide.Config.mention `:ClaudeSend` and `:Claude add`.
 ---@field diagnostics claude-ide.Config.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.

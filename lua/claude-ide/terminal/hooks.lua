@@ -2,6 +2,7 @@
 -- hooks call tools of the server over the CLI's own connection: crates/server/src/hooks.rs.
 -- Source: CLI 2.1.329. If `--settings` is given twice, only the last counts, so the user's are merged with ours; hooks in other settings
 -- run as well. `${field}` is replaced with a field of the hook's input, once: the inserted text is not expanded again.
+-- What Claude is told about the editor goes through hook_folder.lua.
 local M = {}
 
 ---A call waits for the user as long as its dialog does. Lines are shown only after their hook has answered: a stopped Neovim must not
@@ -25,15 +26,20 @@ local function hook(tool, timeout_s, fields)
   return { type = "mcp_tool", server = "ide", tool = tool, timeout = timeout_s, input = input }
 end
 
+---@param asks_here boolean the CLI asks over its own pipe
 ---@return table<string, table> by event
-local function ours()
+local function ours(asks_here)
+  local hooks = require("claude-ide.terminal.hook_folder").hooks()
+  if asks_here then
+    return hooks
+  end
   local ask = hook("hook_permission", ASK_TIMEOUT_S, {
     tool = "tool_name",
     input = "tool_input",
     suggestions = "permission_suggestions",
     agent = "agent_id",
   })
-  local hooks = { PermissionRequest = { matcher = NOT_EDITS, hooks = { ask } } }
+  hooks.PermissionRequest = { matcher = NOT_EDITS, hooks = { ask } }
   if require("claude-ide.native").web_info() then
     local show = hook("hook_display", SHOW_TIMEOUT_S, {
       session = "session_id",
@@ -79,11 +85,12 @@ end
 
 ---@param settings string?
 ---@param cwd string
+---@param asks_here boolean
 ---@return string json
-local function merged(settings, cwd)
+local function merged(settings, cwd, asks_here)
   local all = settings and read(settings, cwd) or {}
   all.hooks = all.hooks or {}
-  for event, one in pairs(ours()) do
+  for event, one in pairs(ours(asks_here)) do
     local present = all.hooks[event] or {}
     assert(vim.islist(present), "its hooks are no list")
     all.hooks[event] = vim.list_extend(present, { one })
@@ -112,16 +119,17 @@ end
 ---@param command string[] program and arguments
 ---@param args string[] more arguments
 ---@param cwd string
+---@param asks_here? boolean it is a chat's
 ---@return string[] command
 ---@return string[] hooks
 ---@return string[] args
-function M.of(command, args, cwd)
+function M.of(command, args, cwd, asks_here)
   if not require("claude-ide.config").get().hooks.enabled then
     return command, {}, args
   end
   local plain_command, of_command = without_settings(command)
   local plain_args, of_args = without_settings(args)
-  local ok, json = pcall(merged, of_args or of_command, cwd)
+  local ok, json = pcall(merged, of_args or of_command, cwd, asks_here == true)
   local path = ok and require("claude-ide.file").private(".json", json)
   if not path then
     require("claude-ide.log").warn("Claude starts without hooks: %s", ok and "no file can be written" or json)

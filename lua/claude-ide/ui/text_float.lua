@@ -49,6 +49,7 @@ function M.show(text, title)
     bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
   })
   local win = M.open(buf, title, #lines)
+  vim.api.nvim_win_set_config(win, M.place(vim.api.nvim_win_text_height(win, {}).all, title))
   require("claude-ide.ui.guard.window").map(buf, { "q", "<Esc>" }, "close this", function()
     require("claude-ide.window").close(win)
   end)

@@ -5,6 +5,20 @@ local kind = require("claude-ide.config.kind")
 ---@type claude-ide.config.Entry[]
 return {
   {
+    "context",
+    doc = "What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of withheld "
+      .. "files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.",
+    fields = {
+      {
+        "unsaved",
+        kind = kind.one_of({ "tell", "save", "off" }),
+        default = "tell",
+        doc = 'When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. '
+          .. "Switching it on applies from Claude's next start.",
+      },
+    },
+  },
+  {
     "selection",
     doc = "Your current file and selection, as sent to Claude.",
     fields = {

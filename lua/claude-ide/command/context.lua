@@ -1,0 +1,16 @@
+-- `:Claude context`: shows what Claude is told about the editor while it works.
+local M = {}
+
+---@return boolean ok
+function M.run()
+  local folder = require("claude-ide.terminal.hook_folder")
+  local notes = folder.notes()
+  local text = #notes > 0 and table.concat(notes, "\n\n") or "Nothing now."
+  if not folder.is_used() then
+    text = "Nothing: no Claude was started by `:Claude`, or `hooks.enabled` or all of `context` is off."
+  end
+  require("claude-ide.ui.text_float").show(text, "What Claude is told")
+  return true
+end
+
+return M
