@@ -91,7 +91,7 @@ def test_the_prompt_is_called_after_the_agent_and_lists_what_it_can(begin):
     nvim.keys("g?")
     nvim.wait_screen("interrupt Robot")
     shown = "\n".join(nvim.screen())
-    assert "go on in the terminal" not in shown and "restore files" not in shown
+    assert "in the terminal" not in shown and "restore files" not in shown
 
 
 def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvim, tmp_path):

@@ -369,7 +369,7 @@ def test_the_keys_are_listed_and_decide_nothing(start_nvim, place):
         diffs.nvim.wait(lambda: diffs.current() != 1, what="the list")
         diffs.nvim.wait_screen("Keys of a diff")
         shown = "\n".join(diffs.nvim.lines())
-        assert " dy dx " in shown and " ZQ gX " in shown and "tell Claude why" not in shown
+        assert " dy dx " in shown and " ZQ gX " in shown and "with a reason" not in shown
         diffs.nvim.keys(close)
         diffs.nvim.wait(lambda: diffs.current() == 1, what=f"{close} to close the list")
     assert diffs.outcomes(1) == []

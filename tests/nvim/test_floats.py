@@ -107,7 +107,7 @@ def wait_gone(nvim, wins=1):
 
 ALONE = {
     "the list of keys": (
-        "require('claude-ide.ui.key_list').open({}, { of = 'x', help = false })",
+        "require('claude-ide.ui.key_list').open({}, {}, { of = 'x' })",
         "require('claude-ide.ui.key_list').close()",
     ),
     "a text": (

@@ -315,7 +315,7 @@ def test_the_keys_of_a_review_are_listed(changed):
     review(changed)
     for go in ("", "<C-w>h", "<C-w>t"):
         changed.keys(go + "g?")
-        changed.wait_screen("undo all changes of this file")
+        changed.wait_screen("undo all changes of the file")
         changed.keys("g?")
         changed.wait(lambda: len(windows(changed)) == 3, what="the list to go")
     assert waiting(changed) == ["a.txt", "b.txt", "c.txt"]

@@ -430,12 +430,16 @@ def test_keys_are_those_of_the_option_and_each_is_a_plug_and_listed(start_nvim, 
       for _, map in ipairs(vim.api.nvim_buf_get_keymap(0, "n")) do maps[map.lhs] = map.desc end
       return { maps["}"], maps["<Tab>"], maps["]]"] or "none", maps["[["] or "none", maps["<Plug>(claude-transcript-previous-prompt)"] }
     """)
-    assert maps == ["Claude Code: next prompt"] * 2 + ["none", "none", "Claude Code: previous prompt"]
+    assert maps == ["Claude Code: go to the next prompt"] * 2 + [
+        "none",
+        "none",
+        "Claude Code: go to the previous prompt",
+    ]
     nvim.keys("gg")
     press(nvim, "}", "vim.fn.line('.') > 1")
     nvim.keys("g?")
     nvim.wait_screen("} <Tab>")
-    nvim.wait_screen("go to the file of the call, or under the cursor")
+    nvim.wait_screen("open the file of the call, or under the cursor")
     press(nvim, "q", "#vim.api.nvim_list_wins() == 1 and vim.bo.filetype == 'claude-transcript'")
 
 

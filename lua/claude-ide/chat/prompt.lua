@@ -251,52 +251,36 @@ function RUN.help(prompt)
   M.help(prompt.chat)
 end
 
----@type { [1]: string, [2]: string, needs?: string }[] option, what it does, and what the agent must be able to
-local KEYS = {
-  { "send", "send the prompt (normal mode)" },
-  { "send_at_once", "send it, in insert mode too" },
-  { "interrupt", "interrupt %s" },
-  { "older", "the prompt before, from the history" },
-  { "newer", "the next one" },
-  { "take_back", "take back the prompt that waits" },
-  { "mode", "next permission mode" },
-  { "model", "choose a model" },
-  { "effort", "choose how much effort it takes" },
-  { "rewind", "restore files as they were before a prompt", needs = "rewind" },
-  { "tasks", "stop what runs in the background", needs = "tasks" },
-  { "terminal", "go on in the terminal", needs = "terminal" },
-  { "preview", "what the #… at the cursor would send" },
-  { "close", "hide the chat; it goes on" },
-  { "help", "this help" },
-}
+---Options of what not every agent can do.
+local NEEDS_AGENT = { rewind = true, tasks = true, terminal = true }
 
 ---Lists the keys.
 ---@param chat claude-ide.chat.Chat
 function M.help(chat)
-  local keys = require("claude-ide.config").get().chat.keymaps
-  local key_list, entries = require("claude-ide.ui.key_list"), {}
-  for _, key in ipairs(KEYS) do
-    if not key.needs or chat.can[key.needs] then
-      entries[#entries + 1] = key_list.entry(keys[key[1]], key[2]:format(chat.name))
+  local key_list, options = require("claude-ide.ui.key_list"), {}
+  for _, option in ipairs(key_list.options("chat")) do
+    if not NEEDS_AGENT[option.name] or chat.can[option.name] then
+      option.desc = option.desc:gsub("Claude", function()
+        return chat.name
+      end)
+      options[#options + 1] = option
     end
   end
-  vim.list_extend(entries, {
+  key_list.open(options, {
     { "/ @ #", "complete commands, files, what the editor has" },
     { "account", chat.account and chat.account.full or "is not known yet" },
-  })
-  key_list.open(entries, { of = "a prompt", group = "ClaudeTranscriptKey", help = keys.help })
+  }, { of = "a prompt", group = "ClaudeTranscriptKey", help = key_list.option("chat", "help").keys })
 end
 
 ---@param prompt claude-ide.chat.PromptBuffer
 local function map(prompt)
-  local keys = require("claude-ide.config").get().chat.keymaps
   local key_list, safely = require("claude-ide.ui.key_list"), require("claude-ide.safely")
-  for _, key in ipairs(KEYS) do
-    local option, desc, run = key[1], key[2], RUN[key[1]]
-    for _, lhs in ipairs(run and key_list.keys(keys[option]) or {}) do
-      vim.keymap.set(option == "send_at_once" and { "n", "i" } or "n", lhs, function()
-        safely.wrap(desc, run)(prompt)
-      end, { buffer = prompt.buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
+  for _, option in ipairs(key_list.options("chat")) do
+    local run = RUN[option.name]
+    if run then
+      key_list.map(prompt.buf, option, function()
+        safely.wrap(option.desc, run)(prompt)
+      end, option.name == "send_at_once" and { "n", "i" } or "n")
     end
   end
   M.map_interrupt(prompt.chat, prompt.buf, { "n", "i" })

@@ -60,8 +60,8 @@
 ---@field reject? string|string[]|false Reject it.
 ---@field reject_with_reason? string|string[]|false Reject it with a reason for Claude, see |:Claude-reject|.
 ---@field hunk? string|string[]|false Drop or restore the change under the cursor. `u` undoes either.
----@field layout? string|string[]|false Switch to the next layout, also in a review.
----@field help? string|string[]|false List the keys, also in a review.
+---@field layout? string|string[]|false Switch to the next layout. A review has this key, too.
+---@field help? string|string[]|false List the keys. A review has this key, too.
 
 ---@class claude-ide.Opts.diff
 ---@field enabled? boolean Show them in Neovim. When false the CLI asks in its terminal.
@@ -124,7 +124,7 @@
 ---@field previous_tool? string|string[]|false Go to the previous tool call.
 ---@field next_edit? string|string[]|false Go to the next edit.
 ---@field previous_edit? string|string[]|false Go to the previous edit.
----@field open? string|string[]|false Open the target of the line, or toggle the fold.
+---@field open? string|string[]|false Open the target of the line: both texts of an edit, what a subagent did, all of a cut text; or toggle the fold.
 ---@field file? string|string[]|false Open the file of the call, or under the cursor.
 ---@field file_split? string|string[]|false The same in a split.
 ---@field file_tab? string|string[]|false The same in a tab page.
@@ -269,8 +269,8 @@
 ---@field reject string|string[]|false Reject it.
 ---@field reject_with_reason string|string[]|false Reject it with a reason for Claude, see |:Claude-reject|.
 ---@field hunk string|string[]|false Drop or restore the change under the cursor. `u` undoes either.
----@field layout string|string[]|false Switch to the next layout, also in a review.
----@field help string|string[]|false List the keys, also in a review.
+---@field layout string|string[]|false Switch to the next layout. A review has this key, too.
+---@field help string|string[]|false List the keys. A review has this key, too.
 
 ---@class claude-ide.Config.diff
 ---@field enabled boolean Show them in Neovim. When false the CLI asks in its terminal.
@@ -333,7 +333,7 @@
 ---@field previous_tool string|string[]|false Go to the previous tool call.
 ---@field next_edit string|string[]|false Go to the next edit.
 ---@field previous_edit string|string[]|false Go to the previous edit.
----@field open string|string[]|false Open the target of the line, or toggle the fold.
+---@field open string|string[]|false Open the target of the line: both texts of an edit, what a subagent did, all of a cut text; or toggle the fold.
 ---@field file string|string[]|false Open the file of the call, or under the cursor.
 ---@field file_split string|string[]|false The same in a split.
 ---@field file_tab string|string[]|false The same in a tab page.

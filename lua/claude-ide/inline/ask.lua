@@ -75,24 +75,18 @@ end
 ---@param ask claude-ide.inline.Ask
 ---@param buf integer
 local function map(ask, buf)
-  local config, keys = require("claude-ide.config").get(), require("claude-ide.ui.key_list").keys
-  local function on(option, desc, run)
-    for _, lhs in ipairs(keys(option)) do
-      vim.keymap.set("n", lhs, require("claude-ide.safely").wrap(desc, run), {
-        buffer = buf,
-        nowait = true,
-        silent = true,
-        desc = "Claude Code: " .. desc,
-      })
-    end
+  local key_list = require("claude-ide.ui.key_list")
+  local function on(section, name, run)
+    local option = key_list.option(section, name)
+    key_list.map(buf, option, require("claude-ide.safely").wrap(option.desc, run))
   end
-  on(config.ask.keymaps.close, "close the answer", function()
+  on("ask", "close", function()
     close(ask)
   end)
-  on(config.ask.keymaps.chat, "go on as a chat", function()
+  on("ask", "chat", function()
     continue(ask)
   end)
-  on(config.chat.keymaps.interrupt, "interrupt", function()
+  on("chat", "interrupt", function()
     ask.chat:interrupt()
   end)
 end

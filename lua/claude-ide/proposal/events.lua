@@ -117,49 +117,45 @@ local DECIDES = { "accept", "reject", "reject_with_reason" }
 
 ---@alias claude-ide.proposal.Verb "accept"|"reject"|"reject_with_reason"|"hunk"|"undo_file"|"next_file"|"previous_file"|"layout"|"help"
 
----Actions in display order: description, also for several files, and the option with their keys.
----@type { [1]: claude-ide.proposal.Verb, [2]: string, several?: string, set?: "review" }[]
-local VERBS = {
-  { "accept", "accept the proposed edit", several = "accept all that is not dropped, in all files" },
-  { "reject", "reject the proposed edit", several = "reject all of it" },
-  {
-    "reject_with_reason",
-    "reject the proposed edit and tell Claude why",
-    several = "reject all of it and tell Claude why",
-  },
-  { "hunk", "drop this change, or take it after all" },
-  { "undo_file", "drop this file, or take it after all", set = "review" },
-  { "next_file", "the next file", set = "review" },
-  { "previous_file", "the previous file", set = "review" },
-  { "layout", "show the proposed edit in another layout" },
-  { "help", "list these keys" },
+---Of several files, the keys that mean something else there, and those of a review.
+---@type table<string, string>
+local OF_SEVERAL = {
+  accept = "accept all that is not dropped, in all files",
+  reject = "reject all of it",
+  reject_with_reason = "reject all of it and tell Claude why",
+  undo_file = "drop this file, or take it after all",
+  next_file = "go to the next file",
+  previous_file = "go to the previous one",
 }
 
----@param verb claude-ide.proposal.Verb
----@return { [1]: claude-ide.proposal.Verb, [2]: string, several?: string, set?: "review" }
-local function row_of(verb)
-  return vim.iter(VERBS):find(function(row)
-    return row[1] == verb
-  end)
-end
-
----@param verb claude-ide.proposal.Verb
----@return string[]
-local function keys_of(verb)
-  local config = require("claude-ide.config").get()
-  return require("claude-ide.ui.key_list").keys(config[row_of(verb).set or "diff"].keymaps[verb])
-end
-
----@param verb claude-ide.proposal.Verb
----@return string
-local function describe(verb)
-  return "Claude Code: " .. row_of(verb)[2]
+---@param are_several boolean several files
+---@return claude-ide.ui.key_list.Option[] options in display order
+local function options(are_several)
+  local key_list = require("claude-ide.ui.key_list")
+  local found = key_list.options("diff")
+  for _, option in ipairs(are_several and key_list.options("review") or {}) do
+    if OF_SEVERAL[option.name] then
+      table.insert(found, #found - 1, option) -- before the layout and the help
+    end
+  end
+  for _, option in ipairs(found) do
+    option.desc = are_several and OF_SEVERAL[option.name] or option.desc
+  end
+  return found
 end
 
 ---Keys that accept or reject.
 ---@return string[]
 function M.deciding_keys()
-  return vim.iter(DECIDES):map(keys_of):flatten():totable()
+  local keymaps, keys =
+    require("claude-ide.config").get().diff.keymaps, require("claude-ide.ui.key_list").keys
+  return vim
+    .iter(DECIDES)
+    :map(function(verb)
+      return keys(keymaps[verb])
+    end)
+    :flatten()
+    :totable()
 end
 
 ---Whether keys accept or reject the diff of the current buffer.
@@ -167,9 +163,10 @@ end
 ---@return boolean
 function M.is_deciding(typed)
   local map = vim.fn.maparg(vim.fn.keytrans(typed), "n", false, true)
-  return map.buffer == 1 and vim.iter(DECIDES):any(function(verb)
-    return map.desc == describe(verb)
-  end)
+  return map.buffer == 1
+    and vim.iter(vim.list_extend(options(false), options(true))):any(function(option)
+      return vim.tbl_contains(DECIDES, option.name) and map.desc == "Claude Code: " .. option.desc
+    end)
 end
 
 ---Wraps a key's action. The screen may have changed since the key, after a decision.
@@ -200,33 +197,26 @@ end
 ---@param buf integer
 ---@param verbs table<claude-ide.proposal.Verb, fun()>
 function M.map_keys(entry, buf, verbs)
-  for verb, run in pairs(verbs) do
-    for _, lhs in ipairs(keys_of(verb)) do
-      local opts = { buffer = buf, nowait = true, silent = true, desc = describe(verb) }
-      vim.keymap.set("n", lhs, pressed(entry, verb, run), opts)
-    end
+  for _, option in ipairs(options(#entry.diff.files > 1)) do
+    local verb = option.name --[[@as claude-ide.proposal.Verb]]
+    require("claude-ide.ui.key_list").map(buf, option, pressed(entry, verb, verbs[verb]))
   end
 end
 
 ---@param are_several boolean several files
 function M.help(are_several)
-  local key_list, entries = require("claude-ide.ui.key_list"), {}
-  for _, row in ipairs(VERBS) do
-    if are_several or not row.set then
-      entries[#entries + 1] = key_list.entry(keys_of(row[1]), are_several and row.several or row[2])
-    end
-  end
+  local key_list, others = require("claude-ide.ui.key_list"), {} ---@type any, claude-ide.ui.key_list.Entry[]
   if require("claude-ide.config").get().diff.accept_on_write then
-    entries[#entries + 1] = { ":w", "accept as well" }
+    others[1] = { ":w", "accept as well" }
   end
-  vim.list_extend(entries, { { ":q", "reject as well" }, { "]c [c", "next change, previous change" } })
-  entries[#entries + 1] = are_several
+  vim.list_extend(others, { { ":q", "reject as well" }, { "]c [c", "next change, previous change" } })
+  others[#others + 1] = are_several
       and { "<CR>", "in the list: go to the file; keys for a change act on the whole file there" }
     or { "do dp", "restore the current text of a change: `do` on the proposal's side, `dp` on the other" }
-  key_list.open(entries, {
+  key_list.open(options(are_several), others, {
     of = are_several and "a changeset" or "a diff",
     group = "ClaudeDiffKey",
-    help = keys_of("help"),
+    help = key_list.option("diff", "help").keys,
   })
 end
 

@@ -29,8 +29,7 @@ end
 ---@field run fun(view?: claude-ide.review.View)
 
 ---@class claude-ide.review.Key: claude-ide.review.Action
----@field name string of the option
----@field set? "diff" whose option it is; default: "review"
+---@field keys string[]
 ---@field in_list? "keep_file"|"undo_file" what it does in the list, where a key is for the whole file
 
 local function calls(verb)
@@ -59,36 +58,23 @@ end
 
 local help ---@type fun()
 
----In the order of the key list. The layouts apply to diffs as well, so their keys are shared.
----@type claude-ide.review.Key[]
-local KEYS = {
-  { name = "keep_hunk", desc = "keep this change", in_list = "keep_file", run = decides("keep_hunk") },
-  { name = "undo_hunk", desc = "undo this change", in_list = "undo_file", run = decides("undo_hunk") },
-  {
-    name = "keep_file",
-    desc = "keep all changes of this file",
-    in_list = "keep_file",
-    run = calls("keep_file"),
-  },
-  {
-    name = "undo_file",
-    desc = "undo all changes of this file",
-    in_list = "undo_file",
-    run = calls("undo_file"),
-  },
-  { name = "next_file", desc = "the next file", run = calls("next_file") },
-  { name = "previous_file", desc = "the previous file", run = calls("previous_file") },
-  { name = "close", desc = "close the review", run = calls("close") },
-  { name = "layout", set = "diff", desc = "the next layout", run = calls("next_layout") },
-  {
-    name = "help",
-    set = "diff",
-    desc = "list these keys",
-    run = function()
-      help()
-    end,
-  },
+---By option.
+local RUN = {
+  keep_hunk = decides("keep_hunk"),
+  undo_hunk = decides("undo_hunk"),
+  keep_file = calls("keep_file"),
+  undo_file = calls("undo_file"),
+  next_file = calls("next_file"),
+  previous_file = calls("previous_file"),
+  close = calls("close"),
+  layout = calls("next_layout"),
+  help = function()
+    help()
+  end,
 }
+
+local IN_LIST =
+  { keep_hunk = "keep_file", keep_file = "keep_file", undo_hunk = "undo_file", undo_file = "undo_file" }
 
 ---@type table<string, claude-ide.review.Action>
 local JUMPS = {
@@ -106,23 +92,28 @@ local OBTAIN = {
   end,
 }
 
----@param key claude-ide.review.Key
----@return string[]
-local function keys_of(key)
-  local option = require("claude-ide.config").get()[key.set or "review"].keymaps[key.name]
-  return require("claude-ide.ui.key_list").keys(option)
+---The layouts apply to diffs as well, so their keys are shared.
+---@return claude-ide.ui.key_list.Option[]
+local function options()
+  local key_list = require("claude-ide.ui.key_list")
+  local of_diffs = { key_list.option("diff", "layout"), key_list.option("diff", "help") }
+  return vim.list_extend(key_list.options("review"), of_diffs)
+end
+
+---@return claude-ide.review.Key[]
+local function mapped()
+  return vim.tbl_map(function(option)
+    local name = option.name
+    return { keys = option.keys, desc = option.desc, run = RUN[name], in_list = IN_LIST[name] }
+  end, options())
 end
 
 function help()
-  local key_list, entries = require("claude-ide.ui.key_list"), {}
-  for _, key in ipairs(KEYS) do
-    entries[#entries + 1] = key_list.entry(keys_of(key), key.desc)
-  end
-  vim.list_extend(entries, {
+  local key_list = require("claude-ide.ui.key_list")
+  key_list.open(options(), {
     { "]c [c", "next change, previous change" },
     { "<CR>", "in the list: go to the file; keys for a change act on the whole file there" },
-  })
-  key_list.open(entries, { of = "a review", group = "ClaudeDiffKey", help = keys_of(KEYS[#KEYS]) })
+  }, { of = "a review", group = "ClaudeDiffKey", help = key_list.option("diff", "help").keys })
 end
 
 ---@param buf integer
@@ -195,8 +186,8 @@ end
 function M.map_sides(view)
   local undo = {}
   for side, buf in pairs(view.bufs) do
-    for _, key in ipairs(KEYS) do
-      for _, lhs in ipairs(keys_of(key)) do
+    for _, key in ipairs(mapped()) do
+      for _, lhs in ipairs(key.keys) do
         undo[#undo + 1] = map(buf, lhs, key, view)
       end
     end
@@ -219,7 +210,7 @@ end
 ---@return claude-ide.review.Action
 local function on_file(name)
   return {
-    desc = name == "keep_file" and "keep all changes of this file" or "undo all changes of this file",
+    desc = require("claude-ide.ui.key_list").option("review", name).desc,
     run = function()
       local ok, err = served[name]()
       say(ok, err)
@@ -233,8 +224,8 @@ end
 ---@param view claude-ide.review.View
 function M.map_list(view)
   local buf = view.list --[[@as integer]]
-  for _, key in ipairs(KEYS) do
-    for _, lhs in ipairs(keys_of(key)) do
+  for _, key in ipairs(mapped()) do
+    for _, lhs in ipairs(key.keys) do
       map(buf, lhs, key.in_list and on_file(key.in_list) or key)
     end
   end

@@ -1,4 +1,5 @@
--- A floating window that lists a view's keys as configured, for diffs, reviews and transcripts. Any key in it only closes it.
+-- The configured keys of a view: mapped, and listed in a floating window, in which any key only closes it. What a key does is the first
+-- sentence of its option's text.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.key_list")
@@ -15,12 +16,53 @@ function M.keys(option)
   return type(option) == "table" and option or (option and option ~= "" and { option } or {}) --[[@as string[] ]]
 end
 
----@param option string|string[]|false|nil
----@param desc string
----@return claude-ide.ui.key_list.Entry? nil: no key is mapped
-function M.entry(option, desc)
-  local keys = table.concat(M.keys(option), " ")
-  return keys ~= "" and { keys, desc } or nil
+---@class claude-ide.ui.key_list.Option
+---@field name string
+---@field keys string[] none: no key is mapped
+---@field desc string
+
+---@param entries claude-ide.config.Entry[]
+---@param name string
+---@return claude-ide.config.Entry[]
+local function fields_of(entries, name)
+  return vim.iter(entries):find(function(entry)
+    return entry[1] == name
+  end).fields
+end
+
+---@param section string "diff"
+---@return claude-ide.ui.key_list.Option[] options in the order of the help
+function M.options(section)
+  local keymaps = require("claude-ide.config").get()[section].keymaps ---@type table<string, string|string[]|false>
+  local options = {} ---@type claude-ide.ui.key_list.Option[]
+  for _, field in ipairs(fields_of(fields_of(require("claude-ide.config.schema"), section), "keymaps")) do
+    local doc = field.doc:gsub(", see |.*", ".")
+    local desc = doc:match("^(.-)%.%s") or doc:gsub("%.$", "")
+    desc = desc:sub(1, 1):lower() .. desc:sub(2)
+    options[#options + 1] =
+      { name = field[1], keys = vim.list_extend({}, M.keys(keymaps[field[1]])), desc = desc }
+  end
+  return options
+end
+
+---@param section string
+---@param name string
+---@return claude-ide.ui.key_list.Option
+function M.option(section, name)
+  return vim.iter(M.options(section)):find(function(option)
+    return option.name == name
+  end)
+end
+
+---@param buf integer
+---@param option claude-ide.ui.key_list.Option
+---@param run fun()
+---@param modes? string|string[] default: normal mode
+function M.map(buf, option, run, modes)
+  for _, lhs in ipairs(option.keys) do
+    local opts = { buffer = buf, nowait = true, silent = true, desc = "Claude Code: " .. option.desc }
+    vim.keymap.set(modes or "n", lhs, run, opts)
+  end
 end
 
 ---@param entries claude-ide.ui.key_list.Entry[]
@@ -77,7 +119,7 @@ end
 ---@class claude-ide.ui.key_list.Opts
 ---@field of string what the keys are for: "a transcript"
 ---@field group string highlight group of the keys
----@field help? string|string[]|false the keys that opened it, which also close it
+---@field help? string[] the keys that opened it, which also close it
 
 ---The open list's window.
 local shown ---@type integer?
@@ -90,10 +132,16 @@ function M.close()
 end
 
 ---Opens the list; it closes when it loses the focus.
----@param entries claude-ide.ui.key_list.Entry[]
+---@param options claude-ide.ui.key_list.Option[]
+---@param others claude-ide.ui.key_list.Entry[] other keys worth listing
 ---@param opts claude-ide.ui.key_list.Opts
-function M.open(entries, opts)
+function M.open(options, others, opts)
   M.close()
+  local entries = {} ---@type claude-ide.ui.key_list.Entry[]
+  for _, option in ipairs(options) do
+    entries[#entries + 1] = option.keys[1] and { table.concat(option.keys, " "), option.desc } or nil
+  end
+  vim.list_extend(entries, others)
   local width = math.max(math.min(WIDTH, vim.o.columns - 4), 1)
   local lines, column = lines_of(entries, width)
   local buf = fill(lines, column, opts)
@@ -117,7 +165,7 @@ function M.open(entries, opts)
       M.close()
     end
   end
-  for _, lhs in ipairs(vim.list_extend({ "q", "<Esc>", "g?", "<CR>" }, M.keys(opts.help))) do
+  for _, lhs in ipairs(vim.list_extend({ "q", "<Esc>", "g?", "<CR>" }, opts.help or {})) do
     local map = { buffer = buf, nowait = true, desc = "Claude Code: close the list of keys" }
     vim.keymap.set("n", lhs, close, map)
   end

@@ -102,7 +102,11 @@ return {
           key("previous_tool", "[m", "Go to the previous tool call."),
           key("next_edit", "]c", "Go to the next edit."),
           key("previous_edit", "[c", "Go to the previous edit."),
-          key("open", "<CR>", "Open the target of the line, or toggle the fold."),
+          key(
+            "open",
+            "<CR>",
+            "Open the target of the line: both texts of an edit, what a subagent did, all of a cut text; or toggle the fold."
+          ),
           key("file", "gf", "Open the file of the call, or under the cursor."),
           key("file_split", "<C-w>f", "The same in a split."),
           key("file_tab", "<C-w>gf", "The same in a tab page."),
