@@ -13,6 +13,7 @@
 ---@field set_able fun(endpoint: string, names_json: string): boolean?, string?
 ---@field symbol_kinds fun(): string[]?, string?
 ---@field lsp_methods fun(): string[]?, string?
+---@field writing_tools fun(): string[]?, string?
 ---@field agents_token fun(): string?, string?
 ---@field begin_run fun(name: string): string?, string?
 ---@field resources_changed fun(): boolean?, string?
@@ -67,6 +68,7 @@ local FUNCTIONS = {
   "set_able",
   "symbol_kinds",
   "lsp_methods",
+  "writing_tools",
   "agents_token",
   "begin_run",
   "resources_changed",

@@ -15,7 +15,16 @@ pytestmark = pytest.mark.dealt
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
 
 FUNCTIONS = ["version", "sources", "sources_beside", "start", "stop", "poll", "respond", "fail"]
-FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "lsp_methods", "agents_token", "begin_run"]
+FUNCTIONS += [
+    "notify",
+    "disconnect",
+    "set_able",
+    "symbol_kinds",
+    "lsp_methods",
+    "writing_tools",
+    "agents_token",
+    "begin_run",
+]
 FUNCTIONS += ["resources_changed"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal", "checkpoint"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]

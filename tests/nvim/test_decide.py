@@ -155,7 +155,7 @@ def test_the_users_settings_stay_and_ours_go_along(started, tmp_path):
     assert argv == ["--verbose", "--model", "opus"]
     assert tools_of(settings) == [None, OURS]
     settings["hooks"]["PermissionRequest"].pop()
-    assert settings["hooks"].pop("PreToolUse")[0]["matcher"] == "Read|Edit|MultiEdit|Write"
+    assert settings["hooks"].pop("PreToolUse")[0]["matcher"] == "Read|Edit|MultiEdit|Write|NotebookEdit"
     assert settings == theirs
 
 

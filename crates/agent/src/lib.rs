@@ -50,3 +50,4 @@ pub use file_part::FilePart;
 pub use gate::{Gate, Held};
 pub use process::Program;
 pub use settings::{Choice, Setting, SettingKind, SettingValue};
+pub use writes::writing_tools;

@@ -6,9 +6,15 @@ use serde_json::Value;
 const TOOLS: [(&str, &str); 4] =
     [("Edit", "file_path"), ("MultiEdit", "file_path"), ("Write", "file_path"), ("NotebookEdit", "notebook_path")];
 
+/// Their names.
+#[must_use]
+pub fn writing_tools() -> [&'static str; 4] {
+    TOOLS.map(|(tool, _)| tool)
+}
+
 /// The matcher of a hook for them.
 pub(crate) fn matcher() -> String {
-    TOOLS.map(|(tool, _)| tool).join("|")
+    writing_tools().join("|")
 }
 
 /// The path in the arguments of one of them, whichever it is.

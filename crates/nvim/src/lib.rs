@@ -64,6 +64,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("set_able", export(set_able)),
     ("symbol_kinds", export(symbol_kinds)),
     ("lsp_methods", export(lsp_methods_of_tools)),
+    ("writing_tools", export(writing_tools)),
     ("agents_token", export(agents_token)),
     ("begin_run", export(begin_run)),
     ("resources_changed", export(resources_changed)),
@@ -184,6 +185,12 @@ fn disconnect(mut arguments: Arguments) -> Result<Value, Error> {
 #[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
 fn symbol_kinds(_arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&SYMBOL_KINDS))
+}
+
+/// `writing_tools()` → the names of Claude's tools that write the file they name.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn writing_tools(_arguments: Arguments) -> Result<Value, Error> {
+    Ok(json(&claude_ide_agent::writing_tools()))
 }
 
 /// `lsp_methods()` → the LSP methods that tools for agents need.

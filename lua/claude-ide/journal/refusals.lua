@@ -12,9 +12,6 @@ local MAX_TEXT = 600
 ---Allowed edits per client that are waited for.
 local MAX_ALLOWED = 32
 
----Tools that show their edits to the user.
-local WRITES = { Edit = true, MultiEdit = true, Write = true }
-
 ---@class claude-ide.journal.Allowed
 ---@field path string
 ---@field at integer milliseconds since the epoch
@@ -99,6 +96,13 @@ function M.written(client, path, ended)
   end
 end
 
+---@param call { name: string, status?: string } of a row, or of a message
+---@return boolean whether it writes a file, and did not
+local function is_failure(call)
+  local has_failed = call.status == "failed" or call.status == "rejected"
+  return has_failed and vim.list_contains(require("claude-ide.native").writing_tools() or {}, call.name)
+end
+
 ---@param rows claude-ide.sessions.Row[]
 ---@param since integer
 ---@return integer[] messages with calls that failed since
@@ -106,8 +110,7 @@ local function with_failures(rows, since)
   local ids = {}
   for _, row in ipairs(rows) do
     local has_one = vim.iter(row.tools or {}):any(function(tool)
-      local failed = tool.status == "failed" or tool.status == "rejected"
-      return failed and WRITES[tool.name] and (tool["end"] or 0) >= since
+      return is_failure(tool) and (tool["end"] or 0) >= since
     end)
     ids[#ids + 1] = has_one and row.id or nil
   end
@@ -160,8 +163,7 @@ function M.look(client, transcript, seen, done)
     transcript:messages(ids, MAX_TEXT, function(messages)
       for _, message in ipairs(messages or {}) do
         for _, block in ipairs(message.blocks) do
-          local failed = block.status == "failed" or block.status == "rejected"
-          if block.type == "tool_use" and failed and WRITES[block.name] and not seen[block.id] then
+          if block.type == "tool_use" and is_failure(block) and not seen[block.id] then
             seen[block.id] = true
             take(client, block)
           end

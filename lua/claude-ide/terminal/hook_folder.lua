@@ -94,7 +94,8 @@ function M.hooks()
   local path = folder --[[@as string]]
   local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
   local hook = { type = "command", command = COMMAND:format(quoted, vim.uv.os_getpid()), timeout = 5 }
-  return { PreToolUse = { matcher = "Read|Edit|MultiEdit|Write", hooks = { hook } } }
+  local tools = { "Read", unpack(require("claude-ide.native").writing_tools() or {}) }
+  return { PreToolUse = { matcher = table.concat(tools, "|"), hooks = { hook } } }
 end
 
 ---Whether a CLI has these hooks.

@@ -9,9 +9,6 @@ local M = {}
 ---delay them for long.
 local ASK_TIMEOUT_S, SHOW_TIMEOUT_S = 24 * 3600, 2
 
----Edits are asked for as diffs.
-local NOT_EDITS = "^(?!(Edit|MultiEdit|Write|NotebookEdit)$).*"
-
 ---Size limit of a file of settings.
 local MAX_SETTINGS = 1024 * 1024
 
@@ -39,7 +36,9 @@ local function ours(asks_here)
     suggestions = "permission_suggestions",
     agent = "agent_id",
   })
-  hooks.PermissionRequest = { matcher = NOT_EDITS, hooks = { ask } }
+  -- Edits are asked for as diffs.
+  local edits = table.concat(require("claude-ide.native").writing_tools() or {}, "|")
+  hooks.PermissionRequest = { matcher = ("^(?!(%s)$).*"):format(edits), hooks = { ask } }
   if require("claude-ide.native").web_info() then
     local show = hook("hook_display", SHOW_TIMEOUT_S, {
       session = "session_id",

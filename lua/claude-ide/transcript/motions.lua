@@ -9,8 +9,6 @@ M.WAIT_MS = 1000
 ---Rows per request.
 local ROWS = 500
 
-local EDITS = { Edit = true, Write = true, MultiEdit = true, NotebookEdit = true }
-
 ---@class claude-ide.transcript.StopKind
 ---@field row fun(row: claude-ide.sessions.Row): boolean whether a row contains one
 ---@field item fun(item: claude-ide.transcript.Item): boolean whether an item is one
@@ -35,8 +33,9 @@ local STOPS = {
   },
   edit = {
     row = function(row)
+      local names = require("claude-ide.native").writing_tools() or {}
       return vim.iter(row.tools or {}):any(function(tool)
-        return EDITS[tool.name] == true
+        return vim.list_contains(names, tool.name)
       end)
     end,
     item = function(item)
