@@ -223,7 +223,8 @@ def connect():
     def connect(nvim, *, roots=None, initialize=True, wait_ready=True, **overrides) -> Client:
         nvim.lua(_START)
         lock = nvim.wait(
-            lambda: next((lock for lock in nvim.locks() if lock["pid"] == nvim.server_pid), None), what="a lock file"
+            lambda: next((lock for lock in nvim.locks() if lock.get("pid", nvim.server_pid) == nvim.server_pid), None),
+            what="a lock file",
         )
         client = Client(lock["port"], lock["authToken"], roots=[nvim.project] if roots is None else roots)
         clients.append(client)
@@ -274,7 +275,7 @@ def mock_api():
 
 @pytest.fixture
 def cli(request, mock_api):
-    """A factory: cli(nvim, cwd, mode, args, env) -> a real CLI in that Neovim's home, ready for a prompt.
+    """A factory: cli(nvim, cwd, mode, args, env, within) -> a real CLI in that Neovim's home, ready for a prompt.
 
     `wait_connected=False` does not wait until Neovim knows it.
     """

@@ -148,6 +148,15 @@ local function shown_tools(config)
   return shown
 end
 
+---@return [string, string][] a folder, and its path for clients
+local function path_map()
+  local list = {} ---@type [string, string][]
+  for here, there in pairs(require("claude-ide.config").get().workspace.path_map) do
+    list[#list + 1] = { require("claude-ide.path").normalize(vim.fs.normalize(here)), there }
+  end
+  return list
+end
+
 ---@param workspace claude-ide.workspace.Announcement
 ---@return string json options of native.start
 local function start_options(workspace)
@@ -172,6 +181,7 @@ local function start_options(workspace)
     },
     tools = shown_tools(config),
     servesAgents = config.tools.enabled,
+    pathMap = path_map(),
     writeFile = server.write_file,
     log = { path = require("claude-ide.log").path(), level = config.log.level },
   })

@@ -12,6 +12,7 @@
 ---@field run? string name of the program, if we started it: "terminal:1", "chat:1"
 ---@field protocol? string negotiated MCP version
 ---@field roots string[] absolute folders from `roots/list`
+---@field mapped boolean it sees folders under the paths of `workspace.path_map`
 
 ---A request of a client to the editor.
 ---@class claude-ide.Call

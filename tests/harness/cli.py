@@ -129,11 +129,13 @@ class Cli:
         mode: str = "default",
         args: Sequence[str] = ("--ide",),
         env: Mapping[str, str] | None = None,
+        within: Sequence[str] = (),
     ) -> None:
+        """`within`: a program that runs the CLI, and its arguments."""
         self.cwd = cwd
         self._api = api
         self.terminal = Terminal(
-            [binary(), "--permission-mode", mode, *args],
+            [*within, binary(), "--permission-mode", mode, *args],
             env={**environment(home, api), **(env or {})},
             cwd=cwd,
         )

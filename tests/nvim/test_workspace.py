@@ -1,5 +1,6 @@
 """The folders in the lock file: the project, wherever the user is in it."""
 
+import json
 import shutil
 
 import pytest
@@ -106,6 +107,7 @@ def test_a_folder_that_is_removed_while_neovim_is_in_it_stays_the_project(start_
     path = str(nvim.project / "a.txt")
     client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents="b\n", tab_name="one")
     nvim.wait_kind("proposal")
+    nvim.wait("require('claude-ide.proposal').list()[1].seen")
     nvim.cmd("ClaudeSend")
     nvim.cmd("Claude status")
     nvim.cmd("checkhealth claude-ide")
@@ -237,3 +239,42 @@ def test_a_file_that_claude_opens_makes_no_workspace(start_nvim, connect):
     nvim.wait("vim.bo.modified")
     nvim.cmd("new | wincmd p")
     assert folders(nvim) == [str(nvim.project / "there"), str(nvim.project / "here")]
+
+
+def test_a_client_elsewhere_gets_and_gives_its_own_paths(start_nvim, connect):
+    """What the editor does for it: a selection, a mention, diagnostics, an open file, a diff. Another client beside it
+    sees the paths of this side.
+    """
+    nvim = start_nvim(args=["a b.txt"], files={"a b.txt": "one\n"})
+    there = "/workspaces/ünï"
+    nvim.lua(
+        "local here, there = ... require('claude-ide').setup({ workspace = { path_map = { [here] = there } } })",
+        str(nvim.project),
+        there,
+    )
+    elsewhere, beside = connect(nvim, roots=[there]), connect(nvim)
+    roots = nvim.lua(
+        "return vim.tbl_map(function(client) return client.roots end, require('claude-ide.server').clients())"
+    )
+    assert roots == [[str(nvim.project)], [str(nvim.project)]]
+    nvim.lua("""
+      local problem = { lnum = 0, col = 0, message = "odd", severity = vim.diagnostic.severity.ERROR }
+      vim.diagnostic.set(vim.api.nvim_create_namespace("test"), 0, { problem })
+    """)
+    nvim.keys("Vy")
+    for client, root in [(elsewhere, there), (beside, str(nvim.project))]:
+        path = f"{root}/a b.txt"
+        client.wait_notification("selection_changed", match=lambda sent, path=path: sent.get("filePath") == path)
+        (text,) = client.call("getDiagnostics", uri=f"file://{path}")
+        (file,) = json.loads(text)
+        assert file["uri"] == f"file://{path}" and file["diagnostics"][0]["message"] == "odd"
+        (text,) = client.call("getOpenEditors")
+        (tab,) = json.loads(text)["tabs"]
+        assert (tab["fileName"], tab["isActive"]) == (path, True)
+        assert client.call("openFile", filePath=path) == [f"Opened file: {path}"]
+    proposal = {"old_file_path": f"{there}/a b.txt", "new_file_contents": "two\n"}
+    waiting = elsewhere.start_call("openDiff", **proposal)
+    nvim.wait_kind("proposal")
+    assert nvim.lua("return require('claude-ide.proposal').list()[1].path") == str(nvim.project / "a b.txt")
+    nvim.keys(":Claude accept<CR>")
+    assert elsewhere.call_result(waiting) == ["FILE_SAVED", "two\n"]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use claude_ide_server::{Keepalive, ServerOptions, Workspace, WriteFile};
+use claude_ide_server::{Keepalive, PathMap, ServerOptions, Workspace, WriteFile};
 use claude_ide_web::{WebOptions, Writing};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -37,6 +37,8 @@ pub(crate) struct StartOptions {
     /// Tools by name; false leaves one out.
     tools: BTreeMap<String, bool>,
     serves_agents: bool,
+    /// Pairs of a folder here, and its path for clients.
+    path_map: Vec<(String, String)>,
     pub(crate) log: LogOptions,
 }
 
@@ -112,6 +114,7 @@ impl From<StartOptions> for ServerOptions {
             hidden_tools,
             write_file: options.write_file,
             serves_agents: options.serves_agents,
+            path_map: PathMap::new(options.path_map),
             ..Self::default()
         }
     }
@@ -142,6 +145,7 @@ mod tests {
             "ideName": "i", "serverName": "s", "version": "v", "handshakeTimeoutMs": 4, "maxConnections": 5,
             "maxMessageBytes": 6, "keepalive": { "intervalMs": 7, "timeoutMs": 8, "mcpPing": false },
             "writeFile": "review", "tools": { "on": true, "off": false }, "servesAgents": true,
+            "pathMap": [["/here", "/there"]],
             "log": { "path": "/log", "level": "warn" },
         }))
         .unwrap();
@@ -149,6 +153,7 @@ mod tests {
         assert_eq!((server.host.as_str(), server.port, server.port_range), ("::1", 1, Some(2..=3)));
         assert_eq!((server.handshake_timeout, server.max_connections), (Duration::from_millis(4), 5));
         assert_eq!(server.max_message_bytes, 6);
+        assert_eq!(server.path_map, PathMap::new([("/here", "/there")]));
         assert_eq!(
             (server.keepalive.interval, server.keepalive.timeout, server.keepalive.mcp_ping),
             (Duration::from_millis(7), Duration::from_millis(8), false)

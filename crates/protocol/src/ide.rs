@@ -28,8 +28,10 @@ pub struct LockFileContents {
     /// The folders that the editor works in, absolute.
     #[serde(default)]
     pub workspace_folders: Vec<String>,
-    /// The editor's process id.
-    pub pid: u32,
+    /// The editor's process id; absent if clients may not see its process. The CLI (2.1.329) removes a file whose process
+    /// it does not see; one without a process only if the port refuses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
     /// The name shown by the CLI.
     pub ide_name: String,
     /// Always "ws".
@@ -42,6 +44,9 @@ pub struct LockFileContents {
     /// The program that wrote the file, so that it can clean up after itself. The CLI ignores it.
     #[serde(default)]
     pub server: String,
+    /// Where its process ids are valid. The CLI ignores it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<String>,
 }
 
 /// `ide_connected`, from the CLI.

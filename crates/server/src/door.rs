@@ -81,10 +81,14 @@ pub(crate) struct Routes {
     hosts: Hosts,
 }
 
+/// What containers call the machine that they run on. No page of the web has such a name: the top-level domain is
+/// reserved for private ones.
+const NAMES_FOR_CONTAINERS: [&str; 2] = ["host.docker.internal", "host.containers.internal"];
+
 impl Routes {
     /// `host` is the configured one.
     pub(crate) fn new(routes: Vec<Route>, host: &str) -> Self {
-        Self { routes, hosts: Hosts { host: host.to_owned(), names: Vec::new() } }
+        Self { routes, hosts: Hosts { host: host.to_owned(), names: NAMES_FOR_CONTAINERS.map(str::to_owned).to_vec() } }
     }
 
     /// The endpoint with this name, if there is a route to it.
@@ -227,7 +231,7 @@ mod tests {
         let routes = Routes::new(routes, "127.0.0.1");
         let run = identity.begin_run("agent").unwrap();
         let judge = |path: &str, header: &str, token: &str| {
-            let request = Request::builder().uri(path).header("Host", "localhost").header(header, token);
+            let request = Request::builder().uri(path).header("Host", "host.docker.internal:1").header(header, token);
             let request = request
                 .header("Connection", "Upgrade")
                 .header("Upgrade", "websocket")

@@ -130,6 +130,8 @@ pub struct ClientInfo {
     pub protocol: Option<&'static str>,
     /// Its working folders, absolute.
     pub roots: Vec<PathBuf>,
+    /// It sees folders under the paths of [`ServerOptions::path_map`](crate::ServerOptions::path_map).
+    pub mapped: bool,
 }
 
 /// An event of a client.

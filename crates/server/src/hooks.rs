@@ -45,9 +45,14 @@ fn permission(caller: &Caller, arguments: &Map<String, Value>) -> Routed {
     let asked = HookAsk::read(text(arguments, "tool"), text(arguments, "input"), text(arguments, "suggestions"));
     let asked = asked.and_then(|(shown, asked)| Some((serde_json::to_value(shown).ok()?, asked)));
     let Some((shown, asked)) = asked else { return no_output() };
+    let client = caller.clone();
     let question = Question::new([("ask", shown)], move |reply| {
         let decision: Option<HookDecision> = parse_reply(&reply)?;
-        let output = decision.map_or_else(|| "{}".to_owned(), |decision| asked.output(decision).to_string());
+        let mut output = decision.map_or_else(|| Value::Object(Map::new()), |decision| asked.output(decision));
+        if let Some(map) = client.path_map() {
+            map.outgoing_value(&mut output);
+        }
+        let output = output.to_string();
         Ok(CallToolResult::text(output))
     });
     Routed::Later(ask(caller, ("hook_permission", "permission"), None, question), WaitsFor::User)

@@ -25,6 +25,7 @@ mod methods;
 mod notifier;
 mod options;
 mod outbox;
+mod path_map;
 mod roots;
 mod router;
 mod selection;
@@ -43,5 +44,6 @@ pub use editor::{
 };
 pub use error::{NotifyError, ServerError};
 pub use options::{Identity, Keepalive, ServerOptions, Workspace, WriteFile};
+pub use path_map::PathMap;
 pub use server::{Server, ServerHandle, ServerInfo, ServerStatus};
 pub use tools::nvim::lsp_methods;

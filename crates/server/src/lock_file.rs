@@ -7,16 +7,19 @@ mod folder;
 
 use std::{
     fs, io,
+    net::IpAddr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use claude_ide_http::Secret;
 use claude_ide_protocol::ide::LockFileContents;
+use claude_ide_system::process;
 
 use crate::{
     error::ServerError,
     options::{ServerOptions, Workspace},
+    path_map::PathMap,
 };
 
 use folder::{EXTENSION, clean_stale, others, private_dir, read, remove, write};
@@ -31,6 +34,8 @@ pub(crate) struct LockFile {
     server_name: String,
     token: Secret,
     name: IdeName,
+    map: PathMap,
+    pid: Option<u32>,
 }
 
 impl LockFile {
@@ -44,6 +49,8 @@ impl LockFile {
             server_name: options.server_name.clone(),
             token: token.clone(),
             name: IdeName::default(),
+            map: options.path_map.clone(),
+            pid: is_for_this_place(options).then(std::process::id),
         };
         let mut failure = None;
         for dir in &options.lock_dirs {
@@ -113,16 +120,24 @@ impl LockFile {
     }
 
     fn contents(&self, workspace: &Workspace, ide_name: String) -> LockFileContents {
+        let here = workspace.folders.iter().map(|path| path.to_string_lossy().into_owned());
+        let there = workspace.folders.iter().filter_map(|path| self.map.there(path));
         LockFileContents {
-            workspace_folders: workspace.folders.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
-            pid: std::process::id(),
+            workspace_folders: here.chain(there).collect(),
+            pid: self.pid,
             ide_name,
             transport: "ws".to_owned(),
             running_in_windows: cfg!(windows),
             auth_token: self.token.reveal().to_owned(),
             server: self.server_name.clone(),
+            processes: process::space(),
         }
     }
+}
+
+/// Whether clients run where this process runs, as far as the options tell.
+fn is_for_this_place(options: &ServerOptions) -> bool {
+    options.path_map.is_empty() && options.host.parse().map_or(true, |host: IpAddr| host.is_loopback())
 }
 
 impl Drop for LockFile {

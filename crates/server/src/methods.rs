@@ -17,10 +17,11 @@ pub(crate) use offers::OFFERS;
 
 use crate::{
     disk::{self, DiskError},
-    editor::{ClientId, EditorCall},
+    editor::{ClientId, EditorCall, EditorError},
     endpoint::Endpoint,
     listing::{self, Cut, Listing, Pattern},
     options::{ServerOptions, Workspace, WriteFile},
+    path_map::PathMap,
     router::{Outcome, Payload, RequestError, Routed, Services, WaitsFor},
     tools::{Arguments, InvalidArgument, LenientList, parse_reply},
     workspace::{self, PathError, Place},
@@ -85,11 +86,40 @@ pub(crate) struct Caller {
     pub(crate) services: Arc<Services>,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) client: ClientId,
+    /// See [`crate::ClientInfo::mapped`].
+    pub(crate) mapped: bool,
 }
 
 impl Caller {
     async fn ask(&self, name: &'static str, args: Map<String, Value>) -> Result<Box<RawValue>, RequestError> {
-        Ok(self.services.editor.call(EditorCall { client: self.client, name, args, progress: None }).await?)
+        Ok(self.call(name, args, None).await?)
+    }
+
+    /// Calls the editor. The reply has the client's paths.
+    pub(crate) fn call(
+        &self,
+        name: &'static str,
+        args: Map<String, Value>,
+        progress: Option<Value>,
+    ) -> impl Future<Output = Result<Box<RawValue>, EditorError>> + Send + use<> {
+        let reply = self.services.editor.call(EditorCall { client: self.client, name, args, progress });
+        let caller = self.clone();
+        async move { reply.await.map(|reply| caller.path_map().and_then(|map| map.outgoing(&reply)).unwrap_or(reply)) }
+    }
+
+    /// How this client sees folders, if it sees any under another path.
+    pub(crate) fn path_map(&self) -> Option<&PathMap> {
+        self.mapped.then_some(&self.services.options.path_map)
+    }
+
+    /// The client's message with paths of this machine, if it has others.
+    pub(crate) fn incoming(&self, message: &RawValue) -> Option<Box<RawValue>> {
+        self.path_map()?.incoming(message)
+    }
+
+    /// A path as the client sees it.
+    fn shown(&self, path: String) -> String {
+        self.path_map().and_then(|map| map.there(path.as_ref())).unwrap_or(path)
     }
 
     fn workspace(&self) -> Workspace {
@@ -198,7 +228,8 @@ fn list_files(caller: Caller, mut args: Arguments) -> Result<Routed, RequestErro
             }
             None => None,
         };
-        let Listing { mut files, cut } = walk(&caller, pattern, listing::MAX_LISTED).await?;
+        let Listing { files, cut } = walk(&caller, pattern, listing::MAX_LISTED).await?;
+        let mut files: Vec<String> = files.into_iter().map(|file| caller.shown(file)).collect();
         // The answer is an array of paths. If it is cut, its last element says so.
         files.extend(cut.map(|cut| match cut {
             Cut::Number => {
@@ -221,7 +252,7 @@ fn get_workspace_info(caller: Caller, _: Arguments) -> Result<Routed, RequestErr
         let in_git = caller.on_disk(move || path.join(".git").exists()).await?;
         Ok(Payload::Json(json!({
             "name": main.file_name().unwrap_or(main.as_os_str()).to_string_lossy(),
-            "path": main.to_string_lossy(),
+            "path": caller.shown(main.to_string_lossy().into_owned()),
             "fileCount": files.len(),
             "fileCountIsExact": cut.is_none(),
             "type": if in_git { "git-repository" } else { "folder" },

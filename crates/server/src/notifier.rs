@@ -24,6 +24,7 @@ use crate::{
     endpoint::IDE,
     error::NotifyError,
     outbox::{Offer, Outbox},
+    path_map::{PathMap, Sides},
     selection::Selections,
 };
 
@@ -38,6 +39,7 @@ const MAX_PARAMS_BYTES: usize = 2 << 20;
 pub(crate) struct Notifier {
     clients: Mutex<BTreeMap<ClientId, Subscriber>>,
     selections: Selections,
+    map: PathMap,
 }
 
 #[derive(Debug)]
@@ -63,6 +65,10 @@ struct OfCall {
 }
 
 impl Notifier {
+    pub(crate) fn new(map: PathMap) -> Self {
+        Self { map, ..Self::default() }
+    }
+
     fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, Subscriber>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,7 +108,7 @@ impl Notifier {
         subscriber.info.clone_from(info);
         if became_ready {
             if info.endpoint == IDE
-                && let Some(selection) = self.selections.notification()
+                && let Some(selection) = self.selections.notification(info.mapped)
             {
                 subscriber.outbox.push_latest(SELECTION_CHANGED, selection);
             }
@@ -141,11 +147,16 @@ impl Notifier {
         if bytes > MAX_PARAMS_BYTES {
             return Err(NotifyError::TooLarge { method: method.to_owned(), bytes, limit: MAX_PARAMS_BYTES });
         }
-        let message = jsonrpc::notification(method, Some(&params)).map(Bytes::from).unwrap_or_default();
+        let params = Sides { there: self.map.outgoing(&params), here: params };
+        let written =
+            |params: &RawValue| jsonrpc::notification(method, Some(params)).map(Bytes::from).unwrap_or_default();
+        let message = Sides { here: written(&params.here), there: params.there.as_deref().map(written) };
         let about = match method {
             SELECTION_CHANGED => Some(SELECTION_CHANGED.to_owned()),
-            PROGRESS => serde_json::from_str::<OfCall>(params.get()).ok().map(|of| format!("{PROGRESS} {}", of.token)),
-            DIAGNOSTICS_CHANGED => serde_json::from_str::<About>(params.get()).ok().map(|about| about.uri),
+            PROGRESS => {
+                serde_json::from_str::<OfCall>(params.here.get()).ok().map(|of| format!("{PROGRESS} {}", of.token))
+            }
+            DIAGNOSTICS_CHANGED => serde_json::from_str::<About>(params.here.get()).ok().map(|about| about.uri),
             _ => None,
         };
         if method == SELECTION_CHANGED && to.is_none() {
@@ -154,12 +165,12 @@ impl Notifier {
         let clients = self.clients();
         if let Some(id) = to {
             let client = clients.get(&id).ok_or(NotifyError::UnknownClient(id))?;
-            return client.offer(about.as_deref(), message);
+            return client.offer(about.as_deref(), &message);
         }
         // Broadcasts report the user's actions; agents query what they need.
         let ready = clients.values().filter(|client| client.is_ready_at(IDE));
         // A client that does not read must not affect the others.
-        ready.map(|client| client.offer(about.as_deref(), message.clone())).fold(Ok(()), Result::and)
+        ready.map(|client| client.offer(about.as_deref(), &message)).fold(Ok(()), Result::and)
     }
 }
 
@@ -168,7 +179,8 @@ impl Subscriber {
         self.info.state == ClientState::Ready && self.info.endpoint == endpoint
     }
 
-    fn offer(&self, about: Option<&str>, message: Bytes) -> Result<(), NotifyError> {
+    fn offer(&self, about: Option<&str>, message: &Sides<Bytes>) -> Result<(), NotifyError> {
+        let message = message.of(self.info.mapped).clone();
         match about {
             Some(about) => {
                 self.outbox.push_latest(about, message);

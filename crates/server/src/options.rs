@@ -18,7 +18,7 @@ use serde::Deserialize;
 use claude_ide_http::{Keys, Secret};
 use claude_ide_system::peer::{Owner, Process};
 
-use crate::{door::Run, editor::ClientId, error::ServerError};
+use crate::{door::Run, editor::ClientId, error::ServerError, path_map::PathMap};
 
 /// Seed 001, "Authentication Token Generation".
 const TOKEN_BYTES: usize = 64;
@@ -60,6 +60,8 @@ pub struct ServerOptions {
     pub write_file: WriteFile,
     /// Whether there is an endpoint for agents.
     pub serves_agents: bool,
+    /// The folders that some clients see under other paths.
+    pub path_map: PathMap,
 }
 
 /// The treatment of `writeFile`, by which a client changes a file without a proposal.
@@ -94,6 +96,7 @@ impl Default for ServerOptions {
             hidden_tools: BTreeSet::new(),
             write_file: WriteFile::default(),
             serves_agents: false,
+            path_map: PathMap::default(),
         }
     }
 }

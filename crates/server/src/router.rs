@@ -15,7 +15,7 @@ use claude_ide_protocol::{
 use claude_ide_rpc::{Kind, Refusal};
 
 use crate::{
-    editor::{Editor, EditorCall, EditorError},
+    editor::{Editor, EditorError},
     endpoint::IDE,
     hooks,
     methods::Caller,
@@ -42,7 +42,7 @@ impl Services {
     pub(crate) fn new(options: ServerOptions, editor: Arc<dyn Editor>) -> Self {
         Self {
             editor,
-            notifier: Notifier::default(),
+            notifier: Notifier::new(options.path_map.clone()),
             workspace: watch::Sender::new(options.workspace.clone()),
             disk: Arc::new(Semaphore::new(DISK_WORKERS)),
             writes: WriteOrder::default(),
@@ -200,7 +200,8 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
         endpoint.tools.find(&name).ok_or_else(|| InvalidArgument::new("name", format!("there is no tool {name:?}")))?;
     let args = Arguments::from(arguments.unwrap_or_default());
     let workspace = services.workspace.borrow();
-    let context = tools::Context { workspace: &workspace, selections: services.notifier.selections() };
+    let context =
+        tools::Context { workspace: &workspace, selections: services.notifier.selections(), mapped: caller.mapped };
     match &tool.work {
         tools::Work::Answer(answer) => Ok(Routed::tool(answer(&context))),
         tools::Work::Ask(name, takes) => {
@@ -221,9 +222,9 @@ pub(crate) fn ask(
     progress: Option<Value>,
     Question { args, shape }: Question,
 ) -> Later {
-    let (editor, client) = (Arc::clone(&caller.services.editor), caller.client);
+    let caller = caller.clone();
     Box::new(move || {
-        let reply = editor.call(EditorCall { client, name, args, progress });
+        let reply = caller.call(name, args, progress);
         Box::pin(async move {
             match reply.await {
                 Ok(reply) => Ok(Payload::Tool(shaped(tool, shape, reply))),

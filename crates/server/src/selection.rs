@@ -8,15 +8,17 @@ use serde_json::value::RawValue;
 
 use claude_ide_protocol::ide::SelectionChanged;
 
+use crate::path_map::Sides;
+
 /// The last selection, and whether a file is active.
 #[derive(Debug, Default)]
 pub(crate) struct Selections(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    params: Option<Box<RawValue>>,
+    params: Option<Sides<Box<RawValue>>>,
     /// The whole notification, for clients that connect later.
-    notification: Option<Bytes>,
+    notification: Option<Sides<Bytes>>,
     /// Whether the editor reported that no file is active any more.
     inactive: bool,
 }
@@ -48,7 +50,7 @@ impl Selections {
     }
 
     /// The cursor moved, or the selection changed.
-    pub(crate) fn set(&self, params: Box<RawValue>, notification: Bytes) {
+    pub(crate) fn set(&self, params: Sides<Box<RawValue>>, notification: Sides<Bytes>) {
         let mut state = self.state();
         state.inactive = false;
         state.params = Some(params);
@@ -62,20 +64,20 @@ impl Selections {
     }
 
     /// For a client that has just become ready.
-    pub(crate) fn notification(&self) -> Option<Bytes> {
-        self.state().notification.clone()
+    pub(crate) fn notification(&self, mapped: bool) -> Option<Bytes> {
+        self.state().notification.as_ref().map(|notification| notification.of(mapped).clone())
     }
 
     /// `getCurrentSelection`, as JSON.
-    pub(crate) fn current(&self) -> String {
+    pub(crate) fn current(&self, mapped: bool) -> String {
         let state = self.state();
-        let active = state.params.as_deref().filter(|_| !state.inactive);
-        tell(active, "No active editor found")
+        let active = state.params.as_ref().filter(|_| !state.inactive);
+        tell(active.map(|params| params.of(mapped).as_ref()), "No active editor found")
     }
 
     /// `getLatestSelection`, as JSON.
-    pub(crate) fn latest(&self) -> String {
-        tell(self.state().params.as_deref(), "No selection available")
+    pub(crate) fn latest(&self, mapped: bool) -> String {
+        tell(self.state().params.as_ref().map(|params| params.of(mapped).as_ref()), "No selection available")
     }
 }
 
@@ -101,7 +103,7 @@ mod tests {
     }
 
     fn set(selections: &Selections, value: &Value) {
-        selections.set(raw(value), Bytes::new());
+        selections.set(Sides { here: raw(value), there: None }, Sides { here: Bytes::new(), there: None });
     }
 
     fn parsed(text: &str) -> Value {
@@ -118,8 +120,11 @@ mod tests {
     #[test]
     fn no_selection_yet_is_reported_as_such() {
         let selections = Selections::default();
-        assert_eq!(parsed(&selections.current()), json!({ "success": false, "message": "No active editor found" }));
-        assert_eq!(parsed(&selections.latest()), json!({ "success": false, "message": "No selection available" }));
+        assert_eq!(
+            parsed(&selections.current(false)),
+            json!({ "success": false, "message": "No active editor found" })
+        );
+        assert_eq!(parsed(&selections.latest(false)), json!({ "success": false, "message": "No selection available" }));
     }
 
     #[test]
@@ -128,8 +133,8 @@ mod tests {
         set(&selections, &selected());
         let mut expected = selected();
         expected["success"] = json!(true);
-        assert_eq!(parsed(&selections.current()), expected);
-        assert_eq!(parsed(&selections.latest()), expected);
+        assert_eq!(parsed(&selections.current(false)), expected);
+        assert_eq!(parsed(&selections.latest(false)), expected);
     }
 
     #[test]
@@ -137,16 +142,16 @@ mod tests {
         let selections = Selections::default();
         set(&selections, &selected());
         selections.set_active(&raw(&json!({ "filePath": null })));
-        assert_eq!(parsed(&selections.current())["success"], false);
-        assert_eq!(parsed(&selections.latest())["text"], "abc");
+        assert_eq!(parsed(&selections.current(false))["success"], false);
+        assert_eq!(parsed(&selections.latest(false))["text"], "abc");
         selections.set_active(&raw(&json!({ "filePath": "/a.txt" })));
-        assert_eq!(parsed(&selections.current())["success"], true);
+        assert_eq!(parsed(&selections.current(false))["success"], true);
     }
 
     #[test]
     fn a_selection_without_a_file_is_none() {
         let selections = Selections::default();
         set(&selections, &json!({ "text": "", "filePath": null, "selection": null }));
-        assert_eq!(parsed(&selections.current())["success"], false);
+        assert_eq!(parsed(&selections.current(false))["success"], false);
     }
 }

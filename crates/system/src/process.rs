@@ -20,6 +20,14 @@ pub fn exists(number: u32) -> bool {
     })
 }
 
+/// Where process ids are valid, if the system has several such places: a container has its own.
+#[must_use]
+pub fn space() -> Option<String> {
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", machine.trim(), namespace.display()))
+}
+
 /// A process's start time in the system's unit, if the system shows it; empty for a zombie.
 #[must_use]
 pub fn start_of(number: u32) -> Option<String> {

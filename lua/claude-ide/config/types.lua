@@ -33,6 +33,7 @@
 ---@class claude-ide.Opts.workspace
 ---@field root_markers? string[] Files and folders that mark the top folder of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
+---@field path_map? table<string, string> Folders that Claude sees under another path, in a container or on the Windows side of WSL: `{ ["/home/me/project"] = "/workspaces/project" }`. |claude-ide-elsewhere| Changes apply after a restart of Neovim or `:Claude restart`.
 
 ---@class claude-ide.Opts.context
 ---@field unsaved? "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start.
@@ -242,6 +243,7 @@
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Files and folders that mark the top folder of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
+---@field path_map table<string, string> Folders that Claude sees under another path, in a container or on the Windows side of WSL: `{ ["/home/me/project"] = "/workspaces/project" }`. |claude-ide-elsewhere| Changes apply after a restart of Neovim or `:Claude restart`.
 
 ---@class claude-ide.Config.context
 ---@field unsaved "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start.

@@ -17,6 +17,12 @@ local function check_neovim()
   else
     vim.health.error("Neovim " .. version .. " is too old", "Use Neovim 0.10 or newer.")
   end
+  if vim.fn.has("win32") == 1 then
+    vim.health.error(
+      "Neovim runs on Windows: the library needs Unix (the modes of files, signals), so there is none to install or build",
+      "Run Neovim in WSL. For a CLI on the Windows side see `:help claude-ide-elsewhere`."
+    )
+  end
 end
 
 local function check_options()
@@ -128,12 +134,13 @@ local function check_clients()
   local path = require("claude-ide.path")
   local folders = require("claude-ide.workspace").folders()
   for _, client in ipairs(clients) do
-    local text = ("%s %s, pid %s, %s, in %s"):format(
+    local text = ("%s %s, pid %s, %s, in %s%s"):format(
       client.name or "unnamed",
       client.version or "",
       client.pid or "unknown",
       client.state == "ready" and "ready" or "connecting",
-      #client.roots > 0 and table.concat(client.roots, ", ") or "an unknown folder"
+      #client.roots > 0 and table.concat(client.roots, ", ") or "an unknown folder",
+      client.mapped and " (under another path: workspace.path_map)" or ""
     )
     local inside = vim.iter(client.roots):any(function(root)
       return vim.iter(folders):any(function(folder)

@@ -56,8 +56,8 @@ end
 local function check_wsl()
   if in_wsl() then
     vim.health.info(
-      "Neovim runs in WSL. Run the CLI in the same WSL distribution: one on the Windows side looks for lock files in "
-        .. "its own home folder, and 127.0.0.1 is another machine there unless WSL has mirrored networking."
+      "Neovim runs in WSL. A CLI in the same distribution connects as usual. One on the Windows side has another home "
+        .. "folder and other paths: `:help claude-ide-elsewhere`."
     )
   end
 end
@@ -66,15 +66,14 @@ local function check_container()
   local kind = container()
   if kind then
     vim.health.info(
-      ("Neovim runs in %s. A CLI in the same one connects as usual. One outside needs the same lock folder "):format(
+      ("Neovim runs in %s. A CLI in the same one connects as usual. For one outside: `:help claude-ide-elsewhere`."):format(
         kind
       )
-        .. "(mount ~/.claude), a fixed server.port that is forwarded, and perhaps another server.host."
     )
   end
   if variable("SSH_CONNECTION") then
     vim.health.info(
-      "Neovim runs on a remote machine: the CLI has to run there too, as it does with `:Claude`."
+      "Neovim runs on a remote machine. The CLI runs there too, as with `:Claude`; else: `:help claude-ide-elsewhere`."
     )
   end
 end

@@ -26,6 +26,7 @@ fn client(id: u64) -> ClientInfo {
         name: None,
         version: None,
         pid: None,
+        mapped: false,
         run: None,
         protocol: None,
         roots: Vec::new(),

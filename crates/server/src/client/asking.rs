@@ -73,7 +73,18 @@ impl Client {
     fn learn_roots(&mut self, outcome: Result<&RawValue, &RawValue>) {
         let roots: Option<ListRootsResult> = outcome.ok().and_then(|result| serde_json::from_str(result.get()).ok());
         if let Some(ListRootsResult { roots }) = roots {
-            self.info.roots = roots.iter().filter_map(|root| roots::path(&root.uri)).collect::<Vec<PathBuf>>();
+            let map = &self.caller.services.options.path_map;
+            let mapped: Vec<PathBuf> = roots
+                .iter()
+                .filter_map(|root| map.here(&root.uri)?.strip_prefix("file://").map(PathBuf::from))
+                .collect();
+            self.info.mapped = !mapped.is_empty() || (roots.is_empty() && !map.is_empty());
+            self.caller.mapped = self.info.mapped;
+            self.info.roots = if mapped.is_empty() {
+                roots.iter().filter_map(|root| roots::path(&root.uri)).collect()
+            } else {
+                mapped
+            };
         }
         match self.phase {
             Phase::AwaitingRoots(_) => self.become_ready(),

@@ -70,13 +70,14 @@ impl Client {
             run,
             protocol: None,
             roots: Vec::new(),
+            mapped: !services.options.path_map.is_empty(),
         };
         let gauge = Arc::new(AtomicUsize::new(0));
         let send_away = Arc::new(Notify::new());
         services.notifier.join(info.clone(), Arc::clone(&outbox), Arc::clone(&gauge), Arc::clone(&send_away));
         services.editor.event(ClientEvent::Connected(info.clone()));
         let peer = Peer { asked: Asked::new(asking::MAX_ASKED), in_flight: InFlight::new(endpoint.limits.in_flight) };
-        let caller = Caller { services, endpoint, client: id };
+        let caller = Caller { services, endpoint, client: id, mapped: info.mapped };
         Self {
             caller,
             outbox,
@@ -232,6 +233,8 @@ impl Client {
         bytes: usize,
         batch: Option<BatchId>,
     ) {
+        let here = params.and_then(|params| self.caller.incoming(params));
+        let params = here.as_deref().or(params);
         let span = tracing::debug_span!("request", client = %self.info.id, %id, method);
         let inside = span.enter();
         let routed = match self.peer.in_flight.is_free(&id) {

@@ -12,7 +12,7 @@ use std::{
 use claude_ide_protocol::ide::LockFileContents;
 use claude_ide_system::{
     file::{Access, Whole},
-    process::exists,
+    process::{self, exists},
 };
 
 pub(super) const EXTENSION: &str = "lock";
@@ -22,6 +22,8 @@ const TEMPORARY: &str = "tmp";
 const MAX_BYTES: u64 = 64 << 10;
 /// Time for a local port to answer. A refusal comes at once.
 const KNOCK_TIME: Duration = Duration::from_millis(50);
+/// After this time the file of a server that cannot be reached or seen is removed. A live one writes it again.
+pub(super) const FOREIGN_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Removes only the files of this program's dead processes.
 pub(super) fn clean_stale(dir: &Path, server_name: &str) {
@@ -49,11 +51,18 @@ pub(super) fn others(path: &Path) -> Vec<(PathBuf, String)> {
     live.map(|(path, contents)| (path, contents.ide_name)).collect()
 }
 
-/// Whether a lock file's server is gone. Its process may be in another namespace, where we cannot see its id; then its
-/// port still answers.
+/// Whether a lock file's server is gone: its process, and its port does not answer. Of a server in another container,
+/// which shares the folder with us, we see neither; the user may have closed it if its file is old.
 fn is_dead(path: &Path, contents: &LockFileContents) -> bool {
     let port = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-    !exists(contents.pid) && port.is_none_or(refuses)
+    let is_visible = contents.processes.is_none() || contents.processes == process::space();
+    let may_run = if is_visible { contents.pid.is_some_and(exists) } else { is_recent(path) };
+    !may_run && port.is_none_or(refuses)
+}
+
+fn is_recent(path: &Path) -> bool {
+    let written = fs::metadata(path).and_then(|metadata| metadata.modified());
+    written.is_ok_and(|written| written.elapsed().unwrap_or_default() < FOREIGN_TIME)
 }
 
 fn refuses(port: u16) -> bool {

@@ -41,12 +41,13 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 fn leave(dir: &Path, port: u16, server: &str, pid: u32) -> PathBuf {
     let contents = LockFileContents {
         workspace_folders: vec![],
-        pid,
+        pid: Some(pid),
         ide_name: "Left".to_owned(),
         transport: "ws".to_owned(),
         running_in_windows: false,
         auth_token: "left".to_owned(),
         server: server.to_owned(),
+        processes: None,
     };
     let path = dir.join(format!("{port}.lock"));
     write(&path, &contents).unwrap();
@@ -70,6 +71,7 @@ fn has_every_field_of_the_seeds() {
             "runningInWindows": false,
             "authToken": lock.token.reveal(),
             "server": SERVER,
+            "processes": claude_ide_system::process::space(),
         })
     );
 }
@@ -172,6 +174,42 @@ fn a_server_whose_process_cannot_be_seen_is_alive_while_its_port_answers() {
         drop(create(home.path()));
         !theirs.exists()
     });
+}
+
+#[test]
+fn a_server_in_another_container_is_alive_until_its_file_is_old() {
+    let home = tempfile::tempdir().unwrap();
+    let path = leave(home.path(), 1, SERVER, dead_pid());
+    let contents = LockFileContents { processes: Some("elsewhere pid:[1]".to_owned()), ..read(&path).unwrap() };
+    for pid in [contents.pid, None] {
+        write(&path, &LockFileContents { pid, ..contents.clone() }).unwrap();
+        drop(create(home.path()));
+        assert!(path.exists());
+    }
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(std::time::SystemTime::now() - folder::FOREIGN_TIME).unwrap();
+    until("it is dead", || {
+        drop(create(home.path()));
+        !path.exists()
+    });
+}
+
+#[test]
+fn clients_elsewhere_find_their_folder_and_no_process_that_they_do_not_see() {
+    let home = tempfile::tempdir().unwrap();
+    let written = |options: ServerOptions| {
+        let lock = LockFile::create(&options, &Secret::random::<64>().unwrap(), 41234).unwrap();
+        let contents = read(&lock.paths()[0]).unwrap();
+        (contents.workspace_folders, contents.pid.is_some())
+    };
+    let map = PathMap::new([("/project", "/workspaces/project"), ("/other", "/there")]);
+    let both = vec!["/project".to_owned(), "/workspaces/project".to_owned()];
+    assert_eq!(written(ServerOptions { path_map: map, ..options(home.path()) }), (both, false));
+    let here = vec!["/project".to_owned()];
+    for (host, has_process) in [("127.0.0.1", true), ("localhost", true), ("::1", true), ("0.0.0.0", false)] {
+        let options = ServerOptions { host: host.to_owned(), ..options(home.path()) };
+        assert_eq!(written(options), (here.clone(), has_process), "{host}");
+    }
 }
 
 #[test]

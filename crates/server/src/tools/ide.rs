@@ -74,14 +74,14 @@ pub(crate) const TOOLS: [&Tool; 15] = [
                       text, filePath, fileUrl, selection: {start, end, isEmpty}} with lines and UTF-16 columns counted from \
                       0, the end exclusive; or {success: false, message} if no file is active.",
         hints: Hints::NONE,
-        work: Work::Answer(|context| CallToolResult::text(context.selections.current())),
+        work: Work::Answer(|context| CallToolResult::text(context.selections.current(context.mapped))),
     },
     &Tool {
         name: "getLatestSelection",
         description: "Get the most recent selection or cursor position of the user in any file, even if the user has moved \
                       to a terminal since. Answers the same JSON as getCurrentSelection.",
         hints: Hints::NONE,
-        work: Work::Answer(|context| CallToolResult::text(context.selections.latest())),
+        work: Work::Answer(|context| CallToolResult::text(context.selections.latest(context.mapped))),
     },
     &Tool {
         name: "getOpenEditors",

@@ -112,6 +112,8 @@ impl Question {
 pub(crate) struct Context<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) selections: &'a Selections,
+    /// See [`crate::ClientInfo::mapped`].
+    pub(crate) mapped: bool,
 }
 
 impl Context<'_> {
@@ -213,7 +215,7 @@ pub(crate) mod testing {
     fn with<T>(args: &Value, run: impl Fn(Arguments, &Context<'_>) -> T) -> T {
         let raw = RawValue::from_string(args.to_string()).unwrap();
         let workspace = Workspace { folders: vec!["/project".into()], ide_name: "Editor".to_owned() };
-        let context = Context { workspace: &workspace, selections: &Selections::default() };
+        let context = Context { workspace: &workspace, selections: &Selections::default(), mapped: false };
         run(Arguments::parse("arguments", Some(&raw)).unwrap(), &context)
     }
 }

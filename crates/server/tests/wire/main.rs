@@ -10,6 +10,7 @@
 
 mod abuse;
 mod coming_in;
+mod elsewhere;
 mod golden;
 mod handshake;
 mod hooks;

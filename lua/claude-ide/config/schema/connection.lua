@@ -163,6 +163,14 @@ return {
         doc = "The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the "
           .. "current directories and of your open files, the current one first.",
       },
+      {
+        "path_map",
+        kind = kind.map(kind.string),
+        default = {},
+        doc = "Folders that Claude sees under another path, in a container or on the Windows side of WSL: "
+          .. '`{ ["/home/me/project"] = "/workspaces/project" }`. |claude-ide-elsewhere| Changes apply after a restart of '
+          .. "Neovim or `:Claude restart`.",
+      },
     },
   },
 }
