@@ -26,7 +26,7 @@ local function attach_the_rest()
   require("claude-ide.context.unsaved").attach()
   require("claude-ide.language.ready").attach()
   require("claude-ide.tools.availability").attach()
-  require("claude-ide.notebook.workspace_python").attach()
+  require("claude-ide.notebook.interpreter").attach()
   if require("claude-ide.config").get().web.enabled then
     require("claude-ide.web").attach()
   end

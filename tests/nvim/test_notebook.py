@@ -358,7 +358,7 @@ def test_it_is_listed_once_a_python_with_ipykernel_is_found(start_nvim, connect,
     program = python(tmp_path / "mine", has=())
     nvim = start_nvim(opts=LOOK, env={"VIRTUAL_ENV": str(tmp_path / "mine"), "PATH": "/nowhere"})
     one = connect(nvim)
-    nvim.wait("require('claude-ide.notebook.workspace_python').missing() ~= nil", what="the Python to be asked")
+    nvim.wait("require('claude-ide.notebook.interpreter').missing() ~= nil", what="the Python to be asked")
     assert "executeCode" not in names(one)
     program.write_text("#!/bin/sh\necho 3.12.1 ipykernel jupyter_client\n")
     connect(nvim)  # a new client: the search is repeated
@@ -382,7 +382,7 @@ def test_a_client_that_came_a_moment_before_hears_of_another_list_twice(start_nv
     nvim.lua(
         """
         able = false
-        require("claude-ide.notebook.workspace_python").is_able = function() return able end
+        require("claude-ide.notebook.interpreter").is_able = function() return able end
         require("claude-ide.tools.availability").SETTLED_MS = 0
         function set(is_able)
           able = is_able
@@ -415,7 +415,7 @@ def test_one_that_is_chosen_while_another_is_looked_for_is_the_one_that_runs(sta
     nvim = start_nvim()
     told = nvim.lua(
         """
-        local python, waiting, told = require("claude-ide.notebook.workspace_python"), {}, {}
+        local python, waiting, told = require("claude-ide.notebook.interpreter"), {}, {}
         local options = require("claude-ide.config").get().notebook
         require("claude-ide.notebook.interpreter").find = function(_, done) waiting[#waiting + 1] = done end
         local function ask()

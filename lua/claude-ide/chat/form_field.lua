@@ -1,4 +1,4 @@
--- Parses the text for a form's field. Pure.
+-- Parses and validates the values of a form's fields. Pure.
 local M = {}
 
 ---Patterns and names of formats; the requester validates further.
@@ -25,15 +25,33 @@ function M.doubt_of_url(url)
   end
 end
 
----Validates the choices of a list.
 ---@param field claude-ide.chat.form.Field
 ---@param chosen any[]
 ---@return string? problem
-function M.problem_of_list(field, chosen)
+local function problem_of_list(field, chosen)
   if field.least and #chosen < field.least then
     return ("at least %d of them are wanted"):format(field.least)
   elseif field.most and #chosen > field.most then
     return ("at most %d of them are wanted"):format(field.most)
+  end
+end
+
+---Completes and validates values to be sent: an untouched boolean is false.
+---@param fields claude-ide.chat.form.Field[]
+---@param values table<string, any>
+---@return string? problem a sentence without a full stop
+function M.complete(fields, values)
+  for _, field in ipairs(fields) do
+    local value = values[field.key]
+    if value == nil and field.takes == "boolean" then
+      values[field.key] = false
+    elseif value == nil and field.required then
+      return field.title .. " is missing"
+    end
+    local problem = field.takes == "list" and type(value) == "table" and problem_of_list(field, value)
+    if problem then
+      return ("%s: %s"):format(field.title, problem)
+    end
   end
 end
 

@@ -6,9 +6,13 @@ local M = {}
 ---@field wins table<claude-ide.diffview.Side, integer> without `now` in a layout with one window
 ---@field hunks claude-ide.diffview.Differences
 ---@field without_keys? boolean the caller maps diff mode's keys
----@field marking? table token of hidden_text.lua's current pass
+---@field marking? table token of the current pass that marks hidden text
 ---@field unified? claude-ide.diffview.Unified set by the unified layout
 ---@field unmap_keys? fun() removes the mappings
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.hidden_text")
+---Maximum bytes of a line in which hidden text is marked.
+local MOST_BYTES = 64 * 1024
 
 local MAX_BYTES = 4 * 1024 * 1024
 local MAX_INLINE_LINES = 2000
@@ -37,6 +41,47 @@ function M.needs_one_window(hunks, old_count, new_count, bytes)
       end)
 end
 
+local function mark_line(buf, row, line)
+  for _, found in ipairs(require("claude-ide.unseen").find(line:sub(1, MOST_BYTES))) do
+    vim.api.nvim_buf_set_extmark(buf, namespace, row, found.at - 1, {
+      virt_text = { { found.mark, "ClaudeDiffHidden" } },
+      virt_text_pos = found.is_run and "overlay" or "inline",
+      priority = 4200,
+      strict = false,
+      undo_restore = false,
+    })
+  end
+end
+
+---Marks hidden content in changed lines of a proposal, which are about to be accepted: long blanks, invisible characters. Neovim itself
+---already shows some (`<202e>`, `^M`).
+---@param pair claude-ide.diffview.Pair
+local function mark_hidden_text(pair)
+  local buf = pair.bufs.proposal
+  if vim.bo[buf].buftype == "" then
+    return -- a user's file under review
+  end
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  local turn = {}
+  pair.marking = turn
+  require("claude-ide.diffview.nearest_first").draw(pair.hunks, pair.wins.proposal, function(hunk)
+    local lines = vim.api.nvim_buf_get_lines(buf, hunk.new - 1, hunk.new - 1 + hunk.new_count, false)
+    for at, line in ipairs(lines) do
+      mark_line(buf, hunk.new + at - 2, line)
+    end
+  end, function()
+    return pair.marking == turn and vim.api.nvim_win_is_valid(pair.wins.proposal)
+  end)
+end
+
+---@param pair claude-ide.diffview.Pair
+local function unmark_hidden_text(pair)
+  pair.marking = nil
+  if vim.api.nvim_buf_is_valid(pair.bufs.proposal) then
+    vim.api.nvim_buf_clear_namespace(pair.bufs.proposal, namespace, 0, -1)
+  end
+end
+
 ---Maps diff mode's groups to those of each side.
 ---@param pair claude-ide.diffview.Pair
 local function colour(pair)
@@ -62,7 +107,7 @@ function M.compare(pair)
   else
     require("claude-ide.diffview.unified").show(pair)
   end
-  require("claude-ide.diffview.hidden_text").refresh(pair)
+  mark_hidden_text(pair)
   if not pair.without_keys then
     require("claude-ide.diffview.change_keys").map(pair)
   end
@@ -72,7 +117,7 @@ end
 ---@param pair claude-ide.diffview.Pair
 function M.end_comparing(pair)
   require("claude-ide.diffview.change_keys").unmap(pair)
-  require("claude-ide.diffview.hidden_text").hide(pair)
+  unmark_hidden_text(pair)
   require("claude-ide.diffview.unified").hide(pair)
   for _, win in pairs(pair.wins) do
     if vim.api.nvim_win_is_valid(win) and vim.wo[win].diff then
@@ -152,7 +197,7 @@ end
 ---The text and its hunks have changed.
 ---@param pair claude-ide.diffview.Pair
 function M.refresh(pair)
-  require("claude-ide.diffview.hidden_text").refresh(pair)
+  mark_hidden_text(pair)
   require("claude-ide.diffview.unified").refresh(pair)
 end
 

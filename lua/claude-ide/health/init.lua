@@ -217,7 +217,7 @@ local function check_notebooks()
   end
   local notebook = require("claude-ide.notebook")
   local found, missing
-  require("claude-ide.notebook.workspace_python").look(function(interpreter, problem)
+  require("claude-ide.notebook.interpreter").look(function(interpreter, problem)
     found, missing = interpreter, problem
   end)
   vim.wait(PYTHON_MS, function()

@@ -169,7 +169,7 @@ function Kernel:on_exit(why)
   local was = self.state
   self.bridge, self.state, self.failure = nil, "off", nil
   if was == "starting" then
-    require("claude-ide.notebook.workspace_python").look() -- Python may have been removed
+    require("claude-ide.notebook.interpreter").look() -- Python may have been removed
   end
   local failed = "The kernel cannot be started: " .. failure .. "."
   local run = self.current
@@ -237,7 +237,7 @@ function Kernel:start(tell)
   self.state, self.starts = "starting", self.starts + 1
   local start = self.starts
   changed()
-  require("claude-ide.notebook.workspace_python").interpreter(function(found, missing)
+  require("claude-ide.notebook.interpreter").interpreter(function(found, missing)
     if self.starts ~= start then
       return -- stopped meanwhile
     elseif found then

@@ -9,7 +9,6 @@ function M.add(diff)
   if not next(entries) then
     require("claude-ide.ui.guard.keys").listen()
     require("claude-ide.proposal.writes").start()
-    require("claude-ide.proposal.quit_and_delete").start()
   end
   local entry = { diff = diff, file = diff.files[1], shown = 1 }
   entries[diff.id] = entry
@@ -80,7 +79,6 @@ function M.remove(entry)
     delete_buffers(entry)
   end
   if not next(entries) then
-    require("claude-ide.proposal.quit_and_delete").stop()
     require("claude-ide.proposal.writes").stop()
     require("claude-ide.ui.restore").forget()
   end

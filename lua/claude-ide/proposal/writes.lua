@@ -4,6 +4,9 @@
 -- A write accepts if a key triggered it directly, not through another autocommand, in the proposal's window, and if only this buffer was
 -- written. So `:w`, `:wq`, `:x`, `:update` and mappings to them accept; autosave by timer, InsertLeave, TextChanged or FocusLost,
 -- `:wall`, and 'autowrite' before `:make` or CTRL-Z do not.
+--
+-- Commands that refuse to lose modified buffers work while diffs wait, since an untouched proposal is no user's text. A proposal with the
+-- user's edits prevents quitting like any modified buffer; when it is deleted, its text is kept.
 local M = {}
 
 ---A hidden buffer that is always modified and precedes every proposal in the buffer list. Commands that write all buffers write it
@@ -13,6 +16,54 @@ local all_are_written = false
 local quitting = false
 
 local GROUP = "claude-ide.proposal.intent"
+
+local DELETES = { bdelete = true, bwipeout = true, bunload = true }
+
+---Whether the pending command line deletes buffers.
+local function is_about_to_delete()
+  local ok, command = pcall(vim.api.nvim_parse_cmd, vim.fn.getcmdline(), {})
+  return ok and DELETES[command.cmd] == true
+end
+
+---The modified buffers of diffs: all, those of waiting diffs, those without user's edits.
+---@param which "all"|"pending"|"expendable"
+---@return integer[]
+local function modified_bufs(which)
+  local kept, bufs = require("claude-ide.proposal.rescued"), {
+    guard --[[@as integer]],
+  }
+  for _, entry in pairs(require("claude-ide.proposal.state").entries()) do
+    local is_pending = entry.diff.state == "pending"
+    for _, file in ipairs(entry.diff.files) do
+      local is_typed_in = which == "expendable" and is_pending and kept.typed(file)
+      if file.text and not is_typed_in and (which ~= "pending" or is_pending) then
+        bufs[#bufs + 1] = file.text.bufs.proposal
+      end
+    end
+  end
+  return bufs
+end
+
+local function set_modified(which, modified)
+  for _, buf in ipairs(modified_bufs(which)) do
+    if vim.api.nvim_buf_is_loaded(buf) then
+      vim.bo[buf].modified = modified
+    end
+  end
+end
+
+---@param which "all"|"expendable"
+local function step_aside(which)
+  -- Another command may follow a deletion directly: one that quits must see the user's edits.
+  set_modified("pending", true)
+  set_modified(which, false)
+  require("claude-ide.ui.guard.keys").soon(function()
+    set_modified("pending", true)
+  end, true)
+  vim.schedule(function()
+    require("claude-ide.proposal.waiting_line").gather_strays()
+  end)
+end
 
 ---@return integer buf
 local function make_guard()
@@ -41,21 +92,27 @@ function M.start()
   end
   require("claude-ide.ui.guard.keys").listen()
   guard = make_guard()
+  local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("QuitPre", {
-    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude Code: writes of a quitting command accept no proposal",
+    group = group,
+    desc = "Claude Code: a proposed edit does not keep Neovim from quitting, and is not accepted by that",
     callback = function()
       -- `:wq` writes before QuitPre, `:wqall` after it.
       quitting = true
-      vim.bo[guard].modified = false -- else it would prevent quitting
       vim.schedule(function()
         quitting = false
       end)
-      require("claude-ide.ui.guard.keys").soon(function()
-        if guard and vim.api.nvim_buf_is_valid(guard) then
-          vim.bo[guard].modified = true
-        end
-      end, true)
+      step_aside("expendable")
+    end,
+  })
+  vim.api.nvim_create_autocmd("CmdlineLeave", {
+    group = group,
+    pattern = ":",
+    desc = "Claude Code: the buffer of a proposed edit may be deleted",
+    callback = function()
+      if not vim.v.event.abort and is_about_to_delete() then
+        step_aside("all")
+      end
     end,
   })
 end
@@ -97,12 +154,6 @@ local function of_user(buf)
     return false, "another autocommand writes", true
   end
   return true
-end
-
----The guard buffer.
----@return integer? buf
-function M.guard()
-  return guard and vim.api.nvim_buf_is_valid(guard) and guard or nil
 end
 
 ---Whether it is written under another name: `:w copy`, `:saveas copy`, `:file copy | w`, `:1w >> copy`.

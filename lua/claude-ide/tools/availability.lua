@@ -20,7 +20,7 @@ local function can_parse()
 end
 
 local function has_python()
-  return require("claude-ide.notebook.workspace_python").is_able()
+  return require("claude-ide.notebook.interpreter").is_able()
 end
 
 ---@param nearest boolean a single test

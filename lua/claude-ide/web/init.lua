@@ -124,7 +124,7 @@ function M.url()
   if not code then
     return nil, err
   end
-  return require("claude-ide.web.url").of(info) .. "#code=" .. code
+  return ("http://%s/#code=%s"):format(require("claude-ide.address").of(info), code)
 end
 
 ---Starts the server at Neovim's start, as configured.
