@@ -43,6 +43,7 @@
 ---@field notebook_read fun(text: string): claude-ide.notebook.Notebook?, string?
 ---@field notebook_put fun(text: string, ran_json: string): string?, string?
 ---@field checkpoint fun(wanted: string, ...: any): integer?, string? only for `journal/checkpoint_changes.lua`
+---@field privacy fun(operation: string, ...: string): any, string? only for `privacy/`
 ---@field journal fun(operation: string, ...: any): any, string? only for `journal/store.lua`
 
 ---@class claude-ide.native : claude-ide.native.Functions
@@ -99,6 +100,7 @@ local FUNCTIONS = {
   "notebook_put",
   "journal",
   "checkpoint",
+  "privacy",
 }
 
 ---@class claude-ide.native.Library : claude-ide.native.Functions

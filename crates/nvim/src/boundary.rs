@@ -55,6 +55,11 @@ impl Argument {
     }
 }
 
+/// The parts of a list, joined by zero bytes in Lua.
+pub(crate) fn parts(joined: &[u8]) -> impl Iterator<Item = &[u8]> {
+    joined.split(|byte| *byte == 0).filter(|part| !part.is_empty())
+}
+
 fn type_name(kind: c_int) -> &'static str {
     /// Defined by LuaJIT, not by lua.h 5.1.
     const LUA_TCDATA: c_int = 10;

@@ -47,7 +47,7 @@ pub(crate) enum Error {
     NoChat,
     #[error("what was said before was not read yet")]
     ChatFull,
-    #[error("the journal knows no {name:?}")]
+    #[error("there is no operation {name:?}")]
     UnknownOperation { name: String },
     #[error("this is a bug in claude-ide.nvim: the log file tells more")]
     Panicked,

@@ -20,6 +20,7 @@ mod journal;
 mod logging;
 mod lua;
 mod options;
+mod privacy;
 mod queue;
 mod runtime;
 mod server;
@@ -95,6 +96,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("notebook_put", export(notebook_put)),
     ("journal", export(journal::call)),
     ("checkpoint", export(checkpoints::call)),
+    ("privacy", export(privacy::call)),
     ("panic", export(panic)),
 ];
 

@@ -2,7 +2,7 @@
 -- Verdicts are cached by name, so that moving the cursor does not read the disk.
 local M = {}
 
-local api, uv = vim.api, vim.uv
+local api = vim.api
 
 ---@alias claude-ide.privacy.Verdict
 ---| "tell" a file, not withheld
@@ -12,34 +12,44 @@ local api, uv = vim.api, vim.uv
 ---@type table<string, claude-ide.privacy.Verdict> by buffer name
 local verdicts = {}
 
----The glob that withholds a hard link of this file.
----@param stat uv.fs_stat.result
----@return string? glob
-local function denied_link(stat)
-  for _, file in ipairs(require("claude-ide.privacy.withheld").files()) do
-    local other = uv.fs_stat(file.path)
-    if other and other.ino == stat.ino and other.dev == stat.dev then
-      return file.glob
-    end
+local is_set = false
+
+---Gives the library the configuration, once.
+local function set()
+  if is_set then
+    return
+  end
+  local globs = require("claude-ide.config").get().selection.deny
+  local expanded = vim.tbl_map(function(glob)
+    return (vim.startswith(glob, "~/") and vim.fs.normalize(glob) or glob) .. "\0"
+  end, globs)
+  local folders = table.concat(require("claude-ide.workspace").folders(), "\0")
+  local bad = require("claude-ide.native").privacy("set", table.concat(expanded), folders)
+  is_set = bad ~= nil
+  for _, each in ipairs(bad or {}) do
+    local message = ("selection.deny: %q withholds nothing: %s"):format(globs[each.glob], each.why)
+    require("claude-ide.ui.notice").warn(message)
   end
 end
 
----The glob that withholds a path, its target, or a hard link of the file in the workspace.
+---The glob that withholds a path, its target, or a hard link of the file in the workspace. Without the library everything is withheld.
 ---@param path string absolute
 ---@return string? glob
 function M.denied_by(path)
-  local denied_by = require("claude-ide.privacy.names").denied_by
-  local glob = denied_by(path)
-  if glob then
-    return glob
-  end
-  local real = uv.fs_realpath(path)
-  glob = real and real ~= path and denied_by(real) or nil
-  local stat = real and not glob and uv.fs_stat(real)
-  if stat and stat.type == "file" and stat.nlink > 1 then
-    glob = denied_link(stat)
-  end
-  return glob
+  set()
+  local number, err = require("claude-ide.native").privacy("denies", path)
+  return err or number and require("claude-ide.config").get().selection.deny[number]
+end
+
+---@class claude-ide.privacy.File
+---@field path string
+---@field glob integer that withholds it, by its number in the option
+
+---Withheld files in the workspace.
+---@return claude-ide.privacy.File[]
+function M.files()
+  set()
+  return require("claude-ide.native").privacy("files") or {}
 end
 
 ---Whether a file is withheld: by a glob, or by its buffer, which may be unloaded.
@@ -76,7 +86,7 @@ end
 ---Clears the cache, after a change of the configuration, a link or the workspace.
 function M.reset()
   verdicts = {}
-  require("claude-ide.privacy.names").reset()
+  is_set = false
   require("claude-ide.privacy.withheld").reset()
 end
 

@@ -1,81 +1,9 @@
--- Finds withheld files in the workspace and the strings in them, which language servers may quote in messages about other files.
--- Finding them takes tens of milliseconds: synchronously the first time, later in the background.
+-- Finds the strings in withheld files, which language servers may quote in messages about other files.
 local M = {}
 
-local LOOK_AGAIN_MS, SLICE_NS, SLICE_EVERY_MS = 5000, 2e6, 20
-local MAX_ENTRIES, MAX_DEPTH = 5000, 6
-local MAX_FILES, MAX_BYTES = 100, 256 * 1024
+local MAX_BYTES = 256 * 1024
 ---Shorter strings occur in every file.
 local LEAST_BYTES = 4
-local NO_SOURCES = { [".git"] = true, node_modules = true, target = true }
-
----@class claude-ide.privacy.File
----@field path string
----@field glob string that withholds it
-
----@type claude-ide.privacy.File[]?
-local found
----@type integer?
-local found_at
-local is_looking = false
-
----@param into claude-ide.privacy.File[]
----@return fun(): boolean? step nil: done
-local function walk(into)
-  local denied_by = require("claude-ide.privacy.names").denied_by
-  local function enters(name)
-    return not NO_SOURCES[vim.fs.basename(name)]
-  end
-  return coroutine.wrap(function()
-    local left = MAX_ENTRIES
-    for _, folder in ipairs(require("claude-ide.workspace").folders()) do
-      for name, kind in vim.fs.dir(folder, { depth = MAX_DEPTH, skip = enters }) do
-        local path = folder .. "/" .. name
-        local glob = kind ~= "directory" and denied_by(path)
-        left = left - 1
-        if glob then
-          into[#into + 1] = { path = path, glob = glob }
-        end
-        if left == 0 or #into == MAX_FILES then
-          return nil
-        end
-        coroutine.yield(true)
-      end
-    end
-  end)
-end
-
-local function look_again()
-  local into = {} ---@type claude-ide.privacy.File[]
-  local step = walk(into)
-  is_looking = true
-  local function slice()
-    local began = vim.uv.hrtime()
-    repeat
-      if not step() then
-        found, found_at, is_looking = into, vim.uv.now(), false
-        return
-      end
-    until vim.uv.hrtime() - began > SLICE_NS
-    vim.defer_fn(slice, SLICE_EVERY_MS)
-  end
-  slice()
-end
-
----@return claude-ide.privacy.File[]
-function M.files()
-  if not found then
-    found = {}
-    local step = walk(found)
-    repeat
-      local is_going_on = step()
-    until not is_going_on
-    found_at = vim.uv.now()
-  elseif not is_looking and vim.uv.now() - (found_at or 0) > LOOK_AGAIN_MS then
-    look_again()
-  end
-  return found
-end
 
 ---@class claude-ide.privacy.Strings of a version of a file
 ---@field key string
@@ -115,7 +43,7 @@ local function sets()
     return last_sets -- for many diagnostics at once
   end
   local all = {}
-  for _, file in ipairs(M.files()) do
+  for _, file in ipairs(require("claude-ide.privacy").files()) do
     local stat = vim.uv.fs_stat(file.path)
     if stat and stat.type == "file" then
       local key = ("%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size)
@@ -172,7 +100,7 @@ function M.redact(text)
 end
 
 function M.reset()
-  found, found_at, known, last_at = nil, nil, {}, nil
+  known, last_at = {}, nil
 end
 
 return M
