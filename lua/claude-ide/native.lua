@@ -42,8 +42,8 @@
 ---@field merge fun(base: string, mine: string, theirs: string): { text: string, overlaps: integer }?, string?
 ---@field notebook_read fun(text: string): claude-ide.notebook.Notebook?, string?
 ---@field notebook_put fun(text: string, ran_json: string): string?, string?
----@field checkpoint fun(wanted: string, ...: any): integer?, string? only for `journal/checkpoint_changes.lua`
----@field privacy fun(operation: string, ...: string): any, string? only for `privacy/`
+---@field checkpoint fun(wanted: string, ...: any): any, string? only for `journal/checkpoints.lua`
+---@field privacy fun(operation: string, ...: string): any, string? only for `privacy.lua`
 ---@field journal fun(operation: string, ...: any): any, string? only for `journal/store.lua`
 
 ---@class claude-ide.native : claude-ide.native.Functions

@@ -48,10 +48,10 @@ EDITS = 400
 
 COUNT_CHECKPOINTS = """
 bench_taken = 0
-local checkpoint = require("claude-ide.journal.checkpoint")
-local take = checkpoint.take
-checkpoint.take = function(folder, done)
-  take(folder, function(found)
+local checkpoints = require("claude-ide.journal.checkpoints")
+local take = checkpoints.take
+checkpoints.take = function(folder, is_first, done)
+  take(folder, is_first, function(found)
     assert(found, "no checkpoint")
     done(found)
     bench_taken = bench_taken + 1

@@ -79,10 +79,10 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     (nvim.project / "change").write_text(script)
     commit_all(nvim.project)
     nvim.lua("""
-      local checkpoint = require("claude-ide.journal.checkpoint")
-      local take = checkpoint.take
-      checkpoint.take = function(folder, done, ...)
-        take(folder, function(...) done(...) taken = true end, ...)
+      local checkpoints = require("claude-ide.journal.checkpoints")
+      local take = checkpoints.take
+      checkpoints.take = function(folder, is_first, done)
+        take(folder, is_first, function(...) done(...) taken = true end)
       end
     """)
     # The mocked model answers at once; the command waits until Neovim has recorded the state before it.

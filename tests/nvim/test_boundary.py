@@ -26,7 +26,7 @@ FUNCTIONS += [
     "begin_run",
 ]
 FUNCTIONS += ["resources_changed"]
-FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal", "checkpoint"]
+FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal", "checkpoint", "privacy"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 RENDER_FUNCTIONS = ["render_messages", "render_growth", "plain_text", "plain_lines"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_info", "web_code", "web_picture", "web_tell"]

@@ -17,23 +17,19 @@ TEXT = "".join(f"line {i}\n" for i in range(1, 21))
 
 WATCH_CHECKPOINTS = """
 taken, compared, before = 0, 0, 0
-local checkpoint = require("claude-ide.journal.checkpoint")
-local take = checkpoint.take
-checkpoint.take = function(folder, done, ...)
-  take(folder, function(...) done(...) taken = taken + 1 last = ... end, ...)
+local checkpoints = require("claude-ide.journal.checkpoints")
+local take = checkpoints.take
+checkpoints.take = function(folder, is_first, done)
+  take(folder, is_first, function(...) done(...) taken = taken + 1 last = ... end)
 end
-local changes = require("claude-ide.journal.checkpoint_changes")
-local compare = changes.compare
-changes.compare = function(from, to, unwanted, each, done)
+local compare = checkpoints.compare
+checkpoints.compare = function(from, to, unwanted, each, done)
   compare(from, to, unwanted, each, function(...) done(...) compared = compared + 1 end)
 end
 """
 
 
-KEPT_TREE = """
-local repository = require("claude-ide.journal.repositories").all()[1]
-return repository and repository.tree ~= nil
-"""
+KEPT_TREE = "#require('claude-ide.journal.checkpoints').states() == 1"
 
 
 def git(project, *args):
@@ -521,18 +517,18 @@ def test_without_a_repository_turns_go_on(start_nvim, connect):
     nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil")
 
 
-def test_a_neovim_that_git_started_takes_no_checkpoints(start_nvim, connect):
-    nvim = start_nvim(files={"a.txt": "a\n"}, env={"GIT_INDEX_FILE": "elsewhere"})
+def test_a_neovim_that_git_started_takes_checkpoints_of_its_folder(start_nvim, connect):
+    nvim = start_nvim(files={"a.txt": "a\n"}, env={"GIT_INDEX_FILE": "elsewhere", "GIT_DIR": "nowhere"})
     git(nvim.project, "init", "-q")
     session = Session(nvim, connect)
     session.prompt()
-    assert nvim.lua("return last == nil")
+    assert nvim.lua("return last ~= nil")
     assert not (nvim.project / "elsewhere").exists()
 
 
 def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
     project = session.project
-    session.nvim.lua(NOTICES + 'require("claude-ide.journal.checkpoint_changes").MAX_FILES = 5')
+    session.nvim.lua(NOTICES + 'require("claude-ide.journal.checkpoints").MAX_FILES = 5')
     session.prompt()
     for number in range(40):
         (project / f"0made{number}.txt").write_text("made\n")
@@ -635,24 +631,6 @@ def copies(session):
     return b"".join(found), size
 
 
-@pytest.mark.every_nvim
-def test_what_was_only_ignored_by_git_is_not_taken_for_made_in_the_turn(session):
-    project = session.project
-    session.prompt()
-    subprocess.run("echo '*.tmp' > .gitignore; echo made > made.txt", shell=True, cwd=project, check=True)
-    (project / "renamed.txt").write_text("b\n")
-    (project / "b.txt").rename(project / "renamed.txt")
-    session.over(changes=4)
-    assert {os.path.basename(change["path"]) for change in session.changes()} == {
-        ".gitignore", "b.txt", "made.txt", "renamed.txt",
-    }  # fmt: skip
-    session.undo()
-    assert (project / "x.log").read_text() == "log\n"
-    assert (project / "b.txt").read_text() == "b\n"
-    assert not (project / "made.txt").exists()
-    assert not (project / "renamed.txt").exists()
-
-
 def test_a_folder_that_is_moved_comes_back_with_what_was_changed_in_it(session):
     project = session.project
     (project / "old").mkdir()
@@ -687,35 +665,6 @@ def test_an_edit_that_restores_a_file_whose_ends_of_line_git_would_convert_leave
     assert session.changes() == []
 
 
-def test_what_came_from_outside_stays_and_is_counted(session):
-    """Its old place is unknown, so it cannot be restored."""
-    outside = session.project.parent / "outside.txt"
-    outside.write_text("theirs\n")
-    session.later_than(outside)
-    session.prompt()
-    outside.rename(session.project / "inside.txt")
-    session.status("idle")
-    session.nvim.wait("require('claude-ide.journal').turns()[1].left_out == 1", what="the file to be counted")
-    session.undo()
-    assert (session.project / "inside.txt").read_text() == "theirs\n"
-
-
-def test_what_lay_in_another_repository_is_not_taken_for_made_in_the_turn(session):
-    nested = session.project / "nested"
-    nested.mkdir()
-    git(nested, "init", "-q")
-    (nested / "theirs.txt").write_text("theirs\n")
-    session.later_than(nested / "theirs.txt")
-    session.prompt()
-    shutil.rmtree(nested / ".git")
-    (session.project / "made.txt").write_text("made\n")
-    session.status("idle")
-    session.nvim.wait("compared == 1")
-    session.undo()
-    assert not (session.project / "made.txt").exists()
-    assert (nested / "theirs.txt").read_text() == "theirs\n"
-
-
 def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_counted(session):
     project = session.project
     (project / "data").mkdir()
@@ -737,28 +686,7 @@ def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_count
     assert (project / "b.txt").read_text() == "not committed\n"
 
 
-def test_of_many_files_as_much_is_copied_as_there_is_room_for(session):
-    session.nvim.lua("require('claude-ide.journal.checkpoint').MAX_BYTES = 100000")
-    session.nvim.wait(KEPT_TREE, what="the copy of what is there now")
-    for number in range(30):
-        (session.project / f"made{number:02}.bin").write_bytes(os.urandom(10_000))
-    (session.project / "b.txt").write_text("what git knows comes first\n")
-    session.prompt()
-    contents, size = copies(session)
-    assert b"what git knows comes first" in contents
-    assert 80_000 < size < 150_000
-
-
-def test_copies_go_when_they_are_many_and_when_the_last_client_goes(session):
-    session.nvim.lua("require('claude-ide.journal.checkpoint').MAX_COPIED_BYTES = 1000")
-    for content in ("x" * 2000 + "\n", "y" * 2000 + "\n"):
-        (session.project / "b.txt").write_text(content)
-        session.prompt()
-        session.status("idle")
-        session.nvim.wait("taken == before + 2")
-    session.nvim.wait(lambda: len(folders_of_copies(session)) == 1, what="the older copies to go")
-    contents, _ = copies(session)
-    assert b"yyy" in contents and b"xxx" not in contents
+def test_copies_go_when_the_last_client_goes(session):
     (session.project / "b.txt").write_text("z\n")
     session.prompt()
     (session.project / "b.txt").write_text("by a command\n")

@@ -1,21 +1,26 @@
-//! Compares checkpoints of a git work tree, and reads files from them. Everything waits for git, so not for Neovim's
-//! thread.
+//! Checkpoints of git work trees, which reveal the changes that shell commands make in a turn: takes and compares them,
+//! and reads files from them. Everything waits for git, so not for Neovim's thread.
 //!
 //! Invariant: the output is limited; files beyond the limit are only reported as changed.
 
 mod contents;
 mod git;
+mod take;
 mod tree;
+mod uncommitted;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use contents::{contents_of, unfiltered};
+use git::{Objects, Repository};
 use tree::{Entry, Origin};
 
-pub use git::Repository;
+pub use take::{Checkpoints, Limits, Place};
+pub use uncommitted::{NoDiff, Uncommitted, uncommitted};
 
 /// Larger files cannot be undone.
 const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
@@ -23,28 +28,28 @@ const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
 /// A file name in git's form, relative to the top of the work tree.
 pub type Name = Vec<u8>;
 
-/// The state of a file that was unknown to git until the first checkpoint copied it.
+/// What tells one content of a file from another; `None`: there is no file.
+type State = Option<(u64, u64, i64, i64)>;
+
+/// The state of a file that was unknown to git until a checkpoint copied it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Met {
+enum Met {
+    /// It has been created since the last checkpoint.
+    Made,
     /// It has existed unchanged all the time.
     Unchanged,
     /// It existed, or was moved there, and has been changed since.
     Changed,
 }
 
-/// The input of a comparison.
-#[derive(Debug, Default)]
-pub struct Comparison {
-    /// The trees of the two checkpoints.
-    pub trees: [String; 2],
-    /// Names that were not copied by at least one of them.
-    pub ignored: HashSet<Name>,
-    /// The state of files when they were first copied.
-    pub met: HashMap<Name, Met>,
-    /// Paths, with links resolved, written by the user.
-    pub unwanted: HashSet<PathBuf>,
-    /// Limit of changed files; more are no edit but a checkout or a build. Changed and deleted ones come first.
-    pub max_files: usize,
+/// A checkpoint of a work tree. Its copies exist as long as it does.
+#[derive(Debug, Clone)]
+pub struct Checkpoint {
+    repository: Arc<Repository>,
+    tree: String,
+    /// Files that differ from the commit, but were not copied.
+    skipped: Arc<HashMap<Name, State>>,
+    met: Arc<HashMap<Name, Met>>,
 }
 
 /// A file that differs.
@@ -93,59 +98,120 @@ pub struct Stored {
     pub blob: String,
 }
 
-/// The files that differ between two checkpoints, with their content at the first.
-#[must_use]
-pub fn compare(repository: &Repository, of: &Comparison) -> Differences {
-    let [from, to] = &of.trees;
-    let arguments = ["diff-tree", "-r", "-z", "--raw", "--no-renames", from, to];
-    let entries = tree::entries(&repository.git(&arguments, b"").unwrap_or_default());
-    let moved = if entries.iter().any(|entry| entry.is_made() && of.met.get(&entry.name) == Some(&Met::Changed)) {
-        tree::moved(repository, from, to)
-    } else {
-        HashSet::new()
-    };
-    let (mut changed, mut made, mut differences) = (Vec::new(), Vec::new(), Differences::default());
-    let gone: HashSet<&str> =
-        entries.iter().filter(|entry| entry.is_gone()).map(|entry| entry.blobs[0].as_str()).collect();
-    for entry in &entries {
-        if of.ignored.contains(&entry.name) || is_unwanted(repository, of, &entry.name) {
-            continue;
+impl Checkpoint {
+    /// The top of the work tree.
+    #[must_use]
+    pub fn top(&self) -> &Path {
+        &self.repository.top
+    }
+
+    /// Whether both have copies in one place.
+    #[must_use]
+    pub fn is_comparable(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.repository, &other.repository)
+    }
+
+    /// The files that differ from those at a later checkpoint, with their content at this one.
+    ///
+    /// `unwanted` are paths, with links resolved, written by the user. More than `max_files` changed files are no edit
+    /// but a checkout or a build; changed and deleted ones come first.
+    #[must_use]
+    pub fn compare(&self, later: &Self, unwanted: &HashSet<PathBuf>, max_files: usize) -> Differences {
+        let mut differences = Differences::default();
+        if !self.is_comparable(later) {
+            return differences;
         }
-        match entry.origin(&of.met, &moved, &gone) {
-            Origin::There => continue,
-            Origin::Unknown => {
-                differences.left_out.push(entry.name.clone());
+        let repository = &*self.repository;
+        let ignored: HashSet<&Name> = self.skipped.keys().chain(later.skipped.keys()).collect();
+        let differs = |name: &&&Name| self.skipped.get(**name) != later.skipped.get(**name);
+        let is_wanted = |name: &&&Name| !is_unwanted(repository, unwanted, name);
+        differences.left_out = ignored.iter().filter(differs).filter(is_wanted).map(|name| name.to_vec()).collect();
+        if self.tree == later.tree {
+            return differences;
+        }
+        let arguments = ["diff-tree", "-r", "-z", "--raw", "--no-renames", &self.tree, &later.tree];
+        let entries = tree::entries(&repository.git(Objects::All, &arguments, b"").unwrap_or_default());
+        let met = &later.met;
+        let moved = if entries.iter().any(|entry| entry.is_made() && met.get(&entry.name) == Some(&Met::Changed)) {
+            tree::moved(repository, &self.tree, &later.tree)
+        } else {
+            HashSet::new()
+        };
+        let (mut changed, mut made) = (Vec::new(), Vec::new());
+        let gone: HashSet<&str> =
+            entries.iter().filter(|entry| entry.is_gone()).map(|entry| entry.blobs[0].as_str()).collect();
+        for entry in &entries {
+            if ignored.contains(&entry.name) || is_unwanted(repository, unwanted, &entry.name) {
                 continue;
             }
-            Origin::Made => {}
-        }
-        if entry.is_other_repository() {
-            differences.left_out.push(entry.name.clone());
-        } else if !entry.are_files() {
-            differences.rest.push(entry.rest(false));
-        } else {
-            if entry.blobs[0] != entry.blobs[1] {
-                (if entry.is_made() { &mut made } else { &mut changed }).push(entry);
+            match entry.origin(met, &moved, &gone) {
+                Origin::There => continue,
+                Origin::Unknown => {
+                    differences.left_out.push(entry.name.clone());
+                    continue;
+                }
+                Origin::Made => {}
             }
-            if entry.is_mode_change() {
-                differences.rest.push(entry.rest(true));
+            if entry.is_other_repository() {
+                differences.left_out.push(entry.name.clone());
+            } else if !entry.are_files() {
+                differences.rest.push(entry.rest(false));
+            } else {
+                if entry.blobs[0] != entry.blobs[1] {
+                    (if entry.is_made() { &mut made } else { &mut changed }).push(entry);
+                }
+                if entry.is_mode_change() {
+                    differences.rest.push(entry.rest(true));
+                }
             }
         }
+        changed.append(&mut made);
+        differences.too_many = (changed.len() > max_files).then_some(changed.len());
+        differences.rest.extend(changed.iter().skip(max_files).map(|entry| entry.rest(false)));
+        changed.truncate(max_files);
+        read(repository, &changed, &mut differences);
+        differences
     }
-    changed.append(&mut made);
-    differences.too_many = (changed.len() > of.max_files).then_some(changed.len());
-    differences.rest.extend(changed.iter().skip(of.max_files).map(|entry| entry.rest(false)));
-    changed.truncate(of.max_files);
-    read(repository, &changed, &mut differences);
-    differences
+
+    /// Reads files by their paths, with links resolved; those that are not in it are left out.
+    #[must_use]
+    pub fn held(&self, paths: &[PathBuf]) -> Vec<FoundFile> {
+        let name = |path: &PathBuf| Some(path.strip_prefix(&self.repository.top).ok()?.as_os_str().to_owned());
+        let names: Vec<_> = paths.iter().filter_map(name).filter(|name| !name.is_empty()).collect();
+        let names: Vec<&OsStr> = names
+            .iter()
+            .map(|name| name.as_os_str())
+            .filter(|name| !self.skipped.contains_key(name.as_bytes()))
+            .collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let files = tree::files(&self.repository, &self.tree, &names);
+        let stored: Vec<Stored> = files.iter().map(|(stored, _)| stored.clone()).collect();
+        let mut contents = self.read(&stored);
+        let found = files.into_iter().filter_map(|(stored, mode)| {
+            let before = as_on_disk(&self.repository.path(&stored.name), contents.remove(&stored.name)?);
+            Some(FoundFile { name: stored.name, before: Some(before), mode })
+        });
+        found.collect()
+    }
+
+    /// Reads stored copies that still exist, except of files that a filter changes.
+    #[must_use]
+    pub fn read(&self, files: &[Stored]) -> HashMap<Name, Vec<u8>> {
+        let names: Vec<&[u8]> = files.iter().map(|file| file.name.as_slice()).collect();
+        let kept = unfiltered(&self.repository, &names);
+        let asked: Vec<Stored> = files.iter().filter(|file| kept.contains(file.name.as_slice())).cloned().collect();
+        contents_of(&self.repository, &asked)
+    }
 }
 
-fn is_unwanted(repository: &Repository, of: &Comparison, name: &[u8]) -> bool {
-    if of.unwanted.is_empty() {
+fn is_unwanted(repository: &Repository, unwanted: &HashSet<PathBuf>, name: &[u8]) -> bool {
+    if unwanted.is_empty() {
         return false;
     }
     let path = repository.path(name);
-    of.unwanted.contains(&path.canonicalize().unwrap_or(path))
+    unwanted.contains(&path.canonicalize().unwrap_or(path))
 }
 
 fn read(repository: &Repository, changed: &[&Entry], differences: &mut Differences) {
@@ -166,20 +232,6 @@ fn read(repository: &Repository, changed: &[&Entry], differences: &mut Differenc
     }
 }
 
-/// Reads files from a checkpoint; missing ones are left out.
-#[must_use]
-pub fn held(repository: &Repository, tree: &str, names: &[Name]) -> Vec<FoundFile> {
-    let paths: Vec<&OsStr> = names.iter().map(|name| OsStr::from_bytes(name)).collect();
-    let files = tree::files(repository, tree, &paths);
-    let stored: Vec<Stored> = files.iter().map(|(stored, _)| stored.clone()).collect();
-    let mut contents = read_stored(repository, &stored);
-    let found = files.into_iter().filter_map(|(stored, mode)| {
-        let before = as_on_disk(&repository.path(&stored.name), contents.remove(&stored.name)?);
-        Some(FoundFile { name: stored.name, before: Some(before), mode })
-    });
-    found.collect()
-}
-
 /// The content of a file that git considers unchanged, with its line endings on disk, which git may convert.
 fn as_on_disk(path: &Path, contents: Vec<u8>) -> Vec<u8> {
     let is_small = path.metadata().is_ok_and(|found| found.is_file() && found.len() <= 4 * 1024 * 1024);
@@ -198,15 +250,6 @@ fn without_returns(text: &[u8]) -> Vec<u8> {
         }
     }
     out
-}
-
-/// Reads stored copies that still exist, except of files that a filter changes.
-#[must_use]
-pub fn read_stored(repository: &Repository, files: &[Stored]) -> HashMap<Name, Vec<u8>> {
-    let names: Vec<&[u8]> = files.iter().map(|file| file.name.as_slice()).collect();
-    let kept = unfiltered(repository, &names);
-    let asked: Vec<Stored> = files.iter().filter(|file| kept.contains(file.name.as_slice())).cloned().collect();
-    contents_of(repository, &asked)
 }
 
 #[cfg(test)]

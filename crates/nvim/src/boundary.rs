@@ -5,7 +5,10 @@
 //! or C would end Neovim.
 
 use core::ffi::c_int;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 
 use nvim_oxi::lua::{Error as LuaError, Poppable, Pushable};
 
@@ -53,6 +56,10 @@ impl Argument {
             Self::Other(name) => name,
         }
     }
+}
+
+pub(crate) fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
 /// The parts of a list, joined by zero bytes in Lua.

@@ -1,30 +1,55 @@
-//! Compares checkpoints of git work trees for Lua, on a thread; results arrive as events.
+//! Takes and compares checkpoints of git work trees for Lua, on threads; results arrive as events.
 
-use std::collections::{HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::PathBuf;
+use std::collections::{HashSet, VecDeque};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use claude_ide_edits::checkpoints::{
-    Comparison, FoundFile, Met, Name, Repository, Rest, Stored, compare, held, read_stored,
+    Checkpoint, Checkpoints, Differences, FoundFile, NoDiff, Place, Rest, Stored, uncommitted,
 };
 use once_cell::sync::Lazy;
 
-use crate::boundary::Arguments;
+use crate::boundary::{Arguments, parts, path};
 use crate::error::Error;
 use crate::queue::QUEUE;
 use crate::value::Value;
 use crate::waiting::{Bound, Event, Turn};
 use crate::wake::Ringer;
+use crate::{journal, privacy};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-static WORKER: Lazy<Mutex<Option<Sender<Job>>>> = Lazy::new(Mutex::default);
+/// Takes checkpoints, one at a time.
+static TAKER: Worker = Worker { name: "checkpoints", jobs: Mutex::new(None) };
+/// Compares and reads them, so that a turn's first checkpoint does not wait for the last turn's changes.
+static READER: Worker = Worker { name: "checkpoint reads", jobs: Mutex::new(None) };
+/// Only for the taker.
+static CHECKPOINTS: Lazy<Mutex<Checkpoints>> = Lazy::new(Mutex::default);
+/// What Lua may name, oldest first.
+static TAKEN: Mutex<VecDeque<Taken>> = Mutex::new(VecDeque::new());
+const MAX_TAKEN: usize = 256;
+/// The work trees, and whether they are ignored now.
+static STATES: Mutex<Vec<(PathBuf, bool)>> = Mutex::new(Vec::new());
 static LAST_JOB: AtomicU64 = AtomicU64::new(0);
 static LAST_TOLD: AtomicU64 = AtomicU64::new(0);
+
+/// A checkpoint, by the number of the job that took it.
+struct Taken {
+    id: u64,
+    folder: PathBuf,
+    checkpoint: Checkpoint,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn taken(is_it: impl Fn(&&Taken) -> bool) -> Option<Checkpoint> {
+    lock(&TAKEN).iter().rev().find(is_it).map(|taken| taken.checkpoint.clone())
+}
 
 /// A part of a job's result. A job sends as many files as requested or allowed, and its end.
 struct Told {
@@ -51,92 +76,168 @@ fn tell(job: u64, mut fields: Vec<(&'static str, Value)>) {
     QUEUE.put(Told { number, value: Value::Table(fields) });
 }
 
-/// `checkpoint(wanted, async, repository, …)` → the number of the job, which its events carry.
+/// `checkpoint(wanted, async, …)` → the number of the job, which its events carry. `stop`, `forget` and `states` have no
+/// job and no more arguments.
 pub(crate) fn call(mut given: Arguments) -> Result<Value, Error> {
     let wanted = given.text("wanted")?;
-    if wanted == "stop" {
-        QUEUE.disarm(Ringer::Checkpoints);
-        return Ok(Value::Bool(true));
+    match wanted.as_str() {
+        "stop" => {
+            QUEUE.disarm(Ringer::Checkpoints);
+            return Ok(Value::Bool(true));
+        }
+        "forget" => return TAKER.start(Box::new(forget)).map(|()| Value::Bool(true)),
+        "states" => return Ok(states()),
+        _ => {}
     }
     let wake = given.async_handle("async")?;
-    let repository = repository(&given.bytes("repository")?);
     let number = LAST_JOB.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-    let job: Job = match wanted.as_str() {
-        "compare" => {
-            let of = comparison(&mut given)?;
-            Box::new(move || tell_differences(number, &repository, &of))
-        }
+    let (worker, job): (_, Job) = match wanted.as_str() {
+        "take" => (&TAKER, take(number, &mut given)?),
+        "compare" => (&READER, compare(number, &mut given)?),
         "held" => {
-            let (tree, names) = (given.text("tree")?, list(&given.bytes("names")?));
-            Box::new(move || {
-                held(&repository, &tree, &names).into_iter().for_each(|file| tell_file(number, file));
-                tell(number, vec![("is_over", Value::Bool(true))]);
-            })
+            let (id, paths) = (given.id("checkpoint")?, paths(&given.bytes("paths")?));
+            let held = move || taken(|taken| taken.id == id).map_or_else(Vec::new, |taken| taken.held(&paths));
+            (&READER, Box::new(move || tell_files(number, held())))
         }
-        "read" => {
-            let mut fields = list(&given.bytes("files")?).into_iter();
-            let mut files = Vec::new();
-            while let (Some(blob), Some(name)) = (fields.next(), fields.next()) {
-                files.push(Stored { name, blob: String::from_utf8_lossy(&blob).into_owned() });
-            }
-            Box::new(move || {
-                for (name, before) in read_stored(&repository, &files) {
-                    tell_file(number, FoundFile { name, before: Some(before), mode: None });
-                }
-                tell(number, vec![("is_over", Value::Bool(true))]);
-            })
+        "read" => (&READER, read(number, &mut given)?),
+        "uncommitted" => {
+            let (folder, private) = (path(&given.bytes("folder")?), paths(&given.bytes("private")?));
+            (&READER, Box::new(move || tell_uncommitted(number, &folder, &private)))
         }
         _ => return Err(Error::UnknownOperation { name: wanted }),
     };
     QUEUE.arm(Ringer::Checkpoints, wake);
-    start(job)?;
+    worker.start(job)?;
     Ok(Value::Id(number))
 }
 
-fn start(job: Job) -> Result<(), Error> {
-    let mut worker = WORKER.lock().unwrap_or_else(PoisonError::into_inner);
-    let unsent = match worker.as_ref() {
-        Some(worker) => worker.send(job).err().map(|unsent| unsent.0),
-        None => Some(job),
+/// A thread that runs jobs in their order, once there is one.
+struct Worker {
+    name: &'static str,
+    jobs: Mutex<Option<Sender<Job>>>,
+}
+
+impl Worker {
+    fn start(&self, job: Job) -> Result<(), Error> {
+        let mut started = lock(&self.jobs);
+        let unsent = match started.as_ref() {
+            Some(jobs) => jobs.send(job).err().map(|unsent| unsent.0),
+            None => Some(job),
+        };
+        let Some(job) = unsent else { return Ok(()) };
+        let (sender, jobs) = channel::<Job>();
+        let run = move || jobs.into_iter().for_each(|job| job());
+        std::thread::Builder::new().name(self.name.to_owned()).spawn(run).map_err(Error::Thread)?;
+        sender.send(job).unwrap_or_default();
+        *started = Some(sender);
+        Ok(())
+    }
+}
+
+fn take(job: u64, given: &mut Arguments) -> Result<Job, Error> {
+    let (folder, home, ours) =
+        (path(&given.bytes("folder")?), path(&given.bytes("home")?), path(&given.bytes("ours")?));
+    let is_first = given.flag("is_first")?;
+    Ok(Box::new(move || {
+        let (deny, began) = (privacy::deny(), journal::now().nanos);
+        let place = Place { folder: &folder, home: &home, ours: &ours, is_first };
+        let mut checkpoints = lock(&CHECKPOINTS);
+        let checkpoint = checkpoints.take(&place, |path| deny.denies(path).is_some());
+        *lock(&STATES) = checkpoints.states();
+        drop(checkpoints);
+        let mut fields = vec![("is_over", Value::Bool(true))];
+        if let Some(checkpoint) = checkpoint {
+            fields.extend([
+                ("began", Value::Id(began)),
+                ("taken", Value::Id(journal::now().nanos)),
+                ("top", Value::Bytes(checkpoint.top().as_os_str().as_bytes().into())),
+            ]);
+            let mut all = lock(&TAKEN);
+            // After a renewal the earlier copies are not needed any more.
+            all.retain(|taken| taken.folder != folder || taken.checkpoint.is_comparable(&checkpoint));
+            if all.len() == MAX_TAKEN {
+                all.pop_front();
+            }
+            all.push_back(Taken { id: job, folder, checkpoint });
+        }
+        tell(job, fields);
+    }))
+}
+
+fn forget() {
+    lock(&CHECKPOINTS).forget();
+    lock(&TAKEN).clear();
+    lock(&STATES).clear();
+}
+
+fn states() -> Value {
+    let state = |(top, is_ignored): &(PathBuf, bool)| {
+        let top = Value::Bytes(top.as_os_str().as_bytes().into());
+        Value::Table(vec![("top", top), ("is_ignored", Value::Bool(*is_ignored))])
     };
-    let Some(job) = unsent else { return Ok(()) };
-    let (sender, jobs) = channel::<Job>();
-    let run = move || jobs.into_iter().for_each(|job| job());
-    std::thread::Builder::new().name("checkpoints".to_owned()).spawn(run).map_err(Error::Thread)?;
-    sender.send(job).unwrap_or_default();
-    *worker = Some(sender);
-    Ok(())
+    Value::List(lock(&STATES).iter().map(state).collect())
 }
 
-/// Splits at zero bytes.
-fn list(joined: &[u8]) -> Vec<Vec<u8>> {
-    joined.split(|byte| *byte == 0).filter(|part| !part.is_empty()).map(<[u8]>::to_vec).collect()
-}
-
-fn repository(packed: &[u8]) -> Repository {
-    let mut fields = list(packed).into_iter();
-    let mut path = || PathBuf::from(OsString::from_vec(fields.next().unwrap_or_default()));
-    let (top, objects, folder) = (path(), path(), path());
-    Repository { top, objects, folder, options: fields.map(OsString::from_vec).collect() }
-}
-
-fn comparison(given: &mut Arguments) -> Result<Comparison, Error> {
-    let trees = [given.text("from")?, given.text("to")?];
-    let ignored: HashSet<Name> = list(&given.bytes("ignored")?).into_iter().collect();
-    let met_of = |entry: Vec<u8>| match entry.split_first() {
-        Some((b'u', name)) => Some((name.to_vec(), Met::Unchanged)),
-        Some((b'c', name)) => Some((name.to_vec(), Met::Changed)),
-        _ => None,
-    };
-    let met: HashMap<Name, Met> = list(&given.bytes("met")?).into_iter().filter_map(met_of).collect();
-    let path = |path: Vec<u8>| PathBuf::from(OsStr::from_bytes(&path));
-    let unwanted = list(&given.bytes("unwanted")?).into_iter().map(path).collect();
+fn compare(job: u64, given: &mut Arguments) -> Result<Job, Error> {
+    let ids = [given.id("from")?, given.id("to")?];
+    let unwanted: HashSet<PathBuf> = paths(&given.bytes("unwanted")?).into_iter().collect();
     let max_files = usize::try_from(given.id("max_files")?).unwrap_or_default();
-    Ok(Comparison { trees, ignored, met, unwanted, max_files })
+    Ok(Box::new(move || {
+        let found = match ids.map(|id| taken(|taken| taken.id == id)) {
+            [Some(from), Some(to)] => from.compare(&to, &unwanted, max_files),
+            _ => Differences::default(),
+        };
+        tell_differences(job, found);
+    }))
+}
+
+fn read(job: u64, given: &mut Arguments) -> Result<Job, Error> {
+    let (folder, packed) = (path(&given.bytes("folder")?), given.bytes("files")?);
+    let (mut fields, mut files) = (parts(&packed), Vec::new());
+    while let (Some(blob), Some(name)) = (fields.next(), fields.next()) {
+        files.push(Stored { name: name.to_vec(), blob: String::from_utf8_lossy(blob).into_owned() });
+    }
+    Ok(Box::new(move || {
+        let contents = taken(|taken| taken.folder == folder).map(|taken| taken.read(&files)).unwrap_or_default();
+        let file = |(name, before)| FoundFile { name, before: Some(before), mode: None };
+        tell_files(job, contents.into_iter().map(file));
+    }))
+}
+
+fn tell_uncommitted(job: u64, folder: &Path, private: &[PathBuf]) {
+    let deny = privacy::deny();
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let private: HashSet<PathBuf> = private.iter().map(|path| real(path)).collect();
+    let found = uncommitted(folder, |path| private.contains(&real(path)) || deny.denies(path).is_some());
+    let fields = match found {
+        Ok(found) => {
+            let withheld = u64::try_from(found.withheld).unwrap_or_default();
+            vec![("text", bytes(found.text)), ("withheld", Value::Id(withheld))]
+        }
+        Err(why) => {
+            let why = match why {
+                NoDiff::NoCommit => "git finds no commit here to compare with",
+                NoDiff::Withheld => "all that differs is withheld",
+                NoDiff::Same => "nothing differs from the last commit",
+                NoDiff::Failed => "git could not compare",
+            };
+            vec![("why", Value::Text(why))]
+        }
+    };
+    tell(job, [vec![("is_over", Value::Bool(true))], fields].concat());
+}
+
+fn paths(packed: &[u8]) -> Vec<PathBuf> {
+    parts(packed).map(path).collect()
 }
 
 fn bytes(bytes: Vec<u8>) -> Value {
     Value::Bytes(bytes.into())
+}
+
+fn tell_files(job: u64, files: impl IntoIterator<Item = FoundFile>) {
+    files.into_iter().for_each(|file| tell_file(job, file));
+    tell(job, vec![("is_over", Value::Bool(true))]);
 }
 
 fn tell_file(job: u64, file: FoundFile) {
@@ -164,8 +265,7 @@ fn of_rest(rest: &Rest) -> Value {
     ])
 }
 
-fn tell_differences(job: u64, repository: &Repository, of: &Comparison) {
-    let found = compare(repository, of);
+fn tell_differences(job: u64, found: Differences) {
     found.found.into_iter().for_each(|file| tell_file(job, file));
     tell(
         job,

@@ -26,7 +26,7 @@ fn lock() -> MutexGuard<'static, Journal> {
     JOURNAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn now() -> Moment {
+pub(crate) fn now() -> Moment {
     let nanos = u64::try_from(BEGAN.elapsed().as_nanos()).unwrap_or(u64::MAX).saturating_add(1);
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Moment { nanos, seconds }

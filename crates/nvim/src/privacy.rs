@@ -2,15 +2,14 @@
 //!
 //! Globs are numbered from 1, as in the option.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use claude_ide_privacy::Deny;
 use once_cell::sync::Lazy;
 
-use crate::boundary::{Arguments, parts};
+use crate::boundary::{Arguments, parts, path};
 use crate::error::Error;
 use crate::value::Value;
 
@@ -46,14 +45,10 @@ pub(crate) fn call(mut given: Arguments) -> Result<Value, Error> {
 fn set(globs: Vec<String>, folders: Vec<PathBuf>) -> Result<Value, Error> {
     let (deny, bad) = Deny::new(&globs, folders);
     *DENY.lock().unwrap_or_else(PoisonError::into_inner) = deny;
-    let bad = bad.into_iter().map(|bad| {
-        Value::Table(vec![("glob", number(bad.glob)), ("why", Value::Bytes(bad.why.into_bytes().into()))])
-    });
+    let bad = bad
+        .into_iter()
+        .map(|bad| Value::Table(vec![("glob", number(bad.glob)), ("why", Value::Bytes(bad.why.into_bytes().into()))]));
     Ok(Value::List(bad.collect()))
-}
-
-fn path(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
 fn number(index: usize) -> Value {

@@ -51,7 +51,8 @@ fn a_glob_with_a_slash_is_for_paths_whole_or_from_the_innermost_folder() {
     ] {
         assert!(matches(glob, path), "{glob} {path}");
     }
-    for (glob, path) in [("secret/*", "/w/secret/a/b"), ("secret/*", "/elsewhere/secret/a"), ("inner/a", "/w/inner/a")] {
+    for (glob, path) in [("secret/*", "/w/secret/a/b"), ("secret/*", "/elsewhere/secret/a"), ("inner/a", "/w/inner/a")]
+    {
         assert!(!matches(glob, path), "{glob} {path}");
     }
 }

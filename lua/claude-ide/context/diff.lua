@@ -1,27 +1,5 @@
--- `#diff`: changes since the last commit, without withheld files. git takes no locks in the user's repository, and runs no commands
--- of its configuration.
+-- `#diff`: changes since the last commit, without withheld files.
 local M = {}
-
-local OPTIONS = { "-c", "core.quotePath=false" }
----Maximum number of files.
-local MOST_FILES = 400
-
----@param names string NUL-terminated, of git
----@return string[] told
----@return integer withheld
-local function may_be_told(names, cwd)
-  local privacy, told, withheld = require("claude-ide.privacy"), {}, 0
-  for name in names:gmatch("[^%z]+") do
-    local path = cwd .. "/" .. name
-    local buf = require("claude-ide.buffer").find(path)
-    if privacy.denied_by(path) or buf and require("claude-ide.buffer").is_private(buf) then
-      withheld = withheld + 1
-    elseif #told < MOST_FILES then
-      told[#told + 1] = name
-    end
-  end
-  return told, withheld
-end
 
 local function unsaved_and_withheld(withheld)
   local notes = {}
@@ -38,35 +16,25 @@ local function unsaved_and_withheld(withheld)
   return #notes > 0 and table.concat(notes, "\n") .. "\n" or ""
 end
 
+---@return string[] paths of files that their buffers withhold
+local function private_paths()
+  local paths = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    paths[#paths + 1] = require("claude-ide.buffer").is_private(buf) and vim.api.nvim_buf_get_name(buf) or nil
+  end
+  return paths
+end
+
 ---@param at claude-ide.context.At
 ---@param _ string?
 ---@param done claude-ide.context.Done
 function M.read(at, _, done)
-  local git = require("claude-ide.journal.git")
-  local commands = '"$@" diff --no-ext-diff --no-textconv --ignore-submodules --relative'
-  local where = { cwd = at.cwd, options = OPTIONS, env = { GIT_LITERAL_PATHSPECS = "1" } }
-  git.run(commands .. " --name-only -z HEAD --", where, function(names)
-    if not names then
-      return done(nil, "git finds no commit here to compare with")
+  require("claude-ide.journal.checkpoints").uncommitted(at.cwd, private_paths(), function(told)
+    if told.text then
+      done({ text = unsaved_and_withheld(told.withheld) .. told.text })
+    else
+      done(nil, told.why)
     end
-    local told, withheld = may_be_told(names, at.cwd)
-    if #told == 0 then
-      local why = withheld > 0 and "all that differs is withheld" or "nothing differs from the last commit"
-      return done(nil, why)
-    end
-    local paths = table.concat(
-      vim.tbl_map(function(name)
-        return vim.fn.shellescape(name)
-      end, told),
-      " "
-    )
-    local script = commands .. " --no-color HEAD -- " .. paths .. " | head -c 131072"
-    git.run(script, where, function(out)
-      if not out or out == "" then
-        return done(nil, "git could not compare")
-      end
-      done({ text = unsaved_and_withheld(withheld) .. out })
-    end)
   end)
 end
 

@@ -43,7 +43,7 @@ end
 ---@param diagnostic vim.Diagnostic
 ---@return string
 function M.message(diagnostic)
-  return require("claude-ide.privacy.withheld").redact(diagnostic.message or "")
+  return require("claude-ide.privacy").redact(diagnostic.message or "")
 end
 
 ---@param diagnostic vim.Diagnostic

@@ -29,32 +29,25 @@ local function check_checkpoints()
     vim.health.info("Shell commands are not reviewed: the option review.checkpoints is off")
     return
   end
-  local about = require("claude-ide.journal.checkpoint").describe()
-  if not about.git then
+  if vim.fn.executable("git") == 0 then
     vim.health.warn("`git` was not found: what Claude's shell commands change is not reviewed", {
       "Install git. Edits of files are reviewed without it.",
     })
     return
   end
-  for _, top in ipairs(about.repositories) do
-    vim.health.ok("Shell commands are reviewed in " .. short(top))
+  local states = require("claude-ide.journal.checkpoints").states()
+  for _, state in ipairs(states) do
+    if state.is_ignored then
+      vim.health.warn(
+        ("Shell commands are not reviewed in %s: git took too long, or failed"):format(short(state.top)),
+        { '`:Claude log` tells more with log.level = "debug".' }
+      )
+    else
+      vim.health.ok("Shell commands are reviewed in " .. short(state.top))
+    end
   end
-  for _, top in ipairs(about.given_up) do
-    vim.health.warn(
-      ("Shell commands are not reviewed in %s: git took too long, or failed"):format(short(top)),
-      {
-        '`:Claude log` tells more with log.level = "debug".',
-      }
-    )
-  end
-  if #about.repositories + #about.given_up == 0 then
-    vim.health.info(
-      #about.misleading > 0
-          and ("Shell commands are not reviewed: Neovim was started with %s"):format(
-            table.concat(about.misleading, ", ")
-          )
-        or "Shell commands are reviewed in git repositories, from a session's first prompt on"
-    )
+  if #states == 0 then
+    vim.health.info("Shell commands are reviewed in git repositories, from a session's first prompt on")
   end
 end
 

@@ -495,7 +495,7 @@ end
 ---@param items claude-ide.journal.Rest[]
 ---@param done fun(old: table<string, string>, new: table<string, string>) by name
 local function read(items, done)
-  local changes = require("claude-ide.journal.checkpoint_changes")
+  local checkpoints = require("claude-ide.journal.checkpoints")
   local old, new = {}, {}
   for _, item in ipairs(items) do
     if not item.mode_only then
@@ -504,8 +504,8 @@ local function read(items, done)
     end
   end
   local folder = items[1].folder
-  changes.read(folder, old, function(before)
-    changes.read(folder, new, function(after)
+  checkpoints.read(folder, old, function(before)
+    checkpoints.read(folder, new, function(after)
       done(before, after)
     end)
   end)

@@ -20,7 +20,12 @@ function M.begin()
   end
 end
 
----Longer than git's timeout (git.lua).
+---@return boolean
+function M.is_open()
+  return next(open) ~= nil
+end
+
+---Longer than git's timeout.
 M.PATIENCE_MS = 20000
 
 ---Calls back when all running checks are over: at once if there are none, and after a timeout in any case.

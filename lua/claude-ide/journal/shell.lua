@@ -87,7 +87,7 @@ end
 ---Handles a new client: its first turn may begin at any moment.
 ---@param client claude-ide.Client
 function M.prepare(client)
-  require("claude-ide.journal.checkpoint").prepare(folder_of(client))
+  require("claude-ide.journal.checkpoints").prepare(folder_of(client))
 end
 
 ---Whether a client is known to be working on its turn.
@@ -162,7 +162,7 @@ local function tell(entry, now, wrote, each, done)
       done()
     end
   end
-  local changes, paths = require("claude-ide.journal.checkpoint_changes"), require("claude-ide.path")
+  local changes, paths = require("claude-ide.journal.checkpoints"), require("claude-ide.path")
   local unwanted = vim.tbl_extend("force", wrote, entry.wrote)
   local function wanted(path)
     local real = paths.real(path)
@@ -212,7 +212,7 @@ end
 ---@param done? fun()
 local function compare(entry, each, done)
   local known, wrote = require("claude-ide.journal.pending").begin(), take_written(entry)
-  require("claude-ide.journal.checkpoint").take(entry.folder, function(now)
+  require("claude-ide.journal.checkpoints").take(entry.folder, false, function(now)
     tell(entry, now, wrote, each, function()
       known()
       if done then
@@ -258,7 +258,12 @@ function M.begin(client, turn, works_in, each, on_idle)
   if before and not is_same then
     compare(before, each)
   end
-  require("claude-ide.journal.checkpoint").take(folder, function(checkpoint)
+  local is_needed = known
+    or require("claude-ide.journal.pending").is_open()
+    or vim.iter(pairs(watched)):any(function(_, other)
+      return other ~= entry and other.folder == folder
+    end)
+  require("claude-ide.journal.checkpoints").take(folder, not is_needed, function(checkpoint)
     entry.from, entry.first = checkpoint, checkpoint
     if checkpoint then
       require("claude-ide.journal.store").copied_for(turn, checkpoint.began)
@@ -266,11 +271,6 @@ function M.begin(client, turn, works_in, each, on_idle)
     if known and before then
       tell(before, checkpoint, wrote, each, known)
     end
-  end, function()
-    return not known
-      and not vim.iter(pairs(watched)):any(function(_, other)
-        return other.from ~= nil and other.folder == folder
-      end)
   end)
   if connected and connected.pid then
     local path = status_file(connected.pid)
@@ -320,7 +320,7 @@ function M.stop(client, each)
       unwatch(client)
     end
     if next(watched) == nil then
-      require("claude-ide.journal.checkpoint").forget()
+      require("claude-ide.journal.checkpoints").forget()
     end
   end
   if entry and goes_on(entry) then

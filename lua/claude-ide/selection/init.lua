@@ -1,5 +1,5 @@
 -- Sends the user's file and selection to Claude.
--- Owns the switch and the messages; tracker.lua decides when, region.lua what, privacy/ which buffers.
+-- Owns the switch and the messages; tracker.lua decides when, region.lua what, privacy.lua which buffers.
 -- Inactive while the server is stopped, nearly so without clients.
 local M = {}
 

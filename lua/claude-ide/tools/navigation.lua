@@ -238,7 +238,7 @@ M.hover = tool(function(task, args)
   end
   local head = where .. (vim.bo[place.buf].modified and " (with unsaved changes)" or "") .. ":"
   local words = vim.list_extend({ head }, { place.note })
-  words[#words + 1] = require("claude-ide.privacy.withheld").redact(table.concat(texts, "\n\n"))
+  words[#words + 1] = require("claude-ide.privacy").redact(table.concat(texts, "\n\n"))
   return { text = require("claude-ide.language.answer").cut(table.concat(words, "\n")) }
 end)
 

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-use super::{MAX_FILE_BYTES, Name, Repository, Stored};
+use super::git::{Objects, Repository};
+use super::{MAX_FILE_BYTES, Name, Stored};
 
 /// Names without a filter (such as LFS): for others a checkpoint does not have the bytes on disk. Empty if git does not
 /// say.
@@ -13,7 +14,7 @@ pub(super) fn unfiltered(repository: &Repository, names: &[&[u8]]) -> HashSet<Na
     }
     let input: Vec<u8> = names.iter().flat_map(|name| [name, b"\0".as_slice()]).flatten().copied().collect();
     let arguments = ["check-attr", "-z", "--stdin", "filter", "working-tree-encoding"];
-    let Some(out) = repository.git(&arguments, &input) else { return HashSet::new() };
+    let Some(out) = repository.git(Objects::All, &arguments, &input) else { return HashSet::new() };
     let mut kept: HashSet<Name> = names.iter().map(|name| name.to_vec()).collect();
     let mut fields = out.split(|byte| *byte == 0);
     while let (Some(name), Some(_attribute), Some(value)) = (fields.next(), fields.next(), fields.next()) {
@@ -38,7 +39,8 @@ pub(super) fn contents_of(repository: &Repository, files: &[Stored]) -> HashMap<
         input.extend_from_slice(file.blob.as_bytes());
         input.extend([b" ".as_slice(), &file.name, format!("\n{mark}-{} x\n", names.len()).as_bytes()].concat());
     }
-    let out = repository.git(&["cat-file", "--batch", "--buffer", "--filters"], &input).unwrap_or_default();
+    let out =
+        repository.git(Objects::All, &["cat-file", "--batch", "--buffer", "--filters"], &input).unwrap_or_default();
     let (mut contents, mut rest) = (HashMap::new(), out.as_slice());
     for (index, name) in names.into_iter().enumerate() {
         let end = format!("\n{mark}-{} missing\n", index + 1);

@@ -1,11 +1,12 @@
 //! Runs git beside the user's repository without touching it.
 //!
-//! Invariant: no hook, filter, monitor or garbage collection runs.
+//! Invariant: no hook, filter, monitor or garbage collection runs, and git takes no lock in the user's repository.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -17,59 +18,186 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// Longer output is discarded.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A work tree, and our folder with the copies of its files.
-#[derive(Debug, Clone)]
-pub struct Repository {
+/// Settings that keep a repository's configuration from running programs: file monitors, hooks.
+const HARMLESS: [&str; 9] = [
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.hooksPath=/dev/null",
+    "core.safecrlf=false",
+    "core.looseCompression=1",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "advice.addEmbeddedRepo=false",
+];
+
+/// Variables with which git uses another repository than the folder's, as where git has started Neovim for a message.
+const MISLEADING: [&str; 7] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
+/// A git command in a folder, at low priority.
+pub(super) struct Git<'a> {
+    pub(super) folder: &'a Path,
+    /// Options before the command.
+    pub(super) options: &'a [OsString],
+    pub(super) environment: &'a [(&'a str, &'a OsStr)],
+    pub(super) input: Stdio,
+    /// Longer output is cut; `None`: it is discarded if it is much too long.
+    pub(super) cut_at: Option<u64>,
+}
+
+impl Git<'_> {
+    /// The output; `None` if git failed, took too long or wrote too much.
+    pub(super) fn run(self, arguments: &[impl AsRef<OsStr>]) -> Option<Vec<u8>> {
+        let out = self.start(arguments);
+        out.inspect_err(|error| tracing::debug!(%error, "git could not be started")).ok().flatten()
+    }
+
+    fn start(self, arguments: &[impl AsRef<OsStr>]) -> io::Result<Option<Vec<u8>>> {
+        let mut command = Command::new("nice");
+        command.args(["-n", "10", "git", "--no-pager"]);
+        for setting in HARMLESS {
+            command.args(["-c", setting]);
+        }
+        for variable in MISLEADING {
+            command.env_remove(variable);
+        }
+        command
+            .args(self.options)
+            .args(arguments)
+            .current_dir(self.folder)
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("LC_ALL", "C")
+            .envs(self.environment.iter().copied())
+            .stdin(self.input)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let most = self.cut_at.unwrap_or(MAX_BYTES);
+        let out = read_later(&mut child, most)?.recv_timeout(TIMEOUT).ok().flatten();
+        let is_cut = out.as_ref().is_some_and(|out| u64::try_from(out.len()).is_ok_and(|length| length > most));
+        if out.is_none() || is_cut {
+            child.kill()?;
+        }
+        let status = child.wait()?;
+        match (out, self.cut_at) {
+            (Some(mut out), Some(_)) if is_cut => {
+                out.pop();
+                Ok(Some(out))
+            }
+            (out, _) => Ok(out.filter(|_| !is_cut && status.success())),
+        }
+    }
+}
+
+/// Reads one byte more than `most`, so that it is known whether there are more. `None` if the output cannot be read.
+fn read_later(child: &mut Child, most: u64) -> io::Result<Receiver<Option<Vec<u8>>>> {
+    let (sender, receiver) = channel();
+    let pipe = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    std::thread::Builder::new().name("git".to_owned()).spawn(move || {
+        let mut out = Vec::new();
+        let read = pipe.take(most.saturating_add(1)).read_to_end(&mut out);
+        sender.send(read.is_ok().then_some(out)).unwrap_or_default();
+    })?;
+    Ok(receiver)
+}
+
+/// A work tree, and our folder with the copies of its files, which is removed with it.
+#[derive(Debug)]
+pub(super) struct Repository {
     /// The top of the work tree.
-    pub top: PathBuf,
+    pub(super) top: PathBuf,
+    /// The user's index.
+    pub(super) index: PathBuf,
     /// The user's object store.
-    pub objects: PathBuf,
-    /// Our object store.
-    pub folder: PathBuf,
-    /// Options before git's command, which disable everything in the repository's configuration that could run.
-    pub options: Vec<OsString>,
+    objects: PathBuf,
+    /// Our folder: `index` and `objects`.
+    folder: PathBuf,
+    /// Options that disable the filters, which are programs. Files that they change are left out of a comparison.
+    filters: Vec<OsString>,
+}
+
+impl Drop for Repository {
+    /// In another process: it may have thousands of files.
+    fn drop(&mut self) {
+        let removal = Command::new("nice").args(["-n", "10", "rm", "-rf", "--"]).arg(&self.folder).spawn();
+        if let Ok(mut removal) = removal {
+            std::thread::spawn(move || removal.wait());
+        }
+    }
+}
+
+/// Which objects git sees.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Objects {
+    /// Ours: git would renew the time stamp of each object of the user's that it finds.
+    Ours,
+    /// The user's, too.
+    All,
 }
 
 impl Repository {
+    /// The work tree of a folder, unless it has the user's home: all below it would be its untracked files.
+    pub(super) fn find(folder: &Path, home: &Path, ours: PathBuf) -> Option<Self> {
+        let run = |arguments: &[&str]| {
+            Git { folder, options: &[], environment: &[], input: Stdio::null(), cut_at: None }.run(arguments)
+        };
+        let paths = ["--path-format=absolute", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
+        let found = run(&[["rev-parse"].as_slice(), &paths].concat())?;
+        let mut paths = lines(&found).map(|line| PathBuf::from(OsString::from_vec(line.to_vec())));
+        let (top, index, objects) = (paths.next()?, paths.next()?, paths.next()?);
+        if home.starts_with(&top) {
+            return None;
+        }
+        let keys = run(&["config", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$"]);
+        let filters = lines(&keys.unwrap_or_default()).flat_map(without_filter).collect();
+        let mut repository = Self { top, index, objects, folder: PathBuf::new(), filters };
+        repository.settle_in(ours).ok()?;
+        Some(repository)
+    }
+
+    /// The same with another folder of ours.
+    pub(super) fn renewed(&self, ours: PathBuf) -> io::Result<Self> {
+        let (top, index, objects) = (self.top.clone(), self.index.clone(), self.objects.clone());
+        let mut repository = Self { top, index, objects, folder: PathBuf::new(), filters: self.filters.clone() };
+        repository.settle_in(ours)?;
+        Ok(repository)
+    }
+
+    fn settle_in(&mut self, ours: PathBuf) -> io::Result<()> {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(ours.join("objects"))?;
+        self.folder = ours;
+        Ok(())
+    }
+
+    /// Our index.
+    pub(super) fn own_index(&self) -> PathBuf {
+        self.folder.join("index")
+    }
+
     /// The path of a file.
     pub(super) fn path(&self, name: &[u8]) -> PathBuf {
         self.top.join(OsStr::from_bytes(name))
     }
 
     /// The output of a git command; `None` if it failed, took too long or was too long.
-    pub(super) fn git(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Option<Vec<u8>> {
-        match self.run(arguments, input) {
-            Ok(out) => out,
-            Err(error) => {
-                tracing::debug!(%error, "git could not be started");
-                None
-            }
+    pub(super) fn git(&self, objects: Objects, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Option<Vec<u8>> {
+        let (index, own, alternates) = (self.own_index(), self.folder.join("objects"), quoted(&self.objects));
+        let mut environment = vec![("GIT_INDEX_FILE", index.as_os_str()), ("GIT_OBJECT_DIRECTORY", own.as_os_str())];
+        if objects == Objects::All {
+            environment.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES", &alternates));
         }
-    }
-
-    fn run(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let mut child = Command::new("nice")
-            .args(["-n", "10", "git", "--no-pager"])
-            .args(&self.options)
-            .args(arguments)
-            .current_dir(&self.top)
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .env("LC_ALL", "C")
-            .env("GIT_INDEX_FILE", self.folder.join("index"))
-            .env("GIT_OBJECT_DIRECTORY", self.folder.join("objects"))
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.objects))
-            .stdin(self.input(input)?)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let out = read_later(&mut child)?.recv_timeout(TIMEOUT).ok().flatten();
-        if out.is_none() {
-            child.kill()?;
-        }
-        let status = child.wait()?;
-        Ok(out.filter(|_| status.success()))
+        let input = self.input(input).ok()?;
+        Git { folder: &self.top, options: &self.filters, environment: &environment, input, cut_at: None }.run(arguments)
     }
 
     /// A file and not a pipe: git may end before it has read all.
@@ -86,17 +214,15 @@ impl Repository {
     }
 }
 
-/// `None` if the output was too long or could not be read.
-fn read_later(child: &mut Child) -> io::Result<Receiver<Option<Vec<u8>>>> {
-    let (sender, receiver) = channel();
-    let pipe = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-    std::thread::Builder::new().name("git".to_owned()).spawn(move || {
-        let mut out = Vec::new();
-        let read = pipe.take(MAX_BYTES + 1).read_to_end(&mut out);
-        let is_whole = read.is_ok_and(|bytes| u64::try_from(bytes).is_ok_and(|bytes| bytes <= MAX_BYTES));
-        sender.send(is_whole.then_some(out)).unwrap_or_default();
-    })?;
-    Ok(receiver)
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+/// Options that disable a filter, by one of its keys in the configuration.
+fn without_filter(key: &[u8]) -> [OsString; 4] {
+    let name = key.iter().rposition(|byte| *byte == b'.').and_then(|at| key.get(..at)).unwrap_or_default();
+    let setting = |bytes: &[&[u8]]| OsString::from_vec(bytes.concat());
+    ["-c".into(), setting(&[key, b"="]), "-c".into(), setting(&[name, b".required=false"])]
 }
 
 /// A path in a list, quoted as a C string if necessary.
@@ -114,5 +240,5 @@ fn quoted(path: &Path) -> OsString {
         }
     }
     out.push(b'"');
-    OsStr::from_bytes(&out).to_owned()
+    OsString::from_vec(out)
 }

@@ -1,50 +1,87 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 use super::*;
 
 struct Desk {
-    _home: tempfile::TempDir,
-    repository: Repository,
+    home: tempfile::TempDir,
+    top: PathBuf,
+    checkpoints: Checkpoints,
 }
 
 impl Desk {
     fn new(files: &[(&str, &str)]) -> Self {
+        Self::with_limits(files, Limits::default())
+    }
+
+    fn with_limits(files: &[(&str, &str)], limits: Limits) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let (top, folder) = (home.path().canonicalize().unwrap().join("project"), home.path().join("ours"));
+        let top = home.path().canonicalize().unwrap().join("project");
         fs::create_dir_all(&top).unwrap();
-        fs::create_dir_all(folder.join("objects")).unwrap();
-        let objects = top.join(".git/objects");
-        let desk = Self { _home: home, repository: Repository { top, objects, folder, options: Vec::new() } };
+        let desk = Self { home, top, checkpoints: Checkpoints::with_limits(limits) };
         desk.git(&["init", "-q"]);
         desk.git(&["config", "core.autocrlf", "false"]);
         for (name, text) in files {
             desk.write(name, text);
         }
+        desk.git(&["add", "-A"]);
+        desk.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first", "--allow-empty"]);
         desk
     }
 
     fn git(&self, arguments: &[&str]) -> String {
-        let out = Command::new("git").args(arguments).current_dir(&self.repository.top).output().unwrap();
+        let out = Command::new("git").args(arguments).current_dir(&self.top).output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         String::from_utf8(out.stdout).unwrap().trim().to_owned()
     }
 
     fn write(&self, name: &str, text: &str) {
-        let path = self.repository.top.join(name);
+        let path = self.top.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn checkpoint(&self) -> String {
-        self.git(&["add", "-A"]);
-        self.git(&["write-tree"])
+    fn ours(&self) -> PathBuf {
+        self.home.path().join("ours")
     }
 
-    fn compare(&self, trees: [String; 2], more: Comparison) -> Differences {
-        let max_files = if more.max_files == 0 { 200 } else { more.max_files };
-        compare(&self.repository, &Comparison { trees, max_files, ..more })
+    fn take_without(&mut self, withheld: &str, is_first: bool) -> Checkpoint {
+        let (ours, home) = (self.ours(), self.home.path().join("home"));
+        let place = Place { folder: &self.top, home: &home, ours: &ours, is_first };
+        self.checkpoints.take(&place, |path| path.ends_with(withheld)).unwrap()
+    }
+
+    fn take(&mut self) -> Checkpoint {
+        self.take_without("nothing", false)
+    }
+
+    /// Our folders that are not removed yet.
+    fn copies(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.ours()).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+
+    fn wait_copies(&self, count: usize) {
+        let mut left = 1000;
+        while self.copies().len() != count {
+            left -= 1;
+            assert!(left > 0, "{:?}", self.copies());
+            sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn compare(from: &Checkpoint, to: &Checkpoint) -> Differences {
+    from.compare(to, &HashSet::new(), 200)
+}
+
+/// Until file systems tell the time from that at which a file was made.
+fn wait_longer_than_clocks_lag(path: &Path) {
+    let created = path.metadata().unwrap().modified().unwrap();
+    while created.elapsed().unwrap_or_default() < Duration::from_millis(50) {
+        sleep(Duration::from_millis(5));
     }
 }
 
@@ -54,27 +91,30 @@ fn names(found: &[FoundFile]) -> Vec<&str> {
 
 #[test]
 fn finds_the_earlier_contents_of_changed_made_and_removed_files() {
-    let desk = Desk::new(&[("a.txt", "a\n"), ("deep/b.txt", "b\r\n"), ("odd name é.txt", ""), ("same.txt", "same")]);
-    let from = desk.checkpoint();
+    let mut desk =
+        Desk::new(&[("a.txt", "a\n"), ("deep/b.txt", "b\r\n"), ("odd name é.txt", ""), ("same.txt", "same")]);
+    desk.write("untracked.txt", "u\n");
+    let from = desk.take();
     desk.write("a.txt", "A\n");
+    desk.write("untracked.txt", "U\n");
     desk.write("new.txt", "new\n");
-    fs::remove_file(desk.repository.top.join("deep/b.txt")).unwrap();
+    fs::remove_file(desk.top.join("deep/b.txt")).unwrap();
     desk.write("odd name é.txt", "x");
-    let found = desk.compare([from, desk.checkpoint()], Comparison::default());
-    assert_eq!(names(&found.found), ["a.txt", "deep/b.txt", "odd name é.txt", "new.txt"]);
+    let found = compare(&from, &desk.take());
+    assert_eq!(names(&found.found), ["a.txt", "deep/b.txt", "odd name é.txt", "untracked.txt", "new.txt"]);
     let before: Vec<Option<&[u8]>> = found.found.iter().map(|file| file.before.as_deref()).collect();
-    assert_eq!(before, [Some(b"a\n".as_slice()), Some(b"b\r\n"), Some(b""), None]);
+    assert_eq!(before, [Some(b"a\n".as_slice()), Some(b"b\r\n"), Some(b""), Some(b"u\n"), None]);
     assert_eq!(found.found.first().unwrap().mode, Some(0o644));
     assert_eq!((found.left_out, found.rest, found.too_many), (Vec::new(), Vec::new(), None));
 }
 
 #[test]
 fn links_and_permissions_are_the_rest() {
-    let desk = Desk::new(&[("run.sh", "x\n"), ("a.txt", "a\n")]);
-    let from = desk.checkpoint();
-    fs::set_permissions(desk.repository.top.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-    std::os::unix::fs::symlink("a.txt", desk.repository.top.join("link")).unwrap();
-    let found = desk.compare([from, desk.checkpoint()], Comparison::default());
+    let mut desk = Desk::new(&[("run.sh", "x\n"), ("a.txt", "a\n")]);
+    let from = desk.take();
+    fs::set_permissions(desk.top.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink("a.txt", desk.top.join("link")).unwrap();
+    let found = compare(&from, &desk.take());
     let rest: Vec<(&[u8], &str, bool)> =
         found.rest.iter().map(|rest| (rest.name.as_slice(), rest.modes[1].as_str(), rest.mode_only)).collect();
     assert_eq!(rest, [(b"link".as_slice(), "120000", false), (b"run.sh", "100755", true)]);
@@ -83,64 +123,155 @@ fn links_and_permissions_are_the_rest() {
 
 #[test]
 fn of_too_many_files_the_others_are_the_rest() {
-    let desk = Desk::new(&[("old.txt", "old")]);
-    let from = desk.checkpoint();
+    let mut desk = Desk::new(&[("old.txt", "old")]);
+    let from = desk.take();
     for number in 0..4 {
         desk.write(&format!("{number}.txt"), "new");
     }
     desk.write("old.txt", "changed");
-    let found = desk.compare([from, desk.checkpoint()], Comparison { max_files: 2, ..Comparison::default() });
+    let found = from.compare(&desk.take(), &HashSet::new(), 2);
     assert_eq!(names(&found.found), ["old.txt", "0.txt"]);
     assert_eq!((found.rest.len(), found.too_many), (3, Some(5)));
 }
 
 #[test]
 fn the_users_files_and_uncopied_ones_are_not_among_them() {
-    let desk = Desk::new(&[]);
-    let from = desk.checkpoint();
-    for name in ["mine.txt", "large.txt", "claude.txt"] {
+    let mut desk = Desk::new(&[("mine.txt", "")]);
+    desk.write("secret.txt", "before");
+    let from = desk.take_without("secret.txt", false);
+    for name in ["mine.txt", "claude.txt", "secret.txt"] {
         desk.write(name, name);
     }
-    let more = Comparison {
-        unwanted: [desk.repository.top.join("mine.txt")].into(),
-        ignored: [b"large.txt".to_vec()].into(),
-        ..Comparison::default()
-    };
-    let found = desk.compare([from, desk.checkpoint()], more);
+    desk.write("large.txt", &"x".repeat(MAX_FILE_BYTES + 1));
+    let to = desk.take_without("secret.txt", false);
+    let found = from.compare(&to, &[desk.top.join("mine.txt")].into(), 200);
     assert_eq!(names(&found.found), ["claude.txt"]);
+    let mut left_out = found.left_out;
+    left_out.sort();
+    assert_eq!(left_out, [b"large.txt".to_vec(), b"secret.txt".to_vec()]);
+    assert!(compare(&to, &desk.take_without("secret.txt", false)).left_out.is_empty());
 }
 
 #[test]
-fn a_file_that_was_there_all_the_time_was_not_made() {
-    let desk = Desk::new(&[("moved.txt", "text that moves\n".repeat(20).as_str())]);
-    let from = desk.checkpoint();
-    for name in ["there.txt", "changed.txt", "made.txt"] {
+fn as_much_is_copied_as_there_is_room_for() {
+    let limits = Limits { bytes: 1000, files: 3, ..Limits::default() };
+    let mut desk = Desk::with_limits(&[("tracked.txt", "")], limits);
+    let from = desk.take();
+    desk.write("a.txt", &"a".repeat(600));
+    desk.write("b.txt", &"b".repeat(600));
+    for name in ["tracked.txt", "c.txt", "d.txt"] {
         desk.write(name, name);
     }
-    fs::remove_file(desk.repository.top.join("moved.txt")).unwrap();
-    desk.write("here.txt", &("text that moves\n".repeat(20) + "and more\n"));
-    let met = [("there.txt", Met::Unchanged), ("changed.txt", Met::Changed), ("here.txt", Met::Changed)];
-    let met = met.map(|(name, met)| (name.as_bytes().to_vec(), met)).into();
-    let found = desk.compare([from, desk.checkpoint()], Comparison { met, ..Comparison::default() });
-    assert_eq!(names(&found.found), ["moved.txt", "here.txt", "made.txt"]);
-    assert_eq!(found.left_out, [b"changed.txt".to_vec()]);
+    let found = compare(&from, &desk.take());
+    assert_eq!(names(&found.found), ["tracked.txt", "a.txt", "c.txt"]);
+    let mut left_out = found.left_out;
+    left_out.sort();
+    assert_eq!(left_out, [b"b.txt".to_vec(), b"d.txt".to_vec()]);
+}
+
+#[test]
+fn a_file_that_was_there_all_the_time_or_came_from_outside_was_not_made() {
+    let text = "text that moves\n".repeat(20);
+    let mut desk = Desk::new(&[("moved.txt", text.as_str()), (".gitignore", "*.old\n")]);
+    desk.write("there.old", "there");
+    desk.write("changed.old", "before");
+    desk.write("nested/theirs.txt", "theirs");
+    Command::new("git").args(["init", "-q"]).current_dir(desk.top.join("nested")).status().unwrap();
+    let outside = desk.home.path().join("outside.txt");
+    fs::write(&outside, "theirs").unwrap();
+    wait_longer_than_clocks_lag(&outside);
+    let from = desk.take();
+    desk.write("changed.old", "after");
+    desk.write("made.txt", "made");
+    desk.write(".gitignore", "");
+    fs::remove_dir_all(desk.top.join("nested/.git")).unwrap();
+    fs::rename(outside, desk.top.join("inside.txt")).unwrap();
+    fs::rename(desk.top.join("moved.txt"), desk.top.join("here.txt")).unwrap();
+    desk.write("here.txt", &(text + "and more\n"));
+    let found = compare(&from, &desk.take());
+    assert_eq!(names(&found.found), [".gitignore", "moved.txt", "here.txt", "made.txt"]);
+    assert_eq!(found.left_out, [b"changed.old".to_vec(), b"inside.txt".to_vec()]);
 }
 
 #[test]
 fn files_that_a_filter_changes_are_left_out() {
-    let desk = Desk::new(&[(".gitattributes", "*.big filter=lfs\n"), ("a.big", "pointer"), ("a.txt", "a")]);
-    let from = desk.checkpoint();
+    let mut desk = Desk::new(&[(".gitattributes", "*.big filter=lfs\n"), ("a.big", "pointer"), ("a.txt", "a")]);
+    desk.git(&["config", "filter.lfs.clean", "touch ran; cat"]);
+    desk.git(&["config", "filter.lfs.required", "true"]);
+    let from = desk.take();
     desk.write("a.big", "other");
     desk.write("a.txt", "b");
-    let found = desk.compare([from, desk.checkpoint()], Comparison::default());
+    let found = compare(&from, &desk.take());
     assert_eq!((names(&found.found), found.left_out), (vec!["a.txt"], vec![b"a.big".to_vec()]));
+    assert!(!desk.top.join("ran").exists());
 }
 
 #[test]
 fn finds_the_contents_of_unchanged_files() {
-    let desk = Desk::new(&[("a.txt", "a\n"), ("'odd'.txt", "odd\n")]);
-    let tree = desk.checkpoint();
-    let held = held(&desk.repository, &tree, &[b"a.txt".to_vec(), b"'odd'.txt".to_vec(), b"none.txt".to_vec()]);
+    let mut desk = Desk::new(&[("a.txt", "a\n"), ("'odd'.txt", "odd\n")]);
+    let taken = desk.take();
+    let held = taken.held(&["a.txt", "'odd'.txt", "none.txt", ""].map(|name| desk.top.join(name)));
     assert_eq!(names(&held), ["'odd'.txt", "a.txt"]);
     assert_eq!(held.first().unwrap().before.as_deref(), Some(b"odd\n".as_slice()));
+}
+
+#[test]
+fn copies_go_when_they_are_many_or_forgotten_but_not_before_their_checkpoints() {
+    let mut desk = Desk::with_limits(&[], Limits { all_bytes: 10, ..Limits::default() });
+    desk.write("a.txt", "more than ten bytes");
+    let first = desk.take();
+    let same = desk.take_without("nothing", false);
+    assert_eq!(desk.copies().len(), 1, "a turn that needs them goes on");
+    let later = desk.take_without("nothing", true);
+    assert_eq!(desk.copies().len(), 2);
+    assert!(compare(&first, &later).left_out.is_empty(), "of other copies");
+    drop((first, same));
+    desk.wait_copies(1);
+    desk.checkpoints.forget();
+    assert_eq!(later.held(&[desk.top.join("a.txt")]).len(), 1);
+    drop(later);
+    desk.wait_copies(0);
+}
+
+#[test]
+fn a_repository_of_the_whole_home_and_a_folder_without_one_have_no_checkpoints() {
+    let desk = Desk::new(&[]);
+    let (outside, ours) = (tempfile::tempdir().unwrap(), desk.ours());
+    for (folder, home) in [(desk.top.as_path(), desk.top.join("home")), (outside.path(), PathBuf::from("/home"))] {
+        let place = Place { folder, home: &home, ours: &ours, is_first: false };
+        let mut checkpoints = Checkpoints::default();
+        assert!(checkpoints.take(&place, |_| false).is_none());
+        assert!(checkpoints.states().is_empty());
+    }
+}
+
+#[test]
+fn a_work_tree_whose_git_fails_twice_is_ignored() {
+    let mut desk = Desk::new(&[("a.txt", "")]);
+    desk.take();
+    fs::remove_file(desk.top.join(".git/HEAD")).unwrap();
+    let (ours, home) = (desk.ours(), desk.home.path().join("home"));
+    for is_ignored in [false, true] {
+        let place = Place { folder: &desk.top, home: &home, ours: &ours, is_first: false };
+        assert!(desk.checkpoints.take(&place, |_| false).is_none());
+        assert_eq!(desk.checkpoints.states(), [(desk.top.clone(), is_ignored)]);
+    }
+}
+
+#[test]
+fn what_differs_from_the_commit_is_told_without_withheld_files() {
+    let desk = Desk::new(&[("in/é.txt", "a\n"), ("in/secret", "a\n"), ("out.txt", "a\n")]);
+    let folder = desk.top.join("in");
+    let is_withheld = |path: &Path| path.ends_with("secret");
+    assert_eq!(uncommitted(&folder, is_withheld), Err(NoDiff::Same));
+    desk.write("out.txt", "b\n");
+    desk.write("in/secret", "b\n");
+    assert_eq!(uncommitted(&folder, is_withheld), Err(NoDiff::Withheld));
+    desk.write("in/é.txt", &"line\n".repeat(100_000));
+    let found = uncommitted(&folder, is_withheld).unwrap();
+    let text = String::from_utf8(found.text).unwrap();
+    assert!(text.starts_with("diff --git a/é.txt b/é.txt\n") && text.len() == 128 * 1024, "{}", text.len());
+    assert_eq!((found.withheld, text.contains("secret")), (1, false));
+    let outside = tempfile::tempdir().unwrap();
+    assert_eq!(uncommitted(outside.path(), is_withheld), Err(NoDiff::NoCommit));
 }

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 
-use super::{Met, Name, Repository, Rest, Stored};
+use super::git::{Objects, Repository};
+use super::{Met, Name, Rest, Stored};
 
 /// A file that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,14 +63,10 @@ impl Entry {
 
     pub(super) fn origin(&self, met: &HashMap<Name, Met>, moved: &HashSet<Name>, gone: &HashSet<&str>) -> Origin {
         match met.get(&self.name) {
-            Some(met) if self.is_made() && !moved.contains(&self.name) && !gone.contains(self.blobs[1].as_str()) => {
-                if *met == Met::Unchanged {
-                    Origin::There
-                } else {
-                    Origin::Unknown
-                }
-            }
-            _ => Origin::Made,
+            _ if !self.is_made() || moved.contains(&self.name) || gone.contains(self.blobs[1].as_str()) => Origin::Made,
+            Some(Met::Unchanged) => Origin::There,
+            Some(Met::Changed) => Origin::Unknown,
+            Some(Met::Made) | None => Origin::Made,
         }
     }
 }
@@ -99,7 +96,7 @@ pub(super) fn entries(out: &[u8]) -> Vec<Entry> {
 /// Files that were renamed and changed.
 pub(super) fn moved(repository: &Repository, from: &str, to: &str) -> HashSet<Name> {
     let arguments = ["diff-tree", "-r", "-z", "-M30%", "--diff-filter=R", "--name-status", from, to];
-    let out = repository.git(&arguments, b"").unwrap_or_default();
+    let out = repository.git(Objects::All, &arguments, b"").unwrap_or_default();
     let mut fields = out.split(|byte| *byte == 0);
     let mut found = HashSet::new();
     while let (Some(_status), Some(_before), Some(name)) = (fields.next(), fields.next(), fields.next()) {
@@ -112,7 +109,7 @@ pub(super) fn moved(repository: &Repository, from: &str, to: &str) -> HashSet<Na
 pub(super) fn files(repository: &Repository, tree: &str, names: &[&OsStr]) -> Vec<(Stored, Option<u32>)> {
     let mut arguments = ["--literal-pathspecs", "ls-tree", "-z", tree, "--"].map(OsStr::new).to_vec();
     arguments.extend_from_slice(names);
-    let out = repository.git(&arguments, b"").unwrap_or_default();
+    let out = repository.git(Objects::All, &arguments, b"").unwrap_or_default();
     let of_line = |line: &[u8]| {
         let (head, name) = line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
         let mut words = str::from_utf8(head).ok()?.split(' ');

@@ -1,0 +1,218 @@
+-- Checkpoints of git work trees, which reveal the changes that shell commands make in a turn (`shell.lua`). The library takes and compares
+-- them on threads that wait for git: crates/edits/src/checkpoints.
+local M = {}
+
+---More changed files are a checkout or a build, not an edit: only this many are recorded, changed and deleted ones first.
+M.MAX_FILES = 200
+
+---@class claude-ide.journal.Checkpoint
+---@field id integer
+---@field folder string
+---@field top string of the work tree
+---@field began integer start of the checkpoint, in nanoseconds of `store.now()`
+---@field taken integer its completion, likewise
+
+---@class claude-ide.journal.FoundChange
+---@field path string
+---@field before? string contents at the first checkpoint; nil: created since
+---@field mode? integer permissions at the first checkpoint
+---@field since integer start of the first checkpoint, in nanoseconds of `store.now()`
+---@field taken integer its completion, likewise
+---@field is_start? boolean it is the checkpoint at the turn's start
+
+---@class claude-ide.journal.FoundFile
+---@field name string as git names it, from the top
+---@field before? string
+---@field mode? integer
+
+---@class claude-ide.journal.CheckpointTold
+---@field job integer
+---@field file? claude-ide.journal.FoundFile
+---@field is_over? boolean
+---@field top? string of a checkpoint that was taken
+---@field began integer likewise
+---@field taken integer likewise
+---@field left_out? string[]
+---@field rest? claude-ide.journal.Rest[]
+---@field too_many? integer
+---@field text? string what differs from the last commit
+---@field withheld? integer
+---@field why? string
+
+---@type table<integer, fun(told: claude-ide.journal.CheckpointTold)>
+local jobs = {}
+
+---Whether the copies are to be deleted once no job and no turn needs them.
+local forgets = false
+
+local function forget_if_unneeded()
+  if forgets and next(jobs) == nil and not require("claude-ide.journal.rest").needs_copies() then
+    forgets = false
+    require("claude-ide.native").checkpoint("forget")
+  end
+end
+
+local function packed(list)
+  return table.concat(list, "\0")
+end
+
+local listens = false
+
+local function listen()
+  listens = true
+  require("claude-ide.wake").on({ "checkpoint" }, function(told)
+    if jobs[told.job] then
+      jobs[told.job](told)
+    end
+  end)
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup("claude-ide.journal.checkpoints", { clear = true }),
+    desc = "Claude: nothing more is told of checkpoints",
+    callback = function()
+      require("claude-ide.native").checkpoint("stop")
+    end,
+  })
+end
+
+---@param wanted "take"|"compare"|"held"|"read"|"uncommitted"
+---@param each fun(file: claude-ide.journal.FoundFile)
+---@param done fun(told: claude-ide.journal.CheckpointTold)
+local function ask(wanted, each, done, ...)
+  if not listens then
+    listen()
+  end
+  require("claude-ide.privacy").load()
+  local job, err = require("claude-ide.native").checkpoint(wanted, require("claude-ide.wake").handle(), ...)
+  if not job then
+    require("claude-ide.log").error("checkpoints: %s", err)
+    return done({ job = 0, is_over = true, began = 0, taken = 0, why = err })
+  end
+  jobs[job] = function(told)
+    if told.file then
+      return each(told.file)
+    end
+    jobs[job] = nil
+    done(told)
+    forget_if_unneeded()
+  end
+end
+
+local function nothing() end
+
+---Takes a checkpoint of a folder's repository.
+---@param folder string
+---@param is_first boolean whether no earlier checkpoint of the folder is needed
+---@param done fun(checkpoint: claude-ide.journal.Checkpoint?) on the main loop; nil: no repository, or a timeout
+local function take(folder, is_first, done)
+  local ours = require("claude-ide.config").get().review.checkpoints
+    and require("claude-ide.journal.store").folder()
+  if not ours then
+    return done(nil)
+  end
+  forgets = false
+  ask("take", nothing, function(told)
+    if not told.top then
+      return done(nil)
+    end
+    done({ id = told.job, folder = folder, top = told.top, began = told.began, taken = told.taken })
+  end, folder, vim.uv.os_homedir() or "/", ours, is_first)
+end
+
+M.take = take
+
+---Copies a repository's files before a checkpoint is needed, so that the first checkpoint of a turn is as fast as later ones. The CLI does
+---not wait for it: changes by commands before its completion are missed.
+---@param folder string
+function M.prepare(folder)
+  take(folder, false, nothing)
+end
+
+---Deletes all copies as soon as they are not needed: no checkpoint is.
+function M.forget()
+  forgets = true
+  forget_if_unneeded()
+end
+
+---@param from claude-ide.journal.Checkpoint
+---@param each fun(change: claude-ide.journal.FoundChange)
+---@return fun(file: claude-ide.journal.FoundFile)
+local function changes_since(from, each)
+  return function(file)
+    each({
+      path = from.top .. "/" .. file.name,
+      before = file.before,
+      mode = file.mode,
+      since = from.began,
+      taken = from.taken,
+    })
+  end
+end
+
+---Finds the files that differ between two checkpoints, with their contents at the first.
+---@param from claude-ide.journal.Checkpoint
+---@param to claude-ide.journal.Checkpoint
+---@param unwanted table<string, true> resolved paths
+---@param each fun(change: claude-ide.journal.FoundChange) on the main loop
+---@param done fun(left_out: string[], rest: claude-ide.journal.Rest[], too_many?: integer) paths without known contents;
+---changes that can be undone without the journal; the number of changed files if it exceeds the journal's limit
+function M.compare(from, to, unwanted, each, done)
+  local top = from.top .. "/"
+  ask("compare", changes_since(from, each), function(told)
+    local left_out = vim.tbl_map(function(name)
+      return top .. name
+    end, told.left_out or {})
+    for _, item in ipairs(told.rest or {}) do
+      item.path, item.folder = top .. item.name, from.folder
+    end
+    done(left_out, told.rest or {}, told.too_many)
+  end, from.id, to.id, packed(vim.tbl_keys(unwanted)), M.MAX_FILES)
+end
+
+---Reads files' contents at a checkpoint; files that are not in it are skipped.
+---@param from claude-ide.journal.Checkpoint
+---@param paths string[] resolved
+---@param each fun(change: claude-ide.journal.FoundChange) on the main loop
+---@param done fun()
+function M.held(from, paths, each, done)
+  if #paths == 0 then
+    return done()
+  end
+  ask("held", changes_since(from, each), function()
+    done()
+  end, from.id, packed(vim.list_slice(paths, 1, M.MAX_FILES)))
+end
+
+---Reads contents from the copies that still exist, except files with a git filter.
+---@param folder string of the checkpoints
+---@param files { name: string, blob: string }[]
+---@param done fun(contents: table<string, string>) by name
+function M.read(folder, files, done)
+  local contents, names = {}, {}
+  for _, file in ipairs(files) do
+    vim.list_extend(names, { file.blob, file.name })
+  end
+  if #names == 0 then
+    return done({})
+  end
+  ask("read", function(file)
+    contents[file.name] = file.before
+  end, function()
+    done(contents)
+  end, folder, packed(names))
+end
+
+---What differs in a folder from the last commit, without withheld files.
+---@param folder string
+---@param private string[] paths of files that are withheld besides
+---@param done fun(told: claude-ide.journal.CheckpointTold) with `text` and `withheld`, or `why` there is no text
+function M.uncommitted(folder, private, done)
+  ask("uncommitted", nothing, done, folder, packed(private))
+end
+
+---State of checkpoints, for the health check.
+---@return { top: string, is_ignored: boolean }[] states of the work trees with checkpoints
+function M.states()
+  return require("claude-ide.native").is_loaded() and require("claude-ide.native").checkpoint("states") or {}
+end
+
+return M
