@@ -283,7 +283,8 @@ function questionOf(question, name) {
   const options = list(question?.options).map((option) => {
     const id = option?.id ?? option?.label;
     const input = el("input", { type: kind, name: `q-${name}`, value: plain(id), ...(chosen.includes(id) ? { checked: "" } : {}) });
-    const words = el("span", {}, el("strong", {}, seen(option?.label)), " ", el("small", {}, seen(option?.description)));
+    const preview = option?.preview ? [el("code", { class: "preview" }, seen(option.preview))] : [];
+    const words = el("span", {}, el("strong", {}, seen(option?.label)), " ", el("small", {}, seen(option?.description)), ...preview);
     return el("label", { class: "option" }, input, words);
   });
   const badge = question?.header ? [el("span", { class: "badge" }, seen(question.header))] : [];

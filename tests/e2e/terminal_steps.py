@@ -7,11 +7,11 @@ SESSION = "return require('claude-ide.terminal').session().id"
 IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'"
 
 
-def begin(nvim, mock_api):
+def begin(nvim, mock_api, mode="manual mode on"):
     """Starts the CLI, which answers "Hello.", once."""
     nvim.keys(":Claude<CR>")
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
-    nvim.wait_screen("manual mode on")
+    nvim.wait_screen(mode)
     mock_api.script(Reply(text="Hello."))
     nvim.keys("begin")
     nvim.wait_screen("begin")

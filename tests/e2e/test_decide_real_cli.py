@@ -1,12 +1,15 @@
 """What the CLI asks in its terminal, answered in Neovim or there: the first answer counts, and the other place closes."""
 
+import json
 import os
 import re
 import signal
+import sys
 
 import pytest
 from terminal_steps import IDLE, begin
 
+from harness import asking_server
 from harness.cli import QUESTION, answering, call
 from harness.scripted_model import Reply
 
@@ -27,10 +30,10 @@ return false
 class Lab:
     """A Neovim at a file, with the real CLI in its terminal beside it."""
 
-    def __init__(self, nvim, mock_api):
+    def __init__(self, nvim, mock_api, mode="manual mode on"):
         self.nvim, self.api = nvim, mock_api
         nvim.keys_count()
-        begin(nvim, mock_api)
+        begin(nvim, mock_api, mode)
         nvim.keys("<C-\\><C-n>")
         nvim.cmd("wincmd p")
         nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus")
@@ -41,10 +44,14 @@ class Lab:
         self.api.script(*[Reply(calls=[call]) for call in calls], *([Reply(text=answer)] if answer else []))
         self.nvim.wait(lambda: self.nvim.lua(f"return {SUBMIT}", "go on"), what="the prompt to be taken")
 
-    def ask(self, *calls, answer="Done."):
+    def ask(self, *calls, answer="Done.", kind="question"):
         """The same, until the card of the first is on the screen."""
         self.say(*calls, answer=answer)
-        self.nvim.wait_kind("question")
+        self.nvim.wait_kind(kind)
+
+    def wait_told(self, words):
+        self.nvim.wait(lambda: self.api.seen(words), what=f"Claude to be told “{words}”")
+        self.wait_over()
 
     def bash(self, command):
         return ("Bash", {"command": command, "description": "do it"})
@@ -147,6 +154,75 @@ def over_the_terminal_itself_nothing_opens(lab):
     lab.wait_over()
     nvim.wait(IDLE)
     assert not made.exists()
+
+
+def test_questions_plans_forms_and_subagents_are_answered_in_neovim(start_with_claude, mock_api):
+    server = {"type": "stdio", "command": sys.executable, "args": [asking_server.__file__]}
+    config = json.dumps({"mcpServers": {"asker": server}})
+    command = ["claude", "--permission-mode=plan", f"--mcp-config={config}"]
+    nvim = start_with_claude(terminal={"command": command}, args=["a.txt"], files=FILES)
+    lab = Lab(nvim, mock_api, "plan mode on")
+    for step in (
+        a_form_of_a_server,
+        a_question_with_previews,
+        a_plan_goes_back_with_comments_and_is_approved_as_edited,
+        a_subagent_waits_for_the_card,
+    ):
+        step(lab)
+
+
+def a_form_of_a_server(lab):
+    lab.ask(("mcp__asker__plan", {}))
+    lab.nvim.keys("y")
+    lab.nvim.wait_screen("asker asks you something")
+    lab.nvim.answer("Rome")
+    lab.nvim.keys("<CR>")
+    lab.nvim.wait_screen("1 place: Rome")
+    lab.nvim.keys("y")
+    lab.wait_told("Rome")
+
+
+def a_question_with_previews(lab):
+    options = [{"label": word, "description": "as shown", "preview": f"[{word}]"} for word in ("Red", "Blue")]
+    question = {"question": "Which?", "header": "Colour", "options": options, "multiSelect": False}
+    lab.ask(("AskUserQuestion", {"questions": [question]}))
+    lab.nvim.wait_screen("│ [Blue]")
+    lab.nvim.keys("2")
+    lab.wait_told("selected preview:\\n[Blue]")
+
+
+def a_plan_goes_back_with_comments_and_is_approved_as_edited(lab):
+    nvim = lab.nvim
+    told = lab.api.requests[-1].get("system", []) + lab.api.conversation()
+    path = re.search(rf"{nvim.home}/\.claude/plans/[\w-]+\.md", json.dumps(told))[0]
+    lab.ask(
+        ("Write", {"file_path": path, "content": "# Plan\nmake it\n"}),
+        ("ExitPlanMode", {}),
+        answer="Again.",
+        kind="plan",
+    )
+    nvim.answer("with tests", "")
+    nvim.keys("jgcr")
+    lab.wait_told("> make it\\n\\nwith tests")
+    lab.ask(("ExitPlanMode", {}), kind="plan")
+    nvim.keys("jA and test it<Esc>ga")
+    lab.wait_told("make it and test it")
+    nvim.wait_screen("accept edits on")
+
+
+def a_subagent_waits_for_the_card(lab):
+    nvim, made = lab.nvim, lab.nvim.project / "made.txt"
+    task = call("Bash", command=f"perl -e 1; touch {made}", description="make it")
+    agent = {"description": "make", "prompt": task, "subagent_type": "general-purpose"}
+    nvim.wait(IDLE, what="the turn before to be over")
+    lab.api.script(Reply(calls=[("Agent", agent)]))  # all else as the prompts say
+    nvim.lua(f"return {SUBMIT}", "go on")
+    nvim.wait_kind("question")
+    nvim.wait_screen("The subagent general-purpose (")
+    assert not made.exists()
+    nvim.keys("y")
+    nvim.wait(made.exists, what="what was allowed")
+    lab.wait_over()
 
 
 HOOKS = "return select(2, require('claude-ide.terminal.hooks').of({ 'claude' }, {}, vim.fn.getcwd()))[1]"

@@ -4,6 +4,7 @@ Everything that one CLI can be asked is one test, since starting another takes l
 after what it asserts.
 """
 
+import json
 import os
 import re
 import signal
@@ -13,6 +14,7 @@ import pytest
 from chat_steps import at_work_in, call, chat, say, text, wait_answer, wait_idle, wait_text
 from session_files import Sessions
 
+from harness import asking_server
 from harness.scripted_model import Reply
 
 pytestmark = pytest.mark.dealt
@@ -22,45 +24,6 @@ CHOOSE_FIRST = """
     chosen = { prompt = options.prompt, items = vim.tbl_map(options.format_item or tostring, items) }
     done(items[1], 1)
   end
-"""
-
-
-# A server of tools that asks the user before it answers: MCP 2025-11-25, `elicitation/create`.
-ASKER = """
-import json, sys
-
-def write(**message):
-    sys.stdout.write(json.dumps(dict(jsonrpc="2.0", **message)) + "\\n")
-    sys.stdout.flush()
-
-SCHEMA = dict(
-    type="object",
-    properties=dict(
-        place=dict(type="string", description="Where to"),
-        nights=dict(type="integer", default=2),
-        quiet=dict(type="boolean"),
-    ),
-    required=["place"],
-)
-called = None
-for line in sys.stdin:
-    said = json.loads(line)
-    method = said.get("method")
-    if method == "initialize":
-        write(id=said["id"], result=dict(
-            protocolVersion=said["params"]["protocolVersion"], capabilities=dict(tools={}),
-            serverInfo=dict(name="asker", version="1")))
-    elif method == "tools/list":
-        tool = dict(name="plan", description="Plans", inputSchema=dict(type="object"))
-        write(id=said["id"], result=dict(tools=[tool]))
-    elif method == "tools/call":
-        called = said["id"]
-        write(id="ask", method="elicitation/create", params=dict(message="Which trip?", requestedSchema=SCHEMA))
-    elif said.get("id") == "ask":
-        text = json.dumps(said.get("result"), sort_keys=True)
-        write(id=called, result=dict(content=[dict(type="text", text=text)]))
-    elif "id" in said and method:
-        write(id=said["id"], error=dict(code=-32601, message="no"))
 """
 
 
@@ -371,10 +334,9 @@ def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     wait_text(nvim, "Restored a.txt")
 
 
-def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, tmp_path, mock_api):
-    server = tmp_path / "server.py"
-    server.write_text(ASKER)
-    config = '{"mcpServers":{"asker":{"command":"%s","args":["%s"]}}}' % (sys.executable, server)  # noqa: UP031
+def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, mock_api):
+    server = {"command": sys.executable, "args": [asking_server.__file__]}
+    config = json.dumps({"mcpServers": {"asker": server}})
     command = ["claude", "--permission-mode", "bypassPermissions", f"--mcp-config={config}"]
     files = {"a.txt": "one\ntwo\n", "open.txt": "one\n"}
     nvim = begin_chat(files=files, args=["open.txt"], opts={"terminal": {"command": command}})

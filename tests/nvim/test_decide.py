@@ -13,7 +13,7 @@ PENDING = "#require('claude-ide.decisions').pending()"
 BUSY = "vim.uv.sleep(...)"
 
 
-def ask(client, tool="Bash", suggestions=SUGGESTIONS, agent="", **arguments):
+def ask(client, tool="Bash", suggestions=SUGGESTIONS, agent="", wait="60", **arguments):
     """Calls the hook as the CLI does; the call waits."""
     return client.start_call(
         "hook_permission",
@@ -21,6 +21,18 @@ def ask(client, tool="Bash", suggestions=SUGGESTIONS, agent="", **arguments):
         input=json.dumps(arguments),
         suggestions=json.dumps(suggestions),
         agent=agent,
+        agent_type=agent and "Explore",
+        wait=wait,
+    )
+
+
+SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "nights": {"type": "integer", "default": 2}}}
+
+
+def ask_form(client, wait="60"):
+    """Calls the hook of an MCP server's form."""
+    return client.start_call(
+        "hook_form", server="trips", message="Which trip?", schema=json.dumps(SCHEMA), url="", wait=wait
     )
 
 
@@ -32,6 +44,11 @@ def output(client, call):
         assert told["hookSpecificOutput"]["hookEventName"] == "PermissionRequest"
         return told["hookSpecificOutput"]["decision"]
     return None
+
+
+def form_output(client, call):
+    told = json.loads(client.call_result(call)[0])
+    return told and told["hookSpecificOutput"]
 
 
 @pytest.fixture
@@ -73,17 +90,110 @@ def test_a_call_is_asked_about_and_answered_by_keys(lab):
 
 def test_a_question_and_a_plan_are_answered_with_their_arguments(lab):
     nvim, client = lab
-    options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]
+    options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "preview": "+------+\n| blue |\n+------+"}]
     questions = [{"question": "Which?", "header": "Colour", "multiSelect": False, "options": options}]
     call = ask(client, tool="AskUserQuestion", suggestions=[], questions=questions)
     nvim.wait_kind("question")
+    assert [line for line in nvim.lines() if "│" in line] == ["  │ +------+", "  │ | blue |", "  │ +------+"]
     nvim.keys("2")
     answered = output(client, call)["updatedInput"]
-    assert answered == {"questions": questions, "answers": {"Which?": "Blue"}}
-    call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It", planFilePath="/p.md")
+    chosen = {"answers": {"Which?": "Blue"}, "annotations": {"Which?": {"preview": options[1]["preview"]}}}
+    assert answered == {"questions": questions, **chosen}, "as the CLI's dialog answers"
+    plan = {"plan": "# It", "planFilePath": "/p.md"}
+    mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    for keys, more in (("<CR>", {}), ("ga", {"updatedPermissions": [mode]})):
+        call = ask(client, tool="ExitPlanMode", suggestions=[], **plan)
+        nvim.wait_kind("plan")
+        nvim.keys(keys)
+        assert output(client, call) == {"behavior": "allow", "updatedInput": plan, **more}
+        nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
+
+
+def test_comments_on_lines_of_a_plan_go_back_with_it(lab):
+    nvim, client = lab
+    call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It\nmake it\ntest it\nship it")
     nvim.wait_kind("plan")
+    nvim.keys("Ggc")
+    nvim.wait_screen("Comment:")
+    nvim.keys("not today<CR>")
+    nvim.wait_screen("▏ not today")
+    nvim.keys("ggjVjgc")
+    nvim.keys("the other way round<CR>")
+    nvim.wait_screen("▏ the other way round")
+    nvim.keys("ggx")
+    nvim.cmd("edit")
+    nvim.wait_screen("▏ the other way round")  # they outlive their buffer
+    nvim.keep_notices()
     nvim.keys("<CR>")
-    assert output(client, call) == {"behavior": "allow", "updatedInput": {"plan": "# It", "planFilePath": "/p.md"}}
+    nvim.wait_notice("The plan has comments")
+    nvim.keys("Ggc")
+    nvim.wait_screen("Comment: not today")
+    nvim.keys("<C-u>tomorrow<CR>")
+    nvim.wait_screen("▏ tomorrow")
+    nvim.keys("r")
+    nvim.wait_screen("What is to be different?")
+    nvim.keys("<CR>")
+    assert output(client, call) == {
+        "behavior": "deny",
+        "message": "> ship it\n\ntomorrow\n\n> make it\n> test it\n\nthe other way round\n\n"
+        "The plan as I would have it:\n\n It\nmake it\ntest it\nship it",
+    }
+
+
+def test_a_form_of_a_server_is_filled_in_or_left_to_the_terminal(lab):
+    nvim, client = lab
+    call = ask_form(client)
+    nvim.wait_kind("question")
+    nvim.wait_screen("trips asks you something")
+    nvim.answer("Rome")
+    nvim.keys("<CR>")
+    nvim.wait_screen("2 place: Rome")
+    nvim.keys("y")
+    filled_in = {"place": "Rome", "nights": 2}
+    assert form_output(client, call) == {"hookEventName": "Elicitation", "action": "accept", "content": filled_in}
+    call = ask_form(client)
+    nvim.wait_kind("question")
+    nvim.keys("n")
+    assert form_output(client, call) == {"hookEventName": "Elicitation", "action": "decline"}
+    call = ask_form(client)
+    nvim.wait_kind("question")
+    client.call("closeAllDiffTabs")  # the next prompt
+    assert form_output(client, call) == {}
+
+
+HELD = pytest.mark.parametrize("held", [lambda client, wait: ask(client, agent="a0f82dfec5", wait=wait), ask_form])
+
+
+@HELD
+def test_a_dialog_is_held_back_for_a_while_and_only_for_a_user_who_is_here(lab, held):
+    nvim, client = lab
+    call = held(client, wait="1")
+    nvim.wait_kind("question")
+    assert output(client, call) is None, "its time is over"
+    nvim.wait(f"{PENDING} == 0", what="the card to go")
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
+    assert output(client, held(client, wait="0")) is None
+    nvim.notify(BUSY, 3000)
+    began = time.monotonic()
+    assert output(client, held(client, wait="1")) is None
+    assert time.monotonic() - began < 2.5, "Neovim is busy"
+    nvim.wait(f"{PENDING} == 0")
+    nvim.cmd("doautocmd FocusLost")
+    assert output(client, held(client, wait="60")) is None, "the user is in another program"
+    nvim.cmd("doautocmd FocusGained")
+    call = held(client, wait="60")
+    nvim.wait_kind("question")
+    nvim.keys("n")
+    client.call_result(call)
+
+
+def test_a_request_of_a_subagent_names_it(lab):
+    nvim, client = lab
+    call = ask(client, agent="a0f82dfec5", command="make it")
+    nvim.wait_kind("question")
+    nvim.wait_screen("The subagent Explore (a0f82d) wants to use Bash")
+    nvim.keys("y")
+    assert output(client, call) == {"behavior": "allow"}
 
 
 def test_what_needs_no_user_is_answered_at_once_though_neovim_is_busy(lab):
@@ -91,7 +201,6 @@ def test_what_needs_no_user_is_answered_at_once_though_neovim_is_busy(lab):
     assert not [name for name in client.tools() if name.startswith("hook")], "no model is told of them"
     nvim.notify(BUSY, 3000)
     began = time.monotonic()
-    assert output(client, ask(client, agent="a1", command="make it")) is None, "a subagent's dialog waits for the hook"
     deep = json.dumps({"a": 1}).replace("1", "[" * 99 + "]" * 99)
     call = client.start_call("hook_permission", tool="Bash", input=deep, suggestions="", agent="")
     assert output(client, call) is None, "it cannot be shown in full"
@@ -154,8 +263,10 @@ def test_the_users_settings_stay_and_ours_go_along(started, tmp_path):
     argv, settings = started("--verbose", "--settings", "{}", f"--settings={path}", args="--model opus")
     assert argv == ["--verbose", "--model", "opus"]
     assert tools_of(settings) == [None, OURS]
+    assert tools_of(settings, "Elicitation") == ["hook_form"]
     settings["hooks"]["PermissionRequest"].pop()
     assert settings["hooks"].pop("PreToolUse")[0]["matcher"] == "Read|Edit|MultiEdit|Write|NotebookEdit"
+    del settings["hooks"]["Elicitation"]
     assert settings == theirs
 
 
@@ -169,7 +280,7 @@ def test_hooks_are_given_as_the_options_say(started):
 
 
 def test_nothing_is_told_of_unsaved_text_if_the_user_wants_it_so(started):
-    assert list(started(opts={"context": {"unsaved": "off"}})[1]["hooks"]) == ["PermissionRequest"]
+    assert started(opts={"context": {"unsaved": "off"}})[1]["hooks"].keys() == {"PermissionRequest", "Elicitation"}
 
 
 def test_what_waits_is_listed_and_gone_to(lab):

@@ -292,13 +292,14 @@ def test_what_is_chosen_from_runs_out_of_no_card(page, site, width):
 
 def test_a_single_choice_has_one_answer(page, site):
     browser = page(write=True)
-    options = [{"label": "Postgres"}, {"label": "MySQL"}]
+    options = [{"label": "Postgres"}, {"label": "MySQL", "preview": "+--+\n|db|\n+--+"}]
     questions = [{"question": "Which?", "multiSelect": False, "options": options}]
     choices = [{"id": "answer", "label": "Answer", "answers": True}]
     for number, last in enumerate(("words", "option")):
         site.tell(decision(id=number, kind="question", questions=questions) | {"choices": choices})
         browser.wait(f"document.querySelectorAll('.card').length == {number + 1}")
         browser.js("card = [...document.querySelectorAll('.card')].at(-1)")
+        assert browser.js("card.querySelector('.preview').innerText") == options[1]["preview"]
         browser.js("card.querySelector('.option input').click()")
         browser.js("card.querySelector('.other').focus()")
         browser.type("SQLite")

@@ -282,6 +282,9 @@ pub struct QuestionOption {
     /// A description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// What it would look like: a text of several lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
 }
 
 /// A form, or a page to open.

@@ -37,6 +37,9 @@ pub enum Command {
         /// Changed arguments, or the values of a form. The rest stays byte for byte.
         #[serde(default)]
         changes: BTreeMap<String, Value>,
+        /// The mode that follows.
+        #[serde(default)]
+        mode: Option<String>,
     },
     /// Refuses a request.
     Deny {

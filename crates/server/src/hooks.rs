@@ -1,18 +1,23 @@
 //! What the hooks of a CLI call (`lua/claude-ide/terminal/hooks.lua`): tools that clients are not told of.
 //!
 //! Source: CLI 2.1.329. The arguments are texts, `tool_input` as JSON; the answer is the output of the hook, and `{}` leaves all to
-//! the CLI. Only these two events are hooked: their hooks fail silently, where those of other events print an error in the terminal
-//! and hold a call up for seconds while the editor is gone.
+//! the CLI. Only these events are hooked: their hooks fail silently, where those of other events print an error in the terminal and
+//! hold a call up for seconds while the editor is gone.
+
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use claude_ide_agent::stream_json::{HookAsk, HookDecision};
+use claude_ide_agent::{
+    Ask,
+    stream_json::{HookAsk, HookDecision},
+};
 use claude_ide_protocol::mcp::CallToolResult;
 
 use crate::{
     editor::Displayed,
     methods::Caller,
-    router::{Routed, WaitsFor, ask},
+    router::{Later, Payload, Routed, WaitsFor, ask},
     tools::{Question, parse_reply},
 };
 
@@ -23,6 +28,7 @@ pub(crate) type Hook = fn(&Caller, &Map<String, Value>) -> Routed;
 pub(crate) fn find(name: &str) -> Option<Hook> {
     match name {
         "hook_permission" => Some(permission),
+        "hook_form" => Some(form),
         "hook_display" => Some(display),
         _ => None,
     }
@@ -32,30 +38,60 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> &'a str {
     arguments.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// Leaves the decision to the CLI.
+const NO_OUTPUT: &str = "{}";
+
 fn no_output() -> Routed {
-    Routed::tool(CallToolResult::text("{}"))
+    Routed::tool(CallToolResult::text(NO_OUTPUT))
 }
 
-/// `PermissionRequest`: the user is asked in the editor, beside the CLI's own dialog.
+/// `PermissionRequest`: the user is asked in the editor, beside the CLI's own dialog, or before it by a subagent.
 fn permission(caller: &Caller, arguments: &Map<String, Value>) -> Routed {
-    // The dialog of a subagent opens only once its hook has answered.
-    if !text(arguments, "agent").is_empty() {
-        return no_output();
-    }
-    let asked = HookAsk::read(text(arguments, "tool"), text(arguments, "input"), text(arguments, "suggestions"));
+    let text = |name| text(arguments, name);
+    let agent = (text("agent"), text("agent_type"));
+    let asked = HookAsk::read(text("tool"), text("input"), text("suggestions"), agent);
+    ask_user(caller, "hook_permission", asked, if agent.0.is_empty() { None } else { Some(limit(arguments)) })
+}
+
+/// `Elicitation`: a form of an MCP server, before the CLI's own dialog.
+fn form(caller: &Caller, arguments: &Map<String, Value>) -> Routed {
+    let text = |name| text(arguments, name);
+    let asked = HookAsk::read_form(text("server"), text("message"), text("schema"), text("url"));
+    ask_user(caller, "hook_form", asked, Some(limit(arguments)))
+}
+
+/// How long the CLI's dialog may be held back.
+fn limit(arguments: &Map<String, Value>) -> Duration {
+    Duration::from_secs(text(arguments, "wait").parse().unwrap_or_default())
+}
+
+/// `held_for`: the CLI opens its dialog only after the answer, and for so long at most it waits for one. What cannot be asked here is
+/// left to the dialog.
+fn ask_user(caller: &Caller, hook: &'static str, asked: Option<(Ask, HookAsk)>, held_for: Option<Duration>) -> Routed {
     let asked = asked.and_then(|(shown, asked)| Some((serde_json::to_value(shown).ok()?, asked)));
-    let Some((shown, asked)) = asked else { return no_output() };
+    let Some((shown, asked)) = asked.filter(|_| held_for != Some(Duration::ZERO)) else { return no_output() };
+    let holds_dialog = held_for.is_some();
     let client = caller.clone();
-    let question = Question::new([("ask", shown)], move |reply| {
+    let question = Question::new([("ask", shown), ("holds_dialog", holds_dialog.into())], move |reply| {
         let decision: Option<HookDecision> = parse_reply(&reply)?;
-        let mut output = decision.map_or_else(|| Value::Object(Map::new()), |decision| asked.output(decision));
+        let Some(decision) = decision else { return Ok(CallToolResult::text(NO_OUTPUT)) };
+        let mut output = asked.output(decision);
         if let Some(map) = client.path_map() {
             map.outgoing_value(&mut output);
         }
         let output = output.to_string();
         Ok(CallToolResult::text(output))
     });
-    Routed::Later(ask(caller, ("hook_permission", "permission"), None, question), WaitsFor::User)
+    let answer = ask(caller, (hook, "permission"), None, question);
+    let Some(limit) = held_for else { return Routed::Later(answer, WaitsFor::User) };
+    let until_then: Later = Box::new(move || {
+        let answer = answer();
+        Box::pin(async move {
+            let none = || Ok(Payload::Tool(CallToolResult::text(NO_OUTPUT)));
+            tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| none())
+        })
+    });
+    Routed::Later(until_then, WaitsFor::User)
 }
 
 /// `MessageDisplay`: a batch of lines that Claude says. The CLI shows it once this has answered.

@@ -6,6 +6,7 @@ local M = {}
 ---@field choice? string id; nil: the one that allows this once
 ---@field rules? integer[] 0-based rules that hold from now on
 ---@field changes? table<string, any> changed arguments
+---@field mode? string the mode that follows
 ---@field message? string reason for the agent
 
 ---Allows the request.
@@ -29,6 +30,7 @@ function M.allow(request, answer)
       request = request.id,
       choice = answer.choice,
       rules = answer.rules or {},
+      mode = answer.mode,
       changes = answer.changes and next(answer.changes) and answer.changes or vim.empty_dict(),
     },
   })

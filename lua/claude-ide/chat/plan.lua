@@ -1,13 +1,22 @@
--- The approval of a plan (ExitPlanMode): Markdown in a tab page, to edit, approve, or return with a message. An edited plan is the one
--- carried out.
--- Invariants: edits outlive the buffer (`:edit`, `:bdelete`), and only keys typed for the plan decide (ui/guard).
+-- The approval of a plan (ExitPlanMode): Markdown in a tab page, to edit, comment, approve, or return with a message. An edited plan is
+-- the one carried out.
+-- Invariants: edits and comments outlive the buffer (`:edit`, `:bdelete`), and only keys typed for the plan decide (ui/guard).
 local M = {}
 
 local KIND = "plan"
 
+local namespace = vim.api.nvim_create_namespace("claude-ide.chat.plan")
+
+---@class claude-ide.chat.plan.Comment
+---@field row integer 0-based, while there is no buffer
+---@field quote string[] the lines, as they were
+---@field words string
+---@field mark? integer
+
 ---@class claude-ide.chat.Plan : claude-ide.Decision
 ---@field text string as proposed
 ---@field kept? string its text when the buffer was unloaded
+---@field comments claude-ide.chat.plan.Comment[]
 ---@field buf? integer
 ---@field win? integer
 
@@ -39,24 +48,99 @@ local function settle(plan, answer)
   end
 end
 
-local function approve(plan)
+---The mode that edits files without asking.
+local ACCEPT_EDITS = "acceptEdits"
+
+---@param plan claude-ide.chat.Plan
+---@param mode? string that follows
+local function approve(plan, mode)
+  if #plan.comments > 0 then
+    return require("claude-ide.ui.notice").warn(
+      "The plan has comments: `r` sends it back with them, `gc` changes or removes one."
+    )
+  end
   local text = text_of(plan)
-  settle(plan, { outcome = "accepted", changes = text ~= plan.text and { plan = text } or nil })
+  settle(plan, { outcome = "accepted", changes = text ~= plan.text and { plan = text } or nil, mode = mode })
+end
+
+---@param comment claude-ide.chat.plan.Comment
+local function quoted(comment)
+  return ("> %s\n\n%s"):format(table.concat(comment.quote, "\n> "), comment.words)
+end
+
+---@param plan claude-ide.chat.Plan
+---@param words string
+---@return string
+local function message_of(plan, words)
+  local parts = vim.list_extend({ words }, vim.tbl_map(quoted, plan.comments))
+  local text = text_of(plan)
+  if text ~= plan.text then
+    parts[#parts + 1] = "The plan as I would have it:\n\n" .. text
+  end
+  return table.concat(parts, "\n\n", words == "" and 2 or 1)
 end
 
 ---@param plan claude-ide.chat.Plan
 local function send_back(plan)
   vim.ui.input({ prompt = "What is to be different? " }, function(words)
-    if not words or vim.trim(words) == "" then
+    if not words or vim.trim(words) == "" and #plan.comments == 0 then
       return
     elseif plan.state ~= "pending" then
       return require("claude-ide.ui.kept_words").give_back(words, "The plan is gone")
     end
-    local text = text_of(plan)
-    if text ~= plan.text then
-      words = ("%s\n\nThe plan as I would have it:\n\n%s"):format(words, text)
+    settle(plan, { outcome = "rejected", message = message_of(plan, vim.trim(words)) })
+  end)
+end
+
+---@param plan claude-ide.chat.Plan
+---@param comment claude-ide.chat.plan.Comment
+---@return integer row
+local function row_of(plan, comment)
+  local at = plan.buf
+    and comment.mark
+    and vim.api.nvim_buf_get_extmark_by_id(plan.buf, namespace, comment.mark, {})
+  return at and at[1] or comment.row
+end
+
+---Shows the comments, each below its line.
+---@param plan claude-ide.chat.Plan
+local function draw_comments(plan)
+  local buf = plan.buf --[[@as integer]]
+  for _, comment in ipairs(plan.comments) do
+    comment.row = math.min(row_of(plan, comment), vim.api.nvim_buf_line_count(buf) - 1)
+  end
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  for _, comment in ipairs(plan.comments) do
+    local lines = { { { "  ▏ " .. comment.words, "ClaudeDiffWarning" } } }
+    comment.mark = vim.api.nvim_buf_set_extmark(buf, namespace, comment.row, 0, { virt_lines = lines })
+  end
+end
+
+---Adds a comment on lines, or changes or removes the one that their last line has.
+---@param plan claude-ide.chat.Plan
+---@param first integer 1-based
+---@param last integer
+local function comment_on(plan, first, last)
+  local index, before ---@type integer?, claude-ide.chat.plan.Comment?
+  for at, comment in ipairs(plan.comments) do
+    if row_of(plan, comment) == last - 1 then
+      index, before = at, comment
     end
-    settle(plan, { outcome = "rejected", message = words })
+  end
+  local quote = vim.api.nvim_buf_get_lines(plan.buf --[[@as integer]], first - 1, last, false)
+  vim.ui.input({ prompt = "Comment: ", default = before and before.words }, function(words)
+    words = words and vim.trim(words)
+    if not words or words == "" and not before then
+      return
+    elseif plan.state ~= "pending" or not plan.buf then
+      return require("claude-ide.ui.kept_words").give_back(words, "The plan is gone")
+    elseif words == "" then
+      table.remove(plan.comments, index)
+    else
+      plan.comments[index or #plan.comments + 1] =
+        { row = last - 1, quote = before and before.quote or quote, words = words }
+    end
+    draw_comments(plan)
   end)
 end
 
@@ -65,14 +149,16 @@ end
 function M.bar()
   local fit = require("claude-ide.ui.winbar_text")
   local pieces = {
-    { rank = 6, texts = { { "ClaudeDiffFile", " Plan" } } },
+    { rank = 8, texts = { { "ClaudeDiffFile", " Plan" } } },
     fit.sentence(1, "ClaudeDiffSide", "· change what you like"),
-    fit.hint(5, "<CR>", "approve", true),
-    fit.hint(4, "r", "send back with words", true),
+    fit.hint(7, "<CR>", "approve", true),
+    fit.hint(4, "ga", "… and accept edits", true),
+    fit.hint(5, "gc", "comment", true),
+    fit.hint(6, "r", "send back with words", true),
     fit.hint(3, "X", "no, and stop", true),
     fit.hint(2, "q", "later", true),
   } ---@type table<integer, claude-ide.ui.Piece?>
-  return fit.of_those(pieces, 6, vim.api.nvim_win_get_width(0))
+  return fit.of_those(pieces, #pieces, vim.api.nvim_win_get_width(0))
 end
 
 ---@param plan claude-ide.chat.Plan
@@ -84,6 +170,18 @@ local function map(plan)
   on("<CR>", "approve the plan", function()
     approve(plan)
   end)
+  on("ga", "approve the plan, and accept edits", function()
+    approve(plan, ACCEPT_EDITS)
+  end)
+  on("gc", "comment on the line", function()
+    local row = vim.fn.line(".")
+    comment_on(plan, row, row)
+  end)
+  vim.keymap.set("x", "gc", function()
+    local first, last = vim.fn.line("v"), vim.fn.line(".")
+    vim.cmd("normal! \27")
+    comment_on(plan, math.min(first, last), math.max(first, last))
+  end, { buffer = plan.buf, nowait = true, desc = "Claude Code: comment on the lines" })
   on("r", "send the plan back with words", function()
     send_back(plan)
   end)
@@ -116,6 +214,7 @@ local function create(plan)
   local buf = require("claude-ide.ui.own_buffer").create(with(plan, text_of(plan)))
   plan.buf = buf
   map(plan)
+  draw_comments(plan)
   local function on(event, desc, run)
     vim.api.nvim_create_autocmd(event, {
       buffer = buf,
@@ -129,10 +228,14 @@ local function create(plan)
   end
   on("BufUnload", "what was changed in a plan is kept", function()
     plan.kept = text_of(plan)
+    for _, comment in ipairs(plan.comments) do
+      comment.row, comment.mark = row_of(plan, comment), nil
+    end
   end)
   on("BufReadCmd", "a plan as it stood", function()
     require("claude-ide.ui.own_buffer").renew(buf, with(plan, plan.kept or plan.text))
     map(plan)
+    draw_comments(plan)
   end)
   on("BufWipeout", "a plan has no buffer", function()
     require("claude-ide.ui.guard.window").forget(buf)
@@ -182,6 +285,7 @@ local remote = {
       text = decision.text,
       choices = {
         { id = "accept", label = "Approve" },
+        { id = "accept_edits", label = "Approve, and accept edits" },
         { id = "reject", label = "Send back", message = true },
       },
     }
@@ -193,10 +297,11 @@ local remote = {
         decision,
         { outcome = "rejected", message = answer.message }
       )
-    elseif text_of(decision) ~= decision.text then
+    elseif text_of(decision) ~= decision.text or #decision.comments > 0 then
       return "it was changed in Neovim: decide there"
     else
-      require("claude-ide.decisions").settle_elsewhere(decision, { outcome = "accepted" })
+      local mode = answer.choice == "accept_edits" and ACCEPT_EDITS or nil
+      require("claude-ide.decisions").settle_elsewhere(decision, { outcome = "accepted", mode = mode })
     end
   end,
 }
@@ -218,10 +323,7 @@ local presenter = {
   end,
   withdraw = function(decision)
     ---@cast decision claude-ide.chat.Plan
-    local text = text_of(decision)
-    if text ~= decision.text then
-      require("claude-ide.ui.kept_words").give_back(text, "The plan is gone")
-    end
+    require("claude-ide.ui.kept_words").give_back(message_of(decision, ""), "The plan is gone")
     take_down(decision)
   end,
   remote = function()
@@ -233,7 +335,12 @@ local presenter = {
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   require("claude-ide.decisions").register(KIND, presenter)
-  require("claude-ide.decisions").ask(KIND, request.source, request, { text = request.ask.plan })
+  require("claude-ide.decisions").ask(
+    KIND,
+    request.source,
+    request,
+    { text = request.ask.plan, comments = {} }
+  )
 end
 
 return M

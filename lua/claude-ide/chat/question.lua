@@ -4,7 +4,7 @@ local M = {}
 ---@class claude-ide.chat.AskedQuestion
 ---@field question string
 ---@field header? string
----@field options { label: string, description?: string }[]
+---@field options { label: string, description?: string, preview?: string }[]
 ---@field multiSelect boolean
 
 ---@class claude-ide.chat.Question : claude-ide.Decision
@@ -29,6 +29,22 @@ local function answer_of(question, at)
   return #labels > 0 and table.concat(labels, ", ") or nil
 end
 
+---The arguments that answer a question. Like the CLI's dialog (2.1.329), they name the preview of a single choice.
+---@param questions claude-ide.chat.AskedQuestion[]
+---@param answers table<string, string> by question
+---@return { answers: table<string, string>, annotations?: table<string, { preview: string }> }
+local function changes_of(questions, answers)
+  local annotations = {} ---@type table<string, { preview: string }>
+  for _, one in ipairs(questions) do
+    for _, option in ipairs(one.multiSelect and {} or one.options) do
+      if option.preview and answers[one.question] == option.label then
+        annotations[one.question] = { preview = option.preview }
+      end
+    end
+  end
+  return { answers = answers, annotations = next(annotations) and annotations or nil }
+end
+
 local function settle(...)
   require("claude-ide.chat.panel").settle(...)
 end
@@ -45,7 +61,7 @@ local function go_on(question)
     answers[one.question] = answer_of(question, at)
   end
   if next(answers) then
-    settle(question, { outcome = "accepted", changes = { answers = answers } })
+    settle(question, { outcome = "accepted", changes = changes_of(question.questions, answers) })
   end
 end
 
@@ -110,6 +126,9 @@ local function lines_of(question)
     lines[#lines + 1] = { ("%d %s%s"):format(index, mark, option.label), "ClaudeTranscriptInput", index }
     if option.description then
       lines[#lines + 1] = { "  " .. option.description, "ClaudeTranscriptDim", index }
+    end
+    for _, line in ipairs(vim.split(option.preview or "", "\n", { trimempty = true })) do
+      lines[#lines + 1] = { "  │ " .. line, "ClaudeTranscriptPreview", index }
     end
   end
   if own then
@@ -239,7 +258,7 @@ local remote = {
     end
     require("claude-ide.decisions").settle_elsewhere(
       decision,
-      { outcome = "accepted", changes = { answers = answers } }
+      { outcome = "accepted", changes = changes_of(decision.questions, answers) }
     )
   end,
 }

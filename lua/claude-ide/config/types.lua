@@ -29,6 +29,7 @@
 
 ---@class claude-ide.Opts.hooks
 ---@field enabled? boolean Show Claude's requests in Neovim and on the page, too: the first answer counts.
+---@field held_dialog_s? integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long it waits for you, in seconds; 0: such requests are asked only in the terminal. They are also if Neovim has not the focus and no page is served.
 
 ---@class claude-ide.Opts.workspace
 ---@field root_markers? string[] Files and folders that mark the top folder of a project.
@@ -239,6 +240,7 @@
 
 ---@class claude-ide.Config.hooks
 ---@field enabled boolean Show Claude's requests in Neovim and on the page, too: the first answer counts.
+---@field held_dialog_s integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long it waits for you, in seconds; 0: such requests are asked only in the terminal. They are also if Neovim has not the focus and no page is served.
 
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Files and folders that mark the top folder of a project.

@@ -20,6 +20,11 @@ local focused = true
 ---@type table<integer, integer>
 local decided = {}
 
+---@return boolean
+function M.is_focused()
+  return focused
+end
+
 local function command_line_is_busy()
   local mode = vim.api.nvim_get_mode()
   return mode.blocking or mode.mode:find("^[cr]") ~= nil or vim.fn.getcmdwintype() ~= ""

@@ -1,7 +1,7 @@
 -- A folder of texts for the CLIs that we start: their command hooks print what concerns a call, without an answer of this Neovim.
 -- Invariant: a CLI whose Neovim is gone, stopped or busy works as without hooks. So no hook here is a tool of the server (`mcp_tool`):
--- if the server is not connected, CLI 2.1.329 prints an error for each such hook, except PermissionRequest and MessageDisplay. A
--- command that exits with 0 is silent, and so is one that runs out of time, except for UserPromptSubmit.
+-- if the server is not connected, CLI 2.1.329 prints an error for each such hook, except PermissionRequest, Elicitation and
+-- MessageDisplay. A command that exits with 0 is silent, and so is one that runs out of time, except for UserPromptSubmit.
 local M = {}
 
 ---The command of a hook. It is a CLI's for life and the folder has only data: commands of the model may be able to write there.

@@ -35,10 +35,20 @@ local function ours(asks_here)
     input = "tool_input",
     suggestions = "permission_suggestions",
     agent = "agent_id",
+    agent_type = "agent_type",
   })
   -- Edits are asked for as diffs.
   local edits = table.concat(require("claude-ide.native").writing_tools() or {}, "|")
   hooks.PermissionRequest = { matcher = ("^(?!(%s)$).*"):format(edits), hooks = { ask } }
+  local form = hook("hook_form", ASK_TIMEOUT_S, {
+    server = "mcp_server_name",
+    message = "message",
+    schema = "requested_schema",
+    url = "url",
+  })
+  local wait = tostring(require("claude-ide.config").get().hooks.held_dialog_s)
+  ask.input.wait, form.input.wait = wait, wait
+  hooks.Elicitation = { hooks = { form } }
   if require("claude-ide.native").web_info() then
     local show = hook("hook_display", SHOW_TIMEOUT_S, {
       session = "session_id",

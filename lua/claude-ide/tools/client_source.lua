@@ -11,6 +11,7 @@ local M = {}
 ---@field source claude-ide.decisions.Source
 ---@field ask claude-ide.chat.Ask
 ---@field at integer when it arrived, in Unix milliseconds
+---@field holds_dialog? boolean the CLI opens the dialog only after the answer
 ---@field has_dialog? boolean the session's record has said that the dialog waits
 
 ---How much earlier than the call the record may say so, and how much later at most.
@@ -33,7 +34,7 @@ local function answer_ask(request, answer)
     request.respond(nil) -- the dialog stays
   elseif answer.outcome == "accepted" then
     local changes = next(answer.changes or {}) and answer.changes or vim.empty_dict()
-    request.respond({ allow = { rules = answer.rules or {}, changes = changes } })
+    request.respond({ allow = { rules = answer.rules or {}, changes = changes, mode = answer.mode } })
   else
     request.respond({ deny = { message = answer.message } })
   end
@@ -112,7 +113,8 @@ local function follow_dialogs(session)
     require("claude-ide.decisions"), require("claude-ide.server"), session.state
   local asked = decisions.pending(function(decision)
     local client = decision.source.client and server.client(decision.source.client)
-    return client ~= nil and client.pid == session.pid and decision.request.ask ~= nil
+    local request = decision.request
+    return client ~= nil and client.pid == session.pid and request.ask ~= nil and not request.holds_dialog
   end)
   for _, decision in ipairs(asked) do
     local request = decision.request ---@type claude-ide.tools.TerminalAsk
@@ -137,6 +139,14 @@ local function close_without_dialog(request)
   end
 end
 
+---Whether the user can answer here soon, so that the dialog may be held back.
+---@param source claude-ide.decisions.Source
+---@return boolean
+local function is_attended(source)
+  return not source.asks_here()
+    and (require("claude-ide.sessions.notify").is_focused() or require("claude-ide.native").web_info() ~= nil)
+end
+
 ---Handles the end of clients and of the server, and dialogs.
 local attach = require("claude-ide.once")(function()
   local bus = require("claude-ide.bus")
@@ -151,6 +161,15 @@ local attach = require("claude-ide.once")(function()
   bus.on("session_changed", function(change)
     follow_dialogs(change.session)
   end)
+  vim.api.nvim_create_autocmd("BufEnter", {
+    group = vim.api.nvim_create_augroup("claude-ide.tools.client_source", { clear = true }),
+    desc = "Claude Code: a dialog that was held back opens for the user who enters its terminal",
+    callback = vim.schedule_wrap(function()
+      require("claude-ide.decisions").close_those(function(decision)
+        return decision.request.holds_dialog and decision.source.asks_here()
+      end)
+    end),
+  })
 end)
 
 ---@return claude-ide.tools.Asker
@@ -254,9 +273,9 @@ M.open_diff = {
 }
 
 M.permission = {
-  ---Asks the user what the CLI asks in its terminal at the same time. Answers `{ allow = … }` or `{ deny = … }`, see
+  ---Asks the user what the CLI asks in its terminal at the same time, or later. Answers `{ allow = … }` or `{ deny = … }`, see
   ---`crates/agent/src/stream_json/hook.rs`; null leaves it to the terminal.
-  ---@param args { ask: claude-ide.chat.Ask }
+  ---@param args { ask: claude-ide.chat.Ask, holds_dialog: boolean }
   ---@param respond claude-ide.Respond
   ---@param call claude-ide.Call
   run = function(args, respond, call)
@@ -267,8 +286,15 @@ M.permission = {
       respond = respond,
       ask = args.ask,
       at = call.at,
+      holds_dialog = args.holds_dialog,
     }
+    if args.holds_dialog and not is_attended(request.source) then
+      return respond(nil)
+    end
     require("claude-ide.chat.asks").put(request)
+    if args.holds_dialog then
+      return
+    end
     vim.defer_fn(function()
       close_without_dialog(request)
     end, MOST_DIALOG_MS)

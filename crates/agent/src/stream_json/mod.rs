@@ -254,11 +254,11 @@ impl Backend for StreamJson {
                 out.answer(number, Some("Claude cannot do this".to_owned()));
             }
             Command::BeginSession { .. } => {}
-            Command::Allow { request, rules, changes, .. } => {
+            Command::Allow { request, rules, changes, mode, .. } => {
                 let Some(question) = self.questions.remove(&request) else { return };
                 let answer = match question {
                     Question::Tool { input, suggestions } => {
-                        let permissions = rules.iter().filter_map(|at| suggestions.get(*at)).cloned().collect();
+                        let permissions = permission::updates(&suggestions, &rules, mode);
                         Reply::Permission(Permission::allow(Some(&*input), changes, permissions))
                     }
                     Question::Elicitation => Reply::Elicitation { action: "accept", content: Some(changes) },

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::ask::{
     Ask, Change, ChoiceKind, Edit, Form, Part, Permission, PermissionChoice, Question, QuestionOption, Style,
@@ -56,7 +56,11 @@ fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
 
 fn question(one: &Value) -> Option<Question> {
     let option = |one: &Value| {
-        Some(QuestionOption { label: text(one.get("label"))?, description: text(one.get("description")) })
+        Some(QuestionOption {
+            label: text(one.get("label"))?,
+            description: text(one.get("description")),
+            preview: text(one.get("preview")),
+        })
     };
     Some(Question {
         question: text(one.get("question"))?,
@@ -116,7 +120,12 @@ fn edit(ask: &Value) -> Option<Edit> {
 }
 
 fn title(ask: &Value) -> String {
-    let who = if ask.get("agent_id").is_some_and(|id| !id.is_null()) { "A subagent" } else { "Claude" };
+    let who = match (text(ask.get("agent_id")), text(ask.get("agent_type"))) {
+        (None, _) => "Claude".to_owned(),
+        (Some(_), None) => "A subagent".to_owned(),
+        // Several may be of one type.
+        (Some(id), Some(kind)) => format!("The subagent {kind} ({})", id.chars().take(6).collect::<String>()),
+    };
     let tool = text(ask.get("tool_name")).unwrap_or_default();
     if tool == "ExitPlanMode" {
         return format!("{who} wants to leave plan mode"); // with a plan it is shown as `Ask::Plan`
@@ -179,6 +188,12 @@ fn parts(ask: &Value) -> Vec<Part> {
     parts
 }
 
+/// The rules that an answer sets: suggested ones, and the mode that follows a plan.
+pub(super) fn updates(suggestions: &[Value], rules: &[usize], mode: Option<String>) -> Vec<Value> {
+    let mode = mode.map(|mode| json!({ "type": "setMode", "mode": mode, "destination": "session" }));
+    rules.iter().filter_map(|at| suggestions.get(*at)).cloned().chain(mode).collect()
+}
+
 /// The meaning of a suggested rule.
 fn rule(suggestion: &Value) -> String {
     let field = |name: &str| text(suggestion.get(name));
@@ -211,8 +226,6 @@ fn rule(suggestion: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn of(ask: &Value) -> Permission {
@@ -255,6 +268,10 @@ mod tests {
         assert_eq!(
             title(json!({"tool_name":"Bash","display_name":"Shell","agent_id":"a"})),
             "A subagent wants to use Shell"
+        );
+        assert_eq!(
+            title(json!({"tool_name":"Bash","agent_id":"a0f82dfec57","agent_type":"Explore"})),
+            "The subagent Explore (a0f82d) wants to use Bash"
         );
         assert_eq!(title(json!({"tool_name":"mcp__nvim__open_buffers"})), "Claude wants to use open_buffers of nvim");
         assert_eq!(title(json!({"tool_name":"ExitPlanMode","input":{"plan":" "}})), "Claude wants to leave plan mode");
@@ -307,10 +324,11 @@ mod tests {
         let asked =
             |tool_name: &str, input: Value| tool(&json!({"tool_name":tool_name,"tool_use_id":"c","input":input}));
         let questions = json!({"questions":[{"question":"Which?","header":"It","multiSelect":true,
-            "options":[{"label":"a","description":"A"},{"label":"b"},7]},{"question":7}]});
+            "options":[{"label":"a","description":"A","preview":"+-+\n"},{"label":"b"},7]},{"question":7}]});
         let Ask::Questions { call, questions } = asked("AskUserQuestion", questions) else { panic!() };
         assert_eq!((call.as_deref(), questions.len(), questions[0].options.len()), (Some("c"), 1, 2));
         assert!(questions[0].multi_select);
+        assert_eq!(questions[0].options[0].preview.as_deref(), Some("+-+\n"));
         assert!(matches!(asked("AskUserQuestion", json!({"questions":[]})), Ask::Permission(_)));
         assert!(matches!(asked("ExitPlanMode", json!({"plan":"# It"})), Ask::Plan { plan, .. } if plan == "# It"));
         assert!(matches!(asked("ExitPlanMode", json!({"plan":"\n"})), Ask::Permission(_)));

@@ -145,6 +145,14 @@ return {
         default = true,
         doc = "Show Claude's requests in Neovim and on the page, too: the first answer counts.",
       },
+      {
+        "held_dialog_s",
+        kind = kind.integer(0),
+        default = 60,
+        doc = "Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. "
+          .. "How long it waits for you, in seconds; 0: such requests are asked only in the terminal. They are also if "
+          .. "Neovim has not the focus and no page is served.",
+      },
     },
   },
   {
