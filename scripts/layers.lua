@@ -6,6 +6,7 @@ return {
   -- Independent of other modules.
   {
     "address",
+    "at_exit",
     "clock",
     "file",
     "hunk",

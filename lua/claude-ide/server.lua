@@ -8,8 +8,6 @@ local RESTART_GAP_NS = 60 * 1000 * 1000 * 1000
 ---In the lock file, beside the name for the user, and sent to clients.
 local SERVER_NAME = "claude-ide.nvim"
 
-local GROUP = "claude-ide.server"
-
 ---How long the server waits for dismissed clients. They are notified within milliseconds.
 local DISMISS_MS = 1000
 
@@ -187,16 +185,6 @@ local function start_options(workspace)
   })
 end
 
-local function stop_at_exit()
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude: say goodbye to the clients and remove the lock file",
-    callback = function()
-      M.stop()
-    end,
-  })
-end
-
 ---Starts the server, unless it is running.
 ---@return claude-ide.server.Info? info
 ---@return string? err for the user
@@ -218,7 +206,7 @@ function M.start()
   end
   running, sent_away = info, {}
   require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
-  stop_at_exit()
+  require("claude-ide.at_exit")("the server", M.stop)
   require("claude-ide.workspace").attach(workspace)
   require("claude-ide.bus").emit("server_starting", info)
   require("claude-ide.bus").emit("server_started", info)

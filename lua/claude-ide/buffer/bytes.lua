@@ -162,6 +162,16 @@ function M.level(lines, format, other, other_format)
   return levelled, { bom = format.bom, eol = "\n", final = format.final, empty = format.empty }
 end
 
+---A text as agents read files: with LF line endings and without byte order mark.
+---@param text? { lines: string[], format: claude-ide.bytes.Format } nil: no file
+---@return string
+function M.as_read(text)
+  if not text or text.format.empty then
+    return ""
+  end
+  return table.concat(text.lines, "\n") .. (text.format.final and "\n" or "")
+end
+
 ---Text with LF line endings, in which agents read and propose CRLF files.
 ---@param text string
 ---@return string

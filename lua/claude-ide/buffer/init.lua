@@ -80,6 +80,13 @@ function M.loaded(path)
   return buf and api.nvim_buf_is_loaded(buf) and buf or nil
 end
 
+---@param path string absolute
+---@return integer? buf loaded, of a file
+function M.loaded_file(path)
+  local buf = M.loaded(path)
+  return buf and M.is_file(buf) and buf or nil
+end
+
 ---The text that `:write` would write from a loaded buffer: with line endings, final newline and byte order mark. In UTF-8: with another
 ---'fileencoding' it is the unencoded text, and a byte order mark is U+FEFF. Bytes that were invalid in the file are unchanged.
 ---@param buf integer

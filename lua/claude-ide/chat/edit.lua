@@ -3,7 +3,8 @@
 -- texts are compared in that form. An Edit is sent in it, too, and gets the file's line endings; a Write keeps its own (CLI 2.1.329).
 local M = {}
 
-local BOM, with_lf = require("claude-ide.buffer.bytes").BOM, require("claude-ide.buffer.bytes").with_lf
+local bytes_of_text = require("claude-ide.buffer.bytes")
+local BOM, with_lf, as_read = bytes_of_text.BOM, bytes_of_text.with_lf, bytes_of_text.as_read
 
 ---@class claude-ide.chat.AskedChange
 ---@field becomes "whole"|"piece"
@@ -185,15 +186,6 @@ function M.forget(chat, id)
       reading[request] = nil
     end
   end
-end
-
----@param text? claude-ide.changeset.Text
----@return string with LF line endings and without byte order mark, as agents read files
-local function as_read(text)
-  if not text or text.format.empty then
-    return ""
-  end
-  return table.concat(text.lines, "\n") .. (text.format.final and "\n" or "")
 end
 
 ---@param change claude-ide.chat.AskedChange

@@ -111,13 +111,9 @@ local attach = require("claude-ide.once")(function()
     end
     return running
   end)
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup("claude-ide.chat.drafts", { clear = true }),
-    desc = "Claude Code: keep unsent text",
-    callback = function()
-      require("claude-ide.chat.prompt").keep_drafts()
-    end,
-  })
+  require("claude-ide.at_exit")("drafts", function()
+    require("claude-ide.chat.prompt").keep_drafts()
+  end)
 end)
 
 ---Starts the agent and the rest of a shown chat, one step per tick, so that the prompt accepts keys meanwhile.

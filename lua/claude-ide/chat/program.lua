@@ -28,33 +28,6 @@ function M.uuid()
   )
 end
 
----An agent's working directory.
----@param chosen? string
----@return string
-function M.folder(chosen)
-  local wanted = chosen or require("claude-ide.config").get().terminal.cwd
-  if type(wanted) == "function" then
-    wanted = wanted()
-  end
-  return type(wanted) == "string" and vim.fs.normalize(wanted) or require("claude-ide.workspace").folders()[1]
-end
-
----Checks that the program and the folder exist.
----@param chosen? string
----@return string? cwd
----@return string? why it cannot run
-function M.check(chosen)
-  local program = require("claude-ide.config").get().terminal.command[1]
-  if vim.fn.executable(program) == 0 then
-    return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(program)
-  end
-  local cwd = M.folder(chosen)
-  if vim.fn.isdirectory(cwd) == 0 then
-    return nil, ("The folder %s does not exist."):format(cwd)
-  end
-  return cwd
-end
-
 ---@class claude-ide.chat.ProgramOpts
 ---@field session string its id, or the new one
 ---@field resume? string session to resume
@@ -69,7 +42,7 @@ end
 ---@return string? why it cannot run
 function M.of(opts, run)
   local options = require("claude-ide.config").get().terminal
-  local cwd, why = M.check(opts.cwd)
+  local cwd, why = require("claude-ide.terminal.environment").check(opts.cwd)
   if not cwd then
     return nil, why
   end
@@ -116,7 +89,7 @@ end
 ---@type claude-ide.chat.Driver
 M.driver = {
   check = function(begin)
-    return M.check(begin.cwd)
+    return require("claude-ide.terminal.environment").check(begin.cwd)
   end,
   begin = function(chat)
     chat.name, chat.keeper = "Claude", "claude"

@@ -1,8 +1,6 @@
 -- The library's chats: start, commands, events. One listener per chat, on the main loop.
 local M = {}
 
-local GROUP = "claude-ide.chat"
-
 ---An event; its fields depend on the type: see `crates/agent/src/event.rs`.
 ---@class claude-ide.chat.Event
 ---@field type string
@@ -61,17 +59,6 @@ local GROUP = "claude-ide.chat"
 ---@type table<integer, fun(events: claude-ide.chat.Event[])>
 local listeners = {}
 
-local function stop_at_exit()
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude Code: end the chats",
-    callback = function()
-      listeners = {}
-      require("claude-ide.native").agents_stop()
-    end,
-  })
-end
-
 ---@param news { id: integer, events: claude-ide.chat.Event[] }
 local function receive(news)
   local listener = listeners[news.id]
@@ -104,7 +91,10 @@ function M.open(program, backend, listener)
   local number, err = require("claude-ide.native").agent_open(json, require("claude-ide.wake").handle())
   if number then
     listeners[number] = listener
-    stop_at_exit()
+    require("claude-ide.at_exit")("chats", function()
+      listeners = {}
+      require("claude-ide.native").agents_stop()
+    end)
   end
   return number, err
 end

@@ -177,7 +177,7 @@ end
 ---@param at claude-ide.command.Context
 local function folder_of(at)
   local chat = at.rest == "" and require("claude-ide.chat").current() or nil
-  return chat and chat.cwd or require("claude-ide.chat.program").folder()
+  return chat and chat.cwd or require("claude-ide.terminal.environment").folder()
 end
 
 ---@param words string[]

@@ -65,7 +65,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function say_about_lines(at, prompt, say)
-  local place = require("claude-ide.context.place").here(require("claude-ide.chat.program").folder())
+  local place = require("claude-ide.context.place").here(require("claude-ide.terminal.environment").folder())
   local lines, withheld = M.reference(at, place.cwd)
   if withheld then
     return nil, withheld
@@ -124,7 +124,7 @@ end
 ---@param word string
 ---@return string[]
 function M.complete(word)
-  local cwd = require("claude-ide.chat.program").folder()
+  local cwd = require("claude-ide.terminal.environment").folder()
   local items, from = require("claude-ide.context").complete(word, cwd)
   local lead = from and word:sub(1, from - 1) or ""
   return vim.tbl_map(function(item)

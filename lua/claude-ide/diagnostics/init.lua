@@ -69,7 +69,8 @@ end
 
 ---@param left vim.Diagnostic
 ---@param right vim.Diagnostic
-local function worse(left, right)
+---@return boolean
+function M.is_worse(left, right)
   local a, b = left.severity or 1, right.severity or 1
   if a ~= b then
     return a < b
@@ -82,7 +83,7 @@ end
 ---@param list vim.Diagnostic[]
 ---@return vim.Diagnostic[] worst first
 local function worst(list, limit)
-  table.sort(list, worse)
+  table.sort(list, M.is_worse)
   return #list > limit and vim.list_slice(list, 1, limit) or list
 end
 

@@ -311,7 +311,7 @@ function M.start(buf, first, last, what)
   elseif request.is_too_large(buf, first, last) then
     return nil, "These are too many lines for one edit: at most 64 kB."
   end
-  local cwd = require("claude-ide.chat.program").folder()
+  local cwd = require("claude-ide.terminal.environment").folder()
   local whole, missing = require("claude-ide.context.prompts").put_in(what, cwd)
   if not whole then
     return nil, missing

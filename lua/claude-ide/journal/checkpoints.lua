@@ -65,13 +65,9 @@ local function listen()
       jobs[told.job](told)
     end
   end)
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup("claude-ide.journal.checkpoints", { clear = true }),
-    desc = "Claude: nothing more is told of checkpoints",
-    callback = function()
-      require("claude-ide.native").checkpoint("stop")
-    end,
-  })
+  require("claude-ide.at_exit")("checkpoints", function()
+    require("claude-ide.native").checkpoint("stop")
+  end)
 end
 
 ---@param wanted "take"|"compare"|"held"|"read"|"uncommitted"

@@ -113,13 +113,9 @@ end
 local function use()
   is_used = true
   call("keep_in", vim.fn.stdpath("state") .. "/claude-ide/journal", vim.uv.os_gethostname())
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup("claude-ide.journal.store", { clear = true }),
-    desc = "Claude: the journal goes with this Neovim",
-    callback = function()
-      call("forget")
-    end,
-  })
+  require("claude-ide.at_exit")("the journal", function()
+    call("forget")
+  end)
 end
 
 ---@param path string

@@ -46,13 +46,7 @@ local function collect(bufs, least)
     local list = vim.tbl_filter(function(diagnostic)
       return (diagnostic.severity or 1) <= least
     end, vim.diagnostic.get(buf))
-    table.sort(list, function(left, right)
-      local a, b = left.severity or 1, right.severity or 1
-      if a ~= b then
-        return a < b
-      end
-      return left.lnum < right.lnum
-    end)
+    table.sort(list, require("claude-ide.diagnostics").is_worse)
     vim.list_extend(all, list)
   end
   return all

@@ -6,16 +6,12 @@ local MAX_KERNELS = 6
 ---@type table<string, claude-ide.notebook.Kernel> by folder or notebook
 local kernels = {}
 
-local function folder()
-  return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
-end
-
 ---@param path? string of a notebook; nil: the workspace's kernel
 ---@return string key
 ---@return string name for the user
 ---@return string cwd
 local function place(path)
-  local of = folder()
+  local of = require("claude-ide.workspace").folders()[1]
   if not path then
     return of, vim.fs.basename(of), of
   end

@@ -162,13 +162,11 @@ local looked = {}
 ---@type table<string, (fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing))[]>
 local looking = {}
 
-local function folder()
-  return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
-end
-
 ---Key of the current search: folder and `notebook.kernel`.
 local function wanted()
-  return folder() .. "\0" .. (require("claude-ide.config").get().notebook.kernel or "")
+  return require("claude-ide.workspace").folders()[1]
+    .. "\0"
+    .. (require("claude-ide.config").get().notebook.kernel or "")
 end
 
 ---Searches the workspace's Python, again if it was known: it may have been installed or removed.
@@ -180,7 +178,7 @@ function M.look(done)
     return table.insert(looking[of], done)
   end
   looking[of] = { done }
-  M.find(folder(), function(found, missing)
+  M.find(require("claude-ide.workspace").folders()[1], function(found, missing)
     local waiting = looking[of] or {}
     looking[of], looked[of] = nil, { found = found, missing = missing }
     require("claude-ide.bus").emit("abilities_changed")

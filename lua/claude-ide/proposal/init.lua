@@ -291,13 +291,9 @@ M.attach = require("claude-ide.once")(function()
       return require("claude-ide.proposal.remote") --[[@as claude-ide.decisions.Remote]]
     end,
   })
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup("claude-ide.apply", { clear = true }),
-    desc = "Claude: write accepted changes before Neovim exits",
-    callback = function()
-      require("claude-ide.changeset.apply").finish_all()
-    end,
-  })
+  require("claude-ide.at_exit")("accepted changes", function()
+    require("claude-ide.changeset.apply").finish_all()
+  end)
   local bus, keys = require("claude-ide.bus"), require("claude-ide.ui.guard.keys")
   bus.on("decisions_changed", function()
     require("claude-ide.proposal.upkeep").recount()

@@ -16,25 +16,16 @@ local function on_disk(path)
   return bytes or why_not == "missing" and "" or nil
 end
 
----@param text? claude-ide.changeset.Text
----@return string
-local function joined(text)
-  if not text or text.format.empty then
-    return ""
-  end
-  return table.concat(text.lines, "\n") .. (text.format.final and "\n" or "")
-end
-
 ---@param diff claude-ide.Diff
 ---@return { path: string, diff: string, from?: string, change?: string }[]
 ---@return boolean is_whole false: a file is too long to be shown
 local function files_of(diff)
-  local of = require("claude-ide.diffview.patch_text").of
+  local of, as_read = require("claude-ide.diffview.patch_text").of, require("claude-ide.buffer.bytes").as_read
   local files, is_whole = {}, true
   for index, file in ipairs(diff.files) do
     local planned, before, after = file.planned, nil, file.proposed
     if planned then
-      before, after = joined(planned.before), joined(planned.after)
+      before, after = as_read(planned.before), as_read(planned.after)
     else
       before = on_disk(file.path)
       bases[diff.id] = before

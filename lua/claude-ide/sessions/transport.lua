@@ -2,8 +2,6 @@
 -- Works without the server. Invariant: a cancelled request gets no callback; every other one is answered.
 local M = {}
 
-local GROUP = "claude-ide.sessions"
-
 ---@class claude-ide.sessions.Listener
 ---@field reply fun(result: any, err: string?)
 ---@field hits? fun(hits: claude-ide.sessions.Hit[])
@@ -34,17 +32,6 @@ local function fail_all(err)
   end
 end
 
-local function stop_at_exit()
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude: stop reading sessions",
-    callback = function()
-      listeners, config_dir = {}, nil
-      require("claude-ide.native").sessions_stop()
-    end,
-  })
-end
-
 ---Starts watching running sessions, once; restarts if Claude's configuration folder has changed.
 ---@return boolean started
 ---@return string? err
@@ -68,7 +55,10 @@ function M.start()
     return false, err
   end
   config_dir = dir
-  stop_at_exit()
+  require("claude-ide.at_exit")("sessions", function()
+    listeners, config_dir = {}, nil
+    require("claude-ide.native").sessions_stop()
+  end)
   return true
 end
 

@@ -35,4 +35,31 @@ function M.of(port, inherited)
   return environment
 end
 
+---An agent's working directory.
+---@param chosen? string
+---@return string
+function M.folder(chosen)
+  local wanted = chosen or require("claude-ide.config").get().terminal.cwd
+  if type(wanted) == "function" then
+    wanted = wanted()
+  end
+  return type(wanted) == "string" and vim.fs.normalize(wanted) or require("claude-ide.workspace").folders()[1]
+end
+
+---Checks that the program and the folder exist.
+---@param chosen? string
+---@return string? cwd
+---@return string? why it cannot run
+function M.check(chosen)
+  local program = require("claude-ide.config").get().terminal.command[1]
+  if vim.fn.executable(program) == 0 then
+    return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(program)
+  end
+  local cwd = M.folder(chosen)
+  if vim.fn.isdirectory(cwd) == 0 then
+    return nil, ("The folder %s does not exist; see terminal.cwd."):format(cwd)
+  end
+  return cwd
+end
+
 return M

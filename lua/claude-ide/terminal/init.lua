@@ -78,20 +78,9 @@ end
 ---@return string? why reason if it cannot run
 local function spec_of(args, folder)
   local options = require("claude-ide.config").get().terminal
-  local program = options.command[1]
-  if vim.fn.executable(program) == 0 then
-    return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(program)
-  end
-  local chosen = folder or options.cwd
-  if type(chosen) == "function" then
-    chosen = chosen()
-  end
-  local cwd = require("claude-ide.workspace").folders()[1]
-  if type(chosen) == "string" then
-    cwd = vim.fs.normalize(chosen)
-  end
-  if vim.fn.isdirectory(cwd) == 0 then
-    return nil, ("The folder %s does not exist; see terminal.cwd."):format(cwd)
+  local cwd, why = require("claude-ide.terminal.environment").check(folder)
+  if not cwd then
+    return nil, why
   end
   local ide_env = require("claude-ide.terminal.environment").of(start_server(), vim.fn.environ())
   local argv = vim.deepcopy(options.command)

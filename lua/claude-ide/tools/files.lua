@@ -5,18 +5,12 @@ local function failed(respond, message)
   respond(nil, { code = "failed", message = message })
 end
 
----@return integer? buf of a loaded file
-local function loaded(path)
-  local buf = require("claude-ide.buffer").loaded(path)
-  return buf and require("claude-ide.buffer").is_file(buf) and buf or nil
-end
-
 M.read_file = {
   ---A plain method: returns a loaded buffer's text instead of the disk's.
   ---@param args { path: string } absolute
   ---@param respond claude-ide.Respond
   run = function(args, respond)
-    local buf = loaded(args.path)
+    local buf = require("claude-ide.buffer").loaded_file(args.path)
     if not buf or require("claude-ide.privacy").verdict(buf) ~= "tell" and vim.bo[buf].modified then
       -- Unsaved changes of a withheld buffer are private; the file on disk is readable anyway.
       return respond({ loaded = false })
@@ -85,7 +79,7 @@ M.write_file = {
   ---@param args { path: string, content: string } path absolute
   ---@param respond claude-ide.Respond
   run = function(args, respond)
-    local buf = loaded(args.path)
+    local buf = require("claude-ide.buffer").loaded_file(args.path)
     local err = buf and write_text(buf, args.content)
     if err then
       failed(respond, ("failed to write file: %s: %s"):format(args.path, err))
@@ -118,7 +112,8 @@ M.save_document = {
   ---@param args { filePath: string }
   ---@param respond claude-ide.Respond
   run = function(args, respond)
-    local buf, saved, message = loaded(args.filePath), false, "Document not open: " .. args.filePath
+    local buf, saved, message =
+      require("claude-ide.buffer").loaded_file(args.filePath), false, "Document not open: " .. args.filePath
     if buf then
       local err
       saved, err = save(buf)

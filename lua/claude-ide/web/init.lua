@@ -2,8 +2,6 @@
 -- sessions/ and is independent of the server for CLIs.
 local M = {}
 
-local GROUP = "claude-ide.web"
-
 ---@class claude-ide.web.Info
 ---@field host string
 ---@field port integer
@@ -16,16 +14,6 @@ local running
 ---@return boolean
 local function is_loopback(host)
   return host == "localhost" or host == "::1" or vim.startswith(host, "127.")
-end
-
-local function stop_at_exit()
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude: stop the session server",
-    callback = function()
-      M.stop()
-    end,
-  })
 end
 
 ---Ends the reports to clients, and the server.
@@ -87,7 +75,7 @@ function M.start()
   running = info --[[@as claude-ide.web.Info]]
   require("claude-ide.web.deliver").attach()
   require("claude-ide.web.decisions").attach()
-  stop_at_exit()
+  require("claude-ide.at_exit")("the page", M.stop)
   require("claude-ide.log").info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then
     require("claude-ide.ui.notice").info(

@@ -80,7 +80,7 @@ end
 ---@return string? cwd
 ---@return string? why it cannot run
 function M.check(agent, chosen)
-  local cwd = require("claude-ide.chat.program").folder(chosen)
+  local cwd = require("claude-ide.terminal.environment").folder(chosen)
   if vim.fn.executable(agent.cmd[1]) == 0 then
     local hint = agent.hint and (" Install it (`%s`), or set `agents.%s.cmd`."):format(agent.hint, agent.key)
       or ""

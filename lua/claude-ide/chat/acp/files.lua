@@ -78,13 +78,6 @@ local function is_usable(path, answer)
   return not glob
 end
 
----@param path string
----@return integer? buf loaded, of a file
-local function loaded(path)
-  local buf = require("claude-ide.buffer").loaded(path)
-  return buf and require("claude-ide.buffer").is_file(buf) and buf or nil
-end
-
 ---@param text string
 ---@param line? integer 1-based
 ---@param limit? integer
@@ -122,7 +115,7 @@ function M.read(_, ask, answer, _request, give_file)
   if not is_usable(path, answer) then
     return
   end
-  local buf = loaded(path)
+  local buf = require("claude-ide.buffer").loaded_file(path)
   if buf and require("claude-ide.privacy").verdict(buf) == "tell" then
     require("claude-ide.buffer.disk").reload(buf)
     local text = part_of(require("claude-ide.buffer").text(buf), ask.line, ask.limit)
@@ -149,7 +142,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.put(chat, path, contents)
-  local buf = loaded(path)
+  local buf = require("claude-ide.buffer").loaded_file(path)
   local approved = require("claude-ide.chat.unapproved").approved
   if buf and vim.bo[buf].modified then
     -- The buffer keeps its unsaved changes: the diff has computed its text.
@@ -177,7 +170,7 @@ end
 ---@param bytes? string the file's contents
 ---@return string bytes UTF-8 if the file has no other encoding, or one that cannot represent the text
 function M.in_its_encoding(path, text, bytes)
-  local buf = loaded(path)
+  local buf = require("claude-ide.buffer").loaded_file(path)
   local is_latin1 = not buf and bytes and require("claude-ide.buffer.bytes").is_latin1(bytes)
   local encoding = buf and vim.bo[buf].fileencoding or is_latin1 and "latin1" or ""
   return require("claude-ide.buffer.format").encoded(text, encoding) or text
