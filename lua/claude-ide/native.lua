@@ -16,7 +16,7 @@
 ---@field writing_tools fun(): string[]?, string?
 ---@field agents_token fun(): string?, string?
 ---@field begin_run fun(name: string): string?, string?
----@field resources_changed fun(): boolean?, string?
+---@field set_offers fun(json: string): string[]?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
 ---@field status fun(): table?, string?
 ---@field sessions_start fun(options_json: string, async: uv.uv_async_t): boolean?, string?
@@ -72,7 +72,7 @@ local FUNCTIONS = {
   "writing_tools",
   "agents_token",
   "begin_run",
-  "resources_changed",
+  "set_offers",
   "set_workspace",
   "status",
   "sessions_start",

@@ -180,6 +180,7 @@ local function start_options(workspace)
     tools = shown_tools(config),
     servesAgents = config.tools.enabled,
     pathMap = path_map(),
+    offers = config.tools.offers,
     writeFile = server.write_file,
     log = { path = require("claude-ide.log").path(), level = config.log.level },
   })

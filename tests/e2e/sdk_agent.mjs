@@ -42,7 +42,7 @@ const seen = {
   prompt: await client.getPrompt({ name: "explain_selection" }),
   resources,
   templates: (await client.listResourceTemplates()).resourceTemplates,
-  resource: await client.readResource({ uri: resources[0].uri }),
+  resource: await client.readResource({ uri: "buffer://main.py" }),
 };
 await client.close();
 console.log(JSON.stringify(seen));

@@ -39,7 +39,8 @@ def test_the_official_sdk_initializes_lists_and_calls(talk):
     assert seen["pong"] == {}
     assert {"openFile", "openDiff", "close_tab", "getDiagnostics"} <= {tool["name"] for tool in seen["tools"]}
     assert all(tool["description"] and tool["inputSchema"]["type"] == "object" for tool in seen["tools"])
-    assert (seen["resources"], seen["templates"], seen["prompts"]) == ([], [], [])
+    assert "nvim://quickfix" in [resource["uri"] for resource in seen["resources"]]
+    assert seen["templates"] == [] and "review_changes" in [prompt["name"] for prompt in seen["prompts"]]
     assert seen["rootsAsked"] == 1
     assert seen["opened"]["content"][0]["type"] == "text"
     assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == str(nvim.project / "a.txt")

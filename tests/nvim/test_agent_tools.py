@@ -392,39 +392,69 @@ def test_quickfix_and_location_list(opened):
 
 
 def test_prompts_tell_of_the_editor_as_it_is(opened):
-    nvim, agent = opened(LSP + 'fake.start("fakels", {})', files={"a.py": "x = ERROR\n"}, args=["a.py"])
-    names = [prompt["name"] for prompt in agent.request("prompts/list")["prompts"]]
-    assert names == ["fix_diagnostics", "review_changes", "explain_selection"]
+    opts = {"prompts": {"mine": "Look at #quickfix", "review_changes": "My own"}}
+    nvim, agent = opened(LSP + 'fake.start("fakels", {})', files={"a.py": "x = ERROR\n"}, args=["a.py"], opts=opts)
+    prompts = agent.request("prompts/list")["prompts"]
+    assert [prompt["name"] for prompt in prompts] == ["explain_selection", "fix_diagnostics", "mine", "review_changes"]
+    assert prompts[1]["arguments"][0]["name"] == "path" and prompts[3]["description"] == "My own"
 
-    def text(name, **arguments):
+    def texts(name, **arguments):
         answer = agent.request("prompts/get", {"name": name, "arguments": arguments})
-        return answer["messages"][0]["content"]["text"]
+        return [message["content"]["text"] for message in answer["messages"]]
 
-    assert "error: ERROR in line 1" in text("fix_diagnostics", path="a.py")
-    assert "Explain the code around a.py:1" in text("explain_selection")
+    context, words = texts("fix_diagnostics", path="a.py")
+    assert "error: ERROR in line 1" in context and words.startswith("Fix what")
+    assert "error: ERROR in line 1" in texts("fix_diagnostics")[0]
+    context, words = texts("explain_selection")
+    assert "\n1\tx = ERROR\n" in context and "around line 1, where my cursor is" in words
+    nvim.cmd("let @/ = '' | normal! Vy")
+    assert "(nothing: the quickfix list is empty)" in texts("mine")[0]
     nvim.keys("onew line<Esc>")
     nvim.wait("vim.bo.modified")
-    assert "\n+new line\n" in text("review_changes")
+    nvim.lua("require('claude-ide.config').get().prompts.review_changes = nil")
+    assert "\n+new line\n" in texts("review_changes")[0]
     with pytest.raises(RpcError, match="there is no prompt"):
-        text("nothing")
+        texts("nothing")
 
 
-def test_resources_are_the_open_files_and_what_is_wrong_in_them(opened):
+def test_resources_are_what_the_editor_has_without_what_is_withheld(opened):
     nvim, agent = opened(LSP + 'fake.start("fakels", {})', files={"a.py": "x = ERROR\n", ".env": "S\n"}, args=["a.py"])
     nvim.wait("#vim.diagnostic.get(0) == 1")
-    uris = [resource["uri"] for resource in agent.request("resources/list")["resources"]]
-    assert uris == ["buffer://a.py", "diagnostics://a.py"]
+
+    def uris():
+        return [resource["uri"] for resource in agent.request("resources/list")["resources"]]
+
+    def read(uri):
+        (content,) = agent.request("resources/read", {"uri": uri})["contents"]
+        assert (content["uri"], content["mimeType"]) == (uri, "text/plain")
+        return content["text"]
+
+    parts = [f"nvim://{name}" for name in ("buffers", "selection", "diagnostics", "quickfix", "diff", "review")]
+    nvim.wait(lambda: uris() == [*parts, "buffer://a.py", "diagnostics://a.py"], what="its diagnostics to be listed")
     nvim.keys("onew<Esc>")
     nvim.wait("vim.bo.modified")
-    (content,) = agent.request("resources/read", {"uri": "buffer://a.py"})["contents"]
-    assert content == {"uri": "buffer://a.py", "mimeType": "text/plain", "text": "x = ERROR\nnew\n"}
-    (content,) = agent.request("resources/read", {"uri": "diagnostics://a.py"})["contents"]
-    assert "ERROR in line 1" in content["text"]
-    for uri in ("buffer://.env", "buffer:///etc/passwd", "nothing://a.py"):
+    assert read("buffer://a.py") == "x = ERROR\nnew\n"
+    assert "ERROR in line 1" in read("diagnostics://a.py") and "ERROR in line 1" in read("nvim://diagnostics")
+    assert read("nvim://selection") == "Selection: (nothing: nothing was selected there)"
+    assert read("nvim://review") == "Changes to review: (nothing: there is no change of Claude's to review)"
+    assert read("nvim://diff").endswith("+new\n(git finds no commit here to compare with)")
+    for uri in ("buffer://.env", "buffer:///etc/passwd", "nothing://a.py", "nvim://terminal", "nvim://nothing"):
         with pytest.raises(RpcError):
             agent.request("resources/read", {"uri": uri})
     nvim.cmd("edit b.py")
     agent.wait_notification("notifications/resources/list_changed")
+    nvim.wait(lambda: "buffer://b.py" in uris(), what="the file to be listed")
+    nvim.cmd("Claude selection off")
+    nvim.wait(lambda: "nvim://selection" not in uris(), what="the selection to be withheld")
+    with pytest.raises(RpcError, match="there is no resource"):
+        read("nvim://selection")
+
+
+def test_a_large_file_is_cut_and_says_so(opened):
+    _, agent = opened("", files={"a.txt": "0123456789\n" * 20_000}, args=["a.txt"])
+    (content,) = agent.request("resources/read", {"uri": "buffer://a.txt"})["contents"]
+    text = content["text"]
+    assert len(text) < 65 * 1024 and text.endswith("\n0123456789\n(cut here: it has 220000 bytes)")
 
 
 def test_the_screen_and_the_buffer_list_stay_as_they_are(opened):

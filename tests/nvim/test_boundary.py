@@ -25,7 +25,7 @@ FUNCTIONS += [
     "agents_token",
     "begin_run",
 ]
-FUNCTIONS += ["resources_changed"]
+FUNCTIONS += ["set_offers"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal", "checkpoint", "privacy"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 RENDER_FUNCTIONS = ["render_messages", "render_growth", "plain_text", "plain_lines"]

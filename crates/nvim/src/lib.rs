@@ -68,7 +68,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("writing_tools", export(writing_tools)),
     ("agents_token", export(agents_token)),
     ("begin_run", export(begin_run)),
-    ("resources_changed", export(resources_changed)),
+    ("set_offers", export(set_offers)),
     ("set_workspace", export(set_workspace)),
     ("status", export(status)),
     ("sessions_start", export(sessions_start)),
@@ -210,10 +210,10 @@ fn set_able(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Bool(true))
 }
 
-/// `resources_changed()` → true; notifies agents that the resources changed.
-fn resources_changed(_arguments: Arguments) -> Result<Value, Error> {
-    server::handle()?.resources_changed();
-    Ok(Value::Bool(true))
+/// `set_offers(json)` → the names of the lists, of resources and prompts, that differ from the last ones; clients are notified.
+fn set_offers(mut arguments: Arguments) -> Result<Value, Error> {
+    let offers = parse("offers", &arguments.bytes("offers")?)?;
+    Ok(json(&server::handle()?.set_offers(&offers)))
 }
 
 /// `agents_token()` → the token for agents, or nil without an endpoint for them.

@@ -39,6 +39,7 @@ pub(crate) struct StartOptions {
     serves_agents: bool,
     /// Pairs of a folder here, and its path for clients.
     path_map: Vec<(String, String)>,
+    offers: bool,
     pub(crate) log: LogOptions,
 }
 
@@ -115,6 +116,7 @@ impl From<StartOptions> for ServerOptions {
             write_file: options.write_file,
             serves_agents: options.serves_agents,
             path_map: PathMap::new(options.path_map),
+            offers: options.offers,
             ..Self::default()
         }
     }
@@ -144,7 +146,7 @@ mod tests {
             "host": "::1", "port": 1, "portRange": [2, 3], "lockDirs": ["/l"], "workspaceFolders": ["/w"],
             "ideName": "i", "serverName": "s", "version": "v", "handshakeTimeoutMs": 4, "maxConnections": 5,
             "maxMessageBytes": 6, "keepalive": { "intervalMs": 7, "timeoutMs": 8, "mcpPing": false },
-            "writeFile": "review", "tools": { "on": true, "off": false }, "servesAgents": true,
+            "writeFile": "review", "tools": { "on": true, "off": false }, "servesAgents": true, "offers": false,
             "pathMap": [["/here", "/there"]],
             "log": { "path": "/log", "level": "warn" },
         }))
@@ -158,6 +160,6 @@ mod tests {
             (server.keepalive.interval, server.keepalive.timeout, server.keepalive.mcp_ping),
             (Duration::from_millis(7), Duration::from_millis(8), false)
         );
-        assert_eq!(server.hidden_tools, BTreeSet::from(["off".to_owned()]));
+        assert_eq!((server.hidden_tools, server.offers), (BTreeSet::from(["off".to_owned()]), false));
     }
 }

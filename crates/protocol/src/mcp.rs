@@ -143,6 +143,49 @@ pub struct ToolAnnotations {
     pub destructive_hint: Option<bool>,
 }
 
+/// One entry of `resources/list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// The URI for `resources/read`.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// The display name.
+    pub title: String,
+    /// What it is, for a user and a model.
+    pub description: String,
+    /// `text/plain`, …
+    pub mime_type: String,
+}
+
+/// One entry of `prompts/list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// The name for `prompts/get`.
+    pub name: String,
+    /// The display name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it does, for a user.
+    pub description: String,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<PromptArgument>,
+}
+
+/// An argument of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptArgument {
+    /// Its name.
+    pub name: String,
+    /// What it means, for a user.
+    pub description: String,
+    /// Whether it must be given.
+    #[serde(default)]
+    pub required: bool,
+}
+
 /// The result of `tools/list`.
 #[derive(Debug, Serialize)]
 pub struct ListToolsResult<T> {

@@ -66,27 +66,24 @@ pub(crate) struct Limits {
 impl Endpoint {
     /// The endpoint of the lock file, as configured.
     pub(crate) fn ide(options: &ServerOptions) -> Self {
-        let capabilities =
-            ServerCapabilities { tools: ListCapability { list_changed: true }, prompts: None, resources: None };
-        Self::new(options, (IDE, IDE_INSTRUCTIONS, capabilities), &TOOLS, &METHODS)
+        let methods = METHODS.iter().chain(&OFFERS);
+        Self::new(options, (IDE, IDE_INSTRUCTIONS), &TOOLS, methods)
     }
 
     /// The endpoint of agents.
     pub(crate) fn nvim(options: &ServerOptions) -> Self {
-        let capabilities = ServerCapabilities {
-            tools: ListCapability { list_changed: true },
-            prompts: Some(ListCapability { list_changed: false }),
-            resources: Some(ListCapability { list_changed: true }),
-        };
-        Self::new(options, (NVIM, NVIM_INSTRUCTIONS, capabilities), nvim::TOOLS, &OFFERS)
+        Self::new(options, (NVIM, NVIM_INSTRUCTIONS), nvim::TOOLS, OFFERS.iter())
     }
 
     fn new(
         options: &ServerOptions,
-        (name, instructions, capabilities): (&'static str, &'static str, ServerCapabilities),
+        (name, instructions): (&'static str, &'static str),
         tools: &[&'static Tool],
-        methods: &'static [Method],
+        methods: impl Iterator<Item = &'static Method>,
     ) -> Self {
+        let changes = ListCapability { list_changed: true };
+        let offers = options.offers.then_some(changes);
+        let capabilities = ServerCapabilities { tools: changes, prompts: offers, resources: offers };
         let places = Arc::new(Semaphore::new(options.max_connections.min(Semaphore::MAX_PERMITS)));
         let limits = Limits {
             message_bytes: options.max_message_bytes,

@@ -43,6 +43,7 @@ pub use editor::{
     ClientEvent, ClientId, ClientInfo, ClientState, Displayed, Editor, EditorCall, EditorError, EditorReply,
 };
 pub use error::{NotifyError, ServerError};
+pub use methods::Offers;
 pub use options::{Identity, Keepalive, ServerOptions, Workspace, WriteFile};
 pub use path_map::PathMap;
 pub use server::{Server, ServerHandle, ServerInfo, ServerStatus};

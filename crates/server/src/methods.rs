@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json, value::RawValue};
 mod offers;
 mod write;
 
-pub(crate) use offers::OFFERS;
+pub use offers::Offers;
+pub(crate) use offers::{OFFERS, Offered};
 
 use crate::{
     disk::{self, DiskError},
@@ -55,8 +56,8 @@ pub(crate) struct Methods(Vec<&'static Method>);
 
 impl Methods {
     /// Keeps those that the user's options allow.
-    pub(crate) fn new(methods: &'static [Method], options: &ServerOptions) -> Self {
-        Self(methods.iter().filter(|method| (method.allowed)(options)).collect())
+    pub(crate) fn new(methods: impl Iterator<Item = &'static Method>, options: &ServerOptions) -> Self {
+        Self(methods.filter(|method| (method.allowed)(options)).collect())
     }
 
     /// Whether it has this method.
@@ -286,7 +287,6 @@ mod tests {
             "get_open_files",
             "get_current_file",
             "nvim.prompt",
-            "nvim.resources",
             "nvim.read_resource",
         ] {
             assert!(crate::tools::testing::has_twin(call), "{call}");

@@ -56,6 +56,8 @@ pub struct ServerOptions {
     pub keepalive: Keepalive,
     /// Tools that are neither listed nor served, by name.
     pub hidden_tools: BTreeSet<String>,
+    /// Whether resources and prompts are offered.
+    pub offers: bool,
     /// The treatment of `writeFile`.
     pub write_file: WriteFile,
     /// Whether there is an endpoint for agents.
@@ -94,6 +96,7 @@ impl Default for ServerOptions {
             max_message_bytes: 64 << 20,
             keepalive: Keepalive::default(),
             hidden_tools: BTreeSet::new(),
+            offers: true,
             write_file: WriteFile::default(),
             serves_agents: false,
             path_map: PathMap::default(),

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, value::RawValue};
 use tokio::sync::{Semaphore, watch};
 
 use claude_ide_protocol::{
@@ -18,7 +18,7 @@ use crate::{
     editor::{Editor, EditorError},
     endpoint::IDE,
     hooks,
-    methods::Caller,
+    methods::{Caller, Offered},
     notifier::Notifier,
     options::{ServerOptions, Workspace},
     tools::{self, Arguments, InvalidArgument, Question, UnexpectedReply},
@@ -33,6 +33,7 @@ pub(crate) struct Services {
     pub(crate) options: ServerOptions,
     pub(crate) editor: Arc<dyn Editor>,
     pub(crate) notifier: Notifier,
+    pub(crate) offered: Offered,
     pub(crate) workspace: watch::Sender<Workspace>,
     pub(crate) disk: Arc<Semaphore>,
     pub(crate) writes: WriteOrder,
@@ -43,6 +44,7 @@ impl Services {
         Self {
             editor,
             notifier: Notifier::new(options.path_map.clone()),
+            offered: Offered::default(),
             workspace: watch::Sender::new(options.workspace.clone()),
             disk: Arc::new(Semaphore::new(DISK_WORKERS)),
             writes: WriteOrder::default(),
@@ -169,7 +171,6 @@ pub(crate) fn route(
     has_room: impl FnOnce() -> Result<(), Refusal>,
 ) -> Routed {
     let has_room = || has_room().map_err(RequestError::from);
-    let json = |value| Ok(Routed::Now(Ok(Payload::Json(value))));
     let routed = match method {
         "ping" => Ok(Routed::Now(Ok(Payload::Empty))),
         "tools/list" => Ok(Routed::Now(Ok(Payload::Shared(caller.endpoint.tools.list())))),
@@ -177,9 +178,6 @@ pub(crate) fn route(
         _ if caller.endpoint.methods.has(method) => {
             has_room().and_then(|()| caller.endpoint.methods.route(caller.clone(), method, params))
         }
-        "resources/list" => json(json!({ "resources": [] })),
-        "resources/templates/list" => json(json!({ "resourceTemplates": [] })),
-        "prompts/list" => json(json!({ "prompts": [] })),
         _ => Err(RequestError::MethodNotFound(method.to_owned())),
     };
     routed.unwrap_or_else(|error| Routed::Now(Err(error)))

@@ -23,10 +23,11 @@ use crate::{
     connection::{Hub, Visit},
     door::{Route, Routes},
     editor::{ClientId, ClientInfo, Editor},
-    endpoint::{Endpoint, NVIM},
+    endpoint::{Endpoint, IDE, NVIM},
     error::{NotifyError, ServerError},
     http::Sessions,
     lock_file::{IdeName, LockFile},
+    methods::Offers,
     options::{Identity, ServerOptions, Workspace},
     router::Services,
 };
@@ -41,7 +42,6 @@ const STALL_TIME: Duration = Duration::from_secs(30);
 
 /// MCP, "List Changed Notification".
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
-const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 
 /// A server that listens and is announced, but does not answer yet.
 pub struct Server {
@@ -204,9 +204,15 @@ impl ServerHandle {
         }
     }
 
-    /// Notifies the agents' endpoint that the resources changed.
-    pub fn resources_changed(&self) {
-        self.hub.services.notifier.list_changed(NVIM, RESOURCES_CHANGED);
+    /// Replaces the resources and prompts. Clients are notified of changes; returns the names of the lists that changed.
+    #[must_use]
+    pub fn set_offers(&self, offers: &Offers) -> Vec<&'static str> {
+        let services = &self.hub.services;
+        let changed = services.offered.set(offers);
+        for (list, endpoint) in changed.iter().flat_map(|list| [(list, IDE), (list, NVIM)]) {
+            services.notifier.list_changed(endpoint, &format!("notifications/{list}/list_changed"));
+        }
+        changed
     }
 
     /// The token for agents, if there is an endpoint for them.

@@ -24,6 +24,7 @@
 ---@class claude-ide.Opts.tools
 ---@field enabled? boolean Serve the tools, and pass them to every Claude that `:Claude` starts.
 ---@field hidden? string[] Tools to hide, by name: `{ "hover", "quickfix" }`.
+---@field offers? boolean Offer the editor's state and your prompts to each connected CLI: `@ide:nvim://quickfix`, `/ide:{prompt}`. |claude-ide-offers|
 ---@field server_wait_ms? integer How long a call waits for a language server that is starting or loading the project, in milliseconds.
 ---@field request_timeout_ms? integer How long a call waits for the response of a language server, in milliseconds.
 
@@ -235,6 +236,7 @@
 ---@class claude-ide.Config.tools
 ---@field enabled boolean Serve the tools, and pass them to every Claude that `:Claude` starts.
 ---@field hidden string[] Tools to hide, by name: `{ "hover", "quickfix" }`.
+---@field offers boolean Offer the editor's state and your prompts to each connected CLI: `@ide:nvim://quickfix`, `/ide:{prompt}`. |claude-ide-offers|
 ---@field server_wait_ms integer How long a call waits for a language server that is starting or loading the project, in milliseconds.
 ---@field request_timeout_ms integer How long a call waits for the response of a language server, in milliseconds.
 

@@ -1,19 +1,39 @@
--- `#diff`: changes since the last commit, without withheld files.
+-- `#diff`: changes since the last commit; `#review`: Claude's changes that are not reviewed. Both without withheld files.
 local M = {}
 
-local function unsaved_and_withheld(withheld)
-  local notes = {}
+---Larger files on disk are not compared with their buffers.
+local MAX_COMPARED = 8 * 1024 * 1024
+
+---@param path string
+---@param cwd string
+---@param old string
+---@param new string
+---@return string
+local function compared(path, cwd, old, new)
+  local name = require("claude-ide.position").valid(require("claude-ide.path").relative(path, cwd))
+  local diff = require("claude-ide.diffview.patch_text").of(old, new)
+  return ("--- a/%s\n+++ b/%s\n%s"):format(name, name, diff or "(too large to compare)\n")
+end
+
+---@param withheld integer files
+---@return string
+local function note(withheld)
+  return withheld > 0 and ("(%d files are withheld)\n"):format(withheld) or ""
+end
+
+---Changes that are not saved, which git does not see.
+---@param cwd string
+---@return string
+local function unsaved(cwd)
+  local parts = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if vim.bo[buf].modified and require("claude-ide.privacy").verdict(buf) == "tell" then
-      notes[#notes + 1] = ("(%s has unsaved changes that are not in it)"):format(
-        vim.api.nvim_buf_get_name(buf)
-      )
+      local path = vim.api.nvim_buf_get_name(buf)
+      local disk = require("claude-ide.file").read_now(path, MAX_COMPARED) or ""
+      parts[#parts + 1] = compared(path, cwd, disk, require("claude-ide.buffer").text(buf))
     end
   end
-  if withheld > 0 then
-    notes[#notes + 1] = ("(%d files are withheld)"):format(withheld)
-  end
-  return #notes > 0 and table.concat(notes, "\n") .. "\n" or ""
+  return #parts > 0 and "(not saved yet:)\n" .. table.concat(parts) or ""
 end
 
 ---@return string[] paths of files that their buffers withhold
@@ -30,12 +50,30 @@ end
 ---@param done claude-ide.context.Done
 function M.read(at, _, done)
   require("claude-ide.journal.checkpoints").uncommitted(at.cwd, private_paths(), function(told)
+    local text = unsaved(at.cwd)
     if told.text then
-      done({ text = unsaved_and_withheld(told.withheld) .. told.text })
-    else
-      done(nil, told.why)
+      text = text .. note(told.withheld) .. told.text
+    elseif text ~= "" then
+      text = ("%s(%s)"):format(text, told.why)
     end
+    done(text ~= "" and { text = text } or nil, told.why)
   end)
+end
+
+---@param at claude-ide.context.At
+---@param _ string?
+---@param done claude-ide.context.Done
+function M.review(at, _, done)
+  local parts, withheld = {}, 0
+  for _, change in ipairs(require("claude-ide.journal").changes("unreviewed")) do
+    if require("claude-ide.privacy").withholds(change.path) then
+      withheld = withheld + 1
+    elseif not change.binary then
+      parts[#parts + 1] = compared(change.path, at.cwd, change.without, change.current or "")
+    end
+  end
+  local text = note(withheld) .. table.concat(parts)
+  done(text ~= "" and { text = text } or nil, "there is no change of Claude's to review")
 end
 
 return M

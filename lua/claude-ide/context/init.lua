@@ -10,6 +10,7 @@ local TIMEOUT_MS = 20000
 ---@class claude-ide.context.Kind
 ---@field name string
 ---@field doc string
+---@field title? string clients of the server may read it, by this title
 ---@field argument? string what may follow a colon, for the help
 ---@field read claude-ide.context.Read
 
@@ -29,6 +30,22 @@ local function beside(pick)
   end
 end
 
+---@param list fun(task: claude-ide.language.Task, at: claude-ide.context.At, argument?: string): claude-ide.language.List
+---@return claude-ide.context.Read
+local function listed(list)
+  return function(at, argument, done)
+    local most = require("claude-ide.context.lines").MOST_BYTES
+    require("claude-ide.language.task").run("a list", function(task)
+      local text, none = require("claude-ide.language.answer").whole(task, list(task, at, argument), most)
+      return { text = text, none = none }
+    end, function(found, err)
+      local why = found and found.none or err and err.message or "it could not be read"
+      why = why:gsub("^%u", string.lower):gsub("%.$", "")
+      done(found and found.text and { text = found.text } or nil, why)
+    end)
+  end
+end
+
 ---@type claude-ide.context.Kind[]
 M.LIST = {
   {
@@ -38,18 +55,19 @@ M.LIST = {
       return 1, vim.api.nvim_buf_line_count(at.buf --[[@as integer]])
     end),
   },
-  { name = "buffers", doc = "the names of the open files", read = of("problems", "buffers") },
+  {
+    name = "buffers",
+    title = "Open files",
+    doc = "the names of the open files",
+    read = listed(function(_, at)
+      return require("claude-ide.context.editor").files(nil, { at.cwd })
+    end),
+  },
   {
     name = "selection",
-    doc = "the lines that were selected last in that file",
-    read = beside(function(at)
-      local first = vim.api.nvim_buf_get_mark(at.buf --[[@as integer]], "<")[1]
-      local last = vim.api.nvim_buf_get_mark(at.buf --[[@as integer]], ">")[1]
-      if first == 0 or last == 0 then
-        return nil, "nothing was selected there"
-      end
-      return math.min(first, last), math.max(first, last)
-    end),
+    title = "Selection",
+    doc = "the lines that were selected last",
+    read = of("lines", "selection"),
   },
   {
     name = "lines",
@@ -70,11 +88,35 @@ M.LIST = {
   { name = "symbol", doc = "the function or class around the cursor", read = of("symbol") },
   {
     name = "diagnostics",
-    doc = "errors and warnings of open files",
-    read = of("problems", "diagnostics"),
+    title = "Diagnostics",
+    argument = "file",
+    doc = "errors and warnings of open files, or of one file",
+    read = listed(function(task, at, path)
+      local absolute = path and vim.fs.normalize(path:sub(1, 1) == "/" and path or at.cwd .. "/" .. path)
+      local asked = { path = absolute, severity = "warning" }
+      return require("claude-ide.language.problems").list(task, asked, { at.cwd })
+    end),
   },
-  { name = "quickfix", doc = "the quickfix list", read = of("problems", "quickfix") },
-  { name = "diff", doc = "what differs from the last commit", read = of("diff") },
+  {
+    name = "quickfix",
+    title = "Quickfix list",
+    doc = "the quickfix list",
+    read = listed(function(_, at)
+      return require("claude-ide.context.editor").quickfix(false, nil, { at.cwd })
+    end),
+  },
+  {
+    name = "diff",
+    title = "Changes since the last commit",
+    doc = "what differs from the last commit, unsaved changes too",
+    read = of("diff"),
+  },
+  {
+    name = "review",
+    title = "Changes to review",
+    doc = "Claude's changes that are not reviewed yet",
+    read = of("diff", "review"),
+  },
   { name = "terminal", doc = "the last lines of your terminal", read = of("terminal") },
   {
     name = "url",
@@ -135,8 +177,7 @@ function M.read(reference, at, done)
     part.problem = not found and (why or "nothing is there") or nil
     local most = require("claude-ide.context.lines").MOST_BYTES
     if part.text and #part.text > most + 1024 then
-      local position = require("claude-ide.position")
-      part.text = position.valid(part.text:sub(1, most)) .. ("\n(cut: it has %d bytes)"):format(#part.text)
+      part.text = require("claude-ide.language.answer").cut(part.text, most)
     end
     done(part)
   end
@@ -196,16 +237,23 @@ function M.expand(text, at, done)
   end
 end
 
+---The text of a part.
+---@param part claude-ide.context.Part
+---@return string
+function M.said(part)
+  if part.image then
+    return ("(the picture %s)"):format(part.image.name)
+  end
+  local text = part.text or ("(nothing: %s)"):format(part.problem or "nothing is there")
+  return require("claude-ide.position").valid(text)
+end
+
 ---A part as the agent reads it. Editors use this tag for what they add to a prompt: session titles omit it.
 ---@param part claude-ide.context.Part
 ---@return string
 function M.written(part)
   local of_what = part.argument and (' of="%s"'):format((part.argument:gsub('"', "'"))) or ""
-  local found = part.text or ("(nothing: %s)"):format(part.problem or "nothing is there")
-  if part.image then
-    found = ("(the picture %s)"):format(part.image.name)
-  end
-  return ('<ide_selection name="%s"%s>\n%s\n</ide_selection>'):format(part.name, of_what, found)
+  return ('<ide_selection name="%s"%s>\n%s\n</ide_selection>'):format(part.name, of_what, M.said(part))
 end
 
 ---@param part claude-ide.context.Part
@@ -238,7 +286,7 @@ function M.blocks(text, parts)
 end
 
 ---Kinds with a file as argument.
-local OF_FILES = { image = true, lines = true }
+local OF_FILES = { diagnostics = true, image = true, lines = true }
 
 ---The file reference before the cursor.
 ---@param before string text before the cursor

@@ -70,6 +70,49 @@ function M.beside(pick)
   end
 end
 
+---The lines of the selection as it is sent to Claude.
+---@return integer? buf nil: nothing is selected
+---@return integer? first
+---@return integer? last
+function M.selected()
+  local latest = require("claude-ide.selection").latest()
+  local buf = latest
+    and latest.text ~= ""
+    and latest.filePath
+    and require("claude-ide.buffer").loaded(latest.filePath)
+  if not latest or not buf then
+    return nil
+  end
+  local first, last = latest.selection.start.line + 1, latest.selection["end"]
+  return buf, first, math.max(last.character > 0 and last.line + 1 or last.line, first)
+end
+
+---The lines of the file's last Visual mode.
+---@param at claude-ide.context.At
+---@return integer? first
+---@return integer|string last
+local function marked(at)
+  local buf = at.buf --[[@as integer]]
+  local first, last = vim.api.nvim_buf_get_mark(buf, "<")[1], vim.api.nvim_buf_get_mark(buf, ">")[1]
+  if first == 0 or last == 0 then
+    return nil, "nothing was selected there"
+  end
+  return math.min(first, last), math.max(first, last)
+end
+
+---`#selection`: as it is sent to Claude, else the lines that were selected last.
+---@param at claude-ide.context.At
+---@param _ string?
+---@param done claude-ide.context.Done
+function M.selection(at, _, done)
+  local buf, first, last = M.selected()
+  if buf and first and last and (not at.buf or at.buf == buf) then
+    local why = require("claude-ide.context.place").withheld(buf)
+    return done(not why and { text = M.of(buf, first, last) } or nil, why)
+  end
+  M.beside(marked)(at, nil, done)
+end
+
 ---A reference to a range: `#lines:lua/a.lua:3-9`.
 ---@param buf integer
 ---@param first integer

@@ -1,14 +1,63 @@
--- The prompt library: the option `prompts` and the project's Markdown files. `#prompt:{name}` inserts a prompt's text; `#…` in it is
--- expanded, except for other prompts.
+-- The prompt library: the option `prompts`, the project's Markdown files, and a few of ours. `#prompt:{name}` inserts a prompt's text; `#…`
+-- in it is expanded, except for other prompts. Clients of the server list and get them, too (tools/offers.lua).
 -- Files are read only when a prompt is used or listed.
 local M = {}
 
 local MOST_FILES, MOST_BYTES = 200, 64 * 1024
 
+---Lines of context around the cursor, before and after.
+local AROUND = 20
+
 ---@class claude-ide.Prompt
 ---@field name string
 ---@field doc string
----@field text fun(): string?
+---@field arguments? { name: string, description: string }[]
+---@field text fun(cwd: string, arguments?: table<string, string>): string?
+
+---@type claude-ide.Prompt[]
+local OURS = {
+  {
+    name = "explain_selection",
+    doc = "Explain the selection, or the code around the cursor",
+    text = function(cwd)
+      local lines = require("claude-ide.context.lines")
+      local buf, first, last = lines.selected()
+      if buf and first and last then
+        return "Explain this code, which I have selected: " .. lines.reference(buf, first, last, cwd)
+      end
+      local at = require("claude-ide.context.place").here(cwd)
+      if not at.buf or not at.win then
+        return "Explain what I am looking at. (No file is shown in my editor.)"
+      end
+      local lnum = vim.api.nvim_win_get_cursor(at.win)[1]
+      first, last = math.max(lnum - AROUND, 1), math.min(lnum + AROUND, vim.api.nvim_buf_line_count(at.buf))
+      return ("Explain the code around line %d, where my cursor is: %s"):format(
+        lnum,
+        lines.reference(at.buf, first, last, cwd)
+      )
+    end,
+  },
+  {
+    name = "fix_diagnostics",
+    doc = "Fix errors and warnings of the editor's language servers",
+    arguments = { { name = "path", description = "Only this file; without it all open files" } },
+    text = function(_, arguments)
+      local path = arguments and arguments.path
+      local reference = require("claude-ide.context.reference")
+      return "Fix what the language servers of my editor find wrong. Fix causes, do not silence messages. Afterwards check that "
+        .. "nothing of it is left and nothing new has come. "
+        .. (path and reference.written("diagnostics", path) or "#diagnostics")
+    end,
+  },
+  {
+    name = "review_changes",
+    doc = "Review the changes since the last commit, saved or not",
+    text = function()
+      return "Review the changes of this project since the last commit; `git status` shows new files. Look for bugs, for what was "
+        .. "forgotten, for what could be simpler. Name each place as path:line. Change nothing. #diff"
+    end,
+  },
+}
 
 ---@return string body without the front matter
 ---@return string? description
@@ -49,6 +98,7 @@ local function add_files(folder, prompts)
   end
 end
 
+---The user's precede ours of the same name.
 ---@param cwd string
 ---@return claude-ide.Prompt[] sorted by name
 function M.list(cwd)
@@ -66,11 +116,23 @@ function M.list(cwd)
   for _, folder in ipairs(options.prompt_folders) do
     add_files(folder:sub(1, 1):find("[/~]") and vim.fs.normalize(folder) or cwd .. "/" .. folder, prompts)
   end
+  for _, prompt in ipairs(OURS) do
+    prompts[prompt.name] = prompts[prompt.name] or prompt
+  end
   local list = vim.tbl_values(prompts)
   table.sort(list, function(left, right)
     return left.name < right.name
   end)
   return list
+end
+
+---@param name string
+---@param cwd string
+---@return claude-ide.Prompt?
+function M.find(name, cwd)
+  return vim.iter(M.list(cwd)):find(function(prompt)
+    return prompt.name == name
+  end)
 end
 
 ---Inserts the texts of referenced prompts.
@@ -85,14 +147,10 @@ function M.put_in(text, cwd)
   if #references == 0 then
     return text
   end
-  local by_name = {} ---@type table<string, claude-ide.Prompt>
-  for _, prompt in ipairs(M.list(cwd)) do
-    by_name[prompt.name] = prompt
-  end
   local pieces, at = {}, 1 ---@type string[], integer
   for _, reference in ipairs(references) do
-    local prompt = by_name[reference.argument]
-    local found = prompt and prompt.text()
+    local prompt = M.find(reference.argument --[[@as string]], cwd)
+    local found = prompt and prompt.text(cwd)
     if not found then
       return nil, ("There is no prompt %q in the library."):format(reference.argument)
     end

@@ -2,16 +2,12 @@
 -- edits of a part of it.
 local M = {}
 
-local last_call = 0
-
 ---Timeout of a language server.
 local PATIENCE_MS = 3000
 
 ---@param buf integer
 ---@param done fun(symbols?: claude-ide.language.Symbol[]) once
 function M.list(buf, done)
-  last_call = last_call - 1 -- negative: ids of clients' calls are positive
-  local call = { id = last_call, client = 0, name = "context.symbol" } --[[@as claude-ide.Call]]
   local is_over = false
   local function finish(symbols)
     if not is_over then
@@ -20,9 +16,9 @@ function M.list(buf, done)
     end
   end
   local task = require("claude-ide.language.task")
-  task.start(call, finish, function(one)
+  local call = task.run("#symbol", function(one)
     return (require("claude-ide.language.outline").of(one, buf))
-  end)
+  end, finish)
   if not is_over then
     vim.defer_fn(function()
       if not is_over then

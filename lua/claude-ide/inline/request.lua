@@ -94,7 +94,7 @@ function M.blocks(request)
       texts[#texts + 1] = ("<%s>\n%s\n</%s>"):format(name, text, name)
     end
   end
-  add("diagnostics", table.concat(require("claude-ide.context.problems").within(buf, first, last), "\n"))
+  add("diagnostics", table.concat(require("claude-ide.language.problems").within(buf, first, last), "\n"))
   add("symbols", outline(request.symbols or {}))
   add("region", region)
   if request.before then

@@ -89,40 +89,72 @@ local function all_bufs()
   return bufs
 end
 
+---Diagnostics of a file, or of all files known to the editor.
 ---@param task claude-ide.language.Task
 ---@param args { path?: string, severity?: "error"|"warning"|"info"|"hint", cursor?: string }
----@return { text: string }
-function M.text(task, args)
+---@param folders? string[] that paths are relative to; default: the workspace's
+---@return claude-ide.language.List
+function M.list(task, args, folders)
   local locate = require("claude-ide.language.locate")
   local least = SEVERITIES[args.severity] or 4
   local bufs, note, shown
   if args.path then
     local buf = locate.buffer(task, args.path)
     note = freshen(task, buf)
-    bufs, shown = { buf }, locate.shown(args.path)
+    bufs, shown = { buf }, locate.shown(args.path, folders)
   else
     bufs = all_bufs()
   end
   local all = collect(bufs, least)
   local what = shown or "the files that the editor knows"
-  if #all == 0 then
-    local watched = not args.path or #require("claude-ide.lsp").clients(bufs[1]) > 0
-    local words = watched and "Nothing is wrong in %s"
-      or "Nothing is known to be wrong in %s, which no language server watches"
-    return { text = table.concat({ words:format(what) .. ".", note }, "\n") }
-  end
-  return require("claude-ide.language.answer").pages(task, {
+  local watched = not args.path or #require("claude-ide.lsp").clients(bufs[1]) > 0
+  local none = watched and "Nothing is wrong in %s"
+    or "Nothing is known to be wrong in %s, which no language server watches"
+  return {
     head = ("%s in %s:"):format(counts(all), what),
+    none = table.concat({ none:format(what) .. ".", note }, "\n"),
     count = #all,
     entry = function(index)
       local diagnostic = all[index]
       local buf = diagnostic.bufnr --[[@as integer]]
       local unsaved = vim.bo[buf].modified and " (with unsaved changes)" or ""
-      return { group = locate.shown(vim.api.nvim_buf_get_name(buf)) .. unsaved, text = line_of(diagnostic) }
+      local path = locate.shown(vim.api.nvim_buf_get_name(buf), folders)
+      return { group = path .. unsaved, text = line_of(diagnostic) }
     end,
     cursor = args.cursor,
     notes = note and { note } or nil,
-  })
+  }
+end
+
+---@param task claude-ide.language.Task
+---@param args { path?: string, severity?: "error"|"warning"|"info"|"hint", cursor?: string }
+---@return { text: string }
+function M.text(task, args)
+  return require("claude-ide.language.answer").pages(task, M.list(task, args))
+end
+
+---Diagnostics in a range of lines.
+---@param buf integer
+---@param first integer from 1
+---@param last integer
+---@return string[]
+function M.within(buf, first, last)
+  local lines = {}
+  for _, diagnostic in ipairs(vim.diagnostic.get(buf)) do
+    local lnum = diagnostic.lnum + 1
+    if
+      lnum <= last
+      and math.max((diagnostic.end_lnum or diagnostic.lnum) + 1, lnum) >= first
+      and #lines < 50
+    then
+      lines[#lines + 1] = ("line %d: %s: %s"):format(
+        lnum,
+        WORDS[diagnostic.severity or 1] or "error",
+        (diagnostic.message:gsub("\n", " "))
+      )
+    end
+  end
+  return lines
 end
 
 ---Whether a buffer has diagnostics.

@@ -138,6 +138,21 @@ function M.start(call, respond, fn)
   task:continue(task)
 end
 
+---The last call that is not a client's. Negative: ids of clients' calls are positive.
+local last_own = 0
+
+---Runs a task that no client has called.
+---@param name string
+---@param fn fun(task: claude-ide.language.Task): any, claude-ide.CallError?
+---@param done claude-ide.Respond not called if it is cancelled
+---@return claude-ide.Call call for `cancel`
+function M.run(name, fn, done)
+  last_own = last_own - 1
+  local call = { id = last_own, client = 0, name = name } --[[@as claude-ide.Call]]
+  M.start(call, done, fn)
+  return call
+end
+
 ---Cancels the task of a call, and what it waits for.
 ---@param call claude-ide.Call
 function M.cancel(call)

@@ -120,6 +120,7 @@ function M.enable()
   if attached and not was_enabled and require("claude-ide.server").is_running() then
     start()
   end
+  require("claude-ide.bus").emit("abilities_changed")
 end
 
 ---Stops sending selections, and withdraws the last one.
@@ -128,6 +129,7 @@ function M.disable()
   if attached then
     refresh()
   end
+  require("claude-ide.bus").emit("abilities_changed")
 end
 
 ---@return boolean enabled new state

@@ -1,12 +1,13 @@
--- Reports which conditional tools are available; the server lists only those. A change emits "abilities_changed", once for many changes
--- at a time.
+-- Reports to the server which conditional tools are available, since it lists only those, and the resources and prompts (offers.lua).
+-- "abilities_changed" says that they may have changed; many changes are one report.
 local M = {}
 
 local GROUP = "claude-ide.tools.availability"
 local SETTLE_MS = 50
 ---Some servers register capabilities a moment after they have started.
 local AFTERTHOUGHT_MS = 2000
-local RESOURCES_MS = 500
+---Diagnostics come and go while the user types.
+local OFFERS_MS = 500
 ---After a CLI connects it takes this long until it handles changes of the list. Right after its first read of the list it missed 3 of
 ---44 changes, 200 to 300 ms after connecting (2.1.329, `ide`).
 M.SETTLED_MS = 1000
@@ -49,8 +50,9 @@ local CONDITIONS = {
 ---@type table<string, string>
 local reported = {}
 
----Number of changes of the CLI's tools; and its value when each client connected.
-local changes, known = 0, {} ---@type integer, table<integer, integer>
+---Number of changes of each list of the CLI's; and the numbers when each client connected.
+local changes = { tools = 0, resources = 0, prompts = 0 } ---@type table<string, integer>
+local known = {} ---@type table<integer, table<string, integer>>
 
 ---@return boolean whether a running client supports it
 local function is_served(method)
@@ -98,7 +100,7 @@ local function report()
     if reported[endpoint] ~= json then
       local ok, err = require("claude-ide.native").set_able(endpoint, json)
       reported[endpoint] = ok and json or nil
-      changes = changes + (endpoint == "ide" and 1 or 0)
+      changes.tools = changes.tools + (endpoint == "ide" and 1 or 0)
       if err then
         require("claude-ide.log").warn("which tools are available could not be reported: %s", err)
       end
@@ -106,22 +108,31 @@ local function report()
   end
 end
 
----Notifies agents that resources changed: files were opened or closed.
-local function report_resources()
+local function report_offers()
+  if require("claude-ide.server").is_running() and require("claude-ide.config").get().tools.offers then
+    for _, list in ipairs(require("claude-ide.tools.offers").report()) do
+      changes[list] = changes[list] + 1
+    end
+  end
+end
+
+---Without clients there is nothing to do: each that connects gets a fresh report.
+local function report_changed_offers()
   local server = require("claude-ide.server")
-  if server.is_running() and #server.agents() > 0 then
-    require("claude-ide.native").resources_changed()
+  if #server.clients() + #server.agents() > 0 then
+    report_offers()
   end
 end
 
 ---Notifies a CLI again of changes that it may have missed.
 local function tell_again(client)
   vim.defer_fn(function()
-    local before = known[client.id]
+    local before, server = known[client.id], require("claude-ide.server")
     known[client.id] = nil
-    if before ~= changes and require("claude-ide.server").client(client.id) then
-      local method = "notifications/tools/list_changed"
-      require("claude-ide.server").notify(method, vim.empty_dict(), client.id)
+    for list, count in pairs(server.client(client.id) and before or {}) do
+      if count ~= changes[list] then
+        server.notify(("notifications/%s/list_changed"):format(list), vim.empty_dict(), client.id)
+      end
     end
   end, M.SETTLED_MS)
 end
@@ -151,6 +162,7 @@ end
 ---Starts tracking conditions.
 function M.attach()
   reported = {}
+  report_offers()
   if refresh then
     return refresh()
   end
@@ -163,13 +175,22 @@ function M.attach()
   end)
   on({ "FileType" }, "filetype plugins set a command for tests", look)
   on({ "OptionSet" }, "tests can be run where a command for them is set", look, "makeprg")
-  local resources = settled(report_resources, RESOURCES_MS)
-  on({ "BufAdd", "BufDelete", "BufFilePost" }, "agents hear of other resources", resources)
+  local offers = settled(report_changed_offers, OFFERS_MS)
+  on(
+    { "BufAdd", "BufDelete", "BufFilePost", "BufWritePost", "DiagnosticChanged", "DirChanged", "FocusGained" },
+    "resources and prompts change",
+    offers
+  )
   local bus = require("claude-ide.bus")
-  bus.on("abilities_changed", look)
-  bus.on("client_connected", function(client)
-    known[client.id] = changes
+  bus.on("abilities_changed", function()
+    look()
+    offers()
   end)
+  bus.on("client_connected", function(client)
+    report_offers()
+    known[client.id] = vim.deepcopy(changes)
+  end)
+  bus.on("agent_ready", report_offers)
   bus.on("client_listening", tell_again)
   bus.on("client_disconnected", function(client)
     known[client.id] = nil

@@ -11,12 +11,12 @@ local MODULES = {
   diagnostics = "diagnostics get_diagnostics",
   edits = "format insert_after_symbol insert_before_symbol rename replace_symbol_body safe_delete",
   editor = "check_document_dirty get_all_opened_file_paths get_current_file get_open_editors get_open_files "
-    .. "get_workspace_folders open_buffers quickfix read_resource resources",
+    .. "get_workspace_folders open_buffers quickfix",
   files = "read_file reformat_file save_document write_file",
   navigation = "call_hierarchy definition hover implementations outline references symbols type_hierarchy",
   notebooks = "execute_code notebook_cells run_cell",
+  offers = "prompt read_resource",
   open_file = "open_file open_files",
-  prompts = "prompt",
   tests = "run_test",
 }
 

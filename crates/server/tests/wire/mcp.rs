@@ -1,7 +1,7 @@
 //! MCP and JSON-RPC from a client's view, over a real socket.
 
 use claude_ide_server::{
-    EditorError, ServerOptions,
+    EditorError, Offers, ServerOptions,
     testing::{TestClient, TestServer},
 };
 use serde_json::{Value, json};
@@ -24,7 +24,8 @@ fn a_client_initializes_lists_and_calls() {
     let result = client.initialize("2025-11-25");
     assert_eq!(result["protocolVersion"], "2025-11-25");
     assert_eq!(result["serverInfo"], json!({ "name": "the-server", "version": env!("CARGO_PKG_VERSION") }));
-    assert_eq!(result["capabilities"], json!({ "tools": { "listChanged": true } }));
+    let changes = json!({ "listChanged": true });
+    assert_eq!(result["capabilities"], json!({ "tools": changes, "prompts": changes, "resources": changes }));
     assert!(result["instructions"].as_str().is_some_and(|text| text.len() > 40));
     let tools = client.request("tools/list", &json!({}));
     assert_eq!(tools["tools"].as_array().unwrap().len(), 14);
@@ -71,13 +72,72 @@ fn initialize_names_the_bad_argument_and_may_be_tried_again() {
     client.initialize("2025-11-25");
 }
 
+fn offers() -> (Offers, Value, Value) {
+    let resource = json!({
+        "uri": "nvim://quickfix", "name": "quickfix", "title": "Quickfix list", "description": "x", "mimeType": "text/plain",
+    });
+    let prompt = json!({ "name": "fix", "description": "x", "arguments": [{ "name": "path", "description": "y", "required": false }] });
+    let offers = json!({ "resources": [resource], "prompts": [prompt] });
+    (serde_json::from_value(offers).unwrap(), json!({ "resources": [resource] }), json!({ "prompts": [prompt] }))
+}
+
 #[test]
-fn resources_and_prompts_are_empty_lists() {
+fn resources_and_prompts_are_those_that_the_editor_reported_and_only_changes_are_notified() {
     let server = start();
     let mut client = server.client();
     assert_eq!(client.request("resources/list", &json!({})), json!({ "resources": [] }));
     assert_eq!(client.request("resources/templates/list", &json!({})), json!({ "resourceTemplates": [] }));
     assert_eq!(client.request("prompts/list", &json!({})), json!({ "prompts": [] }));
+    let (mut both, resources, prompts) = offers();
+    assert_eq!(server.handle.set_offers(&both), ["resources", "prompts"]);
+    assert_eq!(client.next_message()["method"], "notifications/resources/list_changed");
+    assert_eq!(client.next_message()["method"], "notifications/prompts/list_changed");
+    assert_eq!(client.request("resources/list", &json!({})), resources);
+    assert_eq!(client.request("prompts/list", &json!({})), prompts);
+    assert!(server.handle.set_offers(&both).is_empty());
+    both.prompts.clear();
+    assert_eq!(server.handle.set_offers(&both), ["prompts"]);
+    assert_eq!(client.next_message()["method"], "notifications/prompts/list_changed");
+    client.request("ping", &json!({}));
+    assert!(server.editor.calls().is_empty(), "the lists need no editor");
+}
+
+#[test]
+fn the_editor_gives_the_contents_of_resources_and_prompts() {
+    let server = start();
+    let mut client = server.client();
+    let text = json!({ "uri": "nvim://diff", "mimeType": "text/plain", "text": "+x" });
+    server.editor.reply("nvim.read_resource", Ok(text.clone()));
+    assert_eq!(client.request("resources/read", &json!({ "uri": "nvim://diff" })), json!({ "contents": [text] }));
+    let block = json!({ "type": "text", "text": "Fix it." });
+    server.editor.reply("nvim.prompt", Ok(json!({ "description": "x", "content": [block, block] })));
+    let message = json!({ "role": "user", "content": block });
+    assert_eq!(
+        client.request("prompts/get", &json!({ "name": "fix", "arguments": { "path": "a" } })),
+        json!({ "description": "x", "messages": [message, message] })
+    );
+    assert_eq!(
+        Value::from(server.editor.calls().pop().unwrap().args),
+        json!({ "name": "fix", "arguments": { "path": "a" } })
+    );
+    server.editor.reply("nvim.read_resource", Err(EditorError::InvalidParams("there is no resource x://".to_owned())));
+    assert_eq!(
+        client.error("resources/read", &json!({ "uri": "x://" })),
+        (-32602, "there is no resource x://".to_owned())
+    );
+    for method in ["resources/read", "prompts/get"] {
+        assert_eq!(client.error(method, &json!({})).0, -32602);
+    }
+}
+
+#[test]
+fn resources_and_prompts_may_be_switched_off() {
+    let server = TestServer::start(ServerOptions { offers: false, ..ServerOptions::default() });
+    let mut client = server.connect();
+    assert_eq!(client.initialize("2025-11-25")["capabilities"], json!({ "tools": { "listChanged": true } }));
+    assert_eq!(client.request("resources/list", &json!({})), json!({ "resources": [] }));
+    assert_eq!(client.error("resources/read", &json!({ "uri": "nvim://diff" })).0, -32601);
+    assert_eq!(client.error("prompts/get", &json!({ "name": "fix" })).0, -32601);
 }
 
 #[test]

@@ -122,6 +122,13 @@ return {
         doc = 'Tools to hide, by name: `{ "hover", "quickfix" }`.',
       },
       {
+        "offers",
+        kind = kind.boolean,
+        default = true,
+        doc = "Offer the editor's state and your prompts to each connected CLI: `@ide:nvim://quickfix`, `/ide:{prompt}`. "
+          .. "|claude-ide-offers|",
+      },
+      {
         "server_wait_ms",
         kind = kind.integer(0),
         default = 30000,
