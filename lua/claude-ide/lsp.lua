@@ -117,9 +117,9 @@ M.FileChange = { created = 1, changed = 2, deleted = 3 }
 ---@param changes table<string, claude-ide.lsp.FileChange> by absolute path
 ---@return integer[] clients that were notified
 function M.files_changed(changes)
-  local told = {}
+  local notified = {}
   if next(changes) == nil or not package.loaded["vim.lsp"] then
-    return told
+    return notified
   end
   local events = {}
   for path, change in vim.spairs(changes) do
@@ -127,9 +127,9 @@ function M.files_changed(changes)
   end
   for _, client in ipairs(vim.lsp.get_clients()) do
     M.notify(client, "workspace/didChangeWatchedFiles", { changes = events })
-    told[#told + 1] = client.id
+    notified[#notified + 1] = client.id
   end
-  return told
+  return notified
 end
 
 return M

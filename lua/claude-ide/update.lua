@@ -19,7 +19,7 @@ M.NOTICE = "claude-ide.nvim was updated on disk: restart Neovim to use it."
 
 ---@type claude-ide.update.File[]? nil: not listed yet
 local files
-local keeping, told = false, false
+local keeping, is_notified = false, false
 ---@type number?
 local looked_at
 
@@ -162,8 +162,8 @@ end
 
 ---Asks once to restart Neovim.
 function M.tell()
-  if not told then
-    told = true
+  if not is_notified then
+    is_notified = true
     vim.schedule(function()
       require("claude-ide.ui.notice").warn(M.NOTICE)
     end)
@@ -183,7 +183,7 @@ end
 
 ---Checks the files asynchronously, and notifies if one has changed.
 function M.look()
-  if told or not files then
+  if is_notified or not files then
     return
   end
   looked_at = vim.uv.now()

@@ -270,9 +270,9 @@ function M.announce()
 end
 
 ---Follows directory changes while the server runs.
----@param told claude-ide.workspace.Announcement at the server's start
-function M.attach(told)
-  announced = told
+---@param announcement claude-ide.workspace.Announcement at the server's start
+function M.attach(announcement)
+  announced = announcement
   chosen_cwd = not vim.o.autochdir and vim.fn.getcwd(-1, -1) or chosen_cwd
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("DirChanged", {

@@ -105,7 +105,7 @@ local function accepted_edit(request, answer)
     })
   end
   local path = request.ask.edit.path
-  local bytes = accepted and files.in_its_encoding(path, accepted, request.held)
+  local bytes = accepted and files.in_its_encoding(path, accepted, request.on_disk)
   if not bytes or accepted == proposed then
     if bytes then
       files.accept(chat, path, bytes, accepted)

@@ -11,7 +11,7 @@ local M = {}
 ---@field send fun(command: table) to the process that made the request: `allow`, `deny`, `unanswered`, see `crates/agent/src/command.rs`
 ---@field reply? fun(answer?: claude-ide.decisions.Answer, err?: string) handles the answer, if the request is about a file
 ---@field proposed? string edit: the proposed text shown
----@field held? string edit: the file's bytes before
+---@field on_disk? string edit: the file's bytes before
 ---@field otherwise? fun(request: claude-ide.chat.Request) used if an edit cannot be shown
 
 ---A request; its fields depend on the kind. See `crates/agent/src/ask.rs`.

@@ -127,17 +127,17 @@ local function changed(change, before)
 end
 
 ---The bytes written for a text: with the file's byte order mark and line endings.
----@param held? string nil: no such file
+---@param on_disk? string nil: no such file
 ---@param text string
 ---@return string bytes
-function M.as_written(held, text)
-  local before = held and with_lf(held)
-  if not held or not before then
+function M.as_written(on_disk, text)
+  local before = on_disk and with_lf(on_disk)
+  if not on_disk or not before then
     return text
   elseif vim.startswith(before, BOM) and not vim.startswith(text, BOM) then
     text = BOM .. text
   end
-  local is_crlf = before ~= held and not held:find("[^\r]\n")
+  local is_crlf = before ~= on_disk and not on_disk:find("[^\r]\n")
   return is_crlf and (with_lf(text):gsub("\n", "\r\n")) or text
 end
 
@@ -145,13 +145,13 @@ end
 ---@param disk claude-ide.proposal.Disk
 local function propose(request, disk)
   local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
-  local held = disk.bytes and require("claude-ide.buffer.bytes").text(disk.bytes)
-  local after = not disk.problem and changed(edit.change, held and with_lf(held))
+  local on_disk = disk.bytes and require("claude-ide.buffer.bytes").text(disk.bytes)
+  local after = not disk.problem and changed(edit.change, on_disk and with_lf(on_disk))
   if not after then
     return ask_otherwise(request)
   end
   require("claude-ide.ui.guard.keys").listen()
-  request.proposed, request.held = M.as_written(held, after), disk.bytes
+  request.proposed, request.on_disk = M.as_written(on_disk, after), disk.bytes
   require("claude-ide.proposal").propose(request.chat.asker, request, {
     path = edit.path,
     contents = request.proposed,
@@ -264,9 +264,9 @@ end
 ---@param accepted string
 ---@return table
 function M.arguments_for(request, accepted)
-  local held = request.held and require("claude-ide.buffer.bytes").text(request.held)
-  local before, change = held and with_lf(held) or "", request.ask.edit.change
-  local after = changed(change, held and before) or ""
+  local on_disk = request.on_disk and require("claude-ide.buffer.bytes").text(request.on_disk)
+  local before, change = on_disk and with_lf(on_disk) or "", request.ask.edit.change
+  local after = changed(change, on_disk and before) or ""
   -- The CLI keeps a byte order mark that is missing in the arguments.
   local keeps_bom = vim.startswith(before, BOM) and not vim.startswith(after, BOM)
   if keeps_bom and vim.startswith(accepted, BOM) then

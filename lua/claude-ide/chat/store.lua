@@ -25,7 +25,7 @@
 ---@field last_reply? claude-ide.sessions.Row
 ---@field private calls table<string, claude-ide.chat.Message> by id
 ---@field private listener? claude-ide.chat.store.Listener
----@field private held? { from?: integer, changed: integer[] } changes not reported yet
+---@field private batch? { from?: integer, changed: integer[] } changes not reported yet
 local Store = {}
 Store.__index = Store
 
@@ -54,17 +54,17 @@ end
 
 ---@private
 function Store:release()
-  local held = self.held
-  self.held = nil
-  if held and held.from then
-    self:tell(held.from, held.changed)
+  local batch = self.batch
+  self.batch = nil
+  if batch and batch.from then
+    self:tell(batch.from, batch.changed)
   end
 end
 
 ---Delays reports to the next tick, for many changes at once: rows above the window are then not drawn first.
 function Store:hold()
-  if not self.held then
-    self.held = { changed = {} }
+  if not self.batch then
+    self.batch = { changed = {} }
     vim.defer_fn(function()
       self:release()
     end, 1)
@@ -75,10 +75,10 @@ end
 ---@param from integer row
 ---@param changed? integer[]
 function Store:tell(from, changed)
-  local held = self.held
-  if held then
-    held.from = math.min(held.from or from, from)
-    vim.list_extend(held.changed, changed or {})
+  local batch = self.batch
+  if batch then
+    batch.from = math.min(batch.from or from, from)
+    vim.list_extend(batch.changed, changed or {})
   elseif self.listener then
     self.listener.changed(from, #self.messages, changed or {})
   end
@@ -142,7 +142,7 @@ function Store:append(key, kind, text, model, is_row)
   before.parts[#before.parts + 1] = first
   before.block.bytes = before.block.bytes + #first
   growing.follow(before, first)
-  if self.held then
+  if self.batch then
     self:tell(before.id - 1)
   elseif self.listener then
     self.listener.appended(first, before.block.bytes)

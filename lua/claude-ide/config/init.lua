@@ -143,11 +143,11 @@ end
 ---Reports new problems in one line, since Neovim would wait for a key after a second one at startup.
 ---@param found claude-ide.config.Problem[]
 local function tell(found)
-  local told = vim.tbl_map(function(problem)
+  local known = vim.tbl_map(function(problem)
     return problem.option .. problem.text
   end, problems)
   local news = vim.tbl_filter(function(problem)
-    return not vim.tbl_contains(told, problem.option .. problem.text)
+    return not vim.tbl_contains(known, problem.option .. problem.text)
   end, found)
   problems = found
   if #news > 0 then

@@ -13,7 +13,7 @@ local MAX_FILES = 500
 ---@field fresh boolean asked about since the client's last request for all files
 ---@field edited boolean seen to change since
 ---@field complete? table<integer, true> servers that had reported; nil: all, since the file did not exist
----@field told table<integer, claude-ide.Diagnostic[]> last diagnostics sent, by server
+---@field sent table<integer, claude-ide.Diagnostic[]> last diagnostics sent, by server
 ---@field old table<integer, table<string, integer>> counts of diagnostics from before the edit that arrived too late to be sent, by server
 ---@field before? { buf: integer, tick: integer, lines: string[] } text before the edit, while reports are pending
 
@@ -48,13 +48,13 @@ function M.note(client, uri, path)
     end
   end
   if not found then
-    found = { uri = uri, fresh = true, edited = false, told = {}, old = {} }
+    found = { uri = uri, fresh = true, edited = false, sent = {}, old = {} }
     list[#list + 1] = found
     if #list > MAX_FILES then
       table.remove(list, 1)
     end
   end
-  found.path, found.fresh, found.edited, found.complete, found.told = path, true, false, {}, {}
+  found.path, found.fresh, found.edited, found.complete, found.sent = path, true, false, {}, {}
   found.old, found.before = {}, nil
   found.key = path and require("claude-ide.file").key_now(path)
   return found
@@ -179,7 +179,7 @@ end
 ---A server has reported on a buffer. If the buffer has the text before the edit, its diagnostics are old, though not sent yet.
 ---@param client_id integer
 ---@param buf integer
-function M.heard(client_id, buf)
+function M.published(client_id, buf)
   for _, list in pairs(files) do
     for _, known in ipairs(list) do
       local before = known.before
@@ -212,22 +212,22 @@ end
 ---@param late table<integer, true>
 ---@return claude-ide.Diagnostic[]
 function M.since(known, buf, late)
-  local told, list = {}, {} ---@type table<integer, claude-ide.Diagnostic[]>, claude-ide.Diagnostic[]
+  local sent, list = {}, {} ---@type table<integer, claude-ide.Diagnostic[]>, claude-ide.Diagnostic[]
   local author_of = author_in(buf)
   require("claude-ide.diagnostics").of_buffer(buf, function(raw, converted)
     local author = author_of(raw)
     if not author then
       list[#list + 1] = converted
     elseif not late[author] then
-      told[author] = told[author] or {}
-      table.insert(told[author], converted)
+      sent[author] = sent[author] or {}
+      table.insert(sent[author], converted)
     end
   end)
   for client_id in pairs(late) do
-    told[client_id] = known.told[client_id]
+    sent[client_id] = known.sent[client_id]
   end
-  known.told = told
-  for client_id, diagnostics in pairs(told) do
+  known.sent = sent
+  for client_id, diagnostics in pairs(sent) do
     if not known.complete or known.complete[client_id] then
       vim.list_extend(list, diagnostics)
     elseif not late[client_id] then

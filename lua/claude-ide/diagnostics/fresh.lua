@@ -140,8 +140,8 @@ local function goes_on(wait, client_id)
 end
 
 ---@param version? integer of the text reported on
-local function heard(client_id, buf, version)
-  require("claude-ide.diagnostics.baseline").heard(client_id, buf)
+local function published(client_id, buf, version)
+  require("claude-ide.diagnostics.baseline").published(client_id, buf)
   for wait in pairs(waits) do
     goes_on(wait, client_id)
     if wait.bufs[buf] and not (version and wait.versions[buf] and version < wait.versions[buf]) then
@@ -255,7 +255,7 @@ function M.wait(bufs, ms, done, settle_ms)
   elseif ms <= 0 then
     return done(not_judged(waiting))
   end
-  known().subscribe(heard, worked)
+  known().subscribe(published, worked)
   vim.uv.update_time()
   -- Servers are asked even without time to wait: their later reports are observed, until then they are late.
   local wait = begin(math.max(0, ms), done, settle_ms)

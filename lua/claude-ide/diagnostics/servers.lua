@@ -73,7 +73,7 @@ local function took(server, ms)
 end
 
 ---@param version? integer of the text reported on
-local function heard(client_id, buf, version)
+local function published(client_id, buf, version)
   local server = get(client_id)
   server.spoken, server.silences = true, 0
   if not version or version >= version_of(buf) then
@@ -132,12 +132,12 @@ function M.listen(client, buf)
   wrap(client, PUBLISH, function(result, context)
     if type(result.uri) == "string" then
       local version = type(result.version) == "number" and result.version --[[@as integer]] or nil
-      heard(context.client_id, vim.uri_to_bufnr(result.uri), version)
+      published(context.client_id, vim.uri_to_bufnr(result.uri), version)
     end
   end)
   wrap(client, PULL, function(_, context)
     if context.bufnr then
-      heard(context.client_id, context.bufnr, context.version) -- of the requested version
+      published(context.client_id, context.bufnr, context.version) -- of the requested version
     end
   end)
 end

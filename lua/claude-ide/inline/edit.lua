@@ -201,7 +201,7 @@ end
 ---@param edit claude-ide.inline.Edit
 ---@param text string? of the answer
 ---@param err? string
-local function came(edit, text, err)
+local function receive(edit, text, err)
   edit.run = nil
   require("claude-ide.inline.spot").say(edit.spot, nil)
   local answer = text and require("claude-ide.inline.answer").lines(text)
@@ -228,7 +228,7 @@ local function start(edit, request)
     cwd = edit.cwd,
     done = function(text, why)
       if not edit.is_over then
-        came(edit, text, why)
+        receive(edit, text, why)
       end
     end,
   })

@@ -4,7 +4,7 @@ local M = {}
 ---Interval between two announcements.
 local TELL_MS = 30
 
-local told = true
+local is_announced = true
 
 ---Files changed since `take()`; nil: any may have.
 ---@type table<integer, true>?
@@ -26,12 +26,12 @@ function M.tell(file)
   elseif stale then
     stale[file] = true
   end
-  if not told then
+  if not is_announced then
     return
   end
-  told = false
+  is_announced = false
   vim.defer_fn(function()
-    told = true
+    is_announced = true
     require("claude-ide.bus").emit("journal_changed")
   end, TELL_MS)
 end

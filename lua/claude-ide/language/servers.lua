@@ -25,7 +25,7 @@ end
 local function wait(task, done, may_come, message)
   local began = vim.uv.now()
   local limit = require("claude-ide.config").get().tools.server_wait_ms
-  local told = -math.huge
+  local reported_at = -math.huge
   while true do
     local found = done()
     vim.uv.update_time()
@@ -33,8 +33,8 @@ local function wait(task, done, may_come, message)
     if found or elapsed >= limit or not may_come(elapsed) then
       return found
     end
-    if elapsed - told >= TELL_MS then
-      told = elapsed
+    if elapsed - reported_at >= TELL_MS then
+      reported_at = elapsed
       task:progress(elapsed < TELL_MS and message or ("%s, %d s"):format(message, elapsed / 1000))
     end
     task:sleep(LOOK_MS)

@@ -14,7 +14,7 @@ local SLICE_NS = 6 * 1000 * 1000
 ---@field ended boolean answered or cancelled
 ---@field take_back? fun() withdraws what it waits for
 ---@field since integer start of its slice
----@field told integer number of progress reports
+---@field reports integer number of progress reports
 local Task = {}
 Task.__index = Task
 
@@ -119,10 +119,10 @@ function Task:progress(message)
   if self.call.progress == nil then
     return
   end
-  self.told = self.told + 1
+  self.reports = self.reports + 1
   require("claude-ide.server").notify("notifications/progress", {
     progressToken = self.call.progress,
-    progress = self.told,
+    progress = self.reports,
     message = message,
   }, self.call.client)
 end
@@ -132,7 +132,7 @@ end
 ---@param respond claude-ide.Respond
 ---@param fn fun(task: claude-ide.language.Task): any, claude-ide.CallError?
 function M.start(call, respond, fn)
-  local task = setmetatable({ call = call, respond = respond, ended = false, told = 0 }, Task)
+  local task = setmetatable({ call = call, respond = respond, ended = false, reports = 0 }, Task)
   task.thread = coroutine.create(fn)
   tasks[call.id] = task
   task:continue(task)

@@ -51,7 +51,7 @@ end
 
 ---@param path string
 ---@return string? bytes
-local function held_by(path)
+local function contents_of(path)
   return (require("claude-ide.file").read_now(path, require("claude-ide.proposal.present_text").MAX_BYTES))
 end
 
@@ -69,7 +69,7 @@ function M.is_outdated(diff)
   if stat and disk.stat and key(stat) == key(disk.stat) then
     return false
   end
-  return held_by(path) ~= disk.bytes
+  return contents_of(path) ~= disk.bytes
 end
 
 ---Applies an edit to the file's current content: concurrent changes stay, except in lines that the edit changes too.
@@ -79,12 +79,12 @@ end
 ---@return string contents
 function M.on_top(disk, contents, path)
   local bytes = require("claude-ide.buffer.bytes")
-  local held = held_by(path)
-  if not held or not disk.bytes then
+  local current = contents_of(path)
+  if not current or not disk.bytes then
     return contents
   end
   local base, base_format = bytes.decode(disk.bytes)
-  local mine, my_format = bytes.decode(held)
+  local mine, my_format = bytes.decode(current)
   local theirs, their_format = bytes.decode(contents)
   local are_alike = base_format.eol == my_format.eol and my_format.eol == their_format.eol
   if not are_alike or base_format.empty or my_format.empty or their_format.empty then

@@ -55,7 +55,7 @@ local function no_subject()
 end
 
 local subject = no_subject()
-local told = no_subject() -- last report
+local reported = no_subject() -- last report
 
 local options ---@type claude-ide.selection.TrackerOpts?
 local group ---@type integer? while the tracker runs
@@ -169,14 +169,14 @@ end
 
 local function is_told()
   if not subject.buf then
-    return not told.buf
+    return not reported.buf
   end
   for _, field in ipairs(FIELDS) do
-    if subject[field] ~= told[field] then
+    if subject[field] ~= reported[field] then
       return false
     end
   end
-  return subject.kind == "" or subject.tick == told.tick
+  return subject.kind == "" or subject.tick == reported.tick
 end
 
 ---Reports the subject if it has changed.
@@ -185,9 +185,9 @@ local function publish()
     return
   end
   for _, field in ipairs(FIELDS) do
-    told[field] = subject[field]
+    reported[field] = subject[field]
   end
-  told.tick = subject.tick
+  reported.tick = subject.tick
   local ok, err = pcall(options.tell, subject.buf and subject or nil)
   if not ok then
     -- Only logged: the cursor moves too often for notices.
@@ -334,14 +334,14 @@ function M.listen(listening)
     request_soon
   )
   on(live_group, "WinClosed", on_win_closed)
-  told.buf = nil
+  reported.buf = nil
   request()
 end
 
 ---Withdraws the last report, so that later clients do not get it.
 function M.forget()
-  if told.buf and options then
-    told.buf = nil
+  if reported.buf and options then
+    reported.buf = nil
     options.tell(nil)
   end
 end
@@ -353,7 +353,7 @@ function M.stop()
     api.nvim_del_augroup_by_id(group)
   end
   group, options, last_file, visual_buf, block = nil, nil, nil, nil, false
-  subject.buf, told.buf = nil, nil
+  subject.buf, reported.buf = nil, nil
 end
 
 return M

@@ -15,7 +15,7 @@ local PATIENCE_MS = 1000
 ---@field cursor? claude-ide.sessions.ExportCursor
 ---@field head string[] lines above the first message
 ---@field bytes integer size so far
----@field told? number time of the last progress notice
+---@field reported_at? number time of the last progress notice
 ---@field request claude-ide.ui.guard.Request
 
 ---A file name that any file system accepts.
@@ -103,9 +103,9 @@ end
 ---@param export claude-ide.sessions.Export
 local function tell_progress(export)
   local now = vim.uv.now()
-  export.told = export.told or now
-  if now - export.told > PATIENCE_MS then
-    export.told = now
+  export.reported_at = export.reported_at or now
+  if now - export.reported_at > PATIENCE_MS then
+    export.reported_at = now
     local total = math.max(export.transcript:info().len, 1)
     local share = math.floor(100 * export.cursor.next / total)
     require("claude-ide.ui.notice").info(("Exporting: %d %%"):format(share))

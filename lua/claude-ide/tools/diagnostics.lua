@@ -123,7 +123,7 @@ local function tell_servers(client, done, list)
     end
     looking[client] = nil
     local lsp, loaded = require("claude-ide.lsp"), {}
-    local told = lsp.files_changed(changes)
+    local notified = lsp.files_changed(changes)
     for path, change in pairs(changes) do
       local buf = buffer.find(path)
       if change == lsp.FileChange.deleted then
@@ -139,7 +139,7 @@ local function tell_servers(client, done, list)
     for _, known in ipairs(baseline.files(client)) do
       local buf = known.path and buffer.find(known.path)
       if buf then
-        require("claude-ide.diagnostics.servers").expect(told, buf)
+        require("claude-ide.diagnostics.servers").expect(notified, buf)
       end
     end
     done(loaded)
@@ -162,9 +162,9 @@ local function one_file(args, respond, call)
   local wait_ms = require("claude-ide.config").get().diagnostics.wait_ms
   local answer = in_time(function(late)
     local buf = require("claude-ide.buffer").find(path)
-    local told =
+    local new =
       require("claude-ide.diagnostics.baseline").before_edit(known, buf, late and buf and late[buf] or {})
-    respond({ file(uri, told) })
+    respond({ file(uri, new) })
   end, wait_ms + GRACE_MS)
   local began = vim.uv.now()
   tell_servers(call.client, function() end)

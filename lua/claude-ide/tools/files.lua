@@ -33,9 +33,9 @@ local function write(buf)
     return (tostring(err):gsub("^.-(E%d+: )", "%1"))
   end
   require("claude-ide.buffer.disk").note_agreement(buf)
-  local told, complaint =
+  local is_done, complaint =
     pcall(vim.api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })
-  if not told then
+  if not is_done then
     require("claude-ide.log").warn("a BufWritePost autocommand failed: %s", tostring(complaint))
   end
   return nil

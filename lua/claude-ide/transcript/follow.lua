@@ -75,21 +75,21 @@ local function when_free(view, apply)
   if not slices.is_alive(view) then
     return -- the buffer is filled again when it is loaded
   end
-  local held = view.held_changes
+  local queued = view.queued_changes
   local function go_on()
-    local changes, stop = view.held_changes or {}, slices.deadline()
-    view.held_changes = nil
+    local changes, stop = view.queued_changes or {}, slices.deadline()
+    view.queued_changes = nil
     for at, one in ipairs(changes) do
-      if at > 1 and not view.held_changes and vim.uv.hrtime() > stop then
-        view.held_changes = vim.list_slice(changes, at)
+      if at > 1 and not view.queued_changes and vim.uv.hrtime() > stop then
+        view.queued_changes = vim.list_slice(changes, at)
         return slices.later(view, go_on)
       end
       when_free(view, one)
     end
   end
-  if held or not require("claude-ide.transcript.loader").may_change(view, "changes", go_on) then
-    view.held_changes = held or {}
-    table.insert(view.held_changes, apply)
+  if queued or not require("claude-ide.transcript.loader").may_change(view, "changes", go_on) then
+    view.queued_changes = queued or {}
+    table.insert(view.queued_changes, apply)
     return
   end
   apply()

@@ -28,13 +28,13 @@ end
 
 ---Whether a line is the reported neighbour of the match.
 ---@param line? string
----@param told string empty: none, or an empty line
+---@param neighbour string empty: none, or an empty line
 ---@return boolean
-local function is_beside(line, told)
+local function is_beside(line, neighbour)
   if not line or not line:find("%S") then
-    return not told:find("%S")
+    return not neighbour:find("%S")
   end
-  return told ~= "" and vim.endswith(line, told)
+  return neighbour ~= "" and vim.endswith(line, neighbour)
 end
 
 ---@class claude-ide.transcript.MatchPlace

@@ -22,7 +22,7 @@ local M = {}
 ---@field filled_from? integer rendered rows at the last idle request
 ---@field full? boolean rows had to be dropped: distant ones stay empty
 ---@field moving? boolean a motion waits for its row
----@field held_changes? (fun())[] queued until lines may come and go
+---@field queued_changes? (fun())[] queued until lines may come and go
 ---@field closed boolean
 ---@field title? string
 ---@field name? string title in the buffer's name

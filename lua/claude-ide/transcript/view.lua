@@ -49,7 +49,7 @@ end
 ---@param view claude-ide.transcript.View
 local function lay_out(view)
   view.canvas = require("claude-ide.transcript.canvas").new(view.buf)
-  view.known, view.held_changes = {}, nil
+  view.known, view.queued_changes = {}, nil
   view.busy, view.again, view.colouring = false, false, false
   view.uncoloured, view.to_colour = {}, {}
   require("claude-ide.ui.own_buffer").change(view.buf, function()

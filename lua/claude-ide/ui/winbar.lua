@@ -11,16 +11,16 @@ local GROUP = "claude-ide.ui.winbar"
 ---@field theirs? string value set by others meanwhile
 
 ---@type table<integer, claude-ide.ui.winbar.Held> by window
-local held = {}
+local winbars = {}
 
 local function shows(win)
-  return vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == held[win].buf
+  return vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == winbars[win].buf
 end
 
 local watching = false
 
 local function stop_if_idle()
-  if watching and not next(held) then
+  if watching and not next(winbars) then
     watching = false
     vim.api.nvim_del_augroup_by_name(GROUP)
   end
@@ -28,9 +28,9 @@ end
 
 ---Restores winbars that others changed, and forgets closed windows.
 local function restore()
-  for win, line in pairs(held) do
+  for win, line in pairs(winbars) do
     if not vim.api.nvim_win_is_valid(win) or not vim.api.nvim_buf_is_valid(line.buf) then
-      held[win] = nil
+      winbars[win] = nil
     elseif shows(win) and vim.wo[win].winbar ~= line.text then
       line.theirs = vim.wo[win].winbar
       vim.wo[win][0].winbar = line.text
@@ -63,13 +63,13 @@ end
 ---@param win integer
 ---@param text string value of 'winbar'
 function M.hold(win, text)
-  local before = held[win]
+  local before = winbars[win]
   local buf = vim.api.nvim_win_get_buf(win)
   local theirs = before and before.buf == buf and before.theirs or nil
   if not (before and before.buf == buf) then
     theirs = vim.wo[win].winbar
   end
-  held[win] = { buf = buf, text = text, theirs = theirs }
+  winbars[win] = { buf = buf, text = text, theirs = theirs }
   vim.wo[win][0].winbar = text
   watch()
 end
@@ -77,10 +77,10 @@ end
 ---Restores the winbar that others set.
 ---@param win integer
 function M.release(win)
-  local line = held[win]
+  local line = winbars[win]
   if line then
     local shown = shows(win)
-    held[win] = nil
+    winbars[win] = nil
     if shown then
       vim.wo[win][0].winbar = line.theirs or ""
     end

@@ -27,23 +27,23 @@ local function open(decision)
   local remote = require("claude-ide.decisions").remote(decision)
   local described ---@type claude-ide.decisions.Described
   if remote then
-    local ok, told = xpcall(remote.describe, debug.traceback, decision)
+    local ok, result = xpcall(remote.describe, debug.traceback, decision)
     if not ok then
       return require("claude-ide.log").error(
         "a decision of kind %s could not be described: %s",
         decision.kind,
-        told
+        result
       )
     end
-    described = told
+    described = result
   else
     described = { kind = "code", title = "Something waits in Neovim", choices = {} }
   end
-  local told = vim.tbl_extend("force", described, { id = decision.id, session = session }) --[[@as table]]
+  local message = vim.tbl_extend("force", described, { id = decision.id, session = session }) --[[@as table]]
   if #described.choices == 0 then
-    told.choices = nil -- an empty table is an object in JSON
+    message.choices = nil -- an empty table is an object in JSON
   end
-  require("claude-ide.web.tell").tell({ decision = told })
+  require("claude-ide.web.tell").tell({ decision = message })
 end
 
 ---@param decision claude-ide.Decision

@@ -40,11 +40,11 @@ local function stop_looking()
 end
 
 ---@param message claude-ide.web.QueuedMessage
----@param told table
-local function over(message, told)
+---@param answer table
+local function over(message, answer)
   if waiting[message.key] then
     waiting[message.key] = nil
-    require("claude-ide.web.tell").tell(told)
+    require("claude-ide.web.tell").tell(answer)
   end
   if not next(waiting) then
     stop_looking()

@@ -1,10 +1,10 @@
 -- Sends this Neovim's messages to clients of the session server: `Told` in crates/web/src/editor.rs.
 local M = {}
 
----@param told table one field, named after the kind of message
----@return boolean told
-function M.tell(told)
-  local ok, json = pcall(vim.json.encode, told)
+---@param message table one field, named after the kind of message
+---@return boolean is_sent
+function M.tell(message)
+  local ok, json = pcall(vim.json.encode, message)
   if not ok then
     require("claude-ide.log").error("a message for the page could not be sent: %s", json)
     return false

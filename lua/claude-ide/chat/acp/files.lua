@@ -224,7 +224,7 @@ function M.write(chat, ask, answer, request)
       )
     end
     local written = decided.contents or contents
-    write_and_answer(chat, path, M.in_its_encoding(path, written, request.held), answer)
+    write_and_answer(chat, path, M.in_its_encoding(path, written, request.on_disk), answer)
     if request.proposed and written ~= request.proposed then
       local became = { path = path, proposed = request.proposed, accepted = written }
       require("claude-ide.chat.acp.changed").tell(chat, { became }, nil, decided.on_top)
