@@ -109,13 +109,13 @@ end
 
 ---Lines that fit, then the number of the rest.
 ---@param lines string[]
----@param room integer bytes
+---@param budget integer bytes
 ---@return string[]
-local function fitting(lines, room)
+local function fitting(lines, budget)
   local kept, used = {}, 0
   for i, line in ipairs(lines) do
     used = used + #line + 1
-    if used > room then
+    if used > budget then
       kept[#kept + 1] = ("  … and %s"):format(counted(#lines - i + 1, "more file"))
       break
     end
@@ -125,9 +125,9 @@ local function fitting(lines, room)
 end
 
 ---@param report claude-ide.changeset.Report
----@param room integer bytes
+---@param budget integer bytes
 ---@return string
-function M.text(report, room)
+function M.text(report, budget)
   local dropped, changes, files = {}, 0, 0
   local folder = require("claude-ide.workspace").folders()[1]
   for _, outcome in ipairs(report.files) do
@@ -151,13 +151,13 @@ function M.text(report, room)
   end
   if #dropped > 0 then
     lines[#lines + 1] = "The user dropped, and it was not written:"
-    vim.list_extend(lines, fitting(dropped, math.floor(room / 2)))
+    vim.list_extend(lines, fitting(dropped, math.floor(budget / 2)))
     lines[#lines + 1] = report.words and ("The user says: " .. report.words)
       or "They did not say why. Do not make these changes in another way without asking."
   end
   lines[#lines + 1] = "Written:"
   local used = #table.concat(lines, "\n")
-  vim.list_extend(lines, fitting(kept_lines(report.files, folder), math.max(room - used, 200)))
+  vim.list_extend(lines, fitting(kept_lines(report.files, folder), math.max(budget - used, 200)))
   return table.concat(lines, "\n")
 end
 

@@ -162,13 +162,13 @@ end
 
 ---@param marks claude-ide.transcript.DrawnMark[]
 ---@param piece claude-ide.transcript.Piece
----@param room integer cells of the window
-local function add_table(marks, piece, room)
+---@param columns integer cells of the window
+local function add_table(marks, piece, columns)
   local of = piece.table --[[@as claude-ide.transcript.Table]]
   of.drawn = of.version
   local indent = #piece.lines[1]:match("^%s*")
   local width = indent + vim.api.nvim_strwidth(rule(of, "|", "|", "|"))
-  if not of.sides or width > room then
+  if not of.sides or width > columns then
     return -- wrapped lines would be harder to read than the plain text
   end
   for at, line in ipairs(piece.lines) do
@@ -185,9 +185,9 @@ end
 
 ---Marks of a piece.
 ---@param piece claude-ide.transcript.Piece
----@param room integer cells of the window
+---@param columns integer cells of the window
 ---@return claude-ide.transcript.DrawnMark[]
-function M.marks(piece, room)
+function M.marks(piece, columns)
   local marks = {} ---@type claude-ide.transcript.DrawnMark[]
   if piece.fence or piece.code then
     for at, line in ipairs(piece.lines) do
@@ -198,7 +198,7 @@ function M.marks(piece, room)
       end
     end
   elseif piece.table then
-    add_table(marks, piece, room)
+    add_table(marks, piece, columns)
   elseif piece.language == "markdown" then
     for at, line in ipairs(piece.lines) do
       local sign = line:match("^#+%s+")

@@ -139,12 +139,12 @@ local function draw(canvas, first, indent, mark)
 end
 
 ---Width of the narrowest window.
-local function room_in(buf)
-  local room = vim.o.columns
+local function columns_in(buf)
+  local columns = vim.o.columns
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    room = math.min(room, vim.api.nvim_win_get_width(win))
+    columns = math.min(columns, vim.api.nvim_win_get_width(win))
   end
-  return room
+  return columns
 end
 
 ---@param canvas claude-ide.transcript.Canvas
@@ -168,7 +168,7 @@ local function paint(canvas, line, prose, piece)
   if require("claude-ide.config").get().transcript.draw_markdown then
     prose.has_table = prose.has_table or piece.table ~= nil
     for _, mark in
-      ipairs(require("claude-ide.transcript.drawn").marks(piece, room_in(canvas.buf) - prose.indent))
+      ipairs(require("claude-ide.transcript.drawn").marks(piece, columns_in(canvas.buf) - prose.indent))
     do
       draw(canvas, first, prose.indent, mark)
     end
@@ -178,11 +178,11 @@ end
 ---A window's width changed: draws tables again that fit now, or no longer.
 ---@param view claude-ide.transcript.View
 function M.resized(view)
-  local room = room_in(view.buf)
-  if view.room == room then
+  local columns = columns_in(view.buf)
+  if view.columns == columns then
     return
   end
-  view.room = room
+  view.columns = columns
   for row, rendered in pairs(view.canvas.rows) do
     for _, item in ipairs(rendered.items) do
       for _, prose in ipairs(item.prose) do

@@ -5,12 +5,12 @@ local M = {}
 
 local GROUP = "claude-ide.ui.winbar"
 
----@class claude-ide.ui.winbar.Held
+---@class claude-ide.ui.winbar.Kept
 ---@field buf integer
 ---@field text string
 ---@field theirs? string value set by others meanwhile
 
----@type table<integer, claude-ide.ui.winbar.Held> by window
+---@type table<integer, claude-ide.ui.winbar.Kept> by window
 local winbars = {}
 
 local function shows(win)

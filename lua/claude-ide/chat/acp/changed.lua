@@ -8,9 +8,9 @@ local MOST_BYTES = 16 * 1024
 local MOST_APART = 3
 
 ---@param one claude-ide.chat.Became
----@param room integer bytes
+---@param budget integer bytes
 ---@return string
-local function words_for(one, room)
+local function words_for(one, budget)
   if not one.accepted then
     return ("%s was left as it was: do not make your edit of it."):format(one.path)
   elseif one.accepted == one.proposed then
@@ -20,7 +20,7 @@ local function words_for(one, room)
   local patch = is_small
       and require("claude-ide.hunk").xdiff(one.proposed or "", one.accepted, { ctxlen = 3 })
     or nil --[[@as string?]]
-  if not patch or #patch > room then
+  if not patch or #patch > budget then
     return ("What is in %s now differs from what you proposed: read it again."):format(one.path)
   end
   return ("This is how what is in %s now differs from what you proposed:\n```diff\n%s```"):format(
@@ -47,15 +47,15 @@ end
 ---@param became claude-ide.chat.Became[]
 ---@return string[]
 local function words_for_all(became)
-  local left, same, words, room = {}, {}, {}, MOST_BYTES
+  local left, same, words, budget = {}, {}, {}, MOST_BYTES
   for _, one in ipairs(became) do
     if not one.accepted then
       left[#left + 1] = one
     elseif one.accepted == one.proposed then
       same[#same + 1] = one
     else
-      words[#words + 1] = words_for(one, room)
-      room = room - #words[#words]
+      words[#words + 1] = words_for(one, budget)
+      budget = budget - #words[#words]
     end
   end
   vim.list_extend(
