@@ -202,4 +202,25 @@ function M.render(buf, entries, shown, words)
   )
 end
 
+---Shows the file under the list's cursor; `<CR>` goes to it.
+---@param view claude-ide.diffview.View with a list
+---@param group integer augroup
+---@param show fun(index: integer)
+function M.follow(view, group, show)
+  local buf = view.list --[[@as integer]]
+  vim.api.nvim_create_autocmd("CursorMoved", {
+    group = group,
+    buffer = buf,
+    desc = "Claude Code: show the file under the cursor",
+    callback = function()
+      if vim.api.nvim_get_current_win() == view.wins.list then
+        show(vim.api.nvim_win_get_cursor(0)[1])
+      end
+    end,
+  })
+  vim.keymap.set("n", "<CR>", function()
+    require("claude-ide.diffview.windows").focus(view)
+  end, { buffer = buf, nowait = true, desc = "Claude Code: go to the file" })
+end
+
 return M

@@ -135,27 +135,6 @@ function M.verbs_of(entry)
   return found
 end
 
----@param entry claude-ide.proposal.Entry of several files, shown
-local function listen_to_list(entry)
-  local view, list =
-    entry.view, --[[@as claude-ide.diffview.View]]
-    entry.list --[[@as integer]]
-  require("claude-ide.proposal.events").map_keys(entry, list, M.verbs_of(entry))
-  vim.api.nvim_create_autocmd("CursorMoved", {
-    group = entry.group,
-    buffer = list,
-    desc = "Claude Code: show the file under the cursor",
-    callback = function()
-      if vim.api.nvim_get_current_win() == view.wins.list then
-        M.show_file(entry, vim.api.nvim_win_get_cursor(0)[1])
-      end
-    end,
-  })
-  vim.keymap.set("n", "<CR>", function()
-    require("claude-ide.diffview.windows").focus(view --[[@as claude-ide.diffview.View]])
-  end, { buffer = list, nowait = true, desc = "Claude Code: go to the file" })
-end
-
 ---Whether it is a new file, without another side.
 ---@param entry claude-ide.proposal.Entry
 ---@return boolean
@@ -319,7 +298,14 @@ function M.begin(entry, verbs)
     end
   end
   if entry.list then
-    listen_to_list(entry)
+    require("claude-ide.proposal.events").map_keys(entry, entry.list, M.verbs_of(entry))
+    require("claude-ide.diffview.list").follow(
+      entry.view --[[@as claude-ide.diffview.View]],
+      entry.group,
+      function(index)
+        M.show_file(entry, index)
+      end
+    )
   end
   follow_sizes(entry)
 end

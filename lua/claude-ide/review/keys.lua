@@ -229,24 +229,10 @@ function M.map_list(view)
       map(buf, lhs, key.in_list and on_file(key.in_list) or key)
     end
   end
-  map(buf, "<CR>", {
-    desc = "go to the file",
-    run = function()
-      if vim.api.nvim_win_is_valid(view.wins.proposal) then
-        vim.api.nvim_set_current_win(view.wins.proposal)
-      end
-    end,
-  })
-  vim.api.nvim_create_autocmd("CursorMoved", {
-    group = vim.api.nvim_create_augroup("claude-ide.diffview.list", { clear = true }),
-    buffer = buf,
-    desc = "Claude: show the diff of the file under the cursor",
-    callback = function()
-      if vim.api.nvim_get_current_win() == view.wins.list then
-        served.show(vim.api.nvim_win_get_cursor(0)[1])
-      end
-    end,
-  })
+  local group = vim.api.nvim_create_augroup("claude-ide.diffview.list", { clear = true })
+  require("claude-ide.diffview.list").follow(view, group, function(index)
+    served.show(index)
+  end)
 end
 
 return M
