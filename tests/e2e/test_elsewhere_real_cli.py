@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from test_real_cli import IN_THE_DIFF, SEEN, accepted_by_write, until_it_listens
+from test_real_cli import IN_THE_DIFF, until_it_listens
 
 from harness.cli import call
 
@@ -21,10 +21,11 @@ def test_it_finds_the_editor_and_each_side_sees_its_own_paths(start_nvim, cli, t
     within = [*CONTAINER, *BIND, str(project), str(elsewhere)]
     if subprocess.run([*within, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system makes no namespaces for users")
-    path_map = {str(project): str(elsewhere)}
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\n"}, opts={"workspace": {"path_map": path_map}})
+    host = "127.0.0.3"  # not what the CLI would choose by itself
+    opts = {"workspace": {"path_map": {str(project): str(elsewhere)}}, "server": {"host": host}}
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\n"}, opts=opts)
     nvim.lua('require("claude-ide").connect()')
-    claude = cli(nvim, cwd=elsewhere, within=within)
+    claude = cli(nvim, cwd=elsewhere, within=within, env={"CLAUDE_CODE_IDE_HOST_OVERRIDE": host})
 
     # It has not taken our lock file for one of a dead process.
     (lock,) = nvim.locks()
@@ -43,7 +44,6 @@ def test_it_finds_the_editor_and_each_side_sees_its_own_paths(start_nvim, cli, t
     read, edit = call("Read", file_path=path), call("Edit", file_path=path, old_string="two", new_string="TWO")
     claude.prompt(f"{read} THEN {edit}")
     nvim.wait(IN_THE_DIFF)
-    nvim.wait(SEEN)
     assert nvim.lua("return require('claude-ide.proposal').list()[1].path") == str(project / "a.txt")
-    accepted_by_write(nvim)
+    nvim.lua("local proposal = require('claude-ide.proposal') proposal.accept(proposal.list()[1].id)")
     nvim.wait(lambda: nvim.lines() == ["one", "TWO"], what="the file as the CLI wrote it")
