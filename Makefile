@@ -2,7 +2,7 @@
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install build build-dev dist check-library release-files publish demo test test-all fuzz soak bench lint fmt doc pictures snapshots
+.PHONY: help setup install build build-dev dist check-library release-files publish demo test test-all compat fuzz memcheck soak bench lint fmt doc pictures snapshots
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,8 +46,14 @@ test-all: .deps build ## Run all tests: three Neovims, the real CLI, a browser, 
 snapshots: .deps build-dev ## Record the screens anew that the tests compare with
 	@scripts/test.sh --numprocesses 0 --update-screens -k test_screens
 
+compat: .deps build-dev ## Run the scenarios of the real CLI with its oldest, pinned and newest version (CLI=2.1.330)
+	@scripts/compat.sh $(CLI)
+
 fuzz: ## Give each reader of foreign input bytes at random, for SECONDS=60
 	@scripts/fuzz.sh $(or $(SECONDS),60)
+
+memcheck: .deps build-dev ## Run tests of the boundary with Lua under valgrind
+	@scripts/memcheck.sh
 
 soak: .deps build-dev ## Let each Neovim work for MINUTES=20, with scripted CLIs, chats, the page and random keys
 	@scripts/test.sh --numprocesses 3 -rP --soak $(or $(MINUTES),20) tests/nvim/test_soak.py tests/nvim/test_random_keys.py

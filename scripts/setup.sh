@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Installs what development, tests and the demo need into .deps/, each tool once and with its version pinned.
-#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | chromium | lint | demo | newest | serena | zig]...
+#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | cli-VERSION | chromium | lint | demo | serena | zig]...
 # Touches nothing outside .deps/ and needs no root. Deleting .deps/ undoes it.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 
 claude_code=2.1.329
-newest_claude_code=2.1.330 # not in `all`: for a manual run of the same tests
 mcp_sdk=1.32.2
 ws=8.23.0
 claude_agent_acp=0.100.0
@@ -93,7 +92,7 @@ agent() {
 }
 
 cli() { node_package node claude-code "$claude_code" "@anthropic-ai/claude-code@$claude_code"; }
-newest() { node_package newest newest-claude-code "$newest_claude_code" "@anthropic-ai/claude-code@$newest_claude_code"; }
+other_cli() { node_package "cli-$1" "cli-$1" "$1" "@anthropic-ai/claude-code@$1"; } # VERSION   for `make compat`
 serena() { once serena "$serena" serena_install; }
 serena_install() {
   need python3 "3.11 or newer"
@@ -291,7 +290,8 @@ case ${1:-all} in
 esac
 for part in "$@"; do
   case $part in
-    venv | cli | agent | node | nvims | chromium | lint | demo | newest | serena | zig) "$part" ;;
+    venv | cli | agent | node | nvims | chromium | lint | demo | serena | zig) "$part" ;;
+    cli-*) other_cli "${part#cli-}" ;;
     nvim-*) venv && nvim "${part#nvim-}" ;;
     *) die "there is no part '$part'" ;;
   esac

@@ -30,6 +30,15 @@ def nvim(start_nvim):
     return nvim
 
 
+def is_2_0():
+    """The oldest CLI that works, of which `make compat` runs this module."""
+    return version().startswith("2.0.")
+
+
+def rejected(name=""):
+    return re.compile(f"(?i)rejected update to {name}")
+
+
 def read(nvim, name="a.txt"):
     return call("Read", file_path=str(nvim.project / name))
 
@@ -121,7 +130,8 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
     claude.wait_screen("1 line selected")
     claude.prompt("SAY understood")
     claude.wait_screen("● understood")
-    assert mock_api.seen("The user selected the lines 2 to 2 from")
+    number = 1 if is_2_0() else 2  # it counted from 0
+    assert mock_api.seen(f"The user selected the lines {number} to {number} from")
     nvim.keys("<Esc>")
 
     # After an edit without a question the buffer is reloaded, and the cursor keeps its line.
@@ -195,14 +205,18 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     assert not (nvim.project / "new.txt").exists()
     nvim.keys("ZZ")
     claude.wait_screen("● created")
-    assert text(nvim, "new.txt") == "fresh\n"
+    assert text(nvim, "new.txt") == ("fresh" if is_2_0() else "fresh\n"), "2.0 drops the end of a new file itself"
 
     # The diff closes when the user answers in the CLI's terminal: with yes,
     def answer(prompt, choice, expected):
         nvim.wait(NO_DIFF)
         claude.prompt(prompt)
         nvim.wait(ONE_DIFF)
-        claude.answer(choice)
+        if is_2_0() and choice == "3":  # there it is a field for words
+            claude.wait_screen(QUESTION)
+            claude.escape()
+        else:
+            claude.answer(choice)
         nvim.wait(NO_DIFF)
         nvim.wait("#vim.api.nvim_list_tabpages() == 1")
         nvim.wait(lambda: text(nvim) == expected, what="the file to be as answered")
@@ -217,7 +231,7 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     # A rejected edit leaves the file.
     open_diff(f"{read(nvim, 'b.txt')} THEN {edit(nvim, 'first', '1st', 'b.txt')}", "1st")
     nvim.keys("ZQ")
-    claude.wait_screen("Rejected update to b.txt")
+    claude.wait_screen(rejected("b.txt"))
     nvim.wait(NO_DIFF)
     assert text(nvim, "b.txt") == "first\nsecond\n"
     nvim.wait(lambda: nvim.lines() == ["ONE", "two", "THREE"], what="the file to be shown again")
@@ -237,13 +251,15 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     nvim.wait(ONE_DIFF)
     nvim.keys(":qa<CR>")
     assert nvim.terminal.wait_exit() == 0
-    claude.wait_screen("Rejected update to c.txt")
+    claude.wait_screen(rejected("c.txt"))
     assert text(nvim, "c.txt") == "third\n"
     assert nvim.locks() == []
 
 
 @pytest.mark.one_nvim
 def test_what_was_accepted_and_is_not_written_is_told(nvim, cli, tmp_path):
+    if is_2_0():
+        pytest.skip("2.0 keeps no record that says why it wrote nothing")
     # A formatter hook, as people have: the disk never holds the accepted text.
     formatter = {"type": "command", "command": f"echo formatted >>{nvim.project}/a.txt; echo >>{tmp_path}/formatted"}
     hooks = {"PostToolUse": [{"matcher": "Edit|Write", "hooks": [formatter]}]}
@@ -322,7 +338,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     second.wait_screen(QUESTION)
     nvim.wait(SEEN)
     nvim.cmd("Claude reject")
-    second.wait_screen("Rejected update to")
+    second.wait_screen(rejected())
     first.wait_screen("● first")
     assert (text(nvim), text(nvim, "b.txt")) == ("one\nTWO\nTHREE\n", "first\nsecond\n")
     second.kill()
@@ -337,6 +353,8 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     nvim.cmd("Claude connect")
     first.answer("1")
     first.wait_screen("● alone")
+    if is_2_0():  # it comes back in any case
+        return
     first.wait_screen("switched to another Claude Code session")
     assert text(nvim) == "ONE\nTWO\nTHREE\n"
     # By now it would have come back: it retries at once and after one second.

@@ -2,9 +2,9 @@ import itertools
 import os
 import time
 
-PATIENCE = 20.0
+PATIENCE = float(os.environ.get("CLAUDE_IDE_PATIENCE", "20"))
 """Seconds that anything may take on an idle machine before a test fails. A wait ends with its condition; `left`
-stretches it.
+stretches it. `make memcheck` has more, since Neovim is slow in it.
 """
 
 LONGEST = 6 * PATIENCE
