@@ -76,12 +76,43 @@ signature() {
   ((offset % 8 == 0)) || fail "has its table of strings at $offset, which 8 does not divide"
 }
 
+# The same for another kind of machine, of which setup.sh has a Neovim; for musl only the C library, so a program with Neovim's symbols
+# stands in, which shows that all others are found.
+loads_elsewhere() {
+  local runtime=$deps/runtime-$target machine=${target%%-*} run=() said expected
+  [[ -d $runtime ]] || { echo "check-library: loads: skipped, for lack of what scripts/setup.sh runtime-$target brings" && return 0; }
+  if [[ $machine != "$(uname -m)" ]]; then
+    type -P "qemu-$machine" >/dev/null || { echo "check-library: loads: skipped, for lack of qemu-$machine (qemu-user)" && return 0; }
+    run=("qemu-$machine" -L "$runtime")
+  fi
+  if [[ $target == *-gnu ]]; then
+    expected=$(sources_key "$(nvim_path 0.12)")
+    said=$(VIMRUNTIME=$runtime/usr/share/nvim/runtime "${run[@]}" "$runtime/usr/bin/nvim" --clean -l lua/claude-ide/install.lua "$library" 2>&1) ||
+      fail "the Neovim of $target cannot load it: $said"
+    [[ ${said//[$'\r\n']/} == "sources $expected" ]] || fail "was compiled from other sources than these ($said, not $expected)"
+    return
+  fi
+  local program
+  program=$(mktemp)
+  {
+    printf '#include <%s.h>\n' dlfcn stdio stdlib
+    dynamic_symbols | awk '$7 == "UND" && $8 ~ /^(lua|uv)/ { print "void " $8 "(void) { abort(); }" }'
+    echo 'int main(int count, char **argv) {'
+    echo '  void *library = dlopen(argv[1], RTLD_NOW);'
+    echo '  return library && dlsym(library, "luaopen_claude_ide_native") ? 0 : (puts(dlerror()), 1);'
+    echo '}'
+  } | "$deps/zig/bin/python" -m ziglang cc -O1 -target "$machine-linux-musl" -dynamic -rdynamic -x c -o "$program" -
+  said=$("${run[@]}" "$runtime/lib/ld-musl-$machine.so.1" "$program" "$library" 2>&1) || fail "does not load beside musl: $said"
+  rm "$program"
+}
+
 # Every Neovim loads it, and it was compiled from these sources.
 loads() {
   local version nvim said expected
   case $target in
     "" | "$(uname -m)-unknown-linux-gnu") ;;
     *-darwin) [[ $(uname -s) == Darwin && ${target%%-*} == "$(uname -m | sed s/arm64/aarch64/)" ]] || return 0 ;;
+    *-linux-*) loads_elsewhere && return 0 ;;
     *) echo "check-library: loads: skipped, this machine has no Neovim for $target" && return 0 ;;
   esac
   for version in "${nvim_versions[@]}"; do

@@ -28,6 +28,10 @@ sysroot=$(rustc --print sysroot)
   die "Rust's standard library for $target is not here: rustup target add --toolchain $rust $target"
 scripts/setup.sh nvims
 [[ $target == *-linux-* ]] && scripts/setup.sh zig
+case $target in
+  "$(uname -m)-unknown-linux-gnu" | *-darwin) ;;
+  *) type -P apt-get >/dev/null && scripts/setup.sh "runtime-$target" ;;
+esac
 
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}

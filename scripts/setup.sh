@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what development, tests and the demo need into .deps/, each tool once and with its version pinned.
-#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | cli-VERSION | chromium | lint | demo | serena | zig]...
+#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | cli-VERSION | chromium | lint | demo | serena | zig | runtime-TARGET]...
 # Touches nothing outside .deps/ and needs no root. Deleting .deps/ undoes it.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
@@ -153,7 +153,7 @@ nvim_from_wheel() { # VERSION
 
 # Unpacks packages of another Debian release and all their libraries, libc included, into a folder, without touching the
 # system. Uses the mirror of the system's own release.
-debian_packages() { # WHAT VARIABLE DEST SUITE PACKAGE...
+debian_packages() { # WHAT VARIABLE DEST SUITE PACKAGE...   of another architecture where $architecture names one
   local dest=$3 suite=$4 lists=$deps/apt-$4 mirror
   command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
     die "$1 comes from Debian's packages, which this system has not: set $2 to one of your own"
@@ -184,6 +184,7 @@ APT::Sandbox::User "";
 APT::Install-Recommends "false";
 Debug::NoLocking "true";
 END
+  [[ ! ${architecture:-} ]] || printf 'APT::Architecture%s "%s";\n' "" "$architecture" s:: "$architecture" >>"$lists/apt.conf"
   APT_CONFIG=$lists/apt.conf apt-get -qq update
   APT_CONFIG=$lists/apt.conf apt-get -qq --yes --download-only install "${@:5}" >/dev/null
   local package
@@ -261,6 +262,23 @@ install_zig() {
   "$deps/zig/bin/python" -m pip install --quiet --disable-pip-version-check "ziglang==$zig" "cargo-zigbuild==$cargo_zigbuild"
 }
 
+# ---- What a library is loaded in that is made for another kind of machine: its Neovim; for musl, which Debian builds none for, its C library
+
+runtime() { # TARGET
+  local architecture package
+  case $1 in
+    x86_64-*) architecture=amd64 ;;
+    aarch64-*) architecture=arm64 ;;
+    *) die "there is no runtime for $1" ;;
+  esac
+  case $1 in
+    *-musl) package=musl ;;
+    *) package=neovim ;;
+  esac
+  once "runtime-$1" "$package of $neovim_012_suite" debian_packages "$1" PATH "$deps/runtime-$1" "$neovim_012_suite" "$package"
+  ln -sfn usr/lib "$deps/runtime-$1/lib" # as every system has it
+}
+
 # ---- A browser, for the page
 
 chromium() {
@@ -292,6 +310,7 @@ for part in "$@"; do
   case $part in
     venv | cli | agent | node | nvims | chromium | lint | demo | serena | zig) "$part" ;;
     cli-*) other_cli "${part#cli-}" ;;
+    runtime-*) runtime "${part#runtime-}" ;;
     nvim-*) venv && nvim "${part#nvim-}" ;;
     *) die "there is no part '$part'" ;;
   esac
