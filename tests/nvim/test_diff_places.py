@@ -199,7 +199,7 @@ def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
     nvim.wait_screen("E37")
     nvim.keys("<CR>")
     # Neovim itself put it into a window: no key counts before it is in its own.
-    nvim.wait("require('claude-ide.proposal.state').entry(1).behind == nil", what="it to be in its own windows")
+    nvim.wait("require('claude-ide.proposal.state').entry(1).waits == nil", what="it to be in its own windows")
     diffs.wait_current(1)
     assert len(our_windows(diffs)) == 2 and nvim.lines()[0] == "mineone"
     assert diffs.accept(1, "b.txt") == "mine" + NEW

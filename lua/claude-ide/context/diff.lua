@@ -52,7 +52,7 @@ function M.read(at, _, done)
   require("claude-ide.journal.checkpoints").uncommitted(at.cwd, private_paths(), function(told)
     local text = unsaved(at.cwd)
     if told.text then
-      text = text .. note(told.withheld) .. told.text
+      text = text .. note(told.withheld or 0) .. told.text
     elseif text ~= "" then
       text = ("%s(%s)"):format(text, told.why)
     end

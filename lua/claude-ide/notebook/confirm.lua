@@ -93,13 +93,7 @@ local function open(question)
     table.concat(key_list.keys(keymaps.reject), " ")
   )
   local height = math.min(vim.api.nvim_buf_line_count(buf), MAX_HEIGHT, math.max(vim.o.lines - 6, 1))
-  question.win = vim.api.nvim_open_win(buf, true, {
-    relative = "editor",
-    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
-    col = math.max(math.floor((vim.o.columns - width) / 2) - 1, 0),
-    width = width,
-    height = height,
-    border = "rounded",
+  question.win = require("claude-ide.ui.text_float").open_centred(buf, width, height, {
     title = require("claude-ide.width").cut((" Claude wants to run this (%s) "):format(question.name), width),
     footer = require("claude-ide.width").cut(keys, width),
     zindex = ZINDEX,

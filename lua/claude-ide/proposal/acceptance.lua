@@ -152,9 +152,10 @@ end
 ---Saves a reason that can no longer be sent to a register.
 ---@param diff claude-ide.Diff
 ---@param words? string
-local function give_back(diff, words)
+function M.give_back(diff, words)
   if words then
-    local why = diff.applying and "The changes are being written" or "The changes are gone"
+    local gone = diff.plan and "The changes are gone" or "The diff is gone"
+    local why = diff.applying and "The changes are being written" or gone
     require("claude-ide.ui.kept_words").give_back(words, why)
   end
 end
@@ -175,7 +176,7 @@ function M.apply_plan(diff, words, applied)
     if err then
       applied.failed(err)
       if diff.state ~= "pending" then
-        give_back(diff, words)
+        M.give_back(diff, words)
       end
       return
     end
@@ -197,7 +198,7 @@ function M.apply_plan(diff, words, applied)
         ),
         "Written as you accepted it, before it was taken back.",
       })
-      give_back(diff, words)
+      M.give_back(diff, words)
     end
     applied.ended()
   end
@@ -255,7 +256,7 @@ function M.accept_plan(diff, applied)
     end
     words = vim.trim(words) ~= "" and vim.trim(words) or nil
     if diff.state ~= "pending" or diff.applying then
-      give_back(diff, words)
+      M.give_back(diff, words)
     else
       M.apply_plan(diff, words, applied)
     end

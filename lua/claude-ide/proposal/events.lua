@@ -14,7 +14,7 @@ local function losses(entry, mend)
   end
   local function gone()
     if waits() then
-      entry.verbs.gone()
+      require("claude-ide.proposal.state").presenter.gone(entry.diff)
     end
   end
   local function mend_soon()
@@ -180,7 +180,7 @@ local function pressed(entry, verb, run)
     local entries, diff = require("claude-ide.proposal.state"), entry.diff
     local here = vim.tbl_contains(entries.bufs(entry), vim.api.nvim_get_current_buf())
     if diff.state == "pending" and not diff.applying and here then
-      if entry.behind then
+      if entry.waits then
         -- Neovim refused to quit and showed its buffer in some window, and the key came before that was corrected.
         require("claude-ide.proposal.waiting_line").gather_strays()
       end

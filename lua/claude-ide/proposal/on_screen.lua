@@ -174,7 +174,7 @@ end
 local function put_aside(entry)
   vim.api.nvim_del_augroup_by_id(entry.group --[[@as integer]])
   require("claude-ide.diffview.windows").put_aside(entry.view --[[@as claude-ide.diffview.View]])
-  entry.group, entry.view, entry.behind = nil, nil, entry.verbs
+  entry.group, entry.view, entry.waits = nil, nil, true
 end
 
 ---@class claude-ide.proposal.ShowOpts
@@ -215,14 +215,13 @@ end
 
 ---Shows a diff.
 ---@param entry claude-ide.proposal.Entry with its text
----@param verbs claude-ide.proposal.Verbs
 ---@param how? claude-ide.proposal.ShowOpts
-function M.show(entry, verbs, how)
+function M.show(entry, how)
   how = how or {}
   if entry.diff.state ~= "pending" or entry.view or entry.outdated then
     return
   elseif has_to_wait(entry, how) then
-    entry.behind = verbs
+    entry.waits = true
     return
   elseif entry.view then
     return -- shown meanwhile
@@ -240,12 +239,12 @@ function M.show(entry, verbs, how)
   -- A user in another diff stays there.
   local follows = takes_over or how.instead_of ~= nil or require("claude-ide.config").get().diff.focus
   local focus = how.asked or not here and follows
-  local was_shown = entry.verbs ~= nil
-  entry.behind, entry.verbs = nil, verbs
+  local was_shown = entry.was_shown
+  entry.waits, entry.was_shown = nil, true
   require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.proposal.state").sight(entry))
   view.open(shown, focus)
   entry.view = shown
-  require("claude-ide.proposal.upkeep").begin(entry, verbs)
+  require("claude-ide.proposal.upkeep").begin(entry)
   require("claude-ide.ui.guard.closing").finish()
   if was_shown then
     return

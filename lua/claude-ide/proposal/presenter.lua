@@ -1,6 +1,9 @@
 -- The presenter of proposed edits: shows them and settles them.
 -- `state` has the waiting proposals, `on_screen` the shown ones; this module informs both of decisions.
+---@class claude-ide.proposal.presenter
 local M = {}
+
+require("claude-ide.proposal.state").presenter = M
 
 ---@param buf integer modified
 ---@param bytes string on disk
@@ -60,23 +63,6 @@ local function question(diff)
     ("Why not? (%s: your words will be in %s) "):format(why, place),
     ("Why not? (goes to %s) "):format(place),
   })
-end
-
----Asks for the reason of a rejection.
----@param diff claude-ide.Diff
----@param reject fun(reason: string) not called if the user cancels
-local function ask_reason(diff, reject)
-  vim.ui.input({ prompt = question(diff) }, function(text)
-    if not text then
-      return
-    elseif diff.state ~= "pending" or diff.applying then
-      -- It may have been answered in the CLI meanwhile.
-      local why = diff.applying and "The changes are being written" or "The diff is gone"
-      require("claude-ide.ui.kept_words").give_back(text, why)
-    else
-      reject(text)
-    end
-  end)
 end
 
 ---Notifies after insert mode has ended, which would clear a message.
@@ -242,7 +228,7 @@ local function accept_plan(diff, failed)
         say_gone(diff, nil, kept)
         emit("ClaudeDiffClosed", diff)
       elseif entry and entry.view and not require("claude-ide.diffview.windows").stands(entry.view) then
-        entry.verbs.gone() -- its windows were closed meanwhile
+        M.gone(diff) -- its windows were closed meanwhile
       end
     end,
   })
@@ -317,41 +303,48 @@ local function failing(diff)
   end
 end
 
+---The user accepts: notifies them if it cannot be.
+---@param diff claude-ide.Diff
+function M.accept_or_say(diff)
+  local _, err = M.accept(diff)
+  if err then
+    require("claude-ide.ui.notice").error(err)
+  end
+end
+
+---The user rejects, and is asked for the reason.
+---@param diff claude-ide.Diff
+function M.reject_with_reason(diff)
+  vim.ui.input({ prompt = question(diff) }, function(text)
+    if diff.state ~= "pending" or diff.applying then
+      -- It may have been answered in the CLI meanwhile.
+      require("claude-ide.proposal.acceptance").give_back(diff, text)
+    elseif text then
+      M.reject(diff, text)
+    end
+  end)
+end
+
+---The user closed its windows or buffers.
+---@param diff claude-ide.Diff
+function M.gone(diff)
+  if not diff.applying and require("claude-ide.decisions").settle(diff, { outcome = "rejected" }) then
+    M.withdraw(diff)
+  end
+end
+
 ---The only function that brings a diff onto the screen.
 ---@param entry claude-ide.proposal.Entry
 ---@param how? claude-ide.proposal.ShowOpts
 ---@return boolean ok false: failed, and the diff has ended
 function M.show(entry, how)
-  local diff = entry.diff
-  local stage, was_shown = require("claude-ide.proposal.on_screen"), entry.verbs ~= nil
-  local shown = require("claude-ide.safely").catch(stage.show, failing(diff))(entry, {
-    accept = function()
-      local _, err = M.accept(diff)
-      if err then
-        require("claude-ide.ui.notice").error(err)
-      end
-    end,
-    reject = function()
-      M.reject(diff)
-    end,
-    reject_with_reason = function()
-      ask_reason(diff, function(reason)
-        M.reject(diff, reason)
-      end)
-    end,
-    gone = function()
-      if not diff.applying and require("claude-ide.decisions").settle(diff, { outcome = "rejected" }) then
-        M.withdraw(diff)
-      end
-    end,
-    show = function(later)
-      M.show(entry, later)
-    end,
-  }, how)
-  if shown and entry.view and not was_shown then
+  local diff, was_shown = entry.diff, entry.was_shown
+  local show = require("claude-ide.proposal.on_screen").show
+  local ok = require("claude-ide.safely").catch(show, failing(diff))(entry, how)
+  if ok and entry.view and not was_shown then
     emit("ClaudeDiffOpened", diff)
   end
-  return shown
+  return ok
 end
 
 ---@param diff claude-ide.Diff

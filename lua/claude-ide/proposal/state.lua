@@ -3,6 +3,10 @@ local M = {}
 
 M.KIND = "edit"
 
+---The module that decides, for those below it. Set before the first diff is shown.
+---@type claude-ide.proposal.presenter
+M.presenter = nil
+
 ---@class claude-ide.Diff: claude-ide.Decision
 ---@field state "pending"|claude-ide.proposal.Outcome
 ---@field files claude-ide.proposal.File[] at least one
@@ -85,18 +89,10 @@ end
 ---@field view? claude-ide.diffview.View
 ---@field list? integer buffer of the list, if there are several files
 ---@field group? integer augroup
----@field verbs? claude-ide.proposal.Verbs once it was shown
+---@field was_shown? boolean
 ---@field overwrites? boolean the user knows that the file to create exists
 ---@field outdated? boolean being replaced: not shown any more
----@field behind? claude-ide.proposal.Verbs it is ready, but its place is taken
-
----Actions of the user.
----@class claude-ide.proposal.Verbs
----@field accept fun()
----@field reject fun()
----@field reject_with_reason fun()
----@field gone fun() the user closed its windows or buffers
----@field show fun(how: claude-ide.proposal.ShowOpts) its place is free
+---@field waits? boolean it is ready, but its place is taken
 
 ---@type table<integer, claude-ide.proposal.Entry>
 local entries = {}

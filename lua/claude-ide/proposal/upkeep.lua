@@ -1,5 +1,4 @@
--- Maintains a shown diff: keys, winbars, layout, sizes, and closed windows. Decides nothing: actions are passed to the verbs that it was
--- shown with.
+-- Maintains a shown diff: keys, winbars, layout, sizes, and closed windows. Decides nothing: presenter.lua does.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.proposal.choice")
@@ -93,14 +92,18 @@ end
 ---@param entry claude-ide.proposal.Entry shown
 ---@return table<claude-ide.proposal.Verb, fun()>
 function M.verbs_of(entry)
-  local verbs, count =
-    entry.verbs, --[[@as claude-ide.proposal.Verbs]]
-    #entry.diff.files
+  local diff, presenter, count = entry.diff, require("claude-ide.proposal.state").presenter, #entry.diff.files
   ---@type table<claude-ide.proposal.Verb, fun()>
   local found = {
-    accept = verbs.accept,
-    reject = verbs.reject,
-    reject_with_reason = verbs.reject_with_reason,
+    accept = function()
+      presenter.accept_or_say(diff)
+    end,
+    reject = function()
+      presenter.reject(diff)
+    end,
+    reject_with_reason = function()
+      presenter.reject_with_reason(diff)
+    end,
     hunk = function()
       local view = entry.view --[[@as claude-ide.diffview.View]]
       local planned, in_list = entry.file.planned, vim.api.nvim_get_current_win() == view.wins.list
@@ -288,9 +291,7 @@ end
 
 ---Starts handling events of the windows.
 ---@param entry claude-ide.proposal.Entry shown
----@param verbs claude-ide.proposal.Verbs
-function M.begin(entry, verbs)
-  entry.verbs = verbs
+function M.begin(entry)
   entry.group = vim.api.nvim_create_augroup("claude-ide.proposal." .. entry.diff.id, { clear = true })
   for _, file in ipairs(entry.diff.files) do
     if file.text then
@@ -323,7 +324,7 @@ function mend(entry)
   end
   require("claude-ide.proposal.prepare").make_now_again(entry.diff, file, function()
     if entry.view == view and entry.diff.state == "pending" then
-      M.begin(entry, entry.verbs --[[@as claude-ide.proposal.Verbs]])
+      M.begin(entry)
       in_order()
     end
   end)

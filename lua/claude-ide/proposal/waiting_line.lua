@@ -5,7 +5,7 @@ local M = {}
 ---@return claude-ide.proposal.Entry?
 function M.next()
   return vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(entry)
-    return entry.behind ~= nil
+    return entry.waits == true
   end)
 end
 
@@ -34,8 +34,8 @@ end
 ---@param instead_of? claude-ide.diffview.View closed view that the user was in
 function M.come_forward(entry, instead_of)
   local function show()
-    if entry.behind then
-      entry.behind.show({ instead_of = instead_of })
+    if entry.waits then
+      require("claude-ide.proposal.state").presenter.show(entry, { instead_of = instead_of })
     end
   end
   if instead_of then
@@ -65,7 +65,7 @@ end
 ---refuses to quit.
 function M.gather_strays()
   for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
-    local stray = entry.behind and vim.fn.win_findbuf(entry.file.text.bufs.proposal)[1]
+    local stray = entry.waits and vim.fn.win_findbuf(entry.file.text.bufs.proposal)[1]
     if stray then
       local buf = rightful_buffer(stray) or vim.api.nvim_create_buf(true, false)
       require("claude-ide.ui.quietly").run(function()
@@ -74,7 +74,7 @@ function M.gather_strays()
         vim.api.nvim_win_set_buf(stray, buf)
         vim.wo[stray][0].winfixbuf = fixed
       end)
-      entry.behind.show({ asked = true })
+      require("claude-ide.proposal.state").presenter.show(entry, { asked = true })
     end
   end
 end
@@ -85,7 +85,7 @@ end
 ---@return boolean
 function M.is_unwanted(entry, how)
   local wanted = how.asked or how.instead_of or require("claude-ide.config").get().diff.focus
-  if not wanted and not entry.behind then
+  if not wanted and not entry.waits then
     require("claude-ide.ui.notice").info(
       ("%s proposes a change to %s. `:Claude diffs` shows it."):format(entry.diff.source.name, name_of(entry))
     )

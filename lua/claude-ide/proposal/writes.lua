@@ -269,7 +269,7 @@ local function on_write(entry, file, event)
       notice.info("Not accepted: this proposal has only just come. `:w` again accepts it.")
     end
   else
-    entry.verbs.accept()
+    require("claude-ide.proposal.state").presenter.accept_or_say(entry.diff)
   end
 end
 

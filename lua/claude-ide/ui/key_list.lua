@@ -146,14 +146,8 @@ function M.open(options, others, opts)
   local lines, column = lines_of(entries, width)
   local buf = fill(lines, column, opts)
   local height = math.max(math.min(#lines, vim.o.lines - 4), 1)
-  local win = vim.api.nvim_open_win(buf, true, {
-    relative = "editor",
-    width = width,
-    height = height,
-    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
-    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
+  local win = require("claude-ide.ui.text_float").open_centred(buf, width, height, {
     style = "minimal",
-    border = "rounded",
     title = (" Keys of %s "):format(opts.of),
     title_pos = "center",
     zindex = ZINDEX,

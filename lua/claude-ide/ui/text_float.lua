@@ -4,6 +4,28 @@ local M = {}
 local WIDTH, HEIGHT = 0.7, 0.7
 local ZINDEX = 45
 
+---A float in the middle of the screen.
+---@param width integer
+---@param height integer
+---@param more vim.api.keyset.win_config
+---@return vim.api.keyset.win_config
+local function centred(width, height, more)
+  return vim.tbl_extend("error", {
+    relative = "editor",
+    width = width,
+    height = height,
+    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
+    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
+    border = "rounded",
+  }, more)
+end
+
+---@param more vim.api.keyset.win_config
+---@return integer win with the focus
+function M.open_centred(buf, width, height, more)
+  return vim.api.nvim_open_win(buf, true, centred(width, height, more))
+end
+
 ---@param lines? integer maximum height
 ---@param title string
 ---@return vim.api.keyset.win_config
@@ -11,17 +33,11 @@ function M.place(lines, title)
   local width = math.max(math.min(math.floor(vim.o.columns * WIDTH), 100), math.min(vim.o.columns - 4, 40))
   local most = math.max(math.floor(vim.o.lines * HEIGHT), 3)
   local height = math.max(math.min(lines or most, most), 3)
-  return {
-    relative = "editor",
-    width = width,
-    height = height,
-    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
-    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
-    border = "rounded",
+  return centred(width, height, {
     title = (" %s "):format(require("claude-ide.width").cut((title:gsub("%s+", " ")), width - 6)),
     title_pos = "left",
     zindex = ZINDEX,
-  }
+  })
 end
 
 ---@param buf integer

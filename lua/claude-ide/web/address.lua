@@ -69,14 +69,8 @@ function M.show(url)
   })
   local height = math.min(#lines, vim.o.lines - 4)
   width = math.min(width, vim.o.columns - 2)
-  local win = vim.api.nvim_open_win(buf, true, {
-    relative = "editor",
-    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
-    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
-    width = width,
-    height = height,
+  local win = require("claude-ide.ui.text_float").open_centred(buf, width, height, {
     style = "minimal",
-    border = "rounded",
     title = " Sessions on a page ",
     zindex = ZINDEX,
   })
