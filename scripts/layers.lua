@@ -55,8 +55,9 @@ return {
   { "language" },
   { "changeset" },
   { "proposal", "neotest", "review" },
-  -- Context that a prompt can name.
+  -- Context that a prompt can name, and that hooks of the CLI print.
   { "context" },
+  { "hook_context" },
   { "sessions.actions", "sessions.notify" },
   { "sessions.announce", "sessions.picker", "transcript" },
   { "chat", "sessions.grep" },

@@ -38,6 +38,7 @@ def pytest_addoption(parser):
         "--soak", type=float, default=0, metavar="MINUTES", help="how long test_soak.py and test_random_keys.py go on"
     )
     parser.addoption("--kills", type=int, default=0, help="how many random moments test_faults.py kills at")
+    parser.addoption("--edits", type=int, default=8, help="how many edits of random stories of a user and Claude")
     parser.addoption("--seed", type=int, help="what it begins with")
     parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
 

@@ -23,7 +23,9 @@ local function attach_the_rest()
   require("claude-ide.journal").attach()
   require("claude-ide.review.signs").attach()
   require("claude-ide.sessions.announce").attach()
-  require("claude-ide.context.unsaved").attach()
+  for _, context in ipairs({ "unsaved", "saved", "new_errors", "with_prompt" }) do
+    require("claude-ide.hook_context." .. context).attach()
+  end
   require("claude-ide.language.ready").attach()
   require("claude-ide.tools.availability").attach()
   require("claude-ide.notebook.interpreter").attach()

@@ -1,11 +1,19 @@
 """What Claude is told about the editor while it works, as it reaches the model."""
 
+import contextlib
+import itertools
 import os
+import queue
+import random
+import re
 import signal
+import threading
 
 import pytest
 from terminal_steps import IDLE, begin
 
+from harness.cli import prepare_home
+from harness.mock_api import MockApi
 from harness.scripted_model import Reply
 
 pytestmark = pytest.mark.cli
@@ -13,7 +21,7 @@ pytestmark = pytest.mark.cli
 FILES = {"a.txt": "one\ntwo\n", "b.txt": "other\n", 'it\'s "b".txt': "quoted\n"}
 SUBMIT = "return require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), ..., false)"
 HOOKS = "return select(2, require('claude-ide.terminal.hooks').of({ 'claude' }, {}, vim.fn.getcwd()))[1]"
-NOTES = "#require('claude-ide.terminal.hook_folder').notes()"
+NOTES = "#require('claude-ide.terminal.hook_folder').texts()"
 
 
 def notes_of(api):
@@ -24,6 +32,19 @@ def notes_of(api):
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
         found += [block["text"] for block in blocks if "hook additional context" in block.get("text", "")]
     return found
+
+
+class Thoughtful(Reply):
+    """A reply that the model gives when the test says so."""
+
+    def __init__(self, **fields):
+        super().__init__(**fields)
+        self.asked, self.may_answer = threading.Event(), threading.Event()
+
+    def content(self):
+        self.asked.set()
+        assert self.may_answer.wait(120)
+        return super().content()
 
 
 class Turns:
@@ -139,3 +160,186 @@ def test_a_neovim_that_is_gone_or_stopped_leaves_the_terminal_as_it_is(start_nvi
             os.kill(nvim.server_pid, signal.SIGCONT)
     assert "hook" not in claude.screen()
     assert bool(notes_of(mock_api)) == (way == "stop"), "its last text is told, unless it is gone"
+
+
+FORMATTER = """
+vim.api.nvim_create_autocmd("BufWritePre", { callback = function()
+  vim.cmd([[silent! %s/\\s*;*$/;/]])
+end })
+"""
+
+
+@pytest.mark.one_nvim
+def test_a_file_that_is_saved_during_a_turn_is_told_before_the_next_request(start_with_claude, mock_api):
+    opts = {"context": {"saved": True}}
+    nvim = start_with_claude(args=["a.txt"], files=FILES, opts=opts, init_lua=FORMATTER)
+    turns = Turns(nvim, mock_api)
+    path, other = (str(nvim.project / name) for name in ("a.txt", "b.txt"))
+    assert turns.read("a.txt") == []
+    first = Thoughtful(calls=[("Read", {"file_path": path})])
+    mock_api.script(first, Reply(calls=[("Read", {"file_path": other})]), Reply(text="Done."))
+    nvim.wait(lambda: nvim.lua(SUBMIT, "go on"), what="the prompt to be taken")
+    nvim.wait(first.asked.is_set, what="the model to be asked")
+    nvim.keys("oSAVED<Esc>:w<CR>")
+    nvim.wait("#require('claude-ide.terminal.hook_folder').texts() >= 1", what="a text")
+    first.may_answer.set()
+    nvim.wait(lambda: not mock_api._scripted, what="the replies")
+    nvim.wait(IDLE)
+    (note,) = notes_of(mock_api)
+    assert "+SAVED;" in note and "-one" in note and "+one;" in note and "PostToolBatch" in note
+    assert turns.read("b.txt") == [], "once"
+
+
+@pytest.mark.one_nvim
+def test_contexts_go_along_with_a_prompt(start_with_claude, mock_api):
+    opts = {"context": {"prompt": ["buffers", "selection"]}}
+    nvim = start_with_claude(args=["a.txt"], files=FILES, opts=opts)
+    turns = Turns(nvim, mock_api)
+    nvim.cmd("edit b.txt")
+    nvim.wait("require('claude-ide.terminal.hook_folder').texts()[1]:find('b.txt', 1, true)", what="the text")
+    (note,) = turns.read("a.txt")
+    assert "a.txt" in note and "b.txt" in note and "UserPromptSubmit" in note and "selection" in note
+
+
+LINTER = """
+local namespace = vim.api.nvim_create_namespace("linter")
+local function lint(buf)
+  local found = {}
+  for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, true)) do
+    if line:find("ERROR") then
+      table.insert(found, { lnum = row - 1, col = 0, message = line, severity = vim.diagnostic.severity.ERROR })
+    end
+  end
+  vim.diagnostic.set(namespace, buf, found)
+end
+vim.api.nvim_create_autocmd("BufReadPost", { callback = function(event)
+  lint(event.buf)
+  vim.api.nvim_buf_attach(event.buf, false, { on_lines = vim.schedule_wrap(function() lint(event.buf) end) })
+end })
+"""
+
+
+def edit(path, old, new):
+    return ("Edit", {"file_path": str(path), "old_string": old, "new_string": new})
+
+
+@pytest.mark.one_nvim
+def test_new_errors_at_the_end_of_a_turn_make_claude_go_on_twice(start_with_claude, mock_api):
+    files, opts = {"a.py": "one\nERROR old\n"}, {"context": {"errors": True}}
+    command = ["claude", "--permission-mode", "acceptEdits"]
+    nvim = start_with_claude(args=["a.py"], files=files, opts=opts, terminal={"command": command}, init_lua=LINTER)
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("accept edits on")
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+    path = nvim.project / "a.py"
+    mock_api.script(
+        Reply(calls=[("Read", {"file_path": str(path)})]),
+        Reply(calls=[edit(path, "one", "ERROR new")]),
+        *[Reply(text=f"Done {number}.") for number in range(3)],
+    )
+    nvim.wait(lambda: nvim.lua(SUBMIT, "go on"), what="the prompt to be taken")
+    nvim.wait(lambda: not mock_api._scripted, what="it to go on twice")
+    nvim.wait_screen("Done 2.")
+    said = str(mock_api.conversation())
+    assert said.count("These errors are new") == 2 and "a.py  1:1  error: ERROR new" in said
+    assert "ERROR old" not in said.rpartition("These errors are new")[2], "the old one is not told"
+
+
+class Colleague:
+    """A model that changes lines of a file while the user saves it, by what it has read and been told; it reads again after an error."""
+
+    def __init__(self, path, other, seed, save):
+        self.path, self.other, self.save = str(path), str(other), save
+        self.random = random.Random(seed)
+        self.failures, self.left = 0, 0
+        self.lines, self.taken = [], 0
+
+    def __call__(self, messages):
+        for message in messages[self.taken :]:
+            for block in message["content"] if isinstance(message["content"], list) else []:
+                self.take(block)
+        self.taken = len(messages)
+        if not self.lines:
+            return Reply(calls=[("Read", {"file_path": self.path})])
+        if self.left == 0:
+            return Reply(text="All done.")
+        self.left -= 1
+        if self.left % 2:
+            row = self.save()
+            self.next = row if self.random.random() < 0.7 else self.random.randrange(len(self.lines))
+            return Reply(calls=[("Read", {"file_path": self.other})])
+        self.old, self.new = self.lines[self.next], f"{self.next} by Claude {self.left};"
+        return Reply(calls=[edit(self.path, self.old, self.new)])
+
+    def take(self, block):
+        text = block.get("text") or block.get("content")
+        if not isinstance(text, str):
+            return
+        if block["type"] == "tool_result" and text.startswith("1\t0"):
+            self.lines = [line.partition("\t")[2] for line in text.rstrip("\n").split("\n") if "\t" in line]
+            self.lines = [line for line in self.lines if line]
+        elif block["type"] == "tool_result" and "has been updated" in text:
+            self.lines[self.lines.index(self.old)] = self.new
+        elif block["type"] == "tool_result" and block.get("is_error"):
+            self.failures += 1
+            self.lines = []
+        elif "PostToolBatch hook additional context" in text:
+            for hunk in re.finditer(r"^@@ -(\d+)\S* \+\S+ @@\n((?:[ +-].*\n)+)", text + "\n", re.M):
+                old = [line[1:] for line in hunk[2].splitlines() if line[0] != "+"]
+                new = [line[1:] for line in hunk[2].splitlines() if line[0] != "-"]
+                first = int(hunk[1]) - 1
+                assert self.lines[first : first + len(old)] == old
+                self.lines[first : first + len(old)] = new
+
+
+@pytest.mark.one_nvim
+@pytest.mark.parametrize("is_told", [True, False])
+def test_edits_of_lines_that_a_formatter_changed_on_save_succeed(start_with_claude, request, is_told, tmp_path):
+    """Half of the model's steps are edits, before each the user has changed a line and saved the file."""
+    edits = request.config.getoption("--edits")
+    start = [f"{row} start;" for row in range(12)]
+    saves = itertools.count()
+    todo, done = queue.Queue(), queue.Queue()
+
+    def save():
+        todo.put(colleague.random.randrange(len(start)))
+        return done.get(timeout=60)
+
+    project = tmp_path / "project"
+    colleague = Colleague(project / "a.txt", project / "b.txt", request.config.getoption("--seed") or 1, save)
+    colleague.left = 2 * edits
+    mock_api = MockApi(colleague)
+    request.addfinalizer(mock_api.close)
+    prepare_home(tmp_path / "home", project)
+    nvim = start_with_claude(
+        args=["a.txt"],
+        files={"a.txt": "\n".join(start) + "\n", "b.txt": "other\n"},
+        opts={"context": {"saved": is_told}},
+        terminal={"command": ["claude", "--permission-mode", "acceptEdits"]},
+        init_lua=FORMATTER,
+        env={"ANTHROPIC_BASE_URL": mock_api.url},
+    )
+    path = nvim.project / "a.txt"
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("accept edits on")
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+    nvim.keys("<C-\\><C-n>")
+    nvim.cmd("wincmd p")
+    nvim.wait(lambda: nvim.lua(SUBMIT, "go on"), what="the prompt to be taken")
+
+    def is_over():
+        with contextlib.suppress(queue.Empty):
+            row = todo.get(timeout=0.05)
+            on_disk = path.read_text().splitlines()
+            nvim.wait(lambda: nvim.lines() == on_disk, what="the buffer to follow the disk")
+            nvim.keys(f":call setline({row + 1}, '{row} by user {next(saves)}   ')<Bar>w<CR>")
+            nvim.wait(lambda: f"{row} by user" in path.read_text(), what="the file to be saved")
+            if is_told:
+                nvim.wait("require('claude-ide.terminal.hook_folder').texts()[1] ~= nil", what="the text")
+            done.put(row)
+        return colleague.left == 0 and "All done" in "".join(nvim.screen())
+
+    nvim.wait(is_over, timeout=60 + 4 * edits, what="all edits")
+    print(f"{edits} edits, {colleague.failures} failed")
+    assert (colleague.failures == 0) == is_told, colleague.failures
+    assert path.read_text().splitlines() == colleague.lines

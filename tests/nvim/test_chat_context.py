@@ -146,7 +146,10 @@ def test_problems_are_named_but_nothing_of_what_is_withheld(start_nvim):
         assert len(beside) == 3
         for part in beside:
             assert f"{name} is withheld" in part and "return 1" not in part
-    nvim.cmd("edit a.lua")
+    (nvim.project / ".env").write_text('KEY="top-secret"\n')
+    nvim.lua("require('claude-ide.privacy').reset() vim.cmd('edit a.lua')")
+    nvim.lua("vim.diagnostic.set(1, 0, { { lnum = 0, col = 0, message = 'unlike \"top-secret\"' } })")
+    assert 'unlike "(withheld)"' in expand(nvim, "#diagnostics")[0]
     for part in expand(nvim, everything)[3:]:
         assert "2\t  return 1" in part, "they would tell of a file that is not withheld"
 

@@ -292,7 +292,7 @@ def unsaved_text_goes_along_when_it_reads_the_file(nvim, mock_api):
         "buf = vim.fn.bufadd(...) vim.fn.bufload(buf) vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'UNSAVED' })",
         str(path),
     )
-    nvim.wait("#require('claude-ide.terminal.hook_folder').notes() == 1", what="the note")
+    nvim.wait("#require('claude-ide.terminal.hook_folder').texts() == 1", what="the note")
     say(nvim, f"{call('Read', file_path=str(path))} THEN SAY read")
     wait_answer(nvim, "\nread")
     assert mock_api.seen("+UNSAVED")

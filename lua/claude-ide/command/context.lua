@@ -4,8 +4,8 @@ local M = {}
 ---@return boolean ok
 function M.run()
   local folder = require("claude-ide.terminal.hook_folder")
-  local notes = folder.notes()
-  local text = #notes > 0 and table.concat(notes, "\n\n") or "Nothing now."
+  local texts = folder.texts()
+  local text = #texts > 0 and table.concat(texts, "\n\n") or "Nothing now."
   if not folder.is_used() then
     text = "Nothing: no Claude was started by `:Claude`, or `hooks.enabled` or all of `context` is off."
   end

@@ -38,7 +38,10 @@
 ---@field path_map? table<string, string> Folders that Claude sees under another path, in a container or on the Windows side of WSL: `{ ["/home/me/project"] = "/workspaces/project" }`. |claude-ide-elsewhere| Changes apply after a restart of Neovim or `:Claude restart`.
 
 ---@class claude-ide.Opts.context
----@field unsaved? "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start.
+---@field unsaved? "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start, here and below.
+---@field saved? boolean Tell Claude during its turn which lines change in a file that you save, also by a formatter on save: its next edit of them would fail.
+---@field errors? boolean When Claude ends its turn, have it go on if language servers report new errors, at most twice a turn.
+---@field prompt? ("buffers"|"selection"|"visible"|"diagnostics"|"quickfix")[] What goes along with each prompt, see |claude-ide-contexts|.
 
 ---@class claude-ide.Opts.selection
 ---@field enabled? boolean Send it. `:Claude selection off` stops it in this Neovim, `vim.b.claude_private` for one buffer.
@@ -250,7 +253,10 @@
 ---@field path_map table<string, string> Folders that Claude sees under another path, in a container or on the Windows side of WSL: `{ ["/home/me/project"] = "/workspaces/project" }`. |claude-ide-elsewhere| Changes apply after a restart of Neovim or `:Claude restart`.
 
 ---@class claude-ide.Config.context
----@field unsaved "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start.
+---@field unsaved "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start, here and below.
+---@field saved boolean Tell Claude during its turn which lines change in a file that you save, also by a formatter on save: its next edit of them would fail.
+---@field errors boolean When Claude ends its turn, have it go on if language servers report new errors, at most twice a turn.
+---@field prompt ("buffers"|"selection"|"visible"|"diagnostics"|"quickfix")[] What goes along with each prompt, see |claude-ide-contexts|.
 
 ---@class claude-ide.Config.selection
 ---@field enabled boolean Send it. `:Claude selection off` stops it in this Neovim, `vim.b.claude_private` for one buffer.

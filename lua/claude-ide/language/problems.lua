@@ -8,7 +8,10 @@ local WORDS = { "error", "warning", "info", "hint" }
 ---Timeout for servers to report on a file that was just changed.
 local WAIT_MS = 10000
 
-local function line_of(diagnostic)
+---A diagnostic of a file, without quotes from withheld files.
+---@param diagnostic vim.Diagnostic
+---@return string
+function M.line_of(diagnostic)
   local code = diagnostic.code ~= nil and tostring(diagnostic.code) or nil
   local from = diagnostic.source and (code and ("%s %s"):format(diagnostic.source, code) or diagnostic.source)
     or code
@@ -119,7 +122,7 @@ function M.list(task, args, folders)
       local buf = diagnostic.bufnr --[[@as integer]]
       local unsaved = vim.bo[buf].modified and " (with unsaved changes)" or ""
       local path = locate.shown(vim.api.nvim_buf_get_name(buf), folders)
-      return { group = path .. unsaved, text = line_of(diagnostic) }
+      return { group = path .. unsaved, text = M.line_of(diagnostic) }
     end,
     cursor = args.cursor,
     notes = note and { note } or nil,
@@ -150,7 +153,7 @@ function M.within(buf, first, last)
       lines[#lines + 1] = ("line %d: %s: %s"):format(
         lnum,
         WORDS[diagnostic.severity or 1] or "error",
-        (diagnostic.message:gsub("\n", " "))
+        (require("claude-ide.diagnostics").message(diagnostic):gsub("\n", " "))
       )
     end
   end

@@ -1,72 +1,146 @@
--- A folder of texts for the CLIs that we start: their command hooks print what concerns a call, without an answer of this Neovim.
+-- A folder of texts for the CLIs that we start: their command hooks print them, without an answer of this Neovim where that is possible.
 -- Invariant: a CLI whose Neovim is gone, stopped or busy works as without hooks. So no hook here is a tool of the server (`mcp_tool`):
 -- if the server is not connected, CLI 2.1.329 prints an error for each such hook, except PermissionRequest, Elicitation and
 -- MessageDisplay. A command that exits with 0 is silent, and so is one that runs out of time, except for UserPromptSubmit.
 local M = {}
 
----The command of a hook. It is a CLI's for life and the folder has only data: commands of the model may be able to write there.
----`files` has lines of a buffer's number and what a call names its file by. If `save` is there, Neovim is asked to save the buffer first;
----then its note is gone. The subshell: where a file is missing, a shell may end with a code that stops Claude.
-local COMMAND = [[
-(cd %s && kill -0 %d && [ -r files ] || exit
+---A hook. In `body`, `p` is the CLI's process, and `ask {name} {times}` creates an empty file and waits until Neovim removes it, at most
+---that many times 50 ms.
+---@class claude-ide.terminal.FolderHook
+---@field event string
+---@field matcher? fun(): string
+---@field wanted fun(context: claude-ide.Config.context): boolean
+---@field body string
+
+---@type claude-ide.terminal.FolderHook[]
+local HOOKS = {
+  {
+    event = "PreToolUse",
+    matcher = function()
+      return table.concat({ "Read", unpack(require("claude-ide.native").writing_tools() or {}) }, "|")
+    end,
+    wanted = function(context)
+      return context.unsaved ~= "off"
+    end,
+    -- `files` has lines of a note's number and what a call names its file by.
+    body = [[
+[ -r files ] || exit
 input=$(cat) note=
 while read -r number name; do
-  case $input in *"$name"*) note=note.${number%%%%[!0-9]*}; break;; esac
+  case $input in *"$name"*) note=${number%%[!0-9]*}; break;; esac
 done <files
-[ -e "$note" ] || exit
-if [ -e save ]; then
-  : >"save.${note#note.}"
-  tries=0
-  while [ -e "$note" ] && [ $tries -lt 40 ]; do sleep 0.05; tries=$((tries + 1)); done
-fi
-cat "$note") 2>/dev/null
-exit 0]]
+[ -e "note.$note" ] || exit
+[ ! -e save ] || ask "save.$note" 40
+cat "note.$note"]],
+  },
+  {
+    event = "UserPromptSubmit",
+    wanted = function(context)
+      return context.errors or context.saved or #context.prompt > 0
+    end,
+    body = [[
+: >"turn.$p"
+cat prompt]],
+  },
+  {
+    event = "PostToolBatch",
+    wanted = function(context)
+      return context.saved
+    end,
+    body = [[
+cat "saved.$p" && mv "saved.$p" "told.$p"]],
+  },
+  {
+    event = "Stop",
+    wanted = function(context)
+      return context.errors
+    end,
+    body = [[
+rm -f "errors.$p"
+ask "stop.$p" 60
+cat "errors.$p"]],
+  },
+}
 
----Limit of a text for Claude.
-M.MOST_BYTES = 2048
+---A hook's command. It is a CLI's for life and the folder has only data: commands of the model may be able to write there. The subshell:
+---where a file is missing, a shell may end with a code that stops Claude.
+local COMMAND = [[
+ask() {
+  tries=$2
+  : >"$1"
+  while [ -e "$1" ] && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done
+  rm -f "$1"
+}
+(cd %s && kill -0 %d || exit
+p=${CLAUDE_PID:-$PPID}
+%s) 2>/dev/null
+exit 0]]
+---More than the longest `ask`.
+local TIMEOUT_S = 5
+
+---Limit of a text for Claude, and of the line that says what was left out.
+local MOST_BYTES, LEFT_OUT_BYTES = 2048, 32
+
+---@alias claude-ide.terminal.Signal fun(number: integer, done: fun(): boolean): boolean? `done` ends an `ask`: false if it was given up; true if it will be called
 
 ---@type string?
 local folder
----@type table<integer, { paths: string[], text: string }> by buffer
-local notes = {}
----@type (fun(buf: integer))?
-local save
+---@type table<string, string> current ones, by file
+local texts = {}
+---@type table<integer, string[]> what calls name the file of a note by
+local named = {}
+---@type table<string, claude-ide.terminal.Signal[]>
+local handlers = {}
+---@type table<string, true> signals whose handler is not done
+local open = {}
 
-local function write(name, text)
-  local temporary = ("%s/new"):format(folder)
-  if require("claude-ide.file").write_private(temporary, text, false) then
-    vim.uv.fs_rename(temporary, ("%s/%s"):format(folder, name))
+---@return string
+local function path_of(name)
+  return ("%s/%s"):format(folder, name)
+end
+
+local function write(name, bytes)
+  local temporary = path_of("new")
+  if require("claude-ide.file").write_private(temporary, bytes, false) then
+    vim.uv.fs_rename(temporary, path_of(name))
   end
 end
 
 local function remove(name)
-  vim.uv.fs_unlink(("%s/%s"):format(folder, name))
+  vim.uv.fs_unlink(path_of(name))
 end
 
 ---The list of files, as the CLI names them in JSON.
 local function write_files()
-  if not next(notes) then
+  if not next(named) then
     return remove("files")
   end
   local lines = {}
-  for buf, note in pairs(notes) do
-    for _, path in ipairs(note.paths) do
-      lines[#lines + 1] = ('%d "file_path":"%s"\n'):format(buf, (path:gsub('[\\"]', "\\%0")))
+  for number, paths in pairs(named) do
+    for _, path in ipairs(paths) do
+      lines[#lines + 1] = ('%d "file_path":"%s"\n'):format(number, (path:gsub('[\\"]', "\\%0")))
     end
   end
   write("files", table.concat(lines))
 end
 
----A hook reports by an empty file that it waits for a buffer to be saved.
----@param name? string
-local function on_file(_, name)
-  local buf = tonumber((name or ""):match("^save%.(%d+)$")) --[[@as integer?]]
-  if buf and save then
-    vim.schedule(function()
-      if save and notes[buf] and vim.uv.fs_unlink(("%s/%s"):format(folder, name)) then
-        save(buf)
-      end
-    end)
+---@param name string
+local function on_signal(name)
+  local kind, number = name:match("^(%l+)%.(%d+)$")
+  if open[name] or not handlers[kind] or not vim.uv.fs_stat(path_of(name)) then
+    return
+  end
+  open[name] = true
+  local function done()
+    open[name] = nil
+    return vim.uv.fs_unlink(path_of(name)) ~= nil
+  end
+  local is_later = false
+  for _, handler in ipairs(handlers[kind]) do
+    is_later = handler(tonumber(number) --[[@as integer]], done) == true or is_later
+  end
+  if not is_later then
+    done()
   end
 end
 
@@ -79,7 +153,12 @@ local function start()
   end
   folder = path
   local watcher = assert(vim.uv.new_fs_event())
-  watcher:start(path, {}, on_file)
+  local handle = vim.schedule_wrap(require("claude-ide.safely").wrap("handle a hook", on_signal))
+  watcher:start(path, {}, function(_, name)
+    if name and name:find("^%l+%.%d+$") then
+      handle(name)
+    end
+  end)
   require("claude-ide.bus").emit("hooks_given")
   return folder
 end
@@ -87,15 +166,19 @@ end
 ---The hooks of a CLI.
 ---@return table<string, table>
 function M.hooks()
-  local context = require("claude-ide.config").get().context
-  if context.unsaved == "off" or not start() then
-    return {}
+  local context, hooks = require("claude-ide.config").get().context, {}
+  for _, hook in ipairs(HOOKS) do
+    local path = hook.wanted(context) and start()
+    if path then
+      local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
+      local command = COMMAND:format(quoted, vim.uv.os_getpid(), hook.body)
+      hooks[hook.event] = {
+        matcher = hook.matcher and hook.matcher(),
+        hooks = { { type = "command", command = command, timeout = TIMEOUT_S } },
+      }
+    end
   end
-  local path = folder --[[@as string]]
-  local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
-  local hook = { type = "command", command = COMMAND:format(quoted, vim.uv.os_getpid()), timeout = 5 }
-  local tools = { "Read", unpack(require("claude-ide.native").writing_tools() or {}) }
-  return { PreToolUse = { matcher = table.concat(tools, "|"), hooks = { hook } } }
+  return hooks
 end
 
 ---Whether a CLI has these hooks.
@@ -104,44 +187,79 @@ function M.is_used()
   return folder ~= nil
 end
 
+---Cuts a text for Claude to its limit, between lines.
+---@param text string
+---@return string
+function M.bounded(text)
+  text = require("claude-ide.position").valid(text)
+  if #text <= MOST_BYTES then
+    return text
+  end
+  local cut = text:sub(1, MOST_BYTES - LEFT_OUT_BYTES):match("^(.*\n)") or ""
+  local _, left = text:sub(#cut + 1):gsub("[^\n]+", "")
+  return ("%s(%d more lines)\n"):format(cut, left)
+end
+
+---Sets the context that a hook prints.
+---@param name string the file
+---@param event string of the hook
+---@param text? string bounded; nil: nothing
+function M.put(name, event, text)
+  if not folder or texts[name] == text then
+    return
+  end
+  texts[name] = text
+  if not text then
+    return remove(name)
+  end
+  local output = { hookEventName = event, additionalContext = text }
+  write(name, vim.json.encode({ hookSpecificOutput = output }))
+end
+
 ---What Claude is told about a buffer's file when it reads or changes it.
 ---@param buf integer
 ---@param text? string nil: nothing
 function M.note(buf, text)
-  if not folder or (notes[buf] or {}).text == text then
-    return
+  local is_new = not named[buf] and text ~= nil
+  M.put("note." .. buf, "PreToolUse", text)
+  if is_new then
+    local path = vim.api.nvim_buf_get_name(buf)
+    local real = require("claude-ide.path").real(path)
+    named[buf] = path == real and { path } or { path, real }
+  elseif not text then
+    named[buf] = nil
   end
-  if not text then
-    notes[buf] = nil
+  if folder then
     write_files()
-    return remove("note." .. buf)
   end
-  local path = vim.api.nvim_buf_get_name(buf)
-  local real = require("claude-ide.path").real(path)
-  local output = { hookEventName = "PreToolUse", additionalContext = text }
-  write("note." .. buf, vim.json.encode({ hookSpecificOutput = output }))
-  notes[buf] = { paths = path == real and { path } or { path, real }, text = text }
-  write_files()
 end
 
----@return string[] texts the current notes, in the order of the buffers
-function M.notes()
-  local bufs = vim.tbl_keys(notes)
-  table.sort(bufs)
-  return vim.tbl_map(function(buf)
-    return notes[buf].text
-  end, bufs)
+---Handles a signal of hooks: a file of that name and a number, of a buffer or a process.
+---@param kind "save"|"turn"|"told"|"stop"
+---@param handler claude-ide.terminal.Signal
+function M.on(kind, handler)
+  handlers[kind] = handlers[kind] or {}
+  table.insert(handlers[kind], handler)
 end
 
----Sets what saves a buffer before Claude reads or changes its file; nil: nothing does.
----@param fn? fun(buf: integer)
-function M.save_with(fn)
-  save = fn
-  if folder and fn then
+---Whether hooks ask for a buffer to be saved.
+---@param is_on boolean
+function M.ask_to_save(is_on)
+  if folder and is_on then
     write("save", "")
   elseif folder then
     remove("save")
   end
+end
+
+---The current texts, in the order of their names.
+---@return string[]
+function M.texts()
+  local names = vim.tbl_keys(texts)
+  table.sort(names)
+  return vim.tbl_map(function(name)
+    return texts[name]
+  end, names)
 end
 
 return M

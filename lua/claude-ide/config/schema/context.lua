@@ -14,7 +14,26 @@ return {
         kind = kind.one_of({ "tell", "save", "off" }),
         default = "tell",
         doc = 'When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. '
-          .. "Switching it on applies from Claude's next start.",
+          .. "Switching it on applies from Claude's next start, here and below.",
+      },
+      {
+        "saved",
+        kind = kind.boolean,
+        default = false,
+        doc = "Tell Claude during its turn which lines change in a file that you save, also by a formatter on save: its next edit of "
+          .. "them would fail.",
+      },
+      {
+        "errors",
+        kind = kind.boolean,
+        default = false,
+        doc = "When Claude ends its turn, have it go on if language servers report new errors, at most twice a turn.",
+      },
+      {
+        "prompt",
+        kind = kind.list(kind.one_of({ "buffers", "selection", "visible", "diagnostics", "quickfix" })),
+        default = {},
+        doc = "What goes along with each prompt, see |claude-ide-contexts|.",
       },
     },
   },

@@ -3,12 +3,12 @@
 local M = {}
 
 local api = vim.api
-local GROUP = "claude-ide.context.unsaved"
+local GROUP = "claude-ide.hook_context.unsaved"
 
 ---Pause after a change.
 local PAUSE_MS = 100
 ---Larger texts are not compared.
-local MOST_COMPARED = 1024 * 1024
+M.MOST_COMPARED = 1024 * 1024
 
 local WORDS = "The user has unsaved changes to %s in the editor. The file on disk, which your tools read and write, is without "
   .. "them%s"
@@ -19,38 +19,30 @@ local changed = {}
 local followed = {}
 local timer ---@type uv.uv_timer_t?
 
+---@param bytes string
+---@return string text
+local function lines_of(bytes)
+  local lines, format = require("claude-ide.buffer.bytes").decode(bytes)
+  return format.empty and "" or table.concat(lines, "\n") .. "\n"
+end
+
+---A diff of two texts' lines for Claude.
+---@param before string
+---@param after string
+---@return string
+function M.diff(before, after)
+  local options = { result_type = "unified", ctxlen = 1 }
+  return require("claude-ide.hunk").xdiff(lines_of(before), lines_of(after), options) --[[@as string]]
+end
+
 ---@param buf integer
 ---@return string? diff nil: the texts are too large
 local function diff_of(buf, path)
-  local format = require("claude-ide.buffer.format").of(buf)
   local size = api.nvim_buf_get_offset(buf, api.nvim_buf_line_count(buf))
-  local bytes, why_not = require("claude-ide.file").read_now(path, MOST_COMPARED)
-  if size > MOST_COMPARED or not bytes and why_not ~= "missing" then
-    return nil
+  local disk, why_not = require("claude-ide.file").read_now(path, M.MOST_COMPARED)
+  if size <= M.MOST_COMPARED and (disk or why_not == "missing") then
+    return M.diff(disk or "", require("claude-ide.buffer").text(buf))
   end
-  local of_bytes = require("claude-ide.buffer.bytes")
-  local disk, disk_format = of_bytes.decode(bytes or "")
-  local function text(lines, of)
-    return of.empty and "" or table.concat(lines, "\n") .. "\n"
-  end
-  local lines = api.nvim_buf_get_lines(buf, 0, -1, true)
-  return require("claude-ide.hunk").xdiff(
-    text(disk, disk_format),
-    text(lines, format),
-    { result_type = "unified", ctxlen = 1 }
-  ) --[[@as string]]
-end
-
----@param text string
----@param most integer
----@return string
-local function bounded(text, most)
-  if #text <= most then
-    return text
-  end
-  local cut = text:sub(1, most):match("^(.*\n)") or ""
-  local _, left = text:sub(#cut + 1):gsub("\n", "")
-  return ("%s(%d more lines)\n"):format(cut, left)
 end
 
 ---@param buf integer
@@ -65,9 +57,7 @@ local function text_of(buf)
     return nil
   end
   local words = WORDS:format(path, diff and ". From the file to the editor:\n" or ".")
-  local most = require("claude-ide.terminal.hook_folder").MOST_BYTES
-  local valid = require("claude-ide.position").valid(words .. (diff or ""))
-  return bounded(valid, most - 32)
+  return require("claude-ide.terminal.hook_folder").bounded(words .. (diff or ""))
 end
 
 local function look()
@@ -116,7 +106,7 @@ local function follow(buf)
   api.nvim_buf_call(buf, function()
     vim.cmd(
       ("silent! call dictwatcheradd(b:, 'claude_private', {-> %s})"):format(
-        ("v:lua.require'claude-ide.context.unsaved'.touch(%d)"):format(buf)
+        ("v:lua.require'claude-ide.hook_context.unsaved'.touch(%d)"):format(buf)
       )
     )
   end)
@@ -128,21 +118,23 @@ end
 ---Saves a buffer that Claude is about to read or change.
 ---@param buf integer
 local function save(buf)
-  if api.nvim_buf_is_loaded(buf) and require("claude-ide.privacy").verdict(buf) == "tell" then
-    local ok, err = pcall(api.nvim_buf_call, buf, function()
-      vim.cmd("silent update")
-    end)
-    if not ok then
-      require("claude-ide.log").info("buffer %d is not saved for Claude: %s", buf, err)
-    end
+  if not api.nvim_buf_is_loaded(buf) or require("claude-ide.privacy").verdict(buf) ~= "tell" then
+    return
+  end
+  local ok, err = pcall(api.nvim_buf_call, buf, function()
+    vim.cmd("silent update")
+  end)
+  if not ok then
+    require("claude-ide.log").info("buffer %d is not saved for Claude: %s", buf, err)
   end
   changed[buf] = true
   look()
 end
 
 local function begin()
-  local wanted = require("claude-ide.config").get().context.unsaved
-  require("claude-ide.terminal.hook_folder").save_with(wanted == "save" and save or nil)
+  local folder = require("claude-ide.terminal.hook_folder")
+  folder.ask_to_save(require("claude-ide.config").get().context.unsaved == "save")
+  folder.on("save", save)
   local group = api.nvim_create_augroup(GROUP, { clear = true })
   api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost" }, {
     group = group,

@@ -1,0 +1,92 @@
+-- Errors of language servers that are new when Claude ends its turn: it is told, and goes on. Only errors in files as they are on disk
+-- count, so that what the user types meanwhile does not.
+local M = {}
+
+---How often in a turn.
+local MOST_TIMES = 2
+---Maximum wait for language servers.
+local WAIT_MS = 2500
+
+local WORDS = "These errors are new since the turn began:\n%s\n"
+
+---@class claude-ide.hook_context.Turn
+---@field errors table<string, integer> counts at its start
+---@field ticks table<integer, integer> of the loaded buffers
+---@field times integer
+
+---@type table<integer, claude-ide.hook_context.Turn> by process of the CLI
+local turns = {}
+
+---@return vim.Diagnostic[]
+local function errors()
+  return vim.tbl_filter(function(diagnostic)
+    local buf = diagnostic.bufnr --[[@as integer]]
+    return vim.api.nvim_buf_is_loaded(buf)
+      and not vim.bo[buf].modified
+      and require("claude-ide.privacy").verdict(buf) == "tell"
+  end, vim.diagnostic.get(nil, { severity = vim.diagnostic.severity.ERROR }))
+end
+
+---@param diagnostic vim.Diagnostic
+---@return string
+local function what_of(diagnostic)
+  return ("%d %s %s"):format(diagnostic.bufnr, tostring(diagnostic.code), diagnostic.message)
+end
+
+---@param pid integer
+local function begin_turn(pid)
+  local turn = { errors = {}, ticks = {}, times = 0 } ---@type claude-ide.hook_context.Turn
+  for _, diagnostic in ipairs(errors()) do
+    local what = what_of(diagnostic)
+    turn.errors[what] = (turn.errors[what] or 0) + 1
+  end
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    turn.ticks[buf] = vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) or nil
+  end
+  turns[pid] = turn
+end
+
+---@param turn claude-ide.hook_context.Turn
+---@return string? text nil: there are none
+local function new_ones(turn)
+  local old, lines = vim.deepcopy(turn.errors), {}
+  for _, diagnostic in ipairs(errors()) do
+    local what = what_of(diagnostic)
+    if (old[what] or 0) > 0 then
+      old[what] = old[what] - 1
+    else
+      local path = vim.api.nvim_buf_get_name(diagnostic.bufnr --[[@as integer]])
+      lines[#lines + 1] = path .. require("claude-ide.language.problems").line_of(diagnostic)
+    end
+  end
+  return #lines > 0 and WORDS:format(table.concat(lines, "\n")) or nil
+end
+
+---@param pid integer
+---@param done fun(): boolean
+---@return boolean? later
+local function end_turn(pid, done)
+  local turn = turns[pid]
+  if not turn or turn.times == MOST_TIMES then
+    return
+  end
+  local changed = vim.tbl_filter(function(buf)
+    return vim.api.nvim_buf_is_loaded(buf) and turn.ticks[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
+  end, vim.api.nvim_list_bufs())
+  require("claude-ide.diagnostics.fresh").wait(changed, WAIT_MS, function()
+    local folder, text = require("claude-ide.terminal.hook_folder"), new_ones(turn)
+    folder.put("errors." .. pid, "Stop", nil)
+    folder.put("errors." .. pid, "Stop", text and folder.bounded(text))
+    turn.times = turn.times + (done() and text and 1 or 0)
+  end)
+  return true
+end
+
+---Handles turns once a CLI has hooks.
+M.attach = require("claude-ide.once")(function()
+  local folder = require("claude-ide.terminal.hook_folder")
+  folder.on("turn", begin_turn)
+  folder.on("stop", end_turn)
+end)
+
+return M

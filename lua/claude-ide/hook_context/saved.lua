@@ -1,0 +1,84 @@
+-- Files that the user saves while Claude works, also as a formatter changes them then: Claude is told the changes before its next request
+-- to the model. Between turns the CLI finds them by itself; during one, its next edit of a changed line would fail (2.1.329).
+local M = {}
+
+local WORDS = "The user has saved %s in the editor, which changed it on disk:\n%s"
+
+---Texts of saved files when Claude last knew them, by process of a CLI and path. A process is there once it had a prompt.
+---@type table<integer, table<string, string>>
+local known = {}
+---@type table<integer, string> bytes on disk before the write, by buffer
+local before = {}
+
+---@return string?
+local function read(path)
+  return (require("claude-ide.file").read_now(path, require("claude-ide.hook_context.unsaved").MOST_COMPARED))
+end
+
+---@param pid integer
+local function write(pid)
+  local parts = {}
+  for path, old in vim.spairs(known[pid]) do
+    local diff = require("claude-ide.hook_context.unsaved").diff(old, read(path) or "")
+    parts[#parts + 1] = diff ~= "" and WORDS:format(path, diff) or nil
+  end
+  local folder = require("claude-ide.terminal.hook_folder")
+  folder.put(
+    "saved." .. pid,
+    "PostToolBatch",
+    #parts > 0 and folder.bounded(table.concat(parts, "\n")) or nil
+  )
+end
+
+---@param pid integer
+local function begin_anew(pid)
+  known[pid] = {}
+  write(pid)
+end
+
+---@param buf integer
+local function about_to_be_written(buf)
+  local path = vim.api.nvim_buf_get_name(buf)
+  local is_told = next(known)
+    and require("claude-ide.buffer").is_file(buf)
+    and require("claude-ide.privacy").verdict(buf) == "tell"
+  before[buf] = is_told and read(path) or nil
+end
+
+---@param buf integer
+local function written(buf)
+  local path, old = vim.api.nvim_buf_get_name(buf), before[buf]
+  before[buf] = nil
+  for pid, files in pairs(old and known or {}) do
+    if vim.uv.kill(pid, 0) ~= 0 then
+      known[pid] = nil
+    else
+      files[path] = files[path] or old
+      write(pid)
+    end
+  end
+end
+
+---Follows writes once a CLI has hooks.
+M.attach = require("claude-ide.once")(function()
+  local folder = require("claude-ide.terminal.hook_folder")
+  folder.on("turn", begin_anew)
+  folder.on("told", begin_anew)
+  local group = vim.api.nvim_create_augroup("claude-ide.hook_context.saved", { clear = true })
+  vim.api.nvim_create_autocmd("BufWritePre", {
+    group = group,
+    desc = "Claude Code: the text of a file before it is saved",
+    callback = function(event)
+      about_to_be_written(event.buf)
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufWritePost", {
+    group = group,
+    desc = "Claude Code: tell Claude of a saved file",
+    callback = function(event)
+      written(event.buf)
+    end,
+  })
+end)
+
+return M

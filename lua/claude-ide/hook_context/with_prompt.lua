@@ -1,0 +1,62 @@
+-- Contexts that go along with each prompt of the CLI in its terminal, as `#…` in a chat. Kept up to date, so that no prompt waits for Neovim.
+local M = {}
+
+local PAUSE_MS = 200
+local EVENTS = { "BufEnter", "BufDelete", "BufModifiedSet", "DiagnosticChanged", "ModeChanged", "CursorHold" }
+
+local is_due = false
+
+local function look()
+  is_due = false
+  local folder, context = require("claude-ide.terminal.hook_folder"), require("claude-ide.context")
+  local at = require("claude-ide.context.place").here(require("claude-ide.workspace").folders()[1])
+  local names = require("claude-ide.server").is_running() and require("claude-ide.config").get().context.prompt
+    or {}
+  local texts, left = {}, #names + 1
+  local function put()
+    left = left - 1
+    if left == 0 then
+      local text = vim.trim(table.concat(texts, "\n"))
+      folder.put("prompt", "UserPromptSubmit", text ~= "" and folder.bounded(text) or nil)
+    end
+  end
+  for index, name in ipairs(names) do
+    texts[index] = ""
+    context.read({ name = name }, at, function(part)
+      texts[index] = part.text and context.written(part) or ""
+      put()
+    end)
+  end
+  put()
+end
+
+local function look_soon()
+  if not is_due then
+    is_due = true
+    vim.defer_fn(require("claude-ide.safely").wrap("read the context of a prompt", look), PAUSE_MS)
+  end
+end
+
+local function begin()
+  if #require("claude-ide.config").get().context.prompt == 0 then
+    return
+  end
+  vim.api.nvim_create_autocmd(EVENTS, {
+    group = vim.api.nvim_create_augroup("claude-ide.hook_context.with_prompt", { clear = true }),
+    desc = "Claude Code: the context of the next prompt",
+    callback = look_soon,
+  })
+  look_soon()
+end
+
+---Follows the editor once a CLI has hooks.
+M.attach = require("claude-ide.once")(function()
+  local bus = require("claude-ide.bus")
+  bus.on("hooks_given", begin)
+  bus.on("server_stopped", look_soon)
+  if require("claude-ide.terminal.hook_folder").is_used() then
+    begin()
+  end
+end)
+
+return M
