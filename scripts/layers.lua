@@ -49,7 +49,7 @@ return {
   { "sessions.phrases", "sessions.live" },
   { "sessions" },
   -- The features.
-  { "terminal", "watch" },
+  { "terminal", "unapproved", "watch" },
   { "diagnostics", "journal", "mention", "notebook", "selection", "sessions.next_prompt", "sessions.ours" },
   -- Queries to language servers.
   { "language" },

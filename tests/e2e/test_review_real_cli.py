@@ -156,3 +156,45 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     nvim.keys("]fgA")
     nvim.wait(lambda: nvim.lua(WAITING) == expected[2:], what="one file left")
     assert contents(nvim, "b.txt") == "first\n"
+
+
+def warned(nvim):
+    return [notice for notice in nvim.notices() if "changed without asking you" in notice]
+
+
+def test_a_change_that_a_rule_allows_is_warned_of_once_a_turn(start_nvim, cli):
+    nvim = start_nvim(files={"a.txt": "one\ntwo\nthree\n", "b.txt": "first\n"}, notices=True)
+    nvim.lua('require("claude-ide").connect()')
+    claude = cli(nvim)
+    path = str(nvim.project / "a.txt")
+
+    def edits(*pairs):
+        calls = [call("Edit", file_path=path, old_string=old, new_string=new) for old, new in pairs]
+        claude.prompt(" THEN ".join([call("Read", file_path=path), *calls, f"SAY done {pairs[0][1]}"]))
+        return f"done {pairs[0][1]}"
+
+    said = edits(("one", "ONE"))
+    nvim.wait("require('claude-ide.proposal').count() == 1", what="the diff")
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    claude.wait_screen(said)
+
+    allow_until(claude, nvim, edits(("two", "TWO")))
+
+    settings = nvim.project / ".claude"
+    settings.mkdir(exist_ok=True)
+    (settings / "settings.local.json").write_text('{"permissions": {"allow": ["Edit"]}}')
+    assert warned(nvim) == []
+
+    claude.prompt("SAY it has read its settings")
+    claude.wait_screen("it has read its settings")
+    allow_until(claude, nvim, edits(("ONE", "one"), ("TWO", "two")))
+    (words,) = nvim.wait(lambda: warned(nvim), what="the warning")
+    assert words.startswith("a.txt was changed without asking you: a rule or a hook allows it")
+
+    nvim.lua("notices = {}")
+    switch(claude, "accept edits on")
+    claude.wait_screen("accept edits on")
+    claude.wait_screen(edits(("one", "ONE")))
+    nvim.wait(lambda: "ONE" in (nvim.project / "a.txt").read_text())
+    switch(claude, "manual mode on")
+    assert warned(nvim) == []

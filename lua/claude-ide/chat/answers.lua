@@ -45,7 +45,7 @@ function M.deny(request, opts)
     chat.refused[ask.call] = opts.status or "rejected"
   end
   for _, path in ipairs(ask.paths or {}) do
-    require("claude-ide.chat.unapproved").refused(chat, path)
+    require("claude-ide.unapproved").refused(chat, path)
   end
   request.send({ deny = { request = request.id, choice = opts.choice, message = opts.message } })
 end
@@ -75,7 +75,7 @@ local function accepted_files(request, answer)
     request.chat, require("claude-ide.chat.acp.files"), require("claude-ide.chat.edit").became_of(answer)
   for _, one in ipairs(became) do
     if answer.written and one.accepted then
-      require("claude-ide.chat.unapproved").approved(chat, one.path)
+      require("claude-ide.unapproved").approved(chat, one.path)
     elseif one.bytes then
       files.accept(chat, one.path, one.bytes, one.accepted)
     end

@@ -46,7 +46,7 @@
 ---@field words? string why it ended
 ---@field refused table<string, "rejected"|"changed"> calls that the user denied, or wrote differently
 ---@field granted table<string, true> calls that the user allowed
----@field writes claude-ide.chat.Writes of the turn
+---@field writes claude-ide.unapproved.Writes of the turn
 ---@field unasked? boolean the user has allowed something permanently
 ---@field asker_words? string the user's message with the next answer
 ---@field give_back? fun(text: string) returns an unsent text to the prompt
@@ -115,7 +115,7 @@ function Chat.new(begin)
     settings = {},
     refused = {},
     granted = {},
-    writes = require("claude-ide.chat.unapproved").none(),
+    writes = require("claude-ide.unapproved").none(),
     tasks = {},
     answers = {},
     last_ask = 0,

@@ -151,7 +151,7 @@ function ON.results(self, event)
   self.store:results(results, self.refused)
   require("claude-ide.chat.asks").results(self, results)
   if not is_replay(self) then
-    require("claude-ide.chat.unapproved").results(self, results, places)
+    require("claude-ide.unapproved").results(self, results, places)
     require("claude-ide.chat.record").results(self, results, places)
   end
 end
@@ -183,7 +183,7 @@ end
 function ON.prompt(self, event)
   if event.state == "started" then
     require("claude-ide.chat.record").turn_begins(self, event.at)
-    require("claude-ide.chat.unapproved").turn_begins(self, event.at or 0)
+    require("claude-ide.unapproved").turn_begins(self, event.at or 0)
     self.state = "working"
     local prompt = self:take(event.id or "")
     if prompt then
@@ -239,7 +239,7 @@ function ON.turn(self, event)
   self.state = self.state ~= "ended" and "idle" or self.state
   require("claude-ide.chat.asks").turn_over(self)
   require("claude-ide.chat.record").turn_over(self)
-  require("claude-ide.chat.unapproved").turn_over(self)
+  require("claude-ide.unapproved").turn_over(self)
   self:drive("turn_over")
   self.source:look_for_file()
 end

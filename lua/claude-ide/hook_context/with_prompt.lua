@@ -10,7 +10,8 @@ local function look()
   is_due = false
   local folder, context = require("claude-ide.terminal.hook_folder"), require("claude-ide.context")
   local at = require("claude-ide.context.place").here(require("claude-ide.workspace").folders()[1])
-  local names = require("claude-ide.server").is_running() and require("claude-ide.config").get().context.prompt
+  local names = require("claude-ide.server").is_running()
+      and require("claude-ide.config").get().context.prompt
     or {}
   local texts, left = {}, #names + 1
   local function put()

@@ -51,6 +51,9 @@ function M.turn_started(client, at, unconnected)
   end
   observe().settle(client, true)
   require("claude-ide.journal.refusals").turn_over(client, at)
+  if not unconnected then
+    require("claude-ide.unapproved").turn_started(client)
+  end
   follow_turn(client, store().start_turn(client), at, unconnected)
 end
 

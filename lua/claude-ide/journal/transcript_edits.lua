@@ -18,12 +18,14 @@ local PATIENCE_MS = 12000
 ---@field offset integer up to which changes were read
 ---@field last? boolean read once more, then no longer followed
 ---@field ended? boolean no longer followed
+---@field is_main? boolean of the session, not of a subagent
 ---@field busy boolean
 ---@field again boolean
 
 ---@class claude-ide.journal.Reader one client
 ---@field client integer
 ---@field session_of fun(): string? its current session
+---@field is_terminal boolean it is not a chat
 ---@field session? string the one being read
 ---@field stop_finding? fun() set while its transcript is searched
 ---@field began integer milliseconds since the epoch: older edits are ignored
@@ -169,6 +171,9 @@ function read(reader, reading)
       reading.offset = found.offset
       for _, change in ipairs(found.changes) do
         refusals.written(reader.client, require("claude-ide.path").normalize(change.path), change["end"])
+        if reader.is_terminal and reading.is_main and not reading.seen[change.tool_use_id] then
+          require("claude-ide.unapproved").wrote(reader.client, change)
+        end
       end
       recall(reader, reading, found.changes, done)
     end)
@@ -241,6 +246,7 @@ end
 local function new_reader(client, session_of)
   return {
     client = client,
+    is_terminal = not session_of,
     session_of = session_of or function()
       local session = sessions().of_client(client)
       return session and session.id
@@ -270,7 +276,7 @@ local function ensure(client, session_of)
   reader.stop_finding = require("claude-ide.retry").until_found(look, PATIENCE_MS, function(file)
     reader.stop_finding = nil
     if file then
-      follow(reader, file)
+      follow(reader, file).is_main = true
     end
   end)
   return reader

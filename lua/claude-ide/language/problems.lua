@@ -118,7 +118,7 @@ function M.list(task, args, folders)
     none = table.concat({ none:format(what) .. ".", note }, "\n"),
     count = #all,
     entry = function(index)
-      local diagnostic = all[index]
+      local diagnostic = all[index] --[[@as vim.Diagnostic]]
       local buf = diagnostic.bufnr --[[@as integer]]
       local unsaved = vim.bo[buf].modified and " (with unsaved changes)" or ""
       local path = locate.shown(vim.api.nvim_buf_get_name(buf), folders)

@@ -143,7 +143,7 @@ end
 ---@return string? err
 function M.put(chat, path, contents)
   local buf = require("claude-ide.buffer").loaded_file(path)
-  local approved = require("claude-ide.chat.unapproved").approved
+  local approved = require("claude-ide.unapproved").approved
   if buf and vim.bo[buf].modified then
     -- The buffer keeps its unsaved changes: the diff has computed its text.
     local ok, err = require("claude-ide.journal.write").to_disk(path, contents)

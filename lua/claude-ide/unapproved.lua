@@ -1,6 +1,7 @@
 -- The unapproved-write warning: an agent changed a file without the user's approval, through a mode, a rule, a hook, or by itself. An
--- agent that writes files itself may only report its calls' places: the disk then shows whether they changed.
--- Invariant: an approval covers the approved bytes, once.
+-- agent that writes files itself may only report its calls' places: the disk then shows whether they changed. What a CLI in a terminal was
+-- allowed there is not reported: it has asked about a change if it proposed the edit here, or its session waited for the user meanwhile.
+-- Invariant: an approval in a chat covers the approved bytes, once.
 local M = {}
 
 ---Modes in which edits need no approval.
@@ -11,12 +12,12 @@ local MOST_NAMED = 20
 local TICK_S = 0.02
 
 ---A turn's writes.
----@class claude-ide.chat.Writes
+---@class claude-ide.unapproved.Writes
 ---@field began? number seconds since the epoch; nil: no turn yet
 ---@field approved table<string, { times: integer, stamp?: string }> by path: approved writes that no call has reported yet, and the file's state after the last
 ---@field absent table<string, true> files whose creation was denied
 
----@return claude-ide.chat.Writes
+---@return claude-ide.unapproved.Writes
 function M.none()
   return { approved = {}, absent = {} }
 end
@@ -60,7 +61,7 @@ function M.approved(chat, path)
 end
 
 ---Whether a change is one that the user accepted.
----@param writes claude-ide.chat.Writes
+---@param writes claude-ide.unapproved.Writes
 ---@param path string
 ---@return boolean
 local function was_approved(writes, path)
@@ -73,7 +74,7 @@ local function was_approved(writes, path)
 end
 
 ---Whether a file has changed since the turn began. A move keeps the modification time, so the change time counts.
----@param writes claude-ide.chat.Writes
+---@param writes claude-ide.unapproved.Writes
 ---@param path string
 ---@param has_failed boolean
 ---@return boolean
@@ -117,14 +118,15 @@ local function changed_by(chat, call, result, places)
   return found
 end
 
----@param chat claude-ide.chat.Chat
 ---@param paths string[]
-local function warn(chat, paths)
+---@param mode? string
+---@param is_cli boolean
+---@return string words for the conversation
+local function warn(paths, mode, is_cli)
   local name, were = vim.fs.basename(paths[1]), "was"
   if #paths > 1 then
     name, were = ("%s and %d more"):format(name, #paths - 1), "were"
   end
-  local is_cli = chat.is_cli
   require("claude-ide.ui.notice").warn({
     ("%s %s changed without asking you%s. `:Claude review` shows it."):format(
       name,
@@ -142,8 +144,8 @@ local function warn(chat, paths)
     lines[#lines + 1] = ("… and %d more files."):format(#paths - MOST_NAMED)
   end
   local words = table.concat(lines, "\n")
-  require("claude-ide.log").warn("in mode %s: %s", chat.mode or "default", words)
-  chat.store:put("notice", words)
+  require("claude-ide.log").warn("in mode %s: %s", mode or "default", words)
+  return words
 end
 
 ---Calls ended.
@@ -156,8 +158,107 @@ function M.results(chat, results, places)
     vim.list_extend(paths, changed_by(chat, pair[1], pair[2], places))
   end
   if #paths > 0 and not UNASKED[chat.mode or "default"] then
-    warn(chat, paths)
+    chat.store:put("notice", warn(paths, chat.mode, chat.is_cli))
   end
+end
+
+---How long after a change in a terminal is reported what it was asked about is looked at, and how much earlier than the call it may be.
+local LATE_MS, EARLY_MS = 500, 50
+---Limit of remembered questions of a terminal.
+local MOST_ASKS = 200
+
+---A CLI in a terminal.
+---@class claude-ide.unapproved.Terminal
+---@field asks { at: integer, path?: string }[] when it asked; nil: its session waited, for whatever
+---@field told table<string, true> files of this turn that were warned of
+
+---@type table<integer, claude-ide.unapproved.Terminal> by client
+local terminals = {}
+
+---@param client integer
+---@return claude-ide.unapproved.Terminal
+local function terminal_of(client)
+  terminals[client] = terminals[client] or { asks = {}, told = {} }
+  return terminals[client]
+end
+
+---@param client integer
+---@param at integer milliseconds since the epoch
+---@param path? string
+local function note_ask(client, at, path)
+  local asks = terminal_of(client).asks
+  asks[#asks + 1] = { at = at, path = path }
+  if #asks > MOST_ASKS then
+    table.remove(asks, 1)
+  end
+end
+
+local follow_waits = require("claude-ide.once")(function()
+  require("claude-ide.bus").on("session_changed", function(change)
+    local session = change.session
+    for _, client in
+      ipairs(session.state.activity == "waiting" and require("claude-ide.server").clients() or {})
+    do
+      if client.pid == session.pid then
+        note_ask(client.id, session.state.since or require("claude-ide.clock").now())
+      end
+    end
+  end)
+  require("claude-ide.bus").on("client_disconnected", function(client)
+    terminals[client.id] = nil
+  end)
+end)
+
+---A CLI proposes a change of a file.
+---@param client integer
+---@param path string
+---@param at integer milliseconds since the epoch
+function M.proposed(client, path, at)
+  note_ask(client, at, normal(path))
+end
+
+---A CLI has a new prompt.
+---@param client integer
+function M.turn_started(client)
+  follow_waits()
+  terminal_of(client).told = {}
+end
+
+---@param client integer
+---@param path string
+---@param change claude-ide.sessions.ChangedFile
+---@return boolean
+local function was_asked(client, path, change)
+  return vim.iter(terminal_of(client).asks):any(function(ask)
+    local is_of_call = not ask.path or ask.path == path
+    return is_of_call and ask.at >= change.start - EARLY_MS and ask.at <= change["end"]
+  end)
+end
+
+---A call of a CLI in a terminal has changed a file. Without a record of its session, it is unknown whether it asked.
+---@param client integer
+---@param change claude-ide.sessions.ChangedFile
+function M.wrote(client, change)
+  local path = normal(change.path)
+  local is_within = vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
+    return require("claude-ide.path").within(path, folder)
+  end)
+  if not is_within or not change.start or not change["end"] then
+    return
+  end
+  -- The mode now: the user may change it before it is known whether the CLI has asked.
+  require("claude-ide.sessions.mode").of_client(client, function(mode)
+    if not mode or UNASKED[mode] then
+      return
+    end
+    vim.defer_fn(function()
+      local told = terminal_of(client).told
+      if not told[path] and not was_asked(client, path, change) then
+        told[path] = true
+        warn({ path }, mode, true)
+      end
+    end, LATE_MS)
+  end)
 end
 
 return M
