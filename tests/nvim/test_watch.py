@@ -1,6 +1,7 @@
 """Buffers follow the disk: unmodified ones are reloaded at once, modified ones never, and nothing ever asks."""
 
 import os
+import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -358,6 +359,54 @@ def test_where_no_line_was_changed_by_both_they_are_merged(opened):
     opened.keys(":w<CR>")
     opened.wait("not vim.bo.modified")
     assert (opened.project / "a.txt").read_text() == "mine " + TEXT + "theirs\n"
+
+
+def test_a_write_right_after_a_merge_can_be_merged_too(opened):
+    opened.keys("ggImine <Esc>")
+    opened.wait("vim.bo.modified and require('claude-ide.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+    write_by_rename(opened.project / "a.txt", TEXT + "theirs\n")
+    opened.wait("#require('claude-ide.watch.conflict').list() == 1")
+    opened.lua("require('claude-ide.watch.conflict').resolve('merge') vim.fn.writefile({ 'more' }, 'a.txt', 'a')")
+    opened.wait("#require('claude-ide.watch.conflict').list() == 1")
+    opened.cmd("Claude resolve merge")
+    assert opened.lines() == ["mine line 1", *OLD[1:], "theirs", "more"]
+
+
+def test_nothing_typed_is_lost_in_a_story_of_typing_writes_of_claude_and_a_formatter(opened, request):
+    """Lines of the user and of Claude take turns, with one between; saving trims blanks. In the end all of it is undone, and done again."""
+    dice = random.Random(request.config.getoption("--seed") or 1)
+    path, typed, by_claude = opened.project / "a.txt", [], {}
+    opened.lua("vim.cmd([[autocmd BufWritePre * silent! %s/ *$//]])")
+    conflicts = "#require('claude-ide.watch.conflict').list()"
+    for step in range(2 * request.config.getoption("--edits")):
+        row = dice.randrange(0, len(OLD), 4)
+        what = dice.choice(["type", "type", "write", "save"])
+        if what == "type":
+            typed.append((row, f"typed-{step}"))
+            opened.keys(f":{row + 1}<CR>A typed-{step}  <Esc>")
+            opened.wait(lambda row=row: opened.lines()[row].endswith(f"{typed[-1][1]}  "), what="what was typed")
+            opened.wait("require('claude-ide.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+        elif what == "write":
+            by_claude[row + 2] = f"written-{step}"
+            lines = path.read_text().splitlines()
+            lines[row + 2] = by_claude[row + 2]
+            write_by_rename(path, "\n".join(lines) + "\n")
+            if opened.lua("return vim.bo.modified"):
+                opened.wait(f"{conflicts} == 1", what="the conflict")
+                opened.cmd("Claude resolve merge")
+            opened.wait(lambda row=row: opened.lines()[row + 2] == by_claude[row + 2], what="what was written")
+            opened.wait(f"{conflicts} == 0")
+        else:
+            opened.cmd("write")
+            assert path.read_text().splitlines() == opened.lines()
+        lines = opened.lines()
+        assert all(f" {word}" in lines[row] for row, word in typed), step
+        assert all(lines[row] == words for row, words in by_claude.items()), step
+    last = opened.lines()
+    opened.cmd("undo 0")
+    assert opened.lines() == OLD
+    opened.lua("repeat local before = vim.fn.changenr() vim.cmd('silent redo') until vim.fn.changenr() == before")
+    assert opened.lines() == last
 
 
 def test_without_a_word_the_user_chooses_from_a_list(opened):

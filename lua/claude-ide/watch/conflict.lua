@@ -167,9 +167,13 @@ function M.modified_set(buf)
 end
 
 ---Restarts with the disk's current text as the base of the unsaved text.
----@param buf integer
-function M.rebase(buf)
+---@param buf integer modified
+---@param bytes? string of it; nil: it is read
+function M.rebase(buf, bytes)
   M.forget(buf)
+  if bytes then
+    conflicts[buf] = { base = bytes }
+  end
   M.modified_set(buf)
 end
 
@@ -278,7 +282,7 @@ local function take_both(buf, theirs)
   format.empty = false
   require("claude-ide.buffer.patch").set_text(buf, merged, format)
   keep_mine(buf)
-  M.rebase(buf)
+  M.rebase(buf, theirs)
   return true
 end
 
