@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import beside, chat, diffs, editor, journal, notebook, sessions, tools, transcript, web, wire  # noqa: E402
+from bench import beside, chat, diffs, editor, hooks, journal, notebook, sessions, tools, transcript, web, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The best of some runs: the machine's other load varies, the code's own time does not.
@@ -50,7 +50,17 @@ def main() -> int:
     print(f"but where it says `{WORST}`.")
     if load > 0.5:
         print("Other programs are running: what they take is missing here.")
-    parts = [round_trips, busy, pipeline, large_diff, long_diffs, handlers, tools_of_agents, tools_that_write]
+    parts = [
+        round_trips,
+        busy,
+        hooks_of_calls,
+        pipeline,
+        large_diff,
+        long_diffs,
+        handlers,
+        tools_of_agents,
+        tools_that_write,
+    ]
     parts += [tokens_of_tools, tools_beside_others, journal_of_turns, reading, served, transcripts, growing, chats]
     parts += [kernels, costs, idle]
     rows = []
@@ -161,6 +171,14 @@ def busy(directory: Path, version: str):
             slowest.append(wire.run("ping-for", port, token, "1800")["p99_us"] / 1000)
             assert nvim.was_busy(), "Neovim was not busy while the pings ran"
         yield at_most("ping while Neovim is busy for 2 s, p99", min(slowest), 2, "ms")
+
+
+def hooks_of_calls(directory: Path, version: str):
+    """The commands of both hooks of a tool call, while Neovim is busy."""
+    runs = [hooks.call_ms(place, version) for place in places(directory)]
+    for name in runs[0]:
+        p99 = min(run[name][len(run[name]) * 99 // 100] for run in runs)
+        yield at_most(f"both hooks of an edit of {name}, p99", p99, 5, "ms")
 
 
 def tools_of_agents(directory: Path, version: str):
