@@ -117,7 +117,8 @@ export class Decisions {
   #add(frame, before) {
     const title = seen((frame.kind === "diff" ? local(frame.title) : frame.title) ?? KINDS[frame.kind] ?? "Claude asks");
     const head = el("header", {}, el("span", { class: "badge" }, KINDS[frame.kind] ?? "Decision"), el("strong", {}, title));
-    const node = el("section", { class: "card", tabindex: "-1", role: "group", "aria-label": `Claude waits: ${short(title)}` }, head);
+    const look = frame.destructive ? "card destructive" : "card";
+    const node = el("section", { class: look, tabindex: "-1", role: "group", "aria-label": `Claude waits: ${short(title)}` }, head);
     const card = { frame, node, stale: false, sent: false };
     node.append(el("div", { class: "about" }, ...aboutOf(frame, title)));
     const choices = list(frame.choices);

@@ -51,6 +51,7 @@ local M = {}
 ---@class claude-ide.decisions.Described
 ---@field kind "permission"|"question"|"plan"|"diff"|"code"
 ---@field title string
+---@field destructive? boolean permission
 ---@field choices claude-ide.decisions.Choice[]
 ---@field text? string
 ---@field files? { path: string, diff: string }[]

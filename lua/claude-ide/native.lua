@@ -14,6 +14,7 @@
 ---@field symbol_kinds fun(): string[]?, string?
 ---@field lsp_methods fun(): string[]?, string?
 ---@field writing_tools fun(): string[]?, string?
+---@field settings_with_hooks fun(text: string?, hooks_json: string): string?, string?
 ---@field agents_token fun(): string?, string?
 ---@field begin_run fun(name: string): string?, string?
 ---@field set_offers fun(json: string): string[]?, string?
@@ -70,6 +71,7 @@ local FUNCTIONS = {
   "symbol_kinds",
   "lsp_methods",
   "writing_tools",
+  "settings_with_hooks",
   "agents_token",
   "begin_run",
   "set_offers",

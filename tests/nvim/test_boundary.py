@@ -22,6 +22,7 @@ FUNCTIONS += [
     "symbol_kinds",
     "lsp_methods",
     "writing_tools",
+    "settings_with_hooks",
     "agents_token",
     "begin_run",
 ]

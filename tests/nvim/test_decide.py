@@ -303,3 +303,79 @@ def test_what_waits_is_listed_and_gone_to(lab):
     assert output(client, call) == {"behavior": "allow"}
     nvim.wait_kind("proposal")
     client.cancel(diff)
+
+
+def groups_at(nvim, row):
+    """The highlights of a line: marks, and syntax."""
+    return nvim.lua(
+        """
+        local row, found = ..., {}
+        for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, -1, { row, 0 }, { row, -1 }, { details = true })) do
+          found[#found + 1] = mark[4].hl_group
+        end
+        for col = 1, #vim.fn.getline(row + 1) do
+          found[#found + 1] = vim.fn.synIDattr(vim.fn.synID(row + 1, col, 1), "name")
+        end
+        return found
+        """,
+        row,
+    )
+
+
+def test_a_command_has_the_colours_of_a_shell_and_a_mark_where_it_destroys(lab):
+    nvim, client = lab
+    nvim.cmd("syntax on")
+    call = ask(client, command='for a in *; do\n  rm -rf "$a"\ndone', zone="for a")
+    nvim.wait_kind("question")
+    nvim.wait_screen("Claude wants to use Bash · destructive: rm -rf")
+    (title,) = nvim.lua("return vim.api.nvim_win_get_config(0).title")
+    assert title[1] == "ClaudeTranscriptFailed"
+    for row, shell in ((0, True), (1, True), (3, False)):
+        coloured = [group for group in groups_at(nvim, row) if group.startswith(("sh", "@"))]
+        assert bool(coloured) == shell, (row, coloured)
+    nvim.keys("n")
+    output(client, call)
+    call = ask(client, command="ls")
+    nvim.wait_kind("question")
+    (title,) = nvim.lua("return vim.api.nvim_win_get_config(0).title")
+    assert title == [" Claude wants to use Bash ", "FloatTitle"]
+    nvim.keys("n")
+    output(client, call)
+
+
+def test_hooks_are_written_beside_what_is_there_and_taken_out_again(lab):
+    nvim, client = lab
+    path = nvim.project / ".claude/settings.local.json"
+    nvim.cmd("Claude hooks")
+    shown = "\n".join(nvim.lines())
+    nvim.keys("q")
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the text to go")
+    nvim.cmd("Claude hooks write")
+    written = path.read_text()
+    assert written in shown
+    assert tools_of(json.loads(written)) == [OURS] and tools_of(json.loads(written), "Elicitation") == ["hook_form"]
+    assert set(json.loads(nvim.lua(GIVEN))["hooks"]) == {"PreToolUse"}, "no CLI has them twice"
+    nvim.cmd("Claude hooks remove")
+    assert not path.exists()
+    theirs = '{"permissions" : {"allow":["Bash(ls)"]},\n   "hooks":{"PermissionRequest":[]} }'
+    path.write_text(theirs)
+    path.chmod(0o640)
+    for _ in range(2):
+        nvim.cmd("Claude hooks write")
+    assert path.read_text() != theirs and json.loads(path.read_text())["permissions"] == {"allow": ["Bash(ls)"]}
+    assert path.stat().st_mode & 0o777 == 0o640
+    nvim.cmd("Claude hooks remove")
+    assert path.read_text() == theirs
+    nvim.keep_notices()
+    path.write_text("// mine\n{}")
+    nvim.cmd("Claude hooks write")
+    nvim.wait_notice("stays as it is: it is no valid JSON")
+    assert path.read_text() == "// mine\n{}"
+    nvim.lua("require('claude-ide.config').get().hooks.enabled = false")
+    assert output(client, ask(client, command="make it")) is None, "a file may still have them"
+
+
+GIVEN = """
+local hooks = select(2, require("claude-ide.terminal.hooks").of({ "claude" }, {}, vim.fn.getcwd()))
+return table.concat(vim.fn.readfile(hooks[1]:match("=(.*)")), "\\n")
+"""

@@ -290,6 +290,14 @@ def test_what_is_chosen_from_runs_out_of_no_card(page, site, width):
     browser.wait(f"{HINT} == 'Answered'")
 
 
+def test_a_command_that_destroys_is_marked(page, site):
+    browser = page(write=True)
+    site.tell(decision(id=1, title="Claude wants to use Bash · destructive: rm -rf") | {"destructive": True})
+    browser.wait("document.querySelector('.card.destructive > header strong') !== null")
+    colour = "getComputedStyle(document.querySelector('.card > header strong')).color"
+    assert browser.js(f"{colour} != getComputedStyle(document.querySelector('.card .about')).color")
+
+
 def test_a_single_choice_has_one_answer(page, site):
     browser = page(write=True)
     options = [{"label": "Postgres"}, {"label": "MySQL", "preview": "+--+\n|db|\n+--+"}]

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::destructive;
+
 /// One question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -111,6 +113,19 @@ pub struct Permission {
     pub edit: Option<Edit>,
     /// Files that it would change, from its diffs.
     pub paths: Vec<String>,
+    /// Whether its command destroys what cannot be got back; the title says how.
+    pub is_destructive: bool,
+}
+
+impl Permission {
+    /// Marks a request whose command destroys something.
+    pub(crate) fn mark_command(mut self, command: Option<&str>) -> Self {
+        if let Some(what) = command.and_then(destructive::of) {
+            self.title = format!("{} · destructive: {what}", self.title);
+            self.is_destructive = true;
+        }
+        self
+    }
 }
 
 /// A detail of a request.
@@ -153,6 +168,8 @@ impl Part {
 pub enum Style {
     /// The subject.
     Input,
+    /// The subject, a shell's command.
+    Command,
     /// A further argument.
     Argument,
     /// A warning.

@@ -26,6 +26,7 @@ mod ask;
 mod backend;
 mod chat;
 mod command;
+mod destructive;
 mod event;
 mod file_part;
 mod form;

@@ -1,5 +1,6 @@
 //! Errors returned to Lua, as the second value after nil.
 
+use claude_ide_agent::stream_json::SettingsError;
 use claude_ide_notebook::NotebookError;
 use claude_ide_server::{NotifyError, ServerError};
 use claude_ide_session::{ServiceError, SessionError, chain};
@@ -41,6 +42,8 @@ pub(crate) enum Error {
     Web(#[from] WebError),
     #[error(transparent)]
     Notebook(#[from] NotebookError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     #[error("the processes cannot be kept together: {0}")]
     Group(std::io::Error),
     #[error("this chat is over")]

@@ -66,6 +66,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("symbol_kinds", export(symbol_kinds)),
     ("lsp_methods", export(lsp_methods_of_tools)),
     ("writing_tools", export(writing_tools)),
+    ("settings_with_hooks", export(settings_with_hooks)),
     ("agents_token", export(agents_token)),
     ("begin_run", export(begin_run)),
     ("set_offers", export(set_offers)),
@@ -193,6 +194,15 @@ fn symbol_kinds(_arguments: Arguments) -> Result<Value, Error> {
 #[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
 fn writing_tools(_arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&claude_ide_agent::writing_tools()))
+}
+
+/// `settings_with_hooks(text?, hooks_json)` → the text of Claude's settings with our hooks, by event, in place of earlier ones;
+/// "" if nothing is left.
+fn settings_with_hooks(mut arguments: Arguments) -> Result<Value, Error> {
+    let text = arguments.optional_bytes("text")?.map(into_text);
+    let hooks = parse("hooks", &arguments.bytes("hooks")?)?;
+    let with = claude_ide_agent::stream_json::with_hooks(text.as_deref(), &hooks)?.unwrap_or_default();
+    Ok(Value::Bytes(with.into_bytes().into()))
 }
 
 /// `lsp_methods()` → the LSP methods that tools for agents need.

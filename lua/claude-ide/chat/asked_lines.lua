@@ -5,6 +5,7 @@
 ---@class claude-ide.chat.AskedLines
 ---@field lines { [1]: string, [2]: string? }[]
 ---@field is_cut boolean parts are omitted
+---@field command? { first: integer, last: integer } lines of a shell's command
 ---@field private most integer lines of one text
 ---@field private is_marked boolean
 ---@field private bytes integer budget left, for all texts together

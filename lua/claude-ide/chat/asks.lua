@@ -23,6 +23,7 @@ local M = {}
 ---@field choices { id: string, label: string, key_label?: string, kind: string }[] permission
 ---@field rules string[] permission
 ---@field default_to_no boolean permission
+---@field is_destructive boolean permission: its command destroys something, as the title says
 ---@field takes_changes boolean permission: an answer can change the arguments, and take words along
 ---@field changeable? string permission: name of the argument in the first part, if a buffer can hold it
 ---@field edit? claude-ide.chat.AskedEdit permission

@@ -25,6 +25,8 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field actions claude-ide.chat.panel.Action[]
 ---@field choice? any the cursor's choice
 ---@field is_cut? boolean parts are omitted
+---@field command? { first: integer, last: integer } lines of a shell's command
+---@field is_warning? boolean the title warns
 
 ---@class claude-ide.chat.Panel
 ---@field decision claude-ide.Decision
@@ -130,6 +132,34 @@ local function colour_marks(buf, lines, last)
   end
 end
 
+---Colours a shell's command: by its parser, else by syntax.
+---@param buf integer
+---@param first integer line
+---@param last integer
+local function colour_command(buf, first, last)
+  local colour = require("claude-ide.transcript.colour")
+  if colour.has_parser("bash") then
+    local lines = vim.api.nvim_buf_get_lines(buf, first - 1, last, false)
+    for _, span in ipairs(colour.spans({ row = 0, lines = lines, language = "bash" })) do
+      local opts =
+        { end_row = math.min(first - 1 + span.end_row, last), end_col = span.end_col, strict = false }
+      opts.hl_group, opts.priority = span.group, 4150
+      vim.api.nvim_buf_set_extmark(buf, namespace, first - 1 + span.row, span.col, opts)
+    end
+  elseif vim.g.syntax_on then
+    vim.b[buf].is_bash = 1
+    vim.api.nvim_buf_call(buf, function()
+      vim.cmd("syntax clear | silent! syntax include @claudeShell syntax/sh.vim")
+      vim.cmd(
+        ([[syntax region claudeShell start=/\%%%dl^/ end=/\%%%dl$/ contains=@claudeShell keepend]]):format(
+          first,
+          last
+        )
+      )
+    end)
+  end
+end
+
 ---@param panel claude-ide.chat.Panel
 ---@param text claude-ide.chat.panel.Text
 ---@param width integer
@@ -139,13 +169,17 @@ end
 local function fill(panel, text, width)
   local lines, choices = {}, {} ---@type string[], claude-ide.ui.menu.Choice[]
   local groups = {} ---@type table<integer, string>
-  for _, line in ipairs(text.lines) do
+  local command = text.command
+  local rows_of = {} ---@type table<integer, integer> first row of each line
+  for index, line in ipairs(text.lines) do
+    rows_of[index] = #lines + 1
+    local is_command = command and index >= command.first and index <= command.last
     local first, previous = #lines + 1, choices[#choices]
     for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
       part = require("claude-ide.width").printable((part:gsub("\t", "    "):gsub("\r$", "")))
       for _, piece in ipairs(require("claude-ide.width").pieces(part, width)) do
         lines[#lines + 1] = piece
-        groups[#lines] = line[2]
+        groups[#lines] = not is_command and line[2] or nil -- it would hide the syntax
       end
     end
     if line[3] ~= nil and previous and previous.value == line[3] then
@@ -171,6 +205,9 @@ local function fill(panel, text, width)
   for row, group in pairs(groups) do
     local opts = { end_col = #lines[row], hl_group = group }
     vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, opts)
+  end
+  if command and #lines > 0 then
+    colour_command(buf, rows_of[command.first] or 1, (rows_of[command.last + 1] or last + 1) - 1)
   end
   colour_marks(buf, lines, last)
   for at, chunks in ipairs(keys) do
@@ -235,8 +272,9 @@ end
 
 ---@param rows integer
 ---@param title string
+---@param is_warning? boolean
 ---@return table config
-local function place(rows, title)
+local function place(rows, title, is_warning)
   local columns, lines = vim.o.columns, vim.o.lines
   local width = math.max(math.min(WIDTH, columns - 4), 10)
   local height = math.max(math.min(rows, math.floor(lines * HEIGHT)), 3)
@@ -248,7 +286,12 @@ local function place(rows, title)
     col = math.max(math.floor((columns - width) / 2) - 1, 0),
     style = "minimal",
     border = "rounded",
-    title = (" %s "):format(in_a_line(title, width - 4)),
+    title = {
+      {
+        (" %s "):format(in_a_line(title, width - 4)),
+        is_warning and "ClaudeTranscriptFailed" or "FloatTitle",
+      },
+    },
     title_pos = "left",
     zindex = ZINDEX,
   }
@@ -274,7 +317,7 @@ function draw(panel)
   local width = math.max(math.min(WIDTH, vim.o.columns - 4), 10)
   local rows, last, choices = fill(panel, text, width)
   local title = title_of(panel, text)
-  local config = place(rows, title)
+  local config = place(rows, title, text.is_warning)
   if panel.win and vim.api.nvim_win_is_valid(panel.win) then
     vim.api.nvim_win_set_config(panel.win, config)
   else
@@ -287,7 +330,7 @@ function draw(panel)
   end
   -- Only the window knows where lines are wrapped.
   local height = vim.api.nvim_win_text_height(panel.win, {}).all
-  config = place(height, title)
+  config = place(height, title, text.is_warning)
   -- The keys are below the text: invisible if it is long.
   config.footer = height > config.height and keys_in_a_line(text, width) or ""
   config.footer_pos = "left"

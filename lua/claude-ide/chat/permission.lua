@@ -22,6 +22,7 @@ local MOST_PLACES = 20
 ---@type table<string, string>
 local GROUPS = {
   input = "ClaudeTranscriptInput",
+  command = "ClaudeTranscriptInput",
   argument = "ClaudeTranscriptArgument",
   notice = "ClaudeTranscriptNotice",
   reason = "ClaudeTranscriptNotice",
@@ -34,7 +35,11 @@ local ADD = {}
 function ADD.text(asked, part)
   local text = part.text --[[@as string]]
   text = part.style == "reason" and require("claude-ide.native").plain_text(text) or text
+  local first = #asked.lines + 1
   asked:add(text, GROUPS[part.style])
+  if part.style == "command" then
+    asked.command = { first = first, last = #asked.lines }
+  end
 end
 
 function ADD.change(asked, part)
@@ -220,6 +225,8 @@ local function text_of(permission, is_whole)
     title = permission.ask.title,
     lines = asked.lines,
     is_cut = asked.is_cut,
+    command = asked.command,
+    is_warning = permission.ask.is_destructive,
     actions = actions_of(permission),
   }
 end
@@ -244,6 +251,7 @@ local remote = {
     return {
       kind = "permission",
       title = ask.title,
+      destructive = ask.is_destructive or nil,
       text = asked:text(),
       choices = choices,
     }

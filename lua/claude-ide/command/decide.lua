@@ -1,4 +1,4 @@
--- `:Claude decide`: goes to a request that waits for the user, wherever it is shown.
+-- `:Claude decide`: goes to a request that waits for the user, wherever it is shown, also in the terminal alone.
 local M = {}
 
 ---Width of a line in the list.
@@ -6,7 +6,7 @@ local WIDTH = 100
 
 ---@param decision claude-ide.Decision
 ---@return string a line that describes the request
-local function label(decision)
+local function label_of(decision)
   local remote = require("claude-ide.decisions").remote(decision)
   local described = remote and remote.describe(decision) or { title = decision.kind }
   local words = described.text and ("%s: %s"):format(described.title, described.text) or described.title
@@ -23,9 +23,38 @@ local function label(decision)
   return width.cut(width.printable((words:gsub("%s+", " "))), WIDTH)
 end
 
----@param decision claude-ide.Decision
-local function go_to(decision)
-  local ok, err = require("claude-ide.decisions").focus(decision)
+---The sessions in a terminal of this Neovim that ask only there, as auto mode's do.
+---@return claude-ide.sessions.Ours[]
+local function in_terminals()
+  return vim.tbl_filter(function(ours)
+    local state, client = ours.session.state, ours.client
+    local asks = state.activity == "waiting"
+      and (state.waiting_for == "permission" or state.waiting_for == "input")
+    return ours.terminal
+      and asks
+      and #require("claude-ide.decisions").pending(function(decision)
+          return client ~= nil and decision.source.client == client.id
+        end)
+        == 0
+  end, require("claude-ide.sessions.ours").list())
+end
+
+---@param waiting claude-ide.Decision|claude-ide.sessions.Ours
+---@return string
+local function label(waiting)
+  if waiting.kind then
+    return label_of(waiting --[[@as claude-ide.Decision]])
+  end
+  local words = require("claude-ide.sessions.phrases").waits(waiting.session.state.waiting_for)
+  return ("Claude %s in its terminal"):format(words)
+end
+
+---@param waiting claude-ide.Decision|claude-ide.sessions.Ours
+local function go_to(waiting)
+  if not waiting.kind then
+    return require("claude-ide.terminal").open()
+  end
+  local ok, err = require("claude-ide.decisions").focus(waiting --[[@as claude-ide.Decision]])
   if not ok then
     require("claude-ide.ui.notice").warn(err or "It was answered.")
   end
@@ -34,7 +63,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.run()
-  local waiting = require("claude-ide.decisions").pending()
+  local waiting = vim.list_extend(require("claude-ide.decisions").pending(), in_terminals()) ---@type any[]
   if #waiting == 0 then
     return nil, "Nothing waits for you."
   elseif #waiting == 1 then
@@ -43,9 +72,9 @@ function M.run()
     require("claude-ide.ui.choose").select(
       waiting,
       { prompt = "What waits for you", format_item = label },
-      function(decision)
-        if decision then
-          go_to(decision)
+      function(chosen)
+        if chosen then
+          go_to(chosen)
         end
       end
     )

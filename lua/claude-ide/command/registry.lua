@@ -175,6 +175,14 @@ return {
     run = of("decide", "run"),
   },
   {
+    name = "hooks",
+    args = "[write | remove]",
+    doc = "Show the settings by which a `claude` in another terminal asks you here, too; write them to the project's "
+      .. "`.claude/settings.local.json`, beside what is there; or take them out again. See |claude-ide-decide|.",
+    choices = { "write", "remove" },
+    run = of("hooks", "run"),
+  },
+  {
     name = "diffs",
     args = "[next | previous | quickfix]",
     doc = "Choose a proposed edit and go to it; or go to the next or previous one; or list them in the quickfix "

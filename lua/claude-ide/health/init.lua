@@ -170,6 +170,12 @@ local function check_hooks()
     )
   else
     vim.health.ok("Requests of a Claude that `:Claude` starts are shown in Neovim, too")
+    local folder = require("claude-ide.workspace").folders()[1]
+    local is_written = require("claude-ide.terminal.hooks").are_written(folder)
+    vim.health.info(
+      is_written and "So are those of a claude in another terminal: `:Claude hooks remove` ends it"
+        or "Those of a claude in another terminal are not: `:Claude hooks` tells how"
+    )
   end
 end
 

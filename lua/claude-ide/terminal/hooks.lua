@@ -23,13 +23,9 @@ local function hook(tool, timeout_s, fields)
   return { type = "mcp_tool", server = "ide", tool = tool, timeout = timeout_s, input = input }
 end
 
----@param asks_here boolean the CLI asks over its own pipe
+---The hooks by which Neovim answers. Without it they are silent, so a settings file may keep them.
 ---@return table<string, table> by event
-local function ours(asks_here)
-  local hooks = require("claude-ide.terminal.hook_folder").hooks()
-  if asks_here then
-    return hooks
-  end
+local function asking()
   local ask = hook("hook_permission", ASK_TIMEOUT_S, {
     tool = "tool_name",
     input = "tool_input",
@@ -37,9 +33,6 @@ local function ours(asks_here)
     agent = "agent_id",
     agent_type = "agent_type",
   })
-  -- Edits are asked for as diffs.
-  local edits = table.concat(require("claude-ide.native").writing_tools() or {}, "|")
-  hooks.PermissionRequest = { matcher = ("^(?!(%s)$).*"):format(edits), hooks = { ask } }
   local form = hook("hook_form", ASK_TIMEOUT_S, {
     server = "mcp_server_name",
     message = "message",
@@ -48,7 +41,90 @@ local function ours(asks_here)
   })
   local wait = tostring(require("claude-ide.config").get().hooks.held_dialog_s)
   ask.input.wait, form.input.wait = wait, wait
-  hooks.Elicitation = { hooks = { form } }
+  -- Edits are asked for as diffs.
+  local edits = table.concat(require("claude-ide.native").writing_tools() or {}, "|")
+  return {
+    PermissionRequest = { matcher = ("^(?!(%s)$).*"):format(edits), hooks = { ask } },
+    Elicitation = { hooks = { form } },
+  }
+end
+
+---@param folder string
+---@return string path of the settings that are only for this user and project
+local function settings_of(folder)
+  return folder .. "/.claude/settings.local.json"
+end
+
+---@param folder string
+---@param hooks table<string, table> by event, in place of those that it has
+---@return string? text with them; "": nothing is left
+---@return string? err
+---@return string? before nil: there is no file
+local function settings_with(folder, hooks)
+  local path = settings_of(folder)
+  local before, why = require("claude-ide.file").read_now(path, MAX_SETTINGS)
+  if not before and vim.uv.fs_stat(path) then
+    return nil, ("%s cannot be read: %s"):format(path, why or "unknown")
+  end
+  local json = next(hooks) and vim.json.encode(hooks) or "{}"
+  local text, err = require("claude-ide.native").settings_with_hooks(before, json)
+  return text, err and ("%s stays as it is: %s"):format(vim.fn.fnamemodify(path, ":~:."), err), before
+end
+
+---Whether the settings of a folder have the hooks, so that a CLI gets them by itself.
+---@param folder string
+---@return boolean
+function M.are_written(folder)
+  local text, _, before = settings_with(folder, {})
+  return before ~= nil and text ~= nil and text ~= before
+end
+
+---The settings that give another CLI the hooks.
+---@return string? json
+---@return string? err
+function M.settings()
+  return require("claude-ide.native").settings_with_hooks(nil, vim.json.encode(asking()))
+end
+
+---Writes the hooks to the project's local settings, or takes them out.
+---@param is_wanted boolean
+---@return string? path
+---@return string? err
+function M.keep(is_wanted)
+  local folder = require("claude-ide.workspace").folders()[1]
+  local path = settings_of(folder)
+  local text, err, before = settings_with(folder, is_wanted and asking() or {})
+  if not text then
+    return nil, err
+  elseif text == (before or "") then
+    return path
+  elseif text == "" then
+    local ok, why = vim.uv.fs_unlink(path)
+    return ok and path or nil, why
+  end
+  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  local target = require("claude-ide.path").real(path)
+  local stat, temporary = vim.uv.fs_stat(target), ("%s.%d"):format(target, vim.uv.os_getpid())
+  local ok = require("claude-ide.file").write_private(temporary, text, true)
+    and vim.uv.fs_chmod(temporary, stat and stat.mode or tonumber("644", 8) --[[@as integer]])
+    and vim.uv.fs_rename(temporary, target)
+  if not ok then
+    vim.uv.fs_unlink(temporary)
+    return nil, ("%s cannot be written"):format(path)
+  end
+  return path
+end
+
+---@param asks_here boolean the CLI asks over its own pipe
+---@param cwd string
+---@return table<string, table> by event
+local function ours(asks_here, cwd)
+  local hooks = require("claude-ide.terminal.hook_folder").hooks()
+  if asks_here then
+    return hooks
+  elseif not M.are_written(cwd) then
+    hooks = vim.tbl_extend("error", hooks, asking())
+  end
   if require("claude-ide.native").web_info() then
     local show = hook("hook_display", SHOW_TIMEOUT_S, {
       session = "session_id",
@@ -99,7 +175,7 @@ end
 local function merged(settings, cwd, asks_here)
   local all = settings and read(settings, cwd) or {}
   all.hooks = all.hooks or {}
-  for event, one in pairs(ours(asks_here)) do
+  for event, one in pairs(ours(asks_here, cwd)) do
     local present = all.hooks[event] or {}
     assert(vim.islist(present), "its hooks are no list")
     all.hooks[event] = vim.list_extend(present, { one })

@@ -289,7 +289,8 @@ M.permission = {
       at = call.at,
       holds_dialog = args.holds_dialog,
     }
-    if args.holds_dialog and not is_attended(request.source) then
+    local is_off = not require("claude-ide.config").get().hooks.enabled -- and a settings file has the hooks
+    if is_off or args.holds_dialog and not is_attended(request.source) then
       return respond(nil)
     end
     require("claude-ide.chat.asks").put(request)

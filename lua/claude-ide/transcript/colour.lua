@@ -68,6 +68,12 @@ local function parser_for(name)
   return languages[name] or nil
 end
 
+---@param name string of a fence
+---@return boolean
+function M.has_parser(name)
+  return parser_for(name) ~= nil
+end
+
 ---Loading steps per fence name: each takes Neovim some milliseconds, once.
 ---@type table<string, (fun(): boolean)[]> a step returns true to be called again
 local loading = {}

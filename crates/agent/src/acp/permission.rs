@@ -76,7 +76,7 @@ pub(super) fn asked(name: &str, params: &Value, offered: &[Offered]) -> Permissi
         kind: one.kind,
     };
     let diffs: Vec<Diff> = list(call.get("content")).filter_map(Diff::of).collect();
-    Permission {
+    let permission = Permission {
         call: text(call.get("toolCallId")),
         title: format!("{name} asks for permission"),
         parts: parts(call),
@@ -84,6 +84,18 @@ pub(super) fn asked(name: &str, params: &Value, offered: &[Offered]) -> Permissi
         edit: edit(call, &diffs),
         paths: diffs.into_iter().map(|diff| diff.path).collect(),
         ..Permission::default()
+    };
+    permission.mark_command(command(call).as_deref())
+}
+
+/// The command of a shell that the call runs: a text, or a program and its arguments.
+fn command(call: &Value) -> Option<String> {
+    match call.pointer("/rawInput/command") {
+        Some(Value::Array(argv)) => {
+            let word = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
+            Some(argv.iter().map(word).collect::<Vec<_>>().join(" "))
+        }
+        command => text(command),
     }
 }
 
@@ -97,15 +109,9 @@ fn parts(call: &Value) -> Vec<Part> {
     let words = |text: String, style| Part::Text { text, style };
     let mut parts = Vec::new();
     let title = text(call.get("title"));
-    parts.extend(title.clone().map(|title| words(title, Style::Input)));
-    let command = match input.get("command") {
-        Some(Value::Array(argv)) => {
-            let word = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
-            Some(argv.iter().map(word).collect::<Vec<_>>().join(" "))
-        }
-        command => text(command),
-    };
-    parts.extend(command.filter(|command| title.as_ref() != Some(command)).map(|command| words(command, Style::Input)));
+    let command = command(call);
+    parts.extend(title.clone().filter(|title| command.as_ref() != Some(title)).map(|title| words(title, Style::Input)));
+    parts.extend(command.map(|command| words(command, Style::Command)));
     let mut has_diff = false;
     for content in list(call.get("content")) {
         if let Some(Diff { path, old, new, .. }) = Diff::of(content) {
@@ -226,6 +232,7 @@ mod tests {
         let run = json!({"title":"Run it","rawInput":{"command":["make","it"],"n":1,"why":"Run it","nothing":null}});
         assert_eq!(shown(&run), ["Run it", "make it", "n: 1"]);
         assert_eq!(shown(&json!({"title":"ls","rawInput":{"command":"ls"}})), ["ls"]);
+        assert!(of(&json!({"rawInput":{"command":["rm","-rf","x"]}})).is_destructive);
         let plan = json!({"content":[{"type":"content","content":{"type":"text","text":"one"}}, {"type":"text","text":"two"},
             {"type":"hologram"}, 7],"locations":[{"path":"/a"},7]});
         assert_eq!(shown(&plan), ["one", "two", "/a ?"]);

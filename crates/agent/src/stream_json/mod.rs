@@ -5,6 +5,7 @@
 //! in full. The CLI waits for an answer forever.
 
 mod hook;
+mod hook_settings;
 mod incoming;
 mod leave;
 mod outgoing;
@@ -23,6 +24,7 @@ use crate::command::Command;
 use crate::event::{Answer, Event};
 use crate::settings::SettingValue;
 pub use hook::{HookAsk, HookDecision};
+pub use hook_settings::{SettingsError, with_hooks};
 use incoming::{Asked, Incoming};
 use leave::{Edit, Leave};
 use outgoing::{ControlRequest, ControlResponse, Permission, Reply, UserMessage};

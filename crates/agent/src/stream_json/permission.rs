@@ -88,7 +88,7 @@ fn permission(ask: &Value, call: Option<String>) -> Permission {
     let is_asked_each_time = is_set("suppress_always_allow_rule") || is_set("requires_user_interaction");
     let rules = list(ask.get("permission_suggestions")).filter(|_| !is_asked_each_time).map(rule).collect();
     let edit = edit(ask);
-    Permission {
+    let permission = Permission {
         call,
         title: title(ask),
         parts: parts(ask),
@@ -98,8 +98,13 @@ fn permission(ask: &Value, call: Option<String>) -> Permission {
         takes_changes: true,
         changeable: main_argument(ask).filter(|(_, value)| is_changeable(value)).map(|(name, _)| name),
         edit,
-        paths: Vec::new(),
-    }
+        ..Permission::default()
+    };
+    permission.mark_command(main_argument(ask).filter(is_command).and_then(|(_, command)| command.as_str()))
+}
+
+fn is_command((name, _): &(&str, &Value)) -> bool {
+    *name == "command"
 }
 
 /// The edit of a file with an absolute path.
@@ -158,10 +163,10 @@ fn parts(ask: &Value) -> Vec<Part> {
     let nothing = Map::new();
     let input = ask.get("input").and_then(Value::as_object).unwrap_or(&nothing);
     let mut parts = Vec::new();
-    let main = main_argument(ask).map(|(_, value)| value);
-    if let Some(main) = main {
-        parts.push(Part::argument("", main, Style::Input));
-    }
+    let main = main_argument(ask);
+    let style = if main.as_ref().is_some_and(is_command) { Style::Command } else { Style::Input };
+    let main = main.map(|(_, value)| value);
+    parts.extend(main.map(|main| Part::argument("", main, style)));
     let mut named: Vec<_> = input.iter().collect();
     named.sort_by_key(|(name, _)| *name);
     for (name, value) in named {
@@ -254,6 +259,10 @@ mod tests {
         assert!(shown(&json!({"tool_name":"X","input":["a"]})).is_empty());
         let changeable = |input: Value| of(&json!({"tool_name":"X","input":input})).changeable;
         assert_eq!(changeable(json!({"path":"a","url":"b"})), Some("url"));
+        let ask = json!({"tool_name":"Bash","input":{"command":"rm -rf x"}});
+        assert_eq!(of(&ask).title, "Claude wants to use Bash · destructive: rm -rf");
+        assert!(of(&ask).is_destructive && matches!(of(&ask).parts[0], Part::Text { style: Style::Command, .. }));
+        assert!(!of(&json!({"tool_name":"Grep","input":{"pattern":"rm -rf x"}})).is_destructive);
         for input in [json!({"path":7}), json!({"a":"b"}), json!({"path":"a\r"}), json!({"path":"a".repeat(70_000)})] {
             assert_eq!(changeable(input), None);
         }

@@ -1,0 +1,31 @@
+-- `:Claude hooks`: lets a CLI in another terminal ask in this Neovim, too.
+local M = {}
+
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.run(words)
+  local hooks = require("claude-ide.terminal.hooks")
+  if words[1] then
+    local path, err = hooks.keep(words[1] == "write")
+    if not path then
+      return nil, err
+    end
+    local said = words[1] == "write" and "A `claude` that starts in this project now asks here, too: %s."
+      or "The hooks are not in %s any more."
+    require("claude-ide.ui.notice").info(said:format(vim.fn.fnamemodify(path, ":~:.")))
+    return true
+  end
+  local json, err = hooks.settings()
+  if not json then
+    return nil, err
+  end
+  local text = (
+    "`:Claude hooks write` puts this into `.claude/settings.local.json`. For one run:\n"
+    .. "`claude --ide --settings '…'`\n\n```json\n%s```"
+  ):format(json)
+  require("claude-ide.ui.text_float").show(text, "Hooks for a claude in another terminal")
+  return true
+end
+
+return M
