@@ -39,6 +39,7 @@ def pytest_addoption(parser):
     )
     parser.addoption("--kills", type=int, default=0, help="how many random moments test_faults.py kills at")
     parser.addoption("--edits", type=int, default=8, help="how many edits of random stories of a user and Claude")
+    parser.addoption("--asks", type=int, default=12, help="how many random requests test_decide_real_cli.py answers")
     parser.addoption("--seed", type=int, help="what it begins with")
     parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
 

@@ -1,15 +1,18 @@
 """What the CLI asks in its terminal, answered in Neovim or there: the first answer counts, and the other place closes."""
 
+import collections
 import json
 import os
+import random
 import re
 import signal
 import sys
+import time
 
 import pytest
 from terminal_steps import IDLE, begin
 
-from harness import asking_server
+from harness import PATIENCE, asking_server
 from harness.cli import QUESTION, answering, call
 from harness.scripted_model import Reply
 
@@ -304,3 +307,305 @@ def test_the_terminal_goes_on_alone_once_neovim_is_gone(nvim, cli, mock_api, way
         assert not path.exists(), "nothing is allowed unasked"
         claude.answer("1")
         claude.terminal.wait(path.exists, what="what was allowed")
+
+
+class Story:
+    """A `claude` of the user's own beside Neovim, with the hooks of a settings file. The model asks, the user answers."""
+
+    def __init__(self, nvim, cli, api):
+        self.nvim, self.api = nvim, api
+        nvim.start_server()
+        nvim.keys_count()
+        nvim.cmd("edit a.txt")
+        nvim.cmd("Claude hooks write")
+        server = {"type": "stdio", "command": sys.executable, "args": [asking_server.__file__]}
+        config = json.dumps({"mcpServers": {"asker": server}})
+        self.claude = cli(nvim, args=("--ide", f"--mcp-config={config}", "--allowed-tools=mcp__asker__plan"))
+        self.waits = []
+        """Seconds from a key in the terminal to the end of the card."""
+
+    def wait(self, condition, what):
+        self.claude.terminal.wait(condition, PATIENCE, what)
+
+    def pending(self):
+        return self.nvim.lua(f"return {PENDING}")
+
+    def begin(self, number, *calls):
+        """Has the model make these calls at once."""
+        self.api.script(Reply(calls=list(calls)), Reply(text=f"said {number}"))
+        self.claude.prompt(f"go on {number}")
+        self.nvim.wait(f"return not (function() {IDLE_THERE} end)()", what="the turn to begin")
+
+    def end(self):
+        """Waits until the turn is over, and with it all that asked."""
+        self.nvim.wait(IDLE_THERE, what="the turn to be over")
+        self.nvim.wait(lambda: not self.nvim.lua(CARD) and self.pending() == 0, what="no card to be left")
+        self.wait(lambda: not any(words in self.claude.screen() for words in DIALOGS), "no dialog to be left")
+        self.api.drop_script()
+
+    def press(self, key, dialog):
+        """Answers in the terminal, and measures how long a card stays."""
+        self.claude.wait_screen(dialog)
+        began = time.monotonic()
+        asked = self.pending()
+
+        def is_answered():
+            nonlocal began
+            if not asked or self.pending() < asked:
+                return True
+            if time.monotonic() - began > 3 and dialog in self.claude.screen():  # it ignores keys at first
+                began = time.monotonic()
+                self.claude.terminal.write(key)
+            return False
+
+        self.claude.terminal.write(key)
+        self.nvim.wait(is_answered, what="the card to go")
+        if asked:
+            self.waits.append(time.monotonic() - began)
+        else:
+            self.claude.answer(key, dialog)
+
+
+IDLE_THERE = """
+local client = require("claude-ide.server").clients()[1]
+local live = client and require("claude-ide.sessions").of_client(client.id)
+return live and live.state.activity == "idle"
+"""
+CHOICES, INPUT = "Enter to select", "requests your input"
+DIALOGS = (QUESTION, CHOICES, INPUT)
+
+
+class Ask:
+    """What the model asks: its call, and how often it took effect."""
+
+    dialog, kind, yes = QUESTION, "question", "y"
+
+    def __init__(self, story, number):
+        self.story, self.number = story, number
+        self.folder = story.nvim.home / f"far-{number}"
+        self.folder.mkdir()
+        self.path = story.nvim.project / f"made-{number}.txt"
+
+    def effects(self):
+        return self.path.read_text().count("x\n") if self.path.exists() else 0
+
+    def allow(self):
+        self.story.nvim.keys(self.yes)
+
+    def deny(self, words):
+        self.story.nvim.answer(words)
+        self.story.nvim.keys("r")
+
+
+class Bash(Ask):
+    def call(self):
+        return ("Bash", {"command": f"echo x >> {self.path}", "description": "add a line"})
+
+    def change(self):
+        self.story.nvim.keys("e")
+        self.story.nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+        self.story.nvim.keys(f"A; echo x >> {self.path}<Esc>:w<CR>")
+
+
+class Write(Ask):
+    kind = "proposal"
+
+    def call(self):
+        return ("Write", {"file_path": str(self.path), "content": "x\n"})
+
+    def allow(self):
+        self.story.nvim.cmd("Claude accept")
+
+    def deny(self, words):
+        self.story.nvim.cmd(f"Claude reject {words}")
+
+
+class Read(Ask):
+    def call(self, name="a"):
+        (self.folder / name).write_text(f"text {name} of {self.number}")
+        return ("Read", {"file_path": str(self.folder / name)})
+
+    def effects(self):
+        return int(self.story.api.seen(f"text a of {self.number}"))
+
+
+class Mcp(Ask):
+    def call(self):
+        return ("mcp__asker__note", {"text": f"word-{self.number}"})
+
+    def effects(self):
+        return int(self.story.api.seen(f"noted word-{self.number}"))
+
+
+class Fetch(Ask):
+    def call(self):
+        return ("WebFetch", {"url": f"https://host-{self.number}.invalid/", "prompt": "What does it say?"})
+
+    def effects(self):
+        last = json.dumps(self.story.api.conversation()[-3:])
+        return int("ENOTFOUND" in last or "EAI_AGAIN" in last or "Unable to verify" in last or "ECONN" in last)
+
+
+class Question(Ask):
+    dialog, yes = CHOICES, "1"
+
+    def call(self):
+        options = [{"label": f"{word}-{self.number}", "description": word} for word in ("Red", "Blue")]
+        question = {"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": False}
+        return ("AskUserQuestion", {"questions": [question]})
+
+    def effects(self):
+        return int(self.story.api.seen(f'=\\"Red-{self.number}'))
+
+    def deny(self, words):
+        self.story.nvim.answer(words)
+        self.story.nvim.keys("o")
+
+
+class Form(Ask):
+    dialog = INPUT
+
+    def call(self):
+        return ("mcp__asker__plan", {})
+
+    def effects(self):
+        return int(self.story.api.seen(f"Rome-{self.number}"))
+
+    def allow(self):
+        self.story.nvim.answer(f"Rome-{self.number}")
+        self.story.nvim.keys("<CR>")
+        self.story.nvim.wait_screen(f"Rome-{self.number}")
+        self.story.nvim.keys("y")
+
+
+KINDS = {
+    Bash: ("here", "denied", "changed", "there", "there_no", "both", "against", "stopped"),
+    Write: ("here", "denied", "there", "there_no", "both", "against"),
+    Read: ("here", "denied", "always", "there", "there_no", "both", "against", "parallel", "stopped"),
+    Mcp: ("here", "denied", "there", "there_no", "both", "against", "stopped"),
+    Fetch: ("here", "denied", "there", "there_no", "both", "against"),
+    Question: ("here", "denied", "there", "there_no", "both", "stopped"),
+    Form: ("here", "elsewhere"),
+}
+"""What the model asks, and how it is answered: `both` at once with the same word, `against` each other."""
+
+
+def answered(story, ask, way, rng):
+    """Answers a request; returns how often it must have taken effect."""
+    nvim, claude, number = story.nvim, story.claude, ask.number
+    if way == "elsewhere":
+        nvim.cmd("doautocmd FocusLost")
+    calls = [ask.call()] + [ask.call(name) for name in {"always": "b", "parallel": "bc"}.get(way, "")]
+    story.begin(number, *calls)
+    if way == "elsewhere":
+        claude.wait_screen(ask.dialog)
+        assert story.pending() == 0
+        claude.escape()
+        story.end()
+        nvim.cmd("doautocmd FocusGained")
+        return {0}
+    if way == "stopped":
+        nvim.wait_kind(ask.kind)
+        os.kill(nvim.server_pid, signal.SIGSTOP)
+        try:
+            claude.answer("1", ask.dialog)
+        finally:
+            os.kill(nvim.server_pid, signal.SIGCONT)
+        story.end()
+        return {1}
+    nvim.wait_kind(ask.kind)
+    if way == "here":
+        ask.allow()
+    elif way == "denied":
+        ask.deny(f"not-{number}")
+    elif way == "changed":
+        ask.change()
+    elif way == "always":
+        nvim.answer(1)
+        nvim.keys("a")
+    elif way == "parallel":
+        left = {str(ask.folder / name): "y" for name in "abc"}
+        while left:
+            nvim.wait(lambda: nvim.lines()[0] in left, what="the next card")
+            path = nvim.lines()[0]
+            if rng.random() < 0.5:
+                nvim.keys(left.pop(path))
+            else:
+                left.pop(path)
+                nvim.answer(f"not-{path}")
+                nvim.keys("r")
+        story.end()
+        return {int(not story.api.seen(f"not-{ask.folder}/a"))}
+    elif way == "there":
+        story.press("1", ask.dialog)
+    elif way == "there_no":
+        story.press("\x1b", ask.dialog)
+        story.end()
+        return {0}
+    else:
+        claude.wait_screen(ask.dialog)
+        first, second = (
+            ask.allow if way == "both" else lambda: ask.deny(f"not-{number}"),
+            lambda: claude.terminal.write("1"),
+        )
+        for answer in rng.sample((first, second), 2):
+            answer()
+    story.end()
+    told = story.api.seen(f"not-{number}")
+    if isinstance(ask, Write) and way in ("denied", "against"):
+        return {0} if way == "denied" else {0, 1}  # a rejected diff ends the turn
+    if way == "denied":
+        assert told
+    elif way == "always":
+        assert story.api.seen(f"text b of {number}"), "it was not asked again"
+    return {"denied": {0}, "changed": {2}, "against": {int(not told)}}.get(way, {1})
+
+
+@pytest.mark.one_nvim
+@pytest.mark.slow
+def test_random_requests_are_answered_once_and_nothing_runs_unasked(start_nvim, cli, mock_api, request):
+    """`--asks 200` for more of them, `--seed` for the same ones again."""
+    count, seed = request.config.getoption("--asks"), request.config.getoption("--seed")
+    seed = time.time_ns() if seed is None else seed
+    print(f"seed {seed}")
+    rng, figures, waits = random.Random(seed), collections.Counter(), []
+    story = Story(start_nvim(files=FILES), cli, mock_api)
+    stories = [(kind, way) for kind, ways in KINDS.items() for way in ways]
+    chosen = []
+    while len(chosen) < count:
+        chosen += rng.sample(stories, len(stories))
+    for number, (kind, way) in enumerate(chosen[:count]):
+        ask = kind(story, number)
+        print(f"{number}: {kind.__name__} {way}")
+        expected = answered(story, ask, way, rng)
+        assert ask.effects() in expected, f"{kind.__name__} {way}"
+        figures[f"{kind.__name__} {way}"] += 1
+        waits += story.waits
+        story.waits = []
+        if number % 60 == 59:
+            story = killed_and_begun_anew(story, start_nvim, cli, mock_api, number)
+            figures["killed"] += 1
+    waits.sort()
+    print(dict(figures))
+    if waits:
+        middle, longest = waits[len(waits) // 2], waits[-1]
+        print(
+            f"{len(waits)} cards went after a key in the terminal: {middle:.3f} s in the middle, {longest:.3f} at most"
+        )
+        stretch = max(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
+        assert middle < 0.2 * stretch
+
+
+def killed_and_begun_anew(story, start_nvim, cli, api, number):
+    """Neovim is killed while a card is open: the terminal asks on, and the next Neovim takes the next request."""
+    ask = Bash(story, f"{number}-killed")
+    story.begin(ask.number, ask.call())
+    story.nvim.wait_kind("question")
+    os.kill(story.nvim.server_pid, signal.SIGKILL)
+    story.claude.wait_screen(QUESTION)
+    assert ask.effects() == 0
+    story.claude.answer("1")
+    story.wait(lambda: ask.effects() == 1, "what was allowed")
+    story.claude.wait_screen(f"said {ask.number}")
+    story.claude.kill()
+    return Story(start_nvim(), cli, api)

@@ -1,4 +1,4 @@
-"""A server of tools that asks the user before it answers: MCP 2025-11-25, `elicitation/create`."""
+"""A server of tools, of which `plan` asks the user before it answers: MCP 2025-11-25, `elicitation/create`."""
 
 import json
 import sys
@@ -34,9 +34,14 @@ def main() -> None:
                     serverInfo=dict(name="asker", version="1"),
                 ),
             )
+        elif method == "tools/call" and said["params"]["name"] == "note":
+            text = f"noted {said['params']['arguments']['text']}"
+            write(id=said["id"], result=dict(content=[dict(type="text", text=text)]))
         elif method == "tools/list":
-            tool = dict(name="plan", description="Plans", inputSchema=dict(type="object"))
-            write(id=said["id"], result=dict(tools=[tool]))
+            anything = dict(type="object")
+            plan = dict(name="plan", description="Plans", inputSchema=anything)
+            note = dict(name="note", description="Notes a text", inputSchema=anything)
+            write(id=said["id"], result=dict(tools=[plan, note]))
         elif method == "tools/call":
             called = said["id"]
             write(id="ask", method="elicitation/create", params=dict(message="Which trip?", requestedSchema=SCHEMA))

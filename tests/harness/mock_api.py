@@ -52,6 +52,11 @@ class MockApi:
         with self._lock:
             self._scripted += replies
 
+    def drop_script(self) -> None:
+        """Forgets the queued replies, of a turn that ended before them."""
+        with self._lock:
+            self._scripted.clear()
+
     def fail(self, status: int, kind: str, *, times: int = 1) -> None:
         """Makes the next requests of the conversation fail with that status and error type."""
         with self._lock:
