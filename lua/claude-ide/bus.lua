@@ -14,7 +14,7 @@ local M = {}
 ---| "agent_ready" # fun(client: claude-ide.Client): it may call tools of the `nvim` endpoint
 ---| "agent_disconnected" # fun(client: claude-ide.Client, reason?: string)
 ---| "abilities_changed" # fun(): the available tools or resources may have changed
----| "decisions_changed" # fun(): the requests that wait for the user have changed
+---| "decisions_changed" # fun(ended?: claude-ide.Decision): the requests that wait for the user have changed
 ---| "journal_changed" # fun(): debounced
 ---| "turn_forgotten" # fun(turn: integer): its data is no longer needed
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)

@@ -132,7 +132,7 @@ local function finish(decision, outcome, answer, err)
   if answer or err then
     safely("answer a question", decision.source.answer, request, answer, err)
   end
-  require("claude-ide.bus").emit("decisions_changed")
+  require("claude-ide.bus").emit("decisions_changed", decision)
   return true
 end
 

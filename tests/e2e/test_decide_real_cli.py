@@ -442,8 +442,13 @@ class Fetch(Ask):
         return ("WebFetch", {"url": f"https://host-{self.number}.invalid/", "prompt": "What does it say?"})
 
     def effects(self):
-        last = json.dumps(self.story.api.conversation()[-3:])
-        return int("ENOTFOUND" in last or "EAI_AGAIN" in last or "Unable to verify" in last or "ECONN" in last)
+        contents = [message["content"] for message in self.story.api.conversation()]
+        blocks = [block for content in contents if isinstance(content, list) for block in content]
+        (call,) = [block["id"] for block in blocks if f"host-{self.number}." in json.dumps(block.get("input"))] or [
+            None
+        ]
+        results = [json.dumps(block) for block in blocks if block.get("tool_use_id") == call]
+        return sum(f"not-{self.number}" not in result for result in results)  # it fetches, or says why it could not
 
 
 class Question(Ask):

@@ -345,6 +345,20 @@ def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(
     assert nvim.notices() == []
 
 
+def test_a_wait_that_a_card_has_answered_is_not_told_either(start, sessions):
+    nvim = start()
+    nvim.lua(HELD_LOOKS)
+    nvim.keys_count()
+    sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
+    nvim.wait("#events == 1")
+    call = nvim.client.start_call("hook_permission", tool="Bash", input='{"command":"ls"}')
+    nvim.wait_kind("question")
+    nvim.keys("y")
+    nvim.client.call_result(call)
+    assert nvim.lua("return look()") == 1
+    assert nvim.notices() == []
+
+
 def test_a_wait_that_is_recorded_just_after_a_decision_may_still_be_that_of_the_diff(start, sessions):
     nvim = start(files={"a.txt": "one\n"})
     nvim.lua("require('claude-ide.sessions.notify').grace_ms = 60000")

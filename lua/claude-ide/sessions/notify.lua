@@ -10,13 +10,13 @@ M.settle_ms = 500
 ---Retry interval while a message would overwrite the command line.
 local RETRY_MS = 300
 
----For this long after a decision, a record's wait may still refer to the decided diff: check again.
+---For this long after a decision, a record's wait may still refer to the decided request: check again.
 M.grace_ms = 2000
 
 ---Whether Neovim has the focus, by the terminal's reports. Stays true without reports.
 local focused = true
 
----Time of each client's last decided diff, in Unix milliseconds. The session's record may lag behind.
+---Time of each client's last decided request, in Unix milliseconds. The session's record may lag behind.
 ---@type table<integer, integer>
 local decided = {}
 
@@ -50,14 +50,14 @@ local function has_decision(ours)
   end) > 0
 end
 
----Whether the user has decided a diff since the wait began.
+---Whether the user has decided a request since the wait began.
 local function is_answered(ours)
   local at = ours.client and decided[ours.client.id]
   local since = ours.session.state.since
   return at ~= nil and since ~= nil and since <= at
 end
 
----How long a wait may still refer to a diff that was just decided.
+---How long a wait may still refer to a request that was just decided.
 ---@return integer? milliseconds nil: no longer
 local function doubtful_for(ours)
   local at = ours.client and decided[ours.client.id]
@@ -167,16 +167,11 @@ end
 ---Starts tracking the focus and the user's decisions.
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true })
-  vim.api.nvim_create_autocmd("User", {
-    group = group,
-    pattern = "ClaudeDiffClosed",
-    callback = function(event)
-      if event.data.client then
-        decided[event.data.client] = require("claude-ide.clock").now()
-      end
-    end,
-    desc = "Claude Code: know which waits are over",
-  })
+  require("claude-ide.bus").on("decisions_changed", function(ended)
+    if ended and ended.source.client then
+      decided[ended.source.client] = require("claude-ide.clock").now()
+    end
+  end)
   vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
     group = group,
     callback = function(event)
