@@ -414,9 +414,11 @@ class Write(Ask):
         return ("Write", {"file_path": str(self.path), "content": "x\n"})
 
     def allow(self):
+        self.story.nvim.wait_screen("ZZ accept")  # nothing is decided unseen
         self.story.nvim.cmd("Claude accept")
 
     def deny(self, words):
+        self.story.nvim.wait_screen("ZZ accept")
         self.story.nvim.cmd(f"Claude reject {words}")
 
 
@@ -444,10 +446,8 @@ class Fetch(Ask):
     def effects(self):
         contents = [message["content"] for message in self.story.api.conversation()]
         blocks = [block for content in contents if isinstance(content, list) for block in content]
-        (call,) = [block["id"] for block in blocks if f"host-{self.number}." in json.dumps(block.get("input"))] or [
-            None
-        ]
-        results = [json.dumps(block) for block in blocks if block.get("tool_use_id") == call]
+        calls = [block.get("id") for block in blocks if f"host-{self.number}." in json.dumps(block.get("input"))]
+        results = [json.dumps(block) for block in blocks if block.get("tool_use_id") in calls]
         return sum(f"not-{self.number}" not in result for result in results)  # it fetches, or says why it could not
 
 

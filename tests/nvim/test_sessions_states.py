@@ -372,6 +372,17 @@ def test_a_wait_that_is_recorded_just_after_a_decision_may_still_be_that_of_the_
     assert notices(nvim) == []
 
 
+def test_what_only_the_terminal_asks_is_gone_to(in_terminal):
+    nvim = in_terminal()
+    hide(nvim)
+    nvim.does("busy")
+    nvim.cmd("Claude decide")
+    assert nvim.lua("return vim.bo.buftype") != "terminal", "it does not wait"
+    nvim.does("waiting", waitingFor="permission prompt")
+    nvim.cmd("Claude decide")
+    nvim.wait("vim.bo.buftype == 'terminal'", what="the terminal to have the focus")
+
+
 @pytest.mark.every_nvim
 def test_a_command_line_is_not_written_over(in_terminal):
     nvim = in_terminal()
