@@ -42,8 +42,17 @@ def test_it_finds_the_editor_and_each_side_sees_its_own_paths(start_nvim, cli, t
     # A diff shows the file on this side, and once it is accepted, the CLI writes the file.
     path = str(elsewhere / "a.txt")
     read, edit = call("Read", file_path=path), call("Edit", file_path=path, old_string="two", new_string="TWO")
-    claude.prompt(f"{read} THEN {edit}")
+    claude.prompt(f"{read} THEN {edit} THEN SAY written")
     nvim.wait(IN_THE_DIFF)
     assert nvim.lua("return require('claude-ide.proposal').list()[1].path") == str(project / "a.txt")
     nvim.lua("local proposal = require('claude-ide.proposal') proposal.accept(proposal.list()[1].id)")
     nvim.wait(lambda: nvim.lines() == ["one", "TWO"], what="the file as the CLI wrote it")
+
+    # An edit without a question is found on this side.
+    claude.wait_screen("● written")
+    claude.keys("<S-Tab>")
+    claude.wait_screen("accept edits on")
+    claude.prompt(f"{call('Edit', file_path=path, old_string='one', new_string='ONE')} THEN SAY done")
+    claude.wait_screen("● done")
+    changes = "vim.tbl_map(function(change) return change.path end, require('claude-ide.review').changes())"
+    nvim.wait(lambda: nvim.lua(f"return {changes}") == [str(project / "a.txt")], what="the change to be known, once")

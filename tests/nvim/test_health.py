@@ -63,6 +63,19 @@ def test_it_starts_nothing_and_names_wrong_options_and_where_it_runs(start_nvim,
     assert "secret" not in text, "the password of the proxy"
 
 
+def test_windows_is_no_place_for_the_library(nvim):
+    nvim.lua("local has = vim.fn.has vim.fn.has = function(name) return name == 'win32' and 1 or has(name) end")
+    assert "Neovim runs on Windows: the library needs Unix" in health(nvim)
+
+
+def test_a_client_that_sees_the_project_elsewhere_is_named_as_such(start_nvim, connect):
+    nvim = start_nvim(opts={})
+    nvim.lua("require('claude-ide').setup({ workspace = { path_map = { [...] = '/there' } } })", str(nvim.project))
+    connect(nvim, roots=["/there"])
+    nvim.wait("#(require('claude-ide.server').clients()[1] or { roots = {} }).roots > 0")
+    assert f"in {nvim.project} (under another path: workspace.path_map)" in health(nvim)
+
+
 @pytest.mark.parametrize("script", ["exit 3", "exec sleep 600"])
 def test_a_cli_that_does_not_answer_holds_nothing_up(start_nvim, tmp_path, script):
     nvim = start_nvim(env=cli(tmp_path, script), init_lua="require('claude-ide.health').version_timeout_ms = 200")

@@ -287,12 +287,18 @@ local attach = require("claude-ide.once")(function()
   sessions().attach()
   require("claude-ide.bus").on("session_changed", function(change)
     for _, client in ipairs(require("claude-ide.server").clients()) do
-      if client.pid == change.session.pid then
+      if client.pid == change.session.pid and not client.mapped then
         ensure(client.id)
       end
     end
   end)
 end)
+
+---Whether a client's transcript names files by other paths than those of this machine.
+local function is_elsewhere(client)
+  local known = require("claude-ide.server").client(client)
+  return known ~= nil and known.mapped
+end
 
 ---Handles a new client, or the start of a turn.
 ---@param client integer
@@ -300,6 +306,9 @@ end)
 ---@param at? integer start of the turn, in milliseconds since the epoch; default: now
 ---@param session_of? fun(): string? its current session; default: the process's
 function M.begin(client, turn, at, session_of)
+  if is_elsewhere(client) then
+    return
+  end
   attach()
   local reader = ensure(client, session_of)
   if turn then
@@ -310,7 +319,9 @@ end
 ---Handles the possible end of a turn.
 ---@param client integer
 function M.finish(client)
-  ensure(client)
+  if not is_elsewhere(client) then
+    ensure(client)
+  end
 end
 
 return M
