@@ -29,6 +29,19 @@ local last_client
 local ended_at
 ---@type table<integer, true> dismissed clients
 local sent_away = {}
+---@class claude-ide.server.Lost
+---@field client claude-ide.Client
+---@field sent_away boolean
+---@field tries boolean it still tries to connect again
+
+---A CLI tries five times, for 13 seconds if the port refuses (2.1.329). While no server runs ours accepts: then each time is 30 seconds.
+local RECONNECTS_S = 15
+
+---CLIs that are no longer connected, by process.
+---@type table<integer, { client: claude-ide.Client, sent_away: boolean, at: integer }> in seconds since the epoch
+local lost = {}
+---@type integer when the server was started, in seconds since the epoch
+local started_at = 0
 ---@type uv.uv_timer_t? while dismissed clients disconnect
 local dismissing
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
@@ -47,6 +60,24 @@ local function on_agent_event(event)
   end
 end
 
+---Keeps those whose process still runs.
+local function prune_lost()
+  for pid in pairs(lost) do
+    lost[pid] = require("claude-ide.process").runs(pid) and lost[pid] or nil
+  end
+end
+
+---@param client claude-ide.Client
+---@param is_lost boolean
+local function note_lost(client, is_lost)
+  if client.pid and not client.mapped then
+    lost[client.pid] = is_lost
+        and { client = client, sent_away = sent_away[client.id] ~= nil, at = os.time() }
+      or nil
+    prune_lost()
+  end
+end
+
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
 local function on_client_event(event)
   if event.client.endpoint ~= "ide" then
@@ -54,6 +85,7 @@ local function on_client_event(event)
     return
   end
   local client, log = event.client, require("claude-ide.log")
+  note_lost(client, event.type == "client_disconnected")
   if event.type == "client_disconnected" then
     clients[client.id] = nil
     if last_client == client.id then
@@ -205,7 +237,7 @@ function M.start()
     require("claude-ide.log").error("the server did not start: %s", err)
     return nil, err
   end
-  running, sent_away = info, {}
+  running, sent_away, started_at = info, {}, os.time()
   require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
   require("claude-ide.at_exit")("the server", M.stop)
   require("claude-ide.workspace").attach(workspace)
@@ -352,6 +384,25 @@ end
 ---@return boolean
 function M.was_sent_away(client_id)
   return sent_away[client_id] ~= nil
+end
+
+---CLIs that run without the connection that they had.
+---@return claude-ide.server.Lost[]
+function M.lost()
+  prune_lost()
+  local list = {}
+  for _, one in pairs(lost) do
+    local seconds = os.time() - math.max(one.at, started_at)
+    list[#list + 1] = {
+      client = one.client,
+      sent_away = one.sent_away,
+      tries = not running or seconds <= RECONNECTS_S,
+    }
+  end
+  table.sort(list, function(left, right)
+    return left.client.id < right.client.id
+  end)
+  return list
 end
 
 ---Sends a notification to one client or to all. No effect while the server is stopped.

@@ -263,6 +263,29 @@ def test_the_terminal_goes_on_alone_while_neovim_hangs(nvim, cli):
 
 
 @pytest.mark.one_nvim
+def test_over_a_restart_of_the_server_the_question_stays_in_the_terminal_and_the_next_one_comes_here(nvim, cli):
+    nvim.start_server()
+    nvim.keys_count()
+    claude = cli(nvim, args=("--ide", nvim.lua(HOOKS)))
+    first, second = (nvim.project / name for name in ("before", "after"))
+    claude.prompt(
+        " THEN ".join(call("Bash", command=f"touch {path}", description="make it") for path in (first, second))
+    )
+    nvim.wait_kind("question")
+    claude.wait_screen(QUESTION)
+    nvim.cmd("Claude restart")
+    nvim.wait(lambda: not nvim.lua(CARD), what="the card to go")
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the CLI to come back")
+    assert not first.exists(), "nothing is allowed unasked"
+    claude.answer("1")
+    nvim.wait(first.exists, what="what was allowed there")
+    nvim.wait_kind("question")
+    nvim.keys("y")
+    nvim.wait(second.exists, what="what was allowed here")
+    assert not re.search("hook.*(error|fail)", claude.screen(), re.IGNORECASE)
+
+
+@pytest.mark.one_nvim
 def test_several_calls_at_once_are_cards_of_their_own(start_with_claude, mock_api):
     lab = Lab(start_with_claude(args=["a.txt"], files=FILES), mock_api)
     nvim, far = lab.nvim, lab.nvim.home / "far"

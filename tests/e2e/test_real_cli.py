@@ -18,6 +18,7 @@ SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 IN_THE_DIFF = f"{ONE_DIFF} and vim.b.claude_ide and vim.b.claude_ide.kind == 'proposal'"
 """From here on keys go to the proposal."""
 NO_DIFF = "require('claude-ide.proposal').count() == 0"
+LOST = "require('claude-ide.server').lost()[1]"
 
 
 @pytest.fixture
@@ -327,6 +328,23 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     assert text(nvim) == "one\nTWO\nthree\n"
     nvim.wait(NO_DIFF)
 
+    # A diff goes with the server, and its question stays in the terminal. However long that lasts: the port accepts meanwhile.
+    first.prompt(f"{edit(nvim, 'one', 'ONE')} THEN SAY offline")
+    nvim.wait(IN_THE_DIFF)
+    before = nvim.lua("return require('claude-ide.server').clients()[1].id")
+    nvim.lua("require('claude-ide.server').stop()")
+    nvim.wait(NO_DIFF)
+    first.answer("1")
+    first.wait_screen("● offline")
+    assert text(nvim) == "ONE\nTWO\nthree\n"
+    assert nvim.lua(f"return {LOST}.tries")
+    nvim.cmd("Claude connect")
+    nvim.wait(lambda: (nvim.lua(again) or 0) > before, what="the CLI to come back")
+    first.prompt(f"{read(nvim)} THEN {edit(nvim, 'ONE', 'one')}")
+    nvim.wait(IN_THE_DIFF)
+    nvim.keys("ZZ")
+    nvim.wait(NO_DIFF)
+
     # Two CLIs leave each other's diffs alone.
     second = cli(nvim)
     first.prompt(f"{edit(nvim, 'three', 'THREE')} THEN SAY first")
@@ -359,3 +377,8 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     assert text(nvim) == "ONE\nTWO\nTHREE\n"
     # By now it would have come back: it retries at once and after one second.
     assert nvim.lua("return #require('claude-ide.server').clients()") == 0
+    assert nvim.lua(f"return {LOST}.sent_away")
+    first.prompt("/ide")
+    first.wait_screen("Select IDE")
+    first.enter()
+    nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI that was asked to connect")

@@ -7,6 +7,8 @@ import pytest
 from diff_steps import Diffs
 from held_timers import hold_timers
 
+from harness.client import RpcError
+
 pytestmark = pytest.mark.dealt
 
 OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
@@ -161,11 +163,16 @@ def test_quitting_answers_before_the_exit(nvim, connect, keys):
     assert (nvim.project / "a.txt").read_text() == OLD
 
 
-def test_a_restart_of_the_server_answers_and_clears_the_screen(nvim, connect):
-    client = connect(nvim)
+@pytest.mark.parametrize("name", ["claude-code", "another"])
+def test_a_restart_of_the_server_clears_the_screen_and_decides_only_where_there_is_no_terminal(nvim, connect, name):
+    client = connect(nvim, clientInfo={"name": name, "version": "1"})
     request = open_diff(client, nvim)
     nvim.lua("require('claude-ide.server').restart()")
-    assert client.call_result(request) == ["DIFF_REJECTED"]
+    if name == "claude-code":  # an error leaves its own question open
+        with pytest.raises(RpcError, match="the editor is closing"):
+            client.call_result(request)
+    else:
+        assert client.call_result(request) == ["DIFF_REJECTED"]
     wait_gone(nvim)
     again = connect(nvim)
     accepts(nvim, again, ask(again, nvim))
@@ -281,7 +288,8 @@ def test_a_plugin_that_is_loaded_anew_leaves_no_diff_that_nobody_can_decide(nvim
     nvim.keys("omine<Esc>")
     nvim.wait(lambda: nvim.lines() == ["ONE", "mine", "two"] and nvim.mode() == "n")
     nvim.lua(RELOAD)
-    assert client.call_result(request) == ["DIFF_REJECTED"]
+    with pytest.raises(RpcError, match="the editor is closing"):
+        client.call_result(request)
     wait_gone(nvim)
     assert nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt (kept)'), 0, -1, true)")[1] == "mine"
     again = connect(nvim)

@@ -134,6 +134,28 @@ def test_permissions_that_are_too_wide_and_a_lock_that_cannot_be_written_again_a
     assert "is gone: no CLI can find this Neovim" in health(nvim)
 
 
+def test_a_cli_without_its_connection_is_named_with_what_brings_it_back(start_nvim, connect, tmp_path):
+    nvim = start_nvim(env=cli(tmp_path, "echo 1"))
+    client = connect(nvim)
+    client.close()
+    gone = "#require('claude-ide.server').clients() == 0"
+    nvim.wait(gone)
+    who = f"pid {os.getpid()}: "
+    assert f"{who}its connection is lost, and it tries to connect again" in health(nvim)
+    nvim.lua("local now = os.time os.time = function(...) return now(...) + (... and 0 or 60) end")
+    text = health(nvim)
+    assert (
+        f"{who}its connection is lost, and it no longer tries to connect again" in text and "Type /ide in it." in text
+    )
+    nvim.lua("require('claude-ide.server').stop()")
+    assert f"{who}its connection is lost, and it tries to connect again" in health(nvim), "the port still accepts"
+    connect(nvim)
+    assert who not in health(nvim)
+    nvim.cmd("Claude disconnect")
+    nvim.wait(gone)
+    assert f"{who}`:Claude disconnect` sent it away. `/ide` in it connects it again" in health(nvim)
+
+
 def test_other_editors_are_told_apart(start_nvim, tmp_path):
     nvim = start_nvim(env=cli(tmp_path, "echo 1"))
     folder = nvim.home / ".claude" / "ide"

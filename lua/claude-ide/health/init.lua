@@ -125,6 +125,24 @@ local function check_cli()
   )
 end
 
+---CLIs that no longer have their connection.
+local function check_lost()
+  for _, lost in ipairs(require("claude-ide.server").lost()) do
+    local client = lost.client
+    local who = ("%s %s, pid %d"):format(client.name or "unnamed", client.version or "", client.pid)
+    if lost.sent_away then
+      vim.health.info(("%s: `:Claude disconnect` sent it away. `/ide` in it connects it again"):format(who))
+    elseif lost.tries then
+      vim.health.info(("%s: its connection is lost, and it tries to connect again"):format(who))
+    else
+      vim.health.warn(
+        ("%s: its connection is lost, and it no longer tries to connect again"):format(who),
+        "Type /ide in it."
+      )
+    end
+  end
+end
+
 local function check_clients()
   vim.health.start("Connected CLIs")
   local clients = require("claude-ide.server").clients()
@@ -153,6 +171,7 @@ local function check_clients()
       vim.health.warn(text, "It works outside of this project: " .. table.concat(folders, ", "))
     end
   end
+  check_lost()
   vim.health.info(
     "The model itself is given only getDiagnostics and executeCode of an editor's tools. "
       .. "The CLI uses the others (openDiff, openFile, …) on its own account, so that list in /mcp is not a fault."

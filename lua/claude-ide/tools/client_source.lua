@@ -93,16 +93,30 @@ local function is_of(client)
   end
 end
 
-local function forget(client)
+---@param client integer
+---@param asks_there boolean it has its own dialog
+local function forget(client, asks_there)
   local asker = askers[client]
   askers[client] = nil
-  local was_sent_away = require("claude-ide.server").was_sent_away(client)
   for _, source in pairs(asker and asker.sources or {}) do
     require("claude-ide.decisions").gone(
       source,
-      was_sent_away and "Claude asks in its terminal" or "that Claude is gone"
+      asks_there and "Claude asks in its terminal" or "that Claude is gone"
     )
   end
+end
+
+---Leaves requests to the dialogs of CLIs, which stay open without an answer, and closes those of other clients.
+local function server_stops()
+  for client in pairs(askers) do
+    local known = require("claude-ide.server").client(client)
+    if known and known.name == "claude-code" then
+      forget(client, true)
+    end
+  end
+  require("claude-ide.decisions").close_those(function(decision)
+    return decision.source.client ~= nil
+  end)
 end
 
 ---Closes requests whose dialog was answered in the terminal: the session's record no longer says "waiting". The CLI does not report
@@ -150,13 +164,9 @@ end
 ---Handles the end of clients and of the server, and dialogs.
 local attach = require("claude-ide.once")(function()
   local bus = require("claude-ide.bus")
-  bus.on("server_stopping", function()
-    require("claude-ide.decisions").close_those(function(decision)
-      return decision.source.client ~= nil
-    end)
-  end)
+  bus.on("server_stopping", server_stops)
   bus.on("client_disconnected", function(client)
-    forget(client.id)
+    forget(client.id, require("claude-ide.server").was_sent_away(client.id))
   end)
   bus.on("session_changed", function(change)
     follow_dialogs(change.session)
