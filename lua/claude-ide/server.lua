@@ -37,10 +37,10 @@ local sent_away = {}
 ---A CLI tries five times, for 13 seconds if the port refuses (2.1.329). While no server runs ours accepts: then each time is 30 seconds.
 local RECONNECTS_S = 15
 
----CLIs that are no longer connected, by process.
----@type table<integer, { client: claude-ide.Client, sent_away: boolean, at: integer }> in seconds since the epoch
+---CLIs that are no longer connected, by process; and since when, in seconds since the epoch.
+---@type table<integer, { client: claude-ide.Client, sent_away: boolean, at: integer }>
 local lost = {}
----@type integer when the server was started, in seconds since the epoch
+---When the server was started, likewise.
 local started_at = 0
 ---@type uv.uv_timer_t? while dismissed clients disconnect
 local dismissing

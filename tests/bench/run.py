@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import beside, chat, diffs, editor, hooks, journal, notebook, sessions, tools, transcript, web, wire  # noqa: E402
+from bench import beside, cards, chat, diffs, editor, hooks, journal, notebook, sessions, tools, transcript, web, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The best of some runs: the machine's other load varies, the code's own time does not.
@@ -54,6 +54,7 @@ def main() -> int:
         round_trips,
         busy,
         hooks_of_calls,
+        asked_by_hooks,
         pipeline,
         large_diff,
         long_diffs,
@@ -171,6 +172,15 @@ def busy(directory: Path, version: str):
             slowest.append(wire.run("ping-for", port, token, "1800")["p99_us"] / 1000)
             assert nvim.was_busy(), "Neovim was not busy while the pings ran"
         yield at_most("ping while Neovim is busy for 2 s, p99", min(slowest), 2, "ms")
+    slowest = [cards.while_busy_ms(place, version) for place in places(directory)]
+    yield at_most("each call that needs no editor meanwhile, p99", min(slowest), 5, "ms")
+
+
+def asked_by_hooks(directory: Path, version: str):
+    """A CLI's permission request: until its card is on the screen, and until it is gone after an answer in the terminal."""
+    shown, gone = zip(*(cards.milliseconds(place, version) for place in places(directory)), strict=True)
+    yield at_most("a card is on the screen after the ask, p95", min(shown), 50, "ms")
+    yield at_most("a card is gone after an answer in the terminal, p95", min(gone), 200, "ms")
 
 
 def hooks_of_calls(directory: Path, version: str):

@@ -378,7 +378,9 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     # By now it would have come back: it retries at once and after one second.
     assert nvim.lua("return #require('claude-ide.server').clients()") == 0
     assert nvim.lua(f"return {LOST}.sent_away")
-    first.prompt("/ide")
-    first.wait_screen("Select IDE")
+    first.terminal.write("/ide")
+    first.wait_screen("Manage IDE integrations")
     first.enter()
+    first.answer("\r", "Connect to an IDE")
+    first.answer("\r", "Connect to your IDE automatically?")
     nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI that was asked to connect")

@@ -158,10 +158,13 @@ def a_prompt_of_the_editor_is_a_command_of_the_cli(nvim, mock_api):
     channel = nvim.lua('return vim.bo[require("claude-ide.terminal").bufnr()].channel')
     nvim.wait_screen("❯")
     nvim.lua("vim.api.nvim_chan_send(...)", channel, "/explain_sel")
-    nvim.wait_screen("Explain what is selected in the editor")  # the menu: the CLI has loaded it by now
+    nvim.wait_screen("Explain the selection, or the code around")  # the menu: the CLI has loaded it by now
     nvim.lua("vim.api.nvim_chan_send(...)", channel, "\x15")
-    ask(nvim, mock_api, "/mcp__nvim__explain_selection")
-    nvim.wait(lambda: mock_api.seen("Explain the code around main.py:1"), what="the prompt to reach the model")
+    ask(nvim, mock_api, "/mcp__ide__explain_selection")
+    nvim.wait(
+        lambda: mock_api.seen("Explain the code around line 1, where my cursor is"),
+        what="the prompt to reach the model",
+    )
 
 
 def escape_in_the_cli_ends_the_request_of_the_language_server(nvim, mock_api):

@@ -25,6 +25,7 @@ PYTHON = {"a.py": "def f():\n    pass\n\nf()\n", "b.py": "x = 1\n"}
 def test_a_token_of_its_own_opens_it(nvim, connect, connect_agent):
     agent = connect_agent(nvim)
     assert agent.initialized["instructions"].startswith("This is the editor")
+    assert set(agent.initialized["capabilities"]) == {"tools", "prompts", "resources"}
     assert "open_buffers" in agent.tools()
     assert "openDiff" not in agent.tools()
     port = nvim.lua('return require("claude-ide.server").info().port')
@@ -95,6 +96,7 @@ def test_a_cli_is_handed_the_tools_and_a_token_of_its_own_in_a_file(start_nvim, 
     agent = connect_agent(nvim, token=token)
     assert agent.request("ping") == {}
     assert nvim.lua("return require('claude-ide.server').agents()[1].run") == "terminal:1"
+    assert set(agent.initialized["capabilities"]) == {"tools"}, "it has resources and prompts at its other connection"
 
 
 PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'

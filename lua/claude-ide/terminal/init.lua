@@ -33,6 +33,7 @@ local next_id = 1
 ---@type integer?
 local current
 ---Name of a terminal's CLI for the editor's tools.
+---The server knows such a run by its first word (crates/server/src/client/lifecycle.rs).
 local RUN = "terminal:%d"
 
 ---@return claude-ide.terminal.Session?

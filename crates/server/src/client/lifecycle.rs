@@ -17,6 +17,10 @@ use crate::{
     tools::Arguments,
 };
 
+/// How names of runs begin that are CLIs in a terminal (`lua/claude-ide/terminal/init.lua`). These also connect to the
+/// endpoint `ide`: their menus would show each resource and prompt twice.
+const IN_A_TERMINAL: &str = "terminal:";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Nothing was served yet.
@@ -51,9 +55,13 @@ impl Client {
         self.changed();
         tracing::info!(client = %self.info.id, name = self.info.name, version = self.info.version, protocol = version.as_str(), "initialize");
         let options = &self.caller.services.options;
+        let mut capabilities = self.caller.endpoint.capabilities;
+        if self.info.run.as_ref().is_some_and(|run| run.starts_with(IN_A_TERMINAL)) {
+            (capabilities.prompts, capabilities.resources) = (None, None);
+        }
         let result = InitializeResult {
             protocol_version: version,
-            capabilities: self.caller.endpoint.capabilities,
+            capabilities,
             server_info: Implementation { name: options.server_name.clone(), version: options.version.clone() },
             instructions: self.caller.endpoint.instructions,
         };
