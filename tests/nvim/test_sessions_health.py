@@ -59,7 +59,7 @@ def test_a_cli_that_keeps_no_records_is_told(health, sessions, tmp_path):
     sessions.write(tmp_path / "project", ("one", "ok"))
     text = health()
     assert "this version of Claude Code does not say what a session does" in text
-    assert "So what a connected CLI does is not shown." in text
+    assert "So what a CLI does is shown only if `:Claude` started it" in text
 
 
 def test_a_record_of_another_shape_is_named(health, sessions):

@@ -58,6 +58,8 @@ local function check_session(session)
   )
   if state.source == "record" then
     vim.health.info(text)
+  elseif state.source == "hooks" then
+    vim.health.info(text .. ". It writes no record of that: reported by its hooks, without interrupts")
   else
     vim.health.info(
       text .. ". It does not say what it does: worked out of its transcript, without permissions"
@@ -70,7 +72,9 @@ local function check_records(folder)
   local problem = sessions.problem()
   if problem then
     vim.health.info(problem)
-    vim.health.info("So what a connected CLI does is not shown. Everything else works.")
+    vim.health.info(
+      "So what a CLI does is shown only if `:Claude` started it, as its hooks report it. Everything else works."
+    )
     vim.iter(sessions.live()):each(check_session)
     return
   end

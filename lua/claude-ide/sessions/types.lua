@@ -13,7 +13,7 @@
 ---@field activity claude-ide.sessions.Activity
 ---@field waiting_for? "permission"|"input"|"dialog"|"other" set while it waits
 ---@field since? integer
----@field source "record"|"transcript" the CLI's record is exact; a transcript does not show permission prompts
+---@field source "record"|"transcript"|"hooks" the CLI's record is exact; a transcript does not show permission prompts; hooks do not report interrupts
 
 ---A running CLI and its session.
 ---@class claude-ide.sessions.Live

@@ -11,6 +11,8 @@ local M = {}
 ---@field matcher? fun(): string
 ---@field wanted fun(context: claude-ide.Config.context): boolean
 ---@field body string
+---@field in_background? boolean the CLI does not wait for it
+---@field of_terminal? boolean not for chats
 
 ---@type claude-ide.terminal.FolderHook[]
 local HOOKS = {
@@ -62,6 +64,36 @@ cat "errors.$p"]],
   },
 }
 
+---What events say of a session whose CLI writes no record of it, as those below 2.1: it has run, and there are no records. Refusals and
+---interrupts have no event: the CLI notifies after a minute that it is idle.
+local ACTIVITIES = {
+  SessionStart = "idle",
+  UserPromptSubmit = "working",
+  PermissionRequest = "waiting",
+  PostToolUse = "working",
+  PostToolUseFailure = "working",
+  Stop = "idle",
+  StopFailure = "idle",
+  Notification = "idle",
+}
+
+for event, activity in vim.spairs(ACTIVITIES) do
+  HOOKS[#HOOKS + 1] = {
+    event = event,
+    matcher = event == "Notification" and function()
+      return "idle_prompt"
+    end or nil,
+    wanted = function()
+      local config = require("claude-ide.sessions.transport").config_dir()
+      return vim.fn.isdirectory(config .. "/projects") == 1 and vim.fn.isdirectory(config .. "/sessions") == 0
+    end,
+    body = ([[
+echo "%s $CLAUDE_CODE_SESSION_ID $CLAUDE_PROJECT_DIR" >"state.$p"]]):format(activity),
+    in_background = event:find("Tool") ~= nil or event == "PermissionRequest",
+    of_terminal = true,
+  }
+end
+
 ---A hook's command. It is a CLI's for life and the folder has only data: commands of the model may be able to write there. The subshell:
 ---where a file is missing, a shell may end with a code that stops Claude.
 local COMMAND = [[
@@ -81,7 +113,7 @@ local TIMEOUT_S = 5
 ---Limit of a text for Claude, and of the line that says what was left out.
 local MOST_BYTES, LEFT_OUT_BYTES = 2048, 32
 
----@alias claude-ide.terminal.Signal fun(number: integer, done: fun(): boolean): boolean? `done` ends an `ask`: false if it was given up; true if it will be called
+---@alias claude-ide.terminal.Signal fun(number: integer, done: fun(): boolean, line: string): boolean? `done` ends an `ask`: false if it was given up; true if it will be called
 
 ---@type string?
 local folder
@@ -127,8 +159,12 @@ end
 ---@param name string
 local function on_signal(name)
   local kind, number = name:match("^(%l+)%.(%d+)$")
-  if open[name] or not handlers[kind] or not vim.uv.fs_stat(path_of(name)) then
+  if open[name] or not handlers[kind] then
     return
+  end
+  local text = require("claude-ide.file").read_now(path_of(name), MOST_BYTES)
+  if not text or (kind == "state" and not text:find("\n")) then
+    return -- it is gone, or not written yet
   end
   open[name] = true
   local function done()
@@ -137,7 +173,7 @@ local function on_signal(name)
   end
   local is_later = false
   for _, handler in ipairs(handlers[kind]) do
-    is_later = handler(tonumber(number) --[[@as integer]], done) == true or is_later
+    is_later = handler(tonumber(number) --[[@as integer]], done, text) == true or is_later
   end
   if not is_later then
     done()
@@ -164,18 +200,20 @@ local function start()
 end
 
 ---The hooks of a CLI.
----@return table<string, table>
-function M.hooks()
+---@param is_chat boolean
+---@return table<string, table[]> by event
+function M.hooks(is_chat)
   local context, hooks = require("claude-ide.config").get().context, {}
   for _, hook in ipairs(HOOKS) do
-    local path = hook.wanted(context) and start()
+    local path = not (is_chat and hook.of_terminal) and hook.wanted(context) and start()
     if path then
       local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
       local command = COMMAND:format(quoted, vim.uv.os_getpid(), hook.body)
-      hooks[hook.event] = {
+      hooks[hook.event] = hooks[hook.event] or {}
+      table.insert(hooks[hook.event], {
         matcher = hook.matcher and hook.matcher(),
-        hooks = { { type = "command", command = command, timeout = TIMEOUT_S } },
-      }
+        hooks = { { type = "command", command = command, timeout = TIMEOUT_S, async = hook.in_background } },
+      })
     end
   end
   return hooks
@@ -235,7 +273,7 @@ function M.note(buf, text)
 end
 
 ---Handles a signal of hooks: a file of that name and a number, of a buffer or a process.
----@param kind "save"|"turn"|"told"|"stop"
+---@param kind "save"|"turn"|"told"|"stop"|"state"
 ---@param handler claude-ide.terminal.Signal
 function M.on(kind, handler)
   handlers[kind] = handlers[kind] or {}

@@ -117,13 +117,19 @@ end
 
 ---@param asks_here boolean the CLI asks over its own pipe
 ---@param cwd string
----@return table<string, table> by event
+---@return table<string, table[]> by event
 local function ours(asks_here, cwd)
-  local hooks = require("claude-ide.terminal.hook_folder").hooks()
+  local all = require("claude-ide.terminal.hook_folder").hooks(asks_here)
+  local function add(hooks)
+    for event, one in pairs(hooks) do
+      all[event] = all[event] or {}
+      table.insert(all[event], one)
+    end
+  end
   if asks_here then
-    return hooks
+    return all
   elseif not M.are_written(cwd) then
-    hooks = vim.tbl_extend("error", hooks, asking())
+    add(asking())
   end
   if require("claude-ide.native").web_info() then
     local show = hook("hook_display", SHOW_TIMEOUT_S, {
@@ -133,9 +139,9 @@ local function ours(asks_here, cwd)
       final = "final",
       delta = "delta",
     })
-    hooks.MessageDisplay = { hooks = { show } }
+    add({ MessageDisplay = { hooks = { show } } })
   end
-  return hooks
+  return all
 end
 
 ---@param words string[]
@@ -175,10 +181,10 @@ end
 local function merged(settings, cwd, asks_here)
   local all = settings and read(settings, cwd) or {}
   all.hooks = all.hooks or {}
-  for event, one in pairs(ours(asks_here, cwd)) do
+  for event, added in pairs(ours(asks_here, cwd)) do
     local present = all.hooks[event] or {}
     assert(vim.islist(present), "its hooks are no list")
-    all.hooks[event] = vim.list_extend(present, { one })
+    all.hooks[event] = vim.list_extend(present, added)
   end
   return vim.json.encode(all)
 end
