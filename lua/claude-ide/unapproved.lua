@@ -1,6 +1,7 @@
 -- The unapproved-write warning: an agent changed a file without the user's approval, through a mode, a rule, a hook, or by itself. An
 -- agent that writes files itself may only report its calls' places: the disk then shows whether they changed. What a CLI in a terminal was
--- allowed there is not reported: it has asked about a change if it proposed the edit here, or its session waited for the user meanwhile.
+-- allowed there is not reported: it has asked if it proposed an edit here, or its session waited for the user, before the change in that turn.
+-- The answer may have allowed all edits, which the CLI (2.1.329) records with its next prompt.
 -- Invariant: an approval in a chat covers the approved bytes, once.
 local M = {}
 
@@ -162,14 +163,13 @@ function M.results(chat, results, places)
   end
 end
 
----How long after a change in a terminal is reported what it was asked about is looked at, and how much earlier than the call it may be.
-local LATE_MS, EARLY_MS = 500, 50
----Limit of remembered questions of a terminal.
-local MOST_ASKS = 200
+---How much later than a change a question before it may be known.
+local LATE_MS = 500
 
----A CLI in a terminal.
+---A CLI in a terminal, in one turn.
 ---@class claude-ide.unapproved.Terminal
----@field asks { at: integer, path?: string }[] when it asked; nil: its session waited, for whatever
+---@field began integer milliseconds since the epoch
+---@field asked_at? integer its first question of this turn, in milliseconds since the epoch
 ---@field told table<string, true> files of this turn that were warned of
 
 ---@type table<integer, claude-ide.unapproved.Terminal> by client
@@ -178,19 +178,16 @@ local terminals = {}
 ---@param client integer
 ---@return claude-ide.unapproved.Terminal
 local function terminal_of(client)
-  terminals[client] = terminals[client] or { asks = {}, told = {} }
+  terminals[client] = terminals[client] or { began = 0, told = {} }
   return terminals[client]
 end
 
+---A CLI asks the user, or proposes an edit.
 ---@param client integer
 ---@param at integer milliseconds since the epoch
----@param path? string
-local function note_ask(client, at, path)
-  local asks = terminal_of(client).asks
-  asks[#asks + 1] = { at = at, path = path }
-  if #asks > MOST_ASKS then
-    table.remove(asks, 1)
-  end
+function M.asked(client, at)
+  local terminal = terminal_of(client)
+  terminal.asked_at = math.min(terminal.asked_at or at, at)
 end
 
 local follow_waits = require("claude-ide.once")(function()
@@ -200,7 +197,7 @@ local follow_waits = require("claude-ide.once")(function()
       ipairs(session.state.activity == "waiting" and require("claude-ide.server").clients() or {})
     do
       if client.pid == session.pid then
-        note_ask(client.id, session.state.since or require("claude-ide.clock").now())
+        M.asked(client.id, session.state.since or require("claude-ide.clock").now())
       end
     end
   end)
@@ -209,42 +206,23 @@ local follow_waits = require("claude-ide.once")(function()
   end)
 end)
 
----A CLI proposes a change of a file.
----@param client integer
----@param path string
----@param at integer milliseconds since the epoch
-function M.proposed(client, path, at)
-  note_ask(client, at, normal(path))
-end
-
 ---A CLI has a new prompt.
 ---@param client integer
 function M.turn_started(client)
   follow_waits()
-  terminal_of(client).told = {}
-end
-
----@param client integer
----@param path string
----@param change claude-ide.sessions.ChangedFile
----@return boolean
-local function was_asked(client, path, change)
-  return vim.iter(terminal_of(client).asks):any(function(ask)
-    local is_of_call = not ask.path or ask.path == path
-    return is_of_call and ask.at >= change.start - EARLY_MS and ask.at <= change["end"]
-  end)
+  terminals[client] = { began = require("claude-ide.clock").now(), told = {} }
 end
 
 ---A call of a CLI in a terminal has changed a file. Without a record of its session, it is unknown whether it asked.
 ---@param client integer
 ---@param change claude-ide.sessions.ChangedFile
 function M.wrote(client, change)
-  local path = normal(change.path)
+  local path, terminal = normal(change.path), terminal_of(client)
   local is_within = vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
     return require("claude-ide.path").within(path, folder)
   end)
-  if not is_within or not change.start or not change["end"] then
-    return
+  if not is_within or (change["end"] or 0) < terminal.began then
+    return -- of a turn whose questions are forgotten
   end
   -- The mode now: the user may change it before it is known whether the CLI has asked.
   require("claude-ide.sessions.mode").of_client(client, function(mode)
@@ -252,9 +230,8 @@ function M.wrote(client, change)
       return
     end
     vim.defer_fn(function()
-      local told = terminal_of(client).told
-      if not told[path] and not was_asked(client, path, change) then
-        told[path] = true
+      if not terminal.told[path] and (terminal.asked_at or math.huge) > change["end"] then
+        terminal.told[path] = true
         warn({ path }, mode, true)
       end
     end, LATE_MS)

@@ -171,30 +171,38 @@ def test_a_change_that_a_rule_allows_is_warned_of_once_a_turn(start_nvim, cli):
     def edits(*pairs):
         calls = [call("Edit", file_path=path, old_string=old, new_string=new) for old, new in pairs]
         claude.prompt(" THEN ".join([call("Read", file_path=path), *calls, f"SAY done {pairs[0][1]}"]))
-        return f"done {pairs[0][1]}"
+        return f"● done {pairs[0][1]}"
 
     said = edits(("one", "ONE"))
-    nvim.wait("require('claude-ide.proposal').count() == 1", what="the diff")
+    nvim.wait("(require('claude-ide.proposal').list()[1] or {}).seen", what="the diff")
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     claude.wait_screen(said)
 
-    allow_until(claude, nvim, edits(("two", "TWO")))
+    said = edits(("two", "TWO"), ("three", "THREE"))
+    claude.answer("2")  # all edits of the session: that mode is recorded later
+    claude.wait_screen(said)
+    switch(claude, "manual mode on")
 
     settings = nvim.project / ".claude"
     settings.mkdir(exist_ok=True)
     (settings / "settings.local.json").write_text('{"permissions": {"allow": ["Edit"]}}')
     assert warned(nvim) == []
 
-    claude.prompt("SAY it has read its settings")
-    claude.wait_screen("it has read its settings")
-    allow_until(claude, nvim, edits(("ONE", "one"), ("TWO", "two")))
+    words = ["THREE", "three"]
+    for _ in range(9):  # the CLI reads its settings again in its own time
+        words.reverse()
+        allow_until(claude, nvim, edits((words[1], words[0]), ("TWO", "TWO!"), ("TWO!", "TWO")))
+        nvim.lua("passed = false vim.defer_fn(function() passed = true end, 1500)")
+        nvim.wait("passed", what="a warning, if there is one")
+        if warned(nvim):
+            break
     (words,) = nvim.wait(lambda: warned(nvim), what="the warning")
     assert words.startswith("a.txt was changed without asking you: a rule or a hook allows it")
 
     nvim.lua("notices = {}")
     switch(claude, "accept edits on")
     claude.wait_screen("accept edits on")
-    claude.wait_screen(edits(("one", "ONE")))
-    nvim.wait(lambda: "ONE" in (nvim.project / "a.txt").read_text())
+    claude.wait_screen(edits(("ONE", "one")))
+    nvim.wait(lambda: "one" in (nvim.project / "a.txt").read_text())
     switch(claude, "manual mode on")
     assert warned(nvim) == []
