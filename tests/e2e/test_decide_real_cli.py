@@ -589,10 +589,37 @@ def answered(story, ask, way, rng):
     return {"denied": {0}, "changed": {2}, "against": {int(not told)}}.get(way, {1})
 
 
+def of_a_subagent(story, number, way):
+    """The dialog of a subagent is held back for the card, and opens at once for a user who is elsewhere."""
+    nvim, claude, ask = story.nvim, story.claude, Bash(story, number)
+    if way == "elsewhere":
+        nvim.cmd("doautocmd FocusLost")
+    tool, arguments = ask.call()
+    agent = {"description": "make", "prompt": call(tool, **arguments), "subagent_type": "general-purpose"}
+    story.api.script(Reply(calls=[("Agent", agent)]))  # all else as the prompts say
+    claude.prompt(f"go on {number}")
+    if way == "elsewhere":
+        claude.wait_screen(QUESTION)
+        assert story.pending() == 0
+        claude.answer("1")
+        nvim.cmd("doautocmd FocusGained")
+    else:
+        nvim.wait_kind("question")
+        assert QUESTION not in claude.screen() and ask.effects() == 0
+        if way == "here":
+            ask.allow()
+        else:
+            ask.deny(f"not-{number}")
+    is_over = lambda: ask.effects() == 1 or any(f"not-{number}" in json.dumps(body) for body in story.api.requests)  # noqa: E731
+    nvim.wait(is_over, what="the subagent to go on")
+    assert ask.effects() == (way != "denied")
+    nvim.wait(lambda: not nvim.lua(CARD) and story.pending() == 0, what="no card to be left")
+
+
 @pytest.mark.one_nvim
 @pytest.mark.slow
 def test_random_requests_are_answered_once_and_nothing_runs_unasked(start_nvim, cli, mock_api, request):
-    """`--asks 200` for more of them, `--seed` for the same ones again."""
+    """`--asks 200 --timeout 0` for more of them, `--seed` for the same ones again."""
     count, seed = request.config.getoption("--asks"), request.config.getoption("--seed")
     seed = time.time_ns() if seed is None else seed
     print(f"seed {seed}")
@@ -613,6 +640,9 @@ def test_random_requests_are_answered_once_and_nothing_runs_unasked(start_nvim, 
         if number % 60 == 59:
             story = killed_and_begun_anew(story, start_nvim, cli, mock_api, number)
             figures["killed"] += 1
+    way = rng.choice(("here", "denied", "elsewhere"))
+    print(f"subagent {way}")
+    of_a_subagent(story, "subagent", way)
     waits.sort()
     print(dict(figures))
     if waits:
