@@ -152,9 +152,9 @@ function M.bar()
     { rank = 8, texts = { { "ClaudeDiffFile", " Plan" } } },
     fit.sentence(1, "ClaudeDiffSide", "· change what you like"),
     fit.hint(7, "<CR>", "approve", true),
-    fit.hint(4, "ga", "… and accept edits", true),
+    fit.hint(4, "ga", "accept edits", true),
     fit.hint(5, "gc", "comment", true),
-    fit.hint(6, "r", "send back with words", true),
+    fit.hint(6, "r", "send back", true),
     fit.hint(3, "X", "no, and stop", true),
     fit.hint(2, "q", "later", true),
   } ---@type table<integer, claude-ide.ui.Piece?>
