@@ -452,3 +452,24 @@ def test_what_cannot_be_loaded_is_named(start_nvim):
     assert load_hidden(nvim, nvim.project / "none.txt") == [False, "no such file"]
     assert load_hidden(nvim, nvim.project / "dir") == [False, "not a file but a directory"]
     assert load_hidden(nvim, nvim.project / "big.txt") == [False, "too large"]
+
+
+def test_what_is_kept_of_a_buffer_goes_with_it(nvim):
+    kept = """
+      local find = require("claude-ide.buffer").find
+      for number = 1, 20 do
+        vim.cmd.edit(("file%d.txt"):format(number))
+        find(vim.fn.getcwd() .. "/other.txt")
+        vim.cmd.bwipeout()
+      end
+      vim.cmd.edit("last.txt")
+      find(vim.fn.getcwd() .. "/other.txt")
+      local function upvalue(func, wanted)
+        for index = 1, 60 do
+          local name, value = debug.getupvalue(func, index)
+          if name == wanted then return value end
+        end
+      end
+      return vim.tbl_count(upvalue(upvalue(find, "real_name"), "real_names"))
+    """
+    assert nvim.lua(kept) <= 3

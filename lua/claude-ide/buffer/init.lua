@@ -20,6 +20,11 @@ local function real_name(buf, name)
   local known = real_names[buf]
   if not known or known.name ~= name then
     known = { name = name, real = require("claude-ide.path").real(name) }
+    for other in pairs(real_names) do
+      if not api.nvim_buf_is_valid(other) then
+        real_names[other] = nil
+      end
+    end
     real_names[buf] = known
   end
   return known.real

@@ -365,6 +365,9 @@ function M.close(chat)
   table.remove(chats, at)
   chat.closing = true
   if chat.pid then
+    for pid in pairs(leaving) do
+      leaving[pid] = require("claude-ide.process").runs(pid) or nil
+    end
     leaving[chat.pid] = true
   end
   chat:close()
