@@ -10,7 +10,7 @@
 ---@field fail fun(id: integer, code: "invalid_params"|"failed", message: string): boolean?, string?
 ---@field notify fun(method: string, params_json: string, client_id?: integer): boolean?, string?
 ---@field disconnect fun(client_id: integer): boolean?, string?
----@field set_able fun(endpoint: string, names_json: string): boolean?, string?
+---@field set_available fun(endpoint: string, names_json: string): boolean?, string?
 ---@field symbol_kinds fun(): string[]?, string?
 ---@field lsp_methods fun(): string[]?, string?
 ---@field writing_tools fun(): string[]?, string?
@@ -67,7 +67,7 @@ local FUNCTIONS = {
   "fail",
   "notify",
   "disconnect",
-  "set_able",
+  "set_available",
   "symbol_kinds",
   "lsp_methods",
   "writing_tools",

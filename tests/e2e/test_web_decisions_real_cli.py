@@ -178,7 +178,7 @@ def a_changeset_is_accepted_over_the_socket_and_written_whole(nvim, reader, mock
 
 
 def code_runs_once_it_is_allowed_over_the_socket(nvim, reader, mock_api):
-    nvim.wait("require('claude-ide.notebook.interpreter').is_able()", what="the Python to be found")
+    nvim.wait("require('claude-ide.notebook.interpreter').is_available()", what="the Python to be found")
     made = nvim.project / "by-code.txt"
     code = f"open({str(made)!r}, 'w').write('made')"
     asked = say(reader, mock_api, ("mcp__ide__executeCode", {"code": code}))

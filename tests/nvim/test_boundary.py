@@ -18,7 +18,7 @@ FUNCTIONS = ["version", "sources", "sources_beside", "start", "stop", "poll", "r
 FUNCTIONS += [
     "notify",
     "disconnect",
-    "set_able",
+    "set_available",
     "symbol_kinds",
     "lsp_methods",
     "writing_tools",

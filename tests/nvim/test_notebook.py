@@ -382,7 +382,7 @@ def test_a_client_that_came_a_moment_before_hears_of_another_list_twice(start_nv
     nvim.lua(
         """
         able = false
-        require("claude-ide.notebook.interpreter").is_able = function() return able end
+        require("claude-ide.notebook.interpreter").is_available = function() return able end
         require("claude-ide.tools.availability").SETTLED_MS = 0
         function set(is_able)
           able = is_able
@@ -431,7 +431,7 @@ def test_one_that_is_chosen_while_another_is_looked_for_is_the_one_that_runs(sta
         ask()
         options.kernel = "/one"
         ask()
-        return { told, #waiting, python.is_able() }
+        return { told, #waiting, python.is_available() }
         """
     )
     assert told == [["/two", "/one", "/one", "/two", "/one"], 2, True]

@@ -62,7 +62,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("fail", export(fail)),
     ("notify", export(notify)),
     ("disconnect", export(disconnect)),
-    ("set_able", export(set_able)),
+    ("set_available", export(set_available)),
     ("symbol_kinds", export(symbol_kinds)),
     ("lsp_methods", export(lsp_methods_of_tools)),
     ("writing_tools", export(writing_tools)),
@@ -211,12 +211,12 @@ fn lsp_methods_of_tools(_arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&lsp_methods()))
 }
 
-/// `set_able(endpoint, names_json)` → true; makes available the tools with these names, and those that need one of
+/// `set_available(endpoint, names_json)` → true; makes available the tools with these names, and those that need one of
 /// these LSP methods.
-fn set_able(mut arguments: Arguments) -> Result<Value, Error> {
+fn set_available(mut arguments: Arguments) -> Result<Value, Error> {
     let endpoint = arguments.text("endpoint")?;
-    let able = parse("names", &arguments.bytes("names")?)?;
-    server::handle()?.set_able(&endpoint, able);
+    let available = parse("names", &arguments.bytes("names")?)?;
+    server::handle()?.set_available(&endpoint, available);
     Ok(Value::Bool(true))
 }
 

@@ -100,7 +100,7 @@ impl Endpoint {
     }
 
     /// Sets which tools are available; returns whether the list for clients changed.
-    pub(crate) fn set_able(&self, able: BTreeSet<String>) -> bool {
-        self.tools.set_able(able)
+    pub(crate) fn set_available(&self, available: BTreeSet<String>) -> bool {
+        self.tools.set_available(available)
     }
 }

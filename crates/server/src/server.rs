@@ -196,9 +196,9 @@ impl ServerHandle {
 
     /// Sets which conditional tools of an endpoint are available, and which of [`lsp_methods`](crate::lsp_methods) are
     /// supported. Clients are notified if their list changed.
-    pub fn set_able(&self, endpoint: &str, able: BTreeSet<String>) {
+    pub fn set_available(&self, endpoint: &str, available: BTreeSet<String>) {
         if let Some(endpoint) = self.hub.routes.endpoint(endpoint)
-            && endpoint.set_able(able)
+            && endpoint.set_available(available)
         {
             self.hub.services.notifier.list_changed(endpoint.name, TOOLS_CHANGED);
         }

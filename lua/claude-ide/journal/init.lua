@@ -355,10 +355,10 @@ function M.undoable_turn()
   local turns, fallback = store().turns(), nil
   for i = #turns, 1, -1 do
     local found = #turns[i].files > 0 and undoables(turns[i].id) or {}
-    local able = vim.iter(found):any(function(one)
+    local has_undoable = vim.iter(found):any(function(one)
       return one.undo ~= nil and one.undo.hunks > 0
     end)
-    if able or require("claude-ide.journal.rest").count(turns[i].id) > 0 then
+    if has_undoable or require("claude-ide.journal.rest").count(turns[i].id) > 0 then
       return turns[i].id
     end
     fallback = fallback or (#found > 0 and turns[i].id or nil)

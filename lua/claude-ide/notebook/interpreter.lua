@@ -201,7 +201,7 @@ end
 
 ---Whether a Python is known.
 ---@return boolean
-function M.is_able()
+function M.is_available()
   local known = looked[wanted()]
   return known ~= nil and known.found ~= nil
 end
@@ -215,7 +215,7 @@ end
 
 local look_again_later = require("claude-ide.once")(function()
   require("claude-ide.bus").on("client_connected", function()
-    if not M.is_able() then
+    if not M.is_available() then
       M.look()
     end
   end)
@@ -223,7 +223,7 @@ end)
 
 ---Searches now, and again when clients connect while there is none.
 function M.attach()
-  if not M.is_able() then
+  if not M.is_available() then
     M.look()
   end
   look_again_later()

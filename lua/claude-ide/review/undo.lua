@@ -237,7 +237,7 @@ local function ask_now(id, review_it)
   local journal = require("claude-ide.journal")
   id = id or journal.undoable_turn()
   local preview, rest = id and journal.preview_undo(id) or {}, id and journal.count_rest(id) or 0
-  local able = vim.tbl_filter(function(item)
+  local undoable = vim.tbl_filter(function(item)
     return item.action ~= "leave"
   end, preview)
   if not id or #preview + rest == 0 then
@@ -249,8 +249,8 @@ local function ask_now(id, review_it)
   local others = left_out(id)
   local close = show(preview, name, others, rest)
   local choices = { "Cancel", "Review it first" }
-  if #able + rest > 0 then
-    table.insert(choices, 1, ("Undo in %s"):format(counted(#able + rest, "file", "files")))
+  if #undoable + rest > 0 then
+    table.insert(choices, 1, ("Undo in %s"):format(counted(#undoable + rest, "file", "files")))
   end
   require("claude-ide.ui.choose").select(
     choices,

@@ -21,7 +21,7 @@ local function can_parse()
 end
 
 local function has_python()
-  return require("claude-ide.notebook.interpreter").is_able()
+  return require("claude-ide.notebook.interpreter").is_available()
 end
 
 ---@param nearest boolean a single test
@@ -98,7 +98,7 @@ local function report()
     local names = available_on(endpoint)
     local json = #names > 0 and vim.json.encode(names) or "[]"
     if reported[endpoint] ~= json then
-      local ok, err = require("claude-ide.native").set_able(endpoint, json)
+      local ok, err = require("claude-ide.native").set_available(endpoint, json)
       reported[endpoint] = ok and json or nil
       changes.tools = changes.tools + (endpoint == "ide" and 1 or 0)
       if err then

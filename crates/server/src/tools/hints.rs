@@ -47,8 +47,10 @@ pub(crate) enum Listed {
 
 impl Listed {
     /// Whether it is listed while the editor reports these names.
-    pub(crate) fn holds(self, tool: &str, able: &BTreeSet<String>) -> bool {
-        self == Self::Always || able.contains(tool) || self.methods().iter().any(|&method| able.contains(method))
+    pub(crate) fn holds(self, tool: &str, available: &BTreeSet<String>) -> bool {
+        self == Self::Always
+            || available.contains(tool)
+            || self.methods().iter().any(|&method| available.contains(method))
     }
 
     /// The LSP methods of which one suffices.

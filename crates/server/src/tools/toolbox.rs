@@ -23,7 +23,7 @@ pub(crate) struct Toolbox {
 /// The current availability.
 struct Now {
     /// The available conditional tools, and the supported LSP methods.
-    able: BTreeSet<String>,
+    available: BTreeSet<String>,
     /// The serialised `tools/list`.
     list: Arc<RawValue>,
 }
@@ -32,9 +32,9 @@ impl Toolbox {
     /// Offers all of these except hidden ones.
     pub(crate) fn new(tools: &[&'static Tool], hidden: &BTreeSet<String>) -> Self {
         let tools: Vec<_> = tools.iter().copied().filter(|tool| !hidden.contains(tool.name)).collect();
-        let able = BTreeSet::new();
-        let list = listing(&tools, &able);
-        Self { tools, now: Mutex::new(Now { able, list }) }
+        let available = BTreeSet::new();
+        let list = listing(&tools, &available);
+        Self { tools, now: Mutex::new(Now { available, list }) }
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -54,28 +54,28 @@ impl Toolbox {
     }
 
     /// Sets the available conditional tools and the supported LSP methods; returns whether the list changed.
-    pub(crate) fn set_able(&self, able: BTreeSet<String>) -> bool {
+    pub(crate) fn set_available(&self, available: BTreeSet<String>) -> bool {
         let mut now = self.now();
-        if now.able == able {
+        if now.available == available {
             return false;
         }
-        let list = listing(&self.tools, &able);
+        let list = listing(&self.tools, &available);
         let changed = now.list.get() != list.get();
-        *now = Now { able, list };
+        *now = Now { available, list };
         changed
     }
 }
 
-fn listing(tools: &[&'static Tool], able: &BTreeSet<String>) -> Arc<RawValue> {
-    let listed = tools.iter().filter(|tool| tool.hints.listed.holds(tool.name, able));
-    let list = ListToolsResult { tools: listed.filter_map(|tool| written(tool, able)).collect() };
+fn listing(tools: &[&'static Tool], available: &BTreeSet<String>) -> Arc<RawValue> {
+    let listed = tools.iter().filter(|tool| tool.hints.listed.holds(tool.name, available));
+    let list = ListToolsResult { tools: listed.filter_map(|tool| written(tool, available)).collect() };
     to_raw_value(&list).unwrap_or_default().into()
 }
 
 /// One tool as JSON. Some clients (the SDKs) refuse the whole list for one invalid schema, so a tool with one is left
 /// out and logged.
-fn written(tool: &Tool, able: &BTreeSet<String>) -> Option<Box<RawValue>> {
-    let described = describe(tool, able);
+fn written(tool: &Tool, available: &BTreeSet<String>) -> Option<Box<RawValue>> {
+    let described = describe(tool, available);
     if described.input_schema.get("type").and_then(Value::as_str) != Some("object")
         || !described.input_schema.get("properties").is_none_or(Value::is_object)
     {
@@ -85,12 +85,12 @@ fn written(tool: &Tool, able: &BTreeSet<String>) -> Option<Box<RawValue>> {
     to_raw_value(&described).inspect_err(|error| tracing::error!(tool = tool.name, %error, "not listed")).ok()
 }
 
-fn describe(tool: &Tool, able: &BTreeSet<String>) -> ToolDescription {
+fn describe(tool: &Tool, available: &BTreeSet<String>) -> ToolDescription {
     let mut input_schema = tool.schema();
     if let Listed::WhenAbleInPart { argument, words } = tool.hints.listed {
         let choices = input_schema.pointer_mut(&format!("/properties/{argument}/enum"));
         if let Some(choices) = choices.and_then(Value::as_array_mut) {
-            let cannot = |word: &str| words.contains(&word) && !able.contains(&format!("{}.{word}", tool.name));
+            let cannot = |word: &str| words.contains(&word) && !available.contains(&format!("{}.{word}", tool.name));
             choices.retain(|choice| !choice.as_str().is_some_and(cannot));
         }
     }
@@ -146,19 +146,22 @@ mod tests {
         let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::from(["references".to_owned()]));
         assert!(!names(&toolbox).contains(&"definition".to_owned()));
         assert!(toolbox.find("definition").is_some(), "it may be called all the same");
-        let able = BTreeSet::from(["definition".to_owned(), "references".to_owned()]);
-        assert!(toolbox.set_able(able.clone()));
+        let available = BTreeSet::from(["definition".to_owned(), "references".to_owned()]);
+        assert!(toolbox.set_available(available.clone()));
         assert!(names(&toolbox).contains(&"definition".to_owned()));
         assert!(!names(&toolbox).contains(&"references".to_owned()), "it is hidden");
-        assert!(!toolbox.set_able(able), "nothing new");
-        assert!(!toolbox.set_able(BTreeSet::from(["definition".to_owned()])), "no visible change");
-        assert!(toolbox.set_able(BTreeSet::new()));
+        assert!(!toolbox.set_available(available), "nothing new");
+        assert!(!toolbox.set_available(BTreeSet::from(["definition".to_owned()])), "no visible change");
+        assert!(toolbox.set_available(BTreeSet::new()));
     }
 
     #[test]
     fn one_of_its_lsp_methods_lists_a_tool() {
         let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::new());
-        toolbox.set_able(BTreeSet::from(["textDocument/declaration".to_owned(), "textDocument/references".to_owned()]));
+        toolbox.set_available(BTreeSet::from([
+            "textDocument/declaration".to_owned(),
+            "textDocument/references".to_owned(),
+        ]));
         let listed = names(&toolbox);
         for (name, is_listed) in [("definition", true), ("references", true), ("safe_delete", true), ("hover", false)] {
             assert_eq!(listed.contains(&name.to_owned()), is_listed, "{name}");
@@ -168,8 +171,8 @@ mod tests {
     #[test]
     fn a_word_of_an_argument_is_listed_while_it_can_be_done() {
         let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::new());
-        let scopes = |able: &[&str]| {
-            toolbox.set_able(able.iter().map(ToString::to_string).collect());
+        let scopes = |available: &[&str]| {
+            toolbox.set_available(available.iter().map(ToString::to_string).collect());
             let list: Value = serde_json::from_str(toolbox.list().get()).unwrap();
             let tools = list["tools"].as_array().unwrap();
             let tool = tools.iter().find(|tool| tool["name"] == "run_test").cloned();
@@ -238,9 +241,9 @@ mod tests {
 
     #[test]
     fn the_tool_descriptions_for_agents_fit_into_2500_tokens() {
-        let able = nvim::TOOLS.iter().map(|tool| tool.name.to_owned()).collect();
+        let available = nvim::TOOLS.iter().map(|tool| tool.name.to_owned()).collect();
         let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::new());
-        toolbox.set_able(able);
+        toolbox.set_available(available);
         let tokens = toolbox.list().get().len() / 4;
         assert!(tokens <= 2500, "{tokens}");
     }
@@ -289,7 +292,7 @@ mod tests {
         let list = ListToolsResult { tools: TOOLS.into_iter().map(|tool| describe(tool, &BTreeSet::new())).collect() };
         let list = serde_json::to_string_pretty(&list).unwrap() + "\n";
         let all = all();
-        all.set_able(TOOLS.into_iter().map(|tool| tool.name.to_owned()).collect());
+        all.set_available(TOOLS.into_iter().map(|tool| tool.name.to_owned()).collect());
         assert_eq!(
             serde_json::from_str::<Value>(all.list().get()).unwrap(),
             serde_json::from_str::<Value>(&list).unwrap()

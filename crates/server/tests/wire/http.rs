@@ -254,12 +254,12 @@ fn a_listener_gets_tool_changes_and_signs_of_life() {
     let mut listening = raw(&server, "GET", &[&session, "Accept: text/event-stream"], b"");
     assert_eq!(listening.status, 200);
     listening.line(": ");
-    server.handle.set_able("nvim", ["definition".to_owned()].into());
+    server.handle.set_available("nvim", ["definition".to_owned()].into());
     let told: Value = serde_json::from_str(&listening.line("data: ")[6..]).unwrap();
     assert_eq!(told["method"], "notifications/tools/list_changed");
     // Events without a listener are sent later.
     drop(listening);
-    server.handle.set_able("nvim", [].into());
+    server.handle.set_available("nvim", [].into());
     let mut listening = raw(&server, "GET", &[&session, "Accept: text/event-stream"], b"");
     listening.line("data: ");
 }
@@ -278,7 +278,7 @@ fn a_client_that_comes_back_after_a_restart_is_served_and_notified() {
     second.wait_status("the client to be ready", |status| {
         status.clients.iter().any(|client| client.state == ClientState::Ready)
     });
-    second.handle.set_able("nvim", ["definition".to_owned()].into());
+    second.handle.set_available("nvim", ["definition".to_owned()].into());
     listening.line("data: ");
     assert_eq!(post(&second, &[&session], PING).json()["result"], json!({}));
 }
