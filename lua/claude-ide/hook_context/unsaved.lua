@@ -7,8 +7,8 @@ local GROUP = "claude-ide.hook_context.unsaved"
 
 ---Pause after a change.
 local PAUSE_MS = 100
----Larger texts are not compared.
-M.MOST_COMPARED = 1024 * 1024
+---Larger texts are not compared: that takes time of the main loop, while the user types.
+M.MOST_COMPARED = 256 * 1024
 
 local WORDS = "The user has unsaved changes to %s in the editor. The file on disk, which your tools read and write, is without "
   .. "them%s"
