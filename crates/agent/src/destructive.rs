@@ -37,7 +37,6 @@ const TABLE: &[(&str, &[&str], &[&str])] = &[
     ("docker", &["system", "prune"], &[]),
     ("docker", &["volume", "rm"], &[]),
     ("docker", &["volume", "prune"], &[]),
-    ("docker", &["rm"], &["-f", "--force", "-v", "--volumes"]),
     ("kubectl", &["delete"], &[]),
     ("helm", &["uninstall"], &[]),
     ("terraform", &["destroy"], &[]),
