@@ -136,6 +136,12 @@ def one_edit(project: Path) -> list[tuple[str, dict[str, object]]]:
     ]
 
 
+def a_command(_project: Path) -> list[tuple[str, dict[str, object]]]:
+    """A command that the user is asked about."""
+    command = "python3 -m json.tool shelf.json >/dev/null && git checkout -f -- shelf.json"
+    return [("Bash", {"command": command, "description": "Check the shelf, and undo what the test wrote"})]
+
+
 def conversation(browser: Browser) -> None:
     """One session beside the list, with an edit unfolded."""
     browser.size(1180, 820)
@@ -167,7 +173,10 @@ PENDING = "require('claude-ide.proposal').count() == 1 and (vim.b.claude_ide or 
 ASKED = "require('claude-ide.proposal').count() == 1"
 LANDED = "#require('claude-ide').review.changes() == 2 and vim.g.claude_demo_idle"
 
+WAITS = "#require('claude-ide.decisions').pending() == 1"
+
 BEGINNINGS = (
+    Beginning("default", a_command, WAITS, (Scene("card", (), ("wants to use Bash", "git checkout -f"), rows=28),)),
     Beginning(
         "default",
         written_at_once,

@@ -34,7 +34,7 @@ vim.api.nvim_create_autocmd("User", {{ pattern = "ClaudeDiffOpened", once = true
 require("claude-ide.tools.client_source").open_diff.run(
   {{ old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = "long" }},
   function() end,
-  {{ id = 1, client = 1, name = "open_diff" }}
+  {{ id = 1, client = 1, name = "open_diff", at = 0 }}
 )
 assert(vim.wait(20000, function() return shown end, 1))
 return clock.stop()

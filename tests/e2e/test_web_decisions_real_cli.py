@@ -26,6 +26,9 @@ QUESTIONS = [
 ]
 
 
+PLAN_CHOICES = ["accept", "accept_edits", "reject"]
+
+
 def say(reader, mock_api, *calls, answer="Done."):
     """The model makes these calls, one turn each; returns the first question to the user."""
     mock_api.script(*[Reply(calls=[call]) for call in calls], Reply(text=answer))
@@ -219,7 +222,7 @@ def test_a_chats_question_plan_and_permission_are_answered_over_the_socket(start
         nvim.wait(idle)
         write = ("Write", {"file_path": path, "content": "# Plan\ndo it"})
         asked = say(reader, mock_api, write, ("ExitPlanMode", {}))
-        assert (asked["kind"], asked["text"], choices(asked)) == ("plan", "# Plan\ndo it", ["accept", "reject"])
+        assert (asked["kind"], asked["text"], choices(asked)) == ("plan", "# Plan\ndo it", PLAN_CHOICES)
         nvim.wait("vim.fn.bufnr('Claude (plan)') ~= -1", what="the plan in Neovim")
         decide(reader, asked, "accepted", choice="accept")
         nvim.wait("vim.fn.bufwinid('Claude (plan)') == -1", what="the plan to go")

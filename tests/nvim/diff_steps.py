@@ -14,7 +14,7 @@ function _G.propose(id, client, path, contents, name)
     local list = answers[id] or {}
     answers[id] = list
     list[#list + 1] = result or { outcome = "error", message = err and err.message }
-  end, { id = id, client = client, name = "open_diff" })
+  end, { id = id, client = client, name = "open_diff", at = 0 })
 end
 vim.api.nvim_create_autocmd("User", {
   pattern = { "ClaudeDiffOpened", "ClaudeDiffClosed" },

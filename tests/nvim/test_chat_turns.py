@@ -59,7 +59,7 @@ def what_the_editor_has_goes_along_but_not_what_is_withheld(nvim, mock_api):
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 1, -1, false, { 'unsaved' })")
     say(nvim, "SAY look at #buffer and #diagnostics")
     wait_text(nvim, "\nlook at #buffer")
-    assert mock_api.seen("2\\tunsaved") and mock_api.seen("no errors and no warnings")
+    assert mock_api.seen("2\\tunsaved") and mock_api.seen("nothing is wrong in the files")
     wait_idle(nvim)
     nvim.keys("<C-w>t:edit .env<CR><C-w>b")
     nvim.wait("vim.fn.bufname(vim.fn.winbufnr(1)) == '.env'")

@@ -187,6 +187,25 @@ def test_a_dialog_is_held_back_for_a_while_and_only_for_a_user_who_is_here(lab, 
     client.call_result(call)
 
 
+def test_a_window_that_is_entered_touches_no_request_of_others(lab):
+    """A source's request is whatever the source likes."""
+    nvim, client = lab
+    call = ask(client)
+    nvim.wait_kind("question")
+    nvim.keys("n")
+    client.call_result(call)
+    nvim.lua("""
+      local decisions = require("claude-ide.decisions")
+      decisions.register("other", { present = function() end, close = function() end, phrase = tostring })
+      local source = decisions.source({ name = "Other", writes = "agent", answer = print, tell = print })
+      decisions.ask("other", source, function() end, {})
+      vim.cmd("new")
+      vim.schedule(function() is_over = true end)
+    """)
+    nvim.wait("is_over", what="the window to be entered")
+    assert nvim.lua("return vim.api.nvim_exec2('messages', { output = true }).output") == ""
+
+
 def test_a_request_of_a_subagent_names_it(lab):
     nvim, client = lab
     call = ask(client, agent="a0f82dfec5", command="make it")

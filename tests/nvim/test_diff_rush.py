@@ -65,7 +65,7 @@ function _G.turn(count)
         vim.defer_fn(function() if this == turns then turn(count) end end, 120) -- as the CLI does
       end
     end,
-    { id = id, client = 1, name = "open_diff" }
+    { id = id, client = 1, name = "open_diff", at = 0 }
   )
 end
 """

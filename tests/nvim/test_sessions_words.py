@@ -100,7 +100,7 @@ def test_no_line_is_wider_than_the_screen(nvim, call, width):
         *ITEMS,
         item("a title that goes on and on " * 4, cwd="/a/very/long/folder/name/to/show/in/a/list", branch="b" * 60),
     ]
-    lines = call("rows", "format", items, {"now": 0, "width": max(width, 12), "folders": True})
+    lines = call("picker", "lines", items, {"now": 0, "width": max(width, 12), "folders": True})
     widths = nvim.lua("return vim.tbl_map(vim.fn.strdisplaywidth, ...)", lines)
     assert max(widths) <= max(width, 12)
 

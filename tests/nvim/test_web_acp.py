@@ -72,7 +72,8 @@ def refused(reader, decision, words, **answer):
 def test_each_answer_of_a_permission_is_a_choice(reader):
     for at, option in enumerate(OPTIONS):
         asked = ask(reader, permission(title="rm -r x", kind="execute", rawInput={"command": "rm -r x"}))
-        assert (asked["kind"], asked["title"], asked["text"]) == ("permission", "Robot asks for permission", "rm -r x")
+        assert (asked["kind"], asked["text"]) == ("permission", "rm -r x")
+        assert asked["title"] == "Robot asks for permission · destructive: rm -r"
         assert [choice["label"] for choice in asked["choices"]] == [one["name"] for one in OPTIONS]
         is_yes = option["kind"].startswith("allow")
         decide(reader, asked, "accepted" if is_yes else "rejected", choice=asked["choices"][at]["id"])

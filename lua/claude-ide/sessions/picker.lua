@@ -104,7 +104,7 @@ end
 ---@param items claude-ide.sessions.Item[]
 ---@param options claude-ide.sessions.RowOptions
 ---@return string[]
-local function lines_of(items, options)
+function M.lines(items, options)
   local words = require("claude-ide.sessions.phrases")
   local ages, states, folders, branches = {}, {}, {}, {}
   for at, item in ipairs(items) do
@@ -238,7 +238,7 @@ end
 ---@param options claude-ide.sessions.CatalogueOptions
 local function show(items, options)
   local number = #tostring(#items) + 6 -- width of the picker's own prefix
-  local lines = lines_of(items, {
+  local lines = M.lines(items, {
     now = require("claude-ide.clock").now(),
     width = math.max(vim.o.columns - number, 20),
     folders = options.all == true,

@@ -176,7 +176,7 @@ local attach = require("claude-ide.once")(function()
     desc = "Claude Code: a dialog that was held back opens for the user who enters its terminal",
     callback = vim.schedule_wrap(function()
       require("claude-ide.decisions").close_those(function(decision)
-        return decision.request.holds_dialog and decision.source.asks_here()
+        return decision.source.client ~= nil and decision.request.holds_dialog and decision.source.asks_here()
       end)
     end),
   })
