@@ -187,7 +187,8 @@ function M.create(chat, ask, answer)
     return answer(nil, "failed", err)
   end
   terminal.job = job
-  terminal.group = require("claude-ide.native").group_keep(vim.fn.jobpid(job))
+  -- `jobpid()` fails if the command has ended already.
+  terminal.group = require("claude-ide.native").group_keep(vim.b[buf].terminal_job_pid)
   name(buf, ask.command)
   acp.terminals[terminal.id] = terminal
   answer({ terminalId = terminal.id })
