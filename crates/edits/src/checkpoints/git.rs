@@ -160,23 +160,15 @@ impl Repository {
         }
         let keys = run(&["config", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$"]);
         let filters = lines(&keys.unwrap_or_default()).flat_map(without_filter).collect();
-        let mut repository = Self { top, index, objects, folder: PathBuf::new(), filters };
-        repository.settle_in(ours).ok()?;
-        Some(repository)
+        make_folder(&ours).ok()?;
+        Some(Self { top, index, objects, folder: ours, filters })
     }
 
     /// The same with another folder of ours.
-    pub(super) fn renewed(&self, ours: PathBuf) -> io::Result<Self> {
+    pub(super) fn renewed(&self, ours: PathBuf) -> Option<Self> {
+        make_folder(&ours).ok()?;
         let (top, index, objects) = (self.top.clone(), self.index.clone(), self.objects.clone());
-        let mut repository = Self { top, index, objects, folder: PathBuf::new(), filters: self.filters.clone() };
-        repository.settle_in(ours)?;
-        Ok(repository)
-    }
-
-    fn settle_in(&mut self, ours: PathBuf) -> io::Result<()> {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(ours.join("objects"))?;
-        self.folder = ours;
-        Ok(())
+        Some(Self { top, index, objects, folder: ours, filters: self.filters.clone() })
     }
 
     /// Our index.
@@ -212,6 +204,10 @@ impl Repository {
         file.rewind()?;
         Ok(file.into())
     }
+}
+
+fn make_folder(ours: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(ours.join("objects"))
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {

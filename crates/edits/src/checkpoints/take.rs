@@ -95,14 +95,13 @@ impl Checkpoints {
 
     /// Takes a checkpoint of a folder's work tree; `None`: it has none, or git took too long or failed.
     pub fn take(&mut self, place: &Place<'_>, is_withheld: impl Fn(&Path) -> bool) -> Option<Checkpoint> {
-        if !self.trees.contains_key(place.folder) {
-            let found = Repository::find(place.folder, place.home, self.next_folder(place));
-            self.trees.insert(place.folder.to_owned(), found.map(WorkTree::new));
-        }
-        let next = self.next_folder(place);
-        let tree = self.trees.get_mut(place.folder)?.as_mut().filter(|tree| tree.failures < MAX_FAILURES)?;
+        self.folders += 1;
+        let ours = place.ours.join(format!("repository-{}", self.folders));
+        let find = || Repository::find(place.folder, place.home, ours.clone()).map(WorkTree::new);
+        let tree = self.trees.entry(place.folder.to_owned()).or_insert_with(find);
+        let tree = tree.as_mut().filter(|tree| tree.failures < MAX_FAILURES)?;
         if place.is_first && tree.copied_bytes > self.limits.all_bytes {
-            *tree = WorkTree::new(tree.repository.renewed(next).ok()?);
+            *tree = WorkTree::new(tree.repository.renewed(ours)?);
         }
         let taken = tree.take(&self.limits, is_withheld);
         if taken.is_none() {
@@ -111,11 +110,6 @@ impl Checkpoints {
             std::fs::remove_file(tree.repository.own_index().with_extension("lock")).unwrap_or_default();
         }
         taken
-    }
-
-    fn next_folder(&mut self, place: &Place<'_>) -> PathBuf {
-        self.folders += 1;
-        place.ours.join(format!("repository-{}", self.folders))
     }
 
     /// Deletes all copies that no checkpoint needs, and forgets the repositories.
