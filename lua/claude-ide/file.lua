@@ -163,6 +163,22 @@ function M.write_private(path, text, is_new)
   return written == #text
 end
 
+---Replaces a file by rename, so that nobody reads a part of it.
+---@param path string
+---@param text string
+---@param mode? integer permissions; default: only its owner can read it
+---@return boolean ok
+function M.replace(path, text, mode)
+  local temporary = ("%s.%d.tmp"):format(path, vim.uv.os_getpid())
+  local ok = M.write_private(temporary, text, true)
+    and (not mode or vim.uv.fs_chmod(temporary, mode))
+    and vim.uv.fs_rename(temporary, path)
+  if not ok then
+    vim.uv.fs_unlink(temporary)
+  end
+  return ok == true
+end
+
 ---Writes a temporary file that only its owner can read.
 ---@param suffix string
 ---@param text string

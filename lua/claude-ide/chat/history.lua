@@ -4,7 +4,7 @@ local M = {}
 ---Limit per project.
 local MOST = 200
 ---Modes: 0700, 0600.
-local OWN_FOLDER, OWN_FILE = 448, 384
+local OWN_FOLDER = 448
 ---Longer prompts are not kept.
 local MAX_BYTES = 64 * 1024
 ---Separates the drafts of two prompts.
@@ -38,15 +38,10 @@ end
 local function write(cwd, kept)
   local path = path_of(cwd)
   vim.fn.mkdir(vim.fs.dirname(path), "p", OWN_FOLDER --[[@as any]])
-  local partial = ("%s.%d"):format(path, vim.fn.getpid())
   local ok, text = pcall(vim.json.encode, kept)
-  local fd = ok and vim.uv.fs_open(partial, "w", OWN_FILE)
-  if not fd then
-    return require("claude-ide.log").warn("prompts cannot be kept in %s", path)
+  if not ok or not require("claude-ide.file").replace(path, text) then
+    require("claude-ide.log").warn("prompts cannot be kept in %s", path)
   end
-  vim.uv.fs_write(fd, text)
-  vim.uv.fs_close(fd)
-  vim.uv.fs_rename(partial, path)
 end
 
 ---@param cwd string

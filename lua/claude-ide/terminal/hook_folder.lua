@@ -132,10 +132,7 @@ local function path_of(name)
 end
 
 local function write(name, bytes)
-  local temporary = path_of("new")
-  if require("claude-ide.file").write_private(temporary, bytes, false) then
-    vim.uv.fs_rename(temporary, path_of(name))
-  end
+  require("claude-ide.file").replace(path_of(name), bytes)
 end
 
 local function remove(name)

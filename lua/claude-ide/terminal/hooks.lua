@@ -104,12 +104,9 @@ function M.keep(is_wanted)
   end
   vim.fn.mkdir(vim.fs.dirname(path), "p")
   local target = require("claude-ide.path").real(path)
-  local stat, temporary = vim.uv.fs_stat(target), ("%s.%d"):format(target, vim.uv.os_getpid())
-  local ok = require("claude-ide.file").write_private(temporary, text, true)
-    and vim.uv.fs_chmod(temporary, stat and stat.mode or tonumber("644", 8) --[[@as integer]])
-    and vim.uv.fs_rename(temporary, target)
-  if not ok then
-    vim.uv.fs_unlink(temporary)
+  local stat = vim.uv.fs_stat(target)
+  local mode = stat and stat.mode or tonumber("644", 8) --[[@as integer]]
+  if not require("claude-ide.file").replace(target, text, mode) then
     return nil, ("%s cannot be written"):format(path)
   end
   return path
