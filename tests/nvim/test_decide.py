@@ -2,7 +2,9 @@
 the test; `tests/e2e/test_decide_real_cli.py` has the real one."""
 
 import json
+import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -398,3 +400,23 @@ GIVEN = """
 local hooks = select(2, require("claude-ide.terminal.hooks").of({ "claude" }, {}, vim.fn.getcwd()))
 return table.concat(vim.fn.readfile(hooks[1]:match("=(.*)")), "\\n")
 """
+
+
+def test_what_claude_is_told_of_a_file_is_found_by_its_new_name(nvim):
+    nvim.cmd("edit a.txt")
+    command = nvim.lua("""
+      folder = require("claude-ide.terminal.hook_folder")
+      local hooks = folder.hooks(false).PreToolUse
+      folder.note(vim.api.nvim_get_current_buf(), "unsaved")
+      return hooks[1].hooks[1].command
+    """)
+    listed = Path(re.search(r"cd '([^']+)'", command)[1]) / "files"
+    assert "/a.txt" in listed.read_text()
+    before = listed.stat().st_ino
+    nvim.lua("folder.note(vim.api.nvim_get_current_buf(), 'more unsaved')")
+    assert listed.stat().st_ino == before, "the list is the same"
+    nvim.cmd("file b.txt")
+    nvim.lua("folder.note(vim.api.nvim_get_current_buf(), 'unsaved, too')")
+    assert "/b.txt" in listed.read_text() and "/a.txt" not in listed.read_text()
+    nvim.lua("folder.note(vim.api.nvim_get_current_buf(), nil)")
+    assert not listed.exists()

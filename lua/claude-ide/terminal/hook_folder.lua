@@ -255,18 +255,15 @@ end
 ---@param buf integer
 ---@param text? string nil: nothing
 function M.note(buf, text)
-  local is_new = not named[buf] and text ~= nil
   M.put("note." .. buf, "PreToolUse", text)
-  if is_new then
-    local path = vim.api.nvim_buf_get_name(buf)
-    local real = require("claude-ide.path").real(path)
-    named[buf] = path == real and { path } or { path, real }
-  elseif not text then
-    named[buf] = nil
+  local path = vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_name(buf) or ""
+  local before = named[buf] and named[buf][1]
+  if not folder or before == (text and path) then
+    return
   end
-  if folder then
-    write_files()
-  end
+  local real = text and require("claude-ide.path").real(path)
+  named[buf] = real and (path == real and { path } or { path, real }) or nil
+  write_files()
 end
 
 ---Handles a signal of hooks: a file of that name and a number, of a buffer or a process.
