@@ -78,6 +78,7 @@ return {
 
 
 _DRAWN = """
+vim.cmd.redrawstatus({ bang = true })  -- a redraw alone may leave the ruler of before
 vim.cmd.redraw()
 local rows = {}
 for row = 1, vim.o.lines - vim.o.cmdheight do
