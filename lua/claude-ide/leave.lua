@@ -16,6 +16,7 @@ end
 
 local close_key_list = let("claude-ide.ui.key_list", "close")
 local stop_server = let("claude-ide.server", "stop")
+local leave_clients = let("claude-ide.tools.client_source", "leave")
 local close_decisions = let("claude-ide.decisions", "close_those")
 local take_diffs_down = let("claude-ide.proposal.on_screen", "clear_all")
 local take_review_down = let("claude-ide.review", "close")
@@ -73,7 +74,15 @@ end
 
 ---Neovim is exiting, irrevocably.
 function M.now()
-  run({ close_key_list, close_decisions, take_diffs_down, take_review_down, close_windows, forget_kept })
+  run({
+    close_key_list,
+    leave_clients,
+    close_decisions,
+    take_diffs_down,
+    take_review_down,
+    close_windows,
+    forget_kept,
+  })
 end
 
 ---Another instance of the plugin takes over: closes whatever depends on this one, or would block the exit. The CLI's terminal stays.

@@ -247,14 +247,17 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     claude.wait_ready()
     assert "use two words" not in claude.screen()
 
-    # So does quitting Neovim.
-    claude.prompt(f"{read(nvim, 'c.txt')} THEN {edit(nvim, 'third', '3rd', 'c.txt')}")
+    # Quitting Neovim decides nothing: the question stays in the terminal.
+    claude.prompt(f"{read(nvim, 'c.txt')} THEN {edit(nvim, 'third', '3rd', 'c.txt')} THEN SAY alone")
     nvim.wait(ONE_DIFF)
     nvim.keys(":qa<CR>")
     assert nvim.terminal.wait_exit() == 0
-    claude.wait_screen(rejected("c.txt"))
-    assert text(nvim, "c.txt") == "third\n"
     assert nvim.locks() == []
+    claude.wait_screen(QUESTION)
+    assert text(nvim, "c.txt") == "third\n"
+    claude.answer("1")
+    claude.wait_screen("● alone")
+    assert text(nvim, "c.txt") == "3rd\n"
 
 
 @pytest.mark.one_nvim

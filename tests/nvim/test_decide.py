@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.client import RpcError
 from harness.fake_cli import FakeCli
 
 SUGGESTIONS = [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]
@@ -245,7 +246,8 @@ def test_nothing_is_allowed_by_who_leaves(lab):
     nvim.wait(f"{PENDING} == 3", what="the questions")
     nvim.notify("vim.cmd('qa!')")
     for call in calls:
-        assert output(client, call) is None
+        with pytest.raises(RpcError, match="the editor is closing"):
+            output(client, call)
 
 
 @pytest.fixture

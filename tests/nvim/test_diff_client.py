@@ -149,16 +149,28 @@ def test_a_cancelled_request_takes_its_diff_along(nvim, connect):
     wait_gone(nvim)
 
 
+def assert_undecided(client, name, request):
+    """An error leaves the CLI's own question open."""
+    if name == "claude-code":
+        with pytest.raises(RpcError, match="the editor is closing"):
+            client.call_result(request)
+    else:
+        assert client.call_result(request) == ["DIFF_REJECTED"]
+
+
+@pytest.mark.parametrize("name", ["claude-code", "another"])
 @pytest.mark.parametrize("keys", [":qa<CR>", ":qa!<CR>", ":x<CR>:qa<CR>"])
-def test_quitting_answers_before_the_exit(nvim, connect, keys):
-    client = connect(nvim)
+def test_quitting_decides_only_where_there_is_no_terminal(nvim, connect, keys, name):
+    client = connect(nvim, clientInfo={"name": name, "version": "1"})
     request = open_diff(client, nvim)
     waiting = ask(client, nvim, "b.txt")
     nvim.wait("require('claude-ide.proposal').count() == 2 and #vim.api.nvim_list_tabpages() == 3")
     nvim.keys(keys)
-    first = client.call_result(request)
-    assert first == (["FILE_SAVED", NEW] if ":x" in keys else ["DIFF_REJECTED"])
-    assert client.call_result(waiting) == ["DIFF_REJECTED"]
+    if ":x" in keys:
+        assert client.call_result(request) == ["FILE_SAVED", NEW]
+    else:
+        assert_undecided(client, name, request)
+    assert_undecided(client, name, waiting)
     assert nvim.terminal.wait_exit() == 0
     assert (nvim.project / "a.txt").read_text() == OLD
 
@@ -168,11 +180,7 @@ def test_a_restart_of_the_server_clears_the_screen_and_decides_only_where_there_
     client = connect(nvim, clientInfo={"name": name, "version": "1"})
     request = open_diff(client, nvim)
     nvim.lua("require('claude-ide.server').restart()")
-    if name == "claude-code":  # an error leaves its own question open
-        with pytest.raises(RpcError, match="the editor is closing"):
-            client.call_result(request)
-    else:
-        assert client.call_result(request) == ["DIFF_REJECTED"]
+    assert_undecided(client, name, request)
     wait_gone(nvim)
     again = connect(nvim)
     accepts(nvim, again, ask(again, nvim))

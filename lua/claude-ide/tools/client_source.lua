@@ -106,8 +106,8 @@ local function forget(client, asks_there)
   end
 end
 
----Leaves requests to the dialogs of CLIs, which stay open without an answer, and closes those of other clients.
-local function server_stops()
+---The server or Neovim ends: leaves requests to the dialogs of CLIs, which stay open without an answer, and closes those of other clients.
+function M.leave()
   for client in pairs(askers) do
     local known = require("claude-ide.server").client(client)
     if known and known.name == "claude-code" then
@@ -164,7 +164,7 @@ end
 ---Handles the end of clients and of the server, and dialogs.
 local attach = require("claude-ide.once")(function()
   local bus = require("claude-ide.bus")
-  bus.on("server_stopping", server_stops)
+  bus.on("server_stopping", M.leave)
   bus.on("client_disconnected", function(client)
     forget(client.id, require("claude-ide.server").was_sent_away(client.id))
   end)
