@@ -254,7 +254,10 @@ def test_what_is_out_of_sight_is_told_once_a_wait_and_the_end_of_a_long_turn(in_
     nvim.wait("#notices == 2", what="the notice of its end")
     nvim.does("busy", statusUpdatedAt=now - 9_000)
     nvim.does("idle", statusUpdatedAt=now)
-    assert notices(nvim) == ["Claude waits for your permission", "Claude has finished after 2 min"]
+    assert notices(nvim) == [
+        "Claude waits for your permission. `:Claude decide` goes there.",
+        "Claude has finished after 2 min",
+    ]
 
 
 def test_in_sight_but_without_the_focus_is_told(in_terminal):
@@ -263,7 +266,7 @@ def test_in_sight_but_without_the_focus_is_told(in_terminal):
     nvim.does("busy")
     nvim.does("waiting", waitingFor="input needed")
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.notices() == ["Claude waits for your answer"]
+    assert nvim.notices() == ["Claude waits for your answer. `:Claude decide` goes there."]
     look(nvim, here=True)
     nvim.does("busy")
     nvim.does("waiting", waitingFor="input needed")

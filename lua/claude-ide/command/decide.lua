@@ -26,17 +26,14 @@ end
 ---The sessions in a terminal of this Neovim that ask only there, as auto mode's do.
 ---@return claude-ide.sessions.Ours[]
 local function in_terminals()
+  local sessions = require("claude-ide.sessions.ours")
   return vim.tbl_filter(function(ours)
-    local state, client = ours.session.state, ours.client
-    local asks = state.activity == "waiting"
-      and (state.waiting_for == "permission" or state.waiting_for == "input")
-    return ours.terminal
-      and asks
-      and #require("claude-ide.decisions").pending(function(decision)
-          return client ~= nil and decision.source.client == client.id
-        end)
-        == 0
-  end, require("claude-ide.sessions.ours").list())
+    local client = ours.client
+    local asked_here = require("claude-ide.decisions").pending(function(decision)
+      return client ~= nil and decision.source.client == client.id
+    end)
+    return sessions.asks_in_terminal(ours) and #asked_here == 0
+  end, sessions.list())
 end
 
 ---@param waiting claude-ide.Decision|claude-ide.sessions.Ours

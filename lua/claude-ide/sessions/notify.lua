@@ -91,15 +91,20 @@ local function title_of(ours, done)
   end)
 end
 
+---Where the terminal alone asks, as in auto mode.
+local JUMP = "%s. `:Claude decide` goes there."
+
+---@param text string
 ---@param silent boolean no message
-local function say(text, silent)
+---@param is_there boolean `:Claude decide` leads to it
+local function say(text, silent, is_there)
   for _, channel in ipairs(require("claude-ide.config").get().notify.channels) do
     if channel == "bell" then
       require("claude-ide.tty").bell()
     elseif channel == "osc9" then
       require("claude-ide.tty").notify(text)
     elseif not silent then
-      require("claude-ide.ui.notice").info(text)
+      require("claude-ide.ui.notice").info(is_there and { JUMP:format(text), text } or text)
     end
   end
 end
@@ -150,7 +155,11 @@ local function later(ours, news, delay)
       return later(ours, news, RETRY_MS)
     end
     title_of(current, function(title)
-      say(message(current, news, title), announced)
+      say(
+        message(current, news, title),
+        announced,
+        require("claude-ide.sessions.ours").asks_in_terminal(current)
+      )
     end)
   end, delay)
 end

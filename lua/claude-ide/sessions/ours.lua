@@ -73,6 +73,15 @@ function M.of_caller(caller)
   return live and live.id
 end
 
+---Whether a session waits for an answer in a terminal of this Neovim.
+---@param ours claude-ide.sessions.Ours
+---@return boolean
+function M.asks_in_terminal(ours)
+  local state = ours.session.state
+  local asks = state.waiting_for == "permission" or state.waiting_for == "input"
+  return ours.terminal and state.activity == "waiting" and asks
+end
+
 ---In order of connection.
 ---@return claude-ide.sessions.Ours[]
 function M.list()
