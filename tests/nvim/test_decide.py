@@ -3,6 +3,7 @@ the test; `tests/e2e/test_decide_real_cli.py` has the real one."""
 
 import json
 import re
+import subprocess
 import time
 from pathlib import Path
 
@@ -420,5 +421,29 @@ def test_what_claude_is_told_of_a_file_is_found_by_its_new_name(nvim):
     nvim.cmd("file b.txt")
     nvim.lua("folder.note(vim.api.nvim_get_current_buf(), 'unsaved, too')")
     assert "/b.txt" in listed.read_text() and "/a.txt" not in listed.read_text()
+    for path, said in ((f"{nvim.project}/b.txt", "unsaved, too"), (f"{nvim.project}/a.txt", None)):
+        assert told(command, path) == said
     nvim.lua("folder.note(vim.api.nvim_get_current_buf(), nil)")
     assert not listed.exists()
+    assert told(command, f"{nvim.project}/b.txt") is None
+    listed.parent.rmdir()
+    assert told(command, f"{nvim.project}/b.txt") is None, "silent without the folder"
+
+
+def told(command, path):
+    """What a hook's command says of a call, as the CLI runs it."""
+    call = {"tool_name": "Write", "tool_input": {"file_path": str(path), "content": "x" * 100_000}}
+    ran = subprocess.run(
+        ["/bin/sh", "-c", command], input=json.dumps(call, separators=(",", ":")), text=True, capture_output=True
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return json.loads(ran.stdout)["hookSpecificOutput"]["additionalContext"] if ran.stdout else None
+
+
+def test_unsaved_text_in_another_encoding_is_compared_as_it_is_read(nvim):
+    (nvim.project / "latin1.txt").write_bytes("grün\nblau\n".encode("latin-1"))
+    nvim.cmd("edit latin1.txt")
+    nvim.keys("Gorot<Esc>")
+    nvim.wait("vim.bo.modified")
+    diff = nvim.lua("return require('claude-ide.diffview.patch_text').of_unsaved(0, 1)")
+    assert diff == "@@ -2 +2,2 @@\n blau\n+rot\n"

@@ -24,16 +24,24 @@ local HOOKS = {
     wanted = function(context)
       return context.unsaved ~= "off"
     end,
-    -- `files` has lines of a note's number and what a call names its file by.
+    -- `files` has lines of a note's number and what a call names its file by. One process reads the call and prints the note: several
+    -- would take twice as long.
     body = [[
 [ -r files ] || exit
-input=$(cat) note=
-while read -r number name; do
-  case $input in *"$name"*) note=${number%%[!0-9]*}; break;; esac
-done <files
-[ -e "note.$note" ] || exit
-[ ! -e save ] || ask "save.$note" 40
-cat "note.$note"]],
+note() {
+  LC_ALL=C awk -v shows="$1" 'BEGIN {
+    getline call
+    while (!found && (getline name < "files") > 0) found = index(call, substr(name, index(name, " ") + 1))
+    number = name + 0
+    if (found && shows == "number") print number
+    while (found && shows == "text" && (getline text < ("note." number)) > 0) print text
+  }'
+}
+[ -e save ] || { note text; exit; }
+number=$(note number)
+[ -e "note.$number" ] || exit
+ask "save.$number" 40
+cat "note.$number"]],
   },
   {
     event = "UserPromptSubmit",
@@ -42,7 +50,7 @@ cat "note.$note"]],
     end,
     body = [[
 : >"turn.$p"
-cat prompt]],
+[ ! -e prompt ] || cat prompt]],
   },
   {
     event = "PostToolBatch",
@@ -50,7 +58,7 @@ cat prompt]],
       return context.saved
     end,
     body = [[
-cat "saved.$p" && mv "saved.$p" "told.$p"]],
+[ -e "saved.$p" ] && cat "saved.$p" && mv "saved.$p" "told.$p"]],
   },
   {
     event = "Stop",
@@ -94,19 +102,20 @@ echo "%s $CLAUDE_CODE_SESSION_ID $CLAUDE_PROJECT_DIR" >"state.$p"]]):format(acti
   }
 end
 
----A hook's command. It is a CLI's for life and the folder has only data: commands of the model may be able to write there. The subshell:
+---A hook's command. It is a CLI's for life and the folder has only data: commands of the model may be able to write there. The trap:
 ---where a file is missing, a shell may end with a code that stops Claude.
 local COMMAND = [[
+trap 'exit 0' 0
+exec 2>/dev/null
 ask() {
   tries=$2
   : >"$1"
   while [ -e "$1" ] && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done
   rm -f "$1"
 }
-(cd %s && kill -0 %d || exit
+cd %s && kill -0 %d || exit
 p=${CLAUDE_PID:-$PPID}
-%s) 2>/dev/null
-exit 0]]
+%s]]
 ---More than the longest `ask`.
 local TIMEOUT_S = 5
 
