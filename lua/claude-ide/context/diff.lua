@@ -1,17 +1,14 @@
 -- `#diff`: changes since the last commit; `#review`: Claude's changes that are not reviewed. Both without withheld files.
 local M = {}
 
----Larger files on disk are not compared with their buffers.
-local MAX_COMPARED = 8 * 1024 * 1024
+local patch = require("claude-ide.diffview.patch_text")
 
 ---@param path string
 ---@param cwd string
----@param old string
----@param new string
+---@param diff? string
 ---@return string
-local function compared(path, cwd, old, new)
+local function named(path, cwd, diff)
   local name = require("claude-ide.position").valid(require("claude-ide.path").relative(path, cwd))
-  local diff = require("claude-ide.diffview.patch_text").of(old, new)
   return ("--- a/%s\n+++ b/%s\n%s"):format(name, name, diff or "(too large to compare)\n")
 end
 
@@ -28,9 +25,7 @@ local function unsaved(cwd)
   local parts = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if vim.bo[buf].modified and require("claude-ide.privacy").verdict(buf) == "tell" then
-      local path = vim.api.nvim_buf_get_name(buf)
-      local disk = require("claude-ide.file").read_now(path, MAX_COMPARED) or ""
-      parts[#parts + 1] = compared(path, cwd, disk, require("claude-ide.buffer").text(buf))
+      parts[#parts + 1] = named(vim.api.nvim_buf_get_name(buf), cwd, patch.of_unsaved(buf))
     end
   end
   return #parts > 0 and "(not saved yet:)\n" .. table.concat(parts) or ""
@@ -69,7 +64,7 @@ function M.review(at, _, done)
     if require("claude-ide.privacy").withholds(change.path) then
       withheld = withheld + 1
     elseif not change.binary then
-      parts[#parts + 1] = compared(change.path, at.cwd, change.without, change.current or "")
+      parts[#parts + 1] = named(change.path, at.cwd, patch.of(change.without, change.current or ""))
     end
   end
   local text = note(withheld) .. table.concat(parts)

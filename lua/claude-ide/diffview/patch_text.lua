@@ -1,4 +1,4 @@
--- Formats two texts as a unified diff, for other programs and the page.
+-- Formats two texts as a unified diff, for Claude, other programs and the page.
 local M = {}
 
 ---Longer texts are not compared: it would block Neovim.
@@ -11,13 +11,33 @@ end
 
 ---@param old string
 ---@param new string
+---@param context? integer lines around a change; default: 3
 ---@return string? diff nil: too long
-function M.of(old, new)
+function M.of(old, new, context)
   if #old > MAX_BYTES or #new > MAX_BYTES then
     return nil
   end
-  local diff = require("claude-ide.hunk").xdiff(shown(old), shown(new), { ctxlen = 3 })
+  local diff = require("claude-ide.hunk").xdiff(shown(old), shown(new), { ctxlen = context or 3 })
   return type(diff) == "string" and diff or ""
+end
+
+---The text of a file to compare.
+---@param path string
+---@return string? bytes "": no such file; nil: too long, or it cannot be read
+function M.on_disk(path)
+  local bytes, why_not = require("claude-ide.file").read_now(path, MAX_BYTES)
+  return bytes or why_not == "missing" and "" or nil
+end
+
+---The unsaved changes of a buffer.
+---@param buf integer
+---@param context? integer
+---@return string? diff nil: too long
+function M.of_unsaved(buf, context)
+  local size = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))
+  local disk = size <= MAX_BYTES and M.on_disk(vim.api.nvim_buf_get_name(buf))
+  local saved = disk and require("claude-ide.buffer.bytes").text(disk)
+  return saved and M.of(saved, require("claude-ide.buffer").text(buf), context) or nil
 end
 
 return M

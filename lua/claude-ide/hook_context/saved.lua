@@ -10,16 +10,12 @@ local known = {}
 ---@type table<integer, string> bytes on disk before the write, by buffer
 local before = {}
 
----@return string?
-local function read(path)
-  return (require("claude-ide.file").read_now(path, require("claude-ide.hook_context.unsaved").MOST_COMPARED))
-end
-
 ---@param pid integer
 local function write(pid)
-  local parts = {}
+  local parts, patch = {}, require("claude-ide.diffview.patch_text")
   for path, old in vim.spairs(known[pid]) do
-    local diff = require("claude-ide.hook_context.unsaved").diff(old, read(path) or "")
+    local new = patch.on_disk(path)
+    local diff = new and patch.of(old, new, require("claude-ide.hook_context.unsaved").LINES_AROUND) or ""
     parts[#parts + 1] = diff ~= "" and WORDS:format(path, diff) or nil
   end
   local folder = require("claude-ide.terminal.hook_folder")
@@ -40,9 +36,10 @@ end
 local function about_to_be_written(buf)
   local path = vim.api.nvim_buf_get_name(buf)
   local is_told = next(known)
+    and vim.uv.fs_stat(path)
     and require("claude-ide.buffer").is_file(buf)
     and require("claude-ide.privacy").verdict(buf) == "tell"
-  before[buf] = is_told and read(path) or nil
+  before[buf] = is_told and require("claude-ide.diffview.patch_text").on_disk(path) or nil
 end
 
 ---@param buf integer

@@ -7,8 +7,8 @@ local GROUP = "claude-ide.hook_context.unsaved"
 
 ---Pause after a change.
 local PAUSE_MS = 100
----Larger texts are not compared: that takes time of the main loop, while the user types.
-M.MOST_COMPARED = 256 * 1024
+---Lines around a change.
+M.LINES_AROUND = 1
 
 local WORDS = "The user has unsaved changes to %s in the editor. The file on disk, which your tools read and write, is without "
   .. "them%s"
@@ -19,32 +19,6 @@ local changed = {}
 local followed = {}
 local timer ---@type uv.uv_timer_t?
 
----@param bytes string
----@return string text
-local function lines_of(bytes)
-  local lines, format = require("claude-ide.buffer.bytes").decode(bytes)
-  return format.empty and "" or table.concat(lines, "\n") .. "\n"
-end
-
----A diff of two texts' lines for Claude.
----@param before string
----@param after string
----@return string
-function M.diff(before, after)
-  local options = { result_type = "unified", ctxlen = 1 }
-  return require("claude-ide.hunk").xdiff(lines_of(before), lines_of(after), options) --[[@as string]]
-end
-
----@param buf integer
----@return string? diff nil: the texts are too large
-local function diff_of(buf, path)
-  local size = api.nvim_buf_get_offset(buf, api.nvim_buf_line_count(buf))
-  local disk, why_not = require("claude-ide.file").read_now(path, M.MOST_COMPARED)
-  if size <= M.MOST_COMPARED and (disk or why_not == "missing") then
-    return M.diff(disk or "", require("claude-ide.buffer").text(buf))
-  end
-end
-
 ---@param buf integer
 ---@return string? text nil: there is nothing to tell
 local function text_of(buf)
@@ -52,7 +26,8 @@ local function text_of(buf)
     return nil
   end
   local path = api.nvim_buf_get_name(buf)
-  local diff = not path:find("%c") and diff_of(buf, path)
+  local diff = not path:find("%c")
+    and require("claude-ide.diffview.patch_text").of_unsaved(buf, M.LINES_AROUND)
   if diff == "" then
     return nil
   end

@@ -3,34 +3,25 @@
 -- made in Neovim.
 local M = {}
 
-local MAX_FILE = 256 * 1024
-
 ---Base texts of the diffs sent to clients.
 ---@type table<integer, string>
 local bases = {}
-
----@param path string
----@return string? text "" for a missing file
-local function on_disk(path)
-  local bytes, why_not = require("claude-ide.file").read_now(path, MAX_FILE)
-  return bytes or why_not == "missing" and "" or nil
-end
 
 ---@param diff claude-ide.Diff
 ---@return { path: string, diff: string, from?: string, change?: string }[]
 ---@return boolean is_whole false: a file is too long to be shown
 local function files_of(diff)
-  local of, as_read = require("claude-ide.diffview.patch_text").of, require("claude-ide.buffer.bytes").as_read
+  local patch, as_read = require("claude-ide.diffview.patch_text"), require("claude-ide.buffer.bytes").as_read
   local files, is_whole = {}, true
   for index, file in ipairs(diff.files) do
     local planned, before, after = file.planned, nil, file.proposed
     if planned then
       before, after = as_read(planned.before), as_read(planned.after)
     else
-      before = on_disk(file.path)
+      before = patch.on_disk(file.path)
       bases[diff.id] = before
     end
-    local unified = before and of(before, after --[[@as string]])
+    local unified = before and patch.of(before, after --[[@as string]])
     files[index] = { path = file.path, diff = unified or "" }
     files[index].from, files[index].change = planned and planned.from, planned and planned.kind
     is_whole = is_whole and unified ~= nil
@@ -69,7 +60,7 @@ local function cannot_accept(diff)
     return "it was changed in Neovim: decide there"
   elseif file.text.now.against == "buffer" then
     return "the file has changes in Neovim that are not saved: decide there"
-  elseif on_disk(file.path) ~= bases[diff.id] then
+  elseif require("claude-ide.diffview.patch_text").on_disk(file.path) ~= bases[diff.id] then
     return "the file has changed since: decide in Neovim"
   end
 end
