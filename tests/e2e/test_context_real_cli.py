@@ -7,6 +7,7 @@ import queue
 import random
 import re
 import signal
+import subprocess
 import threading
 
 import pytest
@@ -350,6 +351,8 @@ def test_a_session_without_a_record_has_states(start_with_claude, mock_api, tmp_
     """A file where the folder of the records would be: this CLI is then like one below 2.1, which writes none."""
     (tmp_path / "home" / ".claude" / "projects").mkdir(parents=True)
     (tmp_path / "home" / ".claude" / "sessions").write_text("")
+    (tmp_path / "project").mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path / "project", check=True)
     nvim = start_with_claude(args=["a.txt"], files=FILES)
     nvim.keep_events("ClaudeWorking", "ClaudeWaiting", "ClaudeIdle")
     nvim.keys_count()
@@ -371,5 +374,8 @@ def test_a_session_without_a_record_has_states(start_with_claude, mock_api, tmp_
     nvim.wait(IDLE)
     names = [name for name, _ in nvim.events()]
     assert set(names) == {"ClaudeWorking", "ClaudeWaiting", "ClaudeIdle"} and names[-1] == "ClaudeIdle"
+    nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil", what="the end of the turn")
+    made = str(nvim.project / "made")
+    nvim.wait(lambda: nvim.lua("return require('claude-ide.journal').change(...) ~= nil", made), what="what it did")
     nvim.cmd("Claude close")
     nvim.wait("#require('claude-ide.sessions').live() == 0", what="the session to be gone")

@@ -24,7 +24,8 @@ end
 ---@param unconnected? claude-ide.journal.Unconnected
 local function follow_turn(client, turn, at, unconnected)
   local folder, session = unconnected and unconnected.folder, unconnected and unconnected.session
-  require("claude-ide.journal.shell").begin(client, turn.id, folder, observe().found_changed, function()
+  local began, found = at or require("claude-ide.clock").now(), observe().found_changed
+  require("claude-ide.journal.shell").begin(client, turn.id, began, folder, found, function()
     M.edits_over(client)
   end)
   require("claude-ide.journal.transcript_edits").begin(client, turn.id, at, session)
@@ -130,7 +131,7 @@ end
 ---Handles the reported end of a turn's edits.
 ---@param client integer
 function M.edits_over(client)
-  -- The CLI reports this after each step of a turn; if its status file exists, that tells the end of the turn.
+  -- The CLI reports this after each step of a turn; if its session is known, that tells the end of the turn.
   observe().settle(client, not require("claude-ide.journal.shell").is_busy(client))
   require("claude-ide.journal.shell").finish(client, observe().found_changed)
   require("claude-ide.journal.transcript_edits").finish(client)

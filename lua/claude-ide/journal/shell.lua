@@ -1,6 +1,6 @@
 -- Finds changes by shell commands in a turn: compares checkpoints at its start and end.
--- The end is reported by the CLI's status file, if there is one, and by the last call after edits. Without either nothing is compared:
--- changes by others between two prompts must not be attributed to Claude.
+-- The end is reported by the CLI's session, as its record or its hooks tell what it does, and by the last call after edits. Without either
+-- nothing is compared: changes by others between two prompts must not be attributed to Claude.
 local M = {}
 
 ---@class claude-ide.journal.Watched one turn
@@ -9,73 +9,59 @@ local M = {}
 ---@field from? claude-ide.journal.Checkpoint
 ---@field first? claude-ide.journal.Checkpoint at the turn's start
 ---@field wrote table<string, true> the user's writes in this Neovim since the last checkpoint, as resolved paths
+---@field began integer milliseconds since the epoch
 ---@field was_busy boolean
----@field looks integer number of status checks
----@field known integer the check with the latest answer
 ---@field tells_end boolean only the reported end of the turn ends it: a chat
----@field unfollow? fun()
+---@field on_idle fun()
 
 ---@type table<integer, claude-ide.journal.Watched> by client
 local watched = {}
 
----@type table<integer, fun()> by client: stops the status watch of a client without a known turn
+---@type table<integer, fun()> handlers of the first work of clients without a known turn
 local awaited = {}
 
----The CLI's status file: busy, or waiting for a prompt. Undocumented, so it may be missing.
-local function status_file(pid)
-  local config = vim.env.CLAUDE_CONFIG_DIR
-  local folder = config and config ~= "" and config or (vim.uv.os_homedir() .. "/.claude")
-  return ("%s/sessions/%d.json"):format(folder, pid)
+---Handles what a client's session does. Neovim may have missed that it worked: an idle state that is newer than the turn ends it, too.
+---An older one is of the turn before.
+---@param client integer
+---@param state claude-ide.sessions.State
+local function take(client, state)
+  local is_busy = state.activity == "working" or state.activity == "waiting"
+  local on_busy = is_busy and awaited[client]
+  if on_busy then
+    awaited[client] = nil
+    on_busy()
+  end
+  local entry = watched[client]
+  if entry and is_busy then
+    entry.was_busy = true
+  elseif entry and state.activity == "idle" then
+    local is_newer = state.since ~= nil and state.since > entry.began
+    if is_newer or (entry.was_busy and not state.since) then
+      entry.was_busy, entry.began = false, state.since or entry.began
+      entry.on_idle()
+    end
+  end
 end
 
-local MAX_STATUS_BYTES = 64 * 1024
-
----@param path string
----@param done fun(is_busy: boolean?) nil: unknown
-local function read_status(path, done)
-  require("claude-ide.file").read_later(path, MAX_STATUS_BYTES, function(bytes)
-    local ok, status = pcall(vim.json.decode, bytes or "")
-    local word = ok and type(status) == "table" and status.status
-    if word == "busy" or word == "waiting" then
-      done(true)
-    elseif word == "idle" then
-      done(false)
-    else
-      done(nil)
+local follow_sessions = require("claude-ide.once")(function()
+  require("claude-ide.sessions").attach()
+  require("claude-ide.bus").on("session_changed", function(change)
+    for _, client in ipairs(require("claude-ide.server").clients()) do
+      if client.pid == change.session.pid and not client.mapped then
+        take(client.id, change.session.state)
+      end
     end
   end)
-end
+end)
 
----Checks the status now and after each write. A CLI with a status file creates its folder before it connects: without the folder nothing is
----watched, since that would mean polling.
----@param path string
----@param look fun()
----@return fun() unfollow
-local function follow_status(path, look)
-  local is_kept = vim.uv.fs_stat(vim.fs.dirname(path)) ~= nil
-  local unfollow = is_kept and require("claude-ide.watch.files").follow(path, look) or function() end
-  look()
-  return unfollow
-end
-
----@param entry claude-ide.journal.Watched
----@param path string
----@param on_idle fun()
-local function look_at_status(entry, path, on_idle)
-  entry.looks = entry.looks + 1
-  local look = entry.looks
-  read_status(path, function(is_busy)
-    if look < entry.known then
-      return -- a later read has answered already
-    end
-    entry.known = look
-    if is_busy then
-      entry.was_busy = true
-    elseif is_busy == false and entry.was_busy then
-      entry.was_busy = false
-      on_idle()
-    end
-  end)
+---Handles what a client's session does now and from now on.
+---@param client claude-ide.Client
+local function follow(client)
+  follow_sessions()
+  local session = not client.mapped and require("claude-ide.sessions").of_client(client.id)
+  if session then
+    take(client.id, session.state)
+  end
 end
 
 ---@param client claude-ide.Client?
@@ -104,39 +90,16 @@ function M.is_watching(client)
   return watched[client] ~= nil
 end
 
-local function await_no_more(client)
-  local unfollow = awaited[client]
-  awaited[client] = nil
-  if unfollow then
-    unfollow()
-  end
-end
-
 ---Handles a new client that may be working on a prompt that was not announced: one given before it connected or knew our tools.
 ---@param client claude-ide.Client with its process id
 ---@param on_busy fun() once
 function M.await_work(client, on_busy)
-  await_no_more(client.id)
-  local path = status_file(client.pid --[[@as integer]])
-  local unfollow ---@type fun()
-  unfollow = follow_status(path, function()
-    read_status(path, function(is_busy)
-      if is_busy and awaited[client.id] == unfollow then
-        await_no_more(client.id)
-        on_busy()
-      end
-    end)
-  end)
-  awaited[client.id] = unfollow
+  awaited[client.id] = on_busy
+  follow(client)
 end
 
 local function unwatch(client)
-  await_no_more(client)
-  local entry = watched[client]
-  if entry and entry.unfollow then
-    entry.unfollow()
-  end
-  watched[client] = nil
+  awaited[client], watched[client] = nil, nil
 end
 
 ---Handles a changed file; call `looked` when its contents are recorded.
@@ -234,10 +197,11 @@ end
 ---once.
 ---@param client integer
 ---@param turn integer
+---@param at integer when it began, in milliseconds since the epoch
 ---@param works_in? string default: the client's folder
 ---@param each claude-ide.journal.OnFound
 ---@param on_idle fun() called when the CLI waits for a prompt again
-function M.begin(client, turn, works_in, each, on_idle)
+function M.begin(client, turn, at, works_in, each, on_idle)
   local before = watched[client] and goes_on(watched[client]) and watched[client] or nil
   unwatch(client)
   local connected = require("claude-ide.server").client(client)
@@ -246,10 +210,10 @@ function M.begin(client, turn, works_in, each, on_idle)
     turn = turn,
     folder = folder,
     wrote = {},
+    began = at,
     was_busy = false,
-    looks = 0,
-    known = 0,
     tells_end = connected == nil,
+    on_idle = on_idle,
   }
   watched[client] = entry
   local is_same = before ~= nil and before.folder == folder
@@ -272,11 +236,8 @@ function M.begin(client, turn, works_in, each, on_idle)
       tell(before, checkpoint, wrote, each, known)
     end
   end)
-  if connected and connected.pid then
-    local path = status_file(connected.pid)
-    entry.unfollow = follow_status(path, function()
-      look_at_status(entry, path, on_idle)
-    end)
+  if connected then
+    follow(connected)
   end
 end
 
