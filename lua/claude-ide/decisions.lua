@@ -7,6 +7,7 @@ local M = {}
 ---@class claude-ide.decisions.Source
 ---@field id integer assigned here
 ---@field name string for the user
+---@field is_one_of_several? boolean the name tells the user which Claude it is
 ---@field client? integer claude-ide.Client.id, if it is a client
 ---@field writes "agent"|"editor" who writes an accepted edit
 ---@field takes_empty? boolean an empty new file is accepted, not taken for a rejection

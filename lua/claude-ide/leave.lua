@@ -34,7 +34,7 @@ local function is_ours(buf)
   local kind = require("claude-ide.ui.ours").kind(buf)
   local terminal = package.loaded["claude-ide.terminal"]
   return kind ~= nil and not (kind == "transcript" and can_be_read_again(buf))
-    or type(terminal) == "table" and terminal.bufnr() == buf
+    or type(terminal) == "table" and terminal.of_buffer(buf) ~= nil
 end
 
 ---Remaining windows in all tab pages: of terminals, of comparisons.

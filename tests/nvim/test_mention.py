@@ -335,10 +335,9 @@ def test_the_terminal_is_entered_after_a_mention_only_when_asked_for(editor):
     nvim.lua(
         """
         Running, Focused = true, 0
-        package.loaded["claude-ide.terminal"] = {
-          is_running = function() return Running end,
-          focus = function() Focused = Focused + 1 end,
-        }
+        local terminals = require("claude-ide.terminal")
+        terminals.current = function() return Running and {} or nil end
+        terminals.show = function() Focused = Focused + 1 end
         """
     )
     for focus, running, calls in ((False, True, 0), (True, False, 0), (True, True, 1)):

@@ -246,7 +246,11 @@ def test_asks_before_it_ends_the_cli_that_runs(start, sessions, project):
     nvim.wait("vim.fn.mode() == 'n'")
     asked = choose(nvim, 1, 2, 1)[-1]
     assert asked["prompt"] == "Claude is already running"
-    assert asked["lines"] == ["Keep it", "End it and resume “The parser”"]
+    assert asked["lines"] == [
+        "Keep it",
+        "End it and resume “The parser”",
+        "Keep it and resume “The parser” in another terminal",
+    ]
     assert session not in "\n".join(nvim.screen())
     pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
     sessions.record(pid, "other", "busy", project)

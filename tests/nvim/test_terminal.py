@@ -126,7 +126,8 @@ def test_arguments_for_a_cli_that_runs_are_asked_about(opened, cli):
         init_lua="vim.ui.select = function(items, opts, on_choice) _G.asked = items; on_choice(items[_G.answer]) end"
     )
     nvim.lua("_G.answer = 1; require('claude-ide.terminal').open({ '--resume' })")
-    assert nvim.lua("return _G.asked") == ["Keep it", "End it and start anew with --resume"]
+    both = "Keep it and start with --resume in another terminal"
+    assert nvim.lua("return _G.asked") == ["Keep it", "End it and start anew with --resume", both]
     assert len(cli.starts()) == 1
     nvim.lua("_G.answer = 2; require('claude-ide.terminal').open({ '--resume' })")
     nvim.wait(lambda: len(cli.starts()) == 2, what="the second start")

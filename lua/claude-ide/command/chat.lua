@@ -58,17 +58,15 @@ local function go_on(item, fork, words)
       open(false)
     end)
   end
-  local terminal = require("claude-ide.terminal")
-  local inside = terminal.session()
-  local is_inside = inside ~= nil and inside.id == summary.id
+  local terminal = require("claude-ide.terminal").of_session(summary.id)
   -- Two processes that write to one session would fork it.
   local copy = "Go on in a copy"
-  local here = is_inside and "End it there and go on with it here" or "Go on with it here too"
+  local here = terminal and "End it there and go on with it here" or "Go on with it here too"
   require("claude-ide.ui.choose").select({ copy, here }, {
-    prompt = is_inside and "It runs in the terminal" or ("It runs elsewhere (pid %d)"):format(live.pid),
+    prompt = terminal and "It runs in the terminal" or ("It runs elsewhere (pid %d)"):format(live.pid),
   }, function(choice)
-    if choice == here and is_inside then
-      terminal.close()
+    if choice == here and terminal then
+      terminal:close()
       when_gone(summary.id, function()
         open(false)
       end)

@@ -48,8 +48,8 @@ end
 
 ---@param waiting claude-ide.Decision|claude-ide.sessions.Ours
 local function go_to(waiting)
-  if not waiting.kind then
-    return require("claude-ide.terminal").open()
+  if waiting.terminal then
+    return require("claude-ide.terminal").show(waiting.terminal)
   end
   local ok, err = require("claude-ide.decisions").focus(waiting --[[@as claude-ide.Decision]])
   if not ok then

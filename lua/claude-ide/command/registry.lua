@@ -52,6 +52,19 @@ return {
     complete = cli_flags,
   },
   {
+    name = "new",
+    args = "[{name}] [CLI arguments]",
+    doc = "Start one more CLI, in a terminal of its own, in place of a visible one. The name is its session's title. "
+      .. "See |claude-ide-terminals|.",
+    run = function(words)
+      local name = words[1] and not vim.startswith(words[1], "-") and table.remove(words, 1) or nil
+      local options = require("claude-ide.command.chat").releasing(words)
+      options.name = name
+      require("claude-ide.terminal").new(words, options)
+    end,
+    complete = cli_flags,
+  },
+  {
     name = "focus",
     doc = "Focus the terminal; in the terminal: return to the previous window.",
     run = function()

@@ -177,6 +177,7 @@
 ---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts the terminal itself and returns nil.
 ---@field env? table<string, string> Additional environment variables for the CLI.
 ---@field cwd? string|fun(): string The CLI's working directory. Not set: the top folder of the project.
+---@field per_tab? boolean `:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).
 ---@field side? "left"|"right"|"top"|"bottom" Side of the screen for the window.
 ---@field size? number Width (or height): below 1 a share of the screen, else columns (or lines).
 ---@field snacks? table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
@@ -392,6 +393,7 @@
 ---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts the terminal itself and returns nil.
 ---@field env table<string, string> Additional environment variables for the CLI.
 ---@field cwd? string|fun(): string The CLI's working directory. Not set: the top folder of the project.
+---@field per_tab boolean `:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).
 ---@field side "left"|"right"|"top"|"bottom" Side of the screen for the window.
 ---@field size number Width (or height): below 1 a share of the screen, else columns (or lines).
 ---@field snacks table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.

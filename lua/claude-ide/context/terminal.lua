@@ -6,7 +6,7 @@ local MOST_LINES = 300
 local function is_theirs(buf)
   return vim.bo[buf].buftype == "terminal"
     and require("claude-ide.ui.ours").kind(buf) == nil
-    and buf ~= require("claude-ide.terminal").bufnr()
+    and not require("claude-ide.terminal").of_buffer(buf)
     and not require("claude-ide.buffer").is_private(buf)
 end
 

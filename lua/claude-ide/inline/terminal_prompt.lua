@@ -3,15 +3,16 @@
 local M = {}
 
 ---Why nothing can be pasted now.
+---@param terminal? claude-ide.terminal.Session default: the one that prompts go to
 ---@return string?
-function M.problem()
-  local terminal = require("claude-ide.terminal")
-  local buf = terminal.bufnr()
-  if not buf then
+function M.problem(terminal)
+  terminal = terminal or require("claude-ide.terminal").current()
+  local buf = terminal and terminal:bufnr()
+  if not terminal or not buf then
     return "No CLI runs in the terminal of `:Claude`: `:Claude open` starts it."
   end
   require("claude-ide.sessions").attach()
-  local live = terminal.session()
+  local live = terminal:live()
   local is_idle ---@type boolean?
   if live then
     is_idle = live.state.activity == "idle"
@@ -46,17 +47,18 @@ function M.put(text, at)
   if not words then
     return nil, missing
   end
+  local terminal = require("claude-ide.terminal").current()
   context.expand(words, at, function(parts)
     local all, problem = whole(words, parts)
-    problem = problem or M.problem()
-    local buf = require("claude-ide.terminal").bufnr()
+    problem = problem or M.problem(terminal)
+    local buf = terminal and terminal:bufnr()
     local is_put = all and buf and not problem and require("claude-ide.terminal.prompt").paste(buf, all)
     if not is_put then
       local why = (problem or "The terminal takes no words"):gsub("%.$", "")
       return require("claude-ide.ui.kept_words").give_back(text, why)
     end
-    if require("claude-ide.ui.file_window").may_focus() then
-      require("claude-ide.terminal").open()
+    if terminal and require("claude-ide.ui.file_window").may_focus() then
+      require("claude-ide.terminal").show(terminal)
     end
   end)
   return true

@@ -8,7 +8,7 @@ local M = {}
 ---@field first? integer line, from 1; nil: the whole file
 ---@field last? integer
 
----@type claude-ide.mention.Entry[] sent, not reported yet
+---@type { entry: claude-ide.mention.Entry, to: string }[] sent, not reported yet
 local sent = {}
 
 ---@type string[] warnings about files mentioned since
@@ -86,23 +86,33 @@ local function say_soon()
   vim.schedule(function()
     saying = false
     local queue, what = require("claude-ide.mention.queue"), {}
-    if #sent > 0 then
-      what[#what + 1] = "Sent to Claude: " .. (#sent == 1 and label(sent[1]) or mentions(#sent))
+    if sent[1] then
+      local is_one = vim.iter(sent):all(function(one)
+        return one.to == sent[1].to
+      end)
+      local text = #sent == 1 and label(sent[1].entry) or mentions(#sent)
+      what[#what + 1] = ("Sent to %s: %s"):format(is_one and sent[1].to or "Claude", text)
       sent = {}
     end
-    if queue.is_waiting_for_client() then
+    local awaited = queue.awaited()
+    if awaited then
       local count = queue.count()
       local will = count == 1 and "It goes" or "They go"
-      what[#what + 1] = ("Waiting for Claude: %s. %s out when a CLI connects."):format(mentions(count), will)
+      what[#what + 1] = ("Waiting for %s: %s. %s out when a CLI connects."):format(
+        awaited,
+        mentions(count),
+        will
+      )
     end
     say(what)
   end)
 end
 
 local function focus_terminal()
-  local terminal = require("claude-ide.terminal")
-  if terminal.is_running() then
-    terminal.focus()
+  local terminals = require("claude-ide.terminal")
+  local terminal = terminals.current()
+  if terminal then
+    terminals.show(terminal)
   end
 end
 
@@ -245,8 +255,8 @@ end
 
 ---Delivers queued mentions when clients connect. Idempotent.
 function M.attach()
-  require("claude-ide.mention.queue").attach(function(entry)
-    sent[#sent + 1] = entry
+  require("claude-ide.mention.queue").attach(function(entry, client)
+    sent[#sent + 1] = { entry = entry, to = require("claude-ide.terminal").name_of(client) }
     say_soon()
   end)
 end

@@ -1,5 +1,5 @@
 -- Queues mentions and delivers them in order, each once, to one client: the one whose root is the innermost around the file, else the
--- most recently used; if that is ambiguous, the user chooses.
+-- most recently used; if that is ambiguous, the user chooses. Of terminals of this Neovim the tab page's is meant, else the last used.
 -- Invariant: an entry leaves the queue only when the server has accepted it or the user has dropped it.
 local M = {}
 
@@ -50,13 +50,38 @@ local function with_id(clients, id)
   end)
 end
 
+---@param terminal? claude-ide.terminal.Session
+---@return claude-ide.Client[] clients without those of other terminals
+local function without_others(clients, terminal)
+  return terminal
+      and vim.tbl_filter(function(client)
+        local its = require("claude-ide.terminal").of_process(client.pid)
+        return its == nil or its == terminal
+      end, clients)
+    or clients
+end
+
+---The last used one of the terminals that clients run in.
+---@return claude-ide.terminal.Session?
+local function last_used(clients)
+  local terminals = require("claude-ide.terminal")
+  return terminals.last_used(vim.tbl_filter(function(terminal)
+    return vim.iter(clients):any(function(client)
+      return terminal:has_process(client.pid)
+    end)
+  end, terminals.list()))
+end
+
 ---The clients that a mention may go to: none, one, or several equally suitable ones.
 ---@param path string absolute
----@param chosen table<string, integer> previous choices of the user, by key
+---@param batch claude-ide.mention.Batch
 ---@return claude-ide.Client[]
 ---@return string key identifies the choice
-local function candidates(path, chosen)
-  local clients, near = nearest(ready(), path)
+local function candidates(path, batch)
+  local chosen = batch.chosen
+  local here = batch.terminal and batch.terminal:is_alive() and batch.terminal or nil
+  local clients, near = nearest(without_others(ready(), here), path)
+  clients = without_others(clients, last_used(clients))
   local ids = vim.tbl_map(function(client)
     return client.id
   end, clients)
@@ -87,9 +112,14 @@ local function label(client)
   return ("%s in %s (%s)"):format(client.name or "Claude", folder or "an unknown folder", pid)
 end
 
+---The mentions of one command.
+---@class claude-ide.mention.Batch
+---@field chosen table<string, integer> the user's choices
+---@field terminal? claude-ide.terminal.Session of the tab page
+
 ---@class claude-ide.mention.Waiting
 ---@field entry claude-ide.mention.Entry
----@field batch { chosen: table<string, integer> } the user's choices for one command
+---@field batch claude-ide.mention.Batch
 
 ---@type claude-ide.mention.Waiting[]
 local waiting = {}
@@ -100,7 +130,7 @@ local question
 
 local retrying = false
 
----@type fun(entry: claude-ide.mention.Entry)?
+---@type fun(entry: claude-ide.mention.Entry, client: claude-ide.Client)?
 local on_sent
 
 ---@return boolean? sent
@@ -122,7 +152,7 @@ local function announce(entry, client)
   local data = { path = entry.path, first = entry.first, last = entry.last, client = client }
   require("claude-ide.event").emit("ClaudeMentionSent", data)
   if on_sent then
-    on_sent(entry)
+    on_sent(entry, client)
   end
 end
 
@@ -169,7 +199,7 @@ function M.flush()
   local listening = require("claude-ide.listening")
   while waiting[1] and not question do
     local first = waiting[1]
-    local clients, key = candidates(first.entry.path, first.batch.chosen)
+    local clients, key = candidates(first.entry.path, first.batch)
     if #clients > 1 then
       ask(clients, key)
     elseif #clients == 0 or not listening.is_listening(clients[1]) then
@@ -190,7 +220,7 @@ end
 ---@return string? err
 function M.push(entries)
   local most = require("claude-ide.config").get().mention.max_pending
-  local batch = { chosen = {} }
+  local batch = { chosen = {}, terminal = require("claude-ide.terminal").of_tab() } ---@type claude-ide.mention.Batch
   local must_wait = #waiting > 0 or #ready() == 0
   if must_wait and #waiting + #entries > most then
     return nil,
@@ -209,14 +239,19 @@ function M.count()
   return #waiting
 end
 
----Whether mentions wait for any client to connect.
----@return boolean
-function M.is_waiting_for_client()
-  return #waiting > 0 and #ready() == 0
+---The CLI that must connect before the next mention is sent.
+---@return string? name
+function M.awaited()
+  local first = waiting[1]
+  if not first or #candidates(first.entry.path, first.batch) > 0 then
+    return nil
+  end
+  local terminal = first.batch.terminal
+  return terminal and #require("claude-ide.terminal").list() > 1 and terminal:name() or "Claude"
 end
 
 ---Delivers to clients as they connect.
----@param sent fun(entry: claude-ide.mention.Entry) called after each delivery
+---@param sent fun(entry: claude-ide.mention.Entry, client: claude-ide.Client) called after each delivery
 function M.attach(sent)
   if on_sent then
     return

@@ -102,6 +102,10 @@ local function state(diff, opts)
   elseif diff.plan and #diff.files == 1 then
     rank, text = RANKS.now, diff.tab_name -- which is above the list of several files
   end
+  if diff.source.is_one_of_several then
+    local is_named = rank == RANKS.side
+    rank, text = RANKS.others, is_named and text or ("%s: %s"):format(diff.source.name, text)
+  end
   return { rank = rank, texts = { { group, (" · %s "):format(text) } } }
 end
 

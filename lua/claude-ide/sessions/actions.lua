@@ -10,8 +10,7 @@ M.NAMES = { "read", "resume", "fork", "copy", "export", "rename" }
 
 ---@return boolean whether it runs in Neovim's own terminal
 local function is_in_terminal(item)
-  local inside = require("claude-ide.terminal").session()
-  return inside ~= nil and inside.id == item.summary.id and inside.state.activity ~= "gone"
+  return require("claude-ide.terminal").of_session(item.summary.id) ~= nil
 end
 
 ---@param args string[] for the CLI
@@ -51,8 +50,9 @@ end
 ---Two processes that write to one session would fork it, each unaware of the other's branch.
 function RUN.resume(item)
   local id = item.summary.id
-  if is_in_terminal(item) then
-    return require("claude-ide.terminal").open()
+  local terminal = require("claude-ide.terminal").of_session(id)
+  if terminal then
+    return require("claude-ide.terminal").show(terminal)
   end
   local other = require("claude-ide.sessions.ours").other(id)
   if other then

@@ -58,26 +58,30 @@ local function parent_of(pid)
   return parent
 end
 
+---@param pid integer
+---@param ancestor integer
+---@return boolean whether it is that process or one of its descendants
+function M.is_below(pid, ancestor)
+  local above = pid ---@type integer?
+  for _ = 0, MAX_ANCESTORS do
+    if above == ancestor then
+      return true
+    elseif not above or above <= 1 then
+      return false
+    end
+    above = parent_of(above)
+  end
+  return false
+end
+
 ---The session of a process or one of its descendants.
 ---@param pid integer
 ---@return claude-ide.sessions.Live?
 function M.below(pid)
-  if by_pid[pid] then
-    return by_pid[pid]
-  end
-  for _, session in ipairs(M.list()) do
-    local above = session.pid
-    for _ = 1, MAX_ANCESTORS do
-      local parent = parent_of(above)
-      if parent == pid then
-        return session
-      elseif not parent or parent <= 1 then
-        break
-      end
-      above = parent
-    end
-  end
-  return nil
+  return by_pid[pid]
+    or vim.iter(M.list()):find(function(session)
+      return M.is_below(session.pid, pid)
+    end)
 end
 
 return M

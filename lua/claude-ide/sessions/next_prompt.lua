@@ -12,12 +12,11 @@ local PATIENCE_MS = 30000
 ---@field text string
 ---@field pid integer of the CLI
 ---@field client integer
----@field buf integer of the terminal
+---@field terminal claude-ide.terminal.Session
 ---@field since number Unix milliseconds: an earlier "idle" does not count
 
----@type claude-ide.sessions.Words?
-local waiting
-local timer ---@type uv.uv_timer_t?
+---@type table<integer, claude-ide.sessions.Words> by the CLI's process
+local waiting = {}
 local unsubscribe ---@type fun()?
 
 ---@param why string a sentence without its full stop
@@ -25,23 +24,23 @@ local function give_back(text, why)
   require("claude-ide.ui.kept_words").give_back(text, why)
 end
 
-local function stop()
-  waiting = nil
-  if timer then
-    timer:stop()
-    timer:close()
-    timer = nil
+---@param reason claude-ide.sessions.Words
+---@return boolean stopped false: it has ended before
+local function stop(reason)
+  local is_waiting = waiting[reason.pid] == reason
+  if is_waiting then
+    waiting[reason.pid] = nil
   end
-  if unsubscribe then
+  if unsubscribe and not next(waiting) then
     unsubscribe()
     unsubscribe = nil
   end
+  return is_waiting
 end
 
-local function give_up(why)
-  local reason = waiting
-  stop()
-  if reason then
+---@param reason claude-ide.sessions.Words
+local function give_up(reason, why)
+  if stop(reason) then
     give_back(reason.text, why)
   end
 end
@@ -53,41 +52,42 @@ end
 
 ---@param reason claude-ide.sessions.Words
 local function deliver(reason)
-  local terminal, prompt = require("claude-ide.terminal"), require("claude-ide.terminal.prompt")
-  stop()
-  if terminal.bufnr() ~= reason.buf then
+  local prompt, buf = require("claude-ide.terminal.prompt"), reason.terminal:bufnr()
+  stop(reason)
+  if not buf then
     give_back(reason.text, "Claude's terminal is gone")
-  elseif prompt.has_draft(reason.buf) then
+  elseif prompt.has_draft(buf) then
     give_back(reason.text, "You have begun to type at Claude's prompt")
-  elseif not prompt.submit(reason.buf, reason.text) then
+  elseif not prompt.submit(buf, reason.text) then
     give_back(reason.text, "Claude's terminal takes no words")
-  elseif not terminal.is_visible() then
+  elseif not reason.terminal:is_visible() then
     require("claude-ide.ui.notice").info("Claude was told why.")
   end
 end
 
 local function look(live)
-  local reason = waiting
-  if not reason or live.pid ~= reason.pid then
+  local reason = waiting[live.pid]
+  if not reason then
     return
   elseif live.state.activity == "gone" then
-    give_up("Claude has ended")
+    give_up(reason, "Claude has ended")
   elseif is_idle(live, reason.since) then
     deliver(reason)
   end
 end
 
----@return { pid: integer, buf: integer }? target
----@return string? why not
+---@param client integer
+---@return claude-ide.terminal.Session? terminal
+---@return integer|string pid of the CLI, or why there is no terminal
 local function target_of(client)
   local known = require("claude-ide.server").client(client)
-  local sessions = require("claude-ide.sessions")
-  sessions.attach()
-  local live = require("claude-ide.terminal").session()
-  local buf = require("claude-ide.terminal").bufnr()
-  if known and live and buf and known.pid == live.pid then
-    return { pid = live.pid, buf = buf }
-  elseif buf and not live and sessions.problem() then
+  local terminals = require("claude-ide.terminal")
+  require("claude-ide.sessions").attach()
+  local terminal = terminals.of_process(known and known.pid)
+  local live = terminal and terminal:live()
+  if terminal and live then
+    return terminal, live.pid
+  elseif terminals.bufnr() and not live and require("claude-ide.sessions").problem() then
     return nil, "What Claude is doing cannot be seen"
   end
   return nil, "That Claude runs in another terminal"
@@ -97,55 +97,57 @@ end
 ---@param client integer
 ---@return string? why nil: it can
 function M.cannot_hear(client)
-  local _, why = target_of(client)
-  return why
+  local terminal, why = target_of(client)
+  return not terminal and why --[[@as string]] or nil
 end
 
 ---Sends the reason of a rejection to a client. Call it before the request is answered.
 ---@param client integer
 ---@param text string
 function M.tell(client, text)
-  local target, why = target_of(client)
-  if not target then
-    return give_back(text, why --[[@as string]])
+  local terminal, pid = target_of(client)
+  if not terminal then
+    return give_back(text, pid --[[@as string]])
   end
-  if waiting and waiting.pid == target.pid then
-    waiting.text = waiting.text .. "\n" .. text
+  local before = waiting[pid]
+  if before then
+    before.text = before.text .. "\n" .. text
     return
   end
-  give_up("Claude was not ready")
-  waiting = {
+  ---@type claude-ide.sessions.Words
+  local reason = {
     text = text,
-    pid = target.pid,
+    pid = pid --[[@as integer]],
     client = client,
-    buf = target.buf,
+    terminal = terminal,
     since = require("claude-ide.clock").now(),
   }
-  timer = assert(vim.uv.new_timer())
-  timer:start(
-    PATIENCE_MS,
-    0,
-    vim.schedule_wrap(function()
-      give_up("Claude was not ready")
+  waiting[reason.pid] = reason
+  vim.defer_fn(function()
+    give_up(reason, "Claude was not ready")
+  end, PATIENCE_MS)
+  unsubscribe = unsubscribe
+    or require("claude-ide.bus").on("session_changed", function(change)
+      look(change.session)
     end)
-  )
-  unsubscribe = require("claude-ide.bus").on("session_changed", function(change)
-    look(change.session)
-  end)
 end
 
 ---Whether a text waits for a terminal's next prompt.
 ---@param buf integer
 ---@return boolean
 function M.is_waiting(buf)
-  return waiting ~= nil and waiting.buf == buf
+  return vim.iter(pairs(waiting)):any(function(_, reason)
+    return reason.terminal:bufnr() == buf
+  end)
 end
 
 ---The client got a prompt: the user was faster.
 ---@param client integer
 function M.prompt_submitted(client)
-  if waiting and waiting.client == client then
-    give_up("You were faster: Claude has a prompt of yours")
+  for _, reason in pairs(vim.tbl_extend("force", {}, waiting)) do
+    if reason.client == client then
+      give_up(reason, "You were faster: Claude has a prompt of yours")
+    end
   end
 end
 

@@ -38,7 +38,7 @@ function M.is_elsewhere(ours)
   elseif not ours.terminal then
     return focused
   end
-  return not focused or not require("claude-ide.terminal").is_visible()
+  return not focused or not ours.terminal:is_visible()
 end
 
 ---Whether a diff is open for the same question, so that the user knows.

@@ -5,7 +5,7 @@ local M = {}
 ---@class claude-ide.sessions.Ours
 ---@field session claude-ide.sessions.Live
 ---@field client? claude-ide.Client connection of its CLI
----@field terminal boolean it runs in a terminal buffer of this Neovim
+---@field terminal? claude-ide.terminal.Session it runs in a terminal buffer of this Neovim
 ---@field other? claude-ide.sessions.Other another part of this Neovim runs it
 
 ---@class claude-ide.sessions.Other
@@ -46,9 +46,10 @@ end
 
 ---The session of a program that we started, by its name for the editor's tools.
 local function of_run(run)
-  local terminal = used(package.loaded["claude-ide.terminal"])
-  if terminal and terminal.is_run(run) then
-    local inside = terminal.session()
+  local terminals = used(package.loaded["claude-ide.terminal"])
+  local terminal = terminals and terminals.of_run(run)
+  if terminal then
+    local inside = terminal:live()
     return inside and inside.id
   end
   for _, known in ipairs(others) do
@@ -79,20 +80,24 @@ end
 function M.asks_in_terminal(ours)
   local state = ours.session.state
   local asks = state.waiting_for == "permission" or state.waiting_for == "input"
-  return ours.terminal and state.activity == "waiting" and asks
+  return ours.terminal ~= nil and state.activity == "waiting" and asks
 end
 
----In order of connection.
+---In order of connection; then others in terminals, and those of chats.
 ---@return claude-ide.sessions.Ours[]
 function M.list()
   local sessions = used(package.loaded["claude-ide.sessions"])
   local server = used(package.loaded["claude-ide.server"])
-  local terminal = used(package.loaded["claude-ide.terminal"])
+  local terminals = used(package.loaded["claude-ide.terminal"])
   if not sessions then
     return {}
   end
-  local inside = terminal and terminal.bufnr() and terminal.session() or nil
+  local inside = {} ---@type table<integer, claude-ide.terminal.Session> by process
   local list, seen = {}, {}
+  for _, terminal in ipairs(terminals and terminals.list() or {}) do
+    local session = terminal:live()
+    inside[session and session.pid or 0] = terminal
+  end
   for _, client in ipairs(server and server.clients() or {}) do
     local session = sessions.of_client(client.id)
     if session and session.state.activity ~= "gone" and not seen[session.pid] then
@@ -100,20 +105,23 @@ function M.list()
       list[#list + 1] = {
         session = session,
         client = client,
-        terminal = inside ~= nil and inside.pid == session.pid,
+        terminal = inside[session.pid],
       }
     end
   end
-  if inside and inside.state.activity ~= "gone" and not seen[inside.pid] then
-    seen[inside.pid] = true
-    list[#list + 1] = { session = inside, terminal = true }
+  for _, terminal in vim.spairs(inside) do
+    local session = terminal:live()
+    if session and session.state.activity ~= "gone" and not seen[session.pid] then
+      seen[session.pid] = true
+      list[#list + 1] = { session = session, terminal = terminal }
+    end
   end
   for _, known in ipairs(others) do
     for _, other in ipairs(known()) do
       local session = not seen[other.pid] and require("claude-ide.sessions.live").of_pid(other.pid)
       if session and session.state.activity ~= "gone" then
         seen[other.pid] = true
-        list[#list + 1] = { session = session, terminal = false, other = other }
+        list[#list + 1] = { session = session, other = other }
       end
     end
   end

@@ -77,6 +77,7 @@ end
 ---@field job? integer while it runs
 ---@field id? string of the window, as the program printed it
 ---@field program? claude-ide.terminal.external.Program
+---@field following claude-ide.terminal.external.Following
 
 ---A program that exits within `launch`, or before its CLI does, only opened a window. Then the CLI must connect within `connect`, and
 ---after a disconnect (`/clear`) within `reconnect`.
@@ -86,6 +87,7 @@ M.patience_ms = { launch = 2000, connect = 20000, reconnect = 3000 }
 ---@field begin fun() the program that opened the window has exited
 ---@field stop fun()
 ---@field is_found fun(): boolean whether the CLI has connected and its process runs
+---@field pid fun(): integer? the CLI's process, once it has connected
 
 ---Follows the CLI of a program that only opens a window, like tmux: it counts as running while it is connected. Call it before the
 ---program is started, or a CLI that connects at once is missed.
@@ -126,6 +128,10 @@ local function follow(on_end)
     is_found = function()
       return client ~= nil and client.pid ~= nil and require("claude-ide.process").runs(client.pid)
     end,
+    pid = function()
+      local now = client and (server.client(client.id) or client)
+      return now and now.pid
+    end,
     begin = function()
       has_begun = true
       look_in(client and M.patience_ms.reconnect or M.patience_ms.connect)
@@ -152,7 +158,6 @@ end
 function M.open(spec, on_exit)
   local chosen = program()
   local external = chosen and chosen.open or require("claude-ide.config").get().terminal.external
-  local handle = { program = chosen } ---@type claude-ide.terminal.external.Handle
   local template = external ---@type any
   if type(external) == "function" then
     local ok, result = pcall(external, spec)
@@ -167,6 +172,7 @@ function M.open(spec, on_exit)
   local following = follow(function()
     on_exit(0, true)
   end)
+  local handle = { program = chosen, following = following } ---@type claude-ide.terminal.external.Handle
   if type(template) ~= "table" then -- the function has started the CLI itself
     following.begin()
     return handle
@@ -226,6 +232,10 @@ end
 ---Windows of other programs are not visible to Neovim: counts as hidden, so that `:Claude` says where the CLI runs.
 function M.is_visible()
   return false
+end
+
+function M.pid(handle)
+  return handle.following.pid()
 end
 
 function M.show() end

@@ -1,5 +1,5 @@
 -- The terminals that run the CLI: selects their provider, and the one that commands apply to.
--- A terminal is an object (session.lua), kept by number, so that several can exist.
+-- A terminal is an object (session.lua). Of several, one is visible in a tab page.
 
 local M = {}
 
@@ -24,25 +24,106 @@ local M = {}
 ---@field is_visible fun(handle: any): boolean whether it is on the current tab page
 ---@field close fun(handle: any) terminates the CLI
 ---@field bufnr? fun(handle: any): integer? its buffer, if any
+---@field pid? fun(handle: any): integer? the CLI's process, or one above it; not needed with a buffer
 ---@field check? fun(spec: claude-ide.terminal.Spec): boolean, string? whether it is available; reason if not
 
----@type table<integer, claude-ide.terminal.Session>
+---Oldest first.
+---@type claude-ide.terminal.Session[]
 local sessions = {}
 local next_id = 1
----The terminal that `:Claude` toggles.
----@type integer?
-local current
 ---Name of a terminal's CLI for the editor's tools.
 ---The server knows such a run by its first word (crates/server/src/client/lifecycle.rs).
 local RUN = "terminal:%d"
 
+---The terminals whose CLI runs, oldest first.
+---@return claude-ide.terminal.Session[]
+function M.list()
+  return vim.tbl_filter(function(session)
+    return session:is_alive()
+  end, sessions)
+end
+
+---@param fits fun(session: claude-ide.terminal.Session): boolean
 ---@return claude-ide.terminal.Session?
-local function live()
-  local session = current and sessions[current]
-  if session and session:is_alive() then
-    return session
+local function find(fits)
+  return vim.iter(M.list()):find(fits)
+end
+
+---The last used one of some terminals.
+---@param those claude-ide.terminal.Session[]
+---@return claude-ide.terminal.Session?
+function M.last_used(those)
+  local last ---@type claude-ide.terminal.Session?
+  for _, session in ipairs(those) do
+    last = last and last.used > session.used and last or session
   end
-  return nil
+  return last
+end
+
+---The terminal of the current tab page: one that is visible there or, with `terminal.per_tab`, was used there.
+---@return claude-ide.terminal.Session?
+function M.of_tab()
+  local tab = require("claude-ide.config").get().terminal.per_tab and vim.api.nvim_get_current_tabpage()
+  return M.last_used(vim.tbl_filter(function(session)
+    return session.tab == tab or session:is_visible()
+  end, M.list()))
+end
+
+---The terminal that prompts and mentions go to: the tab page's, else the last used one.
+---@return claude-ide.terminal.Session?
+function M.current()
+  return M.of_tab() or M.last_used(M.list())
+end
+
+---The terminal that commands show, hide and end.
+---@return claude-ide.terminal.Session?
+local function meant()
+  return M.of_tab() or not require("claude-ide.config").get().terminal.per_tab and M.current() or nil
+end
+
+---The terminal whose CLI is this process.
+---@param pid? integer
+---@return claude-ide.terminal.Session?
+function M.of_process(pid)
+  return find(function(session)
+    return session:has_process(pid)
+  end)
+end
+
+---What the user calls a CLI that asks or is sent something.
+---@param client? claude-ide.Client
+---@return string name "Claude" if at most one terminal runs, or it runs elsewhere
+function M.name_of(client)
+  local session = client and #M.list() > 1 and M.of_process(client.pid)
+  return session and session:name() or "Claude"
+end
+
+---The terminal whose CLI runs a session.
+---@param id string
+---@return claude-ide.terminal.Session?
+function M.of_session(id)
+  return find(function(session)
+    local live = session:live()
+    return live ~= nil and live.id == id and live.state.activity ~= "gone"
+  end)
+end
+
+---The terminal of a buffer.
+---@param buf integer
+---@return claude-ide.terminal.Session?
+function M.of_buffer(buf)
+  return find(function(session)
+    return session:bufnr() == buf
+  end)
+end
+
+---The terminal whose CLI is named `run` (`claude-ide.Client.run`).
+---@param run string
+---@return claude-ide.terminal.Session?
+function M.of_run(run)
+  return find(function(session)
+    return run == RUN:format(session.id)
+  end)
 end
 
 ---@return claude-ide.terminal.Provider
@@ -73,11 +154,29 @@ end
 ---@field cwd? string default: as configured
 ---@field purpose? string meaning of the arguments, for the question whether to end a running CLI
 ---@field before? fun(go_on: fun()) called before a CLI is started with the arguments
+---@field name? string of the terminal and its session
 
+---@return string title "Claude", or "Claude 2" beside it
+local function free_title()
+  local function is_taken(title)
+    return find(function(session)
+      return session.spec.title == title
+    end) ~= nil
+  end
+  local number, title = 1, "Claude"
+  while is_taken(title) do
+    number = number + 1
+    title = ("Claude %d"):format(number)
+  end
+  return title
+end
+
+---@param args string[]
 ---@param folder? string default: as configured
+---@param name? string
 ---@return claude-ide.terminal.Spec? spec
 ---@return string? why reason if it cannot run
-local function spec_of(args, folder)
+local function spec_of(args, folder, name)
   local options = require("claude-ide.config").get().terminal
   local cwd, why = require("claude-ide.terminal.environment").check(folder)
   if not cwd then
@@ -96,18 +195,55 @@ local function spec_of(args, folder)
     cwd = cwd,
     env = vim.tbl_extend("force", ide_env, options.env),
     ide_env = ide_env,
-    title = "Claude",
+    title = name or free_title(),
   }
 end
 
----@param cwd? string
----@param in_background? boolean
+---Hides the other terminals of the tab page.
+---@param session? claude-ide.terminal.Session
+local function make_room(session)
+  for _, other in ipairs(sessions) do
+    if other ~= session then
+      other:hide()
+    end
+  end
+end
+
+---Shows a terminal, in place of another one.
+---@param session claude-ide.terminal.Session
+function M.show(session)
+  if not session:is_visible() then
+    make_room(session)
+  end
+  session:focus()
+end
+
+---Removes terminals that were shown until now because their CLI had exited with an error.
+local function close_ended()
+  for _, session in ipairs(sessions) do
+    if not session:is_alive() then
+      session:close()
+    end
+  end
+  sessions = M.list()
+end
+
+---@class claude-ide.terminal.StartOptions
+---@field cwd? string
+---@field name? string
+---@field in_background? boolean
+
+---@param args string[]
+---@param options claude-ide.terminal.StartOptions
 ---@return boolean? ok
 ---@return string? err also shown, unless it was started in the background
-local function start(args, cwd, in_background)
+local function start(args, options)
   require("claude-ide.terminal.keymaps").serve(M)
   local with = provider()
-  local spec, why = spec_of(args, cwd)
+  if options.name then
+    args = vim.list_extend({ ("--name=%s"):format(options.name) }, args)
+  end
+  local spec, why = spec_of(args, options.cwd, options.name)
   local ok = spec ~= nil
   if spec and with.check then
     ok, why = with.check(spec)
@@ -117,11 +253,9 @@ local function start(args, cwd, in_background)
     require("claude-ide.ui.notice").error(why)
     return nil, why
   end
-  spec.in_background = in_background
-  if current and sessions[current] then
-    sessions[current]:close() -- exited with an error that was shown until now
-    sessions[current] = nil
-  end
+  spec.in_background = options.in_background
+  close_ended()
+  make_room()
   local id = next_id
   next_id = id + 1
   local session, err = require("claude-ide.terminal.session").start(id, with, spec)
@@ -130,7 +264,7 @@ local function start(args, cwd, in_background)
     require("claude-ide.ui.notice").error(err)
     return nil, err
   end
-  sessions[id], current = session, id
+  table.insert(sessions, session)
   return true
 end
 
@@ -144,7 +278,7 @@ local function restart(session, args, cwd)
       once = true,
       callback = function()
         vim.schedule(function()
-          start(args, cwd)
+          start(args, { cwd = cwd })
         end)
       end,
       desc = "Claude Code: restart the CLI",
@@ -152,13 +286,14 @@ local function restart(session, args, cwd)
   end
   session:close()
   if not typing then
-    start(args, cwd)
+    start(args, { cwd = cwd })
   end
 end
 
+---@param session claude-ide.terminal.Session
 ---@return string sentence with the session's state, if known
-local function running_words()
-  local running = M.session()
+local function running_words(session)
+  local running = session:live()
   local doing = running and (" (%s)"):format(require("claude-ide.sessions.phrases").activity(running.state))
     or ""
   return "Claude is already running" .. doing
@@ -173,44 +308,62 @@ local function before(options, go_on)
   end
 end
 
+---Starts one more CLI, in a terminal of its own.
+---@param args string[] additional arguments
+---@param options? claude-ide.terminal.OpenOptions
+function M.new(args, options)
+  options = options or {}
+  before(options, function()
+    start(args, { cwd = options.cwd, name = options.name })
+  end)
+end
+
 ---A running CLI takes no arguments: the user decides whether to end it.
+---@param session claude-ide.terminal.Session
+---@param args string[]
 ---@param options claude-ide.terminal.OpenOptions
 local function replace(session, args, options)
-  local keep = "Keep it"
-  local again = options.purpose and ("End it and %s"):format(options.purpose)
-    or "End it and start anew with " .. table.concat(args, " ")
-  require("claude-ide.ui.choose").select({ keep, again }, { prompt = running_words() }, function(choice)
-    if choice == again then
-      before(options, function()
-        if live() == session then
-          restart(session, args, options.cwd)
-        else
-          M.open(args, { cwd = options.cwd, purpose = options.purpose })
-        end
-      end)
-    elseif choice == keep then
-      session:focus()
+  local doing = options.purpose or ("start anew with %s"):format(table.concat(args, " "))
+  local keep, again = "Keep it", "End it and " .. doing
+  local beside = ("Keep it and %s in another terminal"):format((doing:gsub("^start anew", "start")))
+  require("claude-ide.ui.choose").select(
+    { keep, again, beside },
+    { prompt = running_words(session) },
+    function(choice)
+      if choice == again then
+        before(options, function()
+          if session:is_alive() then
+            restart(session, args, options.cwd)
+          else
+            M.open(args, { cwd = options.cwd, purpose = options.purpose })
+          end
+        end)
+      elseif choice == beside then
+        M.new(args, options)
+      elseif choice == keep then
+        M.show(session)
+      end
     end
-  end)
+  )
 end
 
 ---Shows and focuses the CLI; starts it if necessary.
 ---@param args? string[] additional arguments
 ---@param options? claude-ide.terminal.OpenOptions
 function M.open(args, options)
-  local session = live()
+  local session = meant()
   options = options or {}
   if not session then
     before(options, function()
-      if live() then
+      if meant() then
         return M.open(args, { cwd = options.cwd, purpose = options.purpose })
       end
-      start(args or {}, options.cwd)
+      start(args or {}, { cwd = options.cwd })
     end)
   elseif args and #args > 0 then
     replace(session, args, options)
   else
-    session:focus()
+    M.show(session)
   end
 end
 
@@ -220,21 +373,21 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.open_in_background(args, cwd)
-  if live() then
+  if M.is_running() then
     return nil, "Neovim's terminal has another session"
   elseif not provider().bufnr then
     return nil, "Neovim's terminal is outside of it"
   end
-  return start(args, cwd, true)
+  return start(args, { cwd = cwd, in_background = true })
 end
 
 ---Toggles the CLI's window. With arguments: `open`.
 ---@param args? string[]
 ---@param options? claude-ide.terminal.OpenOptions
 function M.toggle(args, options)
-  local session = live()
-  if session and not (args and #args > 0) then
-    session:toggle()
+  local session = meant()
+  if session and session:is_visible() and not (args and #args > 0) then
+    session:hide()
   else
     M.open(args, options)
   end
@@ -242,19 +395,17 @@ end
 
 ---Focuses the CLI, or returns to the previous window.
 function M.focus()
-  local session = live()
-  if not session then
-    M.open()
-  elseif session:is_focused() then
+  local session = meant()
+  if session and session:is_focused() then
     session:back()
   else
-    session:focus()
+    M.open()
   end
 end
 
 ---Hides the window. The CLI keeps running.
 function M.hide()
-  local session = live()
+  local session = meant()
   if session then
     session:hide()
   end
@@ -262,8 +413,8 @@ end
 
 ---Returns from the CLI to the previous window.
 function M.back()
-  local session = live()
-  if session and session:is_focused() then
+  local session = M.of_buffer(vim.api.nvim_get_current_buf())
+  if session then
     session:back()
   end
 end
@@ -271,7 +422,7 @@ end
 ---Terminates the CLI.
 ---@return boolean closed false: none was running
 function M.close()
-  local session = live()
+  local session = meant()
   if session then
     session:close()
   end
@@ -281,37 +432,28 @@ end
 ---Whether the CLI is visible in the current tab page.
 ---@return boolean
 function M.is_visible()
-  local session = live()
+  local session = M.current()
   return session ~= nil and session:is_visible()
 end
 
 ---Whether a CLI started by `:Claude` is running.
 ---@return boolean
 function M.is_running()
-  return live() ~= nil
+  return #M.list() > 0
 end
 
----The CLI's buffer, if it has one.
+---The buffer of the terminal that prompts go to, if it has one.
 ---@return integer?
 function M.bufnr()
-  local session = live()
+  local session = M.current()
   return session and session:bufnr()
-end
-
----Whether the CLI named `run` (`claude-ide.Client.run`) is the current terminal's.
----@param run string
----@return boolean
-function M.is_run(run)
-  local session = live()
-  return session ~= nil and run == RUN:format(session.id)
 end
 
 ---The session of its CLI, if sessions are watched.
 ---@return claude-ide.sessions.Live?
 function M.session()
-  local buf = M.bufnr()
-  local job = buf and vim.b[buf].terminal_job_pid
-  return job and require("claude-ide.sessions.live").below(job)
+  local session = M.current()
+  return session and session:live()
 end
 
 return M

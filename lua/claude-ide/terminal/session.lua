@@ -6,10 +6,15 @@
 ---@field spec claude-ide.terminal.Spec
 ---@field private provider claude-ide.terminal.Provider
 ---@field private handle any of the provider; nil after its window was closed
+---@field used integer larger than that of terminals that were used before
+---@field tab integer tab page where it was used last
 ---@field private alive boolean the CLI runs
 ---@field private origin? integer window to return to
 local Session = {}
 Session.__index = Session
+
+---Number of uses of all terminals.
+local uses = 0
 
 ---@param id integer
 ---@param provider claude-ide.terminal.Provider
@@ -27,7 +32,15 @@ function Session.start(id, provider, spec)
   end
   self.handle = handle
   self:follow_the_user()
+  self:note_use()
   return self
+end
+
+---The user has entered, shown or hidden it.
+---@private
+function Session:note_use()
+  uses = uses + 1
+  self.used, self.tab = uses, vim.api.nvim_get_current_tabpage()
 end
 
 ---Records where the user came from when they enter the terminal by their own keys.
@@ -41,12 +54,13 @@ function Session:follow_the_user()
     group = vim.api.nvim_create_augroup(("claude-ide.terminal.session.%d"):format(self.id), { clear = true }),
     buffer = buf,
     callback = function()
+      self:note_use()
       local before = vim.fn.win_getid(vim.fn.winnr("#"))
       if before ~= 0 and vim.api.nvim_win_get_buf(before) ~= buf then
         self.origin = before
       end
     end,
-    desc = "Claude Code: remember where the terminal was entered from",
+    desc = "Claude Code: remember when the terminal was entered, and from where",
   })
 end
 
@@ -79,6 +93,33 @@ function Session:bufnr()
   return self.handle and self.provider.bufnr and self.provider.bufnr(self.handle)
 end
 
+---The session that its CLI runs, if sessions are watched.
+---@return claude-ide.sessions.Live?
+function Session:live()
+  local buf = self:bufnr()
+  local job = buf and vim.b[buf].terminal_job_pid
+  return job and require("claude-ide.sessions.live").below(job)
+end
+
+---Whether a process is its CLI.
+---@param pid? integer
+---@return boolean
+function Session:has_process(pid)
+  if not pid or not self:is_alive() then
+    return false
+  end
+  local buf = self:bufnr()
+  local job = buf and vim.b[buf].terminal_job_pid or self.provider.pid and self.provider.pid(self.handle)
+  return job ~= nil and require("claude-ide.sessions.live").is_below(pid, job)
+end
+
+---What the user calls it: the title of its session, else the terminal's.
+---@return string
+function Session:name()
+  local live = self:live()
+  return live and live.name and require("claude-ide.sessions.phrases").title(live) or self.spec.title
+end
+
 ---@return boolean
 function Session:is_visible()
   return self.handle ~= nil and self.provider.is_visible(self.handle)
@@ -98,6 +139,7 @@ function Session:focus()
   end
   self.provider.focus(self.handle)
   self.origin = origin
+  self:note_use()
 end
 
 ---Returns to the recorded window, else to Neovim's previous one.
@@ -113,6 +155,7 @@ function Session:hide()
   if not self:is_visible() then
     return
   end
+  self:note_use()
   local focused = self:is_focused()
   local tab = vim.api.nvim_get_current_tabpage()
   local origin_is_here = self.origin
@@ -124,14 +167,6 @@ function Session:hide()
   self.provider.hide(self.handle)
   if focused and not origin_is_here then
     self:back()
-  end
-end
-
-function Session:toggle()
-  if self:is_visible() then
-    self:hide()
-  else
-    self:focus()
   end
 end
 

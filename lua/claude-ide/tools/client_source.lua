@@ -58,12 +58,9 @@ end
 
 ---Whether the user is in the terminal in which a client asks by itself.
 local function is_in_terminal(client)
-  local terminal = package.loaded["claude-ide.terminal"]
-  if type(terminal) ~= "table" or terminal.bufnr() ~= vim.api.nvim_get_current_buf() then
-    return false
-  end
-  local inside, live = terminal.session(), require("claude-ide.sessions").of_client(client)
-  return inside ~= nil and live ~= nil and inside.pid == live.pid
+  local terminals, known = package.loaded["claude-ide.terminal"], require("claude-ide.server").client(client)
+  local terminal = known and type(terminals) == "table" and terminals.of_process(known.pid)
+  return terminal and terminal:is_focused() or false
 end
 
 ---@param writes "agent"|"editor"
@@ -193,8 +190,14 @@ end
 ---@return claude-ide.decisions.Source
 local function source_of(client, writes)
   local asker = asker_of(client)
-  asker.sources[writes] = asker.sources[writes] or new_source(client, writes)
-  return asker.sources[writes]
+  local source = asker.sources[writes] or new_source(client, writes)
+  asker.sources[writes] = source
+  local terminals = package.loaded["claude-ide.terminal"]
+  if type(terminals) == "table" then
+    source.name = terminals.name_of(require("claude-ide.server").client(client))
+    source.is_one_of_several = #terminals.list() > 1
+  end
+  return source
 end
 
 ---Proposes a client's edit.

@@ -251,7 +251,7 @@ end
 
 ---@param change claude-ide.sessions.LiveChange
 local function session_changed(change)
-  require("claude-ide.web.route").note()
+  require("claude-ide.web.route").note(change.session)
   left[change.session.id] = nil
   if change.previous then
     left[change.previous] = true

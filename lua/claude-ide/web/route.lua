@@ -19,14 +19,18 @@ local function chat_of(session)
   end
 end
 
----The terminal's last process: it may outlive the terminal for a moment.
-local own ---@type integer?
+---Processes of terminals: they may outlive a terminal for a moment.
+local own = {} ---@type table<integer, true?>
 
----Records the terminal's process.
-function M.note()
-  local terminal = package.loaded["claude-ide.terminal"]
-  local inside = type(terminal) == "table" and terminal.session()
-  own = inside and inside.pid or own
+---Records the terminals' processes.
+---@param changed claude-ide.sessions.Live
+function M.note(changed)
+  local terminals = package.loaded["claude-ide.terminal"]
+  for _, terminal in ipairs(type(terminals) == "table" and terminals.list() or {}) do
+    local inside = terminal:live()
+    own[inside and inside.pid or 0] = true
+  end
+  own[changed.pid] = changed.state.activity ~= "gone" and own[changed.pid] or nil
 end
 
 ---@param session string
@@ -37,16 +41,14 @@ function M.of(session)
   if chat and chat.state ~= "ended" then
     return { kind = "chat", chat = chat }
   end
-  local terminal = require("claude-ide.terminal")
-  local buf = terminal.bufnr()
-  local inside = buf and terminal.session()
-  if inside and inside.id == session and inside.state.activity ~= "gone" then
-    return { kind = "terminal", buf = buf, live = inside }
+  local terminal = require("claude-ide.terminal").of_session(session)
+  if terminal then
+    return { kind = "terminal", buf = terminal:bufnr(), live = terminal:live() }
   end
   local sessions = require("claude-ide.sessions")
   local problem = sessions.problem()
   local live = require("claude-ide.sessions.catalogue").running(session)
-  if live and live.pid ~= own then
+  if live and not own[live.pid] then
     return nil, ("it runs elsewhere (pid %d): write there"):format(live.pid)
   elseif problem then
     return nil, "whether it runs elsewhere cannot be seen"

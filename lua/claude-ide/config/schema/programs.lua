@@ -85,6 +85,12 @@ return {
         doc = "The CLI's working directory. Not set: the top folder of the project.",
       },
       {
+        "per_tab",
+        kind = kind.boolean,
+        default = false,
+        doc = "`:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).",
+      },
+      {
         "side",
         kind = kind.one_of({ "left", "right", "top", "bottom" }),
         default = "right",

@@ -1,0 +1,103 @@
+"""Several terminals with the real CLI in one Neovim: what is sent, asked and answered reaches the right one."""
+
+import pytest
+
+from harness.cli import submitting
+from harness.scripted_model import Reply
+
+pytestmark = [pytest.mark.cli]
+
+ONE_DIFF = "require('claude-ide.proposal').count() == 1"
+SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
+
+
+def open_another(nvim, command, number):
+    """Starts the CLI of another terminal, and waits until its prompt listens."""
+    nvim.keys(f":{command}<CR>")
+    nvim.wait(
+        f"""
+        local ready = vim.tbl_filter(function(client) return client.state == 'ready' and client.pid end,
+          require('claude-ide.server').clients())
+        return #ready == {number}
+        """,
+        what=f"CLI {number} to connect",
+    )
+    nvim.wait_screen("manual mode on")
+    nvim.wait("vim.fn.mode() == 't'")
+
+
+def text_of(nvim, title):
+    """What a terminal shows, visible or not."""
+    return nvim.lua(
+        """
+        for _, terminal in ipairs(require("claude-ide.terminal").list()) do
+          if terminal.spec.title == ... then
+            return table.concat(vim.api.nvim_buf_get_lines(terminal:bufnr(), 0, -1, false), "\\n")
+          end
+        end
+        """,
+        title,
+    )
+
+
+def leave_for_the_file(nvim):
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.fn.bufname() == 'a.txt' and vim.fn.mode() == 'n'")
+
+
+def wait_idle(nvim):
+    nvim.wait("((require('claude-ide.terminal').session() or {}).state or {}).activity == 'idle'", what="an idle CLI")
+
+
+def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_with_claude, mock_api):
+    files = {"a.txt": "one\ntwo\nthree\n"}
+    nvim = start_with_claude(args=["a.txt"], files=files, notices=True)
+    open_another(nvim, "Claude", 1)
+    leave_for_the_file(nvim)
+    open_another(nvim, "Claude new parser", 2)
+    assert nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2
+
+    # A mention goes to the visible one, and the hint names it.
+    leave_for_the_file(nvim)
+    nvim.keys(":1,2ClaudeSend<CR>")
+    assert nvim.wait_notice("Sent to") == "Sent to parser: a.txt:1-2"
+    nvim.wait(lambda: "@a.txt#L1-2" in text_of(nvim, "parser"), what="the mention in the new one")
+    assert "@a.txt" not in text_of(nvim, "Claude")
+
+    # The name is the session's title.
+    wait_idle(nvim)
+    assert nvim.lua("return require('claude-ide.terminal').session().name") == "parser"
+
+    # Hidden, it is the one used last: the next mention is for it, too, and `:Claude` shows it.
+    nvim.keys(":Claude<CR>")
+    nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 1")
+    nvim.keys(":3ClaudeSend<CR>")
+    nvim.wait(lambda: "@a.txt#L3" in text_of(nvim, "parser"), what="the mention in the hidden one")
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("@a.txt#L3")
+
+    # A third one: each edit is answered to the one that proposed it, and a reason becomes its prompt.
+    leave_for_the_file(nvim)
+    open_another(nvim, "Claude new writer", 3)
+    path = str(nvim.project / "a.txt")
+    read = Reply(calls=[("Read", {"file_path": path})])
+    mock_api.script(read, Reply(calls=[("Edit", {"file_path": path, "old_string": "two", "new_string": "TWO"})]))
+    nvim.keys("change it")
+    nvim.wait_screen("change it")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    nvim.wait(f"{ONE_DIFF} and {SEEN}", what="the proposal")
+    nvim.wait_screen("writer's proposal")
+    mock_api.script(Reply("I heard that."))
+    nvim.cmd("Claude reject SAY use two words")
+    nvim.wait(lambda: "I heard that." in text_of(nvim, "writer"), what="the reason to be heard")
+    assert "use two words" not in text_of(nvim, "parser") + text_of(nvim, "Claude")
+
+    # Ended, it leaves the others alone.
+    pids = nvim.lua(
+        "return vim.tbl_map(function(one) return one:live().pid end, require('claude-ide.terminal').list())"
+    )
+    nvim.cmd("Claude close")
+    nvim.wait(f"vim.uv.kill({pids[2]}, 0) ~= 0", what="the third to end")
+    assert nvim.lua("return vim.tbl_map(function(pid) return vim.uv.kill(pid, 0) end, ...)", pids[:2]) == [0, 0]
+    nvim.cmd("Claude")
+    nvim.wait_screen("@a.txt#L3")

@@ -1,0 +1,226 @@
+"""Several terminals: each with a CLI of its own, and which of them a command, a mention or a key is for.
+
+The CLI is a stand-in: `harness/fake_cli.py`; `tests/e2e/test_terminals_real_cli.py` has the real one.
+"""
+
+import pytest
+
+from harness.fake_cli import FakeCli
+
+pytestmark = pytest.mark.dealt
+
+NAMES = "return vim.tbl_map(function(one) return one:name() end, require('claude-ide.terminal').list())"
+
+
+@pytest.fixture
+def cli(tmp_path):
+    return FakeCli(tmp_path)
+
+
+@pytest.fixture
+def start(start_nvim, cli):
+    """Neovim with a file and terminals started by commands."""
+
+    def begin(*commands, **more):
+        nvim = start_nvim(env=cli.environment(), files={"a.txt": "one\n"}, args=["a.txt"], **more)
+        for command in commands:
+            open_one(nvim, cli, command)
+        return nvim
+
+    return begin
+
+
+def open_one(nvim, cli, command):
+    count = len(cli.starts())
+    nvim.keys(f":{command}<CR>")
+    nvim.wait(lambda: len(cli.starts()) == count + 1, what="the CLI to start")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
+    leave(nvim)
+
+
+def leave(nvim):
+    """Back to the file."""
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.fn.bufname() == 'a.txt' and vim.api.nvim_get_mode().mode == 'n'", what="the file")
+
+
+def shown(nvim):
+    """Titles of the terminals of this tab page."""
+    return nvim.lua(
+        """
+        return vim.iter(require("claude-ide.terminal").list()):filter(function(one) return one:is_visible() end)
+          :map(function(one) return one.spec.title end):totable()
+        """
+    )
+
+
+def test_each_has_a_cli_of_its_own_and_takes_the_window_of_the_one_before(start, cli):
+    nvim = start("Claude", "Claude new parser --model opus", "Claude new")
+    assert [one["argv"] for one in cli.starts()] == [[], ["--name=parser", "--model", "opus"], []]
+    assert nvim.lua(NAMES) == ["Claude", "parser", "Claude 2"]
+    assert shown(nvim) == ["Claude 2"]
+    assert nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2
+    runs = [one["tools"].split('"Bearer ')[1] for one in cli.starts()]
+    assert len(set(runs)) == 3, "each has a token of its own"
+
+
+@pytest.mark.every_nvim
+def test_toggle_is_for_the_one_used_last(start):
+    nvim = start("Claude", "Claude new parser")
+    nvim.cmd("Claude")
+    assert shown(nvim) == []
+    nvim.cmd("Claude")
+    assert shown(nvim) == ["parser"]
+    nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[1])")
+    assert shown(nvim) == ["Claude"]
+    leave(nvim)
+    nvim.cmd("Claude hide")
+    nvim.cmd("Claude focus")
+    assert (shown(nvim), nvim.lua("return vim.bo.buftype")) == (["Claude"], "terminal")
+
+
+def test_the_visible_one_comes_before_the_one_used_last_in_another_tab_page(start):
+    nvim = start("Claude")
+    nvim.cmd("tabnew")
+    nvim.cmd("Claude new other")
+    nvim.cmd("tabprevious")
+    assert shown(nvim) == ["Claude"]
+    assert nvim.lua("return require('claude-ide.terminal').current():name()") == "Claude"
+    nvim.cmd("Claude")
+    nvim.cmd("Claude")
+    assert shown(nvim) == ["Claude"]
+
+
+def test_the_end_of_one_leaves_the_others_alone(start, cli):
+    nvim = start("Claude", "Claude new parser")
+    nvim.cmd("Claude close")
+    assert nvim.lua(NAMES) == ["Claude"]
+    nvim.cmd("Claude")
+    assert shown(nvim) == ["Claude"]
+    nvim.keys("hello")
+    nvim.wait(lambda: cli.typed(0) == b"hello", what="the first CLI to read what is typed")
+    assert len(cli.starts()) == 2
+
+
+def test_what_a_cli_says_as_it_fails_stays_until_the_next_one_is_shown(start):
+    nvim = start("Claude", "Claude new parser")
+    nvim.cmd("Claude focus")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+    nvim.keys("E")
+    nvim.wait_screen("something is wrong")
+    nvim.wait("#require('claude-ide.terminal').list() == 1", what="the end")
+    nvim.cmd("Claude")
+    assert shown(nvim) == ["Claude"]
+    assert "something is wrong" not in nvim.screen()
+
+
+def test_arguments_for_a_cli_that_runs_may_start_another(start, cli):
+    nvim = start("Claude")
+    nvim.answer(-1)
+    nvim.lua("require('claude-ide.terminal').open({ '--resume' })")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="the second CLI")
+    assert cli.starts()[1]["argv"] == ["--resume"]
+    assert nvim.lua(NAMES) == ["Claude", "Claude 2"]
+
+
+# ── one a tab page ──
+
+
+def per_tab(start, *commands, **more):
+    return start(*commands, opts={"terminal": {"per_tab": True}}, **more)
+
+
+@pytest.mark.every_nvim
+def test_each_tab_page_has_one_in_its_own_project(start, cli, tmp_path):
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    nvim = per_tab(start, "Claude")
+    nvim.cmd(f"tabnew | tcd {other}")
+    assert shown(nvim) == []
+    nvim.keys(":Claude<CR>")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="the second CLI")
+    assert [one["cwd"] for one in cli.starts()] == [str(nvim.project), str(other)]
+
+    # Each tab page toggles its own.
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
+    nvim.cmd("Claude")
+    nvim.cmd("tabprevious")
+    assert shown(nvim) == ["Claude"]
+    nvim.cmd("Claude")
+    assert shown(nvim) == []
+    nvim.cmd("Claude")
+    assert shown(nvim) == ["Claude"]
+    nvim.cmd("tabnext")
+    assert shown(nvim) == []
+    nvim.cmd("Claude")
+    assert shown(nvim) == ["Claude 2"]
+    assert len(cli.starts()) == 2
+
+
+def test_a_tab_page_without_one_ends_none_of_another(start):
+    nvim = per_tab(start, "Claude")
+    nvim.keep_notices()
+    nvim.cmd("tabnew")
+    nvim.cmd("Claude close")
+    nvim.wait_notice("No CLI runs")
+    assert nvim.lua(NAMES) == ["Claude"]
+
+
+# ── mentions ──
+
+
+def connect_all(nvim, cli, connect):
+    """A client for each CLI, in order."""
+    clients = []
+    for number, started in enumerate(cli.starts(), 1):
+        client = connect(nvim)
+        client.notify("ide_connected", {"pid": started["pid"]})
+        nvim.wait(f"(require('claude-ide.server').clients()[{number}] or {{}}).pid == {started['pid']}")
+        clients.append(client)
+    nvim.wait(
+        f"""
+        local listening = require("claude-ide.listening")
+        listening.attach()
+        return #vim.tbl_filter(listening.is_listening, require("claude-ide.server").clients()) == {len(clients)}
+        """,
+        what="the clients to listen",
+    )
+    return clients
+
+
+def mentioned(client):
+    return client.wait_notification("at_mentioned")["filePath"].rsplit("/", 1)[-1]
+
+
+def test_a_mention_is_for_the_tab_pages_else_the_last_used_and_says_so(start, cli, connect):
+    nvim = start("Claude", "Claude new parser", notices=True)
+    first, second = connect_all(nvim, cli, connect)
+    nvim.cmd("ClaudeSend")
+    assert nvim.wait_notice("Sent to") == "Sent to parser: a.txt"
+    assert mentioned(second) == "a.txt"
+
+    # Both are hidden: the last used one.
+    nvim.cmd("Claude hide")
+    nvim.cmd("ClaudeSend")
+    assert mentioned(second) == "a.txt"
+
+    # Another tab page shows the first.
+    nvim.cmd("tab split")
+    nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[1])")
+    leave(nvim)
+    nvim.cmd("ClaudeSend")
+    assert mentioned(first) == "a.txt"
+    nvim.wait_notice("Sent to Claude: a.txt")
+
+
+def test_a_mention_waits_for_the_new_one_to_connect(start, cli, connect):
+    nvim = start("Claude", notices=True)
+    connect_all(nvim, cli, connect)
+    open_one(nvim, cli, "Claude new parser")
+    nvim.cmd("ClaudeSend")
+    nvim.wait_notice("Waiting for parser: 1 mention")
+    second = connect(nvim)
+    second.notify("ide_connected", {"pid": cli.starts()[1]["pid"]})
+    assert mentioned(second) == "a.txt"
