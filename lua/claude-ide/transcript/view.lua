@@ -123,6 +123,17 @@ local function create_autocommands(view)
       end
     end),
   })
+  ---@param windows integer[]
+  local function stay(windows)
+    for _, win in ipairs(windows) do
+      local is_here = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == view.buf
+      if is_here and require("claude-ide.transcript.viewport").is_at_end(win) then
+        require("claude-ide.transcript.viewport").go_to_end(win)
+      end
+    end
+  end
+  local stay_later =
+    vim.schedule_wrap(require("claude-ide.safely").wrap("stay at the end of a transcript", stay))
   vim.api.nvim_create_autocmd("WinResized", {
     group = group,
     desc = "Claude Code: a window at the end of a transcript stays there",
@@ -132,17 +143,19 @@ local function create_autocommands(view)
         require("claude-ide.transcript.painter").resized(view)
         require("claude-ide.transcript.loader").colour(view)
       end
-      local function stay()
-        for _, win in ipairs(windows) do
-          local is_here = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == view.buf
-          if is_here and require("claude-ide.transcript.viewport").is_at_end(win) then
-            require("claude-ide.transcript.viewport").go_to_end(win)
-          end
-        end
+      stay(windows)
+      stay_later(windows) -- after other handlers of the resize
+    end,
+  })
+  vim.api.nvim_create_autocmd("WinClosed", {
+    group = group,
+    desc = "Claude Code: a window at the end of a transcript stays there",
+    callback = function(event)
+      -- A window that opened and closed in one turn of the event loop is no resize of the others, but has scrolled them.
+      local closed = tonumber(event.match) --[[@as integer]]
+      if vim.api.nvim_win_get_config(closed).relative == "" then
+        stay_later(vim.fn.win_findbuf(view.buf))
       end
-      stay()
-      -- Again after other handlers of the resize.
-      vim.schedule(require("claude-ide.safely").wrap("stay at the end of a transcript", stay))
     end,
   })
   vim.api.nvim_create_autocmd("ColorScheme", {
