@@ -5,8 +5,10 @@ reads keys in its own time: after typing, wait for their effect.
 """
 
 import contextlib
+import itertools
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +51,7 @@ class Nvim:
         self.home = directory / "home"
         self.project = directory / "project"
         self._run = Path(tempfile.mkdtemp(prefix="nvim-"))  # short: a socket's path has a limit
+        self._marks = itertools.count(1)
         self._rpc: Rpc | None = None
         self.home.mkdir(exist_ok=True)
         self.project.mkdir(exist_ok=True)
@@ -131,7 +134,14 @@ class Nvim:
         """The lines on the screen."""
         return self.terminal.screen()
 
-    def wait_screen(self, text: str, timeout: float = PATIENCE) -> str:
+    def drawn(self) -> list[str]:
+        """The lines on the screen but the last, once the terminal shows all that Neovim has to draw now."""
+        mark = f"drawn {next(self._marks)}"
+        self.lua("vim.cmd('redrawstatus! | redraw') vim.api.nvim_echo({ { ... } }, false, {})", mark)
+        self.wait_screen(re.compile(rf"^{mark}\b", re.MULTILINE))
+        return self.screen()[:-1]
+
+    def wait_screen(self, text: str | re.Pattern[str], timeout: float = PATIENCE) -> str:
         """Waits until the screen shows the text (or matches the compiled pattern)."""
         return self.terminal.wait_screen(text, timeout)
 

@@ -6,7 +6,7 @@ import pytest
 from chat_steps import begin, say, wait_idle, wait_text
 from test_chat_context import expand
 from transcript_files import Transcript, conversation
-from transcript_steps import go_to, press, show
+from transcript_steps import go_to, press, show, wait_named
 
 from harness.cli import ROOT
 
@@ -113,7 +113,7 @@ def test_a_chat_that_goes_on_and_the_transcript_of_its_session(begin_chat_with_s
     nvim.wait("vim.fn.bufname() == 'Claude 11111111/Fix the parser (2)'", what="the transcript")
     nvim.keys("g?")
     nvim.wait("vim.fn.bufname() == 'Claude 11111111/Fix the parser (keys)'", what="its keys")
-    nvim.keys("q")
+    press(nvim, "q", "vim.fn.bufname() == 'Claude 11111111/Fix the parser (2)'")
     begin(nvim, "SAY another")
     assert "Claude (prompt 2)" in nvim.lua(NAMES)
 
@@ -135,6 +135,7 @@ def test_whatever_the_title_it_can_be_read_again(start_nvim, tmp_path, title):
     nvim = show(start_nvim, script)
     name = f"Claude 11111111/{TITLES[title]}"
     nvim.wait(lambda: nvim.lua(NAMES) == [name], what="the name")
+    wait_named(nvim)
     before = nvim.lines()
     nvim.cmd("mksession Session.vim")
     again = start_nvim(env={"TZ": "UTC"}, args=["-S", "Session.vim"])

@@ -71,6 +71,7 @@ def test_headings_have_no_marks_and_code_is_set_apart(start_nvim, script):
     script.reply("# One\n\n### Three\n#no heading\n\n```lua\nlocal x = 1\n\n# no heading\n```\n\nend")
     nvim = show(start_nvim, script)
     nvim.wait_screen("One\n\nThree\n#no heading\n\nlua\nlocal x = 1\n\n# no heading\n\n\nend")
+    wait_rendered(nvim)
     assert "### Three" in nvim.lines()
     first = nvim.lines().index("```lua")
     groups = nvim.lua(

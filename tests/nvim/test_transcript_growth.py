@@ -66,11 +66,11 @@ def test_a_mark_of_markdown_costs_its_line_not_the_text_before_it(nvim):
         local source = ("word "):rep(20000) .. "**bold**\\n"
         local parser = vim.treesitter.get_string_parser(source, "markdown_inline")
         local node = parser:parse()[1]:root():named_child(0):child(0)
-        local start = vim.uv.hrtime()
+        local start = os.clock() -- of this process: others may be busy, too
         for _ = 1, 20 do
           assert(require("claude-ide.transcript.markup").may_hide(node, source))
         end
-        return (vim.uv.hrtime() - start) / 1e6
+        return (os.clock() - start) * 1e3
         """
     )
     assert took < 1000, f"{took} ms; the square of 100 kB would be minutes"
@@ -203,16 +203,23 @@ def test_5000_messages_cost_as_much_each_as_the_first_ones(nvim):
     spent = nvim.lua(
         """
         require("claude-ide.transcript.winbar").refresh = function() end -- the screen is not counted
+        local count = 0
+        local function is_quiet() -- asked more often on a busy machine, and so not counted either
+          local before = count
+          local quiet = live.is_quiet()
+          count = before
+          return quiet
+        end
         local function say(first, last)
           for number = first, last do
             live.say(number % 2 == 0 and "reply" or "prompt", "message " .. number)
             if number % 10 == 0 then
-              assert(vim.wait(60000, live.is_quiet, 1))
+              assert(vim.wait(60000, is_quiet, 1))
             end
           end
         end
         local function work(first, last)
-          local count = 0
+          count = 0
           jit.off()
           jit.flush()
           debug.sethook(function() count = count + 1 end, "", 100)

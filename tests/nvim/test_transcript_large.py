@@ -79,10 +79,10 @@ def nvim(start_nvim, script):
 @pytest.mark.dealt
 def test_the_end_is_there_first_and_stays_when_the_rest_comes(nvim):
     wait_complete(nvim)
-    assert nvim.cursor()[0] == nvim.lua("return vim.fn.line('$')")
+    assert nvim.lua("return vim.fn.line('.') == vim.fn.line('$')")
     assert nvim.lua("return vim.fn.line('$')") > 4 * TURNS
     nvim.wait_screen(f"{4 * TURNS}/{4 * TURNS}")
-    assert f"Done with {TURNS - 1:06d}." in "\n".join(nvim.screen())
+    assert f"Done with {TURNS - 1:06d}." in "\n".join(nvim.drawn())
     assert text_lines(nvim) < 3000, "only what is near is text"
 
 
@@ -108,12 +108,12 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     wait_lines(nvim)
     for turn in (3, 2):
         nvim.wait_screen(f"Some prose of {TURNS - turn:06d}.")  # coloured: without the marks of its Markdown
-    screen, winline = nvim.screen()[1:30], nvim.lua("return vim.fn.winline()")
+    screen, winline = nvim.drawn()[1:30], nvim.lua("return vim.fn.winline()")
     nvim.wait("#held > 0")
     nvim.lua("go_on()")
     wait_complete(nvim)
     assert nvim.lua("return { vim.api.nvim_get_current_line(), vim.fn.winline() }") == ["You", winline]
-    assert nvim.screen()[1:30] == screen
+    assert nvim.drawn()[1:30] == screen
 
 
 def go_to_the_top(nvim):

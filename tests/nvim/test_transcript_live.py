@@ -49,7 +49,7 @@ def test_at_the_end_it_follows(start_nvim, script):
         script.reply("\n\n".join(f"answer {number}, paragraph {part}" for part in range(10)))
         nvim.wait_screen(f"answer {number}, paragraph 9")
         wait_rendered(nvim)
-        assert nvim.cursor()[0] == nvim.lua("return vim.fn.line('$')")
+        assert nvim.lua("return vim.fn.line('.') == vim.fn.line('$')")
 
 
 def test_elsewhere_nothing_moves(start_nvim, script):
@@ -60,13 +60,13 @@ def test_elsewhere_nothing_moves(start_nvim, script):
         re.compile(r"^You.*Fix the off-by-one.*I'll look at the parser first. It is", re.MULTILINE | re.DOTALL)
     )
     nvim.wait_screen("One test of the printer still fails")  # coloured: the marks around a word are hidden
-    before, screen = view(nvim), nvim.screen()[1:30]
+    before, screen = view(nvim), nvim.drawn()[1:30]
     script.prompt("More of it")
     script.reply("The newest answer")
     nvim.wait_screen("/12")
     wait_rendered(nvim)
     assert view(nvim) == before
-    assert nvim.screen()[1:30] == screen
+    assert nvim.drawn()[1:30] == screen
 
 
 def test_a_result_comes_in_place(start_nvim, tmp_path, run):
@@ -117,7 +117,9 @@ def test_a_window_at_the_end_stays_there_when_it_is_resized(start_nvim, script):
     nvim.wait(f"vim.fn.winwidth(0) == 20 and {at_end}")
     nvim.cmd("only")
     nvim.wait(f"vim.fn.winwidth(0) > 20 and {at_end}")
-    nvim.lua("vim.cmd(...) vim.cmd.only()", narrow)  # in one turn of the event loop, after which all sizes are as before
+    nvim.lua(
+        "vim.cmd(...) vim.cmd.only()", narrow
+    )  # in one turn of the event loop, after which all sizes are as before
     nvim.wait(at_end)
 
 
@@ -172,8 +174,7 @@ def test_a_file_that_was_replaced_is_read_anew(start_nvim, script):
     line["message"]["content"] = "Quite another session"
     script.path.unlink()
     script.path.write_text(json.dumps(line) + "\n")
-    nvim.wait(lambda: "Quite another session" in nvim.lines())
-    assert nvim.lines() == ["You", "Quite another session", ""]
+    nvim.wait(lambda: nvim.lines() == ["You", "Quite another session", ""], what="that session and no other")
 
 
 def test_the_winbar_and_the_end_say_what_claude_does(start_nvim, script, running):

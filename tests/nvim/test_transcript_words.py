@@ -29,7 +29,7 @@ def test_words_that_look_like_markdown_are_shown_as_they_were_said(start_nvim, e
     wait_rendered(nvim)
     nvim.wait_screen("Only strong, soft, both, code, (these) and a link hide their marks.")
     nvim.wait_screen("─┼─")  # the last message is drawn
-    text = "\n".join(row.rstrip() for row in nvim.screen())
+    text = "\n".join(row.rstrip() for row in nvim.drawn())
     assert text.count(VERBATIM) == 2
     assert "Prompts are **verbatim** with `ticks`:" in text
     assert "│ `x` │ **y** │" in text, "columns stay below each other"
