@@ -524,6 +524,7 @@ def test_snacks_gives_the_window_and_nothing_else(opened, cli):
     nvim.wait(lambda: cli.typed() == b"\x1b\x1bx", what="a double Esc to reach the CLI")
     nvim.keys("Q")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
+    out_of_it(nvim)
     assert len(cli.starts()) == 1
     # A float keeps its own size.
     nvim.lua("require('claude-ide').setup({ terminal = { provider = 'snacks', snacks = { position = 'float' } } })")
@@ -562,6 +563,10 @@ def launcher(tmp_path):
     return program, lambda: given.read_text().splitlines() if given.exists() else None
 
 
+PATIENT = "require('claude-ide.terminal.external').patience_ms = { launch = 6e5, connect = 6e5, reconnect = 10 }"
+"""However slow the machine is, what opens a window is soon done, and its CLI soon there."""
+
+
 @pytest.mark.parametrize("tail", [["-e"], ["-d", "{cwd}", "{command}", "--hold"]])
 def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path, tail):
     program, arguments = launcher(tmp_path)
@@ -594,7 +599,7 @@ def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, 
     if is_late:
         hold.touch()
     nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher"]}})
-    nvim.lua("require('claude-ide.terminal.external').patience_ms = { launch = 6e5, connect = 6e5, reconnect = 10 }")
+    nvim.lua(PATIENT)
     if is_late == "too late":  # for one that opens a window and exits, the time alone decides
         nvim.lua("require('claude-ide.terminal.external').patience_ms.launch = 0")
     nvim.lua("""
@@ -650,6 +655,7 @@ def test_tmux_gets_a_pane_that_is_gone_to_and_closed(start, tmux, tmp_path):
     (pane,) = tmux("list-panes", "-a", "-F", "#{pane_id}")
     env = {"TMUX": f"{tmp_path}/tmux,1,0", "TMUX_PANE": pane}
     nvim = start(env=env, opts={"terminal": {"provider": "tmux"}})
+    nvim.lua(PATIENT)
     nvim.keys(":Claude<CR>")
     other = nvim.wait(
         lambda: next((p for p in tmux("list-panes", "-F", "#{pane_id}") if p != pane), None), what="a pane"
@@ -697,6 +703,17 @@ def test_other_programs_with_windows_are_asked_in_their_words(start, tmp_path, p
     (tmp_path / "bin" / name).write_text(f'#!/bin/sh\necho "$*" >>{asked}\n' + ("echo 7\n" if focus else ""))
     (tmp_path / "bin" / name).chmod(0o755)
     nvim = start(env={variable: "1"}, opts={"terminal": {"provider": program}})
+    nvim.lua(PATIENT)
+    nvim.lua("""
+      ended = 0
+      local jobstart = vim.fn.jobstart
+      vim.fn.jobstart = function(command, options)
+        local on_exit, on_stdout = options.on_exit, options.on_stdout
+        options.on_exit = function(...) on_exit(...) ended = ended + 1 end
+        options.on_stdout = function(...) on_stdout(...) ended = ended + 1 end
+        return jobstart(command, options)
+      end
+    """)
 
     def last():
         return (asked.read_text() if asked.exists() else "").strip().rpartition("\n")[2]
@@ -705,6 +722,7 @@ def test_other_programs_with_windows_are_asked_in_their_words(start, tmp_path, p
     nvim.wait(last, what="the program to be asked")
     assert last().startswith(opened + nvim.lua("return vim.fn.getcwd()"))
     assert " env CLAUDE_CODE_SSE_PORT=" in last()
+    nvim.wait("ended == 2", what="the number of the window, and the end of what opened it")
     if not focus:
         nvim.keys(":Claude<CR>")
         nvim.wait_screen("Claude runs in a window of its own.")
