@@ -52,11 +52,11 @@ def test_a_file_and_a_layout_in_one_breath(start_nvim, connect, layout, step, wi
         name = name if alone else names[(names.index(name) + 1) % 3]
         nvim.keys(f"{step}gl")
         nvim.wait(
-            lambda file=file, sides=1 if alone or name == "unified" else 2: shown(nvim) == [file, sides],
-            what=f"{FILES[file - 1]} in the {name} layout",
+            lambda file=file, name=name, sides=1 if alone or name == "unified" else 2: (
+                shown(nvim) == [file, sides] and nvim.lua(STATE) == {"layout": name, "mapped": True, "fixed": True}
+            ),
+            what=f"{FILES[file - 1]} in the {name} layout, with its keys",
         )
-        state = nvim.lua(STATE)
-        assert state["layout"] == name and state["mapped"] and state["fixed"]
     nvim.keys(f"{step}gl{step}gl{step}glq")
     nvim.wait(lambda: len(windows(nvim)) == 1, what="the review to close")
     assert nvim.lua(LAYOUT)[0] == before[0]
