@@ -109,7 +109,7 @@ def test_the_lines_are_aligned_and_fit_the_screen(start, sessions, project):
     nvim.cmd("set columns=80")
     nvim.keys(":Claude sessions<CR>")
     nvim.wait_screen("<CR> choose")
-    lines = [found[1] for line in nvim.screen() if (found := re.search(r"│(\d  .*?) *│", line))]
+    lines = [found[1] for line in nvim.drawn() if (found := re.search(r"│(\d  .*?) *│", line))]
     assert lines == [
         "1   2h  漢字                  漢字のタイトルはとても長いので切らなければな…",
         f"2  2mo  {'b' * 19}…  An ordinary title An ordinary title An ordina…",
@@ -127,7 +127,7 @@ def test_a_list_that_is_longer_than_the_screen_is_scrolled(start, sessions, proj
     nvim.wait_screen("session 00")
     assert "session 40" not in "\n".join(nvim.screen())
     nvim.keys("G")
-    nvim.wait_screen("50  49m  main  session 49")
+    nvim.wait_screen(re.compile(r"50  \d+m  main  session 49"))  # the minutes go on
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the list to be gone")
 

@@ -242,10 +242,10 @@ def test_a_session_that_was_there_before_is_told_when_it_connects_and_over_clear
 def test_what_is_out_of_sight_is_told_once_a_wait_and_the_end_of_a_long_turn(in_terminal):
     nvim = in_terminal({"min_turn_ms": 10000})
     now = nvim.lua("return (vim.uv.gettimeofday()) * 1000")
-    nvim.does("busy")
-    nvim.does("waiting", waitingFor="permission prompt")
+    nvim.does("busy", statusUpdatedAt=now - 330_000)
+    nvim.does("waiting", waitingFor="permission prompt", statusUpdatedAt=now - 329_000)
     assert notices(nvim) == [], "it is in sight"
-    nvim.does("idle")
+    nvim.does("idle", statusUpdatedAt=now - 328_000)
     hide(nvim)
     nvim.does("busy", statusUpdatedAt=now - 300_000)
     nvim.does("waiting", waitingFor="permission prompt", statusUpdatedAt=now - 200_000)
