@@ -401,7 +401,7 @@ def test_a_command_and_an_announced_edit_of_one_file_are_undone_together(session
     path.write_text("by a command\nand by an edit\n")
     session.status("idle")
     session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 1")
-    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    session.undo()
     assert path.read_text() == "b\n"
 
 
@@ -448,7 +448,7 @@ def test_what_two_edits_of_a_turn_left_between_them_is_not_what_it_began_with(se
         session.nvim.wait(f"compared == {count}")
     session.status("idle")
     session.nvim.wait("compared == 3")
-    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    session.undo()
     assert path.read_text() == "b\n"
 
 
