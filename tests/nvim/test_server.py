@@ -1,6 +1,7 @@
 """The server inside Neovim: start, stop, restart, every way to exit, and the client events that Lua gets."""
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -269,7 +270,7 @@ def test_answers_while_neovim_waits_for_enter_and_while_a_shell_command_runs(nvi
     assert client.request("ping") == {}
     assert client.request("tools/list")["tools"]
     fifo.write_text("done\n")
-    nvim.wait_screen("done")
+    nvim.wait_screen(re.compile("done.*Press ENTER", re.DOTALL))
     nvim.keys("<CR>")
     assert client.call("getWorkspaceFolders")
 

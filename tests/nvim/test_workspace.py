@@ -253,10 +253,8 @@ def test_a_client_elsewhere_gets_and_gives_its_own_paths(start_nvim, connect):
         there,
     )
     elsewhere, beside = connect(nvim, roots=[there]), connect(nvim)
-    roots = nvim.lua(
-        "return vim.tbl_map(function(client) return client.roots end, require('claude-ide.server').clients())"
-    )
-    assert roots == [[str(nvim.project)], [str(nvim.project)]]
+    roots = "return vim.tbl_map(function(client) return client.roots end, require('claude-ide.server').clients())"
+    nvim.wait(lambda: nvim.lua(roots) == [[str(nvim.project)]] * 2, what="the folders of both, as they are here")
     nvim.lua("""
       local problem = { lnum = 0, col = 0, message = "odd", severity = vim.diagnostic.severity.ERROR }
       vim.diagnostic.set(vim.api.nvim_create_namespace("test"), 0, { problem })
