@@ -2,6 +2,7 @@
 
 Owns the process, the PTY and one reader thread. The thread collects the output and answers the queries that programs
 send at their start (device attributes, background colour, cursor position), so that none waits for a mute terminal.
+It knows synchronized output (DEC mode 2026): a test sees the frame before or the whole next one, never a part of it.
 """
 
 import codecs
@@ -45,6 +46,7 @@ _QUERY = re.compile(
 """,
     re.VERBOSE,
 )
+_SYNCHRONIZED, _BEGIN, _END = "2026", "\x1b[?2026h", "\x1b[?2026l"
 _COLOURS = {"10": "ffff/ffff/ffff", "11": "0000/0000/0000"}
 
 _NAMED_KEYS = {
@@ -285,12 +287,15 @@ class Terminal:
             return f"\x1b[{row + 1};{column + 1}R"
         if colour := query["colour"]:
             return f"\x1b]{colour};rgb:{_COLOURS[colour]}\x1b\\"
-        return f"\x1b[?{query['mode']};0$y"
+        return f"\x1b[?{query['mode']};{2 if query['mode'] == _SYNCHRONIZED else 0}$y"
 
     def _drawn(self) -> Screen:
         if self._undrawn:
-            text = "".join(self._undrawn)
-            self._undrawn.clear()
+            text, begun = "".join(self._undrawn), ""
+            at = text.rfind(_BEGIN)
+            if at > text.rfind(_END) and self._reader.is_alive():
+                text, begun = text[:at], text[at:]
+            self._undrawn = [begun] if begun else []
             self._screen.feed(text)
         return self._screen
 

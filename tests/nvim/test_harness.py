@@ -1,5 +1,6 @@
 """The harness itself: what the other tests rely on."""
 
+import os
 import random
 
 import pyte
@@ -71,6 +72,25 @@ def test_a_terminal_of_another_size_is_drawn_anew(nvim):
         nvim.cmd(f"file a{rows}" + "| set laststatus=2 statusline=%f%=end")
         nvim.wait(lambda rows=rows, columns=columns: nvim.screen()[-2] == f"a{rows}{'end':>{columns - 3}}")
         assert len(nvim.screen()) == rows
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["completed", "broken off"])
+def test_a_frame_is_seen_as_a_whole(tmp_path, ends):
+    script = tmp_path / "draws"
+    frame = "\\033[?2026h\\033[Hone\\r\\nhalf"
+    rest = " more\\033[?2026l" if ends else ""
+    script.write_text(f"stty -echo; printf 'before'; read go; printf '{frame}'; read go; printf '{rest}'\n")
+    terminal = Terminal(["sh", script], env={"PATH": os.environ["PATH"]}, cwd=tmp_path)
+    try:
+        terminal.wait_screen("before")
+        terminal.write("\r")
+        terminal.wait(lambda: b"half" in terminal.raw, what="half a frame")
+        assert terminal.text().startswith("before")
+        terminal.write("\r")
+        terminal.wait(lambda: terminal.text().startswith("one"), what="the frame")
+        assert ("half more" in terminal.text()) is ends
+    finally:
+        terminal.kill()
 
 
 def test_passes_files_environment_and_arguments(start_nvim):
