@@ -85,7 +85,6 @@ class Agent:
             self.update({"sessionUpdate": "tool_call_update", **done})
 
     def prompt(self, id_, params):
-        self.cancelled.clear()
         text = "\n".join(block.get("text", json.dumps(block)) for block in params["prompt"])
         text = SETUP.get("turns", {}).get(text, text)
         outcome, is_over = {"result": {"stopReason": "end_turn"}}, False
@@ -197,6 +196,7 @@ class Agent:
                 if not SETUP.get("deaf"):
                     self.cancelled.set()
             elif method == "session/prompt":
+                self.cancelled.clear()  # here: the next line may cancel it before its thread runs
                 threading.Thread(target=self.prompt, args=(id_, message["params"]), daemon=True).start()
             elif id_ is not None:
                 try:
