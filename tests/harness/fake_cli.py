@@ -20,11 +20,7 @@ for argument in sys.argv[1:]:
         started["argv"].remove(argument)
         started["settings"] = open(argument.removeprefix("--settings=")).read()
 number = len([name for name in os.listdir({folder!r}) if name.endswith(".json")])
-partial = os.path.join({folder!r}, f"{{number}}.tmp")
-with open(partial, "w") as file:
-    json.dump(started, file)
-os.rename(partial, os.path.join({folder!r}, f"{{number}}.json"))
-tty.setraw(0)
+tty.setraw(0)  # what was typed before is lost
 typed = open(os.path.join({folder!r}, f"{{number}}.typed"), "ab", buffering=0)
 
 
@@ -34,6 +30,10 @@ def report_size(*_):
 
 
 signal.signal(signal.SIGWINCH, report_size)
+partial = os.path.join({folder!r}, f"{{number}}.tmp")
+with open(partial, "w") as file:
+    json.dump(started, file)
+os.rename(partial, os.path.join({folder!r}, f"{{number}}.json"))  # from now on it takes keys
 os.write(1, b"\\x1b[?2004hfake CLI ready\\r\\n")
 while True:
     data = os.read(0, 65536)
