@@ -48,12 +48,31 @@ def chat(nvim, code):
     return nvim.lua(f"local chat = require('claude-ide.chat').current() {code}")
 
 
+# Rows are drawn in turns of the loop, the last one first: neither the last words nor the end of a turn mean that all is drawn.
+_DRAWN = """
+local function is_drawn(view)
+  local near = require("claude-ide.transcript.render_order")
+  return not (view.busy or view.again or view.queued_changes or view.source.store.batch)
+    and view.canvas.heights:len() == view.source:info().len
+    and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
+end
+for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+  local view = require("claude-ide.transcript.open_views").of_buffer(buf)
+  if view and view.source.is_chat and #vim.fn.win_findbuf(buf) > 0 and not is_drawn(view) then return false end
+end
+"""
+
+
 def wait_text(nvim, words):
+    """Waits until these words are in the chat, and what came before them."""
     nvim.wait(lambda: words in text(nvim), what=f"{words!r} in the chat")
+    nvim.wait(_DRAWN + "return true", what="all of the chat to be drawn")
 
 
 def wait_idle(nvim):
-    nvim.wait("require('claude-ide.chat').current().state == 'idle'", what="the turn to be over")
+    """Waits until the turn is over and the chat shows all of it."""
+    idle = "return require('claude-ide.chat').current().state == 'idle'"
+    nvim.wait(_DRAWN + idle, what="the turn to be over")
 
 
 def wait_answer(nvim, words):
