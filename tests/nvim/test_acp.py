@@ -393,8 +393,8 @@ def test_signing_in_says_what_to_do_and_does_it(begin, tmp_path):
     nvim.wait_screen("<CR> choose")
     nvim.keys_count()
     runs = f"In a terminal (runs `{sys.executable} {acp_steps.AGENT} --login`)"
+    wait_text(nvim, "Robot wants you to sign in: Authentication required.")
     shown = text(nvim)
-    assert "Robot wants you to sign in: Authentication required." in shown
     assert "- With a key: asks for it" in shown and f"- {runs}" in shown and "`:Claude chat restart`" in shown
     nvim.keys("2<CR>")
     nvim.wait_screen("Your name:")

@@ -447,7 +447,10 @@ def test_what_the_user_wrote_since_they_accepted_is_not_written_over(begin):
     ask(nvim, by_them, write)
     wait_shown(nvim)
     nvim.lua("assert(require('claude-ide.proposal').accept())")
-    nvim.wait("require('claude-ide.proposal').count() == 1", what="a diff")
+    nvim.wait(
+        "local list = require('claude-ide.proposal').list() return #list == 1 and list[1].files == nil",
+        what="a diff, after the changeset",
+    )
     assert held(nvim, "a.txt") == theirs
 
 

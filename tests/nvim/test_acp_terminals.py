@@ -81,9 +81,8 @@ def test_a_call_in_a_terminal_shows_what_came_there(begin_acp, is_released):
     assert shown[at : at + 4] == ["1", "2", "3", "(in the terminal gone)"], shown
     assert "Count" in shown[at - 1] and not any("term-1)" in line for line in shown)
     nvim.cmd("buffer seq\\ (terminal)")
-    assert nvim.lua("return vim.bo.buftype") == "terminal" and nvim.lines()[:3] == ["1", "2", "3"], (
-        "it can be looked at"
-    )
+    assert nvim.lua("return vim.bo.buftype") == "terminal"
+    nvim.wait(lambda: nvim.lines()[:3] == ["1", "2", "3"], what="it to be looked at: a timer fills the buffer")
 
 
 def test_no_more_is_told_than_was_asked_for(begin_acp):
