@@ -47,17 +47,23 @@ def test_an_agent_is_no_client_that_is_shown_or_told_things(nvim, connect_agent)
     assert agent.notifications == []
 
 
+def wait_listed(agent, tool, is_listed):
+    """Waits until the agent is told that its tools have changed, to a list with this one or without it."""
+    while (tool in agent.tools()) is not is_listed:
+        agent.wait_notification("notifications/tools/list_changed")
+
+
 def test_a_tool_is_listed_while_a_server_that_serves_it_runs(start_nvim, connect_agent):
     nvim = start_nvim(args=["a.py"], files=PYTHON, init_lua=LSP + "vim.g.start = function()" + DEFINES + " end")
     agent = connect_agent(nvim)
     assert "definition" not in agent.tools()
     nvim.lua(DEFINES + 'vim.cmd("setfiletype python | doautocmd FileType python")')
     agent.wait_notification("notifications/tools/list_changed")
+    wait_listed(agent, "definition", is_listed=True)
     assert agent.tools()["definition"]["_meta"]["anthropic/alwaysLoad"] is True
     assert agent.tools()["definition"]["annotations"]["readOnlyHint"] is True
     nvim.lua("for _, client in ipairs(vim.lsp.get_clients()) do vim.lsp.stop_client(client.id, true) end")
-    agent.wait_notification("notifications/tools/list_changed")
-    assert "definition" not in agent.tools()
+    wait_listed(agent, "definition", is_listed=False)
 
 
 def test_hidden_tools_are_not_there(start_nvim, connect_agent):
@@ -138,7 +144,7 @@ def test_open_buffers_tells_what_the_user_has_open(start_nvim, connect_agent):
     nvim = start_nvim(args=["a.py", "b.py"], files=PYTHON)
     agent = connect_agent(nvim)
     nvim.keys("Gonew<Esc>")
-    nvim.wait("vim.bo.modified")
+    nvim.wait(lambda: nvim.lines()[-1] == "new" and nvim.mode() == "n")
     (text,) = agent.call("open_buffers")
     assert text.splitlines() == [
         "2 files open:",
@@ -151,7 +157,7 @@ def test_definition_finds_the_place_in_text_that_is_not_saved(start_nvim, connec
     nvim = start_nvim(args=["a.py"], files=PYTHON, init_lua=LSP + DEFINES)
     agent = connect_agent(nvim)
     nvim.keys("ggO# one more<Esc>")
-    nvim.wait("vim.bo.modified")
+    nvim.wait(lambda: nvim.lines()[0] == "# one more" and nvim.mode() == "n")
     (text,) = agent.call("definition", path="a.py", symbol="f", line=5)
     assert text.splitlines() == ["1 definition of `f`:", "a.py (with unsaved changes)", "  1:5  # one more"]
 

@@ -6,10 +6,12 @@ import json
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 from fake_lsp import LSP
 
+from harness import left
 from harness.nvim import ROOT
 
 pytestmark = pytest.mark.dealt
@@ -33,11 +35,10 @@ def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
     access = nvim.lua('return require("claude-ide.server").agent_access()')
 
     async def until(condition):
-        for _ in range(2000):
-            if nvim.lua(f"return {condition}"):
-                return
+        began = time.monotonic()
+        while not nvim.lua(f"return {condition}"):
+            assert left(began) > 0, condition
             await asyncio.sleep(0.01)
-        raise AssertionError(condition)
 
     async def talk():
         headers = {"Authorization": f"Bearer {access['token']}"}
