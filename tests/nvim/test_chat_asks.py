@@ -7,6 +7,8 @@ asserts.
 import pytest
 from chat_steps import call, chat, say, text, wait_answer, wait_asked, wait_idle, wait_text
 
+from harness.files import text_of
+
 pytestmark = pytest.mark.dealt
 
 
@@ -32,7 +34,7 @@ def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
     nvim.keys("Godo it well<Esc><CR>")
     wait_text(nvim, "\ngoing")
     assert mock_api.seen("do it well")
-    assert chat(nvim, "return chat.mode") == "default"
+    nvim.wait("require('claude-ide.chat').current().mode == 'default'", what="the mode")
 
 
 def a_command_is_allowed_once(nvim):
@@ -78,7 +80,8 @@ def always_keeps_the_rule_where_it_says(nvim):
     all_is_over(nvim)
     asked = nvim.lua("return asked")
     assert "Bash(" in asked[0] and ".claude/settings.local.json" in asked[0], asked
-    assert "curl" in (nvim.project / ".claude/settings.local.json").read_text()
+    kept = nvim.project / ".claude/settings.local.json"
+    nvim.wait(lambda: "curl" in (text_of(kept) or ""), what="the CLI to write it")
 
 
 def questions():

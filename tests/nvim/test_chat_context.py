@@ -73,7 +73,7 @@ def test_what_the_editor_shows_can_be_named(start_nvim):
     (visible,) = expand(nvim, "what is #visible?")
     assert f"lines 50-{last}:" in visible and "50\tline 50\n" in visible and f"line {last + 1}" not in visible
     nvim.keys("3GVj<Esc>")
-    nvim.wait("vim.fn.line('.') == 4")
+    nvim.wait("vim.fn.line('.') == 4 and vim.fn.mode() == 'n'")
     nvim.cmd("cexpr ['a.txt:7:1: broken']")
     selection, quickfix, buffers = expand(
         nvim, "#selection, #quickfix #buffers #selection no#buffer ##buffer #bufferish"
@@ -278,7 +278,7 @@ def test_what_a_prompt_takes_along_is_seen_before_it_goes(begin_chat_with_stand_
     nvim.wait_screen("· #lines ")
     nvim.keys("K")
     nvim.wait("vim.api.nvim_win_get_config(0).relative == 'editor'", what="a float")
-    assert nvim.lines()[-1] == "2\tbeta"
+    nvim.wait(lambda: nvim.lines()[-1] == "2\tbeta", what="what goes along")
     nvim.keys("q")
     nvim.wait("vim.api.nvim_win_get_config(0).relative == ''")
     assert not model.turns()

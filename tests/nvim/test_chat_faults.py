@@ -54,7 +54,10 @@ def test_nothing_that_is_on_the_screen_is_drawn_again_while_an_answer_grows(acp)
     words = [f"word{number}" for number in range(60)]
     nvim.lua(GROW, words[0])
     nvim.wait_screen(words[0])
-    nvim.terminal.wait_quiet()
+    wait_idle(nvim)
+    nvim.wait(COLOURED, what="the colours")
+    nvim.lua("vim.api.nvim_echo({ { 'all is drawn' } }, false, {})")
+    nvim.wait_screen("all is drawn")  # what came before it is in `raw`
     before = len(nvim.terminal.raw)
     for word in words[1:]:
         nvim.lua(GROW, word)
@@ -65,6 +68,12 @@ def test_nothing_that_is_on_the_screen_is_drawn_again_while_an_answer_grows(acp)
     assert len(drawn) / len(words) < 200, "a word costs no more than its line"
 
 
+COLOURED = """
+return vim.iter(vim.api.nvim_list_bufs()):all(function(buf)
+  local view = require("claude-ide.transcript.open_views").of_buffer(buf)
+  return not view or not view.colouring and next(view.uncoloured) == nil
+end)
+"""
 GROW = """
 local chat = require("claude-ide.chat").current()
 take_in(chat, vim.tbl_extend("force", more, { text = ... .. " " }))
@@ -154,9 +163,9 @@ def test_the_keys_set_a_loaded_session_as_its_agent_says(acp, tmp_path):
     assert read(tmp_path, "session/set_mode") == [{"sessionId": "old", "modeId": "ask"}]
     assert chat(nvim, "return chat.mode") == "plan", "what it tells counts, not what it was asked for"
     nvim.keys("gm")
-    nvim.wait_screen("<CR> choose")
+    shown = nvim.wait_screen("<CR> choose")
     nvim.keys_count()
-    assert {"  small", "  large"} <= set(re.findall(r"\d  (  \w+)", "\n".join(nvim.screen())))
+    assert {"  small", "  large"} <= set(re.findall(r"\d  (  \w+)", shown))
     nvim.keys("2<CR>")
     nvim.wait("require('claude-ide.chat').current().model == 'large'", what="the model")
     assert read(tmp_path, "session/set_model") == [{"sessionId": "old", "modelId": "large"}]

@@ -48,7 +48,7 @@ def test_enter_is_the_safe_answer_where_the_agent_says_so(asked):
     reason = "\x1b[1mit\x1b[0m \x1b[2Kneeds \x1b]8;;http://x\x07the\x1b]8;;\x07 \x1b]8;;http://x\x1b\\net\x1b]8;;\x1b\\"
     nvim = asked(default_to_no=True, permission_suggestions=[RULE], decision_reason=reason)
     assert "Asked because: it needs the net" in nvim.lines()
-    screen = "\n".join(nvim.screen())
+    screen = nvim.wait_screen("allow once")  # the conversation alone is drawn before
     assert screen.index("deny, and stop") < screen.index("allow once")
     nvim.keys("<CR>")
     assert answer(nvim)["behavior"] == "deny"
@@ -66,7 +66,8 @@ def test_what_a_command_is_for_is_said(asked):
 
 def test_a_question_says_which_of_two_chats_asks(asked):
     nvim = asked()
-    assert not any("·" in line for line in nvim.screen() if "wants to use Bash" in line)
+    shown = nvim.wait_screen("wants to use Bash")
+    assert not any("·" in line for line in shown.splitlines() if "wants to use Bash" in line)
     nvim.lua(
         "view = require('claude-ide.transcript.open_views').of_source(require('claude-ide.chat').current().source)"
     )
@@ -180,7 +181,7 @@ def test_enter_alone_allows_nothing(asked):
 @pytest.mark.parametrize("said", ["suppress_always_allow_rule", "requires_user_interaction"])
 def test_what_is_to_be_asked_each_time_cannot_be_allowed_for_ever(asked, said):
     nvim = asked(permission_suggestions=[RULE], **{said: True})
-    assert "allow always" not in "\n".join(nvim.screen())
+    assert "allow always" not in nvim.wait_screen("allow once")
     nvim.keys("ay")
     assert "updatedPermissions" not in answer(nvim)
 
@@ -312,7 +313,7 @@ PLAN = {"tool_name": "ExitPlanMode", "input": {"plan": "make it\nwell"}}
 def test_what_was_changed_in_a_plan_outlives_its_buffer(asked, end):
     nvim = asked(**PLAN)
     nvim.keys("Goas I want it<Esc>")
-    nvim.wait("vim.api.nvim_get_current_line() == 'as I want it'")
+    nvim.wait("vim.api.nvim_get_current_line() == 'as I want it' and vim.fn.mode() == 'n'")
     nvim.cmd(end)
     nvim.cmd("Claude chat")
     assert nvim.lines() == ["make it", "well", "as I want it"]
@@ -324,7 +325,7 @@ def test_what_was_changed_in_a_plan_outlives_its_buffer(asked, end):
 def test_a_plan_goes_back_with_words_and_as_the_user_would_have_it(asked):
     nvim = asked(**PLAN)
     nvim.keys("Goas I want it<Esc>")
-    nvim.wait("vim.api.nvim_get_current_line() == 'as I want it'")
+    nvim.wait("vim.api.nvim_get_current_line() == 'as I want it' and vim.fn.mode() == 'n'")
     nvim.keys("r")
     nvim.wait_screen("What is to be different?")
     nvim.keys("<CR>")
@@ -434,7 +435,7 @@ def test_a_question_comes_to_who_has_stopped_writing_a_prompt(background, words)
     nvim.keys("icommands<C-s>" + words)
     nvim.wait(f"vim.fn.mode() == 'i' and vim.api.nvim_get_current_line() == '{words}'")
     nvim.wait_kind("question")
-    assert nvim.lua("return vim.fn.mode()") == "n"
+    nvim.wait("vim.fn.mode() == 'n'", what="insert mode to be left")
     nvim.keys_count()
     nvim.keys("n")
     nvim.wait(lambda: answered(nvim)[:1] == [("before", "deny")], what="the answer")

@@ -85,6 +85,7 @@ def what_it_does_is_told_and_in_the_list_of_sessions(nvim, mock_api):
     assert "waiting: answer" in listed and wait_for_go[:30] in listed
     a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api)
     is_told(nvim, "ClaudeIdle")
+    is_told(nvim, "ClaudeTurnEnded")  # either may be the first
     about, events = chat(nvim, "return { chat.session, chat.pid }"), nvim.lua("return events")
     turns = [(name, data["turn"]) for name, data in events if "turn" in data]
     assert [name for name, _ in turns] == ["ClaudeTurnStarted", "ClaudeTurnEnded"]

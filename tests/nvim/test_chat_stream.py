@@ -196,7 +196,7 @@ def test_what_is_written_at_a_prompt_outlives_it(begin_chat, end):
     nvim = begin_chat("hello")
     wait_idle(nvim)
     nvim.keys("iunfinished words<Esc>")
-    nvim.wait("vim.api.nvim_get_current_line() == 'unfinished words'")
+    nvim.wait("vim.api.nvim_get_current_line() == 'unfinished words' and vim.fn.mode() == 'n'")
     nvim.cmd(end)
     nvim.cmd("Claude chat")
     nvim.wait("vim.api.nvim_get_current_line() == 'unfinished words'", what="the draft")

@@ -198,7 +198,7 @@ def neovim_quits_in_the_middle_and_what_was_said_is_kept(nvim):
     say(nvim, call("Bash", command="touch begun; exec sleep 600"))
     nvim.wait(lambda: (nvim.project / "begun").exists(), what="the tool to run")
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
-    assert any("sleep 600" in command for command in at_work_in(nvim.project))
+    nvim.wait(lambda: any("sleep 600" in command for command in at_work_in(nvim.project)), what="its process")
     nvim.leave()
     nvim.terminal.wait(lambda: not os.path.exists(f"/proc/{pid}"), 30, "the CLI to end")
     nvim.terminal.wait(lambda: not at_work_in(nvim.project), 30, "its tool to end")

@@ -29,9 +29,13 @@ def is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, api):
     wait_text(nvim, "\nwhat **is** that?")
     nvim.wait_screen("what is that?")
     nvim.wait_screen("go on as a chat")
-    screen = "\n".join(line for line in nvim.screen() if not line.startswith(":"))
-    assert screen.count("SAY what **is** that?") + screen.count("SAY what is that?") == 1, "the question stands once"
-    assert "dontAsk" not in screen
+
+    def questions():
+        screen = "\n".join(line for line in nvim.screen() if not line.startswith(":"))
+        assert "dontAsk" not in screen
+        return screen.count("SAY what **is** that?") + screen.count("SAY what is that?")
+
+    nvim.wait(lambda: questions() == 1, what="the question to stand there, once")
     assert api.seen("2\\ttwo\\n3\\tthree") and "#lines:a.txt:2-3" in text(nvim)
     asked = api.requests[-1]
     nvim.wait("vim.api.nvim_win_get_config(0).relative == 'editor'", what="the answer to have the focus")
@@ -40,6 +44,7 @@ def is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, api):
     nvim.keys("c")
     nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
     wait_text(nvim, "\nwhat **is** that?")
+    nvim.wait_kind("prompt")
     nvim.keys("iSAY and more<Esc><CR>")
     wait_answer(nvim, "\nand more")
     assert nvim.lua(
@@ -119,6 +124,7 @@ def test_an_operator_edits_the_lines_of_a_motion_and_a_dot_does_it_again(nvim, m
     said = str(model.conversation())
     assert "<wanted>\\nlouder\\n" in said and "<region>\\nthree\\nfour\\n</region>" in said
     wait_diff(nvim)
+    nvim.keys_count()  # the dot was not long ago
     nvim.keys("ZZ")
     nvim.wait(lambda: nvim.lines() == ["ONE", "TWO", "THREE"])
 

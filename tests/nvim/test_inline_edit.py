@@ -262,8 +262,9 @@ def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposa
     assert mock_api.seen("No such tool available: Write") and mock_api.seen("No such tool available: Bash")
     assert not (nvim.project / "never").exists()
     assert_told(mock_api)
+    before = nvim.lua("return require('claude-ide.proposal').list()[1].id")
     nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
-    nvim.wait("require('claude-ide.proposal').count() == 0")
+    nvim.wait(f"(require('claude-ide.proposal').list()[1] or {{ id = {before} }}).id ~= {before}", what="another one")
     wait_diff(nvim)
     said = str(mock_api.conversation())
     assert "not so loud" in said and "<rejected_proposal>\\nTWO\\nTHREE\\n" in said
