@@ -691,6 +691,7 @@ def test_the_list_leads_to_no_window_that_is_gone(sets):
     assert nvim.lua("return vim.v.errmsg") == ""
 
 
+LAYOUT = "return { vim.fn.winlayout(), vim.fn.winrestcmd() }"
 LEFT = "return { #vim.api.nvim_list_wins(), require('claude-ide.proposal').count() }"
 WINDOWS = """
 return vim.tbl_map(function(win)
@@ -706,7 +707,7 @@ def test_it_opens_where_diffs_open(sets, place, layout):
     sets = sets(opts={"diff": {"open_in": place, "layout": layout}})
     nvim = sets.nvim
     nvim.cmd("vsplit b.py")
-    before = nvim.lua("return { vim.fn.winlayout(), vim.fn.winrestcmd() }")
+    before = nvim.lua(LAYOUT)
     for keys, outcome in (("]fZZ", "accepted"), ("[fZQ", "rejected"), (":q<CR>", "rejected")):
         sets.show(RENAME)
         shown = nvim.lua(WINDOWS)
@@ -716,8 +717,8 @@ def test_it_opens_where_diffs_open(sets, place, layout):
         nvim.wait_screen("b.py")
         nvim.keys(keys)
         assert sets.answer()["outcome"] == outcome
-        sets.nvim.wait(lambda: nvim.lua(LEFT) == [2, 0], what="nothing of it to be left")
-        assert nvim.lua("return { vim.fn.winlayout(), vim.fn.winrestcmd() }") == before
+        nvim.wait(lambda: nvim.lua(LEFT) == [2, 0], what="nothing of it to be left")
+        nvim.wait(lambda: nvim.lua(LAYOUT) == before, what="the windows as they were")
         if outcome == "accepted":
             assert all(result["ok"] for result in sets.undo())
 
@@ -734,6 +735,7 @@ def test_its_events_are_those_of_diffs(sets):
     sets.nvim.keys("ZZ")
     sets.answer()
     sets.wait_clean()
+    sets.nvim.wait("#events == 2", what="its end to be told")
     opened, closed = sets.nvim.lua("return events")
     assert opened == ["ClaudeDiffOpened", "Rename a to b", ""]
     assert closed == ["ClaudeDiffClosed", "Rename a to b", "accepted"]

@@ -223,7 +223,7 @@ def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_ove
     assert len(nvim.lua("return vim.api.nvim_list_tabpages()")) == 2
     nvim.wait_screen("a.txt · accepted")
     client.call("getDiagnostics")
-    assert len(nvim.lua("return vim.api.nvim_list_tabpages()")) == 1
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="it to go, without a timer")
 
 
 def test_a_client_that_goes_while_the_user_types_takes_nothing_of_it(nvim, connect):

@@ -6,6 +6,8 @@ import pytest
 from diff_steps import Diffs
 from held_timers import hold_timers
 
+from harness.files import text_of
+
 pytestmark = pytest.mark.dealt
 
 OLD = "".join(f"line {i}\n" for i in range(1, 101))
@@ -137,7 +139,7 @@ def test_unsaved_text_that_claude_did_not_touch_stays_unsaved(diffs):
     diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW)
     # Saving it is an everyday write: no "file has changed since reading it".
     diffs.nvim.keys(":w<CR>")
-    diffs.nvim.wait(lambda: (diffs.nvim.project / "a.txt").read_text() == "unsaved\n" + NEW)
+    diffs.nvim.wait(lambda: text_of(diffs.nvim.project / "a.txt") == "unsaved\n" + NEW)
     assert diffs.nvim.lua("return vim.fn.execute('messages')").count("changed") == 0
 
 
@@ -205,7 +207,7 @@ def test_text_that_is_first_typed_while_the_diff_waits_stays_beside_what_is_acce
     diffs.nvim.wait(lambda: text(diffs) == NEW + "later\n", what="both texts")
     assert diffs.nvim.lua("return { vim.bo[1].modified, #require('claude-ide.watch.conflict').list() }") == [True, 0]
     diffs.nvim.keys(":w<CR>")
-    diffs.nvim.wait(lambda: (diffs.nvim.project / "a.txt").read_text() == NEW + "later\n", what="both on disk")
+    diffs.nvim.wait(lambda: text_of(diffs.nvim.project / "a.txt") == NEW + "later\n", what="both on disk")
 
 
 def test_a_line_that_is_typed_over_while_the_diff_waits_is_told_at_once(diffs):

@@ -128,7 +128,7 @@ return found
 def test_changed_words_are_marked(start_nvim):
     diffs = make(start_nvim, "unified", old="the quick brown fox jumps\nab\n")
     diffs.open(1, "a.txt", "the quick red fox läuft\nxyz\n")
-    assert diffs.nvim.lua(MARKED) == ["red", "läuft"]
+    diffs.nvim.wait(lambda: diffs.nvim.lua(MARKED) == ["red", "läuft"])
 
 
 def test_colours_are_made_again_with_the_colour_scheme(start_nvim):
@@ -276,7 +276,7 @@ def test_a_long_name_gives_way_to_the_keys_and_a_warning_is_cut_between_words(st
     name = "a_component_with_a_very_long_name.test.tsx"
     diffs = Diffs(start_nvim(opts={"diff": {"layout": "unified"}}, files={name: OLD}, args=[name]))
     diffs.nvim.keys("1Gccmine<Esc>")
-    diffs.nvim.wait("vim.bo.modified")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "mine" and diffs.nvim.mode() == "n")
     diffs.open(1, name, NEW)
     diffs.nvim.wait(lambda: winbars(diffs, 78) == [f"{name} with your…  ZZ accept  ZQ reject"])
     diffs.nvim.wait(lambda: winbars(diffs, 40) == ["a_component_with… ZZ accept  ZQ reject"])

@@ -94,8 +94,8 @@ def test_all_is_as_it_was(start_nvim, place, arrangement):
         diffs.answer(id)
         diffs.wait_current(None)
         nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to be gone")
-        assert state(diffs) == before
-    assert diffs.drawn() == drawn
+        nvim.wait(lambda: state(diffs) == before, what="the windows as they were")
+    nvim.wait(lambda: diffs.drawn() == drawn, what="the screen as it was")
 
 
 def our_windows(diffs):
@@ -141,7 +141,7 @@ def test_one_after_the_other_in_the_same_place(start_nvim, place):
     nvim.wait(ready, what="the others to be ready")
     assert diffs.current() == 1 and len(our_windows(diffs)) == 2
     nvim.keys("4Gccmine<Esc>")
-    nvim.wait(lambda: nvim.lines()[3] == "mine")
+    nvim.wait(lambda: nvim.lines()[3] == "mine" and nvim.mode() == "n")
     nvim.lua("assert(require('claude-ide.proposal').focus(3))")
     diffs.wait_current(3)
     assert len(our_windows(diffs)) == 2
@@ -401,7 +401,7 @@ def test_the_terminal_of_claude_stays_in_sight_beside_a_diff(start_nvim, tmp_pat
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("fake CLI ready")
     nvim.keys("<C-\\\\><C-n>" if from_terminal else "<C-\\\\><C-n><C-w>p")
-    nvim.wait("vim.api.nvim_get_mode().mode:sub(1, 1) == 'n'")
+    nvim.wait(f"vim.api.nvim_get_mode().mode == '{'nt' if from_terminal else 'n'}'")
     before = nvim.lua(TERMINAL)
     for id in (1, 2):
         diffs.open(id, "b.txt", NEW)
@@ -413,7 +413,7 @@ def test_the_terminal_of_claude_stays_in_sight_beside_a_diff(start_nvim, tmp_pat
         nvim.keys("ZZ")
         diffs.answer(id)
     diffs.nvim.wait(lambda: diffs.traces()["pending"] == 0 and diffs.current() is None)
-    assert nvim.lua(TERMINAL) == before
+    nvim.wait(lambda: nvim.lua(TERMINAL) == before, what="the terminal as it was")
 
 
 @pytest.mark.every_nvim

@@ -49,8 +49,8 @@ def test_the_screen_is_as_it_was(diffs, layout):
         diffs.answer(id)
         diffs.wait_current(None)
         nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to be gone")
-        assert diffs.screen_state() == before, keys
-        assert diffs.drawn() == lines, keys
+        nvim.wait(lambda: diffs.screen_state() == before, what=f"the windows as they were before {keys}")
+        nvim.wait(lambda: diffs.drawn() == lines, what=f"the screen as it was before {keys}")
 
 
 @pytest.mark.every_nvim
@@ -65,7 +65,7 @@ def test_a_floating_window_stays_and_is_the_current_one_again(diffs):
     nvim.keys("ZZ")
     diffs.accepted(1, "b.txt")
     diffs.wait_current(None)
-    assert diffs.screen_state() == before
+    nvim.wait(lambda: diffs.screen_state() == before, what="the windows as they were")
 
 
 def test_floating_windows_over_the_diff_do_not_keep_it(diffs):
@@ -124,10 +124,11 @@ def test_other_diff_views_are_left_alone(diffs):
 @pytest.mark.parametrize("state", ["an expression", "the command-line window"])
 def test_one_that_ends_where_nothing_may_change_goes_when_it_may(diffs, state):
     nvim = diffs.nvim
-    nvim.lua("vim.keymap.set('n', 'gz', function() vim.fn.getcharstr() return '' end, { expr = true })")
+    nvim.lua("vim.keymap.set('n', 'gz', function() vim.g.waits = 1 vim.fn.getcharstr() return '' end, { expr = true })")
     diffs.open(1, "b.txt", "B\n")
     if state == "an expression":
         nvim.keys("gz")
+        nvim.wait("vim.g.waits == 1")
         nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
         nvim.keys("x")
     else:
@@ -210,7 +211,7 @@ def test_without_focus_it_opens_behind(start_nvim):
     diffs.nvim.keys("ZZ")
     diffs.accepted(1, "b.txt")
     diffs.wait_clean()
-    assert diffs.screen_state() == before
+    diffs.nvim.wait(lambda: diffs.screen_state() == before, what="the windows as they were")
 
 
 TERMINAL = "vsplit | terminal cat"
@@ -229,8 +230,7 @@ def test_a_terminal_that_waits_gives_way_and_is_typed_in_again(diffs):
     nvim.keys("ZZ")
     diffs.accepted(1, "b.txt")
     nvim.wait(lambda: nvim.mode() == "t")
-    after = diffs.screen_state()
-    assert after == before
+    nvim.wait(lambda: diffs.screen_state() == before, what="the windows as they were")
     nvim.keys("again<CR>")
     nvim.wait_screen("again")
 
@@ -260,6 +260,7 @@ def test_a_terminal_never_changes_its_size_so_that_what_its_program_draws_is_not
     nvim.wait(lambda: nvim.mode() == "n")
     nvim.keys(keys)
     nvim.wait(lambda: nvim.mode() == "t")
+    nvim.wait("#_G.heights == 3")
     before, *on_the_way = nvim.lua("return _G.heights")
     assert on_the_way == [before, before]
     assert nvim.lua("return vim.o.showtabline") == 1

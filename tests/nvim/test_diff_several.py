@@ -30,7 +30,7 @@ def test_each_has_a_tab_and_the_user_goes_through_them(diffs):
     assert diffs.answer(2) == {"outcome": "rejected"}
     assert diffs.accept(3, "c.txt") == "C\n"
     diffs.wait_clean()
-    assert diffs.screen_state() == before
+    diffs.nvim.wait(lambda: diffs.screen_state() == before, what="the windows as they were")
 
 
 def test_lists_them_the_longest_waiting_first(diffs):

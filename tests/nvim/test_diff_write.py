@@ -5,6 +5,8 @@ import re
 import pytest
 from diff_steps import Diffs
 
+from harness.files import text_of
+
 pytestmark = pytest.mark.dealt
 
 OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
@@ -190,7 +192,7 @@ def test_writing_everything_writes_the_files_of_the_user(diffs):
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["onenew", "two"] and diffs.nvim.mode() == "n")
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys(":wall<CR>")
-    diffs.nvim.wait(lambda: (diffs.nvim.project / "b.txt").read_text() == "onenew\ntwo\n")
+    diffs.nvim.wait(lambda: text_of(diffs.nvim.project / "b.txt") == "onenew\ntwo\n")
     assert diffs.outcomes(1) == [] and diffs.nvim.lua("return vim.v.errmsg") == ""
 
 
@@ -210,9 +212,7 @@ def test_a_write_elsewhere_under_another_name_is_just_that(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys(":w copy.txt<CR>")
     diffs.nvim.wait_screen('"copy.txt" [New] 2L, 8B written')
-    diffs.nvim.wait(
-        lambda: (diffs.nvim.project / "copy.txt").exists() and (diffs.nvim.project / "copy.txt").read_text() == NEW
-    )
+    diffs.nvim.wait(lambda: text_of(diffs.nvim.project / "copy.txt") == NEW)
     assert diffs.outcomes(1) == []
     assert diffs.accept(1, "a.txt", ":x<CR>") == NEW
 
@@ -400,6 +400,16 @@ def test_no_language_server_is_attached(start_nvim):
     assert diffs.nvim.lua("return vim.bo.filetype") == "python"
 
 
+GROUPS = """
+vim.cmd.redraw()
+local found = {}
+local seen = vim.inspect_pos(0, 0, 0)
+for _, item in ipairs(seen.treesitter) do found[#found + 1] = "@" .. item.capture end
+for _, item in ipairs(seen.syntax) do found[#found + 1] = item.hl_group end
+return table.concat(found, " ")
+"""
+
+
 @pytest.mark.parametrize("name, group", [("a.lua", "@"), ("a.py", "python")])
 def test_both_sides_have_the_colours_of_the_file(start_nvim, name, group):
     diffs = Diffs(start_nvim(files={name: "return 'old'\n"}, args=[name]))
@@ -408,12 +418,4 @@ def test_both_sides_have_the_colours_of_the_file(start_nvim, name, group):
     for keys in ("", "<C-w>h"):
         diffs.nvim.keys(keys)
         diffs.nvim.wait(f"(vim.api.nvim_get_current_win() == {proposal}) == {str(not keys).lower()}")
-        captures = diffs.nvim.lua("""
-          vim.cmd.redraw()
-          local found = {}
-          local seen = vim.inspect_pos(0, 0, 0)
-          for _, item in ipairs(seen.treesitter) do found[#found + 1] = "@" .. item.capture end
-          for _, item in ipairs(seen.syntax) do found[#found + 1] = item.hl_group end
-          return table.concat(found, " ")
-        """)
-        assert group in captures
+        diffs.nvim.wait(lambda: group in diffs.nvim.lua(GROUPS), what=f"a group of {group}: it is parsed in turns")

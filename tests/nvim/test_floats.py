@@ -160,6 +160,7 @@ def test_a_terminal_closes(start_nvim, tmp_path, provider, end):
     nvim.keys("<C-\\><C-n><C-w>T" if provider == "native" else "<C-\\><C-n>")
     nvim.wait("vim.api.nvim_get_mode().mode == 'nt'")
     if provider == "native":
+        nvim.wait("#vim.api.nvim_list_tabpages() == 2")
         nvim.lua(FLOAT, False)
         nvim.keys("1gt")
     else:
