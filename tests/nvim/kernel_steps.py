@@ -60,6 +60,6 @@ def python(folder: Path, has=("ipykernel", "jupyter_client")):
 FIND = """
 local result
 require("claude-ide.notebook.interpreter").find(..., function(found, missing) result = { found or false, missing or false } end)
-vim.wait(20000, function() return result ~= nil end, 5)
+vim.wait(120000, function() return result ~= nil end, 5)
 return result
 """

@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from harness.files import text_of
+
 pytestmark = pytest.mark.dealt
 
 FIND = "local b = require('claude-ide.buffer').find(...) return b and vim.api.nvim_buf_get_name(b) or false"
@@ -162,7 +164,8 @@ def test_reload_takes_the_new_text_once_and_asks_nothing(opened):
     assert opened.lua("return vim.bo.modified") is False
     opened.cmd("checktime")
     opened.keys("ix<Esc>:write<CR>")
-    opened.wait("not vim.bo.modified")
+    opened.wait(lambda: "x" in (text_of(opened.project / "a.txt") or ""), what="the write")
+    opened.wait("not vim.bo.modified and vim.fn.mode() == 'n'")
     assert not any("WARNING" in line or "W1" in line for line in opened.screen())
 
 
@@ -171,7 +174,7 @@ def test_a_deleted_file_leaves_the_buffer_and_a_modified_buffer_is_never_touched
     assert opened.lua(RELOAD) == [False, "no file"]
     assert opened.lines() == LINES
     opened.keys("ochanged<Esc>")
-    opened.wait("vim.bo.modified")
+    opened.wait(lambda: "changed" in opened.lines() and opened.mode() == "n")
     change(opened, ["other"])
     assert opened.lua(RELOAD) == [False, "modified"]
     assert "changed" in opened.lines()

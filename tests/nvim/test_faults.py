@@ -17,6 +17,7 @@ import pytest
 from review_steps import A_CLAUDE, A, B, Turn, waiting
 
 from harness.client import Client
+from harness.files import text_of
 from harness.nvim import binary
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
@@ -112,7 +113,7 @@ def test_a_diff_a_review_and_an_undo_work_wherever_neovim_runs(start_in, around)
         nvim.lua("return 1")
     nvim.answer(1)
     nvim.notify("vim.cmd(...)", "Claude undo")
-    nvim.wait(lambda: (nvim.project / "a.txt").read_text() == A, what="the undo")
+    nvim.wait(lambda: text_of(nvim.project / "a.txt") == A, what="the undo")
     assert_no_trace(nvim)
     client.close()
 
@@ -145,9 +146,8 @@ def test_an_undo_on_a_full_disk_loses_nothing(start_in):
     assert held() == ["short\n", "short\n"]
     nvim.answer(1)
     nvim.notify("vim.cmd(...)", "Claude undo")
-    nvim.wait(lambda: nvim.notices(), what="what became of the undo")
+    nvim.wait_notice("2 problems")
     assert held() == ["short\n", "short\n"], nvim.notices()
-    assert any("2 problems" in text for text in nvim.notices()), nvim.notices()
     nvim.lua("vim.uv.fs_unlink('small/fill')")
     nvim.lua("vim.cmd('silent wall!')")  # the buffers have what the undo would have written
     assert held() == before
@@ -207,7 +207,7 @@ def test_a_cli_killed_at_any_moment_of_a_turn_leaves_a_review_of_all_it_wrote(st
         nvim.wait(lambda written=written: set(waiting(nvim)) == set(written), what=f"{written} to be reviewed")
         nvim.answer(1, 1)
         nvim.notify("vim.cmd('Claude undo')")
-        whole = lambda: {(nvim.project / name).read_text() for name in NAMES} == {A}  # noqa: E731
+        whole = lambda: {text_of(nvim.project / name) for name in NAMES} == {A}  # noqa: E731
         nvim.wait(whole, what="the undo")
         nvim.wait(lambda: not waiting(nvim))
     assert_no_trace(nvim)

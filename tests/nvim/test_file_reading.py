@@ -10,7 +10,7 @@ READ = """
 local path = ...
 local file, result = require("claude-ide.file"), nil
 file.read_later(path, 1000, function(bytes, why_not, stat) result = { bytes or false, why_not or false, stat ~= nil } end)
-vim.wait(20000, function() return result ~= nil end, 5)
+vim.wait(120000, function() return result ~= nil end, 5)
 local bytes, why_not = file.read_now(path, 1000)
 return { result, { bytes or false, why_not or false }, file.read_start(path, 1) or false }
 """
