@@ -69,7 +69,7 @@ def test_a_list_that_is_left_is_answered_with_nothing(nvim, offer, away):
 
 def test_who_was_writing_goes_on_writing(nvim, offer):
     nvim.keys("A and")
-    nvim.wait("vim.fn.mode() == 'i'")
+    nvim.wait("vim.api.nvim_get_current_line() == 'one and'")
     offer(3)
     nvim.keys("2<CR>")
     nvim.wait("chosen ~= nil and vim.fn.mode() == 'i'")

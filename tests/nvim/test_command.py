@@ -228,9 +228,11 @@ def test_status_is_one_line_that_needs_no_key(start_nvim, connect):
     nvim.wait_screen("claude-code 9.8.7 (pid ")
     for columns, text in [(60, "Claude: claude-code 9.8.7 (pid "), (40, "Claude: 1 CLI")]:
         nvim.cmd(f"set columns={columns}")
+        nvim.keys(":echo<CR>")
+        nvim.wait(lambda: "Claude: " not in nvim.terminal.text(), what="the line of before to go")
         nvim.keys(":Claude status<CR>")
         nvim.wait_screen(text)
-        assert nvim.mode() == "n"
+        nvim.wait(lambda: nvim.mode() == "n", what="no key to be asked for")
 
 
 # ── mentions ──
