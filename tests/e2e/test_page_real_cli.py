@@ -31,6 +31,15 @@ def ask(nvim, mock_api, text, *replies):
     nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
 
 
+def press(browser, choices, words=""):
+    """Presses the first choice with these words once it takes an answer, at the same moment: a page that is not drawn for a
+    while takes none.
+    """
+    taking = f"[...document.querySelectorAll('{choices}:not([disabled], [aria-disabled=true])')]"
+    one = f"{taking}.find((one) => one.innerText.includes('{words}'))"
+    browser.wait(f"((one) => one && (one.click(), true))({one})", "a card that takes an answer")
+
+
 def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_the_end_by_force(
     start_with_claude, mock_api, browser
 ):
@@ -97,9 +106,8 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.type("and then")
     browser.key("Enter")
     browser.wait("document.querySelector('#queue li.queued') !== null")
-    browser.wait("document.querySelector('.choice:not([disabled], [aria-disabled=true])') !== null")
     nvim.wait("(require('claude-ide.proposal').list()[1] or {}).against ~= nil", what="the diff to be read")
-    browser.js("document.querySelector('.choice').click()")
+    press(browser, ".choice")
     nvim.wait(lambda: file.read_text() == "one\nTWO\n", what="the file")
     browser.wait("!document.querySelector('.card')", "that the card goes")
     browser.wait("document.body.innerText.includes('And this.')", "the answer to what was queued")
@@ -140,13 +148,9 @@ def test_a_rule_is_allowed_and_claude_is_stopped_from_the_page(start_with_claude
     browser.js("document.querySelector('#write').click()")
     browser.wait("!composer.hidden && !prompt.readOnly", "that it may write")
     browser.wait("document.querySelector('#state').textContent == 'Idle'")
-    for_good = "[...document.querySelectorAll('.choice')].find((one) => one.innerText.includes('mode acceptEdits'))"
-    ready = "document.querySelector('.card:not(.over) .choice:not([disabled], [aria-disabled=true])') !== null"
-
     mkdir = [("Bash", {"command": "mkdir one"})]
     ask(nvim, mock_api, "make it", Reply(calls=mkdir), Reply("It is made"))
-    browser.wait(ready, "the question")
-    browser.js(f"{for_good}.click()")
+    press(browser, ".card:not(.over) .choice", "mode acceptEdits")
     nvim.wait(lambda: (nvim.project / "one").is_dir(), what="what was allowed")
     browser.wait("document.body.innerText.includes('It is made')")
     nvim.wait(IDLE)
@@ -161,8 +165,7 @@ def test_a_rule_is_allowed_and_claude_is_stopped_from_the_page(start_with_claude
 
     wait = [("Bash", {"command": "tail -f /dev/null", "description": "Wait"})]
     ask(nvim, mock_api, "now wait", Reply(calls=wait))
-    browser.wait(ready, "the question")
-    browser.js("document.querySelector('.card:not(.over) .choice').click()")
+    press(browser, ".card:not(.over) .choice")
     browser.wait("!document.querySelector('#stop').hidden", "that Claude works")
     browser.wait("!document.querySelector('.card')", "that it is answered")
     browser.js("document.querySelector('#stop').click()")

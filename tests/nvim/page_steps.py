@@ -11,6 +11,18 @@ from harness.page_site import PageSite
 QUICK = "const later = setTimeout; setTimeout = (work, time, ...more) => later(work, time / 100, ...more);"
 """Makes the page's pauses as short as a test wants."""
 
+STEADY = """
+clock = { real: 0, now: 0, stopped: false };
+requestAnimationFrame = ((next) => (work) => next((real) => {
+  if (!clock.stopped) clock.now += Math.min(real - clock.real, 500);
+  clock.real = real;
+  work(clock.now);
+}))(requestAnimationFrame);
+"""
+"""The time of the page's frames: no frame lasts so long that its user counts as having seen nothing, and no time
+passes while the test says so.
+"""
+
 SOCKETS = (
     "sockets = []; WebSocket = class extends WebSocket { constructor(...of) { super(...of); sockets.push(this); } };"
 )
@@ -53,7 +65,7 @@ def page(browser, site):
     undo = []
 
     def page(*, write=False, quick=False, held=False):
-        for script in [QUICK] * quick + [HELD] * held:
+        for script in [STEADY] + [QUICK] * quick + [HELD] * held:
             undo.append(browser.before_pages(script))
         browser.size(1200, 800)
         browser.errors.clear()

