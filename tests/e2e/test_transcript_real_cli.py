@@ -1,5 +1,6 @@
 """A transcript read while the real CLI writes it: tools, a permission question, an edit, a shell command."""
 
+import queue
 import re
 
 import pytest
@@ -103,3 +104,29 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     # `/clear` names the session that continues.
     claude.prompt("/clear")
     nvim.wait_screen("── went on in session")
+
+
+HOOKS = "return select(2, require('claude-ide.terminal.hooks').of({ 'claude' }, {}, vim.fn.getcwd()))[1]"
+
+
+def test_an_answer_is_shown_while_it_is_said(nvim, cli, mock_api):
+    claude = cli(nvim, args=("--ide", nvim.lua(HOOKS)))
+    claude.prompt("SAY Hello")
+    claude.wait_screen("Hello")
+    nvim.wait(SESSION, what="the session to be known")
+    nvim.cmd("Claude transcript")
+    nvim.wait_screen("SAY Hello")
+    said = queue.Queue()
+    mock_api.script(Reply(pieces=iter(said.get, None)))
+    claude.prompt("Go on")
+    (file,) = nvim.home.glob(".claude/projects/*/*.jsonl")
+    for number in range(3):
+        said.put(f"paragraph {number}\n\n")
+        nvim.wait_screen(f"paragraph {number}")
+    assert "paragraph" not in file.read_text(), "the record has a message once it is complete"
+    said.put("and the end")
+    said.put(None)
+    nvim.wait_screen("and the end")
+    nvim.wait(lambda: "and the end" in file.read_text(), what="the record")
+    nvim.wait_screen("SAY Hello · idle")
+    nvim.wait(lambda: [len(lines_with(nvim, f"paragraph {number}")) for number in range(3)] == [1, 1, 1])

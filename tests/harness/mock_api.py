@@ -123,8 +123,11 @@ class MockApi:
                         self._answer({"type": "error", "error": {"type": kind, "message": f"mock {kind}"}}, status)
                         return
                     api._take_time()
-                    message = _message(body.get("model", "mock"), api._reply(body), api.usage)
-                    if body.get("stream"):
+                    reply = api._reply(body)
+                    message = _message(body.get("model", "mock"), reply, api.usage)
+                    if reply.pieces is not None:
+                        self._stream_as_said(_events(message, reply.pieces))
+                    elif body.get("stream"):
                         self._stream(_events(message))
                     else:
                         self._answer(message)
@@ -157,15 +160,22 @@ class MockApi:
                     self.wfile.write(data)
 
             def _stream(self, events: Iterable[dict[str, object]]) -> None:
-                data = ""
-                for event in events:
-                    data += f"event: {event['type']}\n" if "type" in event else ""
-                    data += f"data: {json.dumps(event)}\n\n"
+                data = "".join(map(_sent, events))
                 self.send_response(200)
                 self.send_header("content-type", "text/event-stream")
                 self.send_header("content-length", str(len(data.encode())))
                 self.end_headers()
                 self.wfile.write(data.encode())
+
+            def _stream_as_said(self, events: Iterable[dict[str, object]]) -> None:
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.send_header("transfer-encoding", "chunked")
+                self.end_headers()
+                for event in map(_sent, events):
+                    data = event.encode()
+                    self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+                self.wfile.write(b"0\r\n\r\n")
 
             def log_message(self, *_args: object) -> None:
                 """Keeps standard error for the tests' own messages."""
@@ -186,7 +196,11 @@ def _message(model: str, reply: Reply, usage: dict[str, int]) -> dict[str, objec
     }
 
 
-def _events(message: dict[str, object]):
+def _sent(event: dict[str, object]) -> str:
+    return (f"event: {event['type']}\n" if "type" in event else "") + f"data: {json.dumps(event)}\n\n"
+
+
+def _events(message: dict[str, object], pieces: Iterable[str] = ()):
     yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
     for index, block in enumerate(message["content"]):
         if block["type"] == "text":
@@ -198,6 +212,8 @@ def _events(message: dict[str, object]):
             start = {**block, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
         yield {"type": "content_block_start", "index": index, "content_block": start}
+        for piece in pieces if block["type"] == "text" else ():
+            yield {"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": piece}}
         yield {"type": "content_block_delta", "index": index, "delta": delta}
         if block["type"] == "thinking":
             signature = {"type": "signature_delta", "signature": block["signature"]}

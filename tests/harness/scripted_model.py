@@ -8,6 +8,7 @@ SAY hello                                   answers with that text (also after t
 import json
 import re
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _CALL = re.compile(r"CALL (\w+) (?=\{)")
@@ -16,15 +17,16 @@ _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>|\[Request interr
 
 @dataclass
 class Reply:
-    """The model's reply: a text, tool calls, or both; and the thinking before it."""
+    """The model's reply: a text, tool calls, or both; and the thinking before it. `pieces`: the text, one after the other as they come."""
 
     text: str = ""
     calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     thinking: str = ""
+    pieces: Iterable[str] | None = None
 
     def content(self) -> list[dict[str, object]]:
         blocks = [{"type": "thinking", "thinking": self.thinking, "signature": "c2ln"}] if self.thinking else []
-        blocks += [{"type": "text", "text": self.text}] if self.text else []
+        blocks += [{"type": "text", "text": self.text}] if self.text or self.pieces else []
         return blocks + [
             {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex[:20]}", "name": name, "input": arguments}
             for name, arguments in self.calls

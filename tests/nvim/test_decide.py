@@ -305,7 +305,7 @@ def test_the_users_settings_stay_and_ours_go_along(started, tmp_path):
     assert tools_of(settings, "Elicitation") == ["hook_form"]
     settings["hooks"]["PermissionRequest"].pop()
     assert settings["hooks"].pop("PreToolUse")[0]["matcher"] == "Read|Edit|MultiEdit|Write|NotebookEdit"
-    del settings["hooks"]["Elicitation"]
+    del settings["hooks"]["Elicitation"], settings["hooks"]["MessageDisplay"]
     assert settings == theirs
 
 
@@ -319,7 +319,11 @@ def test_hooks_are_given_as_the_options_say(started):
 
 
 def test_nothing_is_told_of_unsaved_text_if_the_user_wants_it_so(started):
-    assert started(opts={"context": {"unsaved": "off"}})[1]["hooks"].keys() == {"PermissionRequest", "Elicitation"}
+    assert started(opts={"context": {"unsaved": "off"}})[1]["hooks"].keys() == {
+        "PermissionRequest",
+        "Elicitation",
+        "MessageDisplay",
+    }
 
 
 def test_what_waits_is_listed_and_gone_to(lab):
@@ -393,7 +397,7 @@ def test_hooks_are_written_beside_what_is_there_and_taken_out_again(lab):
     written = path.read_text()
     assert written in shown
     assert tools_of(json.loads(written)) == [OURS] and tools_of(json.loads(written), "Elicitation") == ["hook_form"]
-    assert set(json.loads(nvim.lua(GIVEN))["hooks"]) == {"PreToolUse"}, "no CLI has them twice"
+    assert set(json.loads(nvim.lua(GIVEN))["hooks"]) == {"PreToolUse", "MessageDisplay"}, "no CLI has them twice"
     nvim.cmd("Claude hooks remove")
     assert not path.exists()
     theirs = '{"permissions" : {"allow":["Bash(ls)"]},\n   "hooks":{"PermissionRequest":[]} }'

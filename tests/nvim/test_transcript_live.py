@@ -52,6 +52,27 @@ def test_at_the_end_it_follows(start_nvim, script):
         assert nvim.lua("return vim.fn.line('.') == vim.fn.line('$')")
 
 
+def test_what_the_cli_shows_is_the_last_row_until_it_is_recorded(start_nvim, script, connect):
+    nvim = show(start_nvim, script)
+    client = connect(nvim)
+    batches = [f"shown paragraph {number}\n\n" for number in range(3)]
+    for index, delta in enumerate(batches):
+        for session in ("another", script.id):
+            answer = client.call(
+                "hook_display", session=session, message="m", index=str(index), final="false", delta=delta
+            )
+            assert answer == ["{}"]
+        nvim.wait_screen(f"shown paragraph {index}")
+        wait_rendered(nvim)
+        assert nvim.cursor()[0] == nvim.lua("return vim.fn.line('$')"), "at the end it follows"
+    shown = [line for line in nvim.lines() if "shown paragraph" in line]
+    script.reply("".join(batches) + "and recorded")
+    nvim.wait_screen("and recorded")
+    wait_rendered(nvim)
+    assert [line for line in nvim.lines() if "shown paragraph" in line] == shown
+    assert len(shown) == 3
+
+
 def test_elsewhere_nothing_moves(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.keys("gg10j")

@@ -5,11 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use claude_ide_server::{ClientEvent, Displayed, Editor, EditorCall, EditorError};
+use claude_ide_session::Batch;
 use serde_json::value::RawValue;
 
 use crate::boundary::into_text;
 use crate::clients::announce;
 use crate::queue::{Queue, Refusal, Reply, Ticket};
+use crate::sessions;
 use crate::web;
 
 #[derive(Debug)]
@@ -37,7 +39,10 @@ impl Editor for QueueEditor {
     }
 
     fn displayed(&self, displayed: &Displayed<'_>) {
-        web::display(displayed);
+        let Displayed { session, message, index, is_final, delta } = *displayed;
+        let batch = Batch { message, index, is_final, delta };
+        sessions::show(session, &batch);
+        web::show(session, &batch);
     }
 }
 

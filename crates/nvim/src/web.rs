@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use claude_ide_agent::Streamed;
-use claude_ide_server::Displayed;
-use claude_ide_web::{Ask, Batch, Editor, Told, Web, WebHandle};
+use claude_ide_session::Batch;
+use claude_ide_web::{Ask, Editor, Told, Web, WebHandle};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -108,10 +108,9 @@ pub(crate) fn stream(streamed: &Streamed) {
 }
 
 /// A CLI in a terminal shows something: likewise.
-pub(crate) fn display(shown: &Displayed<'_>) {
+pub(crate) fn show(session: &str, batch: &Batch<'_>) {
     let Ok(handle) = handle() else { return };
-    let Displayed { session, message, index, is_final, delta } = *shown;
-    handle.display(session, &Batch { message, index, is_final, delta });
+    handle.display(session, batch);
 }
 
 fn slot() -> MutexGuard<'static, Option<(WebHandle, Running)>> {

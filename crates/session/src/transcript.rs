@@ -3,6 +3,7 @@
 //! Only the index stays in memory (measured: under 300 bytes a line); a message is read from the file on demand.
 
 mod changes;
+mod shown;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ use crate::message::{Block, Message, Usage};
 use crate::outcome::EditTexts;
 use crate::tail::{Tail, TailEvent};
 pub use changes::{ChangedFile, ChangedFiles};
+pub use shown::Batch;
+use shown::ShownMessages;
 
 /// A message's place among the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -47,6 +50,7 @@ pub struct Transcript {
     through: Option<NodeId>,
     path: Vec<NodeId>,
     position: HashMap<NodeId, usize>,
+    shown: ShownMessages,
     complete: bool,
 }
 
@@ -94,6 +98,7 @@ impl Transcript {
             through: None,
             path: Vec::new(),
             position: HashMap::new(),
+            shown: ShownMessages::default(),
             complete,
         };
         if transcript.tail.check()? == TailEvent::Missing {
@@ -129,36 +134,43 @@ impl Transcript {
     /// [`SessionError::Read`] if the file cannot be read; the old rows stay.
     pub fn refresh(&mut self, cancel: &Cancel) -> Result<Delta, SessionError> {
         let reset = match self.tail.check()? {
-            TailEvent::Missing => return Ok(Delta { from: self.path.len(), len: self.path.len(), ..Delta::default() }),
+            TailEvent::Missing => return Ok(Delta { from: self.len(), len: self.len(), ..Delta::default() }),
             TailEvent::Same => false,
             TailEvent::Replaced => {
                 self.index = Index::new(self.conversation);
                 self.through = None;
+                self.shown = ShownMessages::default();
                 self.complete = true;
                 true
             }
         };
         self.read(cancel)?;
         let delta = self.lay_out();
-        Ok(Delta { reset, from: if reset { 0 } else { delta.from }, ..delta })
+        let from = match (reset, self.look_at_records(&delta)) {
+            (true, _) => 0,
+            (false, true) => delta.from.min(self.path.len()),
+            (false, false) => delta.from,
+        };
+        Ok(Delta { reset, from, len: self.len(), ..delta })
     }
 
     /// The number of rows of the shown branch.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.path.len()
+        self.path.len() + usize::from(self.shown_row().is_some())
     }
 
     /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.path.is_empty()
+        self.len() == 0
     }
 
     /// Rows of the shown branch, oldest first, from position `from` (0-based).
     #[must_use]
     pub fn rows(&self, from: usize, count: usize) -> Vec<Row> {
-        self.path.iter().skip(from).take(count).filter_map(|id| self.index.row(*id)).collect()
+        let recorded = self.path.iter().map(|id| self.index.row(*id));
+        recorded.chain([self.shown_row()]).skip(from).take(count).flatten().collect()
     }
 
     /// Shows the branch through a message; `None` follows the newest branch again.
@@ -216,6 +228,9 @@ impl Transcript {
     /// # Errors
     /// [`SessionError::UnknownMessage`] for an unknown id, [`SessionError::Read`] if the file cannot be read.
     pub fn message(&mut self, id: NodeId, max_text: usize) -> Result<Message, SessionError> {
+        if let Some(shown) = self.shown.message(id, max_text) {
+            return Ok(shown);
+        }
         let node = self.index.node(id).ok_or(SessionError::UnknownMessage)?;
         let (lines, kind) = (node.lines.clone(), node.kind);
         let mut message = Message {
@@ -356,6 +371,8 @@ impl Transcript {
             None => self.index.newest_path(),
         };
         let same = path.iter().zip(&self.path).take_while(|(new, old)| new == old).count();
+        // What is shown stays where it was if no row was added.
+        let is_same = same == path.len() && same == self.path.len();
         for id in self.path.iter().skip(same) {
             self.position.remove(id);
         }
@@ -371,7 +388,8 @@ impl Transcript {
             .collect();
         changed.sort_unstable();
         changed.dedup();
-        Delta { reset: false, from: same, len: self.path.len(), changed }
+        let from = if is_same { self.len() } else { same };
+        Delta { reset: false, from, len: self.len(), changed }
     }
 
     fn line(&mut self, at: LineRef) -> Result<Vec<u8>, SessionError> {

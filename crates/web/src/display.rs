@@ -1,47 +1,34 @@
 //! Output of a CLI in a terminal: batches of whole lines, passed on as the pieces of a streamed Messages API text. Only
 //! the beginning and end of a message are synthesised.
 
+use claude_ide_session::Batch;
 use serde_json::{Value as Json, json};
 
 /// Characters per piece.
 const PIECE: usize = 2 * 1024;
 
-/// Whole lines of a message.
-#[derive(Debug, Clone, Copy)]
-pub struct Batch<'a> {
-    /// Names the message.
-    pub message: &'a str,
-    /// Which batch of it, from 0.
-    pub index: u64,
-    /// It is the last one.
-    pub is_final: bool,
-    /// The lines.
-    pub delta: &'a str,
-}
-
-impl Batch<'_> {
-    pub(crate) fn events(&self) -> Vec<Json> {
-        let Self { message, index, is_final, delta } = *self;
-        let mut events = Vec::new();
-        if index == 0 {
-            events.push(json!({ "type": "message_start", "message": { "id": message, "role": "assistant" } }));
-            let block = json!({ "type": "text", "text": "" });
-            events.push(json!({ "type": "content_block_start", "index": 0, "content_block": block }));
-        }
-        let mut rest = delta;
-        while !rest.is_empty() {
-            let end = rest.char_indices().nth(PIECE).map_or(rest.len(), |(at, _)| at);
-            let (text, more) = rest.split_at(end);
-            let delta = json!({ "type": "text_delta", "text": text });
-            events.push(json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
-            rest = more;
-        }
-        if is_final {
-            events.push(json!({ "type": "content_block_stop", "index": 0 }));
-            events.push(json!({ "type": "message_stop" }));
-        }
-        events
+/// The events of a batch.
+pub(crate) fn events(batch: &Batch<'_>) -> Vec<Json> {
+    let Batch { message, index, is_final, delta } = *batch;
+    let mut events = Vec::new();
+    if index == 0 {
+        events.push(json!({ "type": "message_start", "message": { "id": message, "role": "assistant" } }));
+        let block = json!({ "type": "text", "text": "" });
+        events.push(json!({ "type": "content_block_start", "index": 0, "content_block": block }));
     }
+    let mut rest = delta;
+    while !rest.is_empty() {
+        let end = rest.char_indices().nth(PIECE).map_or(rest.len(), |(at, _)| at);
+        let (text, more) = rest.split_at(end);
+        let delta = json!({ "type": "text_delta", "text": text });
+        events.push(json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
+        rest = more;
+    }
+    if is_final {
+        events.push(json!({ "type": "content_block_stop", "index": 0 }));
+        events.push(json!({ "type": "message_stop" }));
+    }
+    events
 }
 
 #[cfg(test)]
@@ -49,7 +36,7 @@ mod tests {
     use super::*;
 
     fn batch(index: u64, is_final: bool, delta: &str) -> Vec<Json> {
-        Batch { message: "m", index, is_final, delta }.events()
+        events(&Batch { message: "m", index, is_final, delta })
     }
 
     fn text(events: &[Json]) -> String {

@@ -40,7 +40,6 @@ mod topic;
 mod words;
 
 pub use claude_ide_http::Secret;
-pub use display::Batch;
 pub use editor::{Ask, Choice, Decision, Editor, Told, Writing};
 pub use error::WebError;
 pub use options::{Limits, WebOptions};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use claude_ide_http::{self as http, Body, Caller, Hosts, Secret, Socket};
-use claude_ide_session::Service;
+use claude_ide_session::{Batch, Service};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::sync::{mpsc, watch};
@@ -14,7 +14,7 @@ use crate::api;
 use crate::authentication::Authentication;
 use crate::broker::Broker;
 use crate::delivery;
-use crate::display::Batch;
+use crate::display;
 use crate::editor::Told;
 use crate::error::WebError;
 use crate::listing::Changes;
@@ -152,7 +152,7 @@ impl WebHandle {
 
     /// Streams lines that a CLI shows in its terminal.
     pub fn display(&self, session: &str, batch: &Batch<'_>) {
-        for event in batch.events() {
+        for event in display::events(batch) {
             let kind = event.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
             self.say(session, kind, &event.to_string());
         }

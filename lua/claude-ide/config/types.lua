@@ -29,7 +29,7 @@
 ---@field request_timeout_ms? integer How long a call waits for the response of a language server, in milliseconds.
 
 ---@class claude-ide.Opts.hooks
----@field enabled? boolean Show Claude's requests in Neovim and on the page, too: the first answer counts.
+---@field enabled? boolean Show Claude's requests in Neovim and on the page, too: the first answer counts. Show what it says, line by line, in transcripts and on the page.
 ---@field held_dialog_s? integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long it waits for you, in seconds; 0: such requests are asked only in the terminal. They are also if Neovim has not the focus and no page is served.
 
 ---@class claude-ide.Opts.workspace
@@ -245,7 +245,7 @@
 ---@field request_timeout_ms integer How long a call waits for the response of a language server, in milliseconds.
 
 ---@class claude-ide.Config.hooks
----@field enabled boolean Show Claude's requests in Neovim and on the page, too: the first answer counts.
+---@field enabled boolean Show Claude's requests in Neovim and on the page, too: the first answer counts. Show what it says, line by line, in transcripts and on the page.
 ---@field held_dialog_s integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long it waits for you, in seconds; 0: such requests are asked only in the terminal. They are also if Neovim has not the focus and no page is served.
 
 ---@class claude-ide.Config.workspace

@@ -109,9 +109,10 @@ end
 ---@param file string of a session or a subagent
 ---@param done fun(transcript: claude-ide.sessions.Transcript?, err: string?) called again with an error if it breaks later
 ---@param on_change? fun(delta: claude-ide.sessions.Delta)
+---@param shows? boolean its last row is what the CLI shows and has not recorded yet
 ---@return fun() cancel also closes it
-function M.open(file, done, on_change)
-  return require("claude-ide.sessions.open_transcript").open(file, done, on_change)
+function M.open(file, done, on_change, shows)
+  return require("claude-ide.sessions.open_transcript").open(file, done, on_change, shows)
 end
 
 ---@class claude-ide.sessions.SearchOpts : claude-ide.sessions.Scope

@@ -16,11 +16,12 @@ Transcript.__index = Transcript
 ---@param file string
 ---@param done fun(transcript: claude-ide.sessions.Transcript?, err: string?) called again with an error if it breaks later
 ---@param on_change? fun(delta: claude-ide.sessions.Delta)
+---@param shows? boolean its last row is what the CLI shows and has not recorded yet
 ---@return fun() cancel also closes it
-function Transcript.open(file, done, on_change)
+function Transcript.open(file, done, on_change, shows)
   local self = setmetatable({ cancels = {}, closed = false }, Transcript)
-  local number
-  self.end_request, number = require("claude-ide.sessions.transport").request({ open = { file = file } }, {
+  local request, number = { open = { file = file, shows = shows } }, nil
+  self.end_request, number = require("claude-ide.sessions.transport").request(request, {
     reply = function(info, err)
       if err then
         self.closed = true

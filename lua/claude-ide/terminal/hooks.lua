@@ -1,19 +1,19 @@
--- The hooks of our CLIs: permission requests of the terminal are also shown here, and Claude's text is sent to the page line by line. The
--- hooks call tools of the server over the CLI's own connection: crates/server/src/hooks.rs.
+-- The hooks of our CLIs: permission requests of the terminal are also shown here, and so is Claude's text line by line, in transcripts and
+-- on the page. The hooks call tools of the server over the CLI's own connection: crates/server/src/hooks.rs.
 -- Source: CLI 2.1.329. If `--settings` is given twice, only the last counts, so the user's are merged with ours; hooks in other settings
 -- run as well. `${field}` is replaced with a field of the hook's input, once: the inserted text is not expanded again.
 -- What Claude is told about the editor goes through hook_folder.lua.
 local M = {}
 
 ---A call waits for the user as long as its dialog does. Lines are shown only after their hook has answered: a stopped Neovim must not
----delay them for long.
-local ASK_TIMEOUT_S, SHOW_TIMEOUT_S = 24 * 3600, 2
+---delay them for long. Each batch waits on its own, so the delay does not grow.
+local ASK_TIMEOUT_S, SHOW_TIMEOUT_S = 24 * 3600, 0.3
 
 ---Size limit of a file of settings.
 local MAX_SETTINGS = 1024 * 1024
 
 ---@param tool string
----@param timeout_s integer
+---@param timeout_s number
 ---@param fields table<string, string> of the hook's input, by argument
 ---@return table
 local function hook(tool, timeout_s, fields)
@@ -128,16 +128,14 @@ local function ours(asks_here, cwd)
   elseif not M.are_written(cwd) then
     add(asking())
   end
-  if require("claude-ide.native").web_info() then
-    local show = hook("hook_display", SHOW_TIMEOUT_S, {
-      session = "session_id",
-      message = "message_id",
-      index = "index",
-      final = "final",
-      delta = "delta",
-    })
-    add({ MessageDisplay = { hooks = { show } } })
-  end
+  local show = hook("hook_display", SHOW_TIMEOUT_S, {
+    session = "session_id",
+    message = "message_id",
+    index = "index",
+    final = "final",
+    delta = "delta",
+  })
+  add({ MessageDisplay = { hooks = { show } } })
   return all
 end
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use claude_ide_session::{Client, ConfigDir, Request, Service};
+use claude_ide_session::{Batch, Client, ConfigDir, Request, Service};
 
 use crate::error::Error;
 use crate::logging;
@@ -42,6 +42,13 @@ fn client() -> Result<Arc<Client>, Error> {
 /// [`Error::NoSessions`] before `start`.
 pub(crate) fn service() -> Result<Arc<Service>, Error> {
     slot().as_ref().map(|sessions| Arc::clone(&sessions.service)).ok_or(Error::NoSessions)
+}
+
+/// Passes on what the CLI of a session shows, to its open transcripts.
+pub(crate) fn show(session: &str, batch: &Batch<'_>) {
+    if let Ok(service) = service() {
+        service.show(session, batch);
+    }
 }
 
 /// Starts watching sessions and accepting requests; events ring `wake`. Stops a previous service.

@@ -167,7 +167,8 @@ impl Client {
     fn open(self: &Arc<Self>, open: Open) -> Result<u64, ServiceError> {
         let pending = self.begin()?;
         let id = pending.id();
-        let transcript = OpenTranscript::new(Arc::downgrade(self), Cancel::new());
+        let session = open.file.file_stem().filter(|_| open.shows).map(|id| SessionId::new(&id.to_string_lossy()));
+        let transcript = OpenTranscript::new(Arc::downgrade(self), Cancel::new(), session);
         lock(&self.tasks).insert(id, Task::Transcript(Arc::clone(&transcript)));
         transcript.open(pending, open.file);
         Ok(id)

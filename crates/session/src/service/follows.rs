@@ -11,6 +11,7 @@ use super::open_transcript::OpenTranscript;
 use super::request_sink::RequestSink;
 use super::{Service, lock};
 use crate::live::LiveChange;
+use crate::transcript::Batch;
 use crate::watch::{FollowId, Update, Watcher};
 
 /// Followers by file, the running sessions, and the sinks that receive their changes.
@@ -59,6 +60,11 @@ impl Drop for Followed {
 }
 
 impl Service {
+    /// Passes on what the CLI of a session shows, to open transcripts of it. Does not block.
+    pub fn show(&self, session: &str, batch: &Batch<'_>) {
+        self.follows.show(session, batch);
+    }
+
     /// Follows a file from its start.
     #[must_use]
     pub fn follow(self: &Arc<Self>, file: &Path) -> Followed {
@@ -69,6 +75,15 @@ impl Service {
 }
 
 impl Follows {
+    /// Passes on what the CLI of a session shows. The transcripts read it on threads of their own.
+    pub(super) fn show(&self, session: &str, batch: &Batch<'_>) {
+        for follower in lock(&self.followers).values() {
+            if let Follower::Transcript(transcript) = follower {
+                transcript.show(session, batch);
+            }
+        }
+    }
+
     /// Runs on the watcher's thread.
     pub(super) fn take(&self, update: Update) {
         match update {

@@ -16,7 +16,8 @@ use super::sink::Growth;
 use super::{Service, lock};
 use crate::cancel::Cancel;
 use crate::error::chain;
-use crate::transcript::Transcript;
+use crate::id::SessionId;
+use crate::transcript::{Batch, Transcript};
 use crate::watch::FollowId;
 
 enum Message {
@@ -24,6 +25,13 @@ enum Message {
     Ask(Pending, Ask),
     /// The file or its subagents may have changed.
     Refresh,
+    /// The CLI shows a batch of a message.
+    Show {
+        message: Box<str>,
+        index: u64,
+        is_final: bool,
+        delta: Box<str>,
+    },
     /// The whole of a file of which only the end was read.
     Whole(Box<Transcript>),
     Close,
@@ -42,6 +50,8 @@ struct Line {
 pub(super) struct OpenTranscript {
     client: Weak<Client>,
     cancel: Cancel,
+    /// The session of which it also has what is not recorded yet.
+    session: Option<SessionId>,
     line: Mutex<Line>,
     /// Absent while a thread works with it.
     reader: Mutex<Option<Reader>>,
@@ -49,8 +59,9 @@ pub(super) struct OpenTranscript {
 }
 
 impl OpenTranscript {
-    pub(super) fn new(client: Weak<Client>, cancel: Cancel) -> Arc<Self> {
-        Arc::new(Self { client, cancel, line: Mutex::default(), reader: Mutex::default(), follow: Mutex::default() })
+    pub(super) fn new(client: Weak<Client>, cancel: Cancel, session: Option<SessionId>) -> Arc<Self> {
+        let (line, reader, follow) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self { client, cancel, session, line, reader, follow })
     }
 
     pub(super) fn open(self: &Arc<Self>, pending: Pending, file: PathBuf) {
@@ -66,6 +77,14 @@ impl OpenTranscript {
     pub(super) fn refresh(self: &Arc<Self>) {
         if !std::mem::replace(&mut lock(&self.line).refresh, true) {
             self.send(Message::Refresh);
+        }
+    }
+
+    /// Takes what the CLI of a session shows.
+    pub(super) fn show(self: &Arc<Self>, session: &str, batch: &Batch<'_>) {
+        if self.session.as_ref().is_some_and(|own| own.as_str() == session) {
+            let Batch { message, index, is_final, delta } = *batch;
+            self.send(Message::Show { message: message.into(), index, is_final, delta: delta.into() });
         }
     }
 
@@ -150,6 +169,11 @@ impl OpenTranscript {
             }
             (Message::Refresh, Some(mut reader)) => {
                 let news = reader.refresh();
+                at.tell(news, &reader);
+                Some(reader)
+            }
+            (Message::Show { message, index, is_final, delta }, Some(mut reader)) => {
+                let news = reader.show(&Batch { message: &message, index, is_final, delta: &delta });
                 at.tell(news, &reader);
                 Some(reader)
             }

@@ -20,7 +20,7 @@ use crate::index::{Delta, Row};
 use crate::message::Usage;
 use crate::render::render;
 use crate::time::Millis;
-use crate::transcript::{Position, Transcript};
+use crate::transcript::{Batch, Position, Transcript};
 
 /// Bytes read of a transcript's end at first.
 const FIRST_BYTES: u64 = 1024 * 1024;
@@ -135,6 +135,7 @@ impl Reader {
 
     /// Reads what was added.
     pub(super) fn refresh(&mut self) -> Option<News> {
+        let before = self.transcript.len();
         let mut delta = match self.transcript.refresh(&self.cancel) {
             Ok(delta) => delta,
             Err(error) => {
@@ -144,7 +145,7 @@ impl Reader {
         };
         let linked = self.look_at_agents(delta.reset);
         let broken = self.transcript.broken_lines();
-        if delta.is_empty() && broken == self.broken && linked.is_none() {
+        if delta.is_empty() && delta.len == before && broken == self.broken && linked.is_none() {
             return None;
         }
         self.broken = broken;
@@ -156,6 +157,12 @@ impl Reader {
         delta.changed.sort_unstable();
         delta.changed.dedup();
         Some(News { change: Change { delta, shift: None }, agents })
+    }
+
+    /// Takes what the CLI shows.
+    pub(super) fn show(&mut self, batch: &Batch<'_>) -> Option<News> {
+        let delta = self.transcript.show(batch);
+        (!delta.is_empty()).then_some(News { change: Change { delta, shift: None }, agents: false })
     }
 
     /// Replaces the end by the whole file.

@@ -84,6 +84,9 @@ pub struct StateOf {
 #[serde(deny_unknown_fields)]
 pub struct Open {
     pub(super) file: PathBuf,
+    /// Whether it also has what the CLI shows and has not recorded yet.
+    #[serde(default)]
+    pub(super) shows: bool,
 }
 
 /// Asks an open transcript.

@@ -205,6 +205,28 @@ fn follows_a_transcript_until_it_is_closed() {
     lab.service.pools.wait();
 }
 
+#[test]
+fn what_a_cli_shows_reaches_the_transcripts_of_its_session_that_want_it() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 1);
+    let id = lab.ask(json!({ "open": { "file": file, "shows": true } })).unwrap();
+    let plain = lab.ask(json!({ "open": { "file": file } })).unwrap();
+    lab.hear_each(&[id, plain], |told| told["result"]["len"] == json!(1));
+    let batch = |message| crate::Batch { message, index: 0, is_final: false, delta: "one\n" };
+    lab.service.show("another", &batch("a"));
+    lab.service.show("s", &batch("b"));
+    let change = lab.hear(id);
+    assert_eq!((&change["delta"]["from"], &change["info"]["len"]), (&json!(1), &json!(2)));
+    let rows = lab.ask(question(id, 1, json!({ "rows": { "from": 1, "count": 5 } }))).unwrap();
+    let row = lab.hear(rows)["result"][0]["id"].clone();
+    let messages = lab.ask(question(id, 1, json!({ "messages": { "ids": [row], "max_text": 2 } }))).unwrap();
+    assert_eq!(lab.hear(messages)["result"][0]["blocks"][0], json!({ "type": "text", "text": "on", "bytes": 4 }));
+    lab.append(&file, r#"{"type":"assistant","message":{"content":[{"type":"text","text":"one\ntwo"}]}}"#);
+    for told in [lab.hear(id), lab.hear(plain)] {
+        assert_eq!((&told["delta"]["from"], &told["info"]["len"]), (&json!(1), &json!(2)), "only what is recorded");
+    }
+}
+
 /// A hole in the list would be `vim.NIL` in Lua, where a message is expected.
 #[test]
 fn every_requested_message_comes_whatever_its_content() {

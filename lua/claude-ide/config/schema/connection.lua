@@ -150,7 +150,8 @@ return {
         "enabled",
         kind = kind.boolean,
         default = true,
-        doc = "Show Claude's requests in Neovim and on the page, too: the first answer counts.",
+        doc = "Show Claude's requests in Neovim and on the page, too: the first answer counts. Show what it says, line by "
+          .. "line, in transcripts and on the page.",
       },
       {
         "held_dialog_s",

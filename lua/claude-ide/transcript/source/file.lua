@@ -44,7 +44,8 @@ function File:open(listener)
         listener.failed(err or "it cannot be read")
       end
     end),
-    wrap("follow a transcript", listener.changed)
+    wrap("follow a transcript", listener.changed),
+    true
   )
 end
 
