@@ -29,6 +29,9 @@ local function attach_the_rest()
   end
   require("claude-ide.language.ready").attach()
   require("claude-ide.tools.availability").attach()
+  if require("claude-ide.config").get().agents_ide then
+    require("claude-ide.context.companions").attach()
+  end
   require("claude-ide.notebook.interpreter").attach()
   if require("claude-ide.config").get().web.enabled then
     require("claude-ide.web").attach()

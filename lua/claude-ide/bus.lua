@@ -11,8 +11,9 @@ local M = {}
 ---| "client_listening" # fun(client: claude-ide.Client): it handles notifications (listening.lua)
 ---| "client_changed" # fun(client: claude-ide.Client)
 ---| "client_disconnected" # fun(client: claude-ide.Client, reason?: string)
----| "agent_ready" # fun(client: claude-ide.Client): it may call tools of the `nvim` endpoint
+---| "agent_ready" # fun(client: claude-ide.Client): a client of another endpoint than `ide`
 ---| "agent_disconnected" # fun(client: claude-ide.Client, reason?: string)
+---| "selection_changed" # fun(latest?: claude-ide.selection.Message): as sent to the clients; nil: withdrawn
 ---| "abilities_changed" # fun(): the available tools or resources may have changed
 ---| "decisions_changed" # fun(ended?: claude-ide.Decision): the requests that wait for the user have changed
 ---| "journal_changed" # fun(): debounced

@@ -20,7 +20,7 @@ local DISMISS_MS = 1000
 local running
 ---@type table<integer, claude-ide.Client>
 local clients = {}
----Clients of the `nvim` endpoint. Notifications for CLIs are not sent to them.
+---Clients of the other endpoints. Notifications for Claude Code are not sent to them.
 ---@type table<integer, claude-ide.Client>
 local agents = {}
 ---@type integer?
@@ -211,6 +211,7 @@ local function start_options(workspace)
     },
     tools = shown_tools(config),
     servesAgents = config.tools.enabled,
+    agentsIde = config.agents_ide,
     pathMap = path_map(),
     offers = config.tools.offers,
     writeFile = server.write_file,
@@ -319,7 +320,7 @@ function M.client(id)
   return clients[id]
 end
 
----An agent connected to the `nvim` endpoint.
+---A client of another endpoint than `ide`.
 ---@param id integer
 ---@return claude-ide.Client?
 function M.agent(id)
@@ -330,6 +331,14 @@ end
 ---@return claude-ide.Client[]
 function M.agents()
   return in_order(agents)
+end
+
+---Connected CLIs that speak the IDE companion specification.
+---@return claude-ide.Client[]
+function M.companions()
+  return vim.tbl_filter(function(agent)
+    return agent.endpoint == "companion"
+  end, M.agents())
 end
 
 ---Records the last caller of a tool.

@@ -4,7 +4,7 @@
 ---A connected client, as reported by the server.
 ---@class claude-ide.Client
 ---@field id integer unique in this Neovim
----@field endpoint "ide"|"nvim" nvim: an agent that uses the editor's tools, and gets no notifications
+---@field endpoint "ide"|"nvim"|"companion" nvim: an agent that uses the editor's tools, and gets no notifications; companion: Gemini CLI, Qwen Code
 ---@field state "connected"|"ready" ready: it has finished the MCP handshake (or is a plain JSON-RPC client) and accepts notifications
 ---@field name? string clientInfo.name, e.g. "claude-code"
 ---@field version? string clientInfo.version

@@ -15,6 +15,7 @@ function M.is_running() return M.running end
 function M.start() if not M.running then M.running = true publish("server_started", {}) end return {} end
 function M.stop() M.running = false M.list = {} publish("server_stopped") end
 function M.clients() return vim.deepcopy(M.list) end
+function M.companions() return {} end
 function M.last_client() return M.last and M.client(M.last) or nil end
 
 function M.client(id)

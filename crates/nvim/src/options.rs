@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use claude_ide_server::{Keepalive, PathMap, ServerOptions, Workspace, WriteFile};
+use claude_ide_server::{Keepalive, PathMap, Places, ServerOptions, Workspace, WriteFile};
 use claude_ide_web::{WebOptions, Writing};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -37,6 +37,7 @@ pub(crate) struct StartOptions {
     /// Tools by name; false leaves one out.
     tools: BTreeMap<String, bool>,
     serves_agents: bool,
+    agents_ide: bool,
     /// Pairs of a folder here, and its path for clients.
     path_map: Vec<(String, String)>,
     offers: bool,
@@ -115,6 +116,7 @@ impl From<StartOptions> for ServerOptions {
             hidden_tools,
             write_file: options.write_file,
             serves_agents: options.serves_agents,
+            companions: options.agents_ide.then(Places::of_the_user),
             path_map: PathMap::new(options.path_map),
             offers: options.offers,
             ..Self::default()

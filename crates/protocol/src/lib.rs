@@ -5,6 +5,7 @@
 //! types.
 #![forbid(unsafe_code)]
 
+pub mod companion;
 pub mod content;
 pub mod ide;
 pub mod jsonrpc;

@@ -86,8 +86,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 }
 
 fn watcher(lock: &LockFile, lost: Arc<Notify>) -> Option<RecommendedWatcher> {
-    let ours: Vec<PathBuf> =
-        lock.paths().iter().flat_map(|path| [Some(path.clone()), folder(path)]).flatten().collect();
+    let ours: Vec<PathBuf> = lock.all().flat_map(|path| [Some(path.clone()), folder(path)]).flatten().collect();
     let told = move |event: notify::Result<notify::Event>| {
         let may_be_gone = event.is_ok_and(|event| {
             matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) | EventKind::Other)
@@ -108,7 +107,7 @@ fn watcher(lock: &LockFile, lost: Arc<Notify>) -> Option<RecommendedWatcher> {
 
 /// Watches the current folders of the files.
 fn watch(mut watcher: RecommendedWatcher, lock: &LockFile) -> Option<RecommendedWatcher> {
-    for folder in lock.paths().iter().filter_map(|path| folder(path)) {
+    for folder in lock.all().filter_map(|path| folder(path)) {
         if let Err(error) = watcher.watch(&folder, RecursiveMode::NonRecursive) {
             tracing::warn!(folder = %folder.display(), %error, "the folder of the lock file cannot be watched");
             return None;

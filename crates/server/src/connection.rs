@@ -252,8 +252,7 @@ impl Connection {
             let outbox = Arc::clone(&outbox);
             tokio::spawn(async move { writer.write(&outbox).await })
         };
-        let run = access.run.map(|run| run.name.clone());
-        let client = Client::new(Arc::clone(&hub.services), endpoint, id, run, Arc::clone(&outbox));
+        let client = Client::new(Arc::clone(&hub.services), endpoint, id, &access, Arc::clone(&outbox));
         let end_of_writer = AbortOnDrop(writer.abort_handle());
         Self { hub, client, inbox, outbox, liveness, writer, _end_of_writer: end_of_writer }
     }

@@ -11,7 +11,7 @@ use claude_ide_protocol::ide::{AUTHORIZATION_HEADER, SUBPROTOCOL};
 use claude_ide_system::peer::Owner;
 use hyper::{Method, Response, StatusCode, Version, header, http::request::Parts};
 
-use crate::{endpoint::Endpoint, options::Identity};
+use crate::{companions::COMPANIONS, endpoint::Endpoint, options::Identity};
 
 /// For clients that find the server by its lock file. Seed 000 connects to `/`, as the CLI does; seed 001 to `/mcp`.
 const IDE: Policy =
@@ -33,6 +33,8 @@ pub(crate) struct Run {
 pub(crate) struct Access {
     /// The run to which its token belongs.
     pub(crate) run: Option<Arc<Run>>,
+    /// The program to which its token belongs.
+    pub(crate) program: Option<&'static str>,
 }
 
 /// A route to an endpoint.
@@ -41,7 +43,8 @@ pub(crate) struct Route {
     policy: Policy,
     /// Whether messages may come by POST too.
     takes_posts: bool,
-    token: Secret,
+    /// Each may belong to a program.
+    tokens: Vec<(Secret, Option<&'static str>)>,
     /// Each run of an agent has its own secret.
     runs: Option<Identity>,
     endpoint: Arc<Endpoint>,
@@ -57,21 +60,28 @@ pub(crate) enum Knock {
 
 impl Route {
     pub(crate) fn ide(identity: &Identity, endpoint: Endpoint) -> Self {
-        let (token, endpoint) = (identity.token(), Arc::new(endpoint));
-        Self { paths: &["/", "/mcp"], policy: IDE, takes_posts: false, token, runs: None, endpoint }
+        let (tokens, endpoint) = (vec![(identity.token(), None)], Arc::new(endpoint));
+        Self { paths: &["/", "/mcp"], policy: IDE, takes_posts: false, tokens, runs: None, endpoint }
     }
 
     pub(crate) fn nvim(identity: &Identity, endpoint: Endpoint) -> Self {
-        let (token, runs, endpoint) = (identity.agents_token(), Some(identity.clone()), Arc::new(endpoint));
-        Self { paths: &["/nvim"], policy: NVIM, takes_posts: true, token, runs, endpoint }
+        let (tokens, runs) = (vec![(identity.agents_token(), None)], Some(identity.clone()));
+        Self { paths: &["/nvim"], policy: NVIM, takes_posts: true, tokens, runs, endpoint: Arc::new(endpoint) }
+    }
+
+    /// For companions, which post to the path at which CLIs open a socket.
+    pub(crate) fn companions(identity: &Identity, endpoint: Endpoint) -> Self {
+        let tokens = identity.companions().into_iter().zip(&COMPANIONS);
+        let tokens = tokens.map(|(token, companion)| (token, Some(companion.name))).collect();
+        Self { paths: &["/mcp"], policy: NVIM, takes_posts: true, tokens, runs: None, endpoint: Arc::new(endpoint) }
     }
 
     fn access(&self, shown: &[u8]) -> Option<Access> {
-        if self.token.matches(shown) {
-            return Some(Access { run: None });
+        if let Some((_, program)) = self.tokens.iter().find(|(token, _)| token.matches(shown)) {
+            return Some(Access { run: None, program: *program });
         }
         let run = self.runs.as_ref()?.run_of(shown)?;
-        Some(Access { run: Some(run) })
+        Some(Access { run: Some(run), program: None })
     }
 }
 
@@ -104,7 +114,10 @@ impl Routes {
         if request.version != Version::HTTP_11 {
             return Err(http::Refusal::NotGet.into());
         }
-        let route = self.routes.iter().find(|route| route.paths.contains(&request.uri.path()));
+        let headers = Headers(&request.headers);
+        let mut routes = self.routes.iter().filter(|route| route.paths.contains(&request.uri.path()));
+        let is_post = |route: &&Route| route.takes_posts && !headers.ask_for_a_socket();
+        let route = routes.clone().find(is_post).or_else(|| routes.next());
         let policy = route.map_or(IDE, |route| route.policy);
         policy.judge(request, &self.hosts, local)?;
         let takes_posts = route.is_some_and(|route| route.takes_posts);
@@ -112,7 +125,6 @@ impl Routes {
             return Err(http::Refusal::NotGet.into());
         }
         let route = route.ok_or_else(|| Refusal::Path(self.served()))?;
-        let headers = Headers(&request.headers);
         let access = policy.shown(headers).and_then(|shown| route.access(shown));
         let endpoint = Arc::clone(&route.endpoint);
         match request.method {

@@ -1,11 +1,12 @@
 //! Endpoints: the tools and methods behind a route, instructions and capabilities, limits.
 //!
-//! An endpoint is built once, when the server starts; its clients share it. There are two. `ide`, found by the lock
+//! An endpoint is built once, when the server starts; its clients share it. There are three. `ide`, found by the lock
 //! file, is for Claude Code CLIs and other clients of the seeds. `nvim`, for agents, has what a model may ask of the
 //! editor or change in it: Claude Code gets it with `--mcp-config` under the name `nvim` (it hides the tools of a
-//! server named `ide` from the model; measured with Claude Code 2.1.330); other MCP agents may use it too.
+//! server named `ide` from the model; measured with Claude Code 2.1.330); other MCP agents may use it too. `companion` is
+//! for Gemini CLI and Qwen Code, if the user wants it.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use claude_ide_protocol::mcp::{ListCapability, ServerCapabilities};
 use tokio::sync::Semaphore;
@@ -13,11 +14,13 @@ use tokio::sync::Semaphore;
 use crate::{
     methods::{METHODS, Method, Methods, OFFERS},
     options::ServerOptions,
-    tools::{TOOLS, Tool, Toolbox, nvim},
+    tools::{TOOLS, Tool, Toolbox, companion, nvim},
 };
 
 /// The endpoint of the lock file.
 pub(crate) const IDE: &str = "ide";
+/// The endpoint of CLIs that speak the IDE companion specification.
+pub(crate) const COMPANION: &str = "companion";
 /// The endpoint of agents, also named so in the user's CLI.
 pub(crate) const NVIM: &str = "nvim";
 
@@ -35,6 +38,8 @@ const NVIM_INSTRUCTIONS: &str = "This is the editor that the user works in, with
 const MAX_REQUESTS: usize = 16_384;
 /// Limit of a client's running work.
 const MAX_COST: usize = 1024;
+/// A companion listens as long as it lives, and ends without a word.
+const COMPANION_AWAY: Duration = Duration::from_secs(20);
 const MAX_BATCH: usize = 1000;
 const MAX_BATCH_BYTES: usize = 8 << 20;
 
@@ -59,6 +64,8 @@ pub(crate) struct Limits {
     pub(crate) message_bytes: usize,
     /// Number of messages in a batch.
     pub(crate) batch: usize,
+    /// How long a client that speaks HTTP may stay away before its requests are cancelled.
+    pub(crate) session: Duration,
     /// Limits of a client's open requests.
     pub(crate) in_flight: claude_ide_rpc::Limits,
 }
@@ -75,6 +82,13 @@ impl Endpoint {
         Self::new(options, (NVIM, NVIM_INSTRUCTIONS), nvim::TOOLS, OFFERS.iter())
     }
 
+    /// The endpoint of companions.
+    pub(crate) fn companion(options: &ServerOptions) -> Self {
+        let mut endpoint = Self::new(options, (COMPANION, IDE_INSTRUCTIONS), &companion::TOOLS, [].iter());
+        endpoint.limits.session = options.session_timeout.min(COMPANION_AWAY);
+        endpoint
+    }
+
     fn new(
         options: &ServerOptions,
         (name, instructions): (&'static str, &'static str),
@@ -88,6 +102,7 @@ impl Endpoint {
         let limits = Limits {
             message_bytes: options.max_message_bytes,
             batch: MAX_BATCH,
+            session: options.session_timeout,
             in_flight: claude_ide_rpc::Limits {
                 requests: MAX_REQUESTS,
                 bytes: options.max_message_bytes,

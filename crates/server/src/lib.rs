@@ -9,6 +9,7 @@
 
 mod announce;
 mod client;
+mod companions;
 mod connection;
 mod disk;
 mod door;
@@ -39,6 +40,7 @@ mod writer;
 
 pub use claude_ide_http::Secret;
 pub use claude_ide_protocol::SYMBOL_KINDS;
+pub use companions::Places;
 pub use editor::{
     ClientEvent, ClientId, ClientInfo, ClientState, Displayed, Editor, EditorCall, EditorError, EditorReply,
 };

@@ -17,12 +17,14 @@ use claude_ide_protocol::ide::LockFileContents;
 use claude_ide_system::process;
 
 use crate::{
+    companions,
     error::ServerError,
     options::{ServerOptions, Workspace},
     path_map::PathMap,
 };
 
-use folder::{EXTENSION, clean_stale, others, private_dir, read, remove, write};
+use folder::{EXTENSION, clean_stale, others, read, write};
+pub(crate) use folder::{private_dir, remove};
 
 /// How often to choose another name when servers choose the same one at the same time.
 const MAX_CHOICES: usize = 5;
@@ -30,6 +32,8 @@ const MAX_CHOICES: usize = 5;
 /// The files of one server, one in each folder; removed on drop.
 #[derive(Debug)]
 pub(crate) struct LockFile {
+    /// Those of other CLIs, which are kept and removed together with ours.
+    pub(crate) companions: companions::Files,
     paths: Vec<PathBuf>,
     server_name: String,
     token: Secret,
@@ -45,6 +49,7 @@ impl LockFile {
     /// [`ServerError::LockFile`] if it could not be written anywhere.
     pub(crate) fn create(options: &ServerOptions, token: &Secret, port: u16) -> Result<Self, ServerError> {
         let mut lock = Self {
+            companions: companions::Files::default(),
             paths: Vec::new(),
             server_name: options.server_name.clone(),
             token: token.clone(),
@@ -70,13 +75,20 @@ impl LockFile {
         }
     }
 
-    /// The written files.
+    /// The written files for Claude Code.
+    #[cfg(test)]
     pub(crate) fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 
+    /// All written files, also those for companions.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.paths.iter().chain(self.companions.paths())
+    }
+
     /// Writes the files again, restoring deleted ones with their folders.
     pub(crate) fn rewrite(&self, workspace: &Workspace) {
+        self.companions.rewrite(workspace);
         for path in &self.paths {
             self.put(path, workspace);
         }
@@ -84,6 +96,7 @@ impl LockFile {
 
     /// Restores deleted files.
     pub(crate) fn restore(&self, workspace: &Workspace) {
+        self.companions.restore(workspace);
         for path in &self.paths {
             if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
                 tracing::info!(path = %path.display(), "the lock file was removed: writing it again");

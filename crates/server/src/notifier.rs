@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use tokio::sync::Notify;
 
 use claude_ide_protocol::{
+    companion::{self, CONTEXT_UPDATE},
     ide::{DIAGNOSTICS_CHANGED, SELECTION_CHANGED},
     jsonrpc,
 };
@@ -62,6 +63,13 @@ struct About {
 struct OfCall {
     #[serde(rename = "progressToken")]
     token: serde_json::Value,
+}
+
+/// The relevant part of `ide/diffAccepted` and `ide/diffRejected`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfFile {
+    file_path: String,
 }
 
 impl Notifier {
@@ -155,6 +163,11 @@ impl Notifier {
             SELECTION_CHANGED => Some(SELECTION_CHANGED.to_owned()),
             PROGRESS => {
                 serde_json::from_str::<OfCall>(params.here.get()).ok().map(|of| format!("{PROGRESS} {}", of.token))
+            }
+            CONTEXT_UPDATE => Some(CONTEXT_UPDATE.to_owned()),
+            // To a client that speaks HTTP, only notifications with a subject are sent.
+            _ if method.starts_with(companion::NOTIFICATIONS) => {
+                serde_json::from_str::<OfFile>(params.here.get()).ok().map(|of| format!("{method} {}", of.file_path))
             }
             DIAGNOSTICS_CHANGED => serde_json::from_str::<About>(params.here.get()).ok().map(|about| about.uri),
             _ => None,

@@ -18,7 +18,13 @@ use serde::Deserialize;
 use claude_ide_http::{Keys, Secret};
 use claude_ide_system::peer::{Owner, Process};
 
-use crate::{door::Run, editor::ClientId, error::ServerError, path_map::PathMap};
+use crate::{
+    companions::{COMPANIONS, Places},
+    door::Run,
+    editor::ClientId,
+    error::ServerError,
+    path_map::PathMap,
+};
 
 /// Seed 001, "Authentication Token Generation".
 const TOKEN_BYTES: usize = 64;
@@ -62,6 +68,8 @@ pub struct ServerOptions {
     pub write_file: WriteFile,
     /// Whether there is an endpoint for agents.
     pub serves_agents: bool,
+    /// Where to announce the server to companions; `None`: not at all.
+    pub companions: Option<Places>,
     /// The folders that some clients see under other paths.
     pub path_map: PathMap,
 }
@@ -99,6 +107,7 @@ impl Default for ServerOptions {
             offers: true,
             write_file: WriteFile::default(),
             serves_agents: false,
+            companions: None,
             path_map: PathMap::default(),
         }
     }
@@ -159,6 +168,8 @@ struct Secrets {
     token: Secret,
     /// For agents: it is distributed differently from the lock file's, and valid for another endpoint.
     agents_token: Secret,
+    /// One for each of [`COMPANIONS`].
+    companions: Vec<Secret>,
 }
 
 fn not_bound(host: &str, source: io::Error) -> ServerError {
@@ -171,7 +182,8 @@ fn random() -> Result<Secret, ServerError> {
 
 impl Secrets {
     fn generate() -> Result<Self, ServerError> {
-        Ok(Self { token: random()?, agents_token: random()? })
+        let companions = COMPANIONS.iter().map(|_| random()).collect::<Result<_, _>>()?;
+        Ok(Self { token: random()?, agents_token: random()?, companions })
     }
 }
 
@@ -229,6 +241,11 @@ impl Identity {
 
     pub(crate) fn agents_token(&self) -> Secret {
         self.state().secrets.agents_token.clone()
+    }
+
+    /// One for each of [`COMPANIONS`].
+    pub(crate) fn companions(&self) -> Vec<Secret> {
+        self.state().secrets.companions.clone()
     }
 
     /// Creates a secret for a run of an agent.

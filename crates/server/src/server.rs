@@ -20,6 +20,7 @@ use tokio::{
 
 use crate::{
     announce::announce,
+    companions,
     connection::{Hub, Visit},
     door::{Route, Routes},
     editor::{ClientId, ClientInfo, Editor},
@@ -101,9 +102,14 @@ impl Server {
         let listener = listen(&options, &identity)?;
         let failed = |source| ServerError::Bind { host: options.host.clone(), port: "?".to_owned(), source };
         let port = listener.local_addr().map_err(failed)?.port();
-        let lock = LockFile::create(&options, &identity.token(), port)?;
+        let mut lock = LockFile::create(&options, &identity.token(), port)?;
+        if let Some(places) = &options.companions {
+            let tokens = identity.companions();
+            lock.companions =
+                companions::Files::create(places, &tokens, &options.server_name, port, &options.workspace);
+        }
         tracing::info!(host = options.host, port, "listening");
-        let info = ServerInfo { host: options.host.clone(), port, lock_files: lock.paths().to_vec() };
+        let info = ServerInfo { host: options.host.clone(), port, lock_files: lock.all().cloned().collect() };
         let hub = Arc::new(Hub {
             routes: routes(&options, &identity),
             identity,
@@ -148,6 +154,9 @@ fn routes(options: &ServerOptions, identity: &Identity) -> Routes {
     let mut routes = vec![Route::ide(identity, Endpoint::ide(options))];
     if options.serves_agents {
         routes.push(Route::nvim(identity, Endpoint::nvim(options)));
+    }
+    if options.companions.is_some() {
+        routes.push(Route::companions(identity, Endpoint::companion(options)));
     }
     Routes::new(routes, &options.host)
 }

@@ -34,6 +34,7 @@ local function tell(subject)
     latest = nil
     tell_active(nil)
     server.notify("selection_changed", nothing())
+    require("claude-ide.bus").emit("selection_changed", nil)
     return
   end
   local max_bytes = require("claude-ide.config").get().selection.max_bytes
@@ -46,6 +47,7 @@ local function tell(subject)
   }
   tell_active(subject.name)
   server.notify("selection_changed", latest)
+  require("claude-ide.bus").emit("selection_changed", latest)
 end
 
 ---Tracks while the server runs and the option is on; reports while clients are connected.
@@ -55,7 +57,7 @@ local function refresh()
   if not (server.is_running() and M.is_enabled()) then
     tracker.forget()
     tracker.stop()
-  elseif #server.clients() == 0 then
+  elseif #server.clients() + #server.companions() == 0 then
     tracker.forget()
     tracker.listen(false)
   else
@@ -81,6 +83,8 @@ function M.attach()
   require("claude-ide.bus").on("server_started", start)
   require("claude-ide.bus").on("client_connected", refresh)
   require("claude-ide.bus").on("client_disconnected", refresh)
+  require("claude-ide.bus").on("agent_ready", refresh)
+  require("claude-ide.bus").on("agent_disconnected", refresh)
   require("claude-ide.listening").attach()
   require("claude-ide.bus").on("client_listening", function(client)
     if latest then

@@ -8,6 +8,7 @@ local PREFIX = "claude-ide.tools."
 local MODULES = {
   actions = "apply_action code_actions organize_imports",
   client_source = "close_all_diff_tabs close_tab open_diff permission",
+  companion = "show_diff withdraw_diff",
   diagnostics = "diagnostics get_diagnostics",
   edits = "format insert_after_symbol insert_before_symbol rename replace_symbol_body safe_delete",
   editor = "check_document_dirty get_all_opened_file_paths get_current_file get_open_editors get_open_files "

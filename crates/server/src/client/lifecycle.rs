@@ -45,7 +45,8 @@ impl Client {
         let version = ProtocolVersion::negotiate(&params.string("protocolVersion")?);
         self.has_roots = params.optional_object("capabilities")?.contains_key("roots") && self.can_be_asked;
         let mut client_info = Arguments::from(params.optional_object("clientInfo")?);
-        self.info.name = client_info.optional_string("name")?;
+        let name = client_info.optional_string("name")?;
+        self.info.name = self.info.name.take().or(name);
         self.info.version = client_info.optional_string("version")?;
         self.info.protocol = Some(version.as_str());
         self.version = Some(version);

@@ -25,6 +25,7 @@ use claude_ide_rpc::{Asked, BatchId, InFlight, Peer, encode};
 
 use self::{asking::Question, lifecycle::Phase};
 use crate::{
+    door::Access,
     editor::{ClientEvent, ClientId, ClientInfo, ClientState},
     endpoint::Endpoint,
     methods::Caller,
@@ -57,17 +58,17 @@ impl Client {
         services: Arc<Services>,
         endpoint: Arc<Endpoint>,
         id: ClientId,
-        run: Option<Box<str>>,
+        access: &Access,
         outbox: Arc<Outbox>,
     ) -> Self {
         let info = ClientInfo {
             id,
             endpoint: endpoint.name,
             state: ClientState::Connected,
-            name: None,
+            name: access.program.map(str::to_owned),
             version: None,
             pid: None,
-            run,
+            run: access.run.as_ref().map(|run| run.name.clone()),
             protocol: None,
             roots: Vec::new(),
             mapped: !services.options.path_map.is_empty(),

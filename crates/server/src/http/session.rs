@@ -38,8 +38,8 @@ use crate::{
     outbox::Outbox,
 };
 
-/// The prefix of notifications.
-const NOTIFICATIONS: &str = "notifications/";
+/// The subjects of all notifications.
+const ALL: &str = "";
 /// Limit of messages waiting to be handled.
 const MAX_WAITING: usize = 64;
 /// Limits of event streams kept for a later fetch: their number, and the bytes of ended ones.
@@ -175,9 +175,8 @@ impl Session {
             end: Notify::new(),
         });
         let outbox = Arc::new(Outbox::default());
-        let run = access.run.as_ref().map(|run| run.name.clone());
         let services = Arc::clone(&hub.services);
-        let mut client = Client::new(services, Arc::clone(endpoint), number, run, Arc::clone(&outbox));
+        let mut client = Client::new(services, Arc::clone(endpoint), number, access, Arc::clone(&outbox));
         client.cannot_be_asked();
         tracing::info!(client = %number, "connected by HTTP");
         let server = Server { hub: Arc::clone(hub), session: Arc::clone(&session), client, outbox, open: Vec::new() };
@@ -309,12 +308,12 @@ impl Server {
 
     async fn serve(&mut self, inputs: &mut mpsc::Receiver<Input>) -> &'static str {
         let session = Arc::clone(&self.session);
-        let patience = self.hub.services.options.session_timeout;
+        let patience = session.endpoint.limits.session;
         let mut shutdown = self.hub.shutdown.subscribe();
         let (stop, sent_away, look) = (stopping(&mut shutdown), self.client.sent_away(), sleep(patience));
         pin!(stop, sent_away, look);
         loop {
-            let about = if session.listeners.load(Ordering::Relaxed) > 0 { NOTIFICATIONS } else { PROGRESS };
+            let about = if session.listeners.load(Ordering::Relaxed) > 0 { ALL } else { PROGRESS };
             tokio::select! {
                 biased;
                 deadline = &mut stop => {

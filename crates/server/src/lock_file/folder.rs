@@ -82,7 +82,7 @@ pub(super) fn read(path: &Path) -> Option<LockFileContents> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-pub(super) fn remove(path: &Path) {
+pub(crate) fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -90,7 +90,7 @@ pub(super) fn remove(path: &Path) {
     }
 }
 
-pub(super) fn private_dir(dir: &Path) -> io::Result<()> {
+pub(crate) fn private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mode = fs::metadata(dir)?.permissions().mode();
     // The CLI creates the folder too, readable to others. If we may not change that, the folder is still usable.

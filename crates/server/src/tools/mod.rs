@@ -1,4 +1,5 @@
-//! The tools for clients, one row each: those of the IDE's endpoint in `ide.rs`, those of agents in `nvim.rs`.
+//! The tools for clients, one row each: those of the IDE's endpoint in `ide.rs`, those of agents in
+//! `nvim.rs`, those of companions in `companion.rs`.
 //!
 //! A tool declares its arguments as [`fields`], which give the schema and the validation. It either answers at once
 //! from the server's state, or calls the editor (`lua/claude-ide/tools/init.lua` maps calls to modules) and converts
@@ -6,6 +7,7 @@
 
 mod arguments;
 pub(crate) mod blocks;
+pub(crate) mod companion;
 mod fields;
 mod hints;
 mod ide;

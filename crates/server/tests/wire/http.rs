@@ -7,7 +7,7 @@ use std::{
 };
 
 use claude_ide_server::{
-    ClientState, Keepalive, ServerOptions,
+    ClientState, Keepalive, Places, ServerOptions,
     testing::{TestServer, dial},
 };
 use serde_json::{Value, json};
@@ -59,9 +59,12 @@ impl Response {
 
 /// Sends a request verbatim, and reads the response's head.
 fn raw(server: &TestServer, first: &str, headers: &[&str], body: &[u8]) -> Response {
+    raw_at(server, ("/nvim", &server.agents_token()), first, headers, body)
+}
+
+fn raw_at(server: &TestServer, (path, token): (&str, &str), first: &str, headers: &[&str], body: &[u8]) -> Response {
     let mut stream = dial(server.port());
-    let token = server.agents_token();
-    let mut head = format!("{first} /nvim HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n");
+    let mut head = format!("{first} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n");
     for header in headers {
         head += header;
         head += "\r\n";
@@ -90,6 +93,47 @@ fn begin(server: &TestServer, version: &str) -> String {
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     assert_eq!(post(server, &[&session], initialized).status, 202);
     session
+}
+
+#[test]
+fn a_companion_finds_the_server_and_gets_the_decision_as_a_notification() {
+    let home = tempfile::tempdir().unwrap();
+    let places = Places { temporary: home.path().to_owned(), home: home.path().to_owned() };
+    let server = start(ServerOptions { companions: Some(places), ..ServerOptions::default() });
+    let file = home.path().join(format!(".qwen/ide/{}.lock", server.port()));
+    let file: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    assert_eq!(file["port"], server.port());
+    let token = file["authToken"].as_str().unwrap();
+    let at = |first: &str, headers: &[&str], body: &str| {
+        let length = format!("Content-Length: {}", body.len());
+        let json = ["Content-Type: application/json", EVENTS, &length];
+        raw_at(&server, ("/mcp", token), first, &[headers, &json].concat(), body.as_bytes())
+    };
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "streamable" } });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string();
+    let session = at("POST", &[], &initialize);
+    let session = format!("Mcp-Session-Id: {}", session.header("mcp-session-id").unwrap());
+    assert_eq!(at("POST", &[&session], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).status, 202);
+    let mut listening = at("GET", &[&session], "");
+    let arguments = json!({ "filePath": "/a.txt", "newContent": "new\n" });
+    let params = json!({ "name": "openDiff", "arguments": arguments });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+    server.editor.reply("show_diff", Ok(json!({})));
+    assert_eq!(at("POST", &[&session], &call).json()["result"], json!({ "content": [] }));
+    let client = server.editor.wait_call("show_diff", 1).client;
+    let known = server.handle.status().clients;
+    assert_eq!((known[0].name.as_deref(), known[0].endpoint), (Some("Qwen Code"), "companion"));
+    server.notify("ide/contextUpdate", &json!({ "workspaceState": {} }), Some(client));
+    server.notify("ide/diffAccepted", &json!({ "filePath": "/a.txt", "content": "new\n" }), Some(client));
+    for method in ["ide/contextUpdate", "ide/diffAccepted"] {
+        let sent: Value = serde_json::from_str(&listening.line("data: {")[6..]).unwrap();
+        assert_eq!(sent["method"], method);
+    }
+    // The token opens nothing else, and no other opens this.
+    for (path, token) in [("/nvim", token), ("/mcp", &server.agents_token()), ("/mcp", &server.token())] {
+        let refused = raw_at(&server, (path, token), "POST", &["Content-Length: 40"], PING.as_bytes());
+        assert_eq!(refused.status, 401, "{path}");
+    }
 }
 
 #[test]

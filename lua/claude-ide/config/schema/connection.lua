@@ -105,6 +105,14 @@ return {
     },
   },
   {
+    "agents_ide",
+    kind = kind.boolean,
+    default = false,
+    doc = "Let Gemini CLI and Qwen Code find this Neovim, too: they show their edits as diffs here, and learn the open files, "
+      .. "the cursor and the selection. |claude-ide-companions| Changes apply after a restart of Neovim or "
+      .. "`:Claude restart`.",
+  },
+  {
     "tools",
     doc = "Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a "
       .. "restart of Neovim or `:Claude restart`.",

@@ -1,0 +1,118 @@
+-- Proposals of CLIs that speak the IDE companion specification (Gemini CLI, Qwen Code). The call is answered at once, the decision is a
+-- notification. Their terminal asks at the same time: without a notification its question stays open.
+local M = {}
+
+---@class claude-ide.tools.CompanionRequest
+---@field client integer
+---@field path string as the CLI names it
+---@field empties boolean the proposed file is empty
+
+---@type table<integer, claude-ide.decisions.Source> by client
+local sources = {}
+
+---@param request claude-ide.tools.CompanionRequest
+---@param answer? claude-ide.decisions.Answer
+local function notify(request, answer)
+  local server = require("claude-ide.server")
+  local name = vim.fs.basename(request.path)
+  if answer and answer.contents == "" and not request.empties then
+    -- The CLI (0.61.0) would take it for "as proposed".
+    require("claude-ide.ui.notice").warn(
+      name .. ": an empty text cannot be accepted, so the edit was rejected."
+    )
+    server.notify("ide/diffRejected", { filePath = request.path }, request.client)
+  elseif answer and answer.outcome == "accepted" then
+    local accepted = { filePath = request.path, content = answer.contents }
+    server.notify("ide/diffAccepted", accepted, request.client)
+  elseif answer and answer.outcome == "rejected" then
+    server.notify("ide/diffRejected", { filePath = request.path }, request.client)
+  end
+end
+
+local attach = require("claude-ide.once")(function()
+  local bus = require("claude-ide.bus")
+  bus.on("agent_disconnected", function(agent)
+    local source = sources[agent.id]
+    sources[agent.id] = nil
+    if source then
+      require("claude-ide.decisions").gone(source, source.name .. " is gone")
+    end
+  end)
+  bus.on("server_stopping", function()
+    for _, source in pairs(sources) do
+      require("claude-ide.decisions").gone(source, source.name .. " asks in its terminal")
+    end
+  end)
+end)
+
+---@param client integer
+---@return claude-ide.decisions.Source
+local function source_of(client)
+  attach()
+  if not sources[client] then
+    local agent = require("claude-ide.server").agent(client)
+    local name = agent and agent.name or "The agent"
+    sources[client] = require("claude-ide.decisions").source({
+      name = name,
+      client = client,
+      writes = "agent",
+      overwrites = true,
+      answer = notify,
+      tell = function() end,
+      cannot_hear = function()
+        return name .. " takes no reason from an editor"
+      end,
+    })
+  end
+  return sources[client]
+end
+
+---@param client integer
+---@param path string
+---@return claude-ide.Diff?
+local function find(client, path)
+  return require("claude-ide.proposal").pending(function(diff)
+    return diff.source == sources[client] and diff.request.path == path
+  end)[1]
+end
+
+M.show_diff = {
+  ---Shows an edit, in place of the last one of the same file.
+  ---@param args { filePath: string, newContent: string }
+  ---@param respond claude-ide.Respond
+  ---@param call claude-ide.Call
+  run = function(args, respond, call)
+    local source, last = source_of(call.client), find(call.client, args.filePath)
+    if last then
+      require("claude-ide.decisions").cancel(last, source.name .. " proposes another edit")
+    end
+    ---@type claude-ide.tools.CompanionRequest
+    local request = { client = call.client, path = args.filePath, empties = args.newContent == "" }
+    require("claude-ide.proposal").propose(
+      source,
+      request,
+      { path = args.filePath, contents = args.newContent }
+    )
+    respond(vim.empty_dict())
+  end,
+}
+
+M.withdraw_diff = {
+  ---Closes a diff that was answered in the CLI's terminal. Answers `{ content }`: the proposal as the user has edited it.
+  ---@param args { filePath: string }
+  ---@param respond claude-ide.Respond
+  ---@param call claude-ide.Call
+  run = function(args, respond, call)
+    local diff = find(call.client, args.filePath)
+    if not diff then
+      return respond({ content = vim.NIL })
+    end
+    local file = diff.files[1]
+    local _, edited = require("claude-ide.proposal.rescued").typed(file)
+    local contents = require("claude-ide.proposal.acceptance").to_write(file, edited)
+    require("claude-ide.decisions").cancel(diff, "it was answered in the terminal of " .. diff.source.name)
+    respond({ content = contents })
+  end,
+}
+
+return M
