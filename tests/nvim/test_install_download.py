@@ -271,26 +271,27 @@ def test_a_folder_that_cannot_be_written_to_and_a_full_disk(install, package, re
     assert "cannot be written to" in said
 
 
-def test_one_that_is_killed_half_way_and_two_at_once(install, package, releases, asset):
+def test_one_that_is_killed_half_way_and_two_at_once(install, package, releases, asset, request):
     offer(releases, asset)
     held = threading.Event()
 
-    def slow(request):
-        held.wait(20)
-        request.send_response(200)
-        request.end_headers()
-        request.wfile.write(LIBRARY.read_bytes())
+    def half(asked):
+        asked.send_response(200)
+        asked.end_headers()
+        asked.wfile.write(LIBRARY.read_bytes()[:1_000_000])
+        held.wait()  # what downloads outlives who began it, and shall write nothing more
 
-    releases.files[f"/{asset}"] = slow
+    releases.files[f"/{asset}"] = half
+    request.addfinalizer(held.set)
     first = install.start(releases.url)
     began = time.monotonic()
-    while f"/{asset}" not in releases.asked:
+    while f"/{asset}" not in releases.asked or not in_folder(package):
         assert left(began, 20) > 0
         time.sleep(0.01)
     first.send_signal(signal.SIGKILL)
     first.communicate(timeout=20)
     assert LIBRARY.name not in in_folder(package)
-    held.set()
+    offer(releases, asset)
     with ThreadPoolExecutor() as pool:
         assert [code for code, _ in pool.map(lambda _: install(releases.url), range(2))] == [0, 0]
     old = time.time() - 2 * 3600
