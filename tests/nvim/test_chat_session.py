@@ -142,9 +142,8 @@ def files_are_completed_from_the_first_moment(nvim):
     """Until the CLI has scanned the project, it knows no files."""
     nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt' and vim.bo.filetype == 'markdown'", what="the prompt")
     nvim.keys("i@ope")
-    nvim.wait("vim.fn.pumvisible() == 1", what="the menu")
-    words = "vim.tbl_map(function(item) return item.word end, vim.fn.complete_info({ 'items' }).items)"
-    assert nvim.lua(f"return {words}") == ["open.txt"]
+    words = "return vim.tbl_map(function(item) return item.word end, vim.fn.complete_info({ 'items' }).items)"
+    nvim.wait(lambda: nvim.lua(words) == ["open.txt"] and nvim.lua("return vim.fn.pumvisible()"), what="the menu")
     nvim.keys("<C-n><C-y> <C-u><Esc>")
     nvim.wait(lambda: nvim.lines() == [""] and nvim.mode() == "n", what="an empty prompt")
 
