@@ -463,6 +463,6 @@ def test_unsaved_text_in_another_encoding_is_compared_as_it_is_read(nvim):
     (nvim.project / "latin1.txt").write_bytes("grün\nblau\n".encode("latin-1"))
     nvim.cmd("edit latin1.txt")
     nvim.keys("Gorot<Esc>")
-    nvim.wait("vim.bo.modified")
+    nvim.wait(lambda: nvim.lines()[-1] == "rot" and nvim.mode() == "n")
     diff = nvim.lua("return require('claude-ide.diffview.patch_text').of_unsaved(0, 1)")
     assert diff == "@@ -2 +2,2 @@\n blau\n+rot\n"
