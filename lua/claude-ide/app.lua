@@ -24,6 +24,7 @@ local function attach_the_rest()
   require("claude-ide.review.signs").attach()
   require("claude-ide.sessions.announce").attach()
   require("claude-ide.terminal.hook_states").attach()
+  require("claude-ide.terminal.remembered").offer()
   for _, context in ipairs({ "unsaved", "saved", "new_errors", "with_prompt" }) do
     require("claude-ide.hook_context." .. context).attach()
   end

@@ -99,6 +99,9 @@ function M.session_loaded()
         pcall(require("claude-ide.window").delete_buffer, buf)
       end
     end
+    if package.loaded["claude-ide.terminal.remembered"] then
+      require("claude-ide.terminal.remembered").offer() -- of the session's folder
+    end
   end)
 end
 

@@ -40,6 +40,14 @@ def text_of(nvim, title):
     )
 
 
+def listed(nvim):
+    """The lines of `:Claude list`."""
+    nvim.answer()
+    nvim.cmd("Claude list")
+    nvim.wait("#asked == 1", what="the list")
+    return "\n".join(nvim.asked()[0]["lines"])
+
+
 def leave_for_the_file(nvim):
     nvim.keys("<C-\\><C-\\>")
     nvim.wait("vim.fn.bufname() == 'a.txt' and vim.fn.mode() == 'n'")
@@ -75,6 +83,19 @@ def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_wi
     nvim.wait(lambda: "@a.txt#L3" in text_of(nvim, "parser"), what="the mention in the hidden one")
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("@a.txt#L3")
+    nvim.wait("vim.fn.mode() == 't'")
+
+    # The list tells them apart.
+    mock_api.usage = {"input_tokens": 120_000, "output_tokens": 10}
+    mock_api.script(Reply("Hello."))
+    nvim.keys("<C-u>begin")
+    nvim.wait_screen("begin")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    wait_idle(nvim)
+    leave_for_the_file(nvim)
+    nvim.wait(lambda: "12%" in listed(nvim), what="the list with how full the context is")
+    first, second = listed(nvim).splitlines()
+    assert "idle" in first and "idle" in second and "parser" in second
 
     # A third one: each edit is answered to the one that proposed it, and a reason becomes its prompt.
     leave_for_the_file(nvim)
@@ -100,4 +121,23 @@ def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_wi
     nvim.wait(f"vim.uv.kill({pids[2]}, 0) ~= 0", what="the third to end")
     assert nvim.lua("return vim.tbl_map(function(pid) return vim.uv.kill(pid, 0) end, ...)", pids[:2]) == [0, 0]
     nvim.cmd("Claude")
-    nvim.wait_screen("@a.txt#L3")
+    nvim.wait("require('claude-ide.terminal').current():name() == 'parser'")
+
+    # Killed with Neovim, they are offered by the next one, with their names.
+    records = nvim.home / ".local" / "state" / "nvim" / "claude-ide" / "terminals"
+    nvim.wait(
+        lambda: "".join(path.read_text() for path in records.glob("*.json")).count('"session"') == 2,
+        what="the record of the two",
+    )
+    nvim.kill()
+    again = start_with_claude(args=["a.txt"], notices=True)
+    again.lua('require("claude-ide").connect()')
+    remembered = "#require('claude-ide.terminal.remembered').list() > 0"
+    again.wait(remembered, what="the end of the killed Neovim")
+    again.answer(1)
+    again.cmd("Claude list")
+    again.wait("#asked == 1", what="the list")
+    assert [line.split()[-1] for line in again.asked()[0]["lines"]] == ["begin"]
+    again.wait_screen("● Hello.")
+    again.wait("((require('claude-ide.terminal').session() or {}).state or {}).activity == 'idle'")
+    assert again.lua("return require('claude-ide.terminal').session().name") == "parser"

@@ -25,11 +25,11 @@ class Sessions:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def write(self, cwd: Path, *turns, title=None, branch="main", id=None, age=timedelta(hours=2)) -> str:
+    def write(self, cwd: Path, *turns, title=None, branch="main", id=None, age=timedelta(hours=2), tokens=0) -> str:
         """A session of prompts and answers: each turn is a pair, the answer a text or a list of content blocks.
 
         A list of blocks may hold tool_use blocks; a third part of the turn is the results, by tool id: a text, or one
-        with what the CLI records beside it.
+        with what the CLI records beside it. The last answer was given with `tokens` of input.
         """
         session = id or str(uuid.uuid4())
         lines, parent = [], None
@@ -61,7 +61,8 @@ class Sessions:
             content = [{"type": "text", "text": answer}] if isinstance(answer, str) else answer
             for block in content:
                 message = {"id": f"msg_{len(lines)}", "role": "assistant", "model": "claude-test-1", "content": [block]}
-                line("assistant", message=message | {"stop_reason": "end_turn", "usage": {"output_tokens": 1}})
+                usage = {"output_tokens": 1} | ({"input_tokens": tokens} if tokens else {})
+                line("assistant", message=message | {"stop_reason": "end_turn", "usage": usage})
             for tool, came in (results[0] if results else {}).items():
                 text, record = came if isinstance(came, tuple) else (came, None)
                 result = {"type": "tool_result", "tool_use_id": tool, "content": text}

@@ -22,7 +22,7 @@ def start(start_nvim, cli):
     """Neovim with a file and terminals started by commands."""
 
     def begin(*commands, **more):
-        nvim = start_nvim(env=cli.environment(), files={"a.txt": "one\n"}, args=["a.txt"], **more)
+        nvim = start_nvim(**{"env": cli.environment(), "files": {"a.txt": "one\n"}, "args": ["a.txt"], **more})
         for command in commands:
             open_one(nvim, cli, command)
         return nvim
@@ -166,6 +166,76 @@ def test_a_tab_page_without_one_ends_none_of_another(start):
     nvim.cmd("Claude close")
     nvim.wait_notice("No CLI runs")
     assert nvim.lua(NAMES) == ["Claude"]
+
+
+# ── the list ──
+
+
+def listed(nvim, answer=None):
+    """The lines of `:Claude list`, of which one may be chosen."""
+    nvim.answer(*([answer] if answer else []))
+    nvim.cmd("Claude list")
+    nvim.wait("#asked == 1", what="the list")
+    return nvim.asked()[0]["lines"]
+
+
+def report(nvim, cli, sessions, number, session, status, **more):
+    """Sets the record of a CLI, and waits until Neovim has read it."""
+    pid = cli.starts()[number]["pid"]
+    sessions.record(pid, session, status, nvim.project, **more)
+    nvim.wait(f"require('claude-ide.terminal').list()[{number + 1}]:live() ~= nil", what="the record to be read")
+
+
+def test_the_list_says_what_each_does_and_shows_the_chosen_one(start, cli, sessions):
+    nvim = start("Claude", "Claude new parser", "Claude new")
+    first = sessions.write(nvim.project, ("fix it", "ok"), title="The fix", branch="feature/x", tokens=340_000)
+    report(nvim, cli, sessions, 0, first, "busy", name="The fix")
+    report(nvim, cli, sessions, 1, "b", "waiting", name="parser", waitingFor="permission prompt")
+    nvim.cmd("set columns=160")
+    folder = str(nvim.project)[-27:]
+    assert listed(nvim, 1) == [
+        f" 2h  working              34%  …{folder}  feature/x  The fix   fix it",
+        f"now  waiting: permission       …{folder}             parser",
+        f"now                            …{folder}             Claude 2",
+    ]
+    nvim.wait(lambda: shown(nvim) == ["Claude"], what="the first one")
+    assert nvim.lua(NAMES) == ["The fix", "parser", "Claude 2"]
+
+
+def test_without_a_terminal_the_list_says_so(start):
+    nvim = start(notices=True)
+    nvim.cmd("Claude list")
+    nvim.wait_notice("No CLI runs that `:Claude` started.")
+
+
+@pytest.mark.parametrize("end", ["quit", "kill", "mksession"])
+def test_the_next_neovim_of_the_project_offers_those_of_the_last(start, cli, sessions, end):
+    nvim = start("Claude", "Claude new parser", "Claude new")
+    told = [sessions.write(nvim.project, (f"prompt {number}", "ok")) for number in range(2)]
+    report(nvim, cli, sessions, 0, told[0], "idle")
+    report(nvim, cli, sessions, 1, told[1], "busy", name="parser")
+    report(nvim, cli, sessions, 2, "without-a-prompt", "idle")
+    records = nvim.home / ".local" / "state" / "nvim" / "claude-ide" / "terminals"
+    nvim.wait(
+        lambda: "without-a-prompt" in "".join(path.read_text() for path in records.glob("*.json")), what="the record"
+    )
+    if end == "kill":
+        nvim.kill()
+    else:
+        nvim.cmd("mksession Session.vim")
+        nvim.leave()
+    for started in cli.starts():
+        sessions.forget(started["pid"])
+
+    after = start(notices=True, args=["-S", "Session.vim"] if end == "mksession" else ["a.txt"])
+    assert len(cli.starts()) == 3
+    after.start_server()
+    after.wait_notice("2 terminals of Claude ended with Neovim. `:Claude list` has them.")
+    lines = listed(after, 2)
+    assert [line.split("ended with Neovim")[1].split("main")[1].strip() for line in lines] == ["prompt 0", "prompt 1"]
+    after.wait(lambda: len(cli.starts()) == 4, what="the CLI to start")
+    assert cli.starts()[3]["argv"] == ["--name=parser", "--resume", told[1]]
+    assert not list(records.glob("*.json"))
 
 
 # ── mentions ──

@@ -34,6 +34,31 @@ impl Usage {
     }
 }
 
+/// Models with a context of 200,000 tokens; all others have a million. Source: the table of the CLI 2.1.329. Some of these
+/// have a million if the user chose so, which no record tells.
+const SMALL: [&str; 8] = [
+    "claude-3",
+    "claude-haiku-4",
+    "claude-sonnet-4",
+    "claude-opus-4-0",
+    "claude-opus-4-1",
+    "claude-opus-4-2",
+    "claude-opus-4-5",
+    "claude-opus-4-6",
+];
+
+impl Usage {
+    /// How full the context of the model was, as the CLI shows it; `None`: the model is unknown, or it has not reported.
+    pub(crate) fn context_percent(self, model: &str) -> Option<u8> {
+        const SMALL_WINDOW: u64 = 200_000;
+        let used = self.input.saturating_add(self.cache_write).saturating_add(self.cache_read);
+        let is_small = SMALL.iter().any(|small| model.starts_with(small));
+        let window = if is_small && used <= SMALL_WINDOW { SMALL_WINDOW } else { 1_000_000 };
+        let percent = used.saturating_mul(100).saturating_add(window / 2) / window;
+        (model.starts_with("claude-") && used > 0).then(|| u8::try_from(percent.min(100)).unwrap_or(100))
+    }
+}
+
 impl From<UsageHead> for Usage {
     fn from(head: UsageHead) -> Self {
         Self {
@@ -256,6 +281,27 @@ impl From<Flat> for Part {
             "text" => Self::Text(flat.text()),
             "image" => Self::Image(flat.image()),
             _ => Self::Unknown { raw: or_null(flat.raw) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_is_as_full_as_the_window_of_its_model_allows() {
+        let usage = |input, cache_read| Usage { input, cache_read, cache_write: 1_000, output: 9_000 };
+        for (model, usage, percent) in [
+            ("claude-sonnet-4-5-20250929", usage(1_000, 98_000), Some(50)),
+            ("claude-opus-4-20250514", usage(0, 199_000), Some(100)),
+            ("claude-opus-4-6", usage(0, 499_000), Some(50)),
+            ("claude-opus-4-7", usage(0, 99_000), Some(10)),
+            ("claude-opus-5", usage(0, 5_000_000), Some(100)),
+            ("gpt-5", usage(1_000, 0), None),
+            ("claude-opus-5", Usage::default(), None),
+        ] {
+            assert_eq!(usage.context_percent(model), percent, "{model}");
         }
     }
 }

@@ -65,6 +65,15 @@ return {
     complete = cli_flags,
   },
   {
+    name = "list",
+    doc = "Choose one of several terminals, with what its CLI does or waits for, how full its context is, files to review, its "
+      .. "folder and branch. Those that ended with the last Neovim of the project are resumed.",
+    run = function()
+      require("claude-ide.sessions.picker").open_terminals()
+      return true
+    end,
+  },
+  {
     name = "focus",
     doc = "Focus the terminal; in the terminal: return to the previous window.",
     run = function()

@@ -188,6 +188,23 @@ local function reviewed(action, path, hunk)
   require("claude-ide.journal.changed").tell()
 end
 
+---Numbers of files with unreviewed changes, by the clients that changed them.
+---@return table<integer, integer>
+function M.files_to_review()
+  local counts = {} ---@type table<integer, integer>
+  for _, change in ipairs(M.changes()) do
+    local clients = {} ---@type table<integer, true>
+    for _, id in ipairs(change.turns) do
+      local turn = store().turn(id)
+      clients[turn and turn.client or 0] = true
+    end
+    for client in pairs(clients) do
+      counts[client] = (counts[client] or 0) + 1
+    end
+  end
+  return counts
+end
+
 ---A file with its current text.
 ---@class claude-ide.journal.View
 ---@field file claude-ide.journal.File

@@ -4,9 +4,11 @@ local M = {}
 
 ---@class claude-ide.sessions.CatalogueOptions
 ---@field all? boolean of all projects
+---@field folders? string[] default: those of the workspace
 ---@field words? string[] filter: each must occur in the title, prompts, branch, folder or id
 ---@field action? claude-ide.sessions.ActionName for the picker: run it instead of asking
 ---@field text? string argument of `action`
+---@field terminals? boolean for the picker: of terminals, to be chosen from
 
 ---Precedence of states when two processes run the same session.
 local WEIGHT = { waiting = 3, working = 2, idle = 1, gone = 0 }
@@ -78,7 +80,7 @@ function M.load(options, done)
   if not options.all then
     scopes = vim.tbl_map(function(folder)
       return { scope = "tree", folder = folder }
-    end, require("claude-ide.workspace").folders())
+    end, options.folders or require("claude-ide.workspace").folders())
   end
   local summaries, left, cancels, failed = {}, #scopes, {}, nil
   for _, scope in ipairs(scopes) do

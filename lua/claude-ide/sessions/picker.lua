@@ -1,4 +1,4 @@
--- `:Claude sessions`: lets the user choose a session, then an action. Uses vim.ui.select, so pickers can recognise the kinds
+-- `:Claude sessions`: lets the user choose a session, then an action; `:Claude list`: a terminal. Uses vim.ui.select, so pickers can recognise the kinds
 -- "claude_sessions" and "claude_session_action" and request a preview. A session is a line in columns: age, state, folder, branch, title,
 -- last prompt. The longest come last, so that a narrow picker cuts only those.
 
@@ -14,11 +14,15 @@ local LEAST_PROMPT, MAX_TITLE = 24, 50
 ---@class claude-ide.sessions.Item a session and its running process
 ---@field summary claude-ide.sessions.Summary
 ---@field live? claude-ide.sessions.Live
+---@field terminal? claude-ide.terminal.Session that runs it
+---@field review? integer changed files to review
+---@field remembered? claude-ide.terminal.Remembered its terminal ended with Neovim
 
 ---@class claude-ide.sessions.RowOptions
 ---@field now integer Unix milliseconds
 ---@field width integer cells of a line
 ---@field folders boolean show folders
+---@field terminals? boolean show what a terminal's user wants to know
 
 ---@class claude-ide.sessions.Column
 ---@field texts string[] one per item
@@ -106,15 +110,26 @@ end
 ---@return string[]
 function M.lines(items, options)
   local words = require("claude-ide.sessions.phrases")
-  local ages, states, folders, branches = {}, {}, {}, {}
+  local ages, states, contexts, reviews, folders, branches = {}, {}, {}, {}, {}, {}
   for at, item in ipairs(items) do
     local summary, live = item.summary, item.live
     ages[at] = words.age(options.now - summary.updated)
-    states[at] = live and words.fit(words.activity(live.state), MAX_STATE) or ""
+    local state = live and words.activity(live.state) or item.remembered and "ended with Neovim" or ""
+    states[at] = words.fit(state, MAX_STATE)
+    local percent = options.terminals and summary.context_percent
+    contexts[at] = percent and ("%d%%"):format(percent) or ""
+    reviews[at] = (item.review or 0) > 0 and ("%d to review"):format(item.review) or ""
     folders[at] = options.folders and words.fit_end(folder_name(summary.cwd), MAX_FOLDER) or ""
     branches[at] = words.fit(words.one_line(summary.branch or ""), MAX_BRANCH)
   end
-  local columns = { column(ages, true), column(states), column(folders), column(branches) }
+  local columns = {
+    column(ages, true),
+    column(states),
+    column(contexts, true),
+    column(reviews),
+    column(folders),
+    column(branches),
+  }
   columns = vim.tbl_filter(function(col)
     return col.width > 0
   end, columns)
@@ -152,6 +167,7 @@ local function details(item)
   fact("Folder", summary.cwd and vim.fn.fnamemodify(summary.cwd, ":~"))
   fact("Branch", summary.branch)
   fact("Model", summary.model)
+  fact("Context", summary.context_percent and ("%d%% full"):format(summary.context_percent))
   fact("Messages", summary.messages)
   fact("Size", words.size(summary.bytes))
   fact("Session", summary.id)
@@ -227,6 +243,9 @@ local VERBS = {
 
 ---@param options claude-ide.sessions.CatalogueOptions
 local function prompt_of(options)
+  if options.terminals then
+    return "Claude's terminals"
+  end
   local which = options.all and "of all projects" or "of this project"
   local found = options.words and #options.words > 0 and ": " .. table.concat(options.words, " ") or ""
   if options.action then
@@ -235,13 +254,25 @@ local function prompt_of(options)
   return ("Claude sessions %s%s"):format(which, found)
 end
 
+---Shows a terminal, or resumes its session.
+---@param item claude-ide.sessions.Item
+local function go_to(item)
+  local terminals, remembered = require("claude-ide.terminal"), item.remembered
+  if item.terminal and item.terminal:is_alive() then
+    terminals.show(item.terminal)
+  elseif remembered then
+    terminals.new({ "--resume", remembered.session }, { cwd = remembered.cwd, name = remembered.name })
+  end
+end
+
 ---@param options claude-ide.sessions.CatalogueOptions
 local function show(items, options)
   local number = #tostring(#items) + 6 -- width of the picker's own prefix
   local lines = M.lines(items, {
     now = require("claude-ide.clock").now(),
     width = math.max(vim.o.columns - number, 20),
-    folders = options.all == true,
+    folders = options.all == true or options.terminals == true,
+    terminals = options.terminals,
   })
   ---@type table<claude-ide.sessions.Item, string>
   local text_of = {}
@@ -262,7 +293,9 @@ local function show(items, options)
     end
     -- Some pickers are still open when they call back.
     vim.schedule(function()
-      if options.action then
+      if options.terminals then
+        go_to(item)
+      elseif options.action then
         require("claude-ide.sessions.actions").run(options.action, item, options.text)
       else
         choose_action(item)
@@ -306,6 +339,74 @@ function M.open(options, request)
     -- Keys typed since the request are not meant for the list.
     guard.when_asked("sessions", "The list of sessions", function()
       show_or_say(items, err, chosen)
+    end, asked)
+  end)
+end
+
+---@param terminal claude-ide.terminal.Session
+---@param summaries table<string, claude-ide.sessions.Item> by session
+---@param reviews table<integer, integer> files to review, by client
+---@return claude-ide.sessions.Item
+local function item_of(terminal, summaries, reviews)
+  local live = terminal:live()
+  local known = live and summaries[live.id]
+  ---@type claude-ide.sessions.Summary
+  local summary = known and known.summary
+    or {
+      id = live and live.id or "",
+      file = "",
+      cwd = terminal.spec.cwd,
+      named = false,
+      updated = require("claude-ide.clock").now(),
+      bytes = 0,
+    }
+  local review = 0
+  for _, client in ipairs(require("claude-ide.server").clients()) do
+    review = review + (terminal:has_process(client.pid) and reviews[client.id] or 0)
+  end
+  summary.title = terminal:name()
+  return {
+    summary = summary,
+    live = live,
+    terminal = terminal,
+    review = review,
+  }
+end
+
+---Opens a list of the terminals, and of those that ended with the last Neovim of the project.
+function M.open_terminals()
+  local guard, terminals = require("claude-ide.ui.guard"), require("claude-ide.terminal")
+  local asked, remembered = guard.ask(), require("claude-ide.terminal.remembered").list()
+  local folders = {} ---@type table<string, true>
+  for _, terminal in ipairs(terminals.list()) do
+    folders[terminal.spec.cwd] = true
+  end
+  for _, one in ipairs(remembered) do
+    folders[one.cwd] = true
+  end
+  if not next(folders) then
+    return require("claude-ide.ui.notice").info("No CLI runs that `:Claude` started.")
+  end
+  local options = { terminals = true, folders = vim.tbl_keys(folders) }
+  require("claude-ide.sessions.catalogue").load(options, function(found)
+    guard.when_asked("terminals", "The list of terminals", function()
+      local by_id, items = {}, {}
+      for _, item in ipairs(found or {}) do
+        by_id[item.summary.id] = item
+      end
+      local reviews = require("claude-ide.journal").files_to_review()
+      for _, terminal in ipairs(terminals.list()) do
+        items[#items + 1] = item_of(terminal, by_id, reviews)
+      end
+      for _, one in ipairs(remembered) do
+        local item = by_id[one.session]
+        if item and not item.live then
+          items[#items + 1] = { summary = item.summary, remembered = one }
+        end
+      end
+      if items[1] then
+        show(items, options)
+      end
     end, asked)
   end)
 end

@@ -43,6 +43,7 @@
 ---@field last_prompt? string
 ---@field branch? string Git branch
 ---@field model? string of the last reply
+---@field context_percent? integer how full its context is, if the model is known
 ---@field started? integer
 ---@field updated integer
 ---@field bytes integer

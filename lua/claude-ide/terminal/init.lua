@@ -10,6 +10,7 @@ local M = {}
 ---@field env table<string, string> variables in addition to Neovim's
 ---@field ide_env table<string, string> those of `env` by which the CLI finds this Neovim
 ---@field title string for statuslines
+---@field name? string given by the user
 ---@field in_background? boolean show it without moving the focus
 
 ---Called once, when the CLI has exited. `closing`: its window is closed, as after a clean exit.
@@ -196,6 +197,7 @@ local function spec_of(args, folder, name)
     env = vim.tbl_extend("force", ide_env, options.env),
     ide_env = ide_env,
     title = name or free_title(),
+    name = name,
   }
 end
 
@@ -233,12 +235,17 @@ end
 ---@field name? string
 ---@field in_background? boolean
 
+local remember = require("claude-ide.once")(function()
+  require("claude-ide.terminal.remembered").follow(M.list)
+end)
+
 ---@param args string[]
 ---@param options claude-ide.terminal.StartOptions
 ---@return boolean? ok
 ---@return string? err also shown, unless it was started in the background
 local function start(args, options)
   require("claude-ide.terminal.keymaps").serve(M)
+  remember()
   local with = provider()
   if options.name then
     args = vim.list_extend({ ("--name=%s"):format(options.name) }, args)

@@ -19,7 +19,7 @@ use crate::head::{Head, is_api_request};
 use crate::tail::{Tail, TailEvent};
 
 /// Raised whenever the meaning of the stored data changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Limit of cached sessions; beyond it the least recently used are dropped.
 const MAX_ENTRIES: usize = 20_000;
 /// A larger file is no cache.

@@ -14,7 +14,7 @@ use crate::id::SessionId;
 use crate::json::{mend, parse_file, without_debris};
 use crate::lenient::{Object, Scalar, Tokens};
 use crate::line_buffer::{MAX_LINE, to_u64, whole_lines};
-use crate::message::{Block, Text};
+use crate::message::{Block, Text, Usage};
 use crate::time::Millis;
 use crate::words;
 
@@ -62,6 +62,12 @@ struct Turn {
     index: Tokens,
 }
 
+/// The last reply.
+struct Reply {
+    model: String,
+    usage: Option<Usage>,
+}
+
 #[derive(Default)]
 struct Found {
     cwd: Option<PathBuf>,
@@ -71,7 +77,7 @@ struct Found {
     /// A slash command, used if there is no prompt.
     command: Option<String>,
     branch: Option<String>,
-    model: Option<String>,
+    reply: Option<Reply>,
     custom_title: Option<String>,
     made_up_title: Option<String>,
     turns: Option<u32>,
@@ -153,7 +159,8 @@ pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
         last_prompt: found.last_prompt.or_else(|| found.first_prompt.clone()),
         first_prompt: found.first_prompt,
         branch: found.branch,
-        model: found.model,
+        context_percent: found.reply.as_ref().and_then(|reply| reply.usage?.context_percent(&reply.model)),
+        model: found.reply.map(|reply| reply.model),
         started: found.started,
         updated: Millis(modified),
         bytes: stamp.bytes,
@@ -171,7 +178,7 @@ fn scan_beginning(reader: &mut File, size: u64, found: &mut Found) -> io::Result
         *found = Found::default();
         for line in whole_lines(&piece, true) {
             // In a longer file, everything but the name is read again at the end.
-            if size <= want || !found.has_begun() || found.model.is_none() || is_title(line) {
+            if size <= want || !found.has_begun() || found.reply.is_none() || is_title(line) {
                 found.take_forward(line);
             }
         }
@@ -210,14 +217,14 @@ fn scan_end(reader: &mut File, from: u64, size: u64, found: &mut Found) -> io::R
         let mut end = Found::default();
         for line in whole_lines(&piece, false).rev() {
             // Once everything else is known, only a name matters: it is written again now and then.
-            let known = end.model.is_some() && end.branch.is_some() && end.last_prompt.is_some();
+            let known = end.reply.is_some() && end.branch.is_some() && end.last_prompt.is_some();
             if !known || (end.custom_title.is_none() && is_title(line)) {
                 end.take_backward(line);
             }
         }
-        let enough = end.model.is_some() && end.branch.is_some();
+        let enough = end.reply.is_some() && end.branch.is_some();
         if enough || start <= from || want >= MAX_READ {
-            found.model = end.model.or(found.model.take());
+            found.reply = end.reply.or(found.reply.take());
             found.branch = end.branch.or(found.branch.take());
             found.last_prompt = end.last_prompt;
             found.custom_title = end.custom_title.or(found.custom_title.take());
@@ -254,7 +261,7 @@ impl Found {
             self.forked_from = Some(SessionId::new(written_in));
         }
         self.branch = text(&extra.branch).or(self.branch.take());
-        self.model = model(&head).or(self.model.take());
+        self.reply = reply(&head).or(self.reply.take());
         self.custom_title = text(&extra.custom_title).or(self.custom_title.take());
         self.made_up_title =
             text(&extra.ai_title).or_else(|| summary_title(&head, &extra)).or(self.made_up_title.take());
@@ -274,7 +281,7 @@ impl Found {
     fn take_backward(&mut self, line: &[u8]) {
         let Some((head, extra)) = parse(line) else { return };
         self.branch = self.branch.take().or_else(|| text(&extra.branch));
-        self.model = self.model.take().or_else(|| model(&head));
+        self.reply = self.reply.take().or_else(|| reply(&head));
         self.custom_title = self.custom_title.take().or_else(|| text(&extra.custom_title));
         self.made_up_title =
             self.made_up_title.take().or_else(|| text(&extra.ai_title)).or_else(|| summary_title(&head, &extra));
@@ -308,11 +315,13 @@ fn is_title(line: &[u8]) -> bool {
     line.starts_with(br#"{"type":"custom-title""#) || line.starts_with(br#"{"type":"ai-title""#)
 }
 
-fn model(head: &Head<'_>) -> Option<String> {
-    let model = head.message.0.as_ref()?.model.text();
+fn reply(head: &Head<'_>) -> Option<Reply> {
+    let message = head.message.0.as_ref()?;
+    let model = message.model.text();
     // "<synthetic>" marks a reply without a model.
     let answers = head.line_kind() == LineKind::Assistant && !head.sidechain.is_true();
-    (answers && !model.is_empty() && !model.starts_with('<')).then(|| model.to_owned())
+    let is_one = answers && !model.is_empty() && !model.starts_with('<');
+    is_one.then(|| Reply { model: model.to_owned(), usage: message.usage.0.map(Usage::from) })
 }
 
 fn text(scalar: &Scalar<'_>) -> Option<String> {
@@ -423,6 +432,17 @@ mod tests {
         assert_eq!((found.model.as_deref(), found.branch.as_deref()), (Some("claude-x"), Some("main")));
         let torn = scanned(&[said(&content).replace("}]}}", "")]);
         assert_eq!((torn.title, torn.messages), (None, Some(0)));
+    }
+
+    #[test]
+    fn the_context_is_that_of_the_last_reply() {
+        let full = |tokens: u32| {
+            replied("").replace("claude-x\"", &format!("claude-opus-5\",\"usage\":{{\"input_tokens\":{tokens}}}"))
+        };
+        let small = scanned(&[said(r#""hello""#), full(300_000), full(120_000)]);
+        assert_eq!(small.context_percent, Some(12));
+        let large = [said(r#""hello""#), full(300_000)];
+        assert_eq!(scanned(&[&large, filler(200).as_slice(), &[full(70_000)]].concat()).context_percent, Some(7));
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct Summary {
     pub branch: Option<String>,
     /// The model of the last reply.
     pub model: Option<String>,
+    /// How full the model's context was at the last reply, in percent; `None` if that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_percent: Option<u8>,
     /// When it began.
     pub started: Option<Millis>,
     /// When it was last written to.
