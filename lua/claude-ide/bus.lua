@@ -23,6 +23,7 @@ local M = {}
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
 ---| "hooks_given" # fun(): the first CLI gets the hooks of terminal/hook_folder.lua
 ---| "kernels_changed" # fun(): one starts, runs, waits or ends
+---| "terminal_used" # fun(): one was entered, shown or hidden
 ---| "sessions_changed" # fun(): states of this Neovim's sessions were updated
 
 ---@type table<claude-ide.bus.Topic, fun(...)[]>

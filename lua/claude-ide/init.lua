@@ -87,9 +87,11 @@ end
 
 ---`review`: the functions of `:Claude review`, its keys and `:Claude undo`.
 ---`sessions`: the functions of `:Claude sessions` and `:Claude grep`.
+---`statusline`: short texts of the state, see |claude-ide-statusline|.
 ---@class claude-ide.Api
 ---@field review claude-ide.review
 ---@field sessions claude-ide.sessions.Api
+---@field statusline claude-ide.statusline
 
 ---@type table<string, fun(): table> loaded on use
 local PARTS = {
@@ -103,6 +105,9 @@ local PARTS = {
 
 return setmetatable(M, {
   __index = function(_, key)
+    if key == "statusline" then
+      return require("claude-ide.statusline") -- also before anything is used: it loads nothing else
+    end
     if PARTS[key] then
       require("claude-ide.app")
       return PARTS[key]()

@@ -1,12 +1,19 @@
 -- A short text for a statusline. It is redrawn at every key, so the text is cached and only updated by events and two counters.
 
+---@class claude-ide.statusline
 local M = {}
 
 local SEPARATOR = " · "
 
----@type string?
+---@class claude-ide.statusline.Texts
+---@field text string
+---@field waiting string
+---@field working string
+---@field context string
+
+---@type claude-ide.statusline.Texts?
 local cached
----@type string? text at the last redraw
+---@type claude-ide.statusline.Texts? at the last redraw
 local drawn
 ---@type integer?, boolean? values in the cached text
 local mentions, selection
@@ -82,8 +89,8 @@ local PARTS = {
   end,
 }
 
-local function build()
-  local status = require("claude-ide.status").get()
+---@param status claude-ide.Status
+local function whole(status)
   if not M.is_active() then
     return "Claude off"
   end
@@ -92,6 +99,77 @@ local function build()
     texts[#texts + 1] = part(status)
   end
   return table.concat(texts, SEPARATOR)
+end
+
+---@param status claude-ide.Status
+---@param name claude-ide.sessions.Activity
+---@return string "2 working"; "": none
+local function counted(status, name)
+  local count = #vim.tbl_filter(function(session)
+    return session.state.activity == name
+  end, status.sessions)
+  return count > 0 and ("%d %s"):format(count, name) or ""
+end
+
+---How full the contexts of sessions are, and the state's time at which that was read.
+---@type table<string, { percent?: integer, at?: integer }>
+local contexts = {}
+---Whether any statusline shows it: it costs a list of sessions after each turn.
+local is_context_shown = false
+
+---Reads how full a session's context is, once a state.
+---@param session claude-ide.sessions.Live
+local function read_context(session)
+  local known = contexts[session.id] or {}
+  contexts[session.id] = known
+  local at = session.state.since or 0
+  if known.at == at then
+    return
+  end
+  known.at = at
+  require("claude-ide.sessions").list({ folder = session.cwd }, function(summaries)
+    local summary = vim.iter(summaries or {}):find(function(one)
+      return one.id == session.id
+    end)
+    known.percent = summary and summary.context_percent or known.percent
+    M.refresh()
+  end)
+end
+
+---@param status claude-ide.Status
+---@return string "34%"; "": unknown
+local function context(status)
+  local terminals = package.loaded["claude-ide.terminal"]
+  local session = type(terminals) == "table" and terminals.session() or status.sessions[1]
+  if not is_context_shown or not session then
+    return ""
+  end
+  read_context(session)
+  local percent = contexts[session.id].percent
+  return percent and ("%d%%"):format(percent) or ""
+end
+
+---@return claude-ide.statusline.Texts
+local function build()
+  local status = require("claude-ide.status").get()
+  return {
+    text = whole(status),
+    waiting = counted(status, "waiting"),
+    working = counted(status, "working"),
+    context = context(status),
+  }
+end
+
+local function current()
+  if not watching then
+    watch()
+  end
+  local mentions_now, selection_now = counters()
+  if not cached or mentions_now ~= mentions or selection_now ~= selection then
+    mentions, selection = mentions_now, selection_now
+    cached = build()
+  end
+  return cached
 end
 
 ---Updates the text, and redraws if it has changed.
@@ -103,9 +181,9 @@ function M.refresh()
   scheduled = true
   vim.schedule(function()
     scheduled = false
-    local text = M.text()
-    if text ~= drawn then
-      drawn = text
+    local texts = current()
+    if not vim.deep_equal(texts, drawn) then
+      drawn = texts
       vim.cmd("redrawstatus!")
     end
   end)
@@ -115,15 +193,32 @@ end
 ---CLI; then what needs attention: "2 diffs", "3 to review" (changed files), "1 queued", "selection off".
 ---@return string
 function M.text()
-  if not watching then
-    watch()
+  return current().text
+end
+
+---@return string "1 waiting": sessions of this Neovim that wait for the user; "": none
+function M.waiting()
+  return current().waiting
+end
+
+---@return string "2 working": sessions that work; "": none
+function M.working()
+  return current().working
+end
+
+---@return string "34%": how full the context of the terminal's session is, else of the first one; "": unknown
+function M.context()
+  if not is_context_shown then
+    is_context_shown = true
+    require("claude-ide.bus").on("terminal_used", M.refresh)
+    vim.api.nvim_create_autocmd("TabEnter", {
+      group = vim.api.nvim_create_augroup("claude-ide.statusline.context", { clear = true }),
+      callback = M.refresh,
+      desc = "Claude Code: the context of the tab page's terminal",
+    })
+    M.refresh()
   end
-  local mentions_now, selection_now = counters()
-  if not cached or mentions_now ~= mentions or selection_now ~= selection then
-    mentions, selection = mentions_now, selection_now
-    cached = build()
-  end
-  return cached
+  return current().context
 end
 
 ---Whether the plugin is in use, for statuslines that hide it otherwise.

@@ -208,6 +208,36 @@ def test_without_a_terminal_the_list_says_so(start):
     nvim.wait_notice("No CLI runs that `:Claude` started.")
 
 
+LUALINE = """
+package.preload["lualine.component"] = function()
+  return { extend = function() return { options = { part = "context" } } end }
+end
+"""
+
+
+def test_parts_of_the_statusline_say_who_waits_who_works_and_how_full_the_context_is(start, cli, sessions):
+    nvim = start("Claude", "Claude new parser", "Claude new", init_lua=LUALINE)
+    parts = """
+    local line = require("claude-ide").statusline
+    return { line.waiting(), line.working(), line.context() }
+    """
+    assert nvim.lua(parts) == ["", "", ""]
+    session = sessions.write(nvim.project, ("fix it", "ok"), tokens=340_000)
+    report(nvim, cli, sessions, 0, "a", "waiting", waitingFor="permission prompt")
+    report(nvim, cli, sessions, 1, "b", "busy")
+    report(nvim, cli, sessions, 2, session, "busy")
+    nvim.wait(lambda: nvim.lua(parts) == ["1 waiting", "2 working", "34%"], what="the parts")
+
+    # It is that of the terminal that is shown, and read again after a turn.
+    nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[2])")
+    nvim.wait(lambda: nvim.lua(parts)[2] == "", what="no context")
+    nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[3])")
+    sessions.write(nvim.project, ("fix it", "ok"), id=session, tokens=510_000)
+    report(nvim, cli, sessions, 2, session, "idle")
+    nvim.wait(lambda: nvim.lua(parts) == ["1 waiting", "1 working", "51%"], what="the new ones")
+    assert nvim.lua("return require('lualine.components.claude'):update_status()") == "51%%"
+
+
 @pytest.mark.parametrize("end", ["quit", "kill", "mksession"])
 def test_the_next_neovim_of_the_project_offers_those_of_the_last(start, cli, sessions, end):
     nvim = start("Claude", "Claude new parser", "Claude new")
@@ -294,3 +324,36 @@ def test_a_mention_waits_for_the_new_one_to_connect(start, cli, connect):
     second = connect(nvim)
     second.notify("ide_connected", {"pid": cli.starts()[1]["pid"]})
     assert mentioned(second) == "a.txt"
+
+
+def test_reasons_for_two_rejections_wait_each_for_its_own_cli(start, cli, connect, sessions):
+    nvim = start("Claude", "Claude new parser", notices=True)
+    clients = connect_all(nvim, cli, connect)
+    requests = []
+    for number, client in enumerate(clients):
+        report(nvim, cli, sessions, number, f"session {number}", "busy")
+        path = str(nvim.project / f"{number}.txt")
+        args = {"old_file_path": path, "new_file_path": path, "new_file_contents": "A\n", "tab_name": f"tab {number}"}
+        requests.append(client.start_call("openDiff", **args))
+        nvim.wait(f"require('claude-ide.proposal').count() == {number + 1}")
+    assert nvim.lua(
+        "return vim.tbl_map(function(one) return one.source end, require('claude-ide.proposal').list())"
+    ) == [
+        "Claude",
+        "parser",
+    ]
+    for number, client in enumerate(clients):
+        nvim.lua(
+            """
+            local proposal = require("claude-ide.proposal")
+            proposal.focus(proposal.list()[1].id)
+            """
+        )
+        nvim.wait("(require('claude-ide.proposal').list()[1] or {}).seen")
+        nvim.lua("require('claude-ide').reject(...)", f"reason {number}")
+        assert client.call_result(requests[number]) == ["DIFF_REJECTED"]
+    for number in (1, 0):
+        assert cli.typed(number) == b""
+        report(nvim, cli, sessions, number, f"session {number}", "idle")
+        nvim.wait(lambda number=number: f"reason {number}".encode() in cli.typed(number), what="the reason")
+    assert b"reason 1" not in cli.typed(0) and b"reason 0" not in cli.typed(1)

@@ -41,6 +41,7 @@ end
 function Session:note_use()
   uses = uses + 1
   self.used, self.tab = uses, vim.api.nvim_get_current_tabpage()
+  require("claude-ide.bus").emit("terminal_used")
 end
 
 ---Records where the user came from when they enter the terminal by their own keys.
