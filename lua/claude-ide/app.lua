@@ -14,6 +14,9 @@ local function on_call(event)
   require("claude-ide.tools").dispatch(event)
 end
 
+---Delay of what the user does not wait for.
+local LATER_MS = 300
+
 ---Features that no client can need yet: their requests arrive through the main loop, after this.
 local function attach_the_rest()
   if not require("claude-ide.server").is_running() then
@@ -24,7 +27,6 @@ local function attach_the_rest()
   require("claude-ide.review.signs").attach()
   require("claude-ide.sessions.announce").attach()
   require("claude-ide.terminal.hook_states").attach()
-  require("claude-ide.terminal.remembered").offer()
   for _, context in ipairs({ "unsaved", "saved", "new_errors", "with_prompt" }) do
     require("claude-ide.hook_context." .. context).attach()
   end
@@ -38,6 +40,9 @@ local function attach_the_rest()
     require("claude-ide.web").attach()
   end
   require("claude-ide.update").keep()
+  vim.defer_fn(function()
+    require("claude-ide.terminal.remembered").offer()
+  end, LATER_MS)
 end
 
 local function attach()

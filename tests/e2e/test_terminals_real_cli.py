@@ -1,5 +1,7 @@
 """Several terminals with the real CLI in one Neovim: what is sent, asked and answered reaches the right one."""
 
+import re
+
 import pytest
 
 from harness.cli import submitting
@@ -11,7 +13,7 @@ ONE_DIFF = "require('claude-ide.proposal').count() == 1"
 SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
 
 
-def open_another(nvim, command, number):
+def open_another(nvim, command, number, mode="manual mode on"):
     """Starts the CLI of another terminal, and waits until its prompt listens."""
     nvim.keys(f":{command}<CR>")
     nvim.wait(
@@ -22,7 +24,7 @@ def open_another(nvim, command, number):
         """,
         what=f"CLI {number} to connect",
     )
-    nvim.wait_screen("manual mode on")
+    nvim.wait_screen(mode)
     nvim.wait("vim.fn.mode() == 't'")
 
 
@@ -58,11 +60,11 @@ def wait_idle(nvim):
 
 
 def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_with_claude, mock_api):
-    files = {"a.txt": "one\ntwo\nthree\n"}
+    files = {"a.txt": "one\ntwo\nthree\n", "b.txt": "first\n"}
     nvim = start_with_claude(args=["a.txt"], files=files, notices=True)
     open_another(nvim, "Claude", 1)
     leave_for_the_file(nvim)
-    open_another(nvim, "Claude new parser", 2)
+    open_another(nvim, "Claude new parser --permission-mode acceptEdits", 2, mode="accept edits on")
     assert nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2
 
     # A mention goes to the visible one, and the hint names it.
@@ -87,15 +89,18 @@ def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_wi
 
     # The list tells them apart.
     mock_api.usage = {"input_tokens": 120_000, "output_tokens": 10}
-    mock_api.script(Reply("Hello."))
+    other = {"file_path": str(nvim.project / "b.txt")}
+    change = other | {"old_string": "first", "new_string": "FIRST"}
+    mock_api.script(Reply(calls=[("Read", other)]), Reply(calls=[("Edit", change)]), Reply("Hello."))
     nvim.keys("<C-u>begin")
     nvim.wait_screen("begin")
     nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    nvim.wait_screen("● Hello.")
     wait_idle(nvim)
     leave_for_the_file(nvim)
-    nvim.wait(lambda: "12%" in listed(nvim), what="the list with how full the context is")
+    nvim.wait(lambda: re.search("idle +12% +1 to review", listed(nvim)), what="the list with all that happened")
     first, second = listed(nvim).splitlines()
-    assert "idle" in first and "idle" in second and "parser" in second
+    assert "idle" in first and "to review" not in first and "1 to review" in second and "parser" in second
 
     # A third one: each edit is answered to the one that proposed it, and a reason becomes its prompt.
     leave_for_the_file(nvim)
@@ -137,7 +142,7 @@ def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_wi
     again.answer(1)
     again.cmd("Claude list")
     again.wait("#asked == 1", what="the list")
-    assert [line.split()[-1] for line in again.asked()[0]["lines"]] == ["begin"]
+    assert [line.split()[-2:] for line in again.asked()[0]["lines"]] == [["parser", "begin"]]
     again.wait_screen("● Hello.")
     again.wait("((require('claude-ide.terminal').session() or {}).state or {}).activity == 'idle'")
     assert again.lua("return require('claude-ide.terminal').session().name") == "parser"

@@ -158,6 +158,11 @@ def test_each_tab_page_has_one_in_its_own_project(start, cli, tmp_path):
     assert shown(nvim) == ["Claude 2"]
     assert len(cli.starts()) == 2
 
+    # A chosen one is gone to.
+    listed(nvim, 1)
+    nvim.wait("vim.fn.tabpagenr() == 1", what="the tab page of the first")
+    assert shown(nvim) == ["Claude"]
+
 
 def test_a_tab_page_without_one_ends_none_of_another(start):
     nvim = per_tab(start, "Claude")
@@ -228,10 +233,14 @@ def test_parts_of_the_statusline_say_who_waits_who_works_and_how_full_the_contex
     report(nvim, cli, sessions, 2, session, "busy")
     nvim.wait(lambda: nvim.lua(parts) == ["1 waiting", "2 working", "34%"], what="the parts")
 
-    # It is that of the terminal that is shown, and read again after a turn.
+    # It is that of the terminal that is shown, as the transcript is, and read again after a turn.
     nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[2])")
     nvim.wait(lambda: nvim.lua(parts)[2] == "", what="no context")
     nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[3])")
+    leave(nvim)
+    nvim.cmd("Claude transcript")
+    nvim.wait_screen("fix it")
+    nvim.cmd("bdelete")
     sessions.write(nvim.project, ("fix it", "ok"), id=session, tokens=510_000)
     report(nvim, cli, sessions, 2, session, "idle")
     nvim.wait(lambda: nvim.lua(parts) == ["1 waiting", "1 working", "51%"], what="the new ones")

@@ -211,9 +211,13 @@ local function make_room(session)
   end
 end
 
----Shows a terminal, in place of another one.
+---Shows a terminal, in place of another one; with `terminal.per_tab` in its own tab page.
 ---@param session claude-ide.terminal.Session
 function M.show(session)
+  local per_tab = require("claude-ide.config").get().terminal.per_tab
+  if per_tab and vim.api.nvim_tabpage_is_valid(session.tab) then
+    vim.api.nvim_set_current_tabpage(session.tab)
+  end
   if not session:is_visible() then
     make_room(session)
   end

@@ -66,8 +66,10 @@ end
 local function current(found)
   require("claude-ide.sessions.catalogue").load({}, function(items, err)
     local all = require("claude-ide.sessions.ours").list()
+    local terminals = package.loaded["claude-ide.terminal"]
+    local terminal = type(terminals) == "table" and terminals.current()
     local ours = vim.iter(all):find(function(one)
-      return one.terminal
+      return terminal and one.terminal == terminal
     end) or all[1]
     local newest = items and items[1]
     if ours then
