@@ -175,21 +175,6 @@ local LATE_MS = 500
 ---@type table<integer, claude-ide.unapproved.Terminal> by client
 local terminals = {}
 
----@param client integer
----@return claude-ide.unapproved.Terminal
-local function terminal_of(client)
-  terminals[client] = terminals[client] or { began = 0, told = {} }
-  return terminals[client]
-end
-
----A CLI asks the user, or proposes an edit.
----@param client integer
----@param at integer milliseconds since the epoch
-function M.asked(client, at)
-  local terminal = terminal_of(client)
-  terminal.asked_at = math.min(terminal.asked_at or at, at)
-end
-
 local follow_waits = require("claude-ide.once")(function()
   require("claude-ide.bus").on("session_changed", function(change)
     local session = change.session
@@ -205,6 +190,22 @@ local follow_waits = require("claude-ide.once")(function()
     terminals[client.id] = nil
   end)
 end)
+
+---@param client integer
+---@return claude-ide.unapproved.Terminal
+local function terminal_of(client)
+  follow_waits()
+  terminals[client] = terminals[client] or { began = 0, told = {} }
+  return terminals[client]
+end
+
+---A CLI asks the user, or proposes an edit.
+---@param client integer
+---@param at integer milliseconds since the epoch
+function M.asked(client, at)
+  local terminal = terminal_of(client)
+  terminal.asked_at = math.min(terminal.asked_at or at, at)
+end
 
 ---A CLI has a new prompt.
 ---@param client integer

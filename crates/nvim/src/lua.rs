@@ -46,7 +46,6 @@ unsafe extern "C-unwind" {
     fn lua_tonumber(state: *mut State, index: c_int) -> f64;
     fn lua_touserdata(state: *mut State, index: c_int) -> *mut c_void;
     fn lua_type(state: *mut State, index: c_int) -> c_int;
-    fn luaL_ref(state: *mut State, table: c_int) -> c_int;
 }
 
 unsafe extern "C" {
@@ -120,7 +119,7 @@ impl Stack {
     /// The libuv handle inside the `uv_async_t` userdata at `index`; `None` for other values.
     ///
     /// luv stores a pointer to the handle in the userdata and registers the metatable as "uv_async". The userdata is
-    /// anchored in the registry, because the handle is freed with it and a thread may still send to it.
+    /// anchored in the registry, once: the handle is freed with it, and a thread may still send to it.
     pub(crate) fn async_handle(self, index: c_int) -> Option<AsyncHandle> {
         if self.kind(index) != LUA_TUSERDATA || !self.has_metatable(index, c"uv_async") {
             return None;
@@ -137,7 +136,8 @@ impl Stack {
                 return None;
             }
             lua_pushvalue(self.0, index);
-            luaL_ref(self.0, LUA_REGISTRYINDEX);
+            lua_pushboolean(self.0, 1);
+            lua_rawset(self.0, LUA_REGISTRYINDEX);
             Some(AsyncHandle(handle))
         }
     }

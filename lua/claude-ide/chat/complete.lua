@@ -154,9 +154,8 @@ end
 
 ---@param buf integer
 function M.attach(buf)
-  local group = vim.api.nvim_create_augroup("claude-ide.chat.complete." .. buf, { clear = true })
   vim.api.nvim_create_autocmd("TextChangedI", {
-    group = group,
+    group = vim.api.nvim_create_augroup("claude-ide.chat.complete", { clear = false }),
     buffer = buf,
     desc = "Claude Code: complete commands, files and editor context",
     callback = require("claude-ide.safely").wrap("complete a prompt", function()

@@ -66,7 +66,7 @@ end
 ---@param buf integer a prompt's
 ---@param cwd string
 function M.attach(buf, cwd)
-  local group = vim.api.nvim_create_augroup("claude-ide.chat.preview." .. buf, { clear = true })
+  local group = vim.api.nvim_create_augroup("claude-ide.chat.preview", { clear = false })
   known[buf] = {}
   local waits = false
   local function look_soon()

@@ -105,8 +105,10 @@ end
 
 ---@param buf integer a prompt
 local function keep_window(buf)
+  local group = vim.api.nvim_create_augroup("claude-ide.chat.windows", { clear = false })
+  vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
   vim.api.nvim_create_autocmd("BufWinLeave", {
-    group = vim.api.nvim_create_augroup("claude-ide.chat.windows." .. buf, { clear = true }),
+    group = group,
     buffer = buf,
     desc = "Claude Code: the window of a prompt is for the prompt",
     callback = function()

@@ -177,9 +177,13 @@ end
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true })
   require("claude-ide.bus").on("decisions_changed", function(ended)
-    if ended and ended.source.client then
-      decided[ended.source.client] = require("claude-ide.clock").now()
+    local client = ended and ended.source.client
+    if client and require("claude-ide.server").client(client) then
+      decided[client] = require("claude-ide.clock").now()
     end
+  end)
+  require("claude-ide.bus").on("client_disconnected", function(client)
+    decided[client.id] = nil
   end)
   vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
     group = group,

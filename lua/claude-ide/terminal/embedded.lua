@@ -121,7 +121,7 @@ local function ended(host, handle, code, on_exit)
 end
 
 local function watch(handle)
-  local group = vim.api.nvim_create_augroup(("claude-ide.terminal.%d"):format(handle.buf), { clear = true })
+  local group = vim.api.nvim_create_augroup("claude-ide.terminal", { clear = false })
   vim.api.nvim_create_autocmd("WinLeave", {
     group = group,
     buffer = handle.buf,

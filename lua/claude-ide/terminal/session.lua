@@ -52,7 +52,7 @@ function Session:follow_the_user()
     return
   end
   vim.api.nvim_create_autocmd("WinEnter", {
-    group = vim.api.nvim_create_augroup(("claude-ide.terminal.session.%d"):format(self.id), { clear = true }),
+    group = vim.api.nvim_create_augroup("claude-ide.terminal.session", { clear = false }),
     buffer = buf,
     callback = function()
       self:note_use()
