@@ -674,6 +674,30 @@ def test_tmux_gets_a_pane_that_is_gone_to_and_closed(start, tmux, tmp_path):
     nvim.wait(lambda: tmux("list-panes", "-F", "#{pane_id}") == [pane], what="the pane to be closed")
 
 
+def test_each_of_two_panes_has_the_cli_that_connected_after_it_was_opened(start, tmux, cli, connect, tmp_path):
+    (pane,) = tmux("list-panes", "-a", "-F", "#{pane_id}")
+    nvim = start(
+        env={"TMUX": f"{tmp_path}/tmux,1,0", "TMUX_PANE": pane},
+        opts={"terminal": {"provider": "tmux"}},
+        files={"a.txt": "one\n"},
+        args=["a.txt"],
+        notices=True,
+    )
+    clients = []
+    for number, command in enumerate(("Claude", "Claude new parser")):
+        nvim.keys(f":{command}<CR>")
+        nvim.wait(lambda number=number: len(cli.starts()) == number + 1, what="the CLI in its pane")
+        clients.append(connect(nvim))
+        pid = cli.starts()[number]["pid"]
+        clients[number].notify("ide_connected", {"pid": pid})
+        title = f"(require('claude-ide.terminal').of_process({pid}) or {{ spec = {{}} }}).spec.title"
+        nvim.wait(f"{title} == '{['Claude', 'parser'][number]}'", what="its pane to be known")
+    nvim.cmd("ClaudeSend")
+    assert nvim.wait_notice("Sent to") == "Sent to parser: a.txt"
+    assert clients[1].wait_notification("at_mentioned")["filePath"].endswith("/a.txt")
+    assert len(tmux("list-panes", "-a", "-F", "#{pane_id}")) == 3
+
+
 def test_a_program_that_neovim_does_not_run_in_is_not_asked(start):
     nvim = start(env={"TMUX": ""}, opts={"terminal": {"provider": "tmux"}})
     nvim.keys(":Claude<CR>")
