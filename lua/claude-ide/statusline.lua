@@ -211,6 +211,9 @@ function M.context()
   if not is_context_shown then
     is_context_shown = true
     require("claude-ide.bus").on("terminal_used", M.refresh)
+    require("claude-ide.bus").on("session_changed", function(change)
+      contexts[change.session.state.activity == "gone" and change.session.id or change.previous or ""] = nil
+    end)
     vim.api.nvim_create_autocmd("TabEnter", {
       group = vim.api.nvim_create_augroup("claude-ide.statusline.context", { clear = true }),
       callback = M.refresh,
