@@ -97,7 +97,7 @@ class OneKernel:
         self._asked: set[str] = set()
         self._ready = asyncio.Event()
         self._gone = asyncio.Event()
-        self._is_heard = False
+        self._is_answered = False
         self.pid: int | None = None
         self.is_dead = False
         self.instead_of: str | None = None
@@ -239,8 +239,8 @@ class OneKernel:
         if kind == "kernel_info_reply":
             self._info = message["content"]
         elif kind == "iopub_welcome" or message["parent_header"].get("msg_id") in self._asked:
-            self._is_heard = True
-        if self._info is not None and self._is_heard:
+            self._is_answered = True
+        if self._info is not None and self._is_answered:
             self._ready.set()
         return None
 

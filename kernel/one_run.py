@@ -41,7 +41,7 @@ class OneRun:
         self._loop = asyncio.get_running_loop()
         self._message: str | None = None
         self._reply: dict[str, Any] | None = None
-        self._is_idle = self._is_told = self._has_begun = False
+        self._is_idle = self._is_reported = self._has_begun = False
         self._why: str | None = None
         self._insists_until: float | None = None
         self._began = self._loop.time()
@@ -78,7 +78,7 @@ class OneRun:
                     self._finish()
         elif kind == "execute_input":
             self._loop.call_later(SETTLE_SECONDS, self._begins)
-        elif not self._is_told:
+        elif not self._is_reported:
             self._take(kind, content)
 
     def _take(self, kind: str, content: dict[str, Any]) -> None:
@@ -97,7 +97,7 @@ class OneRun:
 
     def _answered(self, content: dict[str, Any]) -> None:
         self._reply = content
-        if self._is_told:
+        if self._is_reported:
             self._say("free", id=self._id)
             self._ended()
         elif self._is_idle:
@@ -106,7 +106,7 @@ class OneRun:
             self._wait(self._loop.call_later(LAST_OUTPUT_SECONDS, self._finish))
 
     def died(self) -> None:
-        if self._is_told:
+        if self._is_reported:
             self._ended()
         else:
             self._finish("died")
@@ -118,7 +118,7 @@ class OneRun:
 
     def interrupt(self, why: str) -> None:
         """Interrupts repeatedly: the code may ignore one."""
-        if self._reply is not None or self._is_told:
+        if self._reply is not None or self._is_reported:
             return
         now = self._loop.time()
         is_first = self._why is None
@@ -134,9 +134,9 @@ class OneRun:
         return None
 
     def _finish(self, status: str | None = None) -> None:
-        if self._is_told:
+        if self._is_reported:
             return
-        self._is_told = True
+        self._is_reported = True
         self._wait(None)
         reply = self._reply or {}
         self._say(

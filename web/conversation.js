@@ -116,7 +116,7 @@ export class Conversation {
       if (!earlier) this.last = line.uuid;
       this.first ??= line.uuid;
     }
-    this.#heard(line, made);
+    this.#recordEnd(line, made);
     const items = line.type === "user" ? this.#user(line, made) : line.type === "assistant" ? this.#claude(line) : note(line);
     const parent = line.isSidechain ? this.#agentCall(line) : undefined;
     if (parent) {
@@ -144,14 +144,14 @@ export class Conversation {
   }
 
   /** Records the end of background work: it is reported twice, and again after it was woken. @param {any} line @param {{ changed: Item[] }} made */
-  #heard(line, made) {
-    const told = endOf(line);
-    if (!told) return;
-    for (const id of [told.call, told.task]) if (id) this.ends.set(id, told.end);
+  #recordEnd(line, made) {
+    const report = endOf(line);
+    if (!report) return;
+    for (const id of [report.call, report.task]) if (id) this.ends.set(id, report.end);
     for (const item of this.calls.values()) {
-      const isIt = item.tool.id === told.call || (told.task && item.outcome?.agentId === told.task);
-      if (!isIt || !item.background || item.background === told.end) continue;
-      item.background = told.end;
+      const isIt = item.tool.id === report.call || (report.task && item.outcome?.agentId === report.task);
+      if (!isIt || !item.background || item.background === report.end) continue;
+      item.background = report.end;
       made.changed.push(item);
     }
   }

@@ -27,7 +27,7 @@ const SEEN = 2500;
 const EARLY = "Not yet: an answer counts once the buttons have been in sight and still for a moment.";
 const FOLDED = "Some of it is folded: “Show all” comes first.";
 /** After a reconnect, cards that are not sent again within this time go. */
-const TOLD_AGAIN = 3000;
+const REPORTED_AGAIN = 3000;
 
 export class Decisions {
   /**
@@ -89,7 +89,7 @@ export class Decisions {
   back() {
     const stale = [...this.cards.values()].filter((card) => card.stale);
     clearTimeout(this.missing);
-    this.missing = setTimeout(() => stale.filter((card) => card.stale).forEach((card) => this.#close(card, "It is over")), TOLD_AGAIN);
+    this.missing = setTimeout(() => stale.filter((card) => card.stale).forEach((card) => this.#close(card, "It is over")), REPORTED_AGAIN);
   }
 
   clear() {

@@ -63,7 +63,7 @@ export function drawList(list, sessions, words, current) {
 function arrange(list, rows) {
   const wanted = new Set(rows);
   for (const row of [...list.children]) if (!wanted.has(row)) row.remove();
-  const held = rows.findIndex((row) => row.contains(document.activeElement));
-  for (const row of rows.slice(0, Math.max(held, 0))) list.insertBefore(row, rows[held] ?? null);
-  for (const row of rows.slice(held + 1)) list.append(row);
+  const focused = rows.findIndex((row) => row.contains(document.activeElement));
+  for (const row of rows.slice(0, Math.max(focused, 0))) list.insertBefore(row, rows[focused] ?? null);
+  for (const row of rows.slice(focused + 1)) list.append(row);
 }

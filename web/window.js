@@ -37,10 +37,10 @@ export class Window {
     this.onEnd = () => {};
     this.pending = false;
     /** @type {{ node: HTMLElement, top: number }|null} */
-    this.held = null;
+    this.anchored = null;
     scroller.addEventListener("scroll", () => {
       this.follows = this.#fromEnd() < 40;
-      this.held = this.#anchor();
+      this.anchored = this.#anchor();
       this.update();
       this.onEnd();
     });
@@ -62,7 +62,7 @@ export class Window {
 
   /** Items were prepended. @param {number} count */
   prepended(count) {
-    const anchor = this.held;
+    const anchor = this.anchored;
     this.first += count;
     this.end += count;
     this.boxes.before.style.height = `${this.#sum(0, this.first)}px`;
@@ -181,7 +181,7 @@ export class Window {
       const moved = anchor.node.getBoundingClientRect().top - anchor.top;
       if (Math.abs(moved) >= 1) this.scroller.scrollTop += moved;
     }
-    this.held = this.#anchor();
+    this.anchored = this.#anchor();
   }
 
   /** @param {number} first @param {number} end */
@@ -229,6 +229,6 @@ export class Window {
   /** A height changed: an image loaded, a fold was opened. */
   #resized() {
     this.#measure();
-    this.#hold(this.held);
+    this.#hold(this.anchored);
   }
 }

@@ -181,11 +181,11 @@ def measure(place: Path, version: str, name: str) -> dict[str, Spent]:
     for file, text in FILES.items():
         (project / file).write_text(text)
     with WAYS[name](place, version) as way:
-        heard: dict[int, tuple[float, list[dict[str, object]]]] = {}
+        requests: dict[int, tuple[float, list[dict[str, object]]]] = {}
 
         def model(messages: list[dict[str, object]]):
             said = sum(message["role"] == "assistant" for message in messages)
-            heard.setdefault(said, (time.monotonic(), messages))
+            requests.setdefault(said, (time.monotonic(), messages))
             return scripted_by_prompt(messages)
 
         api = MockApi(model)
@@ -208,20 +208,20 @@ def measure(place: Path, version: str, name: str) -> dict[str, Spent]:
             api.close()
         if "all done" not in run.stdout:
             raise RuntimeError(f"{name}: the CLI did not come to its end: {run.stdout[-400:]}{run.stderr[-400:]}")
-        _check(name, project, heard[len(steps)][1])
-        return dict(_spent(way, heard))
+        _check(name, project, requests[len(steps)][1])
+        return dict(_spent(way, requests))
 
 
-def _spent(way: Way, heard: dict[int, tuple[float, list[dict[str, object]]]]) -> Iterator[tuple[str, Spent]]:
-    results = {block["tool_use_id"]: block for block in _blocks(heard[max(heard)][1], "tool_result")}
-    uses = _blocks(heard[max(heard)][1], "tool_use")
+def _spent(way: Way, requests: dict[int, tuple[float, list[dict[str, object]]]]) -> Iterator[tuple[str, Spent]]:
+    results = {block["tool_use_id"]: block for block in _blocks(requests[max(requests)][1], "tool_result")}
+    uses = _blocks(requests[max(requests)][1], "tool_use")
     at, call = 0, 0
     for task, steps in way.steps.items():
         calls = sum(len(step) for step in steps)
         mine = uses[call : call + calls]
         said = sum(tokens(json.dumps({"name": use["name"], "input": use["input"]})) for use in mine)
-        told = sum(tokens(_text(results[use["id"]])) for use in mine)
-        yield task, Spent(calls, said + told, heard[at + len(steps)][0] - heard[at][0])
+        results_tokens = sum(tokens(_text(results[use["id"]])) for use in mine)
+        yield task, Spent(calls, said + results_tokens, requests[at + len(steps)][0] - requests[at][0])
         at, call = at + len(steps), call + calls
 
 

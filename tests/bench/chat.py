@@ -17,7 +17,7 @@ def delta(text):
 
 WORDS = "some **words** of `an` answer, one after the other; "
 
-for prompt in heard():
+for prompt in prompts():
     if prompt["type"] == "user":
         what, count = words(prompt).split()
         event(type="message_start", message=dict(id="m", model="mock"))

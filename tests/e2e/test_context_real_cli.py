@@ -171,7 +171,7 @@ end })
 
 
 @pytest.mark.one_nvim
-def test_a_file_that_is_saved_during_a_turn_is_told_before_the_next_request(start_with_claude, mock_api):
+def test_a_file_that_is_saved_during_a_turn_is_reported_before_the_next_request(start_with_claude, mock_api):
     opts = {"context": {"saved": True}}
     nvim = start_with_claude(args=["a.txt"], files=FILES, opts=opts, init_lua=FORMATTER)
     turns = Turns(nvim, mock_api)
@@ -243,7 +243,7 @@ def test_new_errors_at_the_end_of_a_turn_make_claude_go_on_twice(start_with_clau
     nvim.wait_screen("Done 2.")
     said = str(mock_api.conversation())
     assert said.count("These errors are new") == 2 and "a.py  1:1  error: ERROR new" in said
-    assert "ERROR old" not in said.rpartition("These errors are new")[2], "the old one is not told"
+    assert "ERROR old" not in said.rpartition("These errors are new")[2], "the old one is not reported"
 
 
 class Colleague:

@@ -52,7 +52,7 @@ class Lab:
         self.say(*calls, answer=answer)
         self.nvim.wait_kind(kind)
 
-    def wait_told(self, words):
+    def wait_sent(self, words):
         self.nvim.wait(lambda: self.api.seen(words), what=f"Claude to be told “{words}”")
         self.wait_over()
 
@@ -182,7 +182,7 @@ def a_form_of_a_server(lab):
     lab.nvim.keys("<CR>")
     lab.nvim.wait_screen("1 place: Rome")
     lab.nvim.keys("y")
-    lab.wait_told("Rome")
+    lab.wait_sent("Rome")
 
 
 def a_question_with_previews(lab):
@@ -191,13 +191,13 @@ def a_question_with_previews(lab):
     lab.ask(("AskUserQuestion", {"questions": [question]}))
     lab.nvim.wait_screen("│ [Blue]")
     lab.nvim.keys("2")
-    lab.wait_told("selected preview:\\n[Blue]")
+    lab.wait_sent("selected preview:\\n[Blue]")
 
 
 def a_plan_goes_back_with_comments_and_is_approved_as_edited(lab):
     nvim = lab.nvim
-    told = lab.api.requests[-1].get("system", []) + lab.api.conversation()
-    path = re.search(rf"{nvim.home}/\.claude/plans/[\w-]+\.md", json.dumps(told))[0]
+    sent = lab.api.requests[-1].get("system", []) + lab.api.conversation()
+    path = re.search(rf"{nvim.home}/\.claude/plans/[\w-]+\.md", json.dumps(sent))[0]
     lab.ask(
         ("Write", {"file_path": path, "content": "# Plan\nmake it\n"}),
         ("ExitPlanMode", {}),
@@ -206,10 +206,10 @@ def a_plan_goes_back_with_comments_and_is_approved_as_edited(lab):
     )
     nvim.answer("with tests", "")
     nvim.keys("jgcr")
-    lab.wait_told("> make it\\n\\nwith tests")
+    lab.wait_sent("> make it\\n\\nwith tests")
     lab.ask(("ExitPlanMode", {}), kind="plan")
     nvim.keys("jA and test it<Esc>ga")
-    lab.wait_told("make it and test it")
+    lab.wait_sent("make it and test it")
     nvim.wait_screen("accept edits on")
 
 
@@ -579,14 +579,14 @@ def answered(story, ask, way, rng):
         for answer in rng.sample((first, second), 2):
             answer()
     story.end()
-    told = story.api.seen(f"not-{number}")
+    sent = story.api.seen(f"not-{number}")
     if isinstance(ask, Write) and way in ("denied", "against"):
         return {0} if way == "denied" else {0, 1}  # a rejected diff ends the turn
     if way == "denied":
-        assert told
+        assert sent
     elif way == "always":
         assert story.api.seen(f"text b of {number}"), "it was not asked again"
-    return {"denied": {0}, "changed": {2}, "against": {int(not told)}}.get(way, {1})
+    return {"denied": {0}, "changed": {2}, "against": {int(not sent)}}.get(way, {1})
 
 
 def of_a_subagent(story, number, way):

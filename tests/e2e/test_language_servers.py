@@ -48,23 +48,23 @@ def turn(claude, *calls):
     claude.wait_screen(f"● {said}")
 
 
-def told(api):
+def reports(api):
     """New diagnostics reported to the model, per file, oldest first."""
     texts = re.findall(r"<new-diagnostics>(.*?)</new-diagnostics>", json.dumps(api.conversation()))
     return [re.sub(r"\\u00a0|\\n|\s+", " ", text.partition(r"detected:\n\n")[2]) for text in texts]
 
 
-def told_after(claude, api, edit, read, *words):
+def reports_after(claude, api, edit, read, *words):
     """Repeats the edit until a report to the model has all of these words; returns the report and the attempt."""
     for attempt in range(ATTEMPTS):
-        known = len(told(api))
+        known = len(reports(api))
         turn(claude, *edit(attempt))
         for _ in range(3):  # a busy server may report after the first answer
-            new = told(api)[known:]
+            new = reports(api)[known:]
             if all(word.format(attempt) in " ".join(new) for word in words):
                 return attempt, new
             turn(claude, call("Read", file_path=read))
-    raise AssertionError(f"the model was told {told(api)}")
+    raise AssertionError(f"the model was told {reports(api)}")
 
 
 def right(nvim, row):
@@ -84,10 +84,10 @@ def typescript_tells_an_error_and_nothing_of_what_was_there_before(nvim, claude,
             call("Read", file_path=a),
         )
 
-    attempt, (only,) = told_after(claude, api, edit, a, "a.ts:")
+    attempt, (only,) = reports_after(claude, api, edit, a, "a.ts:")
     assert f"Line {attempt + 2}:" in only
     assert "Line 1:" not in only
-    count = len(told(api))
+    count = len(reports(api))
     turn(
         claude,
         call(
@@ -97,7 +97,7 @@ def typescript_tells_an_error_and_nothing_of_what_was_there_before(nvim, claude,
     )
     right(nvim, attempt + 1)
     assert nvim.lua("return #vim.diagnostic.get(0, { lnum = 0, severity = 1 })") == 1
-    assert len(told(api)) == count
+    assert len(reports(api)) == count
 
 
 def a_server_that_is_asked_tells_an_error_of_a_visible_file(nvim, claude, api, a):
@@ -108,16 +108,16 @@ def a_server_that_is_asked_tells_an_error_of_a_visible_file(nvim, claude, api, a
             call("Read", file_path=a),
         )
 
-    attempt, (only,) = told_after(claude, api, edit, a, "a.json:")
+    attempt, (only,) = reports_after(claude, api, edit, a, "a.json:")
     assert only.startswith("a.json:")
-    count = len(told(api))
+    count = len(reports(api))
     turn(
         claude,
         call("Edit", file_path=a, old_string=f'"a{attempt}":,', new_string=f'"a{attempt}": 2,'),
         call("Read", file_path=a),
     )
     right(nvim, attempt + 1)
-    assert len(told(api)) == count
+    assert len(reports(api)) == count
 
 
 def pyright_knows_a_module_that_claude_has_just_written(nvim, claude, api, main):
@@ -131,5 +131,5 @@ def pyright_knows_a_module_that_claude_has_just_written(nvim, claude, api, main)
             call("Read", file_path=main),
         )
 
-    told_after(claude, api, edit, main, "util{}.py:", "reportReturnType", "main.py:", "reportAssignmentType")
-    assert "reportMissingImports" not in " ".join(told(api))
+    reports_after(claude, api, edit, main, "util{}.py:", "reportReturnType", "main.py:", "reportAssignmentType")
+    assert "reportMissingImports" not in " ".join(reports(api))

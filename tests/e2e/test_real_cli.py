@@ -261,7 +261,7 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
 
 
 @pytest.mark.one_nvim
-def test_what_was_accepted_and_is_not_written_is_told(nvim, cli, tmp_path):
+def test_what_was_accepted_and_is_not_written_is_reported(nvim, cli, tmp_path):
     if is_2_0():
         pytest.skip("2.0 keeps no record that says why it wrote nothing")
     # A formatter hook, as people have: the disk never holds the accepted text.

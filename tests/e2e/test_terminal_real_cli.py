@@ -122,7 +122,7 @@ REASONS = {
 """The user's words, and the model's expected input."""
 
 
-def heard(mock_api):
+def prompts(mock_api):
     """The model's last input other than the CLI's reminders."""
     said = ""
     for message in mock_api.conversation():
@@ -145,7 +145,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
         nvim.wait(SEEN, what="the proposal to have been seen")
         nvim.lua("require('claude-ide').reject(...)", reason.format(project=nvim.project))
         expected = expected.format(project=nvim.project)
-        nvim.wait(lambda expected=expected: heard(mock_api) == expected, what=f"the model to hear {expected!r}")
+        nvim.wait(lambda expected=expected: prompts(mock_api) == expected, what=f"the model to hear {expected!r}")
         nvim.wait(ONE_DIFF, what="the next proposal")
     assert not (nvim.project / "pwned").exists()
     assert (nvim.project / "a.txt").read_text() == "one\ntwo\nthree\n"

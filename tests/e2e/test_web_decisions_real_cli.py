@@ -206,9 +206,9 @@ def test_a_chats_question_plan_and_permission_are_answered_over_the_socket(start
     nvim.wait("require('claude-ide.chat').current().state == 'idle'", what="the turn to be over")
     site, session = Site(nvim), nvim.lua("return require('claude-ide.chat').current().session")
     nvim.wait(lambda: site.has(session), what="the session to be listed")
-    told = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
+    sent = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
     folder = str(nvim.home / ".claude/plans")
-    path = next(part for part in told.replace("\\n", " ").split() if part.startswith(folder) and ".md" in part)
+    path = next(part for part in sent.replace("\\n", " ").split() if part.startswith(folder) and ".md" in part)
     path = path[: path.index(".md") + 3]
     idle = "require('claude-ide.chat').current().state == 'idle'"
     with site.read(session) as reader:

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 OPTS = {"web": {"port": 0, "write": True}}
 
 
-def told(mock_api, words):
+def times_sent(mock_api, words):
     """How often the model got these words as a prompt of their own."""
     count = 0
     for message in mock_api.conversation():
@@ -55,7 +55,7 @@ def a_message_is_acknowledged_and_its_answer_told_as_it_is_said(nvim, reader, mo
         messages = shown_messages(reader)
     assert set(messages) <= {"Hello.", "It is four."}
     assert line_of(reader, ack)["content"] == "two and two?"
-    nvim.wait(lambda: told(mock_api, "two and two?") == 1, what="the model to be told once")
+    nvim.wait(lambda: times_sent(mock_api, "two and two?") == 1, what="the model to be told once")
 
 
 def shown_messages(reader):
@@ -92,8 +92,8 @@ def what_comes_while_claude_works_waits_and_goes_in_order_each_once(nvim, reader
     allow(nvim)
     reader.until({"type": "ack", "id": "m3"})
     assert [ack["id"] for ack in reader.of_type("ack")][1:] == ["m0", "m1", "m2", "m3"]
-    nvim.wait(lambda: told(mock_api, "message 3") > 0, what="the model to be told the last one")
-    assert [told(mock_api, f"message {number}") for number in (1, 2, 3)] == [1, 1, 1]
+    nvim.wait(lambda: times_sent(mock_api, "message 3") > 0, what="the model to be told the last one")
+    assert [times_sent(mock_api, f"message {number}") for number in (1, 2, 3)] == [1, 1, 1]
 
 
 def allow(nvim):
@@ -189,8 +189,8 @@ def one_that_is_killed_takes_what_waits_along_and_then_goes_on_anew(nvim, site, 
         reader.until({"type": "ack", "id": "end2"})
         reader.once(lambda frame: "Back." in str(frame), what="the answer")
         assert nvim.lua(SESSION) == session
-    nvim.wait(lambda: told(mock_api, "are you there?") == 1, what="the model to be told")
-    assert told(mock_api, "lost") == 0
+    nvim.wait(lambda: times_sent(mock_api, "are you there?") == 1, what="the model to be told")
+    assert times_sent(mock_api, "lost") == 0
 
 
 def test_a_chat_is_written_to_and_read_as_it_speaks(start_with_claude, mock_api):

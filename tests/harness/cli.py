@@ -39,8 +39,8 @@ def binary() -> Path:
 
 def version() -> str:
     """The version of the CLI under test."""
-    told = subprocess.run([binary(), "--version"], capture_output=True, text=True, check=True).stdout
-    return told.split()[0]
+    shown = subprocess.run([binary(), "--version"], capture_output=True, text=True, check=True).stdout
+    return shown.split()[0]
 
 
 def prepare_home(home: Path, *projects: Path) -> None:

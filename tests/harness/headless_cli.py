@@ -34,7 +34,7 @@ def at(step):
     hold = os.path.join(os.environ["HOME"], "hold")
     if os.path.exists(hold) and open(hold).read() == step:
         sys.stdout.flush()
-        os.rename(hold, os.path.join(os.environ["HOME"], "held"))
+        os.rename(hold, os.path.join(os.environ["HOME"], "deferred"))
         while True:
             time.sleep(60)
 

@@ -32,7 +32,7 @@ class MockApi:
         """The token usage that each answer reports."""
         self.delay = 0.0
         """Seconds that each answer of the model takes."""
-        self.held = False
+        self.paused = False
         """While true, answers of the model wait."""
         self._scripted: list[Reply] = []
         self._failures: list[tuple[int, str]] = []
@@ -88,7 +88,7 @@ class MockApi:
 
     def _take_time(self) -> None:
         time.sleep(self.delay)
-        while self.held:
+        while self.paused:
             time.sleep(0.01)
 
     def _failure(self, body: dict[str, object]) -> tuple[int, str] | None:

@@ -36,7 +36,7 @@ class PageSite:
         self.lines: list[dict] = []
         self.listed = {"id": "s", "title": "The session", "cwd": "/p", "state": "idle", "updated": time.time() * 1000}
         self.state = {"type": "state", "state": "idle", "waitingFor": None}
-        self.heard: list[dict] = []
+        self.received: list[dict] = []
         """Frames from the page, except its login, its wish to write and its pings."""
         self.is_silent = False
         """Accepts connections, but answers nothing any more."""
@@ -91,7 +91,7 @@ class PageSite:
     def wait(self, is_so: Callable[[], object], what: str = ""):
         began = time.monotonic()
         while not (value := is_so()):
-            assert left(began) > 0, f"{what}: heard {self.heard[-5:]}"
+            assert left(began) > 0, f"{what}: heard {self.received[-5:]}"
             time.sleep(0.01)
         return value
 
@@ -164,7 +164,7 @@ class PageSite:
             elif frame["type"] == "ping":
                 self._send(socket, {"type": "pong"})
             elif frame["type"] != "write":
-                self.heard.append(frame)
+                self.received.append(frame)
                 self.tell(*self.answers(frame))
             elif socket not in self._sockets:
                 pass  # it is being dropped

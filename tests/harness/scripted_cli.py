@@ -22,20 +22,20 @@ def ask(tool, input, id="ask", **more):
 def over():
     write(type="result", subtype="success", is_error=False, terminal_reason="completed")
 
-def heard(mode=None):
+def prompts(mode=None):
     # The prompts, each of which begins a turn, and the answers; where Neovim asks for something, that is answered here.
     starts = dict(current_permission_mode=mode) if mode else {{}}
     for line in sys.stdin:
-        heard = json.loads(line)
-        if heard["type"] == "control_request":
-            changes = heard["request"]["subtype"] == "set_permission_mode"
+        prompt = json.loads(line)
+        if prompt["type"] == "control_request":
+            changes = prompt["request"]["subtype"] == "set_permission_mode"
             answer = dict(mode=mode) if changes else dict(commands=[], models=[], **starts)
-            response = dict(subtype="success", request_id=heard["request_id"], response=answer)
+            response = dict(subtype="success", request_id=prompt["request_id"], response=answer)
             write(type="control_response", response=response)
         else:
-            if heard["type"] == "user":
-                write(type="command_lifecycle", command_uuid=heard["uuid"], state="started")
-            yield heard
+            if prompt["type"] == "user":
+                write(type="command_lifecycle", command_uuid=prompt["uuid"], state="started")
+            yield prompt
         sys.stdout.flush()
 
 def words(prompt):

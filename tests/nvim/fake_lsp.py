@@ -7,24 +7,24 @@ never answers withdrawn requests. It judges the text at the time of a request, a
 `answers` are functions of the parameters, by method; `capabilities` are announced besides. `fake.withdrawn` counts
 withdrawn requests.
 
-`delay` and `slow_start` are milliseconds, or "held": until the test calls `fake.release()`. Neovim's own timers keep
+`delay` and `slow_start` are milliseconds, or "deferred": until the test calls `fake.release()`. Neovim's own timers keep
 the order of their times on a slow machine, but the test's next step is not one of them: hold what must not come before
 it.
 """
 
 LSP = """
 vim.g.loaded_python3_provider = 0 -- Neovim's ftplugin for Python looks for one, which takes seconds on a busy machine
-fake = { seen = {}, texts = {}, held = {}, withdrawn = 0 }
+fake = { seen = {}, texts = {}, deferred = {}, withdrawn = 0 }
 
 local function later(fn, delay)
-  if delay == "held" then table.insert(fake.held, fn) else vim.defer_fn(fn, delay or 0) end
+  if delay == "deferred" then table.insert(fake.deferred, fn) else vim.defer_fn(fn, delay or 0) end
 end
 
 function fake.release(count)
-  for _ = 1, count or #fake.held do table.remove(fake.held, 1)() end
+  for _ = 1, count or #fake.deferred do table.remove(fake.deferred, 1)() end
 end
 
----@param opts { delay?: integer|"held", pull?: boolean, silent?: boolean, stale?: boolean, slow_start?: integer|"held", format?: string, imports?: boolean, on_save?: boolean, changes_only?: boolean, answers?: table<string, fun(params: table): any>, capabilities?: table }
+---@param opts { delay?: integer|"deferred", pull?: boolean, silent?: boolean, stale?: boolean, slow_start?: integer|"deferred", format?: string, imports?: boolean, on_save?: boolean, changes_only?: boolean, answers?: table<string, fun(params: table): any>, capabilities?: table }
 ---@param root? string default: the current folder
 function fake.start(name, opts, root)
   local there, said, withdrawn = {}, {}, {}

@@ -7,12 +7,12 @@ from harness.nvim import Nvim
 
 _HOLD = """
 local sources, new_timer = ..., vim.uv.new_timer
-local held, holding = {}, true
+local deferred, holding = {}, true
 function _G.timers_held()
-  return vim.iter(held):any(function(timer) return timer.fn ~= nil end)
+  return vim.iter(deferred):any(function(timer) return timer.fn ~= nil end)
 end
 function _G.run_timers()
-  for _, timer in ipairs(held) do
+  for _, timer in ipairs(deferred) do
     local fn = timer.fn
     timer.fn = nil
     if fn then fn() end
@@ -46,7 +46,7 @@ vim.uv.new_timer = function()
   end
   function timer:is_active() return self.fn ~= nil or real ~= nil and real:is_active() end
   function timer:is_closing() return self.closing end
-  held[#held + 1] = timer
+  deferred[#deferred + 1] = timer
   return timer
 end
 """

@@ -16,7 +16,7 @@ class Claude:
 
     def __init__(self, nvim, connect):
         self.nvim, self.project, self.session = nvim, nvim.project, str(uuid.uuid4())
-        self.files, self.parent, self.held = Sessions(nvim.home), None, None
+        self.files, self.parent, self.pending = Sessions(nvim.home), None, None
         self.path = self.files.path(nvim.project, self.session)
         self.path.write_text("")
         self.record("idle")
@@ -41,8 +41,8 @@ class Claude:
         self.write(json.dumps(entry) + "\n")
 
     def write(self, text):
-        if self.held is not None:
-            self.held += text
+        if self.pending is not None:
+            self.pending += text
             return
         with open(self.path, "a") as transcript:
             transcript.write(text)
@@ -50,9 +50,9 @@ class Claude:
     @contextlib.contextmanager
     def at_once(self):
         """Writes everything in one go, so that it is read in one."""
-        self.held = ""
+        self.pending = ""
         yield
-        text, self.held = self.held, None
+        text, self.pending = self.pending, None
         self.write(text)
 
     def called(self, name, *, age=timedelta(), tool="Edit", **more):
@@ -70,7 +70,7 @@ class Claude:
         message = {"role": "user", "content": [result]}
         self.line("user", age=age, message=message, toolUseResult=f"Error: {words}", **more)
 
-    def told(self, name, old, new, before, *, user_modified=False, age=timedelta(), more=""):
+    def edited(self, name, old, new, before, *, user_modified=False, age=timedelta(), more=""):
         """The transcript gets a successful Edit."""
         self.succeeded(
             self.called(name, age=age, more=more), name, old, new, before, user_modified=user_modified, age=age
@@ -95,7 +95,7 @@ class Claude:
         temporary.write_text(before.replace(old, new, 1))
         temporary.rename(path)
         if tell:
-            self.told(name, old, new, before)
+            self.edited(name, old, new, before)
 
     def changes(self, scope="unreviewed"):
         found = self.nvim.lua("return require('claude-ide.journal').changes(...)", scope)

@@ -28,17 +28,17 @@ SOCKETS = (
 )
 """The sockets of the page, in order."""
 
-HELD = """
-held = [];
-setTimeout = ((later) => (work, time, ...of) => time >= 2000 ? held[held.push({ work }) - 1] : later(work, time, ...of))(setTimeout);
-clearTimeout = ((clear) => (timer) => { held = held.filter((one) => one !== timer); clear(timer); })(clearTimeout);
+DEFERRED = """
+deferred = [];
+setTimeout = ((later) => (work, time, ...of) => time >= 2000 ? deferred[deferred.push({ work }) - 1] : later(work, time, ...of))(setTimeout);
+clearTimeout = ((clear) => (timer) => { deferred = deferred.filter((one) => one !== timer); clear(timer); })(clearTimeout);
 end = (timers) => {
-  const due = timers.filter((one) => held.includes(one));
-  held = held.filter((one) => !due.includes(one));
+  const due = timers.filter((one) => deferred.includes(one));
+  deferred = deferred.filter((one) => !due.includes(one));
   due.forEach((one) => one.work());
 };
 """
-"""Long pauses of the page wait for the test: `end(held)`."""
+"""Long pauses of the page wait for the test: `end(deferred)`."""
 
 
 READY = "document.querySelector('.card:not(.over) .choice:not([disabled], [aria-disabled=true])') !== null"
@@ -64,8 +64,8 @@ def page(browser, site):
     """Opens the session; an exception in the page, or a browser refusal, fails the test."""
     undo = []
 
-    def page(*, write=False, quick=False, held=False):
-        for script in [STEADY] + [QUICK] * quick + [HELD] * held:
+    def page(*, write=False, quick=False, deferred=False):
+        for script in [STEADY] + [QUICK] * quick + [DEFERRED] * deferred:
             undo.append(browser.before_pages(script))
         browser.size(1200, 800)
         browser.errors.clear()

@@ -38,8 +38,8 @@ end, vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
 """
 
 _RECORDED = """
-local store, held = require("claude-ide.journal.store"), ...
-return vim.iter(pairs(held)):all(function(path, text)
+local store, contents = require("claude-ide.journal.store"), ...
+return vim.iter(pairs(contents)):all(function(path, text)
   local known = store.find(path)
   return known ~= nil and store.is_last(known.id, text or nil)
 end)
@@ -63,12 +63,12 @@ class Turn:
     """One turn of a CLI in a permission mode that does not ask."""
 
     def __init__(self, nvim, client):
-        self.nvim, self.client, self.held = nvim, client, {}
+        self.nvim, self.client, self.contents = nvim, client, {}
         client.call("closeAllDiffTabs")
 
     def edit(self, name, text):
         path = self.nvim.project / name
-        self.held[str(path)] = False if text is None else text
+        self.contents[str(path)] = False if text is None else text
         self.client.call("getDiagnostics", uri=f"file://{path}")
         if text is None:
             path.unlink()
@@ -78,8 +78,8 @@ class Turn:
     def end(self, *names):
         self.client.call("getDiagnostics")
         names = set(names)
-        held = {path: text for path, text in self.held.items() if path.rpartition("/")[2] in names}
-        known = lambda: names <= set(waiting(self.nvim)) and self.nvim.lua(_RECORDED, held)  # noqa: E731
+        contents = {path: text for path, text in self.contents.items() if path.rpartition("/")[2] in names}
+        known = lambda: names <= set(waiting(self.nvim)) and self.nvim.lua(_RECORDED, contents)  # noqa: E731
         self.nvim.wait(known, what=f"the journal to know what {names} hold")
 
 

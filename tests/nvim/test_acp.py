@@ -129,7 +129,7 @@ def test_an_agent_that_dies_says_why_and_goes_on_where_it_was(begin, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_agent_that_hangs_is_told_of_and_restarted(begin):
+def test_an_agent_that_hangs_is_reported_and_restarted(begin):
     nvim = begin(setup={"deaf": True}, patience=300)
     say(nvim, "SAY busy\nHANG")
     wait_text(nvim, "Robot has said nothing for 0 s")
@@ -142,7 +142,7 @@ def test_an_agent_that_hangs_is_told_of_and_restarted(begin):
     wait_text(nvim, "\nagain")
 
 
-def test_one_that_never_answers_is_told_of(begin):
+def test_one_that_never_answers_is_reported(begin):
     nvim = begin(setup={"silent": ["initialize"]}, patience=300)
     wait_text(nvim, "Robot has been starting for 0 s without a word")
 
@@ -238,8 +238,8 @@ def test_modes_models_and_options(begin, tmp_path):
     nvim = begin(setup=setup)
     wait_idle(nvim)
     assert chat(nvim, "return { chat.mode, chat.model }") == ["ask", "a"]
-    told = read(tmp_path, "initialize")[0]["clientCapabilities"]["session"]
-    assert told == {"configOptions": {"boolean": {}}}
+    reported = read(tmp_path, "initialize")[0]["clientCapabilities"]["session"]
+    assert reported == {"configOptions": {"boolean": {}}}
     nvim.keys("<S-Tab>")
     nvim.wait("require('claude-ide.chat').current().mode == 'code'", what="the mode")
     assert read(tmp_path, "session/set_mode") == [{"sessionId": "one", "modeId": "code"}]

@@ -216,20 +216,20 @@ def test_a_second_change_of_a_file_in_a_turn_is_not_excused_by_the_first(begin_a
     wait_diff(nvim)
     assert nvim.lua("return require('claude-ide.proposal').accept()") is True
     wait_text(nvim, "\nover")
-    told = f"{path} was changed without asking you"
-    wait_text(nvim, told)
-    assert text(nvim).count(told) == 1
-    assert text(nvim).index(told) > text(nvim).index("and more")
+    reported = f"{path} was changed without asking you"
+    wait_text(nvim, reported)
+    assert text(nvim).count(reported) == 1
+    assert text(nvim).index(reported) > text(nvim).index("and more")
 
 
 def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
-    told = nvim.lua(
+    reported = nvim.lua(
         r"""
         local output = require("claude-ide.chat.acp.output").new(1000)
-        local red, told = "\27[31mred\27[0m", {}
+        local red, reported = "\27[31mred\27[0m", {}
         local function add(text)
           output:add(text)
-          told[#told + 1] = { output:text() }
+          reported[#reported + 1] = { output:text() }
         end
         add("one\r\n" .. red .. "\27[3")
         add("2mgreen\27[0m\r")
@@ -253,10 +253,10 @@ def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
           large:text()
         end
         table.concat = concat
-        return { told, read, #large:text(), (large:text():sub(-14)) }
+        return { reported, read, #large:text(), (large:text():sub(-14)) }
         """
     )
-    texts, read, length, last = told
+    texts, read, length, last = reported
     assert [text for text, _ in texts[:4]] == [
         "one\nred",
         "one\nredgreen",

@@ -54,7 +54,7 @@ def wait_shown(nvim):
     )
 
 
-def held(nvim, name):
+def content(nvim, name):
     found = bytes_of(nvim.project / name)
     return None if found is None else found.decode()
 
@@ -76,13 +76,13 @@ def test_left_as_it_is_the_agent_writes_it_and_is_asked_no_more(begin, tmp_path)
     nvim.wait_screen("Edit 3 files")
     for name in ("a.txt", "b.txt", "c.txt"):
         nvim.wait_screen(name)
-    assert held(nvim, "a.txt") == BEFORE, "nothing is written before"
+    assert content(nvim, "a.txt") == BEFORE, "nothing is written before"
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_idle(nvim)
     assert answers(nvim)[0] == {"outcome": {"outcome": "selected", "optionId": "once"}}
-    assert held(nvim, "a.txt") == "one\nTWO\nthree\n"
-    assert held(nvim, "b.txt") == "one\r\ntwo\r\nTHREE\r\n"
-    assert held(nvim, "new/c.txt") == "c\n"
+    assert content(nvim, "a.txt") == "one\nTWO\nthree\n"
+    assert content(nvim, "b.txt") == "one\r\ntwo\r\nTHREE\r\n"
+    assert content(nvim, "new/c.txt") == "c\n"
     assert "without asking" not in text(nvim)
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
 
@@ -106,7 +106,11 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
         """
     )
     wait_answer(nvim, "· changed by you")
-    assert (held(nvim, "a.txt"), held(nvim, "b.txt"), held(nvim, "new/c.txt")) == ("one\nmine\nthree\n", CRLF, "c\n")
+    assert (content(nvim, "a.txt"), content(nvim, "b.txt"), content(nvim, "new/c.txt")) == (
+        "one\nmine\nthree\n",
+        CRLF,
+        "c\n",
+    )
     assert answers(nvim)[0]["outcome"]["optionId"] == "no", "the agent is not to write its own"
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
     prompts = [params["prompt"][0]["text"] for params in acp_steps.read(tmp_path, "session/prompt")]
@@ -116,7 +120,7 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
     assert f"{project}/new/c.txt is as you proposed it" in prompts[1]
     assert "without asking" not in text(nvim)
     nvim.lua("require('claude-ide.journal').undo_turn()")
-    assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE, None)
+    assert (content(nvim, "a.txt"), content(nvim, "new/c.txt")) == (BEFORE, None)
 
 
 def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
@@ -146,7 +150,7 @@ def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
     )
     wait_answer(nvim, "· changed by you")
     changed = BEFORE.replace("one", "1")
-    assert {name: held(nvim, name) for name in ("a.txt", "b.txt", "gone.txt", "old.txt", "to/moved.txt")} == {
+    assert {name: content(nvim, name) for name in ("a.txt", "b.txt", "gone.txt", "old.txt", "to/moved.txt")} == {
         "a.txt": changed, "b.txt": BEFORE, "gone.txt": None, "old.txt": None, "to/moved.txt": changed,
     }  # fmt: skip
 
@@ -156,14 +160,14 @@ def test_one_file_that_goes_or_moves_is_not_shown_as_one_that_is_edited(begin, w
     nvim = begin()
     a = nvim.project / "a.txt"
     if what == "goes":
-        told = {**diff(a, BEFORE, ""), "_meta": {"kind": "delete"}}
+        reported = {**diff(a, BEFORE, ""), "_meta": {"kind": "delete"}}
     else:
-        told = diff(nvim.project / "moved.txt", BEFORE, BEFORE.replace("one", "1"))
+        reported = diff(nvim.project / "moved.txt", BEFORE, BEFORE.replace("one", "1"))
     call = {
         "toolCallId": "c1",
         "title": "Edit files",
         "kind": "edit",
-        "content": [told],
+        "content": [reported],
         "locations": [{"path": str(a)}],
     }
     say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
@@ -187,7 +191,7 @@ def test_rejected_with_a_word_nothing_is_written(begin, tmp_path):
     wait_idle(nvim)
     assert acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"] == "use tabs"
     assert answers(nvim)[0]["outcome"]["optionId"] == "no"
-    assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE, None)
+    assert (content(nvim, "a.txt"), content(nvim, "new/c.txt")) == (BEFORE, None)
 
 
 def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
@@ -201,7 +205,7 @@ def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
     assert answers(nvim) == []
     nvim.lua("assert(require('claude-ide.proposal').reject())")
     wait_idle(nvim)
-    assert held(nvim, "b.txt") == "somebody else\n"
+    assert content(nvim, "b.txt") == "somebody else\n"
 
 
 def test_to_interrupt_takes_it_away(begin):
@@ -216,8 +220,8 @@ def test_to_interrupt_takes_it_away(begin):
 
 def test_each_file_of_a_call_is_shown_and_leads_to_it(begin):
     nvim = begin()
-    told = {key: value for key, value in edit(nvim.project).items() if key != "toolCallId"}
-    say(nvim, update("tool_call", toolCallId="c1", status="completed", **told))
+    reported = {key: value for key, value in edit(nvim.project).items() if key != "toolCallId"}
+    say(nvim, update("tool_call", toolCallId="c1", status="completed", **reported))
     wait_answer(nvim, "Edit a.txt +1 −1, and 2 more files")
     shown = text(nvim).rpartition("Edit a.txt")[2]
     for name, line in (("b.txt", "+THREE"), ("new/c.txt", "+c")):
@@ -261,7 +265,7 @@ def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
     nvim = begin()
     nvim.lua("require('claude-ide.proposal').propose = function() error('no') end")
     # Not while the question is shown: the files are read in turns of the loop.
-    nvim.lua(HELD, "go_on")
+    nvim.lua(DEFERRED, "go_on")
     ask(nvim)
     nvim.wait("go_on ~= nil", what="the files to be read")
     nvim.lua("go_on()")
@@ -270,15 +274,15 @@ def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
 
 
 # Reading the files waits for the test.
-HELD = """
+DEFERRED = """
 local name, changeset, disk = ..., require("claude-ide.changeset"), require("claude-ide.proposal.present_text")
 local function hold(fn)
   return function(...)
     local values = { ... }
     local done = values[#values]
     values[#values] = function(...)
-      local told = { ... }
-      _G[name] = function() done(unpack(told)) end
+      local reported = { ... }
+      _G[name] = function() done(unpack(reported)) end
     end
     fn(unpack(values))
   end
@@ -291,7 +295,7 @@ changeset.plan_steps, disk.read = hold(changeset.plan_steps), hold(disk.read)
 @pytest.mark.parametrize("end", ["close", "restart"])
 def test_one_that_is_gone_before_its_files_were_read_asks_nobody(begin, count, end):
     nvim = begin()
-    nvim.lua(HELD, "go_on")
+    nvim.lua(DEFERRED, "go_on")
     call = edit(nvim.project)
     call["content"] = call["content"][:count]
     say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
@@ -373,13 +377,18 @@ def test_files_that_codex_moves(begin):
         """
     )
     wait_answer(nvim, "· changed by you")
-    assert [held(nvim, name) for name in ("a.txt", "as_is.txt", "empty.txt", "long.txt")] == [BEFORE, None, None, None]
-    assert held(nvim, "to/as_is.txt") == "as it is\n"
-    assert held(nvim, "to/long.txt") == long.replace("line 1\n", "LINE 1\n").replace("line 20\n", "LINE 20\n")
+    assert [content(nvim, name) for name in ("a.txt", "as_is.txt", "empty.txt", "long.txt")] == [
+        BEFORE,
+        None,
+        None,
+        None,
+    ]
+    assert content(nvim, "to/as_is.txt") == "as it is\n"
+    assert content(nvim, "to/long.txt") == long.replace("line 1\n", "LINE 1\n").replace("line 20\n", "LINE 20\n")
 
 
 @pytest.mark.parametrize("others", [0, 1], ids=["one diff", "two diffs"])
-def test_a_change_of_which_nothing_is_told_is_not_accepted_with_the_others(begin, others):
+def test_a_change_of_which_nothing_is_reported_is_not_accepted_with_the_others(begin, others):
     """Codex gives no text of a file whose change is large."""
     nvim = begin(files={"a.txt": BEFORE, "b.txt": BEFORE, "large.txt": BEFORE})
     project = nvim.project
@@ -411,7 +420,7 @@ def test_words_for_changes_that_are_gone_are_kept(begin):
 
 def test_a_file_that_one_who_is_gone_wanted_to_write_is_not_shown(begin):
     nvim = begin()
-    nvim.lua(HELD, "go_on")
+    nvim.lua(DEFERRED, "go_on")
     say(nvim, request("fs/write_text_file", path=str(nvim.project / "a.txt"), content="other\n"))
     nvim.wait("go_on ~= nil", what="the file to be read")
     nvim.lua("vim.uv.kill(require('claude-ide.chat').current().pid, 'sigkill')")
@@ -451,7 +460,7 @@ def test_what_the_user_wrote_since_they_accepted_is_not_written_over(begin):
         "local list = require('claude-ide.proposal').list() return #list == 1 and list[1].files == nil",
         what="a diff, after the changeset",
     )
-    assert held(nvim, "a.txt") == theirs
+    assert content(nvim, "a.txt") == theirs
 
 
 def test_a_new_file_of_which_nothing_is_taken_is_not_made(begin):
@@ -465,7 +474,7 @@ def test_a_new_file_of_which_nothing_is_taken_is_not_made(begin):
     nvim.wait_screen("◌ c.txt")
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_answer(nvim, "· changed by you")
-    assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE.replace("two", "TWO"), None)
+    assert (content(nvim, "a.txt"), content(nvim, "new/c.txt")) == (BEFORE.replace("two", "TWO"), None)
 
 
 def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
@@ -496,7 +505,7 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     [became, words] = nvim.notices()
     assert became == "3 files: written as you accepted it, before it was taken back. `:Claude undo` undoes that."
     assert words.startswith("The changes are gone. Your words are in")
-    assert held(nvim, "a.txt") == BEFORE.replace("two", "TWO")
+    assert content(nvim, "a.txt") == BEFORE.replace("two", "TWO")
 
 
 @pytest.mark.parametrize("close", ["q", "tabclose", "bdelete!", "bwipeout!"])
@@ -548,11 +557,11 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
         """
     )
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
-    told = acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
-    assert f"What is in {nvim.project}/0.txt now differs from what you proposed: read it again." in told
-    assert f"{nvim.project}/1.txt was left as it was" in told
-    assert f"These 8 files are as you proposed them: {nvim.project}/2.txt, {nvim.project}/3.txt" in told
-    assert held(nvim, "0.txt") == "mine\n" * 10000
+    reported = acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
+    assert f"What is in {nvim.project}/0.txt now differs from what you proposed: read it again." in reported
+    assert f"{nvim.project}/1.txt was left as it was" in reported
+    assert f"These 8 files are as you proposed them: {nvim.project}/2.txt, {nvim.project}/3.txt" in reported
+    assert content(nvim, "0.txt") == "mine\n" * 10000
 
 
 def test_a_link_that_goes_is_asked_in_words(begin):

@@ -37,7 +37,7 @@ def edit(path, status):
 
 
 @pytest.mark.every_nvim
-def test_a_diff_that_was_told_before_the_question_is_reviewed(begin, tmp_path):
+def test_a_diff_that_was_reported_before_the_question_is_reviewed(begin, tmp_path):
     nvim = begin()
     say(nvim, edit(tmp_path / "project/a.txt", "in_progress"))
     wait_diff(nvim)
@@ -80,8 +80,8 @@ def test_gemini_reads_a_file_before_it_makes_it(begin, tmp_path):
         say(nvim, missing)
         wait_text(nvim, "ANSWER ")
         line = next(line for line in text(nvim).splitlines() if line.startswith("ANSWER "))
-        told = json.loads(line.removeprefix("ANSWER "))
-        assert told.get("code", told) == answer
+        reported = json.loads(line.removeprefix("ANSWER "))
+        assert reported.get("code", reported) == answer
         nvim.quit()
 
 

@@ -60,14 +60,14 @@ def what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api, edit):
 
 
 def an_edit_is_rejected(nvim, edit):
-    path, told = nvim.project / "a.txt", text(nvim).count("without asking")
+    path, reported = nvim.project / "a.txt", text(nvim).count("without asking")
     say(nvim, edit(path, "TWO", "never") + " THEN SAY after")
     wait_diff(nvim)
     nvim.lua("assert(require('claude-ide.proposal').reject())")
     wait_idle(nvim)
     assert "+never" in text(nvim).rpartition("THEN SAY after")[2], "what was proposed stays to be seen"
     assert path.read_text() == "one\nTWO\nthree\n"
-    assert text(nvim).count("without asking") == told
+    assert text(nvim).count("without asking") == reported
 
 
 def a_command_is_allowed_and_another_denied(nvim, command):
@@ -177,7 +177,7 @@ def test_a_session_with_codex(begin, mock_api):
 
     def what_is_dropped_of_an_edit_of_several_files_is_not_written(nvim):
         c, d = nvim.project / "c.txt", nvim.project / "d.txt"
-        told = text(nvim).count("without asking")
+        reported = text(nvim).count("without asking")
         for old_c, new, is_whole in (("two", "2", False), ("2", "3", True)):
             more = "*** Delete File: e.txt\n*** Update File: f.txt\n*** Move to: g.txt\n@@\n one\n-two\n+2\n three\n"
             pieces = (more if is_whole else "") + "".join(
@@ -206,7 +206,7 @@ def test_a_session_with_codex(begin, mock_api):
             assert d.read_text() == ("one\n3\nthree\n" if is_whole else LINES)
         assert (nvim.project / "g.txt").read_text() == "one\n2\nthree\n"
         assert not (nvim.project / "e.txt").exists() and not (nvim.project / "f.txt").exists()
-        assert text(nvim).count("without asking") == told
+        assert text(nvim).count("without asking") == reported
 
     def what_it_changes_unasked_is_told(nvim):
         path = nvim.project / "b.txt"

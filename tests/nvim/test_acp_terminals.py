@@ -26,8 +26,8 @@ def ran(nvim, command, *args, **more):
     ]
     say(nvim, "\n".join(lines))
     nvim.wait(lambda: len(answers(nvim)) >= before + 4, what="the end of it")
-    _, ended, told, _ = answers(nvim)[before:]
-    return ended.get("exitCode"), told["output"]
+    _, ended, output, _ = answers(nvim)[before:]
+    return ended.get("exitCode"), output["output"]
 
 
 @pytest.mark.every_nvim
@@ -43,11 +43,11 @@ def test_a_program_is_looked_for_where_the_command_runs(begin_acp, tmp_path):
 
 
 @pytest.mark.every_nvim
-def test_a_program_that_is_not_there_is_told_in_a_line(begin_acp):
+def test_a_program_that_is_not_there_is_reported_in_a_line(begin_acp):
     nvim = begin_acp()
     for args in ([], ["x"]):
-        code, told = ran(nvim, "no-such-program", *args)
-        assert code == 127 and "no-such-program: not found" in told and told.count("\n") == 1, told
+        code, output = ran(nvim, "no-such-program", *args)
+        assert code == 127 and "no-such-program: not found" in output and output.count("\n") == 1, output
     say(nvim, request("terminal/create", command="echo", args=["a\0b"]))
     nvim.wait(lambda: answers(nvim)[-1].get("code") == -32602, what="why not")
     assert answers(nvim)[-1]["message"] == "a command cannot have a NUL in it"
@@ -85,7 +85,7 @@ def test_a_call_in_a_terminal_shows_what_came_there(begin_acp, is_released):
     nvim.wait(lambda: nvim.lines()[:3] == ["1", "2", "3"], what="it to be looked at: a timer fills the buffer")
 
 
-def test_no_more_is_told_than_was_asked_for(begin_acp):
+def test_no_more_is_reported_than_was_asked_for(begin_acp):
     nvim = begin_acp()
     assert ran(nvim, "printf", r"abc\377\377\377", outputByteLimit=6) == (0, "\ufffd\ufffd")
     assert ran(nvim, "printf", "ääää", outputByteLimit=5) == (0, "ää")
@@ -136,9 +136,9 @@ def test_what_ignores_that_its_terminal_is_gone_ends_all_the_same(begin_acp, how
 
 def test_what_a_command_leaves_behind_ends_with_it(begin_acp):
     nvim = begin_acp()
-    code, told = ran(nvim, "/bin/sh", "-c", "trap '' HUP TERM; (while :; do sleep 1; done) >/dev/null 2>&1 & echo $!")
+    code, output = ran(nvim, "/bin/sh", "-c", "trap '' HUP TERM; (while :; do sleep 1; done) >/dev/null 2>&1 & echo $!")
     assert code == 0
-    wait_ended(nvim, [int(told)])
+    wait_ended(nvim, [int(output)])
 
 
 @pytest.mark.every_nvim

@@ -9,7 +9,7 @@ from chat_steps import wait_diff
 
 pytestmark = pytest.mark.dealt
 
-TOLD = "was changed without asking you"
+WARNING = "was changed without asking you"
 
 
 def write(path, contents):
@@ -30,7 +30,7 @@ def call(id_, kind, places=(), diffs=(), status="completed", does=()):
 def does(nvim, *lines):
     say(nvim, "\n".join([*lines, "SAY over"]))
     wait_answer(nvim, "\nover")
-    return [line.strip().split(" was ")[0] for line in text(nvim).splitlines() if TOLD in line and "/" in line]
+    return [line.strip().split(" was ")[0] for line in text(nvim).splitlines() if WARNING in line and "/" in line]
 
 
 def changes(nvim):
@@ -41,7 +41,7 @@ def changes(nvim):
 
 
 @pytest.mark.every_nvim
-def test_an_edit_that_names_its_file_alone_is_told_and_undone(begin_acp, tmp_path):
+def test_an_edit_that_names_its_file_alone_is_reported_and_undone(begin_acp, tmp_path):
     nvim = begin_acp(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
     assert does(nvim, call("c1", "edit", [path], does=[write(path, "two\n")])) == [str(path)]
@@ -64,7 +64,7 @@ until stat and seconds + microseconds / 1e6 > stat.ctime.sec + stat.ctime.nsec /
 """
 
 
-def test_what_was_written_while_neovim_was_busy_is_told(begin_acp, tmp_path):
+def test_what_was_written_while_neovim_was_busy_is_reported(begin_acp, tmp_path):
     nvim = begin_acp(files={"a.txt": "one\n"})
     path, done = tmp_path / "project/a.txt", tmp_path / "done"
     begun = update("tool_call", toolCallId="c1", title="", kind="edit", locations=[{"path": str(path)}])
@@ -72,10 +72,10 @@ def test_what_was_written_while_neovim_was_busy_is_told(begin_acp, tmp_path):
     lines = [begun, write(path, "two\n"), ended, write(done, "")]
     nvim.lua(SAY_AND_BE_BUSY, "\n".join([*lines, "SAY over"]), str(done))
     wait_answer(nvim, "\nover")
-    assert f"{path} {TOLD}" in text(nvim)
+    assert f"{path} {WARNING}" in text(nvim)
 
 
-def test_all_files_of_a_call_are_told(begin_acp, tmp_path):
+def test_all_files_of_a_call_are_reported(begin_acp, tmp_path):
     project = tmp_path / "project"
     nvim = begin_acp(files={f"{name}.txt": "one\n" for name in "abcd"})
     a, b, c, d = (project / f"{name}.txt" for name in "abcd")
@@ -87,7 +87,7 @@ def test_all_files_of_a_call_are_told(begin_acp, tmp_path):
     nvim.wait(lambda: sorted(changes(nvim)) == ["c.txt", "d.txt"], what="the journal")
 
 
-def test_a_file_that_is_only_looked_at_or_left_as_it_was_is_not_told(begin_acp, tmp_path):
+def test_a_file_that_is_only_looked_at_or_left_as_it_was_is_not_reported(begin_acp, tmp_path):
     path = tmp_path / "project/a.txt"
     nvim = begin_acp(files={"a.txt": "one\n", "folder/b.txt": "two\n"})
     # The file is older than the turn, also by a clock that is a tick behind.
@@ -95,7 +95,7 @@ def test_a_file_that_is_only_looked_at_or_left_as_it_was_is_not_told(begin_acp, 
     assert does(nvim, call("c1", "edit", [path, path.parent / "folder"]), call("c2", "read", [path])) == []
 
 
-def test_what_is_deleted_or_moved_is_told(begin_acp, tmp_path):
+def test_what_is_deleted_or_moved_is_reported(begin_acp, tmp_path):
     project = tmp_path / "project"
     nvim = begin_acp(files={"a.txt": "one\n", "b.txt": "one\n"})
     a, b = project / "a.txt", project / "b.txt"
@@ -108,7 +108,7 @@ def test_what_is_deleted_or_moved_is_told(begin_acp, tmp_path):
 
 
 @pytest.mark.parametrize("has_diff", [False, True])
-def test_a_failed_call_that_wrote_all_the_same_is_told(begin_acp, tmp_path, has_diff):
+def test_a_failed_call_that_wrote_all_the_same_is_reported(begin_acp, tmp_path, has_diff):
     path = tmp_path / "project/a.txt"
     nvim = begin_acp(files={"a.txt": "one\n"})
     diffs = {path: "two\n"} if has_diff else {}
@@ -116,7 +116,7 @@ def test_a_failed_call_that_wrote_all_the_same_is_told(begin_acp, tmp_path, has_
 
 
 @pytest.mark.parametrize("is_told", [False, True])
-def test_what_was_reviewed_is_not_told_and_excuses_nothing_else(begin_acp, tmp_path, is_told):
+def test_what_was_reviewed_is_not_reported_and_excuses_nothing_else(begin_acp, tmp_path, is_told):
     """The call that brings a reviewed edit about may say little of it; what is written after it was not reviewed."""
     path = tmp_path / "project/a.txt"
     nvim = begin_acp(files={"a.txt": "one\n"})
@@ -128,11 +128,11 @@ def test_what_was_reviewed_is_not_told_and_excuses_nothing_else(begin_acp, tmp_p
     wait_diff(nvim)
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     wait_answer(nvim, "\nover")
-    assert (f"{path} {TOLD}" in text(nvim)) is is_told
+    assert (f"{path} {WARNING}" in text(nvim)) is is_told
 
 
 @pytest.mark.parametrize("option", ["once", "ever"])
-def test_what_was_allowed_is_not_told(begin_acp, tmp_path, option):
+def test_what_was_allowed_is_not_reported(begin_acp, tmp_path, option):
     path = tmp_path / "project/a.txt"
     nvim = begin_acp(files={"a.txt": "one\n"})
     kinds = {"once": "allow_once", "ever": "allow_always"}
@@ -143,11 +143,11 @@ def test_what_was_allowed_is_not_told(begin_acp, tmp_path, option):
     nvim.keys_count()
     nvim.keys("1")
     wait_idle(nvim)
-    told = does(nvim, call("c1" if option == "once" else "c2", "edit", [path], does=[write(path, "two\n")]))
-    assert told == []
+    warned = does(nvim, call("c1" if option == "once" else "c2", "edit", [path], does=[write(path, "two\n")]))
+    assert warned == []
 
 
-def test_what_a_session_did_before_is_not_told_again(begin_acp, tmp_path):
+def test_what_a_session_did_before_is_not_reported_again(begin_acp, tmp_path):
     path = tmp_path / "project/a.txt"
     diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "two\n"}
     said = {

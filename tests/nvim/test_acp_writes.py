@@ -58,8 +58,10 @@ def test_what_others_write_meanwhile_is_kept_and_shown(begin_acp, tmp_path):
     assert path.read_text() == TEXT.replace("1\n", "one\n").replace("9\n", "NINE\n")
     # The agent knows another text than the file's current one.
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
-    told = acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
-    assert told.startswith(f"{path} had changed by the time that I accepted your edit of it") and "-1\n+one\n" in told
+    prompt = acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
+    assert (
+        prompt.startswith(f"{path} had changed by the time that I accepted your edit of it") and "-1\n+one\n" in prompt
+    )
     wait_idle(nvim)
 
 
@@ -178,13 +180,13 @@ def test_what_was_allowed_is_written_in_the_encoding_of_the_file(begin_acp, tmp_
     assert path.read_bytes() == f"é\n{mine or 'ü'}\n".encode("latin1")
 
 
-@pytest.mark.parametrize("held", [b"a\r\nb\r\n", b"\xef\xbb\xbfa\nb\n"])
-def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin_acp, tmp_path, held):
-    nvim = begin_acp(files={"a.txt": held})
+@pytest.mark.parametrize("before", [b"a\r\nb\r\n", b"\xef\xbb\xbfa\nb\n"])
+def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin_acp, tmp_path, before):
+    nvim = begin_acp(files={"a.txt": before})
     path = tmp_path / "project/a.txt"
     say(nvim, write(path, "a\nb\n"))
     nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
-    assert path.read_bytes() == held and nvim.lua("return require('claude-ide.proposal').count()") == 0
+    assert path.read_bytes() == before and nvim.lua("return require('claude-ide.proposal').count()") == 0
 
 
 def test_a_path_with_a_nul_is_none(begin_acp, tmp_path):

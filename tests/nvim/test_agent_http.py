@@ -16,8 +16,8 @@ from harness.nvim import ROOT
 
 pytestmark = pytest.mark.dealt
 
-HELD = """
-fake.start("held", { delay = "held", silent = true, capabilities = { definitionProvider = true }, answers = {
+SILENT = """
+fake.start("deferred", { delay = "deferred", silent = true, capabilities = { definitionProvider = true }, answers = {
   ["textDocument/definition"] = function() return nil end,
 } })
 """
@@ -29,8 +29,8 @@ def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
     from mcp import ClientSession  # imported here: it takes every worker a second to load
     from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
-    held = LSP + HELD.replace('"held", {', '"held", { slow_start = "held",', 1)
-    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=held)
+    deferred = LSP + SILENT.replace('"deferred", {', '"deferred", { slow_start = "deferred",', 1)
+    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=deferred)
     nvim.lua('require("claude-ide").connect()')
     access = nvim.lua('return require("claude-ide.server").agent_access()')
 
@@ -42,10 +42,10 @@ def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
 
     async def talk():
         headers = {"Authorization": f"Bearer {access['token']}"}
-        heard = []
+        messages = []
 
         async def on_progress(_progress, _total, text):
-            heard.append(text)
+            messages.append(text)
             nvim.lua("fake.release()")  # the server may be there now
 
         async with (
@@ -63,10 +63,10 @@ def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
                 await call
             await until("fake.withdrawn == 1")
             assert "1 file open" in (await session.call_tool("open_buffers", {})).content[0].text
-        return heard
+        return messages
 
-    heard = asyncio.run(asyncio.wait_for(talk(), 120))
-    assert heard[0] == "Waiting for the language server"
+    messages = asyncio.run(asyncio.wait_for(talk(), 120))
+    assert messages[0] == "Waiting for the language server"
 
 
 CALLER = """
@@ -118,7 +118,7 @@ class Cutting:
 @pytest.mark.slow
 def test_the_sdk_gets_the_answer_of_a_call_whose_connection_broke(start_nvim, tmp_path):
     """The official SDK in Node: it requests lost messages again, by the ids of the events."""
-    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=LSP + HELD)
+    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=LSP + SILENT)
     nvim.lua('require("claude-ide").connect()')
     access = nvim.lua('return require("claude-ide.server").agent_access()')
     host, _, path = access["url"].partition("/")

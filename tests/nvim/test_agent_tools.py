@@ -18,14 +18,14 @@ FILES = {"shapes.py": MODULE, "main.py": "from shapes import use\n\nuse(None)\n"
 def server(answers, capabilities, **options):
     """A language server whose answers are Lua expressions of `params`."""
     made = ", ".join(f'["{method}"] = function(params) return {answer} end' for method, answer in answers.items())
-    told = ", ".join(f"{name} = true" for name in capabilities)
+    reported = ", ".join(f"{name} = true" for name in capabilities)
     more = "".join(f", {name} = {value}" for name, value in options.items())
     return f"""{LSP}
       function place(uri, line, from, to)
         return {{ uri = uri, range = {{ start = {{ line = line, character = from }}, ["end"] = {{ line = line, character = to }} }} }}
       end
       function at(line, from) return place("", line, from, from + 1).range end
-      fake.start("fakels", {{ capabilities = {{ {told} }}, answers = {{ {made} }}{more} }})"""
+      fake.start("fakels", {{ capabilities = {{ {reported} }}, answers = {{ {made} }}{more} }})"""
 
 
 def many(count):
@@ -61,8 +61,8 @@ def test_references_are_sorted_each_with_its_line(opened):
     ]
 
 
-def test_a_server_that_starts_late_is_waited_for_and_the_wait_is_told(opened):
-    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], slow_start='"held"'), args=())
+def test_a_server_that_starts_late_is_waited_for_and_the_wait_is_reported(opened):
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], slow_start='"deferred"'), args=())
     nvim.cmd("edit shapes.py")
     call = agent.send(
         "tools/call",
@@ -72,15 +72,15 @@ def test_a_server_that_starts_late_is_waited_for_and_the_wait_is_told(opened):
             "_meta": {"progressToken": "mine"},
         },
     )
-    told = agent.wait_notification("notifications/progress")
-    assert (told["progressToken"], told["message"]) == ("mine", "Waiting for the language server")
+    reported = agent.wait_notification("notifications/progress")
+    assert (reported["progressToken"], reported["message"]) == ("mine", "Waiting for the language server")
     nvim.lua("fake.release()")
     assert agent.call_result(call)[0].startswith("2 references of `area`:")
 
 
 def test_a_server_that_never_comes_is_not_waited_for_for_ever(opened):
     _, agent = opened(
-        server(REFERENCES, ["referencesProvider"], slow_start='"held"'), opts={"tools": {"server_wait_ms": 300}}
+        server(REFERENCES, ["referencesProvider"], slow_start='"deferred"'), opts={"tools": {"server_wait_ms": 300}}
     )
     with pytest.raises(ToolError, match=r"the language server of shapes\.py is still starting"):
         agent.call("references", path="shapes.py", symbol="area")
@@ -147,7 +147,7 @@ def test_a_file_without_a_server_gets_a_sentence(opened):
 
 
 def test_a_cancelled_call_cancels_the_request(opened):
-    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true"))
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], delay='"deferred"', silent="true"))
     call = agent.start_call("references", path="shapes.py", symbol="area")
     nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/references')", what="the server to be asked")
     agent.cancel(call)
@@ -157,7 +157,7 @@ def test_a_cancelled_call_cancels_the_request(opened):
 
 def test_a_server_that_takes_too_long_is_given_up(opened):
     nvim, agent = opened(
-        server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true"),
+        server(REFERENCES, ["referencesProvider"], delay='"deferred"', silent="true"),
         opts={"tools": {"request_timeout_ms": 200}},
     )
     with pytest.raises(ToolError, match="fakels: it gave no answer within 1 s"):
@@ -166,7 +166,7 @@ def test_a_server_that_takes_too_long_is_given_up(opened):
 
 
 def test_a_server_that_dies_ends_the_call(opened):
-    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true"))
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], delay='"deferred"', silent="true"))
     call = agent.start_call("references", path="shapes.py", symbol="area")
     nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/references')", what="the server to be asked")
     nvim.lua("for _, client in ipairs(vim.lsp.get_clients()) do vim.lsp.stop_client(client.id, true) end")
@@ -193,7 +193,7 @@ def test_a_long_answer_comes_in_pages_of_two_thousand_tokens(opened):
         agent.call("references", path="shapes.py", symbol="use", line=1, cursor="nonsense")
 
 
-def test_many_references_are_told_in_few_words(opened):
+def test_many_references_are_reported_in_few_words(opened):
     files = {
         f"m{i:02}.py": f"from core import add\n\n\ndef use_{i}() -> int:\n    return add({i}, 1)\n" for i in range(39)
     }
@@ -468,7 +468,7 @@ def test_the_screen_and_the_buffer_list_stay_as_they_are(opened):
 
 
 def test_a_neovim_that_quits_in_the_middle_of_a_call_answers_it_or_closes(opened):
-    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true"))
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], delay='"deferred"', silent="true"))
     nvim.lua(
         "vim.api.nvim_create_autocmd('VimLeave', { callback = function() vim.fn.writefile({ fake.withdrawn }, 'withdrawn') end })"
     )
@@ -482,7 +482,7 @@ def test_a_neovim_that_quits_in_the_middle_of_a_call_answers_it_or_closes(opened
 
 def test_a_call_that_waits_for_long_goes_on_telling(opened):
     """The CLI moves calls of over two minutes to the background; it gets progress."""
-    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], slow_start='"held"'), args=())
+    nvim, agent = opened(server(REFERENCES, ["referencesProvider"], slow_start='"deferred"'), args=())
     nvim.cmd("edit shapes.py")
     # Moves the clock of Neovim's loop, so that minutes pass at once.
     nvim.lua("""
@@ -496,11 +496,11 @@ def test_a_call_that_waits_for_long_goes_on_telling(opened):
     assert agent.wait_notification("notifications/progress")["message"] == "Waiting for the language server"
     nvim.lua("skip()")
     for _ in range(20):
-        told = agent.wait_notification("notifications/progress")["message"]
-        if re.fullmatch(r"Waiting for the language server, 1[3-9]\d s", told):
+        reported = agent.wait_notification("notifications/progress")["message"]
+        if re.fullmatch(r"Waiting for the language server, 1[3-9]\d s", reported):
             break
     else:
-        raise AssertionError(told)
+        raise AssertionError(reported)
     nvim.lua("fake.release()")
     assert agent.call_result(call)[0].startswith("2 references of `area`:")
 

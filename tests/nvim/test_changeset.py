@@ -592,7 +592,7 @@ def test_folds_that_a_changeset_writes_into_stay_closed(sets, method):
     assert nvim.lua(closed) == [5, *range(9, 91, 3)]
 
 
-def test_a_change_of_many_files_is_told_in_few_words(sets):
+def test_a_change_of_many_files_is_reported_in_few_words(sets):
     names = [f"f{number:02}.py" for number in range(40)]
     sets = sets({name: "add = 1\n" for name in names}, args=names[:1])
     edits = ", ".join(f'[uri("{name}")] = {{ edit(0, 0, 0, 3, "plus") }}' for name in names)

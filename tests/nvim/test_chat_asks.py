@@ -21,8 +21,8 @@ def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
     plan = nvim.home / ".claude/plans"
     say(nvim, "SAY where")
     wait_answer(nvim, "\nwhere")
-    told = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
-    path = next(part for part in told.replace("\\n", " ").split() if part.startswith(str(plan)) and ".md" in part)
+    reported = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
+    path = next(part for part in reported.replace("\\n", " ").split() if part.startswith(str(plan)) and ".md" in part)
     path = path[: path.index(".md") + 3]
     say(
         nvim,

@@ -17,7 +17,7 @@ BEFORE = ("begin", "ready")
 DONE = ("reply", "result", "reset", "cleared")
 """Steps that settle a message."""
 CLEARED = ("reset", "cleared")
-HEARD = {
+RECEIVED = {
     "started": "chat.state == 'working'",
     "reply": "chat.store.messages[#chat.store.messages].kind == 'reply'",
     "result": "chat.state == 'idle'",
@@ -39,14 +39,14 @@ class Lab:
         (self.nvim.home / "hold").write_text(step)
 
     def wait_held(self):
-        self.nvim.wait(lambda: (self.nvim.home / "held").exists(), what="the CLI to be there")
+        self.nvim.wait(lambda: (self.nvim.home / "deferred").exists(), what="the CLI to be there")
 
     def kill(self):
         ends = text(self.nvim).count("was ended by signal 9")
         pid = self.nvim.wait("require('claude-ide.chat').current().pid", what="its process to be known")
         os.kill(pid, signal.SIGKILL)
         self.nvim.wait(lambda: text(self.nvim).count("was ended by signal 9") == ends + 1, what="that it is told")
-        (self.nvim.home / "held").unlink(missing_ok=True)
+        (self.nvim.home / "deferred").unlink(missing_ok=True)
 
     def prompt(self):
         """The text in the prompt window."""
@@ -90,7 +90,7 @@ def test_what_was_not_answered_is_at_the_prompt_again_and_the_chat_goes_on(lab, 
     else:
         begin(nvim, first)
     lab.wait_held()
-    nvim.wait(lambda: chat(nvim, f"return {HEARD.get(step, 'true')}"), what="what it said before it stopped")
+    nvim.wait(lambda: chat(nvim, f"return {RECEIVED.get(step, 'true')}"), what="what it said before it stopped")
     say(nvim, "SAY second")
     before = lab.starts()
     lab.kill()

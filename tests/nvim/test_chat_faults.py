@@ -22,16 +22,16 @@ def acp(start_nvim, tmp_path):
     return begin
 
 
-def test_a_turn_that_ends_without_a_word_is_told(acp):
+def test_a_turn_that_ends_without_a_word_is_reported(acp):
     """carlos-algms/agentic.nvim has a spinner that stops; olimorris/codecompanion.nvim#2374, #2376: an empty answer and no reason."""
     nvim = acp()
     say(nvim, "nothing that the script knows")
-    told = "Robot ended its turn without a word."
-    wait_text(nvim, told)
+    reported = "Robot ended its turn without a word."
+    wait_text(nvim, reported)
     # Neither a blank line nor a thought counts as a word.
     for count, said in ((2, update("agent_message_chunk", content={"type": "text", "text": "\n"})), (3, "THINK hm")):
         say(nvim, said)
-        nvim.wait(lambda count=count: text(nvim).count(told) == count, what="what is told of it")
+        nvim.wait(lambda count=count: text(nvim).count(reported) == count, what="what is told of it")
         wait_idle(nvim)
     say(nvim, "SAY a word")
     wait_answer(nvim, "\na word")
@@ -146,7 +146,7 @@ def load(nvim, session):
     wait_idle(nvim)
 
 
-def told(nvim):
+def reported(nvim):
     """The chat's own messages, in the chat shown last."""
     return nvim.lua(
         "local chat = require('claude-ide.chat').current() return { chat.mode or vim.NIL, chat.model or vim.NIL }"
@@ -157,7 +157,7 @@ def test_the_keys_set_a_loaded_session_as_its_agent_says(acp, tmp_path):
     nvim = acp(setup={"modes": MODES, "models": MODELS, "setsMode": "plan", **LOADS})
     nvim.cmd("Claude chat close")
     load(nvim, "old")
-    assert told(nvim) == [None, None], "which is set, nobody told (carlos-algms/agentic.nvim#310)"
+    assert reported(nvim) == [None, None], "which is set, nobody reported (carlos-algms/agentic.nvim#310)"
     nvim.keys("<S-Tab>")
     nvim.wait_screen("Mode: plan.")
     assert read(tmp_path, "session/set_mode") == [{"sessionId": "old", "modeId": "ask"}]
@@ -189,7 +189,7 @@ def test_an_agent_that_is_started_anew_has_no_mode_that_the_one_before_was_set_t
     wait_text(nvim, "Robot ended with code 3")
     say(nvim, "SAY after")
     wait_answer(nvim, "\nafter")
-    assert told(nvim) == [None, None]
+    assert reported(nvim) == [None, None]
     nvim.wait(lambda: " code " not in nvim.screen()[0], what="the bar to say so")
     nvim.keys("<S-Tab>")
     nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="the mode")
@@ -204,8 +204,8 @@ def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):
     nvim.keys("i/")
     nvim.wait("vim.fn.pumvisible() == 1", what="the commands")
     offered = nvim.lua("return vim.tbl_map(function(item) return item.word end, vim.fn.complete_info().items)")
-    told = chat(nvim, "return vim.tbl_map(function(command) return command.name end, chat.commands)")
-    assert set(offered) >= {name for name in told if not name.startswith("__") and not name.endswith("(MCP)")}
+    reported = chat(nvim, "return vim.tbl_map(function(command) return command.name end, chat.commands)")
+    assert set(offered) >= {name for name in reported if not name.startswith("__") and not name.endswith("(MCP)")}
     assert {"greet", "compact", "context", "init", "clear"} <= set(offered)
     nvim.keys("gre")
     nvim.wait(lambda: "Greet them" in (shown := nvim.terminal.text()) and "compact" not in shown, what="that one alone")
@@ -214,7 +214,7 @@ def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reported"),
     [
         ({"files": ["a.txt"], "insertions": 0, "deletions": 0, "skipped": 0}, "Restored a.txt."),
         (
@@ -224,7 +224,7 @@ def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):
         (None, "The files were not restored: gone"),
     ],
 )
-def test_what_came_of_going_back_is_told(start_nvim, answer, told):
+def test_what_came_of_going_back_is_reported(start_nvim, answer, reported):
     """anthropics/claude-code 2.1.83: a rewind that fails says nothing."""
     nvim = start_nvim(files={"a.txt": "new\n"})
     nvim.lua(
@@ -246,8 +246,8 @@ def test_what_came_of_going_back_is_told(start_nvim, answer, told):
         """,
         answer,
     )
-    nvim.wait_screen(told)
-    assert nvim.lua("return put") == (told if told.startswith("Restored") else None)
+    nvim.wait_screen(reported)
+    assert nvim.lua("return put") == (reported if reported.startswith("Restored") else None)
 
 
 def test_a_late_question_about_going_back_takes_nothing_that_is_typed(start_nvim):

@@ -20,7 +20,7 @@ CLI = """
 sys.path.insert(0, TESTS)
 from harness.acp_agent import inflated
 
-for prompt in heard():
+for prompt in prompts():
     if prompt["type"] == "user":
         call = inflated(json.loads(words(prompt)))
         said(dict(type="tool_use", id="c1", name=call["name"], input=call["input"]))

@@ -11,7 +11,7 @@ from chat_steps import begin, chat, say, start_scripted, text, wait_asked, wait_
 pytestmark = pytest.mark.dealt
 
 AGENT = """
-for message in heard(MODE):
+for message in prompts(MODE):
     if message["type"] == "user":
         said(dict(type="tool_use", id="t", name=ASK["tool_name"], input=ASK["input"]))
         write(type="control_request", request_id="q", request=dict(subtype="can_use_tool", **ASK))
@@ -218,7 +218,7 @@ def test_the_mode_is_the_one_that_the_agent_tells(asked):
 
 
 SUBAGENTS = """
-for message in heard():
+for message in prompts():
     if message["type"] == "control_response":
         open("answers", "a").write(json.dumps(message) + "\\n")
     elif words(message) == "commands":
@@ -334,9 +334,9 @@ def test_a_plan_goes_back_with_words_and_as_the_user_would_have_it(asked):
     nvim.keys("r")
     nvim.wait_screen("What is to be different?")
     nvim.keys("less of it<CR>")
-    told = answer(nvim)
-    assert told["behavior"] == "deny" and not told.get("interrupt")
-    assert told["message"].endswith("less of it\n\nThe plan as I would have it:\n\nmake it\nwell\nas I want it")
+    reported = answer(nvim)
+    assert reported["behavior"] == "deny" and not reported.get("interrupt")
+    assert reported["message"].endswith("less of it\n\nThe plan as I would have it:\n\nmake it\nwell\nas I want it")
     nvim.wait(lambda: "Claude (plan)" not in nvim.lua("return vim.fn.bufname()"), what="the plan to go")
 
 
@@ -344,11 +344,11 @@ def test_a_plan_whose_buffer_is_gone_hears_no_more_keys(asked):
     nvim = asked(**PLAN)
     buf = nvim.lua("return vim.api.nvim_get_current_buf()")
     nvim.lua("require('claude-ide.ui.guard.window').opened(...)", buf)
-    heard = nvim.lua("return vim.on_key()")
+    received = nvim.lua("return vim.on_key()")
     nvim.cmd("bwipeout!")
     assert nvim.lua("return { require('claude-ide.ui.guard.window').accepts_key(...), vim.on_key() }", buf) == [
         True,
-        heard - 1,
+        received - 1,
     ]
 
 

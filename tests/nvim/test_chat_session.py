@@ -216,7 +216,7 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
       journal.before_edit = function(client, path)
         journal.before_edit = before_edit
         vim.uv.sleep(100)
-        held = vim.fn.readfile(path)[1]
+        deferred = vim.fn.readfile(path)[1]
         return before_edit(client, path)
       end
     """)
@@ -225,7 +225,7 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
     mock_api.script(Reply(calls=[("Agent", agent)]))
     say(nvim, "change it THEN SAY somebody changes it")
     nvim.wait(lambda: path.read_text() == "ONE\ntwo\n", what="the file")
-    assert nvim.lua("return held") == "one"
+    assert nvim.lua("return deferred") == "one"
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
     nvim.wait(lambda: re.search(r"^  Agent Change it · ok · ", text(nvim), re.M), what="its end")
     wait_idle(nvim)

@@ -8,7 +8,7 @@ from chat_steps import begin, chat, say, start_scripted, text, wait_idle, wait_t
 pytestmark = pytest.mark.dealt
 
 AGENT = """
-for prompt in heard():
+for prompt in prompts():
     if prompt["type"] == "user":
         wanted = words(prompt).split()
         if wanted[0] == "die":
@@ -93,7 +93,7 @@ def test_a_program_that_is_missing_is_one_sentence(start_nvim):
     nvim.wait_screen("`no-such-agent` was not found")
 
 
-def test_a_stream_that_was_cut_is_void_and_the_retry_is_told(begin_chat):
+def test_a_stream_that_was_cut_is_void_and_the_retry_is_reported(begin_chat):
     nvim = begin_chat("cut")
     nvim.wait_screen("overloaded (529)")
     nvim.wait(lambda: "word 0" not in text(nvim), what="the partial text to go")
@@ -121,7 +121,7 @@ def test_ctrl_c_that_goes_past_all_maps_interrupts_too(begin_chat):
 
 
 @pytest.mark.every_nvim
-def test_an_interrupt_that_waits_fails_nothing_that_is_told(begin_chat):
+def test_an_interrupt_that_waits_fails_nothing_that_is_reported(begin_chat):
     """A pending interrupt fails the next call into Neovim, whichever it is."""
     nvim = begin_chat("one")
     wait_idle(nvim)

@@ -40,10 +40,10 @@ def an_error_of_the_api_is_one_sentence_and_the_next_turn_goes_on(nvim, mock_api
 
 
 def a_compaction_is_above_the_chat_while_it_goes_on_and_a_line_in_it(nvim, mock_api):
-    mock_api.held = True
+    mock_api.paused = True
     say(nvim, "/compact")
     nvim.wait_screen("compacting")
-    mock_api.held = False
+    mock_api.paused = False
     wait_answer(nvim, "compacted")
     nvim.wait(lambda: "compacting" not in "\n".join(nvim.screen()), what="nothing of it above the chat")
     say(nvim, "SAY after it")
@@ -77,7 +77,7 @@ def the_context_and_the_cost_are_in_the_line_above(nvim, mock_api):
     assert chat(nvim, "return chat.window_size") > 1000
 
 
-def test_an_api_that_fails_is_told_and_the_chat_goes_on(begin_chat, mock_api):
+def test_an_api_that_fails_is_reported_and_the_chat_goes_on(begin_chat, mock_api):
     nvim = begin_chat(env={"CLAUDE_CODE_MAX_RETRIES": "3"})
     for status, kind, words in (
         (429, "rate_limit_error", "rate limited (429)"),

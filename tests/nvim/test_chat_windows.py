@@ -440,7 +440,7 @@ def test_an_interrupt_before_the_agent_is_there_says_how_words_come_back(begin_c
     (tmp_path / "home" / "hold").write_text("begin")
     nvim = begin_chat_with_stand_in("SAY hello there")
     nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
-    nvim.wait(lambda: (tmp_path / "home" / "held").exists(), what="one that does not begin")
+    nvim.wait(lambda: (tmp_path / "home" / "deferred").exists(), what="one that does not begin")
     if past_maps:
         nvim.interrupt()
     else:

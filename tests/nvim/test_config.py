@@ -89,28 +89,28 @@ def test_a_wrong_option_is_named_with_what_was_expected_and_those_beside_it_coun
             assert (config(nvim, "server.port"), config(nvim, "server.max_connections")) == (0, 2)
 
 
-def test_a_problem_is_told_once_in_one_line_and_stops_nothing(start_nvim):
+def test_a_problem_is_reported_once_in_one_line_and_stops_nothing(start_nvim):
     nvim = start_nvim(opts={"sever": 1}, notices=True, init_lua="_G.after = true")
     nvim.wait("#notices == 1")
     nvim.lua("require('claude-ide').setup({ auto_start = false, sever = 1 }) require('claude-ide.config').get()")
     nvim.cmd("Claude status")
-    told, status = nvim.notices()
-    assert told == "Option sever: no such option, did you mean server?"
+    notice, status = nvim.notices()
+    assert notice == "Option sever: no such option, did you mean server?"
     assert status.startswith("Claude: off")
     assert nvim.lua("return _G.after") is True
 
 
 @pytest.mark.parametrize(
-    ("opts", "told"),
+    ("opts", "notice"),
     [
         ({"sever": 1, "log": 2}, "Options that do not work: log, sever (`:checkhealth claude-ide`)"),
         ({"server": {"port_range": [5, 4]}}, "Option server.port_range does not work: `:checkhealth claude-ide`"),
     ],
     ids=["several", "a long one, which would make Neovim wait for a key"],
 )
-def test_problems_are_one_line(start_nvim, opts, told):
+def test_problems_are_one_line(start_nvim, opts, notice):
     nvim = start_nvim(opts=opts, notices=True, init_lua="vim.o.columns = 80")
-    assert nvim.wait_notice() == told
+    assert nvim.wait_notice() == notice
 
 
 NONSENSE = ["3", "'x'", "{ 1, 2, x = 3 }", "{ server = { { } } }", "{ [true] = 1 }"]

@@ -55,16 +55,16 @@ def ask_form(client, wait="60"):
 def output(client, call):
     """What the hook puts out: the decision, or nothing."""
     (text,) = client.call_result(call)
-    told = json.loads(text)
-    if told:
-        assert told["hookSpecificOutput"]["hookEventName"] == "PermissionRequest"
-        return told["hookSpecificOutput"]["decision"]
+    reported = json.loads(text)
+    if reported:
+        assert reported["hookSpecificOutput"]["hookEventName"] == "PermissionRequest"
+        return reported["hookSpecificOutput"]["decision"]
     return None
 
 
 def form_output(client, call):
-    told = json.loads(client.call_result(call)[0])
-    return told and told["hookSpecificOutput"]
+    reported = json.loads(client.call_result(call)[0])
+    return reported and reported["hookSpecificOutput"]
 
 
 @pytest.fixture
@@ -183,26 +183,28 @@ vim.api.nvim_create_autocmd({ "WinEnter", "BufEnter" }, {
   callback = function() table.insert(entered, (vim.b.claude_ide or {}).kind) end,
 })
 """
-HELD = pytest.mark.parametrize("held", [lambda client, wait: ask(client, agent="a0f82dfec5", wait=wait), ask_form])
+DEFERRED = pytest.mark.parametrize(
+    "deferred", [lambda client, wait: ask(client, agent="a0f82dfec5", wait=wait), ask_form]
+)
 
 
-@HELD
-def test_a_dialog_is_held_back_for_a_while_and_only_for_a_user_who_is_here(lab, held):
+@DEFERRED
+def test_a_dialog_is_held_back_for_a_while_and_only_for_a_user_who_is_here(lab, deferred):
     nvim, client = lab
     nvim.lua(ENTERED)
-    call = held(client, wait="1")
+    call = deferred(client, wait="1")
     nvim.wait("vim.list_contains(entered, 'question')", what="the question, though it may be gone by now")
     assert output(client, call) is None, "its time is over"
     nvim.wait(f"{PENDING} == 0", what="the card to go")
     nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
-    assert output(client, held(client, wait="0")) is None
+    assert output(client, deferred(client, wait="0")) is None
     with busy(nvim):
-        assert output(client, held(client, wait="1")) is None, "Neovim is busy"
+        assert output(client, deferred(client, wait="1")) is None, "Neovim is busy"
     nvim.wait(f"{PENDING} == 0")
     nvim.cmd("doautocmd FocusLost")
-    assert output(client, held(client, wait="60")) is None, "the user is in another program"
+    assert output(client, deferred(client, wait="60")) is None, "the user is in another program"
     nvim.cmd("doautocmd FocusGained")
-    call = held(client, wait="60")
+    call = deferred(client, wait="60")
     nvim.wait_kind("question")
     nvim.keys("n")
     client.call_result(call)
@@ -441,15 +443,15 @@ def test_what_claude_is_told_of_a_file_is_found_by_its_new_name(nvim):
     nvim.lua("folder.note(vim.api.nvim_get_current_buf(), 'unsaved, too')")
     assert "/b.txt" in listed.read_text() and "/a.txt" not in listed.read_text()
     for path, said in ((f"{nvim.project}/b.txt", "unsaved, too"), (f"{nvim.project}/a.txt", None)):
-        assert told(command, path) == said
+        assert reported(command, path) == said
     nvim.lua("folder.note(vim.api.nvim_get_current_buf(), nil)")
     assert not listed.exists()
-    assert told(command, f"{nvim.project}/b.txt") is None
+    assert reported(command, f"{nvim.project}/b.txt") is None
     listed.parent.rmdir()
-    assert told(command, f"{nvim.project}/b.txt") is None, "silent without the folder"
+    assert reported(command, f"{nvim.project}/b.txt") is None, "silent without the folder"
 
 
-def told(command, path):
+def reported(command, path):
     """What a hook's command says of a call, as the CLI runs it."""
     call = {"tool_name": "Write", "tool_input": {"file_path": str(path), "content": "x" * 100_000}}
     ran = subprocess.run(

@@ -7,7 +7,7 @@ pytestmark = pytest.mark.one_nvim
 
 KIND = """
 local decisions = require("claude-ide.decisions")
-_G.told, _G.shown, _G.gone = {}, {}, {}
+_G.reported, _G.shown, _G.gone = {}, {}, {}
 decisions.register("question", {
   one = "question",
   many = "questions",
@@ -24,10 +24,10 @@ local function source(name)
     name = name,
     writes = "agent",
     answer = function(request, answer, err)
-      told[#told + 1] = { name, request, answer and answer.outcome or "", err or "" }
+      reported[#reported + 1] = { name, request, answer and answer.outcome or "", err or "" }
       if request == "raises" then error("the pipe is closed") end
     end,
-    tell = function(words) told[#told + 1] = { name, "words", words } end,
+    tell = function(words) reported[#reported + 1] = { name, "words", words } end,
     cannot_hear = function() end,
   })
 end
@@ -55,7 +55,7 @@ def test_a_presenter_shows_it_and_its_source_gets_the_answer_once(nvim):
     assert nvim.lua("return { ask('chat', 'q7'), ask('agent', 'q7b') }") == [1, 2]
     assert nvim.lua("return shown") == ["q7", "q7b"]
     assert nvim.lua("return { settle('q7', 'blue'), settle('q7', 'red') }") == [True, False]
-    assert nvim.lua("return told") == [["Chat", "q7", "blue", ""]]
+    assert nvim.lua("return reported") == [["Chat", "q7", "blue", ""]]
     assert nvim.lua("return { texts(), asked.q7.state, asked.q7.request == nil }") == [["q7b"], "blue", True]
     assert nvim.lua("return gone") == [], "who settles it takes it away"
 
@@ -74,9 +74,9 @@ def test_one_that_waits_longer_comes_first(nvim):
 def test_what_its_source_takes_back_gets_no_answer(nvim):
     nvim.lua("ask('chat', 'a')")
     nvim.lua("require('claude-ide.decisions').cancel(asked.a, function() return 'taken back' end)")
-    assert nvim.lua("return { told, gone, texts() }") == [[], [["a", "taken back"]], []]
+    assert nvim.lua("return { reported, gone, texts() }") == [[], [["a", "taken back"]], []]
     assert nvim.lua("return { asked.a.state, settle('a', 'late') }") == ["closed", False]
-    assert nvim.lua("return told") == []
+    assert nvim.lua("return reported") == []
 
 
 def test_what_is_closed_is_answered_that_nobody_decided(nvim):
@@ -85,18 +85,18 @@ def test_what_is_closed_is_answered_that_nobody_decided(nvim):
         "return require('claude-ide.decisions').close_those(function(d) return d.source == sources.chat end, 'over')"
     )
     assert count == 1
-    assert nvim.lua("return { told, gone, texts() }") == [[["Chat", "a", "closed", ""]], [["a", "over"]], ["b"]]
+    assert nvim.lua("return { reported, gone, texts() }") == [[["Chat", "a", "closed", ""]], [["a", "over"]], ["b"]]
 
 
 def test_a_source_that_is_gone_leaves_nothing_behind(nvim):
     nvim.lua("ask('chat', 'a') ask('agent', 'b') ask('chat', 'c')")
     nvim.lua("require('claude-ide.decisions').gone(sources.chat, 'it has ended')")
-    assert nvim.lua("return { told, gone, texts() }") == [[], [["a", "it has ended"], ["c", "it has ended"]], ["b"]]
+    assert nvim.lua("return { reported, gone, texts() }") == [[], [["a", "it has ended"], ["c", "it has ended"]], ["b"]]
 
 
 def test_what_cannot_be_shown_is_an_error_to_its_source(nvim):
     nvim.lua("ask('chat', 'a', 'broken')")
-    assert nvim.lua("return { told, texts(), asked.a.state }") == [
+    assert nvim.lua("return { reported, texts(), asked.a.state }") == [
         [["Chat", "a", "", "the editor could not ask"]],
         [],
         "closed",
@@ -107,7 +107,7 @@ def test_what_cannot_be_shown_is_an_error_to_its_source(nvim):
 def test_a_source_that_fails_takes_no_other_along(nvim):
     nvim.lua("ask('chat', 'raises') ask('agent', 'b')")
     assert nvim.lua("return require('claude-ide.decisions').close_those()") == 2
-    assert nvim.lua("return { #told, #gone, texts() }") == [2, 2, []]
+    assert nvim.lua("return { #reported, #gone, texts() }") == [2, 2, []]
     assert "the pipe is closed" in nvim.log()
 
 
@@ -148,8 +148,8 @@ def test_an_edit_can_come_from_any_source(nvim):
     nvim.cmd("Claude diffs")
     assert nvim.lua("return label") == "a.txt  +1 −1 · Chat"
     nvim.lua("require('claude-ide.proposal').reject(1, 'too loud')")
-    nvim.wait("#told == 2")
-    assert nvim.lua("return told") == [["Chat", "words", "too loud"], ["Chat", "toolu_1", "rejected", ""]]
+    nvim.wait("#reported == 2")
+    assert nvim.lua("return reported") == [["Chat", "words", "too loud"], ["Chat", "toolu_1", "rejected", ""]]
     diffs.wait_clean()
 
 
@@ -159,7 +159,7 @@ def test_an_edit_of_a_source_that_is_gone_goes_too(nvim):
     diffs.wait_current(1)
     nvim.lua("ask('agent', 'b') require('claude-ide.decisions').gone(sources.chat, 'Chat has ended')")
     diffs.wait_clean()
-    assert nvim.lua("return { told, texts() }") == [[], ["b"]]
+    assert nvim.lua("return { reported, texts() }") == [[], ["b"]]
 
 
 def test_a_diff_against_unsaved_text_is_not_accepted_from_afar_in_any_encoding(start_nvim):

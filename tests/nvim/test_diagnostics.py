@@ -147,7 +147,7 @@ def test_what_has_no_diagnostics_is_answered_at_once(project):
 
 
 def test_an_unchanged_file_is_answered_at_once(project):
-    nvim = project("{ delay = 'held' }")
+    nvim = project("{ delay = 'deferred' }")
     nvim.cmd("edit a.py")
     diagnostics(nvim, nvim.uri("a.py"))
     assert took(nvim) < AT_ONCE
@@ -176,7 +176,7 @@ def test_a_verdict_on_the_old_text_is_not_taken_for_the_new_one(project):
 
 
 def test_a_slow_server_costs_no_more_than_the_limit(project):
-    nvim = project("{ delay = 'held' }", patient=False)
+    nvim = project("{ delay = 'deferred' }", patient=False)
     nvim.cmd("edit a.py")
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0")
     (nvim.project / "a.py").write_text("ERROR\n")
@@ -238,7 +238,7 @@ def test_servers_that_are_asked_for_diagnostics_are_asked(project):
 
 @pytest.mark.every_nvim
 def test_an_answer_is_of_the_text_that_was_asked_about(project):
-    nvim = project("{ pull = true, delay = 'held' }")
+    nvim = project("{ pull = true, delay = 'deferred' }")
     nvim.cmd("edit a.py")
     nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/didOpen')")
     nvim.lua("""
@@ -246,12 +246,12 @@ def test_an_answer_is_of_the_text_that_was_asked_about(project):
       require("claude-ide.diagnostics.servers").listen(server)
       local params = { textDocument = { uri = vim.uri_from_bufnr(0) } }
       require("claude-ide.lsp").request(server, "textDocument/diagnostic", params, nil, vim.api.nvim_get_current_buf())
-      early = #fake.held
+      early = #fake.deferred
     """)
     nvim.cmd("edit b.py")
     (nvim.project / "a.py").write_text("ERROR\n")
     ask(nvim)
-    nvim.wait("#fake.held > early and fake.texts[vim.uri_from_bufnr(vim.fn.bufnr('a.py'))] == 'ERROR\\n'")
+    nvim.wait("#fake.deferred > early and fake.texts[vim.uri_from_bufnr(vim.fn.bufnr('a.py'))] == 'ERROR\\n'")
     nvim.lua("fake.release(early) vim.schedule(function() vim.schedule(function() answered = true end) end)")
     nvim.wait("answered")
     judged = "require('claude-ide.diagnostics.servers').has_judged(server.id, vim.fn.bufnr('a.py'))"
@@ -395,20 +395,20 @@ def test_a_file_that_an_edit_makes_is_known_to_the_servers_of_the_next(project):
     assert nvim.lua("return vim.fn.bufloaded('util.py')") == 0
 
 
-def test_what_was_found_before_an_edit_is_told_before_what_comes_after_it(project):
+def test_what_was_found_before_an_edit_is_reported_before_what_comes_after_it(project):
     nvim = project("{ imports = true }")
     edit_and_settle(nvim, "a.py")
     write(nvim, "util.py", "x = 1\n")
     nvim.lua("""
-      local stat, held = vim.uv.fs_stat, nil
+      local stat, deferred = vim.uv.fs_stat, nil
       vim.uv.fs_stat = function(path, done)
-        if done and not held and vim.endswith(path, "/a.py") then -- the look of the question before the edit
-          held = function() stat(path, done) end
+        if done and not deferred and vim.endswith(path, "/a.py") then -- the look of the question before the edit
+          deferred = function() stat(path, done) end
           return
         end
         return stat(path, done)
       end
-      function go_on() held() end
+      function go_on() deferred() end
     """)
     write(nvim, "a.py", "import util\n")
     ask(nvim)
@@ -420,18 +420,18 @@ def test_a_file_that_an_edit_makes_is_known_to_the_servers_where_the_disk_answer
     nvim = project("{ imports = true }")
     edit_and_settle(nvim, "a.py")
     nvim.lua("""
-      local stat, held = vim.uv.fs_stat, {}
+      local stat, deferred = vim.uv.fs_stat, {}
       vim.uv.fs_stat = function(path, done)
-        if not done or not held or not vim.endswith(path, "/util.py") then return stat(path, done) end
+        if not done or not deferred or not vim.endswith(path, "/util.py") then return stat(path, done) end
         return stat(path, function(...)
           local got = { ... }
-          held[#held + 1] = function() done(unpack(got, 1, 2)) end
+          deferred[#deferred + 1] = function() done(unpack(got, 1, 2)) end
         end)
       end
-      function stats_held() return #held end
+      function stats_held() return #deferred end
       function go_on()
-        local waiting = held
-        held = nil
+        local waiting = deferred
+        deferred = nil
         for _, tell in ipairs(waiting) do tell() end
       end
     """)
@@ -474,22 +474,22 @@ def test_a_server_that_works_on_save_judges_an_edit_on_disk(project):
 
 
 @pytest.mark.parametrize("limit", [60, 0])
-def test_what_a_server_says_too_late_is_not_told_as_it_was_before(project, limit):
-    nvim = project("{ on_save = true, delay = 'held' }")
+def test_what_a_server_says_too_late_is_not_reported_as_it_was_before(project, limit):
+    nvim = project("{ on_save = true, delay = 'deferred' }")
     edit_and_settle(nvim, "a.py")
     be_patient(nvim, wait_all_ms=limit)
     assert write(nvim, "a.py", "\nERROR\n")[0]["diagnostics"] == []
     diagnostics(nvim)
     nvim.wait("fake.release() or #vim.diagnostic.get() > 0")  # on a slow disk the edit reaches it after the answer
     # A line above moves the error in the buffer, and no check has run since: the report repeats the old position.
-    (told,) = write(nvim, "a.py", "\n\n\nfine\n")
-    assert [item["message"] for item in told["diagnostics"]] == ["ERROR in line 2"]
-    assert diagnostics(nvim) == [told]
+    (reported,) = write(nvim, "a.py", "\n\n\nfine\n")
+    assert [item["message"] for item in reported["diagnostics"]] == ["ERROR in line 2"]
+    assert diagnostics(nvim) == [reported]
 
 
-def test_what_a_server_that_was_late_once_has_said_since_is_told_though_it_does_not_repeat_it(project):
+def test_what_a_server_that_was_late_once_has_said_since_is_reported_though_it_does_not_repeat_it(project):
     opts = {"diagnostics": {"wait_all_ms": 1000}}  # the server must have been asked by then
-    nvim = project("{ changes_only = true, delay = 'held' }", opts=opts, patient=False)
+    nvim = project("{ changes_only = true, delay = 'deferred' }", opts=opts, patient=False)
     nvim.cmd("edit a.py")
     write(nvim, "new.py", "ERROR\n")
     diagnostics(nvim)
@@ -499,8 +499,8 @@ def test_what_a_server_that_was_late_once_has_said_since_is_told_though_it_does_
     assert messages(diagnostics(nvim))["new.py"] == ["ERROR in line 1"]
 
 
-def test_errors_that_were_there_before_a_slow_server_came_are_not_told_as_new(project):
-    nvim = project("{ slow_start = 'held' }", files={"a.py": "x = 1\nERROR\n"})
+def test_errors_that_were_there_before_a_slow_server_came_are_not_reported_as_new(project):
+    nvim = project("{ slow_start = 'deferred' }", files={"a.py": "x = 1\nERROR\n"})
     be_patient(nvim, wait_ms=300)
     assert messages(write(nvim, "a.py", "x = 2\nERROR\n")) == {"a.py": []}
     be_patient(nvim)
@@ -572,12 +572,12 @@ def test_clients_are_told_of_changes_once_they_calm_down(project, connect):
         vim.diagnostic.set(ns, 0, { { lnum = row, col = 0, message = "m" .. row, severity = 2 } })
       end
     """)
-    told = client.wait_notification("diagnostics_changed")
-    assert told["uri"] == nvim.uri("a.py")
-    assert [item["message"] for item in told["diagnostics"]] == ["m9"]
+    reported = client.wait_notification("diagnostics_changed")
+    assert reported["uri"] == nvim.uri("a.py")
+    assert [item["message"] for item in reported["diagnostics"]] == ["m9"]
     nvim.lua("vim.diagnostic.reset(nil, 0)")
-    told = client.wait_notification("diagnostics_changed")
-    assert told["diagnostics"] == []
+    reported = client.wait_notification("diagnostics_changed")
+    assert reported["diagnostics"] == []
 
 
 def test_nobody_is_told_of_private_files(project, connect):
@@ -590,12 +590,12 @@ def test_nobody_is_told_of_private_files(project, connect):
       vim.cmd("edit b.py")
       vim.diagnostic.set(ns, 0, { { lnum = 0, col = 0, message = "public" } })
     """)
-    told = client.wait_notification("diagnostics_changed")
-    assert told["uri"] == nvim.uri("b.py")
+    reported = client.wait_notification("diagnostics_changed")
+    assert reported["uri"] == nvim.uri("b.py")
     assert "secret" not in json.dumps(client.notifications)
 
 
-def test_new_errors_of_a_file_whose_server_was_late_before_the_edit_are_told(start_nvim, connect):
+def test_new_errors_of_a_file_whose_server_was_late_before_the_edit_are_reported(start_nvim, connect):
     """The CLI asks before an edit and gives up after half a second; a server that has just got the file may take
     longer.
     """
@@ -607,12 +607,12 @@ def test_new_errors_of_a_file_whose_server_was_late_before_the_edit_are_told(sta
     )
     client, path = connect(nvim), nvim.project / "b.py"
 
-    def told(**args):
+    def reported(**args):
         files = json.loads(client.call("getDiagnostics", **args)[0])
         return [d["message"] for file in files for d in file["diagnostics"] if file["uri"].endswith("/b.py")]
 
-    assert told(uri=f"file://{path}") == [], "the server is late"
+    assert reported(uri=f"file://{path}") == [], "the server is late"
     path.write_text("ERROR\nan ERROR\nWARN\n")
-    assert told() == ["ERROR in line 2"], "not what was wrong before"
+    assert reported() == ["ERROR in line 2"], "not what was wrong before"
     path.write_text("ERROR\nan ERROR\nWARN\nWARN\n")
-    assert told() == ["ERROR in line 2", "WARN in line 4"]
+    assert reported() == ["ERROR in line 2", "WARN in line 4"]

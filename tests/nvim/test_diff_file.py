@@ -210,7 +210,7 @@ def test_text_that_is_first_typed_while_the_diff_waits_stays_beside_what_is_acce
     diffs.nvim.wait(lambda: text_of(diffs.nvim.project / "a.txt") == NEW + "later\n", what="both on disk")
 
 
-def test_a_line_that_is_typed_over_while_the_diff_waits_is_told_at_once(diffs):
+def test_a_line_that_is_typed_over_while_the_diff_waits_is_reported_at_once(diffs):
     old, new = OLD.splitlines(), NEW.splitlines()
     line = next(i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
     type_while_the_diff_waits(diffs, line, ["mine"])

@@ -232,7 +232,7 @@ def test_several_of_one_turn_are_told_apart(claude):
     assert lines == ["one", "II", "III", "IV"]
 
 
-def test_one_that_is_told_as_written_says_nothing_of_what_was_accepted_since(claude):
+def test_one_that_is_reported_as_written_says_nothing_of_what_was_accepted_since(claude):
     with claude.at_once():  # the transcript is read after both were accepted
         call, text = claude.accept(contents="one\nII\nthree\n")
         claude.writes(call, "a.txt", text)
@@ -296,7 +296,7 @@ def message(kind, block, **more):
     write(type=kind, message=dict(id="m", role=kind, model="m", content=[block]), parent_tool_use_id=PARENT,
         session_id="s", uuid=block["type"], **more)
 
-for one in heard("default"):
+for one in prompts("default"):
     if one["type"] == "user":
         message("assistant", dict(type="tool_use", id="t", name="Edit", input=EDIT))
         ask("Edit", EDIT, "t")

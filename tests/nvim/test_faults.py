@@ -134,8 +134,8 @@ def test_an_undo_on_a_full_disk_loses_nothing(start_in):
     client = dial(nvim)
     names = ["small/linked", "small/alone"]
     read = "return vim.iter({ ... }):map(function(name) return (io.open(name):read('*a')) end):totable()"
-    held = lambda: nvim.lua(read, *names)  # noqa: E731
-    before = held()
+    contents = lambda: nvim.lua(read, *names)  # noqa: E731
+    before = contents()
     client.call("closeAllDiffTabs")
     for name in names:
         client.call("getDiagnostics", uri=f"file://{nvim.project / name}")
@@ -143,14 +143,14 @@ def test_an_undo_on_a_full_disk_loses_nothing(start_in):
     client.call("getDiagnostics")
     nvim.wait("#require('claude-ide.review').changes() >= 2")
     nvim.lua("pcall(vim.fn.writefile, { ('x'):rep(999999) }, 'small/fill')")
-    assert held() == ["short\n", "short\n"]
+    assert contents() == ["short\n", "short\n"]
     nvim.answer(1)
     nvim.notify("vim.cmd(...)", "Claude undo")
     nvim.wait_notice("2 problems")
-    assert held() == ["short\n", "short\n"], nvim.notices()
+    assert contents() == ["short\n", "short\n"], nvim.notices()
     nvim.lua("vim.uv.fs_unlink('small/fill')")
     nvim.lua("vim.cmd('silent wall!')")  # the buffers have what the undo would have written
-    assert held() == before
+    assert contents() == before
     assert nvim.lua("return vim.uv.fs_stat('small/linked').nlink") == 2
     assert_no_trace(nvim)
 

@@ -130,9 +130,9 @@ def test_a_key_decides_as_the_rule_says_however_keys_stalls_and_windows_follow_o
         rule = Rule(kind)
         expected = []
         for name, argument in story:
-            told = getattr(rule, "pass_" if name == "pass" else name)(argument)
+            reported = getattr(rule, "pass_" if name == "pass" else name)(argument)
             if name == "key":
-                expected.append(told)
+                expected.append(reported)
         assert nvim.lua(STORY, kind, story) == expected, repr(story)
 
 

@@ -100,7 +100,7 @@ def test_passes_files_environment_and_arguments(start_nvim):
 
 
 @pytest.mark.every_nvim
-def test_a_terminal_that_has_no_time_to_answer_is_told_of_in_no_test(start_nvim, monkeypatch):
+def test_a_terminal_that_has_no_time_to_answer_is_reported_in_no_test(start_nvim, monkeypatch):
     """On a busy machine the tests' terminal answers late: Neovim 0.12 waits for 0.1 s, and complains."""
     answer = Terminal._answer
     monkeypatch.setattr(Terminal, "_answer", lambda self, query: "" if query["status"] else answer(self, query))

@@ -21,7 +21,7 @@ def replacement(*lines):
     return Reply("Here it is.\n<replacement>\n" + "\n".join(lines) + "\n</replacement>\n")
 
 
-class Held:
+class Deferred:
     """A model whose answer waits for the test."""
 
     def __init__(self, api, *replies):
@@ -76,7 +76,7 @@ def accept(nvim):
     nvim.wait("require('claude-ide.inline.edit').count() == 0", what="the edit to be over")
 
 
-def assert_told(api):
+def assert_reported(api):
     said = str(api.conversation())
     assert "make it loud" in said and "5\\tfivemine" in said and "<region>\\ntwo\\nthree\\n</region>" in said
 
@@ -91,7 +91,7 @@ def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, mod
     nvim.wait_screen("+2 −2")
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
     assert lines(nvim) == ["one", "two", "three", "four", "fivemine"], "nothing changes before it is accepted"
-    assert_told(model)
+    assert_reported(model)
     accept(nvim)
     assert lines(nvim) == ["one", "TWO", "THREE", "four", "fivemine"]
     assert (nvim.project / "a.txt").read_text() == TEXT, "nothing is written"
@@ -135,13 +135,13 @@ def test_a_change_can_be_dropped_and_the_rest_taken(edit, model):
 
 
 def test_what_is_typed_meanwhile_is_merged(edit, model):
-    held = Held(model, replacement("one", "TWO", "three"))
+    deferred = Deferred(model, replacement("one", "TWO", "three"))
     nvim = edit("1,3Claude edit louder")
     wait_asked(nvim, model)
     nvim.wait_screen("Claude: louder")
     nvim.keys("ggOabove<Esc>3jAmine<Esc>Gobelow<Esc>")
     nvim.wait(lambda: lines(nvim) == ["above", "one", "two", "threemine", "four", "five", "below"])
-    held.go()
+    deferred.go()
     wait_diff(nvim)
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), -2, -1, false, { 'later' })")
     accept(nvim)
@@ -159,13 +159,13 @@ require("claude-ide.ui.guard.times").unread = 1e9
 
 def answered_under_the_hands(edit, model, reply):
     """A Neovim whose user typed a moment before the answer came."""
-    held = Held(model, reply)
+    deferred = Deferred(model, reply)
     nvim = edit("2Claude edit louder")
     wait_asked(nvim, model)
     nvim.lua(A_MOMENT_AGO)
     nvim.keys("Gx")
     nvim.wait(lambda: lines(nvim)[-1] == "ive", what="what is typed")
-    held.go()
+    deferred.go()
     return nvim
 
 
@@ -182,12 +182,12 @@ def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(ed
 
 
 def test_an_answer_waits_until_the_user_has_written(edit, model):
-    held = Held(model, Reply("I would rather **not**."))
+    deferred = Deferred(model, Reply("I would rather **not**."))
     nvim = edit("2Claude edit louder")
     wait_asked(nvim, model)
     nvim.keys("Gomine")
     nvim.wait(lambda: lines(nvim)[-1] == "mine", what="what is typed")
-    held.go()
+    deferred.go()
     nvim.wait_screen("Claude answers · opens when you leave insert mode")
     nvim.keys(", all of it<Esc>")
     nvim.wait_screen("I would rather")
@@ -208,28 +208,28 @@ def test_lines_that_both_changed_are_shown_again_before_they_go(edit, model):
 
 
 def test_an_answer_whose_lines_are_gone_is_kept_in_a_register(edit, model):
-    held = Held(model, replacement("TWO"))
+    deferred = Deferred(model, replacement("TWO"))
     nvim = edit("2,3Claude edit louder")
     wait_asked(nvim, model)
     nvim.keys("2Gdj")
     nvim.wait(lambda: lines(nvim) == ["one", "four", "five"])
-    held.go()
+    deferred.go()
     nvim.wait_screen("are gone")
     nvim.wait_screen("Claude's text is in")
     assert nvim.lua("return vim.fn.getreg('\"')") == "TWO" and lines(nvim) == ["one", "four", "five"]
 
 
 def test_several_edits_at_once_each_have_their_lines(edit, model):
-    held = Held(model, replacement("ONE"), replacement("FIVE", "SIX"))
+    deferred = Deferred(model, replacement("ONE"), replacement("FIVE", "SIX"))
     nvim = edit("1Claude edit first")
     wait_asked(nvim, model)
     nvim.keys(":5Claude edit second<CR>")
     wait_asked(nvim, model, 2)
     nvim.wait_screen("Claude: first")
     nvim.wait_screen("Claude: second")
-    held.go()
+    deferred.go()
     wait_diff(nvim)
-    held.go()
+    deferred.go()
     nvim.wait("require('claude-ide.proposal').count() == 2")
     for count in (1, 0):
         nvim.wait("require('claude-ide.proposal').list()[1].seen", what="the next one")
@@ -239,7 +239,7 @@ def test_several_edits_at_once_each_have_their_lines(edit, model):
 
 
 def test_an_edit_is_cancelled_and_leaves_no_process(edit_with_cli, mock_api):
-    Held(mock_api, replacement("TWO"))
+    Deferred(mock_api, replacement("TWO"))
     nvim = edit_with_cli("2Claude edit louder")
     wait_asked(nvim, mock_api)
     nvim.cmd("Claude edit cancel")
@@ -261,7 +261,7 @@ def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposa
     assert tools - {"DeferredToolPlaceholder"} == {"Read", "Glob", "Grep"}
     assert mock_api.seen("No such tool available: Write") and mock_api.seen("No such tool available: Bash")
     assert not (nvim.project / "never").exists()
-    assert_told(mock_api)
+    assert_reported(mock_api)
     before = nvim.lua("return require('claude-ide.proposal').list()[1].id")
     nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
     nvim.wait(f"(require('claude-ide.proposal').list()[1] or {{ id = {before} }}).id ~= {before}", what="another one")
@@ -298,7 +298,7 @@ def test_what_is_withheld_is_not_edited(edit, model):
     assert not model.requests
 
 
-def test_what_became_private_is_not_told_again_and_the_words_come_back(edit, model):
+def test_what_became_private_is_not_reported_again_and_the_words_come_back(edit, model):
     model.script(replacement("TWO"))
     nvim = edit("2Claude edit louder")
     wait_diff(nvim)

@@ -109,7 +109,7 @@ LIKE_LAZY = """
 vim.env.PATH, vim.env.FAKE_LIBRARY = ... .. ":" .. vim.env.PATH, select(2, ...)
 vim.g.claude_ide_release_url = false
 local chunk = assert(loadfile(select(3, ...)))
-_G.told, _G.longest = {}, 0
+_G.reported, _G.longest = {}, 0
 local co = coroutine.create(function()
   local ok, err = pcall(chunk)
   _G.ended = ok and "built" or err
@@ -118,7 +118,7 @@ local function step()
   local before = vim.uv.hrtime()
   local _, message = coroutine.resume(co)
   _G.longest = math.max(_G.longest, (vim.uv.hrtime() - before) / 1e6)
-  told[#told + 1] = message
+  reported[#reported + 1] = message
   if coroutine.status(co) ~= "dead" then
     vim.defer_fn(step, 5)
   end
@@ -132,7 +132,7 @@ def test_lazy_builds_in_a_coroutine_that_tells_what_it_does(start_nvim, installe
     (installed / "build" / LIBRARY.name).unlink()
     nvim.lua(LIKE_LAZY, str(cargo), str(LIBRARY), str(installed / "build.lua"))
     assert nvim.wait("_G.ended") == "built"
-    assert nvim.lua("return told")[-1] == "claude-ide.nvim: the library is built"
+    assert nvim.lua("return reported")[-1] == "claude-ide.nvim: the library is built"
     assert (installed / "build" / LIBRARY.name).exists()
     # In lazy.nvim itself it does not poll: it is woken.
     (installed / "build" / LIBRARY.name).unlink()
@@ -147,7 +147,7 @@ def test_lazy_builds_in_a_coroutine_that_tells_what_it_does(start_nvim, installe
     nvim.lua(LIKE_LAZY, str(cargo), str(LIBRARY), str(installed / "build.lua"))
     assert nvim.wait("_G.ended") == "built"
     assert set(nvim.lua("return slept")) == {100}
-    assert all(nvim.lua("return told")), "nothing but progress is yielded otherwise"
+    assert all(nvim.lua("return reported")), "nothing but progress is yielded otherwise"
     nvim.lua("_G.ended = nil; vim.env.FAKE_VERSION = '1.75.0'")
     nvim.lua(LIKE_LAZY, str(cargo), str(LIBRARY), str(installed / "build.lua"))
     assert "needs Rust 1.88 or newer, this is 1.75.0" in nvim.wait("_G.ended")

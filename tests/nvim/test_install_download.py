@@ -273,16 +273,16 @@ def test_a_folder_that_cannot_be_written_to_and_a_full_disk(install, package, re
 
 def test_one_that_is_killed_half_way_and_two_at_once(install, package, releases, asset, request):
     offer(releases, asset)
-    held = threading.Event()
+    released = threading.Event()
 
     def half(asked):
         asked.send_response(200)
         asked.end_headers()
         asked.wfile.write(LIBRARY.read_bytes()[:1_000_000])
-        held.wait()  # what downloads outlives who began it, and shall write nothing more
+        released.wait()  # what downloads outlives who began it, and shall write nothing more
 
     releases.files[f"/{asset}"] = half
-    request.addfinalizer(held.set)
+    request.addfinalizer(released.set)
     first = install.start(releases.url)
     began = time.monotonic()
     while f"/{asset}" not in releases.asked or not in_folder(package):
@@ -327,10 +327,10 @@ def test_the_command_installs_what_is_missing_and_the_server_starts(bare, packag
 
 
 def test_the_command_says_why_it_failed_and_runs_once_at_a_time(bare, package, releases, asset, tmp_path):
-    held = threading.Event()
+    released = threading.Event()
 
     def forbidden(request):
-        held.wait(20)
+        released.wait(20)
         request.send_error(403)
 
     releases.files["/SHA256SUMS"] = forbidden
@@ -341,7 +341,7 @@ def test_the_command_says_why_it_failed_and_runs_once_at_a_time(bare, package, r
     nvim.wait(lambda: "/SHA256SUMS" in releases.asked, what="the request")
     nvim.cmd("Claude install")
     nvim.wait_notice("The library is being installed.")
-    held.set()
+    released.set()
     nvim.wait_notice("The library is not installed: ")
     assert "403" in nvim.log() and "cargo was asked" in nvim.log()
     assert in_folder(package) == []

@@ -152,18 +152,18 @@ def test_unsaved_changes_are_neither_undone_nor_saved(claude):
 
 
 HOLD_READS = """
-local files, held = require("claude-ide.file"), {}
+local files, deferred = require("claude-ide.file"), {}
 local read_later = files.read_later
 files.read_later = function(path, max_bytes, done)
   read_later(path, max_bytes, function(...)
     local got, count = { ... }, select("#", ...)
-    held[#held + 1] = function() done(unpack(got, 1, count)) end
+    deferred[#deferred + 1] = function() done(unpack(got, 1, count)) end
   end)
 end
-function reads_held() return #held end
+function reads_held() return #deferred end
 function let_reads_go()
   files.read_later = read_later
-  for _, tell in ipairs(held) do tell() end
+  for _, tell in ipairs(deferred) do tell() end
 end
 """
 """Background reads are reported late: on a busy machine the file has other content by then."""
@@ -354,13 +354,13 @@ def test_a_client_that_goes_ends_its_turn(claude):
 
 def test_who_shows_changes_is_told(claude):
     claude.nvim.lua(
-        "told = 0 unsubscribe = require('claude-ide.bus').on('journal_changed', function() told = told + 1 end)"
+        "reported = 0 unsubscribe = require('claude-ide.bus').on('journal_changed', function() reported = reported + 1 end)"
     )
     claude.turn(("b.txt", "b", "c"))
-    claude.nvim.wait("told > 0")
-    claude.nvim.lua("unsubscribe() told = 0")
+    claude.nvim.wait("reported > 0")
+    claude.nvim.lua("unsubscribe() reported = 0")
     claude.journal("keep", claude.project / "b.txt")
-    assert claude.nvim.lua("return told") == 0
+    assert claude.nvim.lua("return reported") == 0
 
 
 def test_the_journal_adds_little_to_an_answer(claude):

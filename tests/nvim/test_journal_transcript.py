@@ -69,30 +69,30 @@ def test_a_turn_whose_end_is_seen_late_takes_nothing_of_the_next_one(claude):
         """
         local file = require("claude-ide.file")
         local read = file.read_later
-        held = {}
+        deferred = {}
         file.read_later = function(...)
           local args = { ... }
-          table.insert(held, function() read(unpack(args)) end)
+          table.insert(deferred, function() read(unpack(args)) end)
         end
         """
     )
     claude.prompt()
-    claude.nvim.wait("#held > 0", what="a look at what the first turn wrote last")
+    claude.nvim.wait("#deferred > 0", what="a look at what the first turn wrote last")
     claude.edit("a.txt", "four", "FOUR")
     claude.wait(a_txt=(2, 2))
     before = claude.text("a.txt")
     claude.edit("a.txt", "one", "ONE", tell=False)
     claude.client.call("getDiagnostics", uri=f"file://{claude.project / 'a.txt'}")  # too late: it is written already
-    claude.told("a.txt", "one", "ONE", before)
+    claude.edited("a.txt", "one", "ONE", before)
     claude.wait(a_txt=(3, 3))
-    claude.nvim.lua("for _, read in ipairs(held) do read() end")
+    claude.nvim.lua("for _, read in ipairs(deferred) do read() end")
     claude.undo()
     assert claude.text("a.txt") == after_one_turn
 
 
 def test_edits_of_before_are_nobodys(claude):
     claude.prompt()
-    claude.told("b.txt", "a", "b", "a\n", age=timedelta(hours=1))
+    claude.edited("b.txt", "a", "b", "a\n", age=timedelta(hours=1))
     claude.edit("a.txt", "two", "TWO")
     claude.wait(a_txt=(1, 1))
 
@@ -178,7 +178,7 @@ def test_each_edit_of_a_long_turn_is_asked_for_once(claude):
         for number in range(5):
             name = f"{batch}-{number}.txt"
             (claude.project / name).write_text("new\n")
-            claude.told(name, "old", "new", "old\n", more="x" * 20000)
+            claude.edited(name, "old", "new", "old\n", more="x" * 20000)
         claude.nvim.wait(lambda batch=batch: len(claude.changes()) == 5 * batch + 5, what="the batch to be known")
     asked = claude.nvim.lua("return asked")
     assert asked["edit_texts"] == 60

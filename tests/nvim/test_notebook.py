@@ -45,7 +45,7 @@ def test_pictures_are_shown_and_long_output_is_cut(start, connect):
     a_figure_is_an_image(nvim, code)
 
 
-def test_a_kernel_that_ends_or_does_not_is_told_of(start, connect):
+def test_a_kernel_that_ends_or_does_not_is_reported(start, connect):
     nvim = start()
     code = Code(connect(nvim))
     a_kernel_that_ends_is_told_and_the_next_call_starts_anew(nvim, code)
@@ -419,13 +419,13 @@ def test_a_client_that_came_a_moment_before_hears_of_another_list_twice(start_nv
 
 def test_one_that_is_chosen_while_another_is_looked_for_is_the_one_that_runs(start_nvim):
     nvim = start_nvim()
-    told = nvim.lua(
+    reported = nvim.lua(
         """
-        local python, waiting, told = require("claude-ide.notebook.interpreter"), {}, {}
+        local python, waiting, reported = require("claude-ide.notebook.interpreter"), {}, {}
         local options = require("claude-ide.config").get().notebook
         require("claude-ide.notebook.interpreter").find = function(_, done) waiting[#waiting + 1] = done end
         local function ask()
-          python.interpreter(function(found) told[#told + 1] = found.path end)
+          python.interpreter(function(found) reported[#reported + 1] = found.path end)
         end
         options.kernel = "/one"
         ask()
@@ -437,10 +437,10 @@ def test_one_that_is_chosen_while_another_is_looked_for_is_the_one_that_runs(sta
         ask()
         options.kernel = "/one"
         ask()
-        return { told, #waiting, python.is_available() }
+        return { reported, #waiting, python.is_available() }
         """
     )
-    assert told == [["/two", "/one", "/one", "/two", "/one"], 2, True]
+    assert reported == [["/two", "/one", "/one", "/two", "/one"], 2, True]
 
 
 def test_health_names_the_python(start):

@@ -11,7 +11,7 @@ LONG = "lua/" + "a_folder_with_a_name/" * 4 + "a_file_with_a_long_name.lua"
 
 
 @pytest.mark.parametrize("columns", [80, 130])
-def test_a_conflict_is_told_in_one_line_that_takes_no_key(start_nvim, columns):
+def test_a_conflict_is_reported_in_one_line_that_takes_no_key(start_nvim, columns):
     nvim = start_nvim(args=[LONG], files={LONG: "one\n"})
     nvim.lua("vim.o.columns = ... require('claude-ide.server').start()", columns)
     nvim.keys("imine ")

@@ -15,7 +15,7 @@ def watched(page, browser):
 
     def open_page(**more):
         undo = browser.before_pages(SOCKETS)
-        page(held=True, **more)
+        page(deferred=True, **more)
         undo()
         return browser
 
@@ -44,19 +44,19 @@ def test_what_was_before_the_clearing_is_not_put_before_what_is_after_it(page, s
 
 def test_what_is_being_said_stays_though_its_session_was_idle_a_while_ago(watched, site):
     browser = watched()
-    browser.js("before = [...held]")
+    browser.js("before = [...deferred]")
     site.tell(*begins("msg_1", {"type": "text", "text": ""}), delta("half a "))  # before the session counts as working
     browser.wait("document.body.innerText.includes('half a')")
     browser.js(f"end(before), {FRAMES}")
     site.tell(delta("sentence"))
     browser.wait("document.body.innerText.includes('half a sentence')", "it to go on")
-    browser.js("before = [...held]")
+    browser.js("before = [...deferred]")
     site.tell_state("working")
     site.tell_state("idle")
-    browser.wait("held.some((one) => !before.includes(one))", "its end to be told")
+    browser.wait("deferred.some((one) => !before.includes(one))", "its end to be told")
     browser.js(f"end(before), {FRAMES}")
     assert "half a sentence" in browser.text(), "its line may still come"
-    browser.js("end(held)")
+    browser.js("end(deferred)")
     browser.wait("!document.body.innerText.includes('half a sentence')", "that it is gone")
 
 
@@ -67,11 +67,11 @@ def test_what_is_typed_into_a_card_stays_though_the_connection_drops_again_soon(
     browser.wait("document.querySelector('.card .words') !== null")
     browser.js("document.querySelector('.words').focus()")
     browser.type("not like that")
-    browser.js("before = [...held], sockets.at(-1).close()")
+    browser.js("before = [...deferred], sockets.at(-1).close()")
     is_back = "sockets.length == {} && !document.querySelector('.choice').disabled"
-    browser.wait(f"{is_back.format(2)} && held.some((one) => !before.includes(one))", "the page to come back")
+    browser.wait(f"{is_back.format(2)} && deferred.some((one) => !before.includes(one))", "the page to come back")
     closed = "new Promise((next) => sockets.at(-1).addEventListener('close', next))"
-    browser.js(f"sockets.at(-1).close(), {closed}.then(() => end(held))")
+    browser.js(f"sockets.at(-1).close(), {closed}.then(() => end(deferred))")
     browser.wait(is_back.format(3), "the page to come back again")
     assert browser.js("document.querySelector('.words').value") == "not like that"
     browser.errors.clear()
@@ -126,7 +126,7 @@ def test_a_connection_that_dies_in_silence_is_noticed(page, site, browser):
     browser.errors.clear()
 
 
-def test_a_session_that_is_not_there_any_more_is_told_to_nobody_who_left_it(page, browser):
+def test_a_session_that_is_not_there_any_more_is_reported_to_nobody_who_left_it(page, browser):
     undo = browser.before_pages(SOCKETS)
     page(quick=True)
     undo()
@@ -192,7 +192,7 @@ def test_what_waits_and_has_no_card_is_said_to_wait_elsewhere(watched, site):
     site.tell_state("waiting", "permission prompt")
     browser.wait("document.querySelector('#sessions .state.waiting') !== null", "the list to say so at once")
     assert browser.js(said_of) == "Waits for you", "a card may yet come"
-    browser.js("end(held)")
+    browser.js("end(deferred)")
     browser.wait(f"{said_of} == 'Waits for you elsewhere'")
     site.tell(decision())
     browser.wait(f"{said_of} == 'Waits for you'", "the card to count")

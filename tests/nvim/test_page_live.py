@@ -64,11 +64,11 @@ def test_what_its_line_told_before_is_not_said_again(page, site):
     site.tell(*begins("msg_1", {**call, "input": {}}), *ends())
     site.tell(*begins("2d0af1e3", {"type": "text", "text": ""}), delta("Said. Or"))
     browser.wait("document.body.innerText.includes('Said. Or')", "what is another message")
-    heard = "[...document.querySelectorAll('article:not(.user)')].map((one) => one.className.split(' ')[0])"
-    assert browser.js(heard) == ["claude", "tool", "claude"], "each once"
+    received = "[...document.querySelectorAll('article:not(.user)')].map((one) => one.className.split(' ')[0])"
+    assert browser.js(received) == ["claude", "tool", "claude"], "each once"
     site.append(said(3, "Said. Or not", "assistant", id="msg_2"))
     browser.wait("document.body.innerText.includes('Said. Or not')", "its line")
-    assert browser.js(heard) == ["claude", "tool", "claude"]
+    assert browser.js(received) == ["claude", "tool", "claude"]
 
 
 def test_thinking_a_call_and_words_are_each_replaced_once(page, site):
@@ -122,7 +122,7 @@ def test_what_never_became_a_line_is_taken_back(page, site):
 
 
 def test_a_decision_is_answered_once(page, site):
-    browser = page(write=True, held=True)
+    browser = page(write=True, deferred=True)
     diff = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1 @@\n-one\n--- a comment\n+two\n"
     files = [{"path": "a.py", "diff": diff}]
     site.standing = lambda: [decision(kind="diff", title="Edit a.py", files=files)]
@@ -139,17 +139,17 @@ def test_a_decision_is_answered_once(page, site):
     browser.key("1")
     browser.key("1")
     browser.js("document.querySelector('.choice').click()")
-    site.wait(lambda: site.heard, "the answer")
+    site.wait(lambda: site.received, "the answer")
     site.tell({"type": "decision_closed", "id": 7, "outcome": "accepted"})
     browser.wait("document.querySelector('.card.over')?.innerText.includes('Accepted')")
-    browser.js("end(held)")
+    browser.js("end(deferred)")
     browser.wait("!document.querySelector('.card')", "that it goes")
-    assert site.heard == [{"type": "decide", "id": 7, "choice": "allow"}]
+    assert site.received == [{"type": "decide", "id": 7, "choice": "allow"}]
     assert browser.js("cards.hidden")
 
 
 def test_a_decision_that_was_made_elsewhere_goes(page, site):
-    browser = page(write=True, held=True)
+    browser = page(write=True, deferred=True)
     site.tell(decision(), decision(id=8, title="Another"))
     browser.wait("document.querySelectorAll('.card').length == 2")
     site.tell({"type": "decision_closed", "id": 7, "outcome": "rejected"})
@@ -157,7 +157,7 @@ def test_a_decision_that_was_made_elsewhere_goes(page, site):
     assert browser.js("[...document.querySelectorAll('.card:not(.over)')].map((one) => one.innerText).join()").count(
         "Another"
     )
-    assert site.heard == []
+    assert site.received == []
 
 
 def test_a_no_takes_words_along_and_a_refused_answer_can_be_given_again(page, site):
@@ -169,15 +169,15 @@ def test_a_no_takes_words_along_and_a_refused_answer_can_be_given_again(page, si
     browser.type("1 is not a choice here")
     ready(browser)
     browser.js("document.querySelectorAll('.choice')[1].click()")
-    site.wait(lambda: site.heard, "the answer")
+    site.wait(lambda: site.received, "the answer")
     decided = {"type": "decide", "id": 7, "choice": "deny", "message": "1 is not a choice here"}
-    assert site.heard == [decided]
+    assert site.received == [decided]
     site.tell({"type": "error", "id": 7, "error": "Failed", "reason": "It is being decided in Neovim"})
     browser.wait("document.querySelector('.card .hint').textContent.includes('being decided in Neovim')")
     assert browser.js("document.querySelector('.words').value") == decided["message"], "what was typed stays"
     ready(browser)
     browser.js("document.querySelectorAll('.choice')[1].click()")
-    site.wait(lambda: len(site.heard) == 2, "the answer again")
+    site.wait(lambda: len(site.received) == 2, "the answer again")
 
 
 def test_a_question_wants_an_answer_to_each(page, site):
@@ -199,8 +199,8 @@ def test_a_question_wants_an_answer_to_each(page, site):
     browser.type("by hand")
     ready(browser)
     browser.js("document.querySelector('.choice').click()")
-    site.wait(lambda: site.heard, "the answers")
-    assert site.heard[0]["answers"] == {"Which store?": "SQLite", "Which tests?": "JSON, by hand"}
+    site.wait(lambda: site.received, "the answers")
+    assert site.received[0]["answers"] == {"Which store?": "SQLite", "Which tests?": "JSON, by hand"}
 
 
 def test_a_form_has_what_it_came_with_and_its_optional_fields_may_stay_empty(page, site):
@@ -226,8 +226,8 @@ def test_a_form_has_what_it_came_with_and_its_optional_fields_may_stay_empty(pag
     browser.js("document.querySelectorAll('.card [type=checkbox]').forEach((one) => one.click())")
     ready(browser)
     browser.js("document.querySelector('.choice').click()")
-    site.wait(lambda: site.heard, "the answers")
-    assert site.heard[0]["answers"] == {"name": "Ada", "count": "2", "kind": "1", "tags": "1, 2"}
+    site.wait(lambda: site.received, "the answers")
+    assert site.received[0]["answers"] == {"name": "Ada", "count": "2", "kind": "1", "tags": "1, 2"}
 
 
 def test_who_only_reads_sees_what_waits_and_decides_nothing(page, site):
@@ -250,7 +250,7 @@ def test_a_message_is_sent_by_enter_shown_until_its_line_is_there_and_shown_once
     browser.type("one")
     browser.key("Enter", shift=True)
     browser.type("two")
-    assert site.heard == []
+    assert site.received == []
     browser.key("Enter")
     (id,) = site.wait(lambda: list(typed), "the message")
     assert typed[id] == "one\ntwo"
@@ -260,7 +260,7 @@ def test_a_message_is_sent_by_enter_shown_until_its_line_is_there_and_shown_once
     browser.wait("document.querySelector('#queue li.sent') && !document.querySelector('#queue button')")
     land(id)
     browser.wait("!document.querySelector('#queue li') && document.querySelectorAll('article.user').length == 2")
-    assert len(site.heard) == 1
+    assert len(site.received) == 1
 
 
 def test_a_queued_message_is_taken_back_to_be_changed(page, site):
@@ -274,7 +274,7 @@ def test_a_queued_message_is_taken_back_to_be_changed(page, site):
     browser.type("typed since")
     browser.js("document.querySelector('#queue button').click()")
     browser.wait("document.querySelector('#prompt').value == 'wrong\\n\\ntyped since' && queue.hidden")
-    assert [frame["type"] for frame in site.heard] == ["user_message", "cancel_message"]
+    assert [frame["type"] for frame in site.received] == ["user_message", "cancel_message"]
 
 
 def test_a_message_that_is_wanted_back_while_the_connection_drops_is_asked_for_again(page, site, browser):
@@ -288,7 +288,7 @@ def test_a_message_that_is_wanted_back_while_the_connection_drops_is_asked_for_a
     browser.wait("document.querySelector('#queue li.queued button') !== null")
     browser.js("sockets.at(-1).close(), document.querySelector('#queue button').click()")
     browser.wait("document.querySelector('#prompt').value == 'wrong' && queue.hidden", "it to be taken back")
-    assert [frame["type"] for frame in site.heard] == ["user_message", "user_message", "cancel_message"]
+    assert [frame["type"] for frame in site.received] == ["user_message", "user_message", "cancel_message"]
     browser.errors.clear()
 
 
@@ -297,16 +297,16 @@ def test_who_is_woken_again_and_again_while_it_comes_back_has_one_connection(pag
     page()
     undo()
     browser.js("""
-      held = [];
-      fetch = ((fetch) => (...of) => new Promise((go) => held.push(() => go(fetch(...of)))))(fetch);
+      deferred = [];
+      fetch = ((fetch) => (...of) => new Promise((go) => deferred.push(() => go(fetch(...of)))))(fetch);
       sockets.at(-1).close();
       new Promise((next) => sockets.at(-1).addEventListener("close", next));
     """)
     for _ in range(3):
         # Timers of equal length fire in order.
         browser.js("dispatchEvent(new Event('online')), new Promise((next) => setTimeout(next))")
-    browser.wait("held.length")
-    browser.js("held.forEach((go) => go())")
+    browser.wait("deferred.length")
+    browser.js("deferred.forEach((go) => go())")
     site.wait(lambda: site.opened > 1, "the page to come back")
     browser.wait("offline.hidden")
     assert browser.js("sockets.length") == 2
@@ -325,7 +325,7 @@ def test_a_message_that_is_refused_is_not_lost(page, site):
     browser.wait("document.querySelector('#queue .failed')?.innerText.includes('precious words')", "it after a reload")
     browser.js("document.querySelector('#queue button').click()")
     browser.wait("document.querySelector('#prompt').value == 'precious words'")
-    assert len(site.heard) == 1
+    assert len(site.received) == 1
 
 
 def test_over_clear_the_page_goes_along_with_what_is_on_its_way(page, site):
@@ -482,10 +482,10 @@ def test_claude_is_stopped_by_who_may_write_while_it_works(page, site):
     browser.js("document.querySelector('#write').click()")
     browser.wait("!stop_button.hidden")
     browser.js("stop_button.click()")
-    site.wait(lambda: site.heard, "the wish to stop")
-    assert [frame["type"] for frame in site.heard] == ["interrupt"]
+    site.wait(lambda: site.received, "the wish to stop")
+    assert [frame["type"] for frame in site.received] == ["interrupt"]
     assert browser.js("stop_button.disabled"), "once is enough"
-    site.tell({"type": "error", "id": site.heard[0]["id"], "error": "Failed to interrupt", "reason": "It works not"})
+    site.tell({"type": "error", "id": site.received[0]["id"], "error": "Failed to interrupt", "reason": "It works not"})
     browser.wait("document.querySelector('#trouble').textContent == 'It works not' && !stop_button.disabled")
     site.tell_state("idle")
     browser.wait("stop_button.hidden")

@@ -265,7 +265,7 @@ def test_the_filter_is_reached_where_no_session_is_open(page, site):
     assert browser.js("filter.value") == ""
 
 
-def test_when_something_was_said_is_told(page, site):
+def test_when_something_was_said_is_shown(page, site):
     browser = page()
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
     then = {"timestamp": "2025-03-04T05:06:07.000Z"}
@@ -280,7 +280,7 @@ def test_when_something_was_said_is_told(page, site):
     assert "2025" in browser.js("document.querySelector('article.tool summary').title")
 
 
-def test_paths_of_the_project_are_told_from_its_folder(page, site):
+def test_paths_of_the_project_are_shown_from_its_folder(page, site):
     browser = page(write=True)
     for number, path in enumerate(("/p/src/a.py", "/pq/b.py", "/p/../etc/passwd")):
         call = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"file_path": path}}

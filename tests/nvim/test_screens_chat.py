@@ -66,7 +66,7 @@ ASKS = {
         "# Take out `M.old`\\n\\n1. Look for callers.\\n2. Take it out.\\n\\n```lua\\nM.old()\\n```"))),
 }
 
-for prompt in heard():
+for prompt in prompts():
     if prompt["type"] == "user":
         ASKS.get(words(prompt), turn)()
 """

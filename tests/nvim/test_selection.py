@@ -140,7 +140,7 @@ def test_the_text_is_cut_at_a_character_and_the_range_stays_whole(editor):
     assert (sent["selection"]["start"], sent["selection"]["end"]) == (position(0, 0), position(1, 50))
 
 
-def test_a_selection_of_200_000_lines_is_read_only_as_far_as_it_is_told(editor):
+def test_a_selection_of_200_000_lines_is_read_only_as_far_as_it_is_reported(editor):
     nvim = editor("".join(f"line {n} of a large file\n" for n in range(200_000)))
     text, start, end = selected(nvim, "ggVG")
     nvim.server.wait_sent("selection_changed", lambda sent: sent["selection"]["end"]["line"] == 199_999)

@@ -86,7 +86,7 @@ def test_a_selection_made_faster_than_the_pause_is_not_lost(editor):
 
 
 @pytest.mark.every_nvim
-def test_a_selection_that_goes_straight_to_the_command_line_is_told(editor):
+def test_a_selection_that_goes_straight_to_the_command_line_is_reported(editor):
     nvim = editor()
     nvim.keys("Vj:")
     wait_text(nvim, "one two three\nfour five six")
@@ -196,7 +196,7 @@ def test_two_messages_are_a_pause_apart_and_the_last_is_never_lost(editor):
     assert all(later - earlier >= 48 for earlier, later in itertools.pairwise(times))
 
 
-def test_nothing_is_told_when_nothing_changed(editor):
+def test_nothing_is_reported_when_nothing_changed(editor):
     nvim = editor()
     before = len(settle(nvim))
     nvim.lua("inserted = false vim.cmd('autocmd InsertLeave * lua inserted = true')")
@@ -256,7 +256,7 @@ def test_a_buffer_that_is_no_file_sends_nothing(editor):
 
 
 @pytest.mark.parametrize("keys", [":edit new.txt<CR>", ":enew<CR>ihello<Esc>:write new.txt<CR>"])
-def test_a_file_that_is_not_on_disk_yet_is_told(editor, keys):
+def test_a_file_that_is_not_on_disk_yet_is_reported(editor, keys):
     nvim = editor()
     nvim.keys(keys)
     nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"].endswith("/new.txt"))
@@ -265,7 +265,7 @@ def test_a_file_that_is_not_on_disk_yet_is_told(editor, keys):
 # --- privacy
 
 
-def test_switching_off_takes_back_what_was_told_and_on_tells_again(editor):
+def test_switching_off_takes_back_what_was_reported_and_on_tells_again(editor):
     nvim = editor()
     nvim.keys("ve")
     wait_text(nvim, "one")
@@ -279,7 +279,7 @@ def test_switching_off_takes_back_what_was_told_and_on_tells_again(editor):
     wait_cursor(nvim, 1, 4)
 
 
-def test_switched_off_in_the_configuration_nothing_is_told(editor):
+def test_switched_off_in_the_configuration_nothing_is_reported(editor):
     nvim = editor(connect=False, opts={"selection": {"enabled": False}})
     nvim.server.connect()
     nvim.keys("ve<Esc>j")
@@ -290,7 +290,7 @@ def test_switched_off_in_the_configuration_nothing_is_told(editor):
 
 
 @pytest.mark.parametrize("name", [".env", "keys/site.pem", "link.txt"])
-def test_entering_a_file_that_is_denied_takes_back_what_was_told(editor, name):
+def test_entering_a_file_that_is_denied_takes_back_what_was_reported(editor, name):
     nvim = editor()
     (nvim.project / "link.txt").symlink_to(nvim.project / ".env")
     nvim.cmd(f"edit {name}")
@@ -323,7 +323,7 @@ def test_a_deny_glob_is_compared_with_the_name_or_with_the_path(editor):
             settle(nvim)
 
 
-def test_a_private_buffer_is_not_told(editor):
+def test_a_private_buffer_is_not_reported(editor):
     nvim = editor()
     nvim.cmd("let b:claude_private = v:true")
     nvim.keys("l")
@@ -387,7 +387,7 @@ def test_nobody_connected_means_no_autocommand_for_the_cursor(editor):
     assert nvim.lua(f"return {groups}") == []
 
 
-def test_what_was_told_is_not_kept_for_a_client_that_comes_after_the_last_has_gone(editor):
+def test_what_was_reported_is_not_kept_for_a_client_that_comes_after_the_last_has_gone(editor):
     nvim = editor()
     nvim.server.disconnect()
     wait_nothing_known(nvim)

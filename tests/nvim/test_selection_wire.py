@@ -20,10 +20,10 @@ def current(client):
 def test_a_client_gets_what_is_selected_and_can_ask_for_it(editor, connect):
     client = connect(editor)
     editor.keys("wve")
-    told = client.wait_notification("selection_changed", match=lambda sent: sent["text"] == "öü")
-    assert told["filePath"] == str(editor.project / "a.txt")
-    assert told["selection"]["end"] == {"line": 0, "character": 6}
-    assert current(client) == {"success": True, **told}
+    reported = client.wait_notification("selection_changed", match=lambda sent: sent["text"] == "öü")
+    assert reported["filePath"] == str(editor.project / "a.txt")
+    assert reported["selection"]["end"] == {"line": 0, "character": 6}
+    assert current(client) == {"success": True, **reported}
 
 
 def test_a_private_file_is_neither_told_nor_found(editor, connect):

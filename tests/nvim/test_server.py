@@ -15,11 +15,11 @@ pytestmark = pytest.mark.dealt
 START = 'return assert(require("claude-ide.server").start())'
 
 RECORD = """
-heard = {}
+received = {}
 for _, name in ipairs({ "server_started", "server_stopping", "server_stopped", "client_connected", "client_ready", "client_changed",
                         "client_disconnected" }) do
   require("claude-ide.bus").on(name, function(client)
-    heard[#heard + 1] = name .. ((client and client.id) and (" " .. client.id) or "")
+    received[#received + 1] = name .. ((client and client.id) and (" " .. client.id) or "")
   end)
 end
 """
@@ -185,11 +185,11 @@ def test_events_come_in_the_order_in_which_they_happened(nvim, connect):
     nvim.keep_events("ClaudeConnected", "ClaudeDisconnected")
     client = connect(nvim)
     client.close()
-    nvim.wait("vim.startswith(heard[#heard], 'client_disconnected')")
+    nvim.wait("vim.startswith(received[#received], 'client_disconnected')")
     nvim.lua('require("claude-ide.server").stop()')
-    heard = [event.split()[0] for event in nvim.lua("return heard")]
+    received = [event.split()[0] for event in nvim.lua("return received")]
     order = "server_started client_connected client_ready client_disconnected server_stopping server_stopped"
-    assert [event for event in heard if event != "client_changed"] == order.split(" ")
+    assert [event for event in received if event != "client_changed"] == order.split(" ")
     # The user's own handler, with the client in its event.
     (connected, with_client), (disconnected, with_reason) = nvim.events()
     assert (connected, disconnected) == ("ClaudeConnected", "ClaudeDisconnected")
@@ -204,13 +204,13 @@ def test_a_failing_subscriber_does_not_keep_others_from_being_told(nvim, connect
         local server = require("claude-ide.server")
         require("claude-ide.bus").on("client_ready", function() error("first") end)
         local unsubscribe
-        unsubscribe = require("claude-ide.bus").on("client_ready", function() unsubscribe() told_once = (told_once or 0) + 1 end)
-        require("claude-ide.bus").on("client_ready", function() told = (told or 0) + 1 end)
+        unsubscribe = require("claude-ide.bus").on("client_ready", function() unsubscribe() reported_once = (reported_once or 0) + 1 end)
+        require("claude-ide.bus").on("client_ready", function() reported = (reported or 0) + 1 end)
         """
     )
     connect(nvim)
     connect(nvim)
-    assert nvim.lua("return { told_once, told }") == [1, 2]
+    assert nvim.lua("return { reported_once, reported }") == [1, 2]
     assert "a handler of client_ready failed" in nvim.log()
     nvim.cmd("autocmd User ClaudeConnected throw 'of my own making'")
     client = connect(nvim, wait_ready=False)

@@ -168,8 +168,8 @@ def test_nothing_is_heard_after_a_cancel_which_may_come_from_the_hits_themselves
     nvim.lua(
         """
         local sessions = require("claude-ide.sessions")
-        heard, hits, ended = 0, 0, false
-        local function hear() heard = heard + 1 end
+        received, hits, ended = 0, 0, false
+        local function hear() received = received + 1 end
         for _ = 1, 20 do
           sessions.search({ pattern = "needle" }, hear, hear)()
           sessions.list({}, hear)()
@@ -184,7 +184,7 @@ def test_nothing_is_heard_after_a_cancel_which_may_come_from_the_hits_themselves
     )
     nvim.wait("hits == 1")
     assert len(ask(nvim, "sessions.list({}, done)")[0]) == 1
-    assert nvim.lua("return { heard, hits, ended }") == [0, 1, False]
+    assert nvim.lua("return { received, hits, ended }") == [0, 1, False]
 
 
 def test_works_beside_the_server_and_after_it(nvim, claude, connect):

@@ -262,7 +262,7 @@ def test_a_search_ends_at_a_thousand_hits_and_says_so(start_nvim, sessions, proj
 
 
 # An endless search: the facade's results are held back.
-HELD = """
+DEFERRED = """
 local sessions = require("claude-ide.sessions")
 local search = sessions.search
 cancelled = 0
@@ -280,7 +280,7 @@ def held_search(start_nvim, sessions, project):
     def begin(text):
         sessions.write(project, (text, "ok"))
         nvim = start_nvim(init_lua=SETUP)
-        nvim.lua(HELD)
+        nvim.lua(DEFERRED)
         nvim.cmd("Claude grep needle")
         nvim.wait("vim.bo.buftype == 'quickfix'", what="the list")
         return nvim

@@ -54,7 +54,7 @@ def test_says_which_sessions_run_and_what_they_do(health, sessions, tmp_path):
     assert "/project waits for your permission" in text
 
 
-def test_a_cli_that_keeps_no_records_is_told(health, sessions, tmp_path):
+def test_a_cli_that_keeps_no_records_is_reported(health, sessions, tmp_path):
     (tmp_path / "project").mkdir()
     sessions.write(tmp_path / "project", ("one", "ok"))
     text = health()
@@ -79,13 +79,13 @@ def test_a_record_without_a_state_says_where_the_state_is_from(health, sessions,
     assert "It does not say what it does: worked out of its transcript" in health(live=1)
 
 
-def test_a_connected_cli_without_a_record_is_told(health, sessions, connect):
+def test_a_connected_cli_without_a_record_is_reported(health, sessions, connect):
     sessions.record(sessions.sleeper(), "s")
     assert f"(pid {os.getpid()}) is connected and writes no session record, as those below 2.1" in health(connect)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
-def test_a_folder_that_may_not_be_read_is_told(health, sessions):
+def test_a_folder_that_may_not_be_read_is_reported(health, sessions):
     folder = sessions.config / "sessions"
     folder.mkdir(parents=True)
     folder.chmod(0)
@@ -95,7 +95,7 @@ def test_a_folder_that_may_not_be_read_is_told(health, sessions):
         folder.chmod(0o700)
 
 
-def test_a_file_in_the_place_of_a_folder_is_told(health, sessions):
+def test_a_file_in_the_place_of_a_folder_is_reported(health, sessions):
     sessions.config.mkdir(parents=True)
     (sessions.config / "projects").write_text("")
     (sessions.config / "sessions").write_text("")

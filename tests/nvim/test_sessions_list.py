@@ -133,7 +133,7 @@ def test_a_list_that_is_longer_than_the_screen_is_scrolled(start, sessions, proj
 
 
 @pytest.mark.parametrize(
-    ("held", "command", "is_there"),
+    ("deferred", "command", "is_there"),
     [
         ("load", "Claude sessions", "#lists == 1"),
         ("load", "Claude sessions resume", "#lists == 1"),
@@ -142,7 +142,7 @@ def test_a_list_that_is_longer_than_the_screen_is_scrolled(start, sessions, proj
         ("find", "lua require('claude-ide').sessions.resume('aaaa')", "vim.fn.mode() == 't'"),
     ],
 )
-def test_what_takes_long_does_not_come_into_what_is_typed(start, sessions, project, held, command, is_there):
+def test_what_takes_long_does_not_come_into_what_is_typed(start, sessions, project, deferred, command, is_there):
     sessions.write(project, ("nothing but one", "ok"), id="aaaa1111-0000-4000-8000-000000000000")
     nvim = start()
     nvim.lua(
@@ -151,12 +151,12 @@ def test_what_takes_long_does_not_come_into_what_is_typed(start, sessions, proje
         local ask = catalogue[name]
         catalogue[name] = function(what, done)
           return ask(what, function(...)
-            local told = { ... }
-            deliver = function() done(unpack(told)) end
+            local reported = { ... }
+            deliver = function() done(unpack(reported)) end
           end)
         end
         """,
-        held,
+        deferred,
     )
     nvim.keys(f":{command}<CR>ihello")
     nvim.wait("deliver ~= nil and vim.fn.mode() == 'i' and vim.fn.getline(1) == 'hello'", what="what is typed")

@@ -138,7 +138,7 @@ def test_a_process_that_ended_runs_no_session_though_nobody_told_of_its_end_yet(
     running = "require('claude-ide.sessions.catalogue').running('s')"
     nvim.wait(f"{running} ~= nil", what="it to be known")
     nvim.lua(
-        "local sessions = require('claude-ide.sessions') local told = sessions.live() sessions.live = function() return told end"
+        "local sessions = require('claude-ide.sessions') local reported = sessions.live() sessions.live = function() return reported end"
     )
     assert nvim.lua(f"return {running} ~= nil")
     sessions.close()
@@ -219,7 +219,7 @@ def test_each_state_is_an_event_once(start, sessions):
     assert events[2][1] == common | {"waiting_for": "permission"}
 
 
-def test_a_session_that_was_there_before_is_told_when_it_connects_and_over_clear_and_not_when_it_reconnects(
+def test_a_session_that_was_there_before_is_reported_when_it_connects_and_over_clear_and_not_when_it_reconnects(
     start, sessions, connect
 ):
     sessions.record(os.getpid(), "old", "busy")
@@ -239,7 +239,7 @@ def test_a_session_that_was_there_before_is_told_when_it_connects_and_over_clear
 # ── the notice ──
 
 
-def test_what_is_out_of_sight_is_told_once_a_wait_and_the_end_of_a_long_turn(in_terminal):
+def test_what_is_out_of_sight_is_reported_once_a_wait_and_the_end_of_a_long_turn(in_terminal):
     nvim = in_terminal({"min_turn_ms": 10000})
     now = nvim.lua("return (vim.uv.gettimeofday()) * 1000")
     nvim.does("busy", statusUpdatedAt=now - 330_000)
@@ -260,7 +260,7 @@ def test_what_is_out_of_sight_is_told_once_a_wait_and_the_end_of_a_long_turn(in_
     ]
 
 
-def test_in_sight_but_without_the_focus_is_told(in_terminal):
+def test_in_sight_but_without_the_focus_is_reported(in_terminal):
     nvim = in_terminal()
     look(nvim, here=False)
     nvim.does("busy")
@@ -293,7 +293,7 @@ def test_it_can_be_switched_off(in_terminal, notify):
     assert notices(nvim) == []
 
 
-def test_a_cli_in_another_program_is_told_only_to_who_looks_at_neovim(start, sessions):
+def test_a_cli_in_another_program_is_reported_only_to_who_looks_at_neovim(start, sessions):
     nvim = start(opts={"notify": {"min_turn_ms": 0}})
     pid = os.getpid()
     sessions.record(pid, "s", "busy")
@@ -334,7 +334,7 @@ def test_a_diff_that_asks_the_same_is_enough(start, sessions):
     assert notices(nvim) == []
 
 
-def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(start, sessions):
+def test_a_wait_that_a_diff_has_answered_is_not_reported_however_late_the_record_is(start, sessions):
     nvim = start(files={"a.txt": "one\n"})
     nvim.lua(HELD_LOOKS)
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
@@ -348,7 +348,7 @@ def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(
     assert nvim.notices() == []
 
 
-def test_a_wait_that_a_card_has_answered_is_not_told_either(start, sessions):
+def test_a_wait_that_a_card_has_answered_is_not_reported_either(start, sessions):
     nvim = start()
     nvim.lua(HELD_LOOKS)
     nvim.keys_count()
@@ -462,7 +462,7 @@ def test_a_record_of_another_shape_leaves_the_rest_as_it_is(start, sessions, con
     shows(nvim, "Claude working")
 
 
-def test_a_cli_that_dies_out_of_sight_is_told_once(in_terminal):
+def test_a_cli_that_dies_out_of_sight_is_reported_once(in_terminal):
     nvim = in_terminal()
     hide(nvim)
     nvim.lua("vim.uv.kill(vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid, 'sigkill')")

@@ -134,7 +134,7 @@ def steps(nvim):
     return steps
 
 
-def test_a_turn_is_told_once_a_state_and_its_length_counts_the_waits(steps):
+def test_a_turn_is_reported_once_a_state_and_its_length_counts_the_waits(steps):
     assert steps(
         live("idle", 1), live("working", 10), live("working", 20), live("waiting", 30, waiting_for="permission"),
         live("waiting", 30, waiting_for="permission"), live("working", 40), live("idle", 110), live("idle", 110),

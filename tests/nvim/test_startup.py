@@ -95,7 +95,7 @@ def test_a_neovim_without_a_screen_starts_no_server(start_nvim, tmp_path):
     ],
 )
 @pytest.mark.one_nvim
-def test_a_missing_library_is_told_on_one_line_that_says_what_mends_it(bare, installed, columns, notice):
+def test_a_missing_library_is_reported_on_one_line_that_says_what_mends_it(bare, installed, columns, notice):
     for library in (installed / "build").iterdir():
         library.unlink()
     nvim = bare(

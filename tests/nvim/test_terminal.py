@@ -627,7 +627,7 @@ def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, 
     nvim.wait(arguments, what="another one")
 
 
-def test_another_terminal_that_fails_is_told(start, tmp_path):
+def test_another_terminal_that_fails_is_reported(start, tmp_path):
     launcher(tmp_path)
     nvim = start(env={"EXIT": "4"}, opts={"terminal": {"provider": "external", "external": ["launcher"]}})
     nvim.keys(":Claude<CR>")
@@ -760,7 +760,7 @@ def test_other_programs_with_windows_are_asked_in_their_words(start, tmp_path, p
 @pytest.mark.parametrize(
     ("body", "said"), [("error('no display')", "no display"), ("return {}", "terminal.external gave no program")]
 )
-def test_a_function_for_another_terminal_that_fails_is_told(start, body, said):
+def test_a_function_for_another_terminal_that_fails_is_reported(start, body, said):
     nvim = start(
         opts=None,
         init_lua=f"""
@@ -819,12 +819,12 @@ def test_a_plugin_that_takes_the_focus_back_once_does_not_get_what_is_typed(star
 
 
 # The terminal's scheduled functions run when the test says: they may be late, and keys come first.
-HELD = """
-held = {}
+DEFERRED = """
+deferred = {}
 local schedule = vim.schedule
 vim.schedule = function(fn)
   if debug.getinfo(2, "S").source:find("ui/focus.lua", 1, true) then
-    held[#held + 1] = fn
+    deferred[#deferred + 1] = fn
   else
     schedule(fn)
   end
@@ -837,13 +837,13 @@ end
 def test_a_user_who_leaves_at_once_is_not_taken_back(start, keys, looks):
     """However late the check of the focus runs."""
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
-    nvim.lua(HELD)
+    nvim.lua(DEFERRED)
     reopen(nvim)
     for _ in range(looks):
-        nvim.lua("table.remove(held, 1)()")
+        nvim.lua("table.remove(deferred, 1)()")
     nvim.keys(keys)
     nvim.wait("vim.fn.expand('%:t') == 'a.txt' and vim.api.nvim_get_mode().mode == 'n'", what="the file")
-    nvim.lua("while held[1] do table.remove(held, 1)() end")
+    nvim.lua("while deferred[1] do table.remove(deferred, 1)() end")
     nvim.keys("x")
     nvim.wait("vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, 1, false)[1] == 'ne'", what="the key in the file")
 

@@ -250,9 +250,9 @@ def test_parts_of_the_statusline_say_who_waits_who_works_and_how_full_the_contex
 @pytest.mark.parametrize("end", ["quit", "kill", "mksession"])
 def test_the_next_neovim_of_the_project_offers_those_of_the_last(start, cli, sessions, end):
     nvim = start("Claude", "Claude new parser", "Claude new")
-    told = [sessions.write(nvim.project, (f"prompt {number}", "ok")) for number in range(2)]
-    report(nvim, cli, sessions, 0, told[0], "idle")
-    report(nvim, cli, sessions, 1, told[1], "busy", name="parser")
+    reported = [sessions.write(nvim.project, (f"prompt {number}", "ok")) for number in range(2)]
+    report(nvim, cli, sessions, 0, reported[0], "idle")
+    report(nvim, cli, sessions, 1, reported[1], "busy", name="parser")
     report(nvim, cli, sessions, 2, "without-a-prompt", "idle")
     records = nvim.home / ".local" / "state" / "nvim" / "claude-ide" / "terminals"
     nvim.wait(
@@ -273,7 +273,7 @@ def test_the_next_neovim_of_the_project_offers_those_of_the_last(start, cli, ses
     lines = listed(after, 2)
     assert [line.split("ended with Neovim")[1].split("main")[1].strip() for line in lines] == ["prompt 0", "prompt 1"]
     after.wait(lambda: len(cli.starts()) == 4, what="the CLI to start")
-    assert cli.starts()[3]["argv"] == ["--name=parser", "--resume", told[1]]
+    assert cli.starts()[3]["argv"] == ["--name=parser", "--resume", reported[1]]
     assert not list(records.glob("*.json"))
 
 

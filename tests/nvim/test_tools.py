@@ -685,7 +685,7 @@ HAPPENS = {
 }
 
 
-def test_open_editors_are_told_as_they_are(project, connect):
+def test_open_editors_are_reported_as_they_are(project, connect):
     client = connect(project)
     for happens, shown in HAPPENS.items():
         project.cmd("enew | %bwipeout! | edit a.py")
@@ -695,7 +695,7 @@ def test_open_editors_are_told_as_they_are(project, connect):
 
 
 @pytest.mark.one_nvim
-def test_the_workspace_is_told_as_it_is_after_a_change_of_folder(project, connect):
+def test_the_workspace_is_reported_as_it_is_after_a_change_of_folder(project, connect):
     client = connect(project)
     (project.project / "dir" / ".git").mkdir()
     project.cmd("cd dir")

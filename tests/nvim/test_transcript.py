@@ -260,8 +260,8 @@ def test_branches_that_take_long_to_read_do_not_come_into_what_is_typed(start_nv
         local messages = source.messages
         source.messages = function(self, ids, most, done)
           messages(self, ids, most, function(...)
-            local told = { ... }
-            deliver = function() done(unpack(told)) end
+            local reported = { ... }
+            deliver = function() done(unpack(reported)) end
           end)
         end
         vim.ui.select = function() asked = true end
@@ -319,8 +319,8 @@ def test_what_enter_shows_does_not_come_into_what_is_typed(start_nvim, empty, as
           local args = { ... }
           local done = args[#args]
           args[#args] = function(...)
-            local told = { ... }
-            deliver = function() done(unpack(told)) end
+            local reported = { ... }
+            deliver = function() done(unpack(reported)) end
           end
           ask(unpack(args))
         end

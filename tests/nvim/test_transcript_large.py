@@ -95,9 +95,9 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
       -- The rest comes when the test wants it.
       local follow = require("claude-ide.transcript.follow")
       local apply = follow.apply
-      held = {}
-      follow.apply = function(view, delta) held[#held + 1] = function() apply(view, delta) end end
-      go_on = function() follow.apply = apply for _, each in ipairs(held) do each() end end
+      deferred = {}
+      follow.apply = function(view, delta) deferred[#deferred + 1] = function() apply(view, delta) end end
+      go_on = function() follow.apply = apply for _, each in ipairs(deferred) do each() end end
     """,
     )
     nvim.cmd(f"Claude transcript {script.id}")
@@ -109,7 +109,7 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     for turn in (3, 2):
         nvim.wait_screen(f"Some prose of {TURNS - turn:06d}.")  # coloured: without the marks of its Markdown
     screen, winline = nvim.drawn()[1:30], nvim.lua("return vim.fn.winline()")
-    nvim.wait("#held > 0")
+    nvim.wait("#deferred > 0")
     nvim.lua("go_on()")
     wait_complete(nvim)
     assert nvim.lua("return { vim.api.nvim_get_current_line(), vim.fn.winline() }") == ["You", winline]

@@ -239,7 +239,7 @@ def test_a_call_runs_as_long_as_its_session(start_nvim, tmp_path, run):
     nvim.wait(lambda: "  Bash make slow · no result" in nvim.lines())
 
 
-def test_a_subagent_in_the_background_runs_until_its_end_is_told(start_nvim, tmp_path, run):
+def test_a_subagent_in_the_background_runs_until_its_end_is_reported(start_nvim, tmp_path, run):
     """Drawn before its description exists; entered from the line of its call."""
     script = Transcript(tmp_path / "home", tmp_path / "project")
     run(script)

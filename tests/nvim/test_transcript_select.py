@@ -59,8 +59,10 @@ def test_a_search_that_an_operator_or_a_selection_waits_for(start_nvim, script, 
     nvim.keys(begun)
     nvim.wait(f"vim.fn.getcmdline() == '{begun[2:]}'")
     script.result(script.slow[0], "slow\n" * 5, 9)
-    held = "require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).queued_changes ~= nil"
-    nvim.wait(lambda: nvim.lua(f"return {held}") or "    slow" in nvim.lines(), what="the result to be known")
+    deferred = (
+        "require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).queued_changes ~= nil"
+    )
+    nvim.wait(lambda: nvim.lua(f"return {deferred}") or "    slow" in nvim.lines(), what="the result to be known")
     nvim.keys("<CR>" + ("y" if begun[0] in "vV" else ""))
     nvim.wait("vim.fn.mode(1) == 'n' and vim.fn.getreg('\"') ~= ''")
     yanked = {

@@ -61,17 +61,17 @@ def test_what_is_yanked_before_the_words_are_read_stays(start_nvim, script):
         local fill = offscreen.fill
         offscreen.fill = function(view, first, lines, done)
           fill(view, first, lines, function(...)
-            local told = { ... }
-            held = held or function() done(unpack(told)) end
+            local reported = { ... }
+            deferred = deferred or function() done(unpack(reported)) end
           end)
         end
         """
     )
     nvim.keys("ggyG")
-    nvim.wait("held ~= nil", what="the words to be read")
+    nvim.wait("deferred ~= nil", what="the words to be read")
     nvim.keys("yy")
     nvim.wait("vim.fn.getreg('\"') == 'You\\n'", what="the line")
-    nvim.lua("held()")
+    nvim.lua("deferred()")
     assert nvim.lua("return vim.fn.getreg('\"')") == "You\n"
 
 

@@ -67,7 +67,7 @@ def test_what_runs_goes_on_when_the_plugin_is_updated_beneath_it(running, instal
     ]
 
 
-def test_an_update_is_told_as_soon_as_the_plugin_manager_is_done(running, installed):
+def test_an_update_is_reported_as_soon_as_the_plugin_manager_is_done(running, installed):
     nvim = running()
     replace(installed)
     nvim.cmd("doautocmd User LazyUpdate")
@@ -135,7 +135,7 @@ def test_modules_that_cannot_be_read_are_no_update(nvim):
     assert nvim.notices() == []
 
 
-def test_an_update_before_the_plugin_is_used_is_told_and_no_trace_is_shown(bare, installed):
+def test_an_update_before_the_plugin_is_used_is_reported_and_no_trace_is_shown(bare, installed):
     nvim = bare(lua="vim.g.claude_ide = { auto_start = false }")
     nvim.keep_notices()
     nvim.wait("package.loaded['claude-ide.update'] ~= nil", what="Neovim to have started")

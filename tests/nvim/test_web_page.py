@@ -256,7 +256,7 @@ NOTIFIED = """<task-notification>
 </task-notification>"""
 
 
-def test_a_subagent_in_the_background_is_under_way_until_its_end_is_told(page, browser, sessions, project):
+def test_a_subagent_in_the_background_is_under_way_until_its_end_is_reported(page, browser, sessions, project):
     called = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"description": "Look", "prompt": "Look at it"}}
     id = sessions.write(project, ("start", [called]))
     path = sessions.folder(project) / f"{id}.jsonl"

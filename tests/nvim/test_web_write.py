@@ -295,8 +295,8 @@ def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, s
 HEAR_LATER = """
 local wake = require("claude-ide.wake")
 local _, receivers = debug.getupvalue(wake.on, 1)
-held, take = {}, receivers.web_ask
-wake.on({ "web_ask" }, function(event) table.insert(held, event) end)
+deferred, take = {}, receivers.web_ask
+wake.on({ "web_ask" }, function(event) table.insert(deferred, event) end)
 """
 
 
@@ -307,10 +307,10 @@ def test_what_came_before_claude_ended_starts_nothing_though_neovim_hears_of_it_
         reader.until({"type": "state", "state": "working"})
         nvim.lua(HEAR_LATER)
         reader.say(type="user_message", id="m", content="lost")
-        nvim.wait("#held == 1", what="the message")
+        nvim.wait("#deferred == 1", what="the message")
         nvim.lua("require('claude-ide.terminal').close()")
         nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI")
-        nvim.lua("take(held[1])")
+        nvim.lua("take(deferred[1])")
         assert reader.until({"type": "unqueued", "id": "m"})["reason"] == "Claude has ended"
     assert len(fake.starts()) == 1
 
@@ -322,13 +322,13 @@ def test_a_client_that_knows_of_the_next_session_before_neovim_is_heard(inside, 
         """
         local wake = require("claude-ide.wake")
         local _, receivers = debug.getupvalue(wake.on, 1)
-        held, take = {}, receivers.session_live
-        wake.on({ "session_live" }, function(event) table.insert(held, event) end)
+        deferred, take = {}, receivers.session_live
+        wake.on({ "session_live" }, function(event) table.insert(deferred, event) end)
         """
     )
     new = sessions.write(project, ("five", "six"))
     state("idle", of=new)
-    nvim.wait("#held > 0", what="the news of it")
+    nvim.wait("#deferred > 0", what="the news of it")
     with site.read(new) as reader:
         reader.until({"type": "state", "state": "idle"})
         reader.say(type="user_message", id="m", content="hello")
@@ -338,7 +338,7 @@ def test_a_client_that_knows_of_the_next_session_before_neovim_is_heard(inside, 
             "deliver.of = function(...) looked = (looked or 0) + 1 return of(...) end"
         )
         nvim.wait("(looked or 0) > 1", what="it to be looked again")
-        nvim.lua("for _, event in ipairs(held) do take(event) end")
+        nvim.lua("for _, event in ipairs(deferred) do take(event) end")
         reader.until({"type": "sent", "id": "m"})
     nvim.wait(lambda: fake.typed() == pasted("hello"), what="what is typed")
 
@@ -407,8 +407,8 @@ def test_the_port_is_free_after_serve_stop_and_the_cli_does_not_know_it(inside, 
     hooks = [hook for event in settings["hooks"].values() for one in event for hook in one["hooks"]]
     # What concerns a call is printed by a command, see terminal/hook_folder.lua.
     assert {(hook["type"], hook.get("server")) for hook in hooks} == {("mcp_tool", "ide"), ("command", None)}
-    told = json.dumps([started["settings"], started["tools"], started["argv"], started["env"]])
-    assert f":{site.info['port']}" not in told and site.info["token"] not in told
+    reported = json.dumps([started["settings"], started["tools"], started["argv"], started["env"]])
+    assert f":{site.info['port']}" not in reported and site.info["token"] not in reported
     nvim.cmd("Claude serve stop")
     assert is_free(site.info["port"])
 

@@ -58,8 +58,8 @@ def redact(line):
         message(out)
     if kind == "queue-operation" and out.get("content", "").startswith("<"):
         tags = re.findall(r"<(task-id|tool-use-id|status)>([^<]*)</\1>", out["content"].split("<result>")[0])
-        told = "".join(f"<{name}>{value}</{name}>\n" for name, value in tags)
-        out["content"] = f"<task-notification>\n{told}{REMOVED}" if tags else REMOVED
+        fields = "".join(f"<{name}>{value}</{name}>\n" for name, value in tags)
+        out["content"] = f"<task-notification>\n{fields}{REMOVED}" if tags else REMOVED
     if kind == "system" and out.get("subtype") == "local_command":
         out["content"] = text(out["content"], False)
     if isinstance(out.get("toolUseResult"), dict) and "agentId" in out["toolUseResult"]:

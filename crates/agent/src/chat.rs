@@ -17,7 +17,7 @@ use claude_ide_system::signal::block_sigpipe;
 use crate::backend::{Backend, Output, Streamed};
 use crate::command::{Command, CommandError};
 use crate::event::Event;
-use crate::gate::{Gate, Held};
+use crate::gate::{Gate, Reserved};
 use crate::process::{Exit, Pipes, Process, Program};
 
 /// How often a growing text is emitted.
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Receives a chat's events, on the chat's thread.
 pub trait Sink: Send + Sync + 'static {
     /// Receives events. `held` is dropped once they are delivered.
-    fn tell(&self, chat: u64, events: Vec<Event>, held: Held);
+    fn tell(&self, chat: u64, events: Vec<Event>, reserved: Reserved);
 
     /// Receives the raw stream, for the web page. Not stored.
     fn stream(&self, _streamed: Streamed) {}
@@ -54,14 +54,14 @@ pub struct Chat {
 
 #[derive(Debug)]
 enum Input {
-    Line(Vec<u8>, Held),
+    Line(Vec<u8>, Reserved),
     LineTooLong,
     /// The agent has read some input.
     Sent,
     /// One of its two outputs has ended.
     OutputEnds,
     Exited(Exit),
-    Wants(Command, Option<Held>),
+    Wants(Command, Option<Reserved>),
     Close,
 }
 
@@ -101,9 +101,9 @@ impl Chat {
                 let _turn = reads_file.lock().unwrap_or_else(PoisonError::into_inner);
                 unsent.wait();
                 let reply = command.read();
-                let held = unsent.hold(reply.weight());
+                let reserved = unsent.hold(reply.weight());
                 // The chat may be over by then.
-                let _: Result<(), _> = wants.send(Input::Wants(reply, Some(held)));
+                let _: Result<(), _> = wants.send(Input::Wants(reply, Some(reserved)));
             };
             thread::Builder::new().name("claude-chat-file".to_owned()).spawn(read)?;
             return Ok(());
@@ -139,7 +139,7 @@ struct Emitter {
     gate: Arc<Gate>,
     waiting: Vec<Event>,
     /// The weight of the lines that caused the waiting events: roughly their size.
-    of_lines: Option<Held>,
+    of_lines: Option<Reserved>,
     /// When events were last emitted.
     last: Option<Instant>,
 }
@@ -156,9 +156,9 @@ impl Emitter {
     }
 
     /// Adds the weight of a line to the waiting events.
-    fn keep(&mut self, line: Held) {
+    fn keep(&mut self, line: Reserved) {
         self.of_lines = Some(match self.of_lines.take() {
-            Some(held) => held.and(line),
+            Some(reserved) => reserved.and(line),
             None => line,
         });
     }
@@ -179,15 +179,15 @@ impl Emitter {
         }
         let events = std::mem::take(&mut self.waiting);
         let weight = events.iter().map(Event::weight).sum();
-        let held = match self.of_lines.take() {
-            Some(held) => {
-                let more = self.gate.hold(usize::saturating_sub(weight, held.bytes()));
-                held.and(more)
+        let reserved = match self.of_lines.take() {
+            Some(reserved) => {
+                let more = self.gate.hold(usize::saturating_sub(weight, reserved.bytes()));
+                reserved.and(more)
             }
             None => self.gate.hold(weight),
         };
         self.last = Some(Instant::now());
-        self.sink.tell(self.number, events, held);
+        self.sink.tell(self.number, events, reserved);
     }
 }
 
@@ -264,12 +264,12 @@ fn serve(
     backend.begin(&mut out);
     let (mut exit, mut outputs): (Option<Exit>, u8) = (None, 2);
     let mut deadline: Option<Instant> = None;
-    let mut unheard: VecDeque<(Vec<u8>, Held)> = VecDeque::new();
+    let mut unread: VecDeque<(Vec<u8>, Reserved)> = VecDeque::new();
     loop {
         for line in out.lines.drain(..) {
-            let held = unsent.hold(line.len());
+            let reserved = unsent.hold(line.len());
             // An agent that does not read is about to end.
-            let _: Result<(), _> = lines.send((line, held));
+            let _: Result<(), _> = lines.send((line, reserved));
         }
         for streamed in out.streamed.drain(..) {
             emitter.sink.stream(streamed);
@@ -280,11 +280,11 @@ fn serve(
             emitter.flush();
             continue;
         }
-        let is_heard = exit.is_some() || !(backend.is_full() || unsent.is_full());
-        if is_heard && let Some((line, held)) = unheard.pop_front() {
+        let is_reading = exit.is_some() || !(backend.is_full() || unsent.is_full());
+        if is_reading && let Some((line, reserved)) = unread.pop_front() {
             backend.line(&line, &mut out);
             if !out.events.is_empty() {
-                emitter.keep(held);
+                emitter.keep(reserved);
             }
             continue;
         }
@@ -302,13 +302,13 @@ fn serve(
             None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match event {
-            Ok(Input::Line(line, held)) => unheard.push_back((line, held)),
+            Ok(Input::Line(line, reserved)) => unread.push_back((line, reserved)),
             Ok(Input::LineTooLong) => out.notice(format!(
                 "The agent wrote a line of more than {} MiB, which was passed over. It may wait for an answer to it.",
                 MAX_LINE / (1024 * 1024)
             )),
             Ok(Input::Sent) => {}
-            Ok(Input::Wants(command, _held)) => backend.command(command, &mut out),
+            Ok(Input::Wants(command, _reserved)) => backend.command(command, &mut out),
             Ok(Input::OutputEnds) => outputs = outputs.saturating_sub(1),
             Ok(Input::Exited(how)) => {
                 exit = Some(how);
@@ -340,15 +340,15 @@ fn later(time: Duration) -> Instant {
 }
 
 /// Writes lines until the chat ends, which also ends the agent's input.
-fn write(mut stdin: impl Write, lines: &Receiver<(Vec<u8>, Held)>, unsent: &Gate, tell: &Sender<Input>) {
+fn write(mut stdin: impl Write, lines: &Receiver<(Vec<u8>, Reserved)>, unsent: &Gate, tell: &Sender<Input>) {
     block_sigpipe();
-    while let Ok((line, held)) = lines.recv() {
+    while let Ok((line, reserved)) = lines.recv() {
         if let Err(error) = stdin.write_all(&line).and_then(|()| stdin.flush()) {
             tracing::debug!(%error, "an agent closed its input");
             break;
         }
         let was_full = unsent.is_full();
-        drop(held);
+        drop(reserved);
         if was_full && !unsent.is_full() {
             let _: Result<(), _> = tell.send(Input::Sent);
         }
@@ -376,8 +376,8 @@ fn read(stdout: impl Read, gate: &Arc<Gate>, tell: &Sender<Input>) {
                 true
             }
         };
-        let held = gate.hold(line.len());
-        if (!line.is_empty() && tell.send(Input::Line(line, held)).is_err()) || is_over {
+        let reserved = gate.hold(line.len());
+        if (!line.is_empty() && tell.send(Input::Line(line, reserved)).is_err()) || is_over {
             let _: Result<(), _> = tell.send(Input::OutputEnds);
             return;
         }

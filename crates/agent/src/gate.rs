@@ -22,7 +22,7 @@ struct State {
 
 /// A number of waiting bytes, until dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct Reserved {
     gate: Arc<Gate>,
     bytes: usize,
 }
@@ -33,10 +33,10 @@ impl Gate {
     }
 
     /// Adds bytes.
-    pub fn hold(self: &Arc<Self>, bytes: usize) -> Held {
+    pub fn hold(self: &Arc<Self>, bytes: usize) -> Reserved {
         let mut state = self.lock();
         state.bytes = state.bytes.saturating_add(bytes);
-        Held { gate: Arc::clone(self), bytes }
+        Reserved { gate: Arc::clone(self), bytes }
     }
 
     /// The number of waiting bytes.
@@ -66,7 +66,7 @@ impl Gate {
     }
 }
 
-impl Held {
+impl Reserved {
     /// Merges both.
     #[must_use]
     pub fn and(mut self, mut other: Self) -> Self {
@@ -89,7 +89,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reserved {
     fn drop(&mut self) {
         if self.bytes > 0 {
             let mut state = self.gate.lock();
@@ -110,38 +110,38 @@ mod tests {
     #[test]
     fn a_reader_waits_until_held_permits_are_dropped() {
         let gate = Arc::new(Gate::default());
-        let held = gate.hold(MOST).and(gate.hold(1));
-        assert_eq!(held.bytes(), MOST + 1);
-        let (tell, told) = std::sync::mpsc::channel();
+        let reserved = gate.hold(MOST).and(gate.hold(1));
+        assert_eq!(reserved.bytes(), MOST + 1);
+        let (sender, receiver) = std::sync::mpsc::channel();
         let waiting = {
             let gate = Arc::clone(&gate);
             thread::spawn(move || {
                 gate.wait();
-                tell.send(()).unwrap();
+                sender.send(()).unwrap();
             })
         };
-        assert!(told.recv_timeout(Duration::from_millis(50)).is_err(), "it waits");
-        drop(held);
-        told.recv_timeout(Duration::from_secs(30)).unwrap();
+        assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err(), "it waits");
+        drop(reserved);
+        receiver.recv_timeout(Duration::from_secs(30)).unwrap();
         waiting.join().unwrap();
     }
 
     #[test]
     fn a_permit_is_returned_in_parts() {
         let gate = Arc::new(Gate::default());
-        let mut held = gate.hold(10);
-        let part = held.part(4);
-        assert_eq!((part.bytes(), held.bytes(), gate.lock().bytes), (4, 6, 10));
+        let mut reserved = gate.hold(10);
+        let part = reserved.part(4);
+        assert_eq!((part.bytes(), reserved.bytes(), gate.lock().bytes), (4, 6, 10));
         drop(part);
         assert_eq!(gate.lock().bytes, 6);
-        assert_eq!(held.part(7).bytes(), 6);
-        assert_eq!((held.bytes(), gate.lock().bytes), (0, 0));
+        assert_eq!(reserved.part(7).bytes(), 6);
+        assert_eq!((reserved.bytes(), gate.lock().bytes), (0, 0));
     }
 
     #[test]
     fn an_ended_gate_blocks_no_caller() {
         let gate = Arc::new(Gate::default());
-        let _held = gate.hold(MOST + 1);
+        let _reserved = gate.hold(MOST + 1);
         gate.end();
         gate.wait();
     }

@@ -48,7 +48,7 @@ pub use event::{
     Abilities, Answer, Event, ListedSession, Rewound, SignInMethod, SlashCommand, Speaker, TextKind, TurnEnd,
 };
 pub use file_part::FilePart;
-pub use gate::{Gate, Held};
+pub use gate::{Gate, Reserved};
 pub use process::Program;
 pub use settings::{Choice, Setting, SettingKind, SettingValue};
 pub use writes::writing_tools;

@@ -175,7 +175,7 @@ impl Checkpoint {
 
     /// Reads files by their paths, with links resolved; those that are not in it are left out.
     #[must_use]
-    pub fn held(&self, paths: &[PathBuf]) -> Vec<FoundFile> {
+    pub fn contained(&self, paths: &[PathBuf]) -> Vec<FoundFile> {
         let name = |path: &PathBuf| Some(path.strip_prefix(&self.repository.top).ok()?.as_os_str().to_owned());
         let names: Vec<_> = paths.iter().filter_map(name).filter(|name| !name.is_empty()).collect();
         let names: Vec<&OsStr> = names

@@ -48,7 +48,7 @@ pub struct Opened {
 
 /// An edit in a transcript.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
+pub struct Reported<'a> {
     /// `None`: the file was created.
     pub before: Option<&'a [u8]>,
     /// Its content after the edit.
@@ -426,14 +426,14 @@ impl Journal {
 
     /// Merges an edit from a transcript into a file's history: a known edit is not counted again, one taken for the
     /// user's becomes Claude's, an unseen one is inserted where it belongs. Returns whether anything changed.
-    pub fn told(&mut self, file: Opened, told: Told<'_>, now: Moment) -> bool {
+    pub fn reported(&mut self, file: Opened, edit: Reported<'_>, now: Moment) -> bool {
         let known = self.find(&file.real);
         let texts = known.map(|id| self.texts(id)).unwrap_or_default();
-        let (before, after) = in_bytes(&told, &texts);
-        let by_user = told.by_user || same(self.accepted.get(&file.path), Some(&after));
+        let (before, after) = in_bytes(&edit, &texts);
+        let by_user = edit.by_user || same(self.accepted.get(&file.path), Some(&after));
         let actor = if by_user { Actor::Accepted } else { Actor::Claude };
         let id = if let Some(id) = known {
-            if !self.amend(id, actor, &told, before.as_deref(), &after) {
+            if !self.amend(id, actor, &edit, before.as_deref(), &after) {
                 return false;
             }
             self.changed(id);
@@ -441,11 +441,11 @@ impl Journal {
             id
         } else {
             let (id, _) = self.open(file, before.as_deref(), now);
-            let noted = Noted { actor, bytes: Some(&after), turn: Some(told.turn), undone: None, now: now.nanos };
+            let noted = Noted { actor, bytes: Some(&after), turn: Some(edit.turn), undone: None, now: now.nanos };
             self.record(id, &noted);
             id
         };
-        self.announce(id, told.turn, actor);
+        self.announce(id, edit.turn, actor);
         true
     }
 
@@ -462,11 +462,11 @@ impl Journal {
         file.steps.iter().rposition(|step| step.turn.is_some_and(is_earlier))
     }
 
-    fn amend(&mut self, id: FileId, actor: Actor, told: &Told<'_>, before: Option<&[u8]>, after: &[u8]) -> bool {
+    fn amend(&mut self, id: FileId, actor: Actor, edit: &Reported<'_>, before: Option<&[u8]>, after: &[u8]) -> bool {
         let texts = self.texts(id);
         let Some(file) = self.files.get(&id) else { return false };
-        let earlier = self.last_of_earlier_turns(file, told.turn);
-        let (turn, first, count) = (Some(told.turn), file.decided.at, file.steps.len());
+        let earlier = self.last_of_earlier_turns(file, edit.turn);
+        let (turn, first, count) = (Some(edit.turn), file.decided.at, file.steps.len());
         let known_turn = file.steps.iter().any(|step| step.turn == turn);
         let is = |index: usize, text: Option<&[u8]>| texts.get(index).is_some_and(|known| same(known.as_ref(), text));
         let from = (first.max(earlier.unwrap_or(0))..count).rev().find(|index| is(*index, before));
@@ -496,11 +496,11 @@ impl Journal {
         let Some(file) = self.files.get_mut(&id) else { return false };
         let blobs = &mut self.blobs;
         match from {
-            Some(_) if is_last && file.goes_on(blobs, &self.copied, actor, Some(after), told.turn) => return true,
+            Some(_) if is_last && file.goes_on(blobs, &self.copied, actor, Some(after), edit.turn) => return true,
             // The later content was seen on disk before this edit was reported.
             Some(from) if is_users_after && is_own => file.hold(blobs, from, Some(after)),
             Some(from) if is_last || is_users_after => file.insert(blobs, from + 1, actor, turn, Some(after)),
-            None if !known_turn && told.current == Some(after) => {
+            None if !known_turn && edit.current == Some(after) => {
                 file.insert(blobs, count, Actor::User, None, before);
                 file.insert(blobs, count + 1, actor, turn, Some(after));
             }
@@ -589,15 +589,15 @@ fn with_carriage_returns(text: &[u8]) -> Vec<u8> {
 }
 
 /// Converts the edit to the file's bytes: the form that is known to have existed, else the current content's.
-fn in_bytes(told: &Told<'_>, steps: &[Option<Bytes>]) -> (Option<Vec<u8>>, Vec<u8>) {
-    let known = |text: &[u8]| Some(text) == told.current || steps.iter().flatten().any(|step| step.as_ref() == text);
+fn in_bytes(edit: &Reported<'_>, steps: &[Option<Bytes>]) -> (Option<Vec<u8>>, Vec<u8>) {
+    let known = |text: &[u8]| Some(text) == edit.current || steps.iter().flatten().any(|step| step.as_ref() == text);
     for form in FORMS {
-        let (before, after) = (told.before.map(form), form(told.after));
+        let (before, after) = (edit.before.map(form), form(edit.after));
         if known(&after) || before.as_deref().is_some_and(known) {
             return (before, after);
         }
     }
-    let current = told.current.unwrap_or_default();
+    let current = edit.current.unwrap_or_default();
     let returns = current.windows(2).any(|pair| pair == b"\r\n");
     let form: Form = match (current.starts_with(BOM), returns) {
         (false, false) => <[u8]>::to_vec,
@@ -605,7 +605,7 @@ fn in_bytes(told: &Told<'_>, steps: &[Option<Bytes>]) -> (Option<Vec<u8>>, Vec<u
         (true, false) => |text| [BOM, text].concat(),
         (true, true) => |text| [BOM, with_carriage_returns(text).as_slice()].concat(),
     };
-    (told.before.map(form), form(told.after))
+    (edit.before.map(form), form(edit.after))
 }
 
 #[cfg(test)]

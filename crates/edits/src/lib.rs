@@ -19,7 +19,7 @@ mod view;
 
 pub use blobs::{Bytes, Stored};
 pub use history::{Found, Source};
-pub use journal::{Event, File, FileId, Journal, Moment, Opened, Told, Undo, Undone};
+pub use journal::{Event, File, FileId, Journal, Moment, Opened, Reported, Undo, Undone};
 pub use regions::{Actor, State};
 pub use three_way::{Merged, three_way};
 pub use turns::{ClientId, Turn, TurnEvent, TurnId, Turns};

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use claude_ide_agent::acp::Acp;
 use claude_ide_agent::stream_json::StreamJson;
-use claude_ide_agent::{Backend, Chat, Command, CommandError, Event, Held, Program, Sink, Streamed};
+use claude_ide_agent::{Backend, Chat, Command, CommandError, Event, Program, Reserved, Sink, Streamed};
 use once_cell::sync::Lazy;
 use serde::Deserialize;
 
@@ -89,9 +89,9 @@ pub(crate) fn stop() {
 }
 
 impl Sink for Queue {
-    fn tell(&self, chat: u64, events: Vec<Event>, held: Held) {
+    fn tell(&self, chat: u64, events: Vec<Event>, reserved: Reserved) {
         // Converted here, on the chat's thread, so that Neovim only takes it.
-        self.put(ChatNews::new(chat, events, held));
+        self.put(ChatNews::new(chat, events, reserved));
     }
 
     fn stream(&self, streamed: Streamed) {

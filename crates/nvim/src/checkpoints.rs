@@ -34,7 +34,7 @@ const MAX_TAKEN: usize = 256;
 /// The work trees, and whether they are ignored now.
 static STATES: Mutex<Vec<(PathBuf, bool)>> = Mutex::new(Vec::new());
 static LAST_JOB: AtomicU64 = AtomicU64::new(0);
-static LAST_TOLD: AtomicU64 = AtomicU64::new(0);
+static LAST_PART: AtomicU64 = AtomicU64::new(0);
 
 /// A checkpoint, by the number of the job that took it.
 struct Taken {
@@ -52,12 +52,12 @@ fn taken(is_it: impl Fn(&&Taken) -> bool) -> Option<Checkpoint> {
 }
 
 /// A part of a job's result. A job sends as many files as requested or allowed, and its end.
-struct Told {
+struct Part {
     number: u64,
     value: Value,
 }
 
-impl Event for Told {
+impl Event for Part {
     const TURN: Turn = Turn::News;
     const BOUND: Bound = Bound::Latest;
 
@@ -72,8 +72,8 @@ impl Event for Told {
 
 fn tell(job: u64, mut fields: Vec<(&'static str, Value)>) {
     fields.extend([("type", Value::Text("checkpoint")), ("job", Value::Id(job))]);
-    let number = LAST_TOLD.fetch_add(1, Ordering::Relaxed);
-    QUEUE.put(Told { number, value: Value::Table(fields) });
+    let number = LAST_PART.fetch_add(1, Ordering::Relaxed);
+    QUEUE.put(Part { number, value: Value::Table(fields) });
 }
 
 /// `checkpoint(wanted, async, …)` → the number of the job, which its events carry. `stop`, `forget` and `states` have no
@@ -94,10 +94,11 @@ pub(crate) fn call(mut given: Arguments) -> Result<Value, Error> {
     let (worker, job): (_, Job) = match wanted.as_str() {
         "take" => (&TAKER, take(number, &mut given)?),
         "compare" => (&READER, compare(number, &mut given)?),
-        "held" => {
+        "contained" => {
             let (id, paths) = (given.id("checkpoint")?, paths(&given.bytes("paths")?));
-            let held = move || taken(|taken| taken.id == id).map_or_else(Vec::new, |taken| taken.held(&paths));
-            (&READER, Box::new(move || tell_files(number, held())))
+            let contained =
+                move || taken(|taken| taken.id == id).map_or_else(Vec::new, |taken| taken.contained(&paths));
+            (&READER, Box::new(move || tell_files(number, contained())))
         }
         "read" => (&READER, read(number, &mut given)?),
         "uncommitted" => {

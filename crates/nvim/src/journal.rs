@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use claude_ide_edits::{
-    Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, Moment, Now, Opened, Scope, Source, Told, Turn,
-    TurnEvent, Undone, three_way,
+    Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, Moment, Now, Opened, Reported, Scope, Source,
+    Turn, TurnEvent, Undone, three_way,
 };
 use once_cell::sync::Lazy;
 
@@ -79,7 +79,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         let met = journal.met_in(given.id("turn")?, given.id("since")?);
         Ok(list(&met, |path| bytes(path)))
     }),
-    ("told", told),
+    ("reported", reported),
     // Claude's changes.
     ("may_have", |journal, given| Ok(Value::Bool(journal.may_have(file(given)?, scope(given)?)))),
     ("change", |journal, given| {
@@ -248,13 +248,13 @@ fn found(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
     Ok(of_file(journal, id))
 }
 
-fn told(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
+fn reported(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
     let file = opened(given, Source::Transcript)?;
     let (turn, by_user) = (given.id("turn")?, given.flag("by_user")?);
     let (before, after) = (given.optional_bytes("before")?, given.bytes("after")?);
     let current = given.optional_bytes("current")?;
-    let told = Told { before: before.as_deref(), after: &after, current: current.as_deref(), turn, by_user };
-    Ok(Value::Bool(journal.told(file, told, now())))
+    let edit = Reported { before: before.as_deref(), after: &after, current: current.as_deref(), turn, by_user };
+    Ok(Value::Bool(journal.reported(file, edit, now())))
 }
 
 fn named(name: &[u8]) -> Result<Scope, Error> {

@@ -39,7 +39,7 @@ use claude_ide_agent::Command;
 use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
 use claude_ide_session::Request;
 use claude_ide_session::render::{self, RenderRequest};
-use claude_ide_web::Told;
+use claude_ide_web::Report;
 use serde_json::value::RawValue;
 
 use crate::agents::AgentOptions;
@@ -336,8 +336,8 @@ fn web_picture(mut arguments: Arguments) -> Result<Value, Error> {
 
 /// `web_tell(json)` → true. The outcome of a client's request, or an open question to the user.
 fn web_tell(mut arguments: Arguments) -> Result<Value, Error> {
-    let told: Told = parse("told", &arguments.bytes("told")?)?;
-    web::tell(told).map(|()| Value::Bool(true))
+    let report: Report = parse("report", &arguments.bytes("report")?)?;
+    web::tell(report).map(|()| Value::Bool(true))
 }
 
 /// `agent_open(options_json, async)` → the number of a new chat.

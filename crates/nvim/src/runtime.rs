@@ -51,7 +51,7 @@ pub(crate) struct Running {
 
 /// Held by a service and dropped with it, however it ends.
 struct Stay<F: FnOnce()> {
-    held: Option<(Arc<Host>, Sender<Infallible>)>,
+    guards: Option<(Arc<Host>, Sender<Infallible>)>,
     asked: Arc<AtomicBool>,
     unexpected: Option<F>,
 }
@@ -59,14 +59,14 @@ struct Stay<F: FnOnce()> {
 impl<F: FnOnce()> Drop for Stay<F> {
     fn drop(&mut self) {
         // The host first: once a service is seen to have ended, it must be known whether it was the last.
-        if let Some((host, alive)) = self.held.take() {
+        if let Some((host, alive)) = self.guards.take() {
             drop(host);
             drop(alive);
         }
         if !self.asked.load(Ordering::Acquire)
-            && let Some(tell) = self.unexpected.take()
+            && let Some(sender) = self.unexpected.take()
         {
-            tell();
+            sender();
         }
     }
 }
@@ -92,7 +92,7 @@ impl Runtime {
         let running =
             Running { host: Arc::downgrade(&host), thread: Arc::clone(&host.thread), done, asked: Arc::clone(&asked) };
         let handle = host.handle.clone();
-        let stay = Stay { held: Some((host, alive)), asked, unexpected: Some(unexpected) };
+        let stay = Stay { guards: Some((host, alive)), asked, unexpected: Some(unexpected) };
         handle.spawn(async move {
             let _stay = stay;
             service.await;
@@ -234,13 +234,13 @@ mod tests {
         }
         where_sigpipe_ends("runtime::tests::a_write_without_a_reader_ends_no_process", || {
             let runtime = runtime();
-            let (tell, told) = mpsc::channel();
+            let (sender, receiver) = mpsc::channel();
             let service = async move {
-                tell.send(write()).unwrap();
-                tell.send(tokio::task::spawn_blocking(write).await.unwrap()).unwrap();
+                sender.send(write()).unwrap();
+                sender.send(tokio::task::spawn_blocking(write).await.unwrap()).unwrap();
             };
             let running = runtime.run(service, || ()).unwrap();
-            assert_eq!(told.iter().collect::<Vec<_>>(), [Some(ErrorKind::BrokenPipe); 2]);
+            assert_eq!(receiver.iter().collect::<Vec<_>>(), [Some(ErrorKind::BrokenPipe); 2]);
             runtime.wait(&running, LONG).unwrap();
         });
     }
@@ -249,9 +249,9 @@ mod tests {
     fn a_panicking_service_ends_alone_and_is_reported() {
         let runtime = runtime();
         let (other, _, end) = service(&runtime);
-        let (tell, told) = mpsc::channel();
-        let panics = runtime.run(async { panic!("on purpose") }, move || tell.send(()).unwrap()).unwrap();
-        told.recv_timeout(LONG).unwrap();
+        let (sender, receiver) = mpsc::channel();
+        let panics = runtime.run(async { panic!("on purpose") }, move || sender.send(()).unwrap()).unwrap();
+        receiver.recv_timeout(LONG).unwrap();
         assert!(panics.is_over() && !other.is_over());
         drop(end);
         runtime.wait(&other, LONG).unwrap();

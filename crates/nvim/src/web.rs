@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use claude_ide_agent::Streamed;
 use claude_ide_session::Batch;
-use claude_ide_web::{Ask, Editor, Told, Web, WebHandle};
+use claude_ide_web::{Ask, Editor, Report, Web, WebHandle};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -93,8 +93,8 @@ impl Editor for Wanted {
 ///
 /// # Errors
 /// [`Error::NotServed`].
-pub(crate) fn tell(told: Told) -> Result<(), Error> {
-    handle()?.tell(told);
+pub(crate) fn tell(report: Report) -> Result<(), Error> {
+    handle()?.tell(report);
     Ok(())
 }
 

@@ -86,13 +86,13 @@ impl<T> Asked<T> {
 
     /// Requests past their deadline, each reported once. They stay open: a late response still counts.
     pub fn overdue(&mut self, now: Instant) -> Vec<&T> {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for entry in self.open.values_mut() {
             if entry.deadline.take_if(|deadline| *deadline <= now).is_some() {
-                told.push(&entry.about);
+                reported.push(&entry.about);
             }
         }
-        told
+        reported
     }
 }
 

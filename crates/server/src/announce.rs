@@ -87,7 +87,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 
 fn watcher(lock: &LockFile, lost: Arc<Notify>) -> Option<RecommendedWatcher> {
     let ours: Vec<PathBuf> = lock.all().flat_map(|path| [Some(path.clone()), folder(path)]).flatten().collect();
-    let told = move |event: notify::Result<notify::Event>| {
+    let on_event = move |event: notify::Result<notify::Event>| {
         let may_be_gone = event.is_ok_and(|event| {
             matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) | EventKind::Other)
                 && event.paths.iter().any(|path| ours.contains(path))
@@ -96,7 +96,7 @@ fn watcher(lock: &LockFile, lost: Arc<Notify>) -> Option<RecommendedWatcher> {
             lost.notify_one();
         }
     };
-    match notify::recommended_watcher(told) {
+    match notify::recommended_watcher(on_event) {
         Ok(watcher) => watch(watcher, lock),
         Err(error) => {
             tracing::warn!(%error, "the folder of the lock file cannot be watched");

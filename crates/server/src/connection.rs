@@ -61,7 +61,7 @@ const CLOSE_SUPERSEDED: u16 = 4001;
 type Goodbye = Option<(u16, &'static str)>;
 
 /// State shared by all connections.
-pub(crate) struct Hub {
+pub(crate) struct Shared {
     pub(crate) services: Arc<Services>,
     pub(crate) identity: Identity,
     pub(crate) routes: Routes,
@@ -75,7 +75,7 @@ pub(crate) struct Hub {
 
 /// State shared by all requests of a connection.
 pub(crate) struct Visit {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) shared: Arc<Shared>,
     caller: Arc<Caller>,
     state: Mutex<State>,
 }
@@ -122,10 +122,10 @@ impl claude_ide_http::Visit for Visit {
             }
             Some(Upgrade::Welcome(endpoint, access, place)) => {
                 self.caller.set_known();
-                let hub = Arc::clone(&self.hub);
-                let id = hub.identity.next_client();
+                let shared = Arc::clone(&self.shared);
+                let id = shared.identity.next_client();
                 tracing::info!(peer = %self.caller.peer(), client = %id, "connected");
-                Connection::new(hub, id, socket, endpoint, access).await.run().await;
+                Connection::new(shared, id, socket, endpoint, access).await.run().await;
                 drop(place);
             }
         }
@@ -133,8 +133,8 @@ impl claude_ide_http::Visit for Visit {
 }
 
 impl Visit {
-    pub(crate) fn new(hub: Arc<Hub>, caller: Arc<Caller>) -> Self {
-        Self { hub, caller, state: Mutex::default() }
+    pub(crate) fn new(shared: Arc<Shared>, caller: Arc<Caller>) -> Self {
+        Self { shared, caller, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -152,7 +152,7 @@ impl Visit {
 
     async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
         let (head, body) = request.into_parts();
-        match self.hub.routes.judge(&head, self.caller.local())? {
+        match self.shared.routes.judge(&head, self.caller.local())? {
             Knock::Upgrade(endpoint, access, response) => {
                 let upgrade = match access {
                     None => Upgrade::Unauthorized,
@@ -178,7 +178,7 @@ impl Visit {
         self.judge_process(access).await?;
         let mut state = self.state();
         if state.place.is_none() {
-            let place = Arc::clone(&self.hub.http_places).try_acquire_owned();
+            let place = Arc::clone(&self.shared.http_places).try_acquire_owned();
             state.place = Some(place.map_err(|_| Refusal::TooManyClients)?);
             self.caller.set_known();
         }
@@ -188,7 +188,7 @@ impl Visit {
     /// Children of an agent, above all the commands of its model, may not use the agent's secret or any other that they
     /// have read: they would bypass the agent's questions to its user.
     async fn judge_process(&self, access: &Access) -> Result<(), Refusal> {
-        let agents = self.hub.identity.processes();
+        let agents = self.shared.identity.processes();
         if access.run.is_none() && agents.is_empty() {
             return Ok(());
         }
@@ -222,7 +222,7 @@ impl End {
 }
 
 struct Connection {
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
     client: Client,
     inbox: Inbox,
     outbox: Arc<Outbox>,
@@ -241,8 +241,8 @@ impl Drop for AbortOnDrop {
 }
 
 impl Connection {
-    async fn new(hub: Arc<Hub>, id: ClientId, socket: Socket, endpoint: Arc<Endpoint>, access: Access) -> Self {
-        let options = &hub.services.options;
+    async fn new(shared: Arc<Shared>, id: ClientId, socket: Socket, endpoint: Arc<Endpoint>, access: Access) -> Self {
+        let options = &shared.services.options;
         let Socket { stream, rest } = socket;
         let (reader, writer) = stream.into_split();
         let (outbox, liveness) = (Arc::new(Outbox::default()), Liveness::default());
@@ -252,13 +252,13 @@ impl Connection {
             let outbox = Arc::clone(&outbox);
             tokio::spawn(async move { writer.write(&outbox).await })
         };
-        let client = Client::new(Arc::clone(&hub.services), endpoint, id, &access, Arc::clone(&outbox));
+        let client = Client::new(Arc::clone(&shared.services), endpoint, id, &access, Arc::clone(&outbox));
         let end_of_writer = AbortOnDrop(writer.abort_handle());
-        Self { hub, client, inbox, outbox, liveness, writer, _end_of_writer: end_of_writer }
+        Self { shared, client, inbox, outbox, liveness, writer, _end_of_writer: end_of_writer }
     }
 
     async fn run(mut self) {
-        let mut shutdown = self.hub.shutdown.subscribe();
+        let mut shutdown = self.shared.shutdown.subscribe();
         let end = self.converse(&mut shutdown).await;
         let Self { client, inbox, outbox, writer, .. } = self;
         tracing::info!(client = %client.id(), reason = end.reason, "disconnected");
@@ -278,7 +278,7 @@ impl Connection {
 
     /// Serves the client until it, the network or the server ends the connection.
     async fn converse(&mut self, shutdown: &mut Stop) -> End {
-        let keepalive = &self.hub.services.options.keepalive;
+        let keepalive = &self.shared.services.options.keepalive;
         let mcp_ping = keepalive.mcp_ping;
         let now = Instant::now();
         let mut watch = Watch::new(self.liveness.clone(), keepalive, now);

@@ -85,11 +85,11 @@ fn tell(params: Option<&RawValue>, missing: &'static str) -> String {
     let selection = params
         .and_then(|params| serde_json::from_str::<SelectionChanged<'_>>(params.get()).ok())
         .filter(|selection| selection.file_path.is_some_and(|path| path.get() != "null"));
-    let told = match selection {
+    let json = match selection {
         Some(selection) => serde_json::to_string(&Found { success: true, selection }),
         None => serde_json::to_string(&Missing { success: false, message: missing }),
     };
-    told.unwrap_or_default()
+    json.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use tokio::{
 use crate::{
     announce::announce,
     companions,
-    connection::{Hub, Visit},
+    connection::{Shared, Visit},
     door::{Route, Routes},
     editor::{ClientId, ClientInfo, Editor},
     endpoint::{Endpoint, IDE, NVIM},
@@ -47,7 +47,7 @@ const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 /// A server that listens and is announced, but does not answer yet.
 pub struct Server {
     listener: TcpListener,
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
     lock: LockFile,
     /// Created with the lock file, so that a change before `run` is not missed.
     workspace: watch::Receiver<Workspace>,
@@ -56,7 +56,7 @@ pub struct Server {
 /// Controls a running server; never blocks.
 #[derive(Clone)]
 pub struct ServerHandle {
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
     info: Arc<ServerInfo>,
     name: IdeName,
 }
@@ -110,7 +110,7 @@ impl Server {
         }
         tracing::info!(host = options.host, port, "listening");
         let info = ServerInfo { host: options.host.clone(), port, lock_files: lock.all().cloned().collect() };
-        let hub = Arc::new(Hub {
+        let shared = Arc::new(Shared {
             routes: routes(&options, &identity),
             identity,
             sessions: Sessions::default(),
@@ -118,33 +118,33 @@ impl Server {
             shutdown: watch::Sender::new(None),
             services: Arc::new(Services::new(options, editor)),
         });
-        let handle = ServerHandle { hub: Arc::clone(&hub), info: Arc::new(info), name: lock.name() };
-        let workspace = hub.services.workspace.subscribe();
-        Ok((Self { listener, hub, lock, workspace }, handle))
+        let handle = ServerHandle { shared: Arc::clone(&shared), info: Arc::new(info), name: lock.name() };
+        let workspace = shared.services.workspace.subscribe();
+        Ok((Self { listener, shared, lock, workspace }, handle))
     }
 
     /// Serves until [`ServerHandle::shutdown`]. Needs a `current_thread` runtime with I/O and time; disk work runs on
     /// its blocking threads.
     pub async fn run(self) {
-        let Self { listener, hub, lock, workspace } = self;
-        let announcing = tokio::spawn(announce(lock, workspace, hub.shutdown.subscribe()));
+        let Self { listener, shared, lock, workspace } = self;
+        let announcing = tokio::spawn(announce(lock, workspace, shared.shutdown.subscribe()));
         let limits = Limits {
             // Each endpoint limits its own clients.
             connections: usize::MAX,
             strangers: MAX_STRANGERS,
-            handshake: hub.services.options.handshake_timeout,
+            handshake: shared.services.options.handshake_timeout,
             idle: IDLE_TIME,
             stall: STALL_TIME,
         };
-        let visit = |caller| Arc::new(Visit::new(Arc::clone(&hub), caller));
-        let mut shutdown = hub.shutdown.subscribe();
+        let visit = |caller| Arc::new(Visit::new(Arc::clone(&shared), caller));
+        let mut shutdown = shared.shutdown.subscribe();
         let sessions = async {
             let deadline = stopping(&mut shutdown).await;
-            hub.sessions.ended(deadline).await;
+            shared.sessions.ended(deadline).await;
         };
-        tokio::join!(http::serve(listener, limits, hub.shutdown.subscribe(), visit), sessions);
+        tokio::join!(http::serve(listener, limits, shared.shutdown.subscribe(), visit), sessions);
         // It ends by itself; a panic is in the log.
-        let deadline = hub.shutdown.borrow().unwrap_or_else(Instant::now);
+        let deadline = shared.shutdown.borrow().unwrap_or_else(Instant::now);
         drop(timeout_at(deadline.into(), announcing).await);
         tracing::info!("stopped");
     }
@@ -200,23 +200,23 @@ impl ServerHandle {
     /// # Errors
     /// The client is gone or does not read, or the notification is too large.
     pub fn notify(&self, method: &str, params: Box<RawValue>, to: Option<ClientId>) -> Result<(), NotifyError> {
-        self.hub.services.notifier.notify(method, params, to)
+        self.shared.services.notifier.notify(method, params, to)
     }
 
     /// Sets which conditional tools of an endpoint are available, and which of [`lsp_methods`](crate::lsp_methods) are
     /// supported. Clients are notified if their list changed.
     pub fn set_available(&self, endpoint: &str, available: BTreeSet<String>) {
-        if let Some(endpoint) = self.hub.routes.endpoint(endpoint)
+        if let Some(endpoint) = self.shared.routes.endpoint(endpoint)
             && endpoint.set_available(available)
         {
-            self.hub.services.notifier.list_changed(endpoint.name, TOOLS_CHANGED);
+            self.shared.services.notifier.list_changed(endpoint.name, TOOLS_CHANGED);
         }
     }
 
     /// Replaces the resources and prompts. Clients are notified of changes; returns the names of the lists that changed.
     #[must_use]
     pub fn set_offers(&self, offers: &Offers) -> Vec<&'static str> {
-        let services = &self.hub.services;
+        let services = &self.shared.services;
         let changed = services.offered.set(offers);
         for (list, endpoint) in changed.iter().flat_map(|list| [(list, IDE), (list, NVIM)]) {
             services.notifier.list_changed(endpoint, &format!("notifications/{list}/list_changed"));
@@ -227,7 +227,7 @@ impl ServerHandle {
     /// The token for agents, if there is an endpoint for them.
     #[must_use]
     pub fn agents_token(&self) -> Option<Secret> {
-        self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.agents_token())
+        self.shared.routes.endpoint(NVIM).map(|_| self.shared.identity.agents_token())
     }
 
     /// Creates a secret for a program that the editor starts, if there is an endpoint for agents. The process that
@@ -236,12 +236,12 @@ impl ServerHandle {
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
     pub fn begin_run(&self, name: &str) -> Result<Option<Secret>, ServerError> {
-        self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.begin_run(name)).transpose()
+        self.shared.routes.endpoint(NVIM).map(|_| self.shared.identity.begin_run(name)).transpose()
     }
 
     /// Changes the folders or the name. The discovery file is updated soon.
     pub fn set_workspace(&self, workspace: Workspace) {
-        self.hub.services.workspace.send_replace(workspace);
+        self.shared.services.workspace.send_replace(workspace);
     }
 
     /// Disconnects a client. A Claude Code CLI is asked not to reconnect by itself; others get an ordinary close.
@@ -249,13 +249,13 @@ impl ServerHandle {
     /// # Errors
     /// The client is gone.
     pub fn disconnect(&self, client: ClientId) -> Result<(), NotifyError> {
-        self.hub.services.notifier.send_away(client)
+        self.shared.services.notifier.send_away(client)
     }
 
     /// The server's state.
     #[must_use]
     pub fn status(&self) -> ServerStatus {
-        let notifier = &self.hub.services.notifier;
+        let notifier = &self.shared.services.notifier;
         let (in_flight, queued_bytes) = notifier.load();
         ServerStatus {
             port: self.info.port,
@@ -271,7 +271,7 @@ impl ServerHandle {
     /// returns when that is done, at the latest after `deadline`.
     pub fn shutdown(&self, deadline: Duration) {
         let now = Instant::now();
-        self.hub.shutdown.send_replace(Some(now.checked_add(deadline).unwrap_or(now)));
+        self.shared.shutdown.send_replace(Some(now.checked_add(deadline).unwrap_or(now)));
     }
 
     /// The server's address.

@@ -81,9 +81,9 @@ mod tests {
     #[tokio::test]
     async fn another_file_is_another_line_and_an_empty_line_is_forgotten() {
         let turns = WriteOrder::default();
-        let held = turns.queue_for(Path::new("/a")).await;
+        let first = turns.queue_for(Path::new("/a")).await;
         drop(turns.queue_for(Path::new("/b")).await);
-        drop(held);
+        drop(first);
         drop(turns.queue_for(Path::new("/c")));
         assert_eq!(turns.files.lock().unwrap().len(), 1);
     }

@@ -45,15 +45,15 @@ pub(crate) fn tellable(raw: &RawValue) -> Box<RawValue> {
 mod tests {
     use super::*;
 
-    fn told(json: &str) -> String {
+    fn restored(json: &str) -> String {
         tellable(&RawValue::from_string(json.to_owned()).unwrap()).get().to_owned()
     }
 
     #[test]
     fn readable_json_stays_and_the_rest_is_text() {
-        assert_eq!(told(r#"{"b": 1,  "a":null}"#), r#"{"b": 1,  "a":null}"#);
-        assert_eq!(told("1e999"), r#""1e999""#);
+        assert_eq!(restored(r#"{"b": 1,  "a":null}"#), r#"{"b": 1,  "a":null}"#);
+        assert_eq!(restored("1e999"), r#""1e999""#);
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        assert_eq!(told(&deep), format!("\"{deep}\""));
+        assert_eq!(restored(&deep), format!("\"{deep}\""));
     }
 }

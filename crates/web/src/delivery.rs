@@ -143,8 +143,8 @@ impl Reader {
         loop {
             match self.channel.next(self.place).await {
                 Ok(Next::Page(page)) => {
-                    let told = self.place.number.saturating_sub(page.from);
-                    for line in page.lines.iter().skip(told) {
+                    let sent = self.place.number.saturating_sub(page.from);
+                    for line in page.lines.iter().skip(sent) {
                         self.place.number += 1;
                         if let Some(uuid) = uuid_of(line, queued) {
                             return Some(uuid);

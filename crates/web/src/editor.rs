@@ -58,7 +58,7 @@ pub enum Ask {
 /// A report of the editor.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum Report {
     /// Claude has a message.
     Sent {
         /// The message's key.

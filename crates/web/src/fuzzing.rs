@@ -6,7 +6,7 @@ use std::sync::Arc;
 use claude_ide_session::SessionId;
 
 use crate::broker::{Broker, Requester};
-use crate::editor::{Ask, Choice, Decision, Editor, Told, Writing};
+use crate::editor::{Ask, Choice, Decision, Editor, Report, Writing};
 use crate::frames;
 use crate::options::Limits;
 use crate::participant::{Part, Participant};
@@ -47,14 +47,14 @@ pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
     let choice = |id: &str, answers| Choice { id: id.to_owned(), label: String::new(), message: true, answers };
     let choices = vec![choice("allow", false), choice("answer", true)];
     let about = serde_json::Map::new();
-    broker.take(Told::Decision(Decision { id: 1, session: session.clone(), choices, about }));
+    broker.take(Report::Decision(Decision { id: 1, session: session.clone(), choices, about }));
     let mut participant = Participant::new(&broker, Part::Client);
     participant.listen(&broker, &session, None);
     for frame in frames {
         let answer = match frames::read(frame) {
             Ok(inward) => {
                 let from = Requester { session: &session, before: None, socket: participant.socket, runs: true };
-                participant.hear(&broker, from, inward)
+                participant.handle(&broker, from, inward)
             }
             Err(text) => Some(text),
         };
@@ -63,7 +63,7 @@ pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
         }
         while let Some((queued, _)) = broker.next(&session) {
             broker.deliver(&session, &queued);
-            broker.take(Told::Failed { key: queued.key, reason: "no".to_owned(), all: false });
+            broker.take(Report::Failed { key: queued.key, reason: "no".to_owned(), all: false });
         }
     }
 }

@@ -198,7 +198,7 @@ mod tests {
         names.iter().map(one).collect()
     }
 
-    fn told(changes: &Changes, names: &[(&str, i64)], since: Option<u64>) -> (Vec<String>, u64, bool) {
+    fn report(changes: &Changes, names: &[(&str, i64)], since: Option<u64>) -> (Vec<String>, u64, bool) {
         let answer = changes.since(listed(names), since);
         let ids = answer["sessions"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned());
         (ids.collect(), answer["revision"].as_u64().unwrap(), answer["since"].is_null())
@@ -207,22 +207,22 @@ mod tests {
     #[test]
     fn only_changes_are_sent_again() {
         let changes = Changes::new();
-        let (all, first, _) = told(&changes, &[("a", 1), ("b", 1)], None);
+        let (all, first, _) = report(&changes, &[("a", 1), ("b", 1)], None);
         assert_eq!(all, ["a", "b"]);
-        assert_eq!(told(&changes, &[("a", 1), ("b", 1)], Some(first)), (vec![], first, false));
-        let (changed, second, is_all) = told(&changes, &[("b", 2), ("a", 1)], Some(first));
+        assert_eq!(report(&changes, &[("a", 1), ("b", 1)], Some(first)), (vec![], first, false));
+        let (changed, second, is_all) = report(&changes, &[("b", 2), ("a", 1)], Some(first));
         assert_eq!((changed, is_all), (vec!["b".to_owned()], false));
-        let (changed, third, _) = told(&changes, &[("c", 3), ("b", 2), ("a", 1)], Some(second));
+        let (changed, third, _) = report(&changes, &[("c", 3), ("b", 2), ("a", 1)], Some(second));
         assert_eq!(changed, ["c"]);
         assert_eq!(
-            told(&changes, &[("c", 3), ("b", 2), ("a", 1)], Some(first)).0,
+            report(&changes, &[("c", 3), ("b", 2), ("a", 1)], Some(first)).0,
             ["c", "b"],
             "of who was away longer"
         );
-        let (all, fourth, is_all) = told(&changes, &[("c", 3), ("a", 1)], Some(third));
+        let (all, fourth, is_all) = report(&changes, &[("c", 3), ("a", 1)], Some(third));
         assert_eq!((all, is_all), (vec!["c".to_owned(), "a".to_owned()], true), "one is gone");
         for other in [first, fourth + 1, 7] {
-            assert!(told(&changes, &[("c", 3), ("a", 1)], Some(other)).2, "of another time");
+            assert!(report(&changes, &[("c", 3), ("a", 1)], Some(other)).2, "of another time");
         }
     }
 
@@ -230,7 +230,7 @@ mod tests {
     fn two_files_of_one_session_are_no_change() {
         let changes = Changes::new();
         let twice = [("a", 2), ("a", 1)];
-        let (_, first, _) = told(&changes, &twice, None);
-        assert_eq!(told(&changes, &twice, Some(first)), (vec![], first, false));
+        let (_, first, _) = report(&changes, &twice, None);
+        assert_eq!(report(&changes, &twice, Some(first)), (vec![], first, false));
     }
 }

@@ -179,7 +179,7 @@ mod tests {
         outbox
     }
 
-    fn told(news: &[String]) -> Vec<Json> {
+    fn parsed(news: &[String]) -> Vec<Json> {
         news.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
     }
 
@@ -192,7 +192,7 @@ mod tests {
             json!({ "type": "queued", "id": "m2", "position": 1, "content": "text 2" }),
             json!({ "type": "queued", "id": "m3", "position": 2, "content": "text 3" }),
         ];
-        assert_eq!(told(&outbox.all_news()), expected);
+        assert_eq!(parsed(&outbox.all_news()), expected);
     }
 
     #[test]

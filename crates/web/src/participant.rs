@@ -18,7 +18,7 @@ pub(crate) struct Participant {
     /// News of the previous session, from which the process moved on: messages under way there still end.
     former: Option<broadcast::Receiver<Note>>,
     /// Whether the start of the streamed message was received.
-    heard_start: bool,
+    has_start: bool,
 }
 
 /// The kind of client.
@@ -33,7 +33,7 @@ pub(crate) enum Part {
 }
 
 /// The next frame for a socket.
-pub(crate) enum Heard {
+pub(crate) enum Incoming {
     Text(Utf8Bytes),
     /// Some were missed: all current news must be sent again.
     Missed,
@@ -44,7 +44,7 @@ impl Participant {
     /// A client with the token may write at once, if writing is allowed.
     pub(crate) fn new(broker: &Broker, part: Part) -> Self {
         let may_write = part == Part::Client && broker.may_write();
-        Self { socket: broker.socket(), part, may_write, subscription: None, former: None, heard_start: false }
+        Self { socket: broker.socket(), part, may_write, subscription: None, former: None, has_start: false }
     }
 
     pub(crate) fn may_write(&self) -> bool {
@@ -53,17 +53,17 @@ impl Participant {
 
     /// Subscribes to a session, and to the previous one of its process; returns the current news.
     pub(crate) fn listen(&mut self, broker: &Broker, session: &str, before: Option<&str>) -> Vec<Utf8Bytes> {
-        let heard = self.subscription.take().map(|subscription| subscription.news);
-        self.former = heard.or_else(|| broker.overhear(before?));
+        let news = self.subscription.take().map(|subscription| subscription.news);
+        self.former = news.or_else(|| broker.overhear(before?));
         let Some((mut subscription, news)) = broker.listen(session) else { return Vec::new() };
         let said = std::mem::take(&mut subscription.said);
-        self.heard_start = !said.is_empty();
+        self.has_start = !said.is_empty();
         self.subscription = Some(subscription);
         news.into_iter().map(Utf8Bytes::from).chain(said).collect()
     }
 
     /// Handles a client's frame; returns the answer.
-    pub(crate) fn hear(&mut self, broker: &Broker, from: Requester<'_>, inward: Inward) -> Option<String> {
+    pub(crate) fn handle(&mut self, broker: &Broker, from: Requester<'_>, inward: Inward) -> Option<String> {
         if self.part == Part::OfAgent {
             return refuse(&inward);
         }
@@ -84,7 +84,7 @@ impl Participant {
     }
 
     /// The next frame of its session; never, without a subscription.
-    pub(crate) async fn next(&mut self) -> Heard {
+    pub(crate) async fn next(&mut self) -> Incoming {
         let Some(subscription) = &mut self.subscription else { return std::future::pending().await };
         let former = async {
             match &mut self.former {
@@ -95,38 +95,38 @@ impl Participant {
         tokio::select! {
             biased;
             note = former => match note {
-                Ok(Note { to, text }) if to.is_none_or(|to| to == self.socket) => Heard::Text(text),
-                Ok(_) | Err(RecvError::Lagged(_)) => Heard::Nothing,
+                Ok(Note { to, text }) if to.is_none_or(|to| to == self.socket) => Incoming::Text(text),
+                Ok(_) | Err(RecvError::Lagged(_)) => Incoming::Nothing,
                 Err(RecvError::Closed) => {
                     self.former = None;
-                    Heard::Nothing
+                    Incoming::Nothing
                 }
             },
             note = subscription.news.recv() => match note {
-                Ok(Note { to, text }) if to.is_none_or(|to| to == self.socket) => Heard::Text(text),
-                Ok(_) => Heard::Nothing,
-                Err(RecvError::Lagged(_)) => Heard::Missed,
+                Ok(Note { to, text }) if to.is_none_or(|to| to == self.socket) => Incoming::Text(text),
+                Ok(_) => Incoming::Nothing,
+                Err(RecvError::Lagged(_)) => Incoming::Missed,
                 Err(RecvError::Closed) => self.deaf(),
             },
             piece = subscription.speech.recv() => match piece {
                 Ok(Piece::Start(text)) => {
-                    self.heard_start = true;
-                    Heard::Text(text)
+                    self.has_start = true;
+                    Incoming::Text(text)
                 }
-                Ok(Piece::More(text)) if self.heard_start => Heard::Text(text),
-                Ok(Piece::More(_)) => Heard::Nothing,
+                Ok(Piece::More(text)) if self.has_start => Incoming::Text(text),
+                Ok(Piece::More(_)) => Incoming::Nothing,
                 Ok(Piece::Gap) | Err(RecvError::Lagged(_)) => {
-                    self.heard_start = false;
-                    Heard::Nothing
+                    self.has_start = false;
+                    Incoming::Nothing
                 }
                 Err(RecvError::Closed) => self.deaf(),
             },
         }
     }
 
-    fn deaf(&mut self) -> Heard {
+    fn deaf(&mut self) -> Incoming {
         self.subscription = None;
-        Heard::Nothing
+        Incoming::Nothing
     }
 }
 

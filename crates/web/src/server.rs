@@ -15,7 +15,7 @@ use crate::authentication::Authentication;
 use crate::broker::Broker;
 use crate::delivery;
 use crate::display;
-use crate::editor::Told;
+use crate::editor::Report;
 use crate::error::WebError;
 use crate::listing::Changes;
 use crate::options::{Limits, WebOptions};
@@ -141,8 +141,8 @@ impl WebHandle {
     }
 
     /// Handles a report of the editor: the outcome of a request, or an open request to the user.
-    pub fn tell(&self, told: Told) {
-        self.site.broker.take(told);
+    pub fn tell(&self, report: Report) {
+        self.site.broker.take(report);
     }
 
     /// Publishes an event of the Messages API, verbatim, to the current readers. Not stored.

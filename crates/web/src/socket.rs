@@ -126,7 +126,7 @@ fn order_of(text: &str) -> Order {
     match frames::read(text) {
         Ok(Inward::Subscribe { from_uuid, last }) => Order::Read(Wish { from_uuid, last }),
         Ok(Inward::Ping) => Order::Say(Outward::Pong.text()),
-        Ok(inward) => Order::Hear(inward),
+        Ok(inward) => Order::Handle(inward),
         Err(text) => Order::Say(text),
     }
 }

@@ -19,7 +19,7 @@ use crate::broker::{Broker, Requester};
 use crate::channel::{Channel, Next, Page, Place};
 use crate::frames::{Inward, Outward};
 use crate::options::Limits;
-use crate::participant::{Heard, Part, Participant};
+use crate::participant::{Incoming, Part, Participant};
 use crate::server::Site;
 use crate::sessions::Sessions;
 
@@ -39,7 +39,7 @@ pub(crate) enum Order {
     /// Start at another place.
     Read(Wish),
     /// Handle a frame that does not concern reading.
-    Hear(Inward),
+    Handle(Inward),
     /// Send a text.
     Say(String),
 }
@@ -62,12 +62,12 @@ pub(crate) struct Stream<'a, S> {
     id: String,
     channel: Arc<Channel>,
     place: Place,
-    told: Told,
+    last_sent: LastSent,
 }
 
 /// The last states sent, to avoid repetition.
 #[derive(Default)]
-struct Told {
+struct LastSent {
     state: Option<String>,
     typing: bool,
     caught_up: bool,
@@ -78,7 +78,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         let place = channel.start().await;
         let Site { sessions, limits, broker, .. } = site;
         let participant = Participant::new(broker, part);
-        Self { sink, sessions, limits, broker, participant, id, channel, place, told: Told::default() }
+        Self { sink, sessions, limits, broker, participant, id, channel, place, last_sent: LastSent::default() }
     }
 
     /// Sends until the socket breaks.
@@ -126,7 +126,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
                 biased;
                 order = orders.recv() => match order {
                     Some(Order::Read(wish)) => self.go_to(wish).await?,
-                    Some(Order::Hear(inward)) => self.hear(inward).await?,
+                    Some(Order::Handle(inward)) => self.handle(inward).await?,
                     Some(Order::Say(text)) => self.say(text).await?,
                     None => return Err(Over::Broken),
                 },
@@ -137,7 +137,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
                     }
                     self.tell_state().await?;
                 }
-                heard = self.participant.next() => self.pass_on(heard).await?,
+                incoming = self.participant.next() => self.pass_on(incoming).await?,
                 _ = ping.tick() => self.send(Message::Ping(Bytes::new())).await?,
                 () = std::future::ready(()), if more => {}
                 changed = changed(&mut touched), if !more => changed?,
@@ -153,8 +153,8 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
                 Ok(true)
             }
             Ok(Next::End) => {
-                if !self.told.caught_up {
-                    self.told.caught_up = true;
+                if !self.last_sent.caught_up {
+                    self.last_sent.caught_up = true;
                     let messages = self.channel.len().await;
                     self.say(Outward::CaughtUp { messages }.text()).await?;
                 }
@@ -179,8 +179,8 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
     }
 
     async fn tell_page(&mut self, page: &Page) -> Result<(), Over> {
-        let told = self.place.number.saturating_sub(page.from);
-        for line in page.lines.iter().skip(told) {
+        let sent = self.place.number.saturating_sub(page.from);
+        for line in page.lines.iter().skip(sent) {
             if line.len() <= FRAME {
                 self.feed(Message::Text(line.clone())).await?;
             } else {
@@ -205,7 +205,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
 
     /// Moves to the requested place.
     async fn go_to(&mut self, wish: Wish) -> Result<(), Over> {
-        self.told.caught_up = false;
+        self.last_sent.caught_up = false;
         let (place, found) = match (&wish.from_uuid, wish.last) {
             (Some(uuid), _) => {
                 self.know_all().await?;
@@ -243,7 +243,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         let previous = std::mem::replace(&mut self.id, next.to_string());
         self.channel = self.sessions.channel(&file).ok_or(Over::Unreadable)?;
         self.place = self.channel.start().await;
-        self.told.caught_up = false;
+        self.last_sent.caught_up = false;
         self.say(Outward::Session { session_id: next.as_str(), previous: &previous }.text()).await?;
         self.listen().await?;
         Ok(true)
@@ -258,24 +258,24 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         Ok(())
     }
 
-    async fn pass_on(&mut self, heard: Heard) -> Result<(), Over> {
-        match heard {
-            Heard::Text(text) => self.send(Message::Text(text)).await,
-            Heard::Missed => {
+    async fn pass_on(&mut self, incoming: Incoming) -> Result<(), Over> {
+        match incoming {
+            Incoming::Text(text) => self.send(Message::Text(text)).await,
+            Incoming::Missed => {
                 for text in self.broker.again(&self.id) {
                     self.say(text).await?;
                 }
                 Ok(())
             }
-            Heard::Nothing => Ok(()),
+            Incoming::Nothing => Ok(()),
         }
     }
 
-    async fn hear(&mut self, inward: Inward) -> Result<(), Over> {
+    async fn handle(&mut self, inward: Inward) -> Result<(), Over> {
         let (before, runs) = (self.sessions.lives.came_from(&self.id), self.sessions.lives.of(&self.id).is_some());
         let before = before.as_ref().map(SessionId::as_str);
         let from = Requester { session: &self.id, before, socket: self.participant.socket, runs };
-        if let Some(text) = self.participant.hear(self.broker, from, inward) {
+        if let Some(text) = self.participant.handle(self.broker, from, inward) {
             self.say(text).await?;
         }
         self.tell_state().await
@@ -286,12 +286,12 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         let running = self.sessions.lives.of(&self.id);
         let is_typing = running.as_ref().is_some_and(|session| session.state.activity == Activity::Working);
         let state = Outward::state_of(running.as_ref(), self.participant.may_write()).text();
-        if self.told.state.as_ref() == Some(&state) {
+        if self.last_sent.state.as_ref() == Some(&state) {
             return Ok(());
         }
-        self.told.state = Some(state.clone());
+        self.last_sent.state = Some(state.clone());
         self.say(state).await?;
-        if std::mem::replace(&mut self.told.typing, is_typing) != is_typing {
+        if std::mem::replace(&mut self.last_sent.typing, is_typing) != is_typing {
             self.say(Outward::Typing { is_typing }.text()).await?;
         }
         Ok(())

@@ -65,7 +65,7 @@ async fn stalled_readers_are_bounded_and_slow_no_other() {
     }
     let mut quick = lab.subscribe("s", "?last=5000").await;
     assert_eq!(quick.history().await.len(), 5000);
-    let held = HELD.load(Relaxed).saturating_sub(before);
-    assert!(held <= READERS * MOST, "{READERS} readers hold {held} bytes");
+    let bytes = HELD.load(Relaxed).saturating_sub(before);
+    assert!(bytes <= READERS * MOST, "{READERS} readers hold {bytes} bytes");
     assert_eq!(slow[3].history().await, names(0..LINES), "who was slow misses nothing");
 }

@@ -44,14 +44,14 @@ end
 ---@param _ string?
 ---@param done claude-ide.context.Done
 function M.read(at, _, done)
-  require("claude-ide.journal.checkpoints").uncommitted(at.cwd, private_paths(), function(told)
+  require("claude-ide.journal.checkpoints").uncommitted(at.cwd, private_paths(), function(found)
     local text = unsaved(at.cwd)
-    if told.text then
-      text = text .. note(told.withheld or 0) .. told.text
+    if found.text then
+      text = text .. note(found.withheld or 0) .. found.text
     elseif text ~= "" then
-      text = ("%s(%s)"):format(text, told.why)
+      text = ("%s(%s)"):format(text, found.why)
     end
-    done(text ~= "" and { text = text } or nil, told.why)
+    done(text ~= "" and { text = text } or nil, found.why)
   end)
 end
 

@@ -25,7 +25,7 @@ M.MAX_FILES = 200
 ---@field before? string
 ---@field mode? integer
 
----@class claude-ide.journal.CheckpointTold
+---@class claude-ide.journal.CheckpointPart
 ---@field job integer
 ---@field file? claude-ide.journal.FoundFile
 ---@field is_over? boolean
@@ -39,7 +39,7 @@ M.MAX_FILES = 200
 ---@field withheld? integer
 ---@field why? string
 
----@type table<integer, fun(told: claude-ide.journal.CheckpointTold)>
+---@type table<integer, fun(part: claude-ide.journal.CheckpointPart)>
 local jobs = {}
 
 ---Whether the copies are to be deleted once no job and no turn needs them.
@@ -60,9 +60,9 @@ local listens = false
 
 local function listen()
   listens = true
-  require("claude-ide.wake").on({ "checkpoint" }, function(told)
-    if jobs[told.job] then
-      jobs[told.job](told)
+  require("claude-ide.wake").on({ "checkpoint" }, function(part)
+    if jobs[part.job] then
+      jobs[part.job](part)
     end
   end)
   require("claude-ide.at_exit")("checkpoints", function()
@@ -70,9 +70,9 @@ local function listen()
   end)
 end
 
----@param wanted "take"|"compare"|"held"|"read"|"uncommitted"
+---@param wanted "take"|"compare"|"contained"|"read"|"uncommitted"
 ---@param each fun(file: claude-ide.journal.FoundFile)
----@param done fun(told: claude-ide.journal.CheckpointTold)
+---@param done fun(part: claude-ide.journal.CheckpointPart)
 local function ask(wanted, each, done, ...)
   if not listens then
     listen()
@@ -83,12 +83,12 @@ local function ask(wanted, each, done, ...)
     require("claude-ide.log").error("checkpoints: %s", err)
     return done({ job = 0, is_over = true, began = 0, taken = 0, why = err })
   end
-  jobs[job] = function(told)
-    if told.file then
-      return each(told.file)
+  jobs[job] = function(part)
+    if part.file then
+      return each(part.file)
     end
     jobs[job] = nil
-    done(told)
+    done(part)
     forget_if_unneeded()
   end
 end
@@ -106,11 +106,11 @@ local function take(folder, is_first, done)
     return done(nil)
   end
   forgets = false
-  ask("take", nothing, function(told)
-    if not told.top then
+  ask("take", nothing, function(part)
+    if not part.top then
       return done(nil)
     end
-    done({ id = told.job, folder = folder, top = told.top, began = told.began, taken = told.taken })
+    done({ id = part.job, folder = folder, top = part.top, began = part.began, taken = part.taken })
   end, folder, vim.uv.os_homedir() or "/", ours, is_first)
 end
 
@@ -153,14 +153,14 @@ end
 ---changes that can be undone without the journal; the number of changed files if it exceeds the journal's limit
 function M.compare(from, to, unwanted, each, done)
   local top = from.top .. "/"
-  ask("compare", changes_since(from, each), function(told)
+  ask("compare", changes_since(from, each), function(part)
     local left_out = vim.tbl_map(function(name)
       return top .. name
-    end, told.left_out or {})
-    for _, item in ipairs(told.rest or {}) do
+    end, part.left_out or {})
+    for _, item in ipairs(part.rest or {}) do
       item.path, item.folder = top .. item.name, from.folder
     end
-    done(left_out, told.rest or {}, told.too_many)
+    done(left_out, part.rest or {}, part.too_many)
   end, from.id, to.id, packed(vim.tbl_keys(unwanted)), M.MAX_FILES)
 end
 
@@ -173,7 +173,7 @@ function M.held(from, paths, each, done)
   if #paths == 0 then
     return done()
   end
-  ask("held", changes_since(from, each), function()
+  ask("contained", changes_since(from, each), function()
     done()
   end, from.id, packed(vim.list_slice(paths, 1, M.MAX_FILES)))
 end
@@ -200,7 +200,7 @@ end
 ---What differs in a folder from the last commit, without withheld files.
 ---@param folder string
 ---@param private string[] paths of files that are withheld besides
----@param done fun(told: claude-ide.journal.CheckpointTold) with `text` and `withheld`, or `why` there is no text
+---@param done fun(part: claude-ide.journal.CheckpointPart) with `text` and `withheld`, or `why` there is no text
 function M.uncommitted(folder, private, done)
   ask("uncommitted", nothing, done, folder, packed(private))
 end

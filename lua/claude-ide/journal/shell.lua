@@ -131,13 +131,13 @@ local function tell(entry, now, wrote, each, done)
     local real = paths.real(path)
     return not unwanted[real] and not entry.wrote[real]
   end
-  local told = {} ---@type table<string, true>
+  local known = {} ---@type table<string, true>
   ---@param change claude-ide.journal.FoundChange
   local function tell_one(change)
     if not wanted(change.path) then
       return -- written since
     end
-    told[paths.real(change.path)] = true
+    known[paths.real(change.path)] = true
     change.is_start = from == entry.first
     open = open + 1
     each(change, entry.turn, one_less)
@@ -155,7 +155,7 @@ local function tell(entry, now, wrote, each, done)
     end
     -- A file that a command changed and an edit restored does not differ, but the edit did not see its contents at the turn's start.
     local met = vim.tbl_filter(function(path)
-      return not told[path] and wanted(path)
+      return not known[path] and wanted(path)
     end, require("claude-ide.journal.store").met_in(entry.turn, from.began))
     changes.held(from, met, tell_one, one_less)
   end)

@@ -60,7 +60,7 @@
 ---@field copied_for fun(turn: integer, at: integer) records a checkpoint of a turn
 ---@field found fun(path: string, real: string, secret: boolean, turn: integer, before?: string, mode?: integer, since: integer, taken: integer, is_start: boolean): claude-ide.journal.File
 ---@field met_in fun(turn: integer, since: integer): string[] files whose announced edit found unrecorded contents, as resolved paths
----@field told fun(path: string, real: string, secret: boolean, turn: integer, by_user: boolean, before?: string, after: string, current?: string): boolean
+---@field reported fun(path: string, real: string, secret: boolean, turn: integer, by_user: boolean, before?: string, after: string, current?: string): boolean
 ---@field may_have fun(file: integer, scope: string): boolean whether it may have changes of Claude's
 ---@field change fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string): claude-ide.journal.Change?
 ---@field keep fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): boolean? false: kept already; nil: no such change

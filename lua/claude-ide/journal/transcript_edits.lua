@@ -63,7 +63,7 @@ local function note(texts, turn, by_user)
     return nil
   end
   local name, real, secret = store.named(path)
-  local changed = store.told(name, real, secret, turn, by_user, texts.before, texts.after, current)
+  local changed = store.reported(name, real, secret, turn, by_user, texts.before, texts.after, current)
   return changed and store.find(path) or nil
 end
 

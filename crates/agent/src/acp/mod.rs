@@ -104,7 +104,7 @@ struct Loaded {
     session: String,
     result: Value,
     /// Time when it counts as complete, unless a message comes.
-    told_at: Option<Instant>,
+    complete_at: Option<Instant>,
 }
 
 /// A queued prompt.
@@ -254,7 +254,7 @@ impl Acp {
             }
             out.tell_unstopped(&name);
         }
-        if let Some(Loaded { session, result, .. }) = self.loaded.take_if(|loaded| loaded.told_at <= Some(now)) {
+        if let Some(Loaded { session, result, .. }) = self.loaded.take_if(|loaded| loaded.complete_at <= Some(now)) {
             self.began(session, &result, out);
         }
         if self.silent_at.take_if(|at| *at <= now).is_some() && self.is_prompted && self.questions.is_empty() {
@@ -292,7 +292,7 @@ impl Backend for Acp {
             self.silent_at = later(self.silence());
         }
         if let Some(loaded) = &mut self.loaded {
-            loaded.told_at = later(QUIET);
+            loaded.complete_at = later(QUIET);
         }
         self.incoming(line, out);
         self.settle(out);
@@ -345,8 +345,8 @@ impl Backend for Acp {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let told_at = self.loaded.as_ref().and_then(|loaded| loaded.told_at);
-        [self.peer.asked.next_deadline(), self.stop_by, self.silent_at, told_at].into_iter().flatten().min()
+        let complete_at = self.loaded.as_ref().and_then(|loaded| loaded.complete_at);
+        [self.peer.asked.next_deadline(), self.stop_by, self.silent_at, complete_at].into_iter().flatten().min()
     }
 
     fn overdue(&mut self, now: Instant, out: &mut Output) {

@@ -222,7 +222,7 @@ impl Acp {
             }
             (Ours::Load { session }, Ok(result)) => {
                 if self.program == TELLS_LATE && self.updates.replay != Replay::None {
-                    self.loaded = Some(Loaded { session, result, told_at: later(QUIET) });
+                    self.loaded = Some(Loaded { session, result, complete_at: later(QUIET) });
                 } else {
                     self.began(session, &result, out);
                 }

@@ -39,16 +39,19 @@ fn begun(options: Options, capabilities: &Value) -> (Acp, Vec<Value>, Vec<Event>
     acp.begin(&mut out);
     assert_eq!(written(&mut out)[0]["method"], "initialize");
     let answer = json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":capabilities}});
-    let (lines, told) = hear(&mut acp, &answer);
-    (acp, lines, told)
+    let (lines, events) = hear(&mut acp, &answer);
+    (acp, lines, events)
 }
 
 /// An agent with a session named "s".
 fn ready() -> Acp {
     let (mut acp, lines, _) = begun(options(), &json!({}));
     assert_eq!(lines[0]["method"], "session/new");
-    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}));
-    assert!(matches!(&told[..], [Event::Session { .. }, Event::Settings { .. }, Event::Commands { .. }, Event::Ready]));
+    let (_, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}));
+    assert!(matches!(
+        &events[..],
+        [Event::Session { .. }, Event::Settings { .. }, Event::Commands { .. }, Event::Ready]
+    ));
     acp
 }
 
@@ -68,9 +71,9 @@ fn asks(acp: &mut Acp, id: u64, method: &str, mut params: Value) -> (Vec<Value>,
 fn permission(acp: &mut Acp, id: u64) -> String {
     let params = json!({"toolCall":{"toolCallId":"c","title":"t"},
         "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
-    let (lines, told) = asks(acp, id, "session/request_permission", params);
+    let (lines, events) = asks(acp, id, "session/request_permission", params);
     assert!(lines.is_empty());
-    let Some(Event::Asks { request, .. }) = told.into_iter().last() else { panic!("nothing is asked") };
+    let Some(Event::Asks { request, .. }) = events.into_iter().last() else { panic!("nothing is asked") };
     request
 }
 
@@ -79,8 +82,8 @@ fn why_a_session_is_not_gone_on_with_is_one_sentence() {
     let resume = Options { resume: Some("old".to_owned()), ..options() };
     let (mut acp, _, _) = begun(resume, &json!({"loadSession":true}));
     let error = json!({"code":-32603,"message":"Internal error","data":{"details":"No sessions found.\n"}});
-    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"error":error}));
-    let said = serde_json::to_string(&told).unwrap();
+    let (_, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"error":error}));
+    let said = serde_json::to_string(&events).unwrap();
     assert!(said.contains("session: Internal error: No sessions found. This is a new one"), "{said}");
 }
 
@@ -108,17 +111,17 @@ fn a_session_is_resumed_or_loaded_as_the_agent_can() {
             json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"old",
                 "update":{"sessionUpdate":kind,"content":{"type":"text","text":text}}}})
         };
-        let mut told = hear(&mut acp, &said("user_message_chunk", "what")).1;
-        told.extend(hear(&mut acp, &said("user_message_chunk", " now")).1);
-        told.extend(hear(&mut acp, &said("agent_message_chunk", "this")).1);
-        told.extend(hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{}})).1);
-        let has_prompt = told.iter().any(|one| matches!(one, Event::Said { kind: "prompt", .. }));
-        let has_text = told.iter().any(|one| matches!(one, Event::Text { .. }));
-        assert_eq!((has_prompt, has_text), (!shown, !shown), "{told:?}");
+        let mut events = hear(&mut acp, &said("user_message_chunk", "what")).1;
+        events.extend(hear(&mut acp, &said("user_message_chunk", " now")).1);
+        events.extend(hear(&mut acp, &said("agent_message_chunk", "this")).1);
+        events.extend(hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{}})).1);
+        let has_prompt = events.iter().any(|one| matches!(one, Event::Said { kind: "prompt", .. }));
+        let has_text = events.iter().any(|one| matches!(one, Event::Text { .. }));
+        assert_eq!((has_prompt, has_text), (!shown, !shown), "{events:?}");
     }
-    let (_, lines, told) = begun(resume(true), &json!({}));
+    let (_, lines, events) = begun(resume(true), &json!({}));
     assert_eq!(lines[0]["method"], "session/new");
-    assert!(told.iter().any(|one| matches!(one, Event::Notice { .. })));
+    assert!(events.iter().any(|one| matches!(one, Event::Notice { .. })));
 }
 
 #[test]
@@ -130,8 +133,8 @@ fn geminis_late_replay_of_a_loaded_session_is_no_answer() {
         json!({"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"gemini-cli"}});
     hear(&mut acp, &json!({"jsonrpc":"2.0","id":1,"result":result}));
     assert!(prompt(&mut acp, "a").is_empty());
-    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{}}));
-    assert!(told.is_empty(), "{told:?}");
+    let (_, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{}}));
+    assert!(events.is_empty(), "{events:?}");
     let late = json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"what was said"}});
     assert!(hear(&mut acp, &update(late)).1.is_empty());
     let mut out = Output::default();
@@ -153,9 +156,9 @@ fn a_missing_session_is_reported_and_a_new_one_begun() {
     let resume = Options { resume: Some("old".to_owned()), ..options() };
     let (mut acp, _, _) = begun(resume, &json!({"loadSession":true}));
     let gone = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"no such session"}});
-    let (lines, told) = hear(&mut acp, &gone);
+    let (lines, events) = hear(&mut acp, &gone);
     assert_eq!(lines[0]["method"], "session/new");
-    assert!(matches!(&told[..], [Event::Notice { .. }]));
+    assert!(matches!(&events[..], [Event::Notice { .. }]));
 }
 
 #[test]
@@ -164,9 +167,9 @@ fn another_version_is_reported_and_no_session_begun() {
         let mut acp = Acp::new(options());
         acp.begin(&mut Output::default());
         let answer = json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":version}});
-        let (lines, told) = hear(&mut acp, &answer);
+        let (lines, events) = hear(&mut acp, &answer);
         assert!(lines.is_empty());
-        assert!(matches!(&told[..], [Event::Failed { .. }]), "{told:?}");
+        assert!(matches!(&events[..], [Event::Failed { .. }]), "{events:?}");
     }
 }
 
@@ -177,9 +180,9 @@ fn one_prompt_at_a_time_is_with_the_agent() {
     assert!(prompt(&mut acp, "b").is_empty() && prompt(&mut acp, "c").is_empty());
     want(&mut acp, &json!({"cancel":{"id":"b"}}));
     let over = json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}});
-    let (lines, told) = hear(&mut acp, &over);
+    let (lines, events) = hear(&mut acp, &over);
     assert_eq!(lines.len(), 1);
-    assert!(matches!(&told[..], [Event::Turn { .. }, Event::Prompt { id, .. }] if id == "c"), "{told:?}");
+    assert!(matches!(&events[..], [Event::Turn { .. }, Event::Prompt { id, .. }] if id == "c"), "{events:?}");
     assert_eq!(hear(&mut acp, &over).1.len(), 0, "an answer counts once");
 }
 
@@ -198,9 +201,9 @@ fn a_request_is_answered_once_in_the_form_of_its_method() {
         let (lines, _) = want(&mut acp, &json!({ command: { "request": request } }));
         assert_eq!(lines[0]["result"]["outcome"]["outcome"], "cancelled", "there is no way to refuse");
     }
-    let (_, told) = asks(&mut acp, 73, "fs/read_text_file", json!({"path":"/p/a","line":2}));
-    let Some(Event::Asks { request, ask: Ask::ReadFile { line: Some(2), .. } }) = told.last() else {
-        panic!("{told:?}")
+    let (_, events) = asks(&mut acp, 73, "fs/read_text_file", json!({"path":"/p/a","line":2}));
+    let Some(Event::Asks { request, ask: Ask::ReadFile { line: Some(2), .. } }) = events.last() else {
+        panic!("{events:?}")
     };
     assert!(want(&mut acp, &json!({"allow":{"request":request}})).0.is_empty(), "a file is no permission");
     let (lines, _) = want(&mut acp, &json!({"reply":{"request":request,"result":{"content":7}}}));
@@ -220,16 +223,16 @@ fn a_cancelled_turn_answers_its_open_questions() {
         json!({"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}),
     );
     asks(&mut acp, 73, "terminal/wait_for_exit", json!({"terminalId":"t"}));
-    let (lines, told) = want(&mut acp, &json!("interrupt"));
+    let (lines, events) = want(&mut acp, &json!("interrupt"));
     assert_eq!(lines[0]["method"], "session/cancel");
     let answer = |id: u64| lines.iter().find(|line| line["id"] == id).cloned();
     assert_eq!(answer(70).unwrap()["result"]["outcome"]["outcome"], "cancelled");
     assert_eq!(answer(71).unwrap()["error"]["code"], -32800);
     assert_eq!(answer(72).unwrap()["result"]["action"], "cancel");
     assert!(answer(73).is_none(), "a command that runs is the agent's to end");
-    assert_eq!(told.iter().filter(|one| matches!(one, Event::Withdrawn { .. })).count(), 3);
-    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}));
-    assert!(told.iter().any(|one| matches!(one, Event::Turn { outcome: TurnEnd::Aborted, .. })));
+    assert_eq!(events.iter().filter(|one| matches!(one, Event::Withdrawn { .. })).count(), 3);
+    let (_, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}));
+    assert!(events.iter().any(|one| matches!(one, Event::Turn { outcome: TurnEnd::Aborted, .. })));
 }
 
 #[test]
@@ -239,9 +242,9 @@ fn a_request_that_crosses_a_cancel_is_cancelled_until_the_turn_ends() {
     want(&mut acp, &json!("interrupt"));
     let params = json!({"toolCall":{"toolCallId":"c","title":"t"},
         "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
-    let (lines, told) = asks(&mut acp, 70, "session/request_permission", params);
+    let (lines, events) = asks(&mut acp, 70, "session/request_permission", params);
     assert_eq!((&lines[0]["id"], &lines[0]["result"]["outcome"]["outcome"]), (&json!(70), &json!("cancelled")));
-    assert!(!told.iter().any(|one| matches!(one, Event::Asks { .. })), "the user is not asked");
+    assert!(!events.iter().any(|one| matches!(one, Event::Asks { .. })), "the user is not asked");
     let (lines, _) = asks(&mut acp, 71, "fs/write_text_file", json!({"path":"/p/a","content":"x"}));
     assert_eq!(lines[0]["error"]["code"], -32800);
     assert!(asks(&mut acp, 72, "terminal/release", json!({"terminalId":"t"})).0.is_empty(), "it tidies up");
@@ -258,12 +261,12 @@ fn a_failed_request_to_the_agent_is_answered_with_its_error() {
     for number in 0..MOST_OURS {
         assert_eq!(want(&mut acp, &sign_in(number)).0.len(), 1);
     }
-    let (_, told) = want(&mut acp, &sign_in(MOST_OURS));
-    assert!(matches!(&told[..], [Event::Answer { error: Some(_), .. }]), "{told:?}");
+    let (_, events) = want(&mut acp, &sign_in(MOST_OURS));
+    assert!(matches!(&events[..], [Event::Answer { error: Some(_), .. }]), "{events:?}");
     for id in ["a", "b"] {
-        let (lines, told) = want(&mut acp, &json!({"prompt":{"id":id,"content":[{"type":"text","text":"hello"}]}}));
+        let (lines, events) = want(&mut acp, &json!({"prompt":{"id":id,"content":[{"type":"text","text":"hello"}]}}));
         let has_failed = |one: &Event| matches!(one, Event::Turn { outcome: TurnEnd::Failed, .. });
-        assert!(lines.is_empty() && told.iter().any(has_failed), "{told:?}");
+        assert!(lines.is_empty() && events.iter().any(has_failed), "{events:?}");
     }
 }
 
@@ -271,9 +274,10 @@ fn a_failed_request_to_the_agent_is_answered_with_its_error() {
 fn a_withdrawn_request_is_answered_as_cancelled() {
     let mut acp = ready();
     permission(&mut acp, 70);
-    let (lines, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":70}}));
+    let (lines, events) =
+        hear(&mut acp, &json!({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":70}}));
     assert_eq!((&lines[0]["id"], &lines[0]["error"]["code"]), (&json!(70), &json!(-32800)));
-    assert!(matches!(&told[..], [Event::Withdrawn { .. }]));
+    assert!(matches!(&events[..], [Event::Withdrawn { .. }]));
     let ask =
         r#"{"jsonrpc":"2.0","id":"\u0061b","method":"terminal/kill","params":{"sessionId":"s","terminalId":"t"}}"#;
     acp.line(ask.as_bytes(), &mut Output::default());
@@ -303,11 +307,11 @@ fn a_request_whose_id_is_null_is_answered() {
     let ask = |method: &str| json!({"jsonrpc":"2.0","id":null,"method":method,"params":{"sessionId":"s"}});
     let (lines, _) = hear(&mut acp, &ask("fs/delete"));
     assert_eq!((&lines[0]["id"], &lines[0]["error"]["code"]), (&Value::Null, &json!(-32601)));
-    let (_, told) = hear(&mut acp, &ask("fs/read_text_file"));
-    assert!(told.is_empty(), "without a path it is refused");
+    let (_, events) = hear(&mut acp, &ask("fs/read_text_file"));
+    assert!(events.is_empty(), "without a path it is refused");
     let read = json!({"jsonrpc":"2.0","id":null,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/p/a"}});
-    let (_, told) = hear(&mut acp, &read);
-    assert!(matches!(&told[..], [Event::Asks { .. }]), "{told:?}");
+    let (_, events) = hear(&mut acp, &read);
+    assert!(matches!(&events[..], [Event::Asks { .. }]), "{events:?}");
 }
 
 #[test]
@@ -343,8 +347,8 @@ fn a_permission_with_an_answer_of_an_unknown_kind_is_asked_with_the_others() {
         let options: Vec<Value> = kinds.iter().map(|kind| json!({"optionId":kind,"name":kind,"kind":kind})).collect();
         json!({"toolCall":{"toolCallId":"c","title":"t"},"options":options})
     };
-    let (lines, told) = asks(&mut acp, 1, "session/request_permission", params(&["allow_once", "allow_for_a_day"]));
-    let Some(Event::Asks { ask: Ask::Permission(ask), .. }) = told.last() else { panic!("{lines:?}") };
+    let (lines, events) = asks(&mut acp, 1, "session/request_permission", params(&["allow_once", "allow_for_a_day"]));
+    let Some(Event::Asks { ask: Ask::Permission(ask), .. }) = events.last() else { panic!("{lines:?}") };
     let kinds: Vec<_> = ask.choices.iter().map(|choice| choice.kind).collect();
     assert_eq!(kinds, [ChoiceKind::AllowOnce, ChoiceKind::RejectOnce], "and none of these");
     let (lines, _) = asks(&mut acp, 2, "session/request_permission", params(&["allow_for_a_day"]));
@@ -390,8 +394,8 @@ fn updates_that_are_not_known_are_passed_over() {
         json!(null),
         json!([1]),
     ] {
-        let (lines, told) = hear(&mut acp, &update(odd.clone()));
-        assert!(lines.is_empty() && told.is_empty(), "{odd}: {told:?}");
+        let (lines, events) = hear(&mut acp, &update(odd.clone()));
+        assert!(lines.is_empty() && events.is_empty(), "{odd}: {events:?}");
     }
     let other = json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other",
         "update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}});
@@ -431,38 +435,38 @@ fn fields_that_are_null_or_empty_hurt_nothing() {
         (json!({"type":"text","text":"some words"}), "some words"),
         (json!({"type":"image","data":"AAAA","mimeType":"image/png"}), "[image image/png]"),
     ] {
-        let (_, told) = hear(&mut acp, &chunk(content));
-        assert!(matches!(told.last(), Some(Event::Text { text, .. }) if text == expected), "{told:?}");
+        let (_, events) = hear(&mut acp, &chunk(content));
+        assert!(matches!(events.last(), Some(Event::Text { text, .. }) if text == expected), "{events:?}");
     }
 }
 
 #[test]
 fn a_line_without_an_end_is_shown_in_several() {
     let mut acp = ready();
-    let mut told_text = String::new();
+    let mut events_text = String::new();
     for piece in ["ä".repeat(100_000), "b".repeat(1000), "\nc".to_owned()] {
         let chunk = json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":piece}});
         for one in hear(&mut acp, &update(chunk)).1 {
             if let Event::Text { text, .. } = one {
-                told_text.push_str(&text);
+                events_text.push_str(&text);
             }
         }
     }
-    assert!(told_text.lines().all(|line| line.len() <= 33 * 1024));
+    assert!(events_text.lines().all(|line| line.len() <= 33 * 1024));
     let all = format!("{}{}c", "ä".repeat(100_000), "b".repeat(1000));
-    assert_eq!(told_text.replace('\n', ""), all);
+    assert_eq!(events_text.replace('\n', ""), all);
 }
 
 #[test]
 fn garbage_is_reported_once_and_ends_nothing() {
     let mut acp = ready();
-    let mut told = 0;
+    let mut count = 0;
     for line in [b"npm warn: hello".as_slice(), b"{}", b"[1,2]", b"\xff\xfe", b"", b"  ", b"{\"jsonrpc\":\"2.0\"}"] {
         let mut out = Output::default();
         acp.line(line, &mut out);
-        told += out.events.len();
+        count += out.events.len();
     }
-    assert_eq!(told, 1);
+    assert_eq!(count, 1);
     assert_eq!(prompt(&mut acp, "a").len(), 1);
 }
 
@@ -520,8 +524,8 @@ fn a_required_sign_in_names_its_methods() {
     let methods = json!([{"id":"m","name":"Key","_meta":{"api-key":{}}}, {"id":"t","type":"terminal","args":["login",7],"env":{"A":"b"}}, 7, {}]);
     hear(&mut acp, &json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"authMethods":methods}}));
     let error = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required."}});
-    let (_, told) = hear(&mut acp, &error);
-    let [Event::SignIn { reason, methods }] = &told[..] else { panic!("{told:?}") };
+    let (_, events) = hear(&mut acp, &error);
+    let [Event::SignIn { reason, methods }] = &events[..] else { panic!("{events:?}") };
     assert_eq!((reason.as_str(), methods.len()), ("Authentication required", 2));
     assert!(methods[0].takes_key && methods[0].args.is_none());
     assert_eq!((methods[1].name.as_str(), methods[1].args.as_deref()), ("t", Some(&["login".to_owned()][..])));
@@ -535,8 +539,8 @@ fn a_required_sign_in_names_its_methods() {
 fn an_agent_says_what_it_can() {
     let capabilities =
         json!({"promptCapabilities":{"embeddedContext":true},"sessionCapabilities":{"list":{},"fork":{}}});
-    let (_, _, told) = begun(options(), &capabilities);
-    let Some(Event::Greeted { text, can }) = told.first() else { panic!("{told:?}") };
+    let (_, _, events) = begun(options(), &capabilities);
+    let Some(Event::Greeted { text, can }) = events.first() else { panic!("{events:?}") };
     assert!(text.starts_with("Robot, by the Agent Client Protocol."));
     assert_eq!(*can, Abilities { list: true, fork: true, close: false, embeds: true });
 }
@@ -547,13 +551,13 @@ fn sessions_are_listed_page_by_page() {
     let (lines, _) = want(&mut acp, &json!({"list_sessions":{"number":4}}));
     assert_eq!((&lines[0]["method"], &lines[0]["params"]), (&json!("session/list"), &json!({"cwd":"/p"})));
     let page = json!({"sessions":[{"sessionId":"a","title":"A"},{"sessionId":""},7],"nextCursor":"2"});
-    let (lines, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":lines[0]["id"],"result":page}));
-    assert!(told.is_empty());
+    let (lines, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":lines[0]["id"],"result":page}));
+    assert!(events.is_empty());
     assert_eq!(lines[0]["params"], json!({"cwd":"/p","cursor":"2"}));
     let page = json!({"sessions":[{"sessionId":"b","updatedAt":"2026"}]});
-    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":lines[0]["id"],"result":page}));
-    let [Event::Answer { number: 4, answer: Some(Answer::Sessions(sessions)), .. }] = &told[..] else {
-        panic!("{told:?}")
+    let (_, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":lines[0]["id"],"result":page}));
+    let [Event::Answer { number: 4, answer: Some(Answer::Sessions(sessions)), .. }] = &events[..] else {
+        panic!("{events:?}")
     };
     assert_eq!(sessions.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }
@@ -562,10 +566,10 @@ fn sessions_are_listed_page_by_page() {
 fn reports_beside_the_answer_are_typed() {
     let mut acp = ready();
     let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
-    let told =
+    let events =
         says(json!({"sessionUpdate":"usage_update","size":200,"used":50,"cost":{"amount":0.5,"currency":"USD"}}));
-    let [Event::Usage { cost: Some(cost), window: Some(200), used: Some(used) }] = &told[..] else {
-        panic!("{told:?}")
+    let [Event::Usage { cost: Some(cost), window: Some(200), used: Some(used) }] = &events[..] else {
+        panic!("{events:?}")
     };
     assert_eq!((*cost, used.input), (0.5, 50));
     let cost = json!({"amount":1e308,"currency":"USD"});
@@ -575,8 +579,8 @@ fn reports_beside_the_answer_are_typed() {
         (json!("x"), json!("y"), 0),
         (json!(-5), json!(1e308), 0),
     ] {
-        let told = says(json!({"sessionUpdate":"usage_update","size":size,"used":used,"cost":cost}));
-        let [Event::Usage { cost: None, window, used: read }] = &told[..] else { panic!("{told:?}") };
+        let events = says(json!({"sessionUpdate":"usage_update","size":size,"used":used,"cost":cost}));
+        let [Event::Usage { cost: None, window, used: read }] = &events[..] else { panic!("{events:?}") };
         assert_eq!((*window, read.is_some()), (Some(expected), used == json!(10)));
     }
     assert!(matches!(&says(json!({"sessionUpdate":"session_info_update","title":"T"}))[..], [Event::Title { .. }]));
@@ -585,10 +589,10 @@ fn reports_beside_the_answer_are_typed() {
     assert!(matches!(&says(compaction("in_progress"))[..], [Event::Doing { doing: Some("compacting") }]));
     assert!(matches!(&says(compaction("completed"))[..], [Event::Doing { doing: None }, Event::Compacted]));
     let command = json!({"name":"web","description":"Looks"});
-    let told = says(json!({"sessionUpdate":"available_commands_update","availableCommands":[command, {}, 7]}));
-    assert!(matches!(&told[..], [Event::Commands { commands }] if commands.len() == 1), "{told:?}");
-    let told = says(json!({"sessionUpdate":"notice","title":"One","description":"two"}));
-    assert!(matches!(&told[..], [Event::Notice { text }] if text == "One\ntwo"), "{told:?}");
+    let events = says(json!({"sessionUpdate":"available_commands_update","availableCommands":[command, {}, 7]}));
+    assert!(matches!(&events[..], [Event::Commands { commands }] if commands.len() == 1), "{events:?}");
+    let events = says(json!({"sessionUpdate":"notice","title":"One","description":"two"}));
+    assert!(matches!(&events[..], [Event::Notice { text }] if text == "One\ntwo"), "{events:?}");
 }
 
 #[test]
@@ -618,6 +622,6 @@ fn a_form_is_asked_in_its_order_and_answered_as_a_form() {
         let id = u64::try_from(at).unwrap() + 90;
         assert_eq!(asks(&mut acp, id, "elicitation/create", page(url)).0[0]["error"]["code"], -32602, "{url}");
     }
-    let (_, told) = asks(&mut acp, 81, "elicitation/create", page("https://a.b"));
-    assert!(matches!(told.last(), Some(Event::Asks { ask: Ask::Form(Form { url: Some(_), .. }), .. })), "{told:?}");
+    let (_, events) = asks(&mut acp, 81, "elicitation/create", page("https://a.b"));
+    assert!(matches!(events.last(), Some(Event::Asks { ask: Ask::Form(Form { url: Some(_), .. }), .. })), "{events:?}");
 }

@@ -32,24 +32,24 @@ impl Backend for Plain {
 struct Hears(Mutex<mpsc::Sender<Vec<Event>>>);
 
 impl Sink for Hears {
-    fn tell(&self, _chat: u64, told: Vec<Event>, held: Held) {
-        drop(held);
+    fn tell(&self, _chat: u64, events: Vec<Event>, reserved: Reserved) {
+        drop(reserved);
         // The test may be over.
-        let _: Result<(), _> = self.0.lock().unwrap().send(told);
+        let _: Result<(), _> = self.0.lock().unwrap().send(events);
     }
 }
 
 fn open(script: &str) -> (Chat, Receiver<Vec<Event>>) {
-    let (tell, told) = mpsc::channel();
+    let (tell, events) = mpsc::channel();
     let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
     let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
-    (Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap(), told)
+    (Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap(), events)
 }
 
 /// The process id that the script prints.
-fn printed_pid(told: &Receiver<Vec<Event>>) -> u32 {
+fn printed_pid(events: &Receiver<Vec<Event>>) -> u32 {
     loop {
-        for one in told.recv_timeout(LONG).unwrap() {
+        for one in events.recv_timeout(LONG).unwrap() {
             if let Event::Text { text, .. } = one
                 && !text.trim().is_empty()
             {
@@ -70,10 +70,10 @@ fn ends(pid: u32) -> bool {
 }
 
 /// Everything up to the end: the texts, and the exit.
-fn until_end(told: &Receiver<Vec<Event>>) -> (String, Option<i32>, Option<i32>, String) {
+fn until_end(events: &Receiver<Vec<Event>>) -> (String, Option<i32>, Option<i32>, String) {
     let mut all = String::new();
     loop {
-        for one in told.recv_timeout(LONG).unwrap() {
+        for one in events.recv_timeout(LONG).unwrap() {
             match one {
                 Event::Text { text, .. } => all.push_str(&text),
                 Event::Ended { code, signal, words } => return (all, code, signal, words),
@@ -85,31 +85,31 @@ fn until_end(told: &Receiver<Vec<Event>>) -> (String, Option<i32>, Option<i32>, 
 
 #[test]
 fn a_process_gets_input_and_reports_its_exit() {
-    let (chat, told) = open("read a; echo got $a; read b; echo got $b; echo why >&2; exit 3");
+    let (chat, events) = open("read a; echo got $a; read b; echo got $b; echo why >&2; exit 3");
     chat.command(Command::Cancel { id: "this".to_owned() }).unwrap();
-    let (text, code, signal, words) = until_end(&told);
+    let (text, code, signal, words) = until_end(&events);
     assert_eq!(text, "got \"begin\"\ngot \"this\"\n");
     assert_eq!((code, signal), (Some(3), None));
     assert_eq!(words, "why");
-    assert!(told.recv_timeout(Duration::from_millis(50)).is_err(), "nothing comes after the end");
+    assert!(events.recv_timeout(Duration::from_millis(50)).is_err(), "nothing comes after the end");
 }
 
 #[test]
 fn a_missing_program_is_reported_in_a_sentence() {
-    let (tell, told) = mpsc::channel();
+    let (tell, events) = mpsc::channel();
     let program = Program { argv: vec!["/nowhere/agent".to_owned()], cwd: PathBuf::from("/"), env: BTreeMap::new() };
     let _chat = Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap();
-    assert_eq!(until_end(&told).3, "`/nowhere/agent` was not found.");
+    assert_eq!(until_end(&events).3, "`/nowhere/agent` was not found.");
 }
 
 #[test]
 fn much_text_comes_in_few_pieces_without_loss() {
     let begun = Instant::now();
-    let (_chat, told) = open("read a; i=0; while [ $i -lt 60000 ]; do echo line $i; i=$((i+1)); done");
+    let (_chat, events) = open("read a; i=0; while [ $i -lt 60000 ]; do echo line $i; i=$((i+1)); done");
     let mut pieces = 0;
     let mut lines = String::new();
     'all: loop {
-        for one in told.recv_timeout(LONG).unwrap() {
+        for one in events.recv_timeout(LONG).unwrap() {
             match one {
                 Event::Text { text, .. } => {
                     pieces += 1;
@@ -128,7 +128,7 @@ fn much_text_comes_in_few_pieces_without_loss() {
 
 #[test]
 fn a_text_waits_for_others_no_longer_than_60_ms() {
-    let (tell, _told) = mpsc::channel();
+    let (tell, _events) = mpsc::channel();
     let sink = Arc::new(Hears(Mutex::new(tell)));
     let last = Some(Instant::now());
     let mut emitter = Emitter { number: 1, sink, gate: Arc::default(), waiting: Vec::new(), of_lines: None, last };
@@ -141,20 +141,20 @@ fn a_text_waits_for_others_no_longer_than_60_ms() {
 
 #[test]
 fn a_dropped_chat_ends_its_process_and_that_ones_children() {
-    let (chat, told) = open("sleep 1000 & echo $!; read a; read b; wait");
-    let child = printed_pid(&told);
+    let (chat, events) = open("sleep 1000 & echo $!; read a; read b; wait");
+    let child = printed_pid(&events);
     drop(chat);
-    let (_, code, signal, _) = until_end(&told);
+    let (_, code, signal, _) = until_end(&events);
     assert!(code != Some(0) || signal.is_some());
     assert!(ends(child));
 }
 
 #[test]
 fn a_process_that_ignores_the_end_is_killed() {
-    let (chat, told) = open("trap '' TERM; echo ready; while :; do sleep 0.1; done");
-    while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Event::Text { .. })) {}
+    let (chat, events) = open("trap '' TERM; echo ready; while :; do sleep 0.1; done");
+    while !events.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Event::Text { .. })) {}
     chat.close();
-    assert_eq!(until_end(&told).2, Some(9));
+    assert_eq!(until_end(&events).2, Some(9));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_write_to_an_ended_process_harms_nothing() {
         let unsent: Arc<Gate> = Arc::default();
         lines.send((b"a line\n".to_vec(), unsent.hold(7))).unwrap();
         // It ends although more lines may follow.
-        let (tell, _told) = mpsc::channel();
+        let (tell, _events) = mpsc::channel();
         let written = Arc::clone(&unsent);
         thread::spawn(move || write(stdin, &to_write, &written, &tell)).join().unwrap();
         assert!(lines.send((Vec::new(), unsent.hold(0))).is_err());
@@ -183,8 +183,8 @@ fn sigpipe_ends_an_agent_and_its_keeper_as_it_ends_any_program() {
         let masks = status.lines().filter_map(|line| line.strip_prefix("SigBlk:").or(line.strip_prefix("SigIgn:")));
         masks.map(|mask| u64::from_str_radix(mask.trim(), 16).unwrap()).fold(0, |all, one| all | one)
     }
-    let (chat, told) = open("echo ready; exec cat");
-    while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Event::Text { .. })) {}
+    let (chat, events) = open("echo ready; exec cat");
+    while !events.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Event::Text { .. })) {}
     let process = chat.running.lock().unwrap().clone().unwrap();
     for pid in [process.pid(), process.keeper().unwrap()] {
         assert_eq!(signals(pid) >> (13 - 1) & 1, 0);
@@ -226,20 +226,20 @@ impl Backend for OfItself {
 struct Weighs(Mutex<mpsc::Sender<(bool, usize)>>);
 
 impl Sink for Weighs {
-    fn tell(&self, _chat: u64, told: Vec<Event>, held: Held) {
-        let has_line = told.iter().any(|one| matches!(one, Event::Notice { .. }));
-        let _: Result<(), _> = self.0.lock().unwrap().send((has_line, held.bytes()));
+    fn tell(&self, _chat: u64, events: Vec<Event>, reserved: Reserved) {
+        let has_line = events.iter().any(|one| matches!(one, Event::Notice { .. }));
+        let _: Result<(), _> = self.0.lock().unwrap().send((has_line, reserved.bytes()));
     }
 }
 
 #[test]
 fn the_news_of_a_line_weigh_as_much_as_the_line() {
-    let (tell, told) = mpsc::channel();
+    let (tell, events) = mpsc::channel();
     let argv = ["/bin/sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; read a"].map(str::to_owned).to_vec();
     let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
     let _chat = Chat::open(1, program, Box::new(OfItself), Arc::new(Weighs(Mutex::new(tell)))).unwrap();
     loop {
-        let (has_line, bytes) = told.recv_timeout(LONG).unwrap();
+        let (has_line, bytes) = events.recv_timeout(LONG).unwrap();
         if has_line {
             assert!((300_000..400_000).contains(&bytes), "{bytes}");
             break;
@@ -279,24 +279,24 @@ impl Backend for OneByOne {
 type Asked = Arc<Mutex<Vec<String>>>;
 
 fn open_one_by_one(script: &str) -> (Chat, Receiver<Vec<Event>>, Asked) {
-    let (tell, told) = mpsc::channel();
+    let (tell, events) = mpsc::channel();
     let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
     let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
     let asked = Asked::default();
     let backend = OneByOne { asked: Arc::clone(&asked), is_busy: false };
-    (Chat::open(1, program, Box::new(backend), Arc::new(Hears(Mutex::new(tell)))).unwrap(), told, asked)
+    (Chat::open(1, program, Box::new(backend), Arc::new(Hears(Mutex::new(tell)))).unwrap(), events, asked)
 }
 
 #[test]
 fn output_waits_while_an_agent_has_too_many_open_requests() {
-    let (chat, told, asked) = open_one_by_one("echo ask 1; echo ask 2; echo ask 3; read a");
+    let (chat, events, asked) = open_one_by_one("echo ask 1; echo ask 2; echo ask 3; read a");
     for count in 1..=3 {
-        let mut heard = 0;
-        while heard < 1 {
-            heard += told.recv_timeout(LONG).unwrap().iter().filter(|one| matches!(one, Event::Void)).count();
+        let mut voids = 0;
+        while voids < 1 {
+            voids += events.recv_timeout(LONG).unwrap().iter().filter(|one| matches!(one, Event::Void)).count();
         }
         // The next question is emitted after the answer.
-        assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
+        assert!(events.recv_timeout(Duration::from_millis(50)).is_err());
         assert_eq!(asked.lock().unwrap().len(), count);
         chat.command(Command::Interrupt).unwrap();
     }
@@ -305,17 +305,17 @@ fn output_waits_while_an_agent_has_too_many_open_requests() {
 #[test]
 fn of_an_agent_that_reads_nothing_no_more_is_read_than_there_is_room_for() {
     let script = "i=0; while [ $i -lt 100 ]; do echo bytes 1000000; i=$((i+1)); done; sleep 1000";
-    let (chat, told, asked) = open_one_by_one(script);
+    let (chat, events, asked) = open_one_by_one(script);
     while !chat.unsent.is_full() {
-        told.recv_timeout(LONG).unwrap();
+        events.recv_timeout(LONG).unwrap();
     }
-    while told.recv_timeout(Duration::from_millis(200)).is_ok() {}
+    while events.recv_timeout(Duration::from_millis(200)).is_ok() {}
     assert!(asked.lock().unwrap().len() < 20);
     let refused = chat.command(Command::Prompt { id: String::new(), content: Vec::new() });
     assert!(matches!(refused, Err(CommandError::Full)));
     chat.command(Command::Interrupt).unwrap();
     chat.close();
-    assert_eq!(until_end(&told).2, Some(15));
+    assert_eq!(until_end(&events).2, Some(15));
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn files_for_an_agent_are_read_at_its_pace() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     std::fs::write(&path, vec![b'x'; 4 << 20]).unwrap();
-    let (tell, told) = mpsc::channel();
+    let (tell, events) = mpsc::channel();
     let argv = ["/bin/sh", "-c", "echo ready; sleep 1000"].map(str::to_owned).to_vec();
     let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
     /// Writes the file's text.
@@ -346,9 +346,9 @@ fn files_for_an_agent_are_read_at_its_pace() {
         chat.command(Command::ReplyWithFile { request: number.to_string(), file }).unwrap();
     }
     while !chat.unsent.is_full() {
-        told.recv_timeout(LONG).unwrap();
+        events.recv_timeout(LONG).unwrap();
     }
-    while told.recv_timeout(Duration::from_millis(300)).is_ok() {}
+    while events.recv_timeout(Duration::from_millis(300)).is_ok() {}
     let bytes = chat.unsent.bytes();
     assert!(bytes < 32 << 20, "{bytes}");
 }
@@ -368,10 +368,10 @@ fn a_chat_ends_although_a_process_outside_its_group_holds_its_pipes() {
         let before = own_threads_and_pipes();
         let mut left = Vec::new();
         for _ in 0..3 {
-            let (chat, told) = open("setsid sleep 1000 & echo $!; exec sleep 1000");
-            left.push(printed_pid(&told));
+            let (chat, events) = open("setsid sleep 1000 & echo $!; exec sleep 1000");
+            left.push(printed_pid(&events));
             drop(chat);
-            until_end(&told);
+            until_end(&events);
         }
         let begun = Instant::now();
         while own_threads_and_pipes() != before && begun.elapsed() < LONG {
@@ -393,8 +393,8 @@ fn a_child_that_ignores_the_end_is_killed_with_its_agent() {
         "(trap '' TERM HUP; exec sleep 1000) & echo $!; read a; read b",
         "(trap '' TERM HUP; exec sleep 1000) & echo $!; exit 0",
     ] {
-        let (chat, told) = open(script);
-        let child = printed_pid(&told);
+        let (chat, events) = open(script);
+        let child = printed_pid(&events);
         drop(chat);
         assert!(ends(child), "{script}");
     }

@@ -257,15 +257,15 @@ mod tests {
         ] {
             let with = with_hooks(Some(&before), &ours()).unwrap().unwrap();
             assert!(has_hooks(&with) && !has_hooks(&before), "{with}");
-            let (mut told, was): (Value, Value) =
+            let (mut settings, was): (Value, Value) =
                 (serde_json::from_str(&with).unwrap(), serde_json::from_str(&before).unwrap());
             for (event, entry) in ours() {
-                let last = told["hooks"][&event].as_array_mut().unwrap().pop();
+                let last = settings["hooks"][&event].as_array_mut().unwrap().pop();
                 assert_eq!(last, Some(entry), "{with}");
             }
             for (name, value) in was.as_object().unwrap() {
                 if name != "hooks" {
-                    assert_eq!(&told[name], value);
+                    assert_eq!(&settings[name], value);
                 }
             }
             assert_eq!(with_hooks(Some(&with), &ours()).unwrap().as_ref(), Some(&with), "twice is once");

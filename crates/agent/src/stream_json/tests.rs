@@ -197,7 +197,7 @@ fn an_answer_reaches_its_caller() {
 fn problems(backend: &mut StreamJson, now: Instant) -> Vec<String> {
     let mut out = Output::default();
     backend.overdue(now, &mut out);
-    let words = out.events.iter().map(|told| match told {
+    let words = out.events.iter().map(|event| match event {
         Event::Notice { text } => text.clone(),
         other => panic!("{other:?}"),
     });
@@ -212,14 +212,14 @@ fn a_failed_start_or_stop_is_reported_once() {
     let late = backend.deadline().unwrap();
     assert!(late > Instant::now() + BEGIN_PATIENCE / 2);
     assert!(problems(&mut backend, late - Duration::from_secs(1)).is_empty());
-    let told = problems(&mut backend, late);
-    assert!(told.len() == 1 && told[0].contains("starting for 30 s"), "{told:?}");
+    let events = problems(&mut backend, late);
+    assert!(events.len() == 1 && events[0].contains("starting for 30 s"), "{events:?}");
     assert!(problems(&mut backend, late).is_empty());
     assert_eq!(backend.deadline(), None);
     want(&mut backend, json!("interrupt"));
     let late = backend.deadline().unwrap();
-    let told = problems(&mut backend, late);
-    assert!(told.len() == 1 && told[0].contains("goes on"), "{told:?}");
+    let events = problems(&mut backend, late);
+    assert!(events.len() == 1 && events[0].contains("goes on"), "{events:?}");
     assert_eq!(backend.deadline(), None);
 }
 
@@ -297,10 +297,10 @@ fn a_question_that_cannot_be_shown_in_full_is_refused_with_a_notice() {
     let no_object = tool_request(r#""ls""#);
     let nothing = tool_request("null");
     for line in [&invalid, &infinite, &deep, &deeper, &no_object, &nothing] {
-        let (answer, told) = at_once(line);
+        let (answer, events) = at_once(line);
         let response = &answer["response"];
         assert_eq!((&response["subtype"], &response["request_id"]), (&json!("error"), &json!("q")));
-        let [Event::Notice { text }] = &told[..] else { panic!("{told:?}") };
+        let [Event::Notice { text }] = &events[..] else { panic!("{events:?}") };
         assert!(text.contains("Bash"), "{text}");
     }
 }

@@ -210,9 +210,9 @@ fn files_that_a_filter_changes_are_left_out() {
 fn finds_the_contents_of_unchanged_files() {
     let mut desk = Desk::new(&[("a.txt", "a\n"), ("'odd'.txt", "odd\n")]);
     let taken = desk.take();
-    let held = taken.held(&["a.txt", "'odd'.txt", "none.txt", ""].map(|name| desk.top.join(name)));
-    assert_eq!(names(&held), ["'odd'.txt", "a.txt"]);
-    assert_eq!(held.first().unwrap().before.as_deref(), Some(b"odd\n".as_slice()));
+    let contained = taken.contained(&["a.txt", "'odd'.txt", "none.txt", ""].map(|name| desk.top.join(name)));
+    assert_eq!(names(&contained), ["'odd'.txt", "a.txt"]);
+    assert_eq!(contained.first().unwrap().before.as_deref(), Some(b"odd\n".as_slice()));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn copies_go_when_they_are_many_or_forgotten_but_not_before_their_checkpoints() 
     drop((first, same));
     desk.wait_copies(1);
     desk.checkpoints.forget();
-    assert_eq!(later.held(&[desk.top.join("a.txt")]).len(), 1);
+    assert_eq!(later.contained(&[desk.top.join("a.txt")]).len(), 1);
     drop(later);
     desk.wait_copies(0);
 }

@@ -50,13 +50,13 @@ pub fn uncommitted(folder: &Path, is_withheld: impl Fn(&Path) -> bool) -> Result
     let listed = diff(&["--name-only", "-z", "HEAD", "--"].map(OsStr::new), None).ok_or(NoDiff::NoCommit)?;
     let names: Vec<&OsStr> =
         listed.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(OsStr::from_bytes).collect();
-    let (withheld, told): (Vec<&OsStr>, Vec<&OsStr>) =
+    let (withheld, shown): (Vec<&OsStr>, Vec<&OsStr>) =
         names.into_iter().partition(|name| is_withheld(&folder.join(name)));
-    if told.is_empty() {
+    if shown.is_empty() {
         return Err(if withheld.is_empty() { NoDiff::Same } else { NoDiff::Withheld });
     }
-    let told = told.into_iter().take(MAX_FILES);
-    let arguments: Vec<&OsStr> = ["--no-color", "HEAD", "--"].map(OsStr::new).into_iter().chain(told).collect();
+    let shown = shown.into_iter().take(MAX_FILES);
+    let arguments: Vec<&OsStr> = ["--no-color", "HEAD", "--"].map(OsStr::new).into_iter().chain(shown).collect();
     let text = diff(&arguments, Some(MAX_BYTES)).filter(|text| !text.is_empty()).ok_or(NoDiff::Failed)?;
     Ok(Uncommitted { text, withheld: withheld.len() })
 }

@@ -81,20 +81,20 @@ impl Desk {
         self.journal.before_edit(1, opened(), disk.as_deref().map(str::as_bytes), now);
     }
 
-    fn told(&mut self, turn: TurnId, before: &str, after: &str) -> bool {
-        self.told_by(turn, before, after, false)
+    fn reported(&mut self, turn: TurnId, before: &str, after: &str) -> bool {
+        self.reported_by(turn, before, after, false)
     }
 
-    fn told_by(&mut self, turn: TurnId, before: &str, after: &str, by_user: bool) -> bool {
+    fn reported_by(&mut self, turn: TurnId, before: &str, after: &str, by_user: bool) -> bool {
         let (disk, now) = (self.disk.clone(), self.now());
-        let told = Told {
+        let reported = Reported {
             before: Some(before.as_bytes()),
             after: after.as_bytes(),
             current: disk.as_deref().map(str::as_bytes),
             turn,
             by_user,
         };
-        self.journal.told(opened(), told, now)
+        self.journal.reported(opened(), reported, now)
     }
 }
 
@@ -313,9 +313,9 @@ fn writes_of_an_announced_edit_are_claudes_until_the_turn_ends() {
     desk.journal.release(id, turn);
     desk.write(Some("b\nmine\n"), None, None);
     assert_eq!(desk.change(Scope::All).unwrap().added, 1);
-    let told = desk.journal.take_events();
+    let reported = desk.journal.take_events();
     let changed = |event: &&Event| matches!(event, Event::FileChanged { accepted: false, client: Some(1), .. });
-    assert_eq!(told.iter().filter(changed).count(), 1);
+    assert_eq!(reported.iter().filter(changed).count(), 1);
 }
 
 #[test]
@@ -335,9 +335,9 @@ fn a_transcript_reclaims_edits_taken_for_the_users() {
     let turn = desk.prompt();
     desk.write(Some("one\nTWO\n"), None, None);
     assert_eq!(desk.change(Scope::Unreviewed), None);
-    assert!(desk.told(turn, "one\ntwo\n", "one\nTWO\n"));
+    assert!(desk.reported(turn, "one\ntwo\n", "one\nTWO\n"));
     assert_eq!(desk.without(Scope::Unreviewed), "one\ntwo\n");
-    assert!(!desk.told(turn, "one\ntwo\n", "one\nTWO\n"), "it is known by now");
+    assert!(!desk.reported(turn, "one\ntwo\n", "one\nTWO\n"), "it is known by now");
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn a_transcript_speaks_of_line_feeds_alone() {
     let mut desk = Desk::new("\u{feff}one\r\ntwo\r\n");
     let turn = desk.prompt();
     desk.write(Some("\u{feff}one\r\nTWO\r\n"), None, None);
-    assert!(desk.told(turn, "one\ntwo\n", "one\nTWO\n"));
+    assert!(desk.reported(turn, "one\ntwo\n", "one\nTWO\n"));
     assert_eq!(desk.without(Scope::Unreviewed), "\u{feff}one\r\ntwo\r\n");
 }
 
@@ -443,7 +443,7 @@ fn an_announced_edit_is_not_counted_twice() {
     let turn = desk.prompt();
     desk.announce();
     desk.write(Some("one\nTWO\n"), None, None);
-    assert!(!desk.told(turn, "one\ntwo\n", "one\nTWO\n"));
+    assert!(!desk.reported(turn, "one\ntwo\n", "one\nTWO\n"));
     assert_eq!((desk.journal.steps(desk.id), desk.change(Scope::All).unwrap().added), (2, 1));
 }
 
@@ -454,7 +454,7 @@ fn an_announcement_after_the_edit_does_no_harm() {
     desk.write(Some("one\nTWO\nthree\n"), Some(Actor::Claude), Some(turn));
     desk.disk = Some("one\nTWO\nTHREE\n".to_owned());
     desk.announce(); // too late: it is written already
-    desk.told(turn, "one\nTWO\nthree\n", "one\nTWO\nTHREE\n");
+    desk.reported(turn, "one\nTWO\nthree\n", "one\nTWO\nTHREE\n");
     assert_eq!(desk.without(Scope::Turn(turn)), "one\ntwo\nthree\n");
 }
 
@@ -464,7 +464,7 @@ fn a_change_undone_and_redone_belongs_to_the_later_turn() {
     for _ in 0..2 {
         let turn = desk.prompt();
         desk.write(Some("one\nTWO\n"), None, None);
-        assert!(desk.told(turn, "one\ntwo\n", "one\nTWO\n"));
+        assert!(desk.reported(turn, "one\ntwo\n", "one\nTWO\n"));
         assert_eq!(desk.change(Scope::Turn(turn)).unwrap().added, 1);
         desk.undo(Scope::Turn(turn), Undone::All);
         assert_eq!(desk.disk.as_deref(), Some("one\ntwo\n"));
@@ -476,10 +476,10 @@ fn a_users_change_between_two_reported_edits_stays() {
     let mut desk = Desk::new("one\ntwo\nthree\n");
     let turn = desk.prompt();
     desk.write(Some("ONE\ntwo\nthree\n"), None, None);
-    desk.told(turn, "one\ntwo\nthree\n", "ONE\ntwo\nthree\n");
+    desk.reported(turn, "one\ntwo\nthree\n", "ONE\ntwo\nthree\n");
     desk.user("ONE\ntwo\nthree\nmine\n");
     desk.disk = Some("ONE\nTWO\nthree\nmine\n".to_owned());
-    desk.told(turn, "ONE\ntwo\nthree\nmine\n", "ONE\nTWO\nthree\nmine\n");
+    desk.reported(turn, "ONE\ntwo\nthree\nmine\n", "ONE\nTWO\nthree\nmine\n");
     desk.undo(Scope::Turn(turn), Undone::All);
     assert_eq!(desk.disk.as_deref(), Some("one\ntwo\nthree\nmine\n"));
 }
@@ -489,7 +489,7 @@ fn a_proposal_that_the_user_changed_needs_no_review() {
     let mut desk = Desk::new("one\ntwo\n");
     let turn = desk.prompt();
     desk.disk = Some("one\nTWO, said I\n".to_owned());
-    assert!(desk.told_by(turn, "one\ntwo\n", "one\nTWO, said I\n", true));
+    assert!(desk.reported_by(turn, "one\ntwo\n", "one\nTWO, said I\n", true));
     assert_eq!(desk.change(Scope::Unreviewed), None);
     assert_eq!(desk.change(Scope::All).unwrap().hunks.len(), 1);
 }

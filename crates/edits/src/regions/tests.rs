@@ -162,8 +162,8 @@ fn a_users_undo_of_everything_is_seen_as_such() {
         let mut chance = Chance::new(seed);
         let mut text = || few_lines(&mut chance, 0, 10, &["a\n", "b\n", "\n"]);
         let (old, new) = (text(), text());
-        let told = [(Actor::User, old.clone()), (Actor::Claude, new), (Actor::User, old.clone())];
-        assert_eq!(fold(&told).0, old, "{seed} {told:?}");
+        let history = [(Actor::User, old.clone()), (Actor::Claude, new), (Actor::User, old.clone())];
+        assert_eq!(fold(&history).0, old, "{seed} {history:?}");
     }
 }
 
@@ -173,15 +173,15 @@ fn a_users_own_undo_is_no_conflict() {
         let mut chance = Chance::new(seed);
         let mut text = || few_lines(&mut chance, 0, 10, &["a\n", "b\n", "c\n", "\n"]);
         let (old, claude, user) = (text(), text(), text());
-        let told = [
+        let history = [
             (Actor::User, old.clone()),
             (Actor::Claude, claude.clone()),
             (Actor::User, user),
             (Actor::User, claude.clone()),
         ];
         // Ambiguous changes may remain as a conflict; nothing else is ever undone.
-        let text = fold(&told).0;
-        assert_eq!(fold(&told[..2]).0, old);
+        let text = fold(&history).0;
+        assert_eq!(fold(&history[..2]).0, old);
         assert!(
             text.lines().all(|line| old.lines().chain(claude.lines()).any(|known| known == line)),
             "{seed} {text:?}"
@@ -203,27 +203,27 @@ fn a_region_is_a_conflict_once_the_user_changed_it_and_gone_once_they_took_it_ba
         ("", "", "claude"),
         ("", "new\n", "conflict"),
     ] {
-        let told = steps(&[(Actor::User, "a\nb\nc\n"), (Actor::Claude, claude), (Actor::User, user)]);
-        assert_eq!(states(&fold(&told).1), [expected], "{claude:?} {user:?}");
+        let history = steps(&[(Actor::User, "a\nb\nc\n"), (Actor::Claude, claude), (Actor::User, user)]);
+        assert_eq!(states(&fold(&history).1), [expected], "{claude:?} {user:?}");
     }
 }
 
 #[test]
 fn a_users_change_is_kept_when_claude_writes_over_a_part_of_it() {
-    let told = steps(&[
+    let history = steps(&[
         (Actor::User, "a\nb\nc\nd\n"),
         (Actor::Claude, "a\nB\nc\nd\n"),
         (Actor::User, "a\nB\nc\nD\n"),
         (Actor::Claude, "a\nB\nC\nD\n"),
     ]);
-    let (text, regions) = fold(&told);
+    let (text, regions) = fold(&history);
     assert_eq!((text.as_str(), states(&regions)), ("a\nb\nc\nD\n", vec!["claude"]));
 }
 
 #[test]
 fn an_edit_accepted_in_a_diff_is_no_longer_claudes() {
-    let told = steps(&[(Actor::User, "a\nb\nc\n"), (Actor::Claude, "A\nb\nc\n"), (Actor::Accepted, "AA\nb\nC\n")]);
-    assert_eq!(fold(&told), ("AA\nb\nC\n".to_owned(), Vec::new()));
+    let history = steps(&[(Actor::User, "a\nb\nc\n"), (Actor::Claude, "A\nb\nc\n"), (Actor::Accepted, "AA\nb\nC\n")]);
+    assert_eq!(fold(&history), ("AA\nb\nC\n".to_owned(), Vec::new()));
 }
 
 #[test]

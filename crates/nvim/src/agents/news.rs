@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use claude_ide_agent::{Event as AgentEvent, Held};
+use claude_ide_agent::{Event as AgentEvent, Reserved};
 use serde_json::Value as Json;
 
 use crate::value::{self, Value};
@@ -56,13 +56,13 @@ fn json(event: &AgentEvent) -> Json {
 pub(super) struct ChatNews {
     chat: u64,
     events: VecDeque<Piece>,
-    held: Held,
+    reserved: Reserved,
 }
 
 impl ChatNews {
-    pub(super) fn new(chat: u64, events: Vec<AgentEvent>, held: Held) -> Self {
+    pub(super) fn new(chat: u64, events: Vec<AgentEvent>, reserved: Reserved) -> Self {
         let events = events.into_iter().flat_map(|event| event.in_pieces(AT_ONCE)).map(Piece::from).collect();
-        Self { chat, events, held }
+        Self { chat, events, reserved }
     }
 }
 
@@ -77,7 +77,7 @@ impl Event for ChatNews {
     }
 
     fn weight(&self) -> usize {
-        self.held.bytes()
+        self.reserved.bytes()
     }
 
     fn then(mut self, later: Self) -> Self {
@@ -90,7 +90,7 @@ impl Event for ChatNews {
             self.events.extend(rest);
         }
         self.events.extend(more);
-        self.held = self.held.and(later.held);
+        self.reserved = self.reserved.and(later.reserved);
         self
     }
 
@@ -106,8 +106,8 @@ impl Event for ChatNews {
             return (self, None);
         }
         let events: VecDeque<Piece> = self.events.drain(..count).collect();
-        let held = self.held.part(events.iter().map(Piece::weight).sum());
-        (Self { chat: self.chat, events, held }, Some(self))
+        let reserved = self.reserved.part(events.iter().map(Piece::weight).sum());
+        (Self { chat: self.chat, events, reserved }, Some(self))
     }
 
     fn into_value(self) -> Value {

@@ -48,7 +48,7 @@ source!(Asked, Calls, Bound::Count { events: 3, bytes: 100 });
 source!(Latest, News, Bound::Latest);
 source!(AtEnd, News, Bound::LatestAtEnd);
 
-fn told(name: &'static str, key: u64, sum: usize) -> Value {
+fn event(name: &'static str, key: u64, sum: usize) -> Value {
     Value::Table(vec![("type", Value::Text(name)), ("key", Value::Id(key)), ("sum", Value::Json(sum.into()))])
 }
 
@@ -66,7 +66,7 @@ fn awaited_answers_come_first_and_the_rest_in_order() {
     waiting.push(Asked(3, 1)).unwrap();
     assert_eq!((waiting.len(Turn::Calls), waiting.len(Turn::News)), (2, 3));
     let expected = [("Asked", 7), ("Asked", 3), ("Latest", 1), ("AtEnd", 1), ("Latest", 2)];
-    assert_eq!(drain(&mut waiting), expected.map(|(name, key)| told(name, key, 1)));
+    assert_eq!(drain(&mut waiting), expected.map(|(name, key)| event(name, key, 1)));
     assert!(waiting.is_empty() && waiting.moments.is_empty());
 }
 
@@ -78,7 +78,7 @@ fn a_later_one_of_a_key_joins_the_older_in_its_place_or_at_the_end() {
         waiting.push(AtEnd(1, number)).unwrap();
         waiting.push(Latest(2, 1)).unwrap();
     }
-    let expected = [told("Latest", 1, 500_500), told("Latest", 2, 1_000), told("AtEnd", 1, 500_500)];
+    let expected = [event("Latest", 1, 500_500), event("Latest", 2, 1_000), event("AtEnd", 1, 500_500)];
     assert_eq!(drain(&mut waiting), expected);
 }
 
@@ -88,7 +88,7 @@ fn at_the_end_is_after_all_that_waits() {
     waiting.push(AtEnd(1, 1)).unwrap();
     waiting.push(Latest(1, 1)).unwrap();
     waiting.push(AtEnd(1, 1)).unwrap();
-    assert_eq!(drain(&mut waiting), [told("Latest", 1, 1), told("AtEnd", 1, 2)]);
+    assert_eq!(drain(&mut waiting), [event("Latest", 1, 1), event("AtEnd", 1, 2)]);
 }
 
 #[test]
@@ -116,12 +116,12 @@ fn removal_by_one_source_keeps_the_entry_of_another() {
     waiting.push(Latest(1, 1)).unwrap();
     waiting.push(AtEnd(1, 1)).unwrap();
     assert!(waiting.remove::<Latest>(1));
-    assert_eq!(drain(&mut waiting), [told("AtEnd", 1, 1)]);
+    assert_eq!(drain(&mut waiting), [event("AtEnd", 1, 1)]);
     waiting.push(Latest(1, 1)).unwrap();
     waiting.push(Latest(2, 1)).unwrap();
     waiting.push(AtEnd(1, 1)).unwrap();
     waiting.clear::<Latest>();
-    assert_eq!(drain(&mut waiting), [told("AtEnd", 1, 1)], "of one turn with the others");
+    assert_eq!(drain(&mut waiting), [event("AtEnd", 1, 1)], "of one turn with the others");
 }
 
 #[test]
@@ -131,15 +131,17 @@ fn a_large_event_is_taken_in_parts_and_the_others_keep_their_places() {
     waiting.push(AtEnd(1, AT_ONCE + 1)).unwrap();
     waiting.push(Latest(2, 1)).unwrap();
     let pop = |waiting: &mut Waiting| waiting.pop().map(Taken::into_value).unwrap();
-    assert_eq!(pop(&mut waiting), told("Latest", 1, AT_ONCE));
+    assert_eq!(pop(&mut waiting), event("Latest", 1, AT_ONCE));
     assert_eq!((waiting.len(Turn::News), waiting.tally::<Latest>().bytes), (3, AT_ONCE + 6));
     waiting.push(Latest(1, 2)).unwrap();
     waiting.push(Asked(1, 1)).unwrap();
-    for expected in [told("Asked", 1, 1), told("Latest", 1, AT_ONCE), told("Latest", 1, 7), told("AtEnd", 1, AT_ONCE)] {
+    for expected in
+        [event("Asked", 1, 1), event("Latest", 1, AT_ONCE), event("Latest", 1, 7), event("AtEnd", 1, AT_ONCE)]
+    {
         assert_eq!(pop(&mut waiting), expected, "what came later is behind its rest");
     }
     waiting.push(AtEnd(1, 3)).unwrap();
-    assert_eq!(drain(&mut waiting), [told("Latest", 2, 1), told("AtEnd", 1, 4)], "at the end, as ever");
+    assert_eq!(drain(&mut waiting), [event("Latest", 2, 1), event("AtEnd", 1, 4)], "at the end, as ever");
     assert!(waiting.is_empty() && waiting.moments.is_empty());
     assert_eq!(waiting.tally::<Latest>(), Tally::default());
 }

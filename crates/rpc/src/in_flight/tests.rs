@@ -96,8 +96,8 @@ fn giving_up_answers_only_the_requests_given_up() {
     let mut served = served();
     open(&mut served, 1, WaitsFor::User);
     answered(&mut served, 2, None);
-    let told = served.give_up(|kind| kind == WaitsFor::User, || Refusal::TooMany { limit: 0 });
-    assert_eq!(told.len(), 1);
+    let given_up = served.give_up(|kind| kind == WaitsFor::User, || Refusal::TooMany { limit: 0 });
+    assert_eq!(given_up.len(), 1);
     assert_eq!(settled(&mut served), [r#"{"jsonrpc":"2.0","id":2,"result":"x"}"#]);
     assert_eq!(settled(&mut served), [""; 0]);
 }

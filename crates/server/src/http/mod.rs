@@ -128,7 +128,7 @@ impl Request<'_> {
 
     fn end(&self) -> Result<Response<Body>, Refusal> {
         let name = self.name().ok_or(Refusal::NoSession)?;
-        let session = self.visit.hub.sessions.find(name).filter(|session| session.is_of(self.endpoint, self.access));
+        let session = self.visit.shared.sessions.find(name).filter(|session| session.is_of(self.endpoint, self.access));
         session.ok_or(Refusal::UnknownSession)?.end();
         let mut response = Response::new(empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -161,19 +161,19 @@ impl Request<'_> {
     /// The session named by the request, else that of its connection. An unknown name starts a session: its client knew
     /// this server before a restart, and few clients start again when told that it is gone.
     async fn session(&self, initializes: bool) -> Result<Arc<Session>, Refusal> {
-        let sessions = &self.visit.hub.sessions;
+        let sessions = &self.visit.shared.sessions;
         if let Some(name) = self.name() {
             return match sessions.find(name) {
                 Some(session) if session.is_of(self.endpoint, self.access) => Ok(session),
                 Some(_) => Err(Refusal::UnknownSession),
-                None => sessions.begin(&self.visit.hub, self.endpoint, self.access, Some(name.into())).await,
+                None => sessions.begin(&self.visit.shared, self.endpoint, self.access, Some(name.into())).await,
             };
         }
         let present = self.visit.session().filter(|session| session.is_of(self.endpoint, self.access));
         if let Some(session) = present.filter(|session| !(initializes && session.name().is_some())) {
             return Ok(session);
         }
-        let session = sessions.begin(&self.visit.hub, self.endpoint, self.access, None).await?;
+        let session = sessions.begin(&self.visit.shared, self.endpoint, self.access, None).await?;
         self.visit.set_session(Arc::clone(&session));
         Ok(session)
     }

@@ -30,7 +30,7 @@ use claude_ide_protocol::{
 use super::stream::{EventId, Stream, UNASKED};
 use crate::{
     client::Client,
-    connection::Hub,
+    connection::Shared,
     door::{Access, Run},
     editor::ClientId,
     endpoint::Endpoint,
@@ -152,13 +152,13 @@ impl Drop for Presence {
 impl Session {
     /// A session, and the future that serves it until it ends.
     pub(super) fn new(
-        hub: &Arc<Hub>,
+        shared: &Arc<Shared>,
         endpoint: &Arc<Endpoint>,
         access: &Access,
         name: Option<Box<str>>,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<>) {
-        let number = hub.identity.next_client();
-        let beat = hub.services.options.keepalive.interval;
+        let number = shared.identity.next_client();
+        let beat = shared.services.options.keepalive.interval;
         let (inbox, inputs) = mpsc::channel(MAX_WAITING);
         let session = Arc::new(Self {
             number,
@@ -175,11 +175,12 @@ impl Session {
             end: Notify::new(),
         });
         let outbox = Arc::new(Outbox::default());
-        let services = Arc::clone(&hub.services);
+        let services = Arc::clone(&shared.services);
         let mut client = Client::new(services, Arc::clone(endpoint), number, access, Arc::clone(&outbox));
         client.cannot_be_asked();
         tracing::info!(client = %number, "connected by HTTP");
-        let server = Server { hub: Arc::clone(hub), session: Arc::clone(&session), client, outbox, open: Vec::new() };
+        let server =
+            Server { shared: Arc::clone(shared), session: Arc::clone(&session), client, outbox, open: Vec::new() };
         (session, server.run(inputs))
     }
 
@@ -277,7 +278,7 @@ impl Session {
 
 /// Serves a session.
 struct Server {
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
     session: Arc<Session>,
     client: Client,
     outbox: Arc<Outbox>,
@@ -296,9 +297,9 @@ impl Server {
     async fn run(mut self, mut inputs: mpsc::Receiver<Input>) {
         let reason = self.serve(&mut inputs).await;
         drop(inputs);
-        let Self { hub, session, client, open, .. } = self;
+        let Self { shared, session, client, open, .. } = self;
         tracing::info!(client = %client.id(), reason, "disconnected");
-        hub.sessions.forget(&session);
+        shared.sessions.forget(&session);
         client.disconnect(reason.to_owned());
         for Open { stream, .. } in open {
             stream.end();
@@ -309,7 +310,7 @@ impl Server {
     async fn serve(&mut self, inputs: &mut mpsc::Receiver<Input>) -> &'static str {
         let session = Arc::clone(&self.session);
         let patience = session.endpoint.limits.session;
-        let mut shutdown = self.hub.shutdown.subscribe();
+        let mut shutdown = self.shared.shutdown.subscribe();
         let (stop, sent_away, look) = (stopping(&mut shutdown), self.client.sent_away(), sleep(patience));
         pin!(stop, sent_away, look);
         loop {
@@ -349,7 +350,7 @@ impl Server {
         self.client.assume(version.unwrap_or(ProtocolVersion::V2025_03_26));
         self.client.receive(&text);
         if self.client.speaks_mcp() {
-            self.hub.sessions.name(&self.session);
+            self.shared.sessions.name(&self.session);
         }
         for answer in self.outbox.take_answers() {
             stream.answer(answer);

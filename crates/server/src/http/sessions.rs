@@ -18,7 +18,7 @@ use tokio::{
 
 use super::session::Session;
 use crate::{
-    connection::Hub,
+    connection::Shared,
     door::{Access, Refusal},
     endpoint::Endpoint,
 };
@@ -57,13 +57,13 @@ impl Sessions {
     /// [`Refusal::TooManyClients`].
     pub(super) async fn begin(
         &self,
-        hub: &Arc<Hub>,
+        shared: &Arc<Shared>,
         endpoint: &Arc<Endpoint>,
         access: &Access,
         name: Option<Box<str>>,
     ) -> Result<Arc<Session>, Refusal> {
         let place = self.place(endpoint).await.ok_or(Refusal::TooManyClients)?;
-        let (session, server) = Session::new(hub, endpoint, access, name.clone());
+        let (session, server) = Session::new(shared, endpoint, access, name.clone());
         if let Some(name) = name {
             lock(&self.named).insert(name, Arc::clone(&session));
         }

@@ -91,10 +91,10 @@ impl ScriptedEditor {
     }
 
     /// Waits until a call with this name was cancelled; returns the events before that.
-    pub fn wait_told_before_cancelled(&self, name: &str) -> Vec<ClientEvent> {
+    pub fn wait_events_before_cancelled(&self, name: &str) -> Vec<ClientEvent> {
         self.wait(&format!("the cancellation of {name}"), |script| {
-            let (_, told) = script.cancelled.iter().find(|(call, _)| call.name == name)?;
-            Some(script.events.iter().take(*told).cloned().collect())
+            let (_, earlier) = script.cancelled.iter().find(|(call, _)| call.name == name)?;
+            Some(script.events.iter().take(*earlier).cloned().collect())
         })
     }
 
@@ -164,8 +164,8 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
             let mut script = self.editor.script();
-            let told = script.events.len();
-            script.cancelled.push((call, told));
+            let earlier = script.events.len();
+            script.cancelled.push((call, earlier));
             drop(script);
             self.editor.changed.notify_all();
         }

@@ -59,8 +59,8 @@ fn each_client_gets_and_gives_the_paths_that_it_sees() {
 
         let selection = json!({ "text": format!("{HERE}/x"), "filePath": format!("{HERE}/a.txt") });
         server.notify("selection_changed", &selection, None);
-        let told = client.wait_method("selection_changed");
-        assert_eq!(told["params"], json!({ "text": format!("{HERE}/x"), "filePath": path }));
+        let notification = client.wait_method("selection_changed");
+        assert_eq!(notification["params"], json!({ "text": format!("{HERE}/x"), "filePath": path }));
         let request = client.send("tools/call", &json!({ "name": "getCurrentSelection" }));
         assert!(text(&client.answer(request)).contains(&path));
         let id = info.id;

@@ -210,8 +210,11 @@ fn progress_comes_as_events_to_clients_that_accept_them() {
     let asked = server.editor.wait_call(ASKED, 1);
     let progress = json!({ "progressToken": 7, "progress": 1, "message": "Waiting" });
     server.notify("notifications/progress", &progress, Some(asked.client));
-    let told: Value = serde_json::from_str(&response.line("data: {")[6..]).unwrap();
-    assert_eq!((&told["method"], &told["params"]["progressToken"]), (&json!("notifications/progress"), &json!(7)));
+    let notification: Value = serde_json::from_str(&response.line("data: {")[6..]).unwrap();
+    assert_eq!(
+        (&notification["method"], &notification["params"]["progressToken"]),
+        (&json!("notifications/progress"), &json!(7))
+    );
     server.editor.release(ASKED, &Ok(json!({ "text": "3 files" })));
     assert!(response.line("data: {").contains(r#""id":5"#));
     let plain = post(&server, &[&session, EVENTS], PING);
@@ -299,8 +302,8 @@ fn a_listener_gets_tool_changes_and_signs_of_life() {
     assert_eq!(listening.status, 200);
     listening.line(": ");
     server.handle.set_available("nvim", ["definition".to_owned()].into());
-    let told: Value = serde_json::from_str(&listening.line("data: ")[6..]).unwrap();
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let notification: Value = serde_json::from_str(&listening.line("data: ")[6..]).unwrap();
+    assert_eq!(notification["method"], "notifications/tools/list_changed");
     // Events without a listener are sent later.
     drop(listening);
     server.handle.set_available("nvim", [].into());

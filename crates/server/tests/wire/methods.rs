@@ -285,8 +285,8 @@ fn a_hundred_writes_of_one_file_end_with_the_last() {
         assert_eq!(client.answer(id)["result"], json!({ "success": true }));
     }
     assert_eq!(fs::read_to_string(project.root().join("a")).unwrap(), "99");
-    let told: Vec<_> = project.server.editor.calls().iter().map(|call| call.args["content"].clone()).collect();
-    assert_eq!(told, (0..100).map(|number| json!(number.to_string())).collect::<Vec<_>>());
+    let contents: Vec<_> = project.server.editor.calls().iter().map(|call| call.args["content"].clone()).collect();
+    assert_eq!(contents, (0..100).map(|number| json!(number.to_string())).collect::<Vec<_>>());
 }
 
 #[test]

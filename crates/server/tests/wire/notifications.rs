@@ -166,20 +166,20 @@ fn only_the_latest_diagnostics_of_a_file_are_sent() {
 fn the_selection_is_answered_without_asking_the_editor() {
     let server = start();
     let mut client = server.client();
-    let told = |texts: Vec<String>| serde_json::from_str::<Value>(&texts[0]).unwrap();
+    let parsed = |texts: Vec<String>| serde_json::from_str::<Value>(&texts[0]).unwrap();
     let none = json!({ "success": false, "message": "No active editor found" });
-    assert_eq!(told(client.call("getCurrentSelection", &json!({}))), none);
-    assert_eq!(told(client.call("getLatestSelection", &json!({})))["success"], false);
+    assert_eq!(parsed(client.call("getCurrentSelection", &json!({}))), none);
+    assert_eq!(parsed(client.call("getLatestSelection", &json!({})))["success"], false);
 
     server.notify("selection_changed", &selection("abc"), None);
     let mut expected = selection("abc");
     expected["success"] = json!(true);
-    assert_eq!(told(client.call("getCurrentSelection", &json!({}))), expected);
-    assert_eq!(told(client.call("getLatestSelection", &json!({}))), expected);
+    assert_eq!(parsed(client.call("getCurrentSelection", &json!({}))), expected);
+    assert_eq!(parsed(client.call("getLatestSelection", &json!({}))), expected);
 
     server.notify("active_editor", &json!({ "filePath": null }), None);
-    assert_eq!(told(client.call("getCurrentSelection", &json!({}))), none);
-    assert_eq!(told(client.call("getLatestSelection", &json!({}))), expected);
+    assert_eq!(parsed(client.call("getCurrentSelection", &json!({}))), none);
+    assert_eq!(parsed(client.call("getLatestSelection", &json!({}))), expected);
     assert!(server.editor.calls().is_empty());
     client.wait_method("selection_changed");
     assert_eq!(client.unasked(), Vec::<Value>::new(), "active_editor stays inside");

@@ -235,13 +235,13 @@ impl Reader {
                     if self.cancel.is_cancelled() {
                         break;
                     }
-                    messages.push(told(transcript.message(NodeId::from_number(id), max_text))?);
+                    messages.push(reply(transcript.message(NodeId::from_number(id), max_text))?);
                 }
                 Ok(Json::Array(messages))
             }
-            Question::EditTexts { tool_use_id } => told(transcript.edit_texts(&tool_use_id)),
+            Question::EditTexts { tool_use_id } => reply(transcript.edit_texts(&tool_use_id)),
             Question::ChangedFiles { offset, since } => {
-                told(transcript.changed_files(offset, Millis(since), &self.cancel))
+                reply(transcript.changed_files(offset, Millis(since), &self.cancel))
             }
             Question::MessageOfTool { tool_use_id } => json(&transcript.message_of_tool(&tool_use_id)),
             Question::ShowBranch { through } => {
@@ -252,15 +252,15 @@ impl Reader {
             Question::Agents {} => json(&self.agents),
             Question::Position { id } => json(&transcript.position(NodeId::from_number(id))),
             Question::Draw { mut request, max_text } => {
-                told(request.read(transcript, &self.agents, max_text).map(|()| render(&request)))
+                reply(request.read(transcript, &self.agents, max_text).map(|()| render(&request)))
             }
-            Question::Markdown(export) => told(export.piece_of(transcript)),
+            Question::Markdown(export) => reply(export.piece_of(transcript)),
             Question::MessageAtLine { line } => json(&transcript.message_at_line(line)),
         }
     }
 }
 
-fn told<T: Serialize>(found: Result<T, SessionError>) -> Result<Json, String> {
+fn reply<T: Serialize>(found: Result<T, SessionError>) -> Result<Json, String> {
     found.map_err(|error| chain(&error)).and_then(|value| json(&value))
 }
 

@@ -165,9 +165,9 @@ mod tests {
 
     /// Records what it receives, as text.
     #[derive(Default)]
-    struct Heard(Mutex<Vec<String>>);
+    struct Recorder(Mutex<Vec<String>>);
 
-    impl Sink for Heard {
+    impl Sink for Recorder {
         fn tell(&self, news: News) {
             let words = match news {
                 News::Reply { outcome: Ok(result), .. } => format!("reply {result}"),
@@ -184,9 +184,9 @@ mod tests {
         }
     }
 
-    fn sink() -> (RequestSink, Arc<Heard>) {
-        let heard = Arc::<Heard>::default();
-        (RequestSink::new(Arc::<Heard>::clone(&heard)), heard)
+    fn sink() -> (RequestSink, Arc<Recorder>) {
+        let recorder = Arc::<Recorder>::default();
+        (RequestSink::new(Arc::<Recorder>::clone(&recorder)), recorder)
     }
 
     fn growth() -> Growth {
@@ -195,26 +195,26 @@ mod tests {
 
     #[test]
     fn answers_a_request_once() {
-        let (sink, heard) = sink();
+        let (sink, recorder) = sink();
         let id = sink.begin().unwrap();
         sink.reply(id, Ok(json!(1)));
         sink.reply(id, Err("again".into()));
         sink.hit(id, json!("late"));
-        assert_eq!(*heard.0.lock().unwrap(), ["reply 1"]);
+        assert_eq!(*recorder.0.lock().unwrap(), ["reply 1"]);
     }
 
     #[test]
     fn an_opened_transcript_gets_further_events() {
-        let (sink, heard) = sink();
+        let (sink, recorder) = sink();
         let id = sink.begin().unwrap();
         sink.opened(id, json!("info"));
         sink.change(id, growth());
-        assert_eq!(*heard.0.lock().unwrap(), ["reply \"info\"", "change"]);
+        assert_eq!(*recorder.0.lock().unwrap(), ["reply \"info\"", "change"]);
     }
 
     #[test]
     fn a_cancelled_request_gets_no_events() {
-        let (sink, heard) = sink();
+        let (sink, recorder) = sink();
         let (gone, stays) = (sink.begin().unwrap(), sink.begin().unwrap());
         sink.hit(gone, json!(1));
         assert!(sink.cancel(gone));
@@ -223,17 +223,17 @@ mod tests {
         sink.change(gone, growth());
         sink.reply(gone, Ok(json!(3)));
         sink.reply(stays, Err("no".into()));
-        assert_eq!(*heard.0.lock().unwrap(), ["hit 1", "forget", "forget", "error no"]);
+        assert_eq!(*recorder.0.lock().unwrap(), ["hit 1", "forget", "forget", "error no"]);
     }
 
     #[test]
     fn a_closed_client_gets_no_events() {
-        let (sink, heard) = sink();
+        let (sink, recorder) = sink();
         let id = sink.begin().unwrap();
         sink.close();
         assert!(matches!(sink.begin(), Err(ServiceError::Over)));
         sink.reply(id, Ok(json!(1)));
-        assert!(heard.0.lock().unwrap().is_empty());
+        assert!(recorder.0.lock().unwrap().is_empty());
     }
 
     #[test]

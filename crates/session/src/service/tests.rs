@@ -15,14 +15,14 @@ const DEADLINE: Duration = Duration::from_secs(120);
 
 /// Records what it receives, as JSON.
 #[derive(Default)]
-struct Heard {
-    told: Mutex<Vec<Json>>,
+struct Recorder {
+    replies: Mutex<Vec<Json>>,
     more: Condvar,
 }
 
-impl Sink for Heard {
+impl Sink for Recorder {
     fn tell(&self, news: News) {
-        let told = match news {
+        let replies = match news {
             News::Reply { request, outcome: Ok(result) } => json!({ "type": "reply", "id": request, "result": result }),
             News::Reply { request, outcome: Err(error) } => json!({ "type": "reply", "id": request, "err": error }),
             News::Hit { request, hit } => json!({ "type": "hit", "id": request, "hit": hit }),
@@ -31,27 +31,27 @@ impl Sink for Heard {
             }
             News::Live(change) => json!({ "type": "live", "change": change }),
         };
-        lock(&self.told).push(told);
+        lock(&self.replies).push(replies);
         self.more.notify_all();
     }
 
     fn forget(&self, request: u64) {
-        lock(&self.told).retain(|told| told["id"] != json!(request));
+        lock(&self.replies).retain(|replies| replies["id"] != json!(request));
     }
 }
 
-impl Heard {
+impl Recorder {
     /// Waits for the first message that matches; earlier ones are dropped.
     fn next(&self, what: &str, is_it: impl Fn(&Json) -> bool) -> Json {
         let deadline = Instant::now() + DEADLINE;
-        let mut told = lock(&self.told);
+        let mut replies = lock(&self.replies);
         loop {
-            if let Some(at) = told.iter().position(&is_it) {
-                return told.drain(..=at).next_back().unwrap();
+            if let Some(at) = replies.iter().position(&is_it) {
+                return replies.drain(..=at).next_back().unwrap();
             }
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "nothing was heard of {what}");
-            told = self.more.wait_timeout(told, left).unwrap().0;
+            replies = self.more.wait_timeout(replies, left).unwrap().0;
         }
     }
 }
@@ -67,11 +67,11 @@ fn a_list_comes_after_the_running_sessions() {
     let record = dir.path().join(format!("sessions/{own}.json"));
     assert!(std::process::Command::new("mkfifo").arg(&record).status().unwrap().success());
     let service = Service::start(ConfigDir::at(dir.path()), dir.path().join("cache.json")).unwrap();
-    let heard = Arc::<Heard>::default();
-    let client = service.join(Arc::<Heard>::clone(&heard));
+    let recorder = Arc::<Recorder>::default();
+    let client = service.join(Arc::<Recorder>::clone(&recorder));
     let list = client.request(serde_json::from_value(json!({ "list": { "scope": "all" } })).unwrap()).unwrap();
     let find = client.request(serde_json::from_value(json!({ "find": { "id": "x" } })).unwrap()).unwrap();
-    heard.next("what needs no look", |told| told["id"] == json!(find));
+    recorder.next("what needs no look", |replies| replies["id"] == json!(find));
     let text = format!(r#"{{"pid":{own},"sessionId":"s","cwd":"/p","status":"busy"}}"#);
     let mut pipe = fs::File::options().write(true).open(&record).unwrap();
     pipe.write_all(text.as_bytes()).unwrap();
@@ -79,8 +79,8 @@ fn a_list_comes_after_the_running_sessions() {
     fs::write(dir.path().join("record"), text).unwrap();
     fs::rename(dir.path().join("record"), &record).unwrap();
     drop(pipe);
-    heard.next("the session that runs", |told| told["type"] == "live");
-    heard.next("the list", |told| told["id"] == json!(list));
+    recorder.next("the session that runs", |replies| replies["type"] == "live");
+    recorder.next("the list", |replies| replies["id"] == json!(list));
 }
 
 /// Hears of sessions, and looks what other readers know of them by then.
@@ -102,18 +102,18 @@ fn a_client_hears_of_a_session_before_other_readers_do() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("sessions")).unwrap();
     let service = Service::start(ConfigDir::at(dir.path()), dir.path().join("cache.json")).unwrap();
-    let (tell, heard) = mpsc::channel();
+    let (tell, recorder) = mpsc::channel();
     let _client = service.join(Arc::new(Early(service.lives(), tell)));
     let own = std::process::id();
     let text = format!(r#"{{"pid":{own},"sessionId":"s","cwd":"/p","status":"waiting"}}"#);
     fs::write(dir.path().join("record"), text).unwrap();
     fs::rename(dir.path().join("record"), dir.path().join(format!("sessions/{own}.json"))).unwrap();
-    assert!(!heard.recv_timeout(DEADLINE).unwrap());
+    assert!(!recorder.recv_timeout(DEADLINE).unwrap());
 }
 
 struct Lab {
     dir: TempDir,
-    heard: Arc<Heard>,
+    recorder: Arc<Recorder>,
     client: Arc<Client>,
     service: Arc<Service>,
 }
@@ -123,9 +123,9 @@ impl Lab {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("projects/-p")).unwrap();
         let service = Service::start(ConfigDir::at(dir.path()), dir.path().join("cache.json")).unwrap();
-        let heard = Arc::<Heard>::default();
-        let client = service.join(Arc::<Heard>::clone(&heard));
-        Self { dir, heard, client, service }
+        let recorder = Arc::<Recorder>::default();
+        let client = service.join(Arc::<Recorder>::clone(&recorder));
+        Self { dir, recorder, client, service }
     }
 
     fn transcript(&self, name: &str, prompts: usize) -> PathBuf {
@@ -154,13 +154,14 @@ impl Lab {
     fn hear_each(&self, requests: &[u64], is_it: impl Fn(&Json) -> bool) {
         let mut left = requests.to_vec();
         while !left.is_empty() {
-            let told = self.hear_any(&left);
-            left.retain(|request| told["id"] != json!(request) || !is_it(&told));
+            let replies = self.hear_any(&left);
+            left.retain(|request| replies["id"] != json!(request) || !is_it(&replies));
         }
     }
 
     fn hear_any(&self, requests: &[u64]) -> Json {
-        self.heard.next(&format!("{requests:?}"), |told| requests.iter().any(|request| told["id"] == json!(request)))
+        self.recorder
+            .next(&format!("{requests:?}"), |replies| requests.iter().any(|request| replies["id"] == json!(request)))
     }
 }
 
@@ -211,7 +212,7 @@ fn what_a_cli_shows_reaches_the_transcripts_of_its_session_that_want_it() {
     let file = lab.transcript("s.jsonl", 1);
     let id = lab.ask(json!({ "open": { "file": file, "shows": true } })).unwrap();
     let plain = lab.ask(json!({ "open": { "file": file } })).unwrap();
-    lab.hear_each(&[id, plain], |told| told["result"]["len"] == json!(1));
+    lab.hear_each(&[id, plain], |replies| replies["result"]["len"] == json!(1));
     let batch = |message| crate::Batch { message, index: 0, is_final: false, delta: "one\n" };
     lab.service.show("another", &batch("a"));
     lab.service.show("s", &batch("b"));
@@ -222,8 +223,12 @@ fn what_a_cli_shows_reaches_the_transcripts_of_its_session_that_want_it() {
     let messages = lab.ask(question(id, 1, json!({ "messages": { "ids": [row], "max_text": 2 } }))).unwrap();
     assert_eq!(lab.hear(messages)["result"][0]["blocks"][0], json!({ "type": "text", "text": "on", "bytes": 4 }));
     lab.append(&file, r#"{"type":"assistant","message":{"content":[{"type":"text","text":"one\ntwo"}]}}"#);
-    for told in [lab.hear(id), lab.hear(plain)] {
-        assert_eq!((&told["delta"]["from"], &told["info"]["len"]), (&json!(1), &json!(2)), "only what is recorded");
+    for replies in [lab.hear(id), lab.hear(plain)] {
+        assert_eq!(
+            (&replies["delta"]["from"], &replies["info"]["len"]),
+            (&json!(1), &json!(2)),
+            "only what is recorded"
+        );
     }
 }
 
@@ -329,12 +334,12 @@ fn a_request_after_the_end_is_refused() {
 fn several_ask_side_by_side() {
     let lab = Lab::new();
     let file = lab.transcript("s.jsonl", 2);
-    let (heard, open) = (Arc::<Heard>::default(), json!({ "open": { "file": file } }));
-    let other = lab.service.join(Arc::<Heard>::clone(&heard));
+    let (recorder, open) = (Arc::<Recorder>::default(), json!({ "open": { "file": file } }));
+    let other = lab.service.join(Arc::<Recorder>::clone(&recorder));
     let (ours, theirs) =
         (lab.ask(open.clone()).unwrap(), other.request(serde_json::from_value(open).unwrap()).unwrap());
     assert_eq!(lab.hear(ours)["result"]["len"], json!(2));
-    assert_eq!(heard.next("theirs", |told| told["id"] == json!(theirs))["result"]["len"], json!(2));
+    assert_eq!(recorder.next("theirs", |replies| replies["id"] == json!(theirs))["result"]["len"], json!(2));
     assert!(!other.cancel(ours), "only the client that opened a transcript can close it");
     lab.service.leave(&other);
     lab.transcript("s.jsonl", 1);
@@ -352,11 +357,11 @@ fn a_late_client_gets_the_running_sessions() {
     let pid = std::process::id();
     let record = json!({ "pid": pid, "sessionId": "s", "status": "busy" }).to_string();
     fs::write(lab.dir.path().join(format!("sessions/{pid}.json")), record).unwrap();
-    let is_it = |told: &Json| told["type"] == "live" && told["change"]["session"]["id"] == json!("s");
-    lab.heard.next("the session", is_it);
-    let heard = Arc::<Heard>::default();
-    lab.service.join(Arc::<Heard>::clone(&heard));
-    assert!(is_it(&lock(&heard.told)[0]), "at once");
+    let is_it = |replies: &Json| replies["type"] == "live" && replies["change"]["session"]["id"] == json!("s");
+    lab.recorder.next("the session", is_it);
+    let recorder = Arc::<Recorder>::default();
+    lab.service.join(Arc::<Recorder>::clone(&recorder));
+    assert!(is_it(&lock(&recorder.replies)[0]), "at once");
     lab.service.close();
 }
 

@@ -10,7 +10,7 @@ const SILENT: [u64; 9] =
     [0x6969, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x0102_1997, 0x6573_5546, 0x00C3_6400, 0x5346_414F, 0x7375_7245];
 
 #[cfg(target_os = "linux")]
-pub(super) fn tells_of_changes(folder: &Path) -> bool {
+pub(super) fn reports_changes(folder: &Path) -> bool {
     let Ok(found) = rustix::fs::statfs(folder) else { return true };
     // The kernel's type is signed and differs in width between architectures; the magic numbers have 32 bits.
     let kind = i128::from(found.f_type) & 0xFFFF_FFFF;
@@ -18,7 +18,7 @@ pub(super) fn tells_of_changes(folder: &Path) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn tells_of_changes(_: &Path) -> bool {
+pub(super) fn reports_changes(_: &Path) -> bool {
     true
 }
 
@@ -28,6 +28,6 @@ mod tests {
 
     #[test]
     fn a_local_folder_has_events_and_a_missing_one_is_no_network() {
-        assert!(tells_of_changes(Path::new("/proc")) && tells_of_changes(Path::new("/none")));
+        assert!(reports_changes(Path::new("/proc")) && reports_changes(Path::new("/none")));
     }
 }

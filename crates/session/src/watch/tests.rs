@@ -290,16 +290,16 @@ fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
     for n in 0..40 {
         bench.append("s/subagents/agent-a.jsonl", &format!("{{\"n\":{n}}}\n"));
     }
-    let (mut lines_seen, mut told) = (0, 0);
+    let (mut lines_seen, mut news) = (0, 0);
     while lines_seen < 40 {
         match bench.next() {
             Update::Lines { lines, .. } => lines_seen += lines.len(),
-            Update::News { .. } => told += 1,
+            Update::News { .. } => news += 1,
             other => panic!("{other:?}"),
         }
     }
     // At most its appearance, if its folder was watched too late to report it.
-    assert!(told <= 1, "{told}");
+    assert!(news <= 1, "{news}");
 }
 
 #[test]

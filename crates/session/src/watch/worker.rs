@@ -11,7 +11,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::exits::Exits;
 use super::follow::Follow;
 use super::inbox::{Command, Inbox, Work};
-use super::place::tells_of_changes;
+use super::place::reports_changes;
 use super::{FollowId, Update};
 use crate::config_dir::ConfigDir;
 use crate::id::SessionId;
@@ -49,11 +49,11 @@ pub(super) struct Worker {
     /// Folders that matter and do not exist yet; their parents are watched instead.
     missing: BTreeSet<PathBuf>,
     /// Existing folders that the system does not report on.
-    untold: BTreeSet<PathBuf>,
+    unreported: BTreeSet<PathBuf>,
     live: LiveTable,
     exits: Exits,
     /// Whether the end of every running CLI will be reported.
-    ends_are_told: bool,
+    ends_are_reported: bool,
     /// Transcripts that must be read for their sessions' state, since older CLIs keep no records.
     telling: BTreeSet<PathBuf>,
     /// When the next of these sessions counts as idle after its silence.
@@ -77,10 +77,10 @@ impl Worker {
             folders: BTreeMap::new(),
             registered: BTreeMap::new(),
             missing: BTreeSet::new(),
-            untold: BTreeSet::new(),
+            unreported: BTreeSet::new(),
             live: LiveTable::default(),
             exits,
-            ends_are_told: true,
+            ends_are_reported: true,
             telling: BTreeSet::new(),
             silent_at: None,
         }
@@ -110,7 +110,7 @@ impl Worker {
     fn pause(&self) -> Option<Duration> {
         match &self.system {
             None => Some(POLL),
-            Some(_) if !self.untold.is_empty() || !self.ends_are_told => Some(SWEEP),
+            Some(_) if !self.unreported.is_empty() || !self.ends_are_reported => Some(SWEEP),
             Some(_) => None,
         }
     }
@@ -228,7 +228,7 @@ impl Worker {
         };
         let pids: Vec<_> =
             sessions.iter().filter(|session| session.liveness == Liveness::Alive).map(|session| session.pid).collect();
-        self.ends_are_told = self.exits.watch(&pids);
+        self.ends_are_reported = self.exits.watch(&pids);
         self.look_at_telling(&sessions);
         let folder = self.config.sessions();
         let there = |pid: u32| folder.join(format!("{pid}.json")).exists();
@@ -239,9 +239,9 @@ impl Worker {
 
     /// Finds the sessions whose transcripts must be watched, since only these tell their state.
     fn look_at_telling(&mut self, sessions: &[LiveSession]) {
-        let told = sessions.iter().filter(|session| session.state.source == StateSource::Transcript);
-        let telling: BTreeSet<_> = told.clone().map(|session| session.transcript(&self.config)).collect();
-        let at_work = told.clone().filter(|session| session.state.activity == Activity::Working);
+        let by_transcript = sessions.iter().filter(|session| session.state.source == StateSource::Transcript);
+        let telling: BTreeSet<_> = by_transcript.clone().map(|session| session.transcript(&self.config)).collect();
+        let at_work = by_transcript.clone().filter(|session| session.state.activity == Activity::Working);
         let silence =
             at_work.map(|session| if was_just_written(&session.transcript(&self.config)) { QUIET } else { SILENT });
         self.silent_at = silence.min().map(|silence| Instant::now() + silence);
@@ -304,7 +304,7 @@ impl Worker {
             }
             stays
         });
-        self.untold.retain(|folder| wanted.contains(folder));
+        self.unreported.retain(|folder| wanted.contains(folder));
         for folder in wanted {
             if self.registered.contains_key(&folder) {
                 continue;
@@ -313,17 +313,17 @@ impl Worker {
             match system.watch(&folder, RecursiveMode::NonRecursive) {
                 Ok(()) => {
                     any = true;
-                    let told = tells_of_changes(&folder);
+                    let is_reported = reports_changes(&folder);
                     self.registered.insert(folder.clone(), identity);
-                    if told {
-                        self.untold.remove(&folder)
+                    if is_reported {
+                        self.unreported.remove(&folder)
                     } else {
-                        self.untold.insert(folder)
+                        self.unreported.insert(folder)
                     };
                 }
                 Err(error) => {
                     tracing::debug!(folder = %folder.display(), %error, "a folder is polled, not watched");
-                    self.untold.insert(folder);
+                    self.unreported.insert(folder);
                 }
             }
         }

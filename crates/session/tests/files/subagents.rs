@@ -82,13 +82,13 @@ fn a_background_subagent_runs_until_its_end_is_reported() {
     );
     assert!(transcript.agents(agents_of(transcript.file()))[0].running);
 
-    let told = notification("a1", "t1", "completed", 7);
-    project.append("s.jsonl", &told[0]);
+    let notifications = notification("a1", "t1", "completed", 7);
+    project.append("s.jsonl", &notifications[0]);
     let delta = transcript.refresh(&Cancel::new()).unwrap();
     assert_eq!(delta.changed, [0], "its row changed, though no message came");
     let ended = Some(Millis::parse("2026-01-01T00:00:07.000Z").unwrap());
     assert_eq!((tool(&transcript).status, tool(&transcript).end), (ToolStatus::Done, ended));
-    project.append("s.jsonl", &told[1]);
+    project.append("s.jsonl", &notifications[1]);
     transcript.refresh(&Cancel::new()).unwrap();
     assert_eq!(tool(&transcript).end, ended, "what is told again is not news");
     assert!(!transcript.agents(agents_of(transcript.file()))[0].running);

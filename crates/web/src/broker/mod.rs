@@ -13,7 +13,7 @@ use std::time::Instant;
 use serde_json::{Value as Json, json};
 use tokio::sync::{Notify, broadcast, mpsc};
 
-use crate::editor::{Ask, Decision, Told, Writing};
+use crate::editor::{Ask, Decision, Report, Writing};
 use crate::frames::{MAX_ID, NOT_CANCELLED, NOT_SENT, NOT_STOPPED, Outward};
 use crate::options::Limits;
 use crate::outbox::{End, Message, Stage, TakeBack};
@@ -321,10 +321,10 @@ impl Broker {
     }
 
     /// Handles a report of the editor.
-    pub(crate) fn take(&self, told: Told) {
+    pub(crate) fn take(&self, report: Report) {
         let mut state = self.lock();
-        match told {
-            Told::Sent { key } => {
+        match report {
+            Report::Sent { key } => {
                 let Some(topic) = state.topic_of(key) else { return };
                 if let Some(message) = topic.outbox.get_mut(key) {
                     message.stage = Stage::Sent;
@@ -338,7 +338,7 @@ impl Broker {
                     topic.tell_to(Some(socket), text);
                 }
             }
-            Told::Failed { key, reason, all } => {
+            Report::Failed { key, reason, all } => {
                 state.asked.remove(&key);
                 let Some(topic) = state.topic_of(key) else { return };
                 let others = if all { topic.outbox.not_sent() } else { Vec::new() };
@@ -346,14 +346,14 @@ impl Broker {
                     end(topic, key, End::Dropped(reason.clone()));
                 }
             }
-            Told::Decision(decision) => open(&mut state, decision),
-            Told::Closed { id, outcome } => {
+            Report::Decision(decision) => open(&mut state, decision),
+            Report::Closed { id, outcome } => {
                 let Some(decision) = state.decisions.remove(&id) else { return };
                 if let Some(topic) = state.topics.get(&decision.session) {
                     topic.tell(Outward::DecisionClosed { id, outcome: &outcome }.text());
                 }
             }
-            Told::Done { key, error: reason } => {
+            Report::Done { key, error: reason } => {
                 let Some(Asker { session, socket, error, id }) = state.asked.remove(&key) else { return };
                 if let (Some(reason), Some(topic)) = (reason, state.topics.get(&session)) {
                     topic.tell_to(Some(socket), refusal(error, &reason, &id));

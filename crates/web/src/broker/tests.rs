@@ -41,7 +41,7 @@ fn see_through(broker: &Broker, session: &str, id: &str) {
     assert_eq!(broker.post(from(session), true, "hello", Some(id.to_owned())), None);
     let (queued, _) = broker.next(session).unwrap();
     broker.deliver(session, &queued);
-    broker.take(Told::Sent { key: queued.key });
+    broker.take(Report::Sent { key: queued.key });
     broker.end(session, queued.key, End::Ack("u".to_owned()));
     assert!(broker.next(session).is_none(), "the delivery worker goes");
 }
@@ -56,8 +56,8 @@ fn a_message_that_ended_is_known_when_its_page_comes_back() {
         broker.say("s", kind, "{}");
     }
     let _ears = broker.listen("s").unwrap();
-    let told = broker.post(from("s"), true, "hello", Some("m1".to_owned()));
-    assert_eq!(told, Some(End::Ack("u".to_owned()).text("m1")));
+    let answer = broker.post(from("s"), true, "hello", Some("m1".to_owned()));
+    assert_eq!(answer, Some(End::Ack("u".to_owned()).text("m1")));
     assert!(broker.next("s").is_none() && editor.asked() == 1, "it is delivered once");
 }
 
@@ -89,7 +89,7 @@ fn a_cancel_that_the_editor_does_not_take_is_refused() {
     broker.post(from("s"), true, "hello", Some("m1".to_owned()));
     let (queued, _) = broker.next("s").unwrap();
     broker.deliver("s", &queued);
-    let told = broker.cancel(from("s"), true, "m1").unwrap();
-    assert!(told.contains(BUSY) && told.contains("m1"), "{told}");
+    let answer = broker.cancel(from("s"), true, "m1").unwrap();
+    assert!(answer.contains(BUSY) && answer.contains("m1"), "{answer}");
     assert!(broker.lock().asked.is_empty() && broker.next("s").is_some(), "it still waits");
 }

@@ -23,9 +23,9 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 pub const LONG: Duration = Duration::from_secs(60);
 
 /// An editor that only records its requests.
-struct Told(mpsc::UnboundedSender<Ask>);
+struct Requests(mpsc::UnboundedSender<Ask>);
 
-impl Editor for Told {
+impl Editor for Requests {
     fn ask(&self, ask: Ask) -> bool {
         self.0.send(ask).is_ok()
     }
@@ -50,7 +50,7 @@ impl Lab {
     /// A site that clients may write to, and the requests to its editor.
     pub fn writable(limits: Limits, commands: bool) -> (Self, mpsc::UnboundedReceiver<Ask>) {
         let (tell, asks) = mpsc::unbounded_channel();
-        let writing = Writing { editor: Arc::new(Told(tell)), commands };
+        let writing = Writing { editor: Arc::new(Requests(tell)), commands };
         (Self::written(limits, Some(writing)), asks)
     }
 

@@ -1,13 +1,13 @@
 //! Open requests to the user, sent to sockets and answered by them; the test is editor and CLI.
 
 use crate::lab::{Lab, asked, line, lines, open, refused};
-use claude_ide_web::{Ask, Choice, Decision, Limits, Told};
+use claude_ide_web::{Ask, Choice, Decision, Limits, Report};
 use serde_json::json;
 
-fn decision(id: u64, session: &str) -> Told {
+fn decision(id: u64, session: &str) -> Report {
     let choice = |id: &str, message: bool| Choice { id: id.to_owned(), label: id.to_owned(), message, answers: false };
     let about = json!({ "kind": "permission", "title": "Bash", "text": "ls" });
-    Told::Decision(Decision {
+    Report::Decision(Decision {
         id,
         session: session.to_owned(),
         choices: vec![choice("allow", false), choice("reject", true)],
@@ -23,13 +23,13 @@ async fn a_decision_is_shown_in_its_session_answered_and_closed_for_all() {
     let mut elsewhere = lab.subscribe("t", "").await;
     elsewhere.history().await;
     lab.handle.tell(decision(7, "s"));
-    let told = socket.frame("decision").await;
+    let answer = socket.frame("decision").await;
     assert_eq!(
-        (&told["id"], &told["kind"], &told["choices"][0]["id"]),
+        (&answer["id"], &answer["kind"], &answer["choices"][0]["id"]),
         (&json!(7), &json!("permission"), &json!("allow"))
     );
     let mut late = lab.subscribe("s", "?last=0").await;
-    assert_eq!(late.frame("decision").await, told);
+    assert_eq!(late.frame("decision").await, answer);
     let decide = |choice: &str| json!({ "type": "decide", "id": 7, "choice": choice });
     for (frame, why) in [
         (decide("destroy"), "there is no such choice"),
@@ -42,8 +42,8 @@ async fn a_decision_is_shown_in_its_session_answered_and_closed_for_all() {
     socket.say(json!({ "type": "decide", "id": 7, "choice": "reject", "message": "no\u{1b}[0m!" })).await;
     let Ask::Decide { key, decision, choice, message, .. } = asked(&mut asks).await else { panic!() };
     assert_eq!((decision, choice.as_str(), message.as_deref()), (7, "reject", Some("no!")));
-    lab.handle.tell(Told::Closed { id: 7, outcome: "rejected".to_owned() });
-    lab.handle.tell(Told::Done { key, error: None });
+    lab.handle.tell(Report::Closed { id: 7, outcome: "rejected".to_owned() });
+    lab.handle.tell(Report::Done { key, error: None });
     for reader in [&mut socket, &mut late] {
         let closed = json!({ "type": "decision_closed", "id": 7, "outcome": "rejected" });
         assert_eq!(reader.frame("decision_closed").await, closed);
@@ -65,9 +65,9 @@ async fn only_the_late_answerer_gets_an_error() {
     }
     for error in [None, Some("it was answered already".to_owned())] {
         let Ask::Decide { key, .. } = asked(&mut asks).await else { panic!() };
-        lab.handle.tell(Told::Done { key, error });
+        lab.handle.tell(Report::Done { key, error });
     }
-    lab.handle.tell(Told::Closed { id: 7, outcome: "accepted".to_owned() });
+    lab.handle.tell(Report::Closed { id: 7, outcome: "accepted".to_owned() });
     let mut errors = 0;
     for reader in [&mut socket, &mut other] {
         loop {
@@ -89,7 +89,7 @@ async fn only_a_writer_can_stop_claude() {
     socket.say(json!({ "type": "interrupt", "id": "stop" })).await;
     let Ask::Interrupt { key, session } = asked(&mut asks).await else { panic!() };
     assert_eq!(session, "s");
-    lab.handle.tell(Told::Done { key, error: Some("Claude does not work".to_owned()) });
+    lab.handle.tell(Report::Done { key, error: Some("Claude does not work".to_owned()) });
     let error = socket.frame("error").await;
     assert_eq!(
         (&error["error"], &error["reason"], &error["id"]),

@@ -113,30 +113,30 @@ async fn only_listed_lines_of_a_real_transcript_leave_and_they_stay_one_tree() {
         let is_shown = |line: &Json| SHOWN.contains(&line["type"].as_str().unwrap());
         // A prompt typed while Claude worked is an attachment, of which only the prompt is sent.
         let is_prompt = |line: &Json| line["attachment"]["humanTurn"] == true;
-        let told = lines.iter().filter(|line| is_shown(line) || is_prompt(line));
-        let shown: Vec<_> = told.map(|line| line["uuid"].clone()).collect();
+        let sent = lines.iter().filter(|line| is_shown(line) || is_prompt(line));
+        let shown: Vec<_> = sent.map(|line| line["uuid"].clone()).collect();
         // Their contents were removed from the fixtures; this stands in for them.
         lines.iter_mut().filter(|line| !is_shown(line)).for_each(|line| line["secret"] = json!("s3cr3t"));
         assert!(lines.iter().any(|line| line["type"].as_str().unwrap().starts_with("api-request")), "{name}");
         lab.append(name, &lines.iter().map(Json::to_string).collect::<Vec<_>>());
         let mut socket = lab.subscribe(name, "").await;
-        let mut told = Vec::new();
+        let mut sent = Vec::new();
         loop {
             let frame = socket.next().await.unwrap();
             match frame["type"].as_str().unwrap() {
                 "caught_up" => break,
                 "state" | "typing" => {}
-                _ => told.push(frame),
+                _ => sent.push(frame),
             }
         }
-        assert_eq!(told.iter().map(|line| line["uuid"].clone()).collect::<Vec<_>>(), shown, "{name}");
-        let text = json!(told).to_string();
+        assert_eq!(sent.iter().map(|line| line["uuid"].clone()).collect::<Vec<_>>(), shown, "{name}");
+        let text = json!(sent).to_string();
         assert!(
             !text.contains("s3cr3t") && !text.contains("api-request") && !text.contains("\"attachment\""),
             "{name}"
         );
-        let known: HashSet<_> = told.iter().filter_map(|line| line["uuid"].as_str()).collect();
-        for line in told.iter().filter(|line| line["parentUuid"].is_string()) {
+        let known: HashSet<_> = sent.iter().filter_map(|line| line["uuid"].as_str()).collect();
+        for line in sent.iter().filter(|line| line["parentUuid"].is_string()) {
             assert!(known.contains(line["parentUuid"].as_str().unwrap()), "{name}: no hole above {}", line["uuid"]);
         }
     }

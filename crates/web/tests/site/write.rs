@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::lab::{LONG, Lab, asked, body, delivered, lines, message, open, refused, user};
-use claude_ide_web::{Ask, Limits, Told};
+use claude_ide_web::{Ask, Limits, Report};
 use serde_json::json;
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn messages_go_one_after_the_other_and_each_ends_in_its_line() {
         let (key, text) = delivered(&mut asks).await;
         assert_eq!(text, format!("text {id}"));
         assert!(asks.try_recv().is_err(), "one at a time");
-        lab.handle.tell(Told::Sent { key });
+        lab.handle.tell(Report::Sent { key });
         lab.append("s", &[user(&format!("other{number}"), "somebody else's"), user(&format!("uuid-{id}"), &text)]);
         for reader in [&mut socket, &mut other] {
             assert_eq!(reader.frame("ack").await, json!({ "type": "ack", "id": id, "uuid": format!("uuid-{id}") }));
@@ -81,7 +81,7 @@ async fn queued_messages_are_shown_with_their_place_also_to_later_readers() {
     assert_eq!(late.frame("queued").await, queued("a", 1, "one"));
     assert_eq!(late.frame("queued").await, queued("b", 2, "two"));
     let (key, _) = delivered(&mut asks).await;
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     assert_eq!(late.frame("sent").await, json!({ "type": "sent", "id": "a" }));
     assert_eq!(late.frame("queued").await, queued("b", 1, "two"));
 }
@@ -100,14 +100,14 @@ async fn an_undelivered_message_can_be_withdrawn_once() {
     assert_eq!(socket.frame("unqueued").await, cancelled("b"));
     socket.say(cancel("a")).await;
     assert_eq!(asked(&mut asks).await, Ask::TakeBack { key });
-    lab.handle.tell(Told::Failed { key, reason: "cancelled".to_owned(), all: false });
+    lab.handle.tell(Report::Failed { key, reason: "cancelled".to_owned(), all: false });
     assert_eq!(socket.frame("unqueued").await, cancelled("a"));
     // The editor was faster.
     socket.say(message("c", "c")).await;
     let (key, _) = delivered(&mut asks).await;
     socket.say(cancel("c")).await;
     assert_eq!(asked(&mut asks).await, Ask::TakeBack { key });
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     assert_eq!(socket.frame("error").await["id"], "c");
     for id in ["c", "a", "nobody"] {
         refused(&mut socket, cancel(id)).await;
@@ -125,7 +125,7 @@ async fn a_message_that_comes_twice_is_delivered_once_and_its_state_sent_again()
     socket.frame("caught_up").await;
     socket.say(message("a", "one")).await;
     assert_eq!(socket.frame("queued").await["id"], "a");
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     lab.append("s", &[user("u", "one")]);
     let ack = socket.frame("ack").await;
     socket.say(message("a", "one")).await;
@@ -185,11 +185,11 @@ async fn an_undelivered_message_says_why_and_those_behind_it_fail_without_a_rece
         socket.say(message(id, id)).await;
     }
     let (key, _) = delivered(&mut asks).await;
-    lab.handle.tell(Told::Failed { key, reason: "it runs elsewhere".to_owned(), all: false });
+    lab.handle.tell(Report::Failed { key, reason: "it runs elsewhere".to_owned(), all: false });
     assert_eq!(socket.frame("unqueued").await["reason"], "it runs elsewhere");
     let (key, text) = delivered(&mut asks).await;
     assert_eq!(text, "b");
-    lab.handle.tell(Told::Failed { key, reason: "Claude has ended".to_owned(), all: true });
+    lab.handle.tell(Report::Failed { key, reason: "Claude has ended".to_owned(), all: true });
     for id in ["b", "c"] {
         let expected = json!({ "type": "unqueued", "id": id, "reason": "Claude has ended" });
         assert_eq!(socket.frame("unqueued").await, expected);
@@ -205,7 +205,7 @@ async fn a_message_that_never_appears_is_given_up() {
     let mut socket = open(&lab).await;
     socket.say(message("a", "lost")).await;
     let (key, _) = delivered(&mut asks).await;
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     let given_up = socket.frame("unqueued").await;
     assert!(given_up["reason"].as_str().unwrap().contains("nobody knows"), "{given_up}");
 }
@@ -222,7 +222,7 @@ async fn a_message_that_came_into_a_turn_is_looked_for_until_the_turn_is_over() 
         socket.say(message(id, &format!("text {id}"))).await;
     }
     let (key, text) = delivered(&mut asks).await;
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     let attachment = json!({ "type": "queued_command", "prompt": text, "humanTurn": true });
     let line = json!({ "type": "attachment", "uuid": "q", "parentUuid": "u1", "attachment": attachment });
     lab.append("s", &[user("other", "somebody else's"), line.to_string()]);
@@ -241,7 +241,7 @@ async fn a_message_that_came_into_a_turn_is_looked_for_until_the_turn_is_over() 
         json!({ "type": "user", "uuid": "q", "parentUuid": "u1", "message": { "role": "user", "content": text } })
     );
     let (key, _) = delivered(&mut asks).await;
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     lab.record("s", "idle", "");
     assert_eq!(socket.frame("unqueued").await["id"], "b");
 }
@@ -260,7 +260,7 @@ async fn a_users_own_typing_is_not_taken_for_a_queued_message() {
     for _ in 0..3 {
         lab.get("/api/claude/sessions").await;
     }
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     lab.append("s", &[user("mine", "go on")]);
     assert_eq!(socket.frame("ack").await["uuid"], "mine");
 }
@@ -277,7 +277,7 @@ async fn the_editor_learns_whether_a_process_ran_the_session_at_the_time() {
         socket.say(message(id, id)).await;
         let Ask::Deliver { key, ran, .. } = asked(&mut asks).await else { panic!("no message") };
         assert_eq!(ran, status.is_some());
-        lab.handle.tell(Told::Failed { key, reason: "x".to_owned(), all: false });
+        lab.handle.tell(Report::Failed { key, reason: "x".to_owned(), all: false });
     }
 }
 
@@ -288,7 +288,7 @@ async fn an_ack_follows_the_process_over_clear() {
     let mut socket = open(&lab).await;
     socket.say(message("a", "/clear")).await;
     let (key, _) = delivered(&mut asks).await;
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     lab.record("t", "idle", "");
     lab.append("t", &[user("cleared", "<command-name>/clear</command-name><command-args></command-args>")]);
     assert_eq!(socket.frame("ack").await, json!({ "type": "ack", "id": "a", "uuid": "cleared" }));
@@ -302,7 +302,7 @@ async fn a_reader_away_during_clear_does_not_send_a_message_again() {
     let mut socket = open(&lab).await;
     socket.say(message("a", "/clear")).await;
     let (key, _) = delivered(&mut asks).await;
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     lab.record("t", "idle", "");
     assert_eq!(socket.frame("session").await["sessionId"], "t");
     drop(socket);
@@ -327,7 +327,7 @@ async fn after_clear_it_goes_to_a_session_that_has_no_file_yet() {
     socket.say(message("a", "first")).await;
     let (key, _) = delivered(&mut asks).await;
     lab.append("t", &[user("u-first", "first")]);
-    lab.handle.tell(Told::Sent { key });
+    lab.handle.tell(Report::Sent { key });
     assert_eq!(socket.frame("ack").await["uuid"], "u-first");
 }
 
@@ -343,7 +343,7 @@ async fn malformed_frames_are_refused_and_the_error_names_their_purpose() {
         (json!({ "type": "eval" }), "Unknown message: expected {\"type\":\"subscribe\"}"),
     ] {
         socket.say(frame.clone()).await;
-        let told = socket.frame("error").await;
-        assert_eq!((told["error"].as_str(), told.get("id")), (Some(error), frame.get("id")), "{frame}");
+        let reply = socket.frame("error").await;
+        assert_eq!((reply["error"].as_str(), reply.get("id")), (Some(error), frame.get("id")), "{frame}");
     }
 }

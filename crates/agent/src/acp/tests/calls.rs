@@ -7,17 +7,17 @@ fn a_call_is_reported_in_the_form_of_a_transcript() {
     let mut acp = ready();
     let began = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit a.txt","kind":"edit","status":"pending",
         "_meta":{"claudeCode":{"toolName":"Edit"}}});
-    let (_, told) = hear(&mut acp, &update(began));
+    let (_, events) = hear(&mut acp, &update(began));
     assert!(
-        matches!(&told[..], [Event::Said { blocks, .. }] if serde_json::to_value(blocks).unwrap()[0]["name"] == "Edit")
+        matches!(&events[..], [Event::Said { blocks, .. }] if serde_json::to_value(blocks).unwrap()[0]["name"] == "Edit")
     );
     let diff = json!({"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed",
         "content":[{"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"}]});
-    let (_, told) = hear(&mut acp, &update(diff));
+    let (_, events) = hear(&mut acp, &update(diff));
     let [Event::BeforeEdit { request: None, paths, call }, Event::Said { blocks, .. }, Event::Results { results, .. }] =
-        &told[..]
+        &events[..]
     else {
-        panic!("{told:?}")
+        panic!("{events:?}")
     };
     assert_eq!((paths.as_slice(), call.as_deref()), (["/p/a.txt".to_owned()].as_slice(), Some("c")));
     assert_eq!(serde_json::to_value(blocks).unwrap()[0]["input"]["file_path"], "/p/a.txt");
@@ -31,8 +31,8 @@ fn a_call_on_several_files_reports_each() {
     let diff = |path: &str| json!({"type":"diff","path":path,"oldText":"one\n","newText":"two\n"});
     let call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit","kind":"edit","status":"completed",
         "content":[diff("/p/a"), diff("/p/b"), diff("/p/c")]});
-    let (_, told) = hear(&mut acp, &update(call));
-    let [.., Event::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    let (_, events) = hear(&mut acp, &update(call));
+    let [.., Event::Results { results, .. }] = &events[..] else { panic!("{events:?}") };
     let outcome = &serde_json::to_value(&results[0].1).unwrap()["outcome"];
     assert_eq!((&outcome["path"], &outcome["others"][0]["path"]), (&json!("/p/a"), &json!("/p/b")));
     assert_eq!(outcome["others"][1]["hunks"][0]["lines"], json!(["-one", "+two"]));
@@ -73,20 +73,20 @@ fn updates_of_an_ended_call_only_add_to_its_result() {
         (late["sessionUpdate"], late["toolCallId"]) = (json!("tool_call_update"), json!("c"));
         assert!(says(late).is_empty());
     }
-    let told =
+    let events =
         says(json!({"sessionUpdate":"tool_call_update","toolCallId":"c","content":text("rain"),"status":"failed"}));
-    let [Event::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    let [Event::Results { results, .. }] = &events[..] else { panic!("{events:?}") };
     assert!(results[0].1.is_error && results[0].1.content.len() == 1);
     // The end of the turn finds nothing left to end.
-    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}));
-    assert!(!told.iter().any(|told| matches!(told, Event::Results { .. })), "{told:?}");
+    let (_, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}));
+    assert!(!events.iter().any(|event| matches!(event, Event::Results { .. })), "{events:?}");
 }
 
 #[test]
 fn a_call_names_all_files_that_it_may_change() {
     let mut acp = ready();
     let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
-    let places = |told: &[Event]| match told {
+    let places = |events: &[Event]| match events {
         [Event::BeforeEdit { paths, .. }, Event::Said { .. }, Event::Results { places, .. }] => {
             (paths.clone(), places.clone())
         }
@@ -112,7 +112,7 @@ fn one_call_too_many_ends_the_first() {
     let mut ended = 0;
     for number in 0..5000 {
         let call = json!({"sessionUpdate":"tool_call","toolCallId":format!("c{number:05}"),"title":"Look"});
-        ended += hear(&mut acp, &update(call)).1.iter().filter(|told| matches!(told, Event::Results { .. })).count();
+        ended += hear(&mut acp, &update(call)).1.iter().filter(|event| matches!(event, Event::Results { .. })).count();
     }
     assert_eq!(ended, 5000 - 4096);
 }
@@ -128,8 +128,8 @@ fn a_permission_shows_everything_known_of_its_call() {
     );
     let params = json!({"toolCall":{"toolCallId":"c","title":"Edit files","content":null,"rawInput":{"b":2}},
         "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
-    let (_, told) = asks(&mut acp, 7, "session/request_permission", params);
-    let Some(Event::Asks { ask: Ask::Permission(ask), .. }) = told.into_iter().last() else {
+    let (_, events) = asks(&mut acp, 7, "session/request_permission", params);
+    let Some(Event::Asks { ask: Ask::Permission(ask), .. }) = events.into_iter().last() else {
         panic!("nothing is asked")
     };
     let parts = serde_json::to_value(&ask.parts).unwrap();
@@ -144,8 +144,8 @@ fn a_call_without_a_permission_does_not_succeed() {
     prompt(&mut acp, "a");
     hear(&mut acp, &update(json!({"sessionUpdate":"tool_call","toolCallId":"d","title":"Look"})));
     permission(&mut acp, 70);
-    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}));
-    let results = told.iter().filter_map(|one| match one {
+    let (_, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}));
+    let results = events.iter().filter_map(|one| match one {
         Event::Results { results, .. } => Some((results[0].0.as_str(), results[0].1.is_error)),
         _ => None,
     });
@@ -157,8 +157,8 @@ fn a_failed_call_shows_the_intended_change() {
     let mut acp = ready();
     let diff = json!({"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"});
     let call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"failed","content":[diff]});
-    let (_, told) = hear(&mut acp, &update(call));
-    let Some(Event::Results { results, .. }) = told.last() else { panic!("{told:?}") };
+    let (_, events) = hear(&mut acp, &update(call));
+    let Some(Event::Results { results, .. }) = events.last() else { panic!("{events:?}") };
     let result = serde_json::to_value(&results[0].1).unwrap();
     assert_eq!(result["is_error"], true, "{result}");
     assert_eq!(result["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
@@ -172,8 +172,8 @@ fn of_too_many_open_calls_the_oldest_ends() {
     for number in 0..4098_u32 {
         let id = format!("call-{}", 9_999 - number);
         let kind = if number % 2 == 0 { "tool_call" } else { "tool_call_update" };
-        let (_, told) = hear(&mut acp, &update(json!({"sessionUpdate":kind,"toolCallId":id,"title":"t"})));
-        ended.extend(told.into_iter().filter_map(|told| match told {
+        let (_, events) = hear(&mut acp, &update(json!({"sessionUpdate":kind,"toolCallId":id,"title":"t"})));
+        ended.extend(events.into_iter().filter_map(|event| match event {
             Event::Results { results, .. } => Some(results[0].0.clone()),
             _ => None,
         }));

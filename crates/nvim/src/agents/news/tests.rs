@@ -12,8 +12,8 @@ fn text(text: &str) -> AgentEvent {
 }
 
 fn news(gate: &Arc<Gate>, events: Vec<AgentEvent>) -> ChatNews {
-    let held = gate.hold(events.iter().map(AgentEvent::weight).sum());
-    ChatNews::new(7, events, held)
+    let reserved = gate.hold(events.iter().map(AgentEvent::weight).sum());
+    ChatNews::new(7, events, reserved)
 }
 
 /// The events of each poll.
