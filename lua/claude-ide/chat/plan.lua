@@ -150,15 +150,15 @@ function M.bar()
   local fit = require("claude-ide.ui.winbar_text")
   local pieces = {
     { rank = 8, texts = { { "ClaudeDiffFile", " Plan" } } },
-    fit.sentence(1, "ClaudeDiffSide", "· change what you like"),
-    fit.hint(7, "<CR>", "approve", true),
-    fit.hint(4, "ga", "accept edits", true),
-    fit.hint(5, "gc", "comment", true),
-    fit.hint(6, "r", "send back", true),
-    fit.hint(3, "X", "no, and stop", true),
-    fit.hint(2, "q", "later", true),
-  } ---@type table<integer, claude-ide.ui.Piece?>
-  return fit.of_those(pieces, #pieces, vim.api.nvim_win_get_width(0))
+    { rank = 1, early = true, texts = { { "ClaudeDiffSide", " · change what you like " } } },
+    fit.hint(7, "<CR>", "approve"),
+    fit.hint(4, "ga", "accept edits"),
+    fit.hint(5, "gc", "comment"),
+    fit.hint(6, "r", "send back"),
+    fit.hint(3, "X", "no, and stop"),
+    fit.hint(2, "q", "later"),
+  }
+  return fit.winbar(pieces, vim.api.nvim_win_get_width(0))
 end
 
 ---@param plan claude-ide.chat.Plan

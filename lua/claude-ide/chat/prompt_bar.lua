@@ -36,26 +36,19 @@ end
 ---@param win integer
 ---@return string
 local function of(chat, win)
-  local fit, key_list = require("claude-ide.ui.winbar_text"), require("claude-ide.ui.key_list")
+  local fit = require("claude-ide.ui.winbar_text")
   local keys = require("claude-ide.config").get().chat.keymaps
   local state, group = state_of(chat)
   local pieces = { fit.name(RANKS.state, group, state) }
-  local function key(rank, option, words)
-    local lhs = key_list.keys(option)[1]
-    if lhs then
-      pieces[#pieces + 1] = {
-        rank = rank,
-        right = true,
-        texts = { { "ClaudeTranscriptKey", " " .. lhs }, { "ClaudeTranscriptFact", " " .. words .. " " } },
-      }
-    end
+  local function hint(rank, option, words)
+    pieces[#pieces + 1] = fit.hint(rank, option, words, { group = "ClaudeTranscript" })
   end
   if chat:is_busy() then
-    key(RANKS.send, keys.interrupt, "interrupt")
+    hint(RANKS.send, keys.interrupt, "interrupt")
   else
-    key(RANKS.send, vim.fn.mode():find("^i") and keys.send_at_once or keys.send, "send")
+    hint(RANKS.send, vim.fn.mode():find("^i") and keys.send_at_once or keys.send, "send")
   end
-  key(RANKS.help, keys.help, "keys")
+  hint(RANKS.help, keys.help, "keys")
   return fit.winbar(pieces, vim.api.nvim_win_get_width(win))
 end
 

@@ -5,28 +5,21 @@ local fit = require("claude-ide.ui.winbar_text")
 
 ---Pieces are dropped in this order when the window is narrow.
 local RANKS = {
-  why_word = 1,
-  layout_word = 2,
-  hunk_word = 3,
-  help_word = 4,
-  drop_file_word = 5,
-  next_file_word = 6,
+  why = 1,
+  layout = 2,
+  drop_file = 3,
+  hunk = 4,
+  help = 5,
+  next_file = 6,
   side = 7,
-  next_word = 8,
-  why = 9,
-  layout = 10,
-  drop_file = 11,
-  hunk = 12,
-  help = 13,
-  next_file = 14,
-  counts = 15,
-  next = 16,
-  others = 17,
-  unseen = 18,
-  now = 19,
-  kept = 20,
-  file = 21,
-  decide = 22,
+  counts = 8,
+  next = 9,
+  others = 10,
+  unseen = 11,
+  now = 12,
+  kept = 13,
+  file = 14,
+  decide = 15,
 }
 
 ---@param rank integer
@@ -106,15 +99,16 @@ local function state(diff, opts)
     local is_named = rank == RANKS.side
     rank, text = RANKS.others, is_named and text or ("%s: %s"):format(diff.source.name, text)
   end
-  return { rank = rank, texts = { { group, (" · %s "):format(text) } } }
+  return { rank = rank, early = rank == RANKS.side, texts = { { group, (" · %s "):format(text) } } }
 end
 
 ---The accept and reject keys, shown at any width.
 ---@return claude-ide.ui.Piece
 local function decide()
   local config = require("claude-ide.config").get().diff
-  local accept = fit.key_name(config.keymaps.accept, config.accept_on_write and ":w" or ":Claude accept")
-  local reject = fit.key_name(config.keymaps.reject, ":q")
+  local keys = require("claude-ide.ui.key_list").keys
+  local accept = keys(config.keymaps.accept)[1] or config.accept_on_write and ":w" or ":Claude accept"
+  local reject = keys(config.keymaps.reject)[1] or ":q"
   local key, hint = "ClaudeDiffKey", "ClaudeDiffHint"
   local close = { { key, accept }, { hint, " accept " }, { key, reject }, { hint, " reject" } }
   local bare = { { key, accept .. " " }, { key, reject } }
@@ -125,24 +119,6 @@ local function decide()
     reduced = function(space)
       return #accept + #reject + 15 <= space and close or bare
     end,
-  }
-end
-
----@alias claude-ide.proposal.HintName "why"|"layout"|"hunk"|"help"|"next"|"drop_file"|"next_file"
-
----A key and its label, which is dropped first: the remaining keys are adjacent.
----@param name claude-ide.proposal.HintName
----@param keys string|string[]|false
----@param what string
----@return claude-ide.ui.Piece[] pieces none: no key is mapped
-local function hints_of(name, keys, what)
-  local key = fit.key_name(keys, "")
-  if key == "" then
-    return {}
-  end
-  return {
-    { rank = RANKS[name], right = true, texts = { { "ClaudeDiffKey", " " .. key } } },
-    { rank = RANKS[name .. "_word"], right = true, texts = { { "ClaudeDiffHint", " " .. what .. " " } } },
   }
 end
 
@@ -175,16 +151,16 @@ function M.of_proposal(diff, opts)
   end
   local keymaps = require("claude-ide.config").get().diff.keymaps
   add(decide())
-  vim.list_extend(pieces, hints_of("next", "]c", "next"))
-  vim.list_extend(pieces, hints_of("hunk", keymaps.hunk, "drop"))
+  add(fit.hint(RANKS.next, "]c", "next"))
+  add(fit.hint(RANKS.hunk, keymaps.hunk, "drop"))
   if #diff.files > 1 then
     local of_files = require("claude-ide.config").get().review.keymaps
-    vim.list_extend(pieces, hints_of("drop_file", of_files.undo_file, "drop file"))
-    vim.list_extend(pieces, hints_of("next_file", of_files.next_file, "file"))
+    add(fit.hint(RANKS.drop_file, of_files.undo_file, "drop file"))
+    add(fit.hint(RANKS.next_file, of_files.next_file, "file"))
   end
-  vim.list_extend(pieces, hints_of("layout", keymaps.layout, "layout"))
-  vim.list_extend(pieces, hints_of("why", keymaps.reject_with_reason, "say why"))
-  vim.list_extend(pieces, hints_of("help", keymaps.help, "keys"))
+  add(fit.hint(RANKS.layout, keymaps.layout, "layout"))
+  add(fit.hint(RANKS.why, keymaps.reject_with_reason, "say why"))
+  add(fit.hint(RANKS.help, keymaps.help, "keys"))
   return fit.winbar(pieces, opts.width)
 end
 

@@ -18,19 +18,19 @@ local RANKS = {
   state = 11,
 }
 
-local function key(name)
-  local keys = require("claude-ide.config").get().review.keymaps[name]
-  return fit.key_name(keys or false, "")
-end
-
 ---@param width integer of the window
 ---@return string
 function M.of_list(width)
-  return fit.of_those({
-    fit.hint(RANKS.keep, key("keep_hunk"), "keep"),
-    fit.hint(RANKS.undo, key("undo_hunk"), "undo"),
-    fit.hint(RANKS.close, key("close"), "close"),
-  }, 3, width)
+  local keys = require("claude-ide.config").get().review.keymaps
+  local hints = {
+    fit.hint(RANKS.keep, keys.keep_hunk, "keep"),
+    fit.hint(RANKS.undo, keys.undo_hunk, "undo"),
+    fit.hint(RANKS.close, keys.close, "close"),
+  }
+  for _, hint in ipairs(hints) do
+    hint.right = false
+  end
+  return fit.winbar(hints, width)
 end
 
 ---@param entry claude-ide.review.Entry
@@ -41,7 +41,7 @@ function M.of_before(entry, width)
   local what = change and change.kind == "created" and not change.moved_from and "did not exist"
     or "before Claude"
   local side = fit.sentence(RANKS.side, "ClaudeDiffSide", "· " .. what)
-  return fit.of_those({ fit.file(RANKS.file, entry.path), side }, 2, width)
+  return fit.winbar({ fit.file(RANKS.file, entry.path), side }, width)
 end
 
 local function plain_name(path)
@@ -49,7 +49,7 @@ local function plain_name(path)
 end
 
 ---@param entry claude-ide.review.Entry
----@return claude-ide.ui.Piece?
+---@return claude-ide.ui.Piece
 local function state(entry)
   if not entry.waits then
     local group = entry.outcome == "undone" and "ClaudeDiffRejected" or "ClaudeDiffAccepted"
@@ -75,10 +75,10 @@ local function state(entry)
 end
 
 ---@param change? claude-ide.journal.Change
----@return claude-ide.ui.Piece?
+---@return claude-ide.ui.Piece
 local function counts(change)
   if not change or change.binary or change.moved_from or change.moved_to then
-    return nil
+    return { rank = RANKS.counts, texts = {} }
   end
   local texts = {} ---@type claude-ide.ui.Text[]
   for _, count in ipairs({
@@ -98,30 +98,23 @@ end
 ---@param width integer of the window
 ---@return string
 function M.of_file(entry, width)
-  local keymaps = require("claude-ide.config").get().diff.keymaps
-  local layout = fit.hint(RANKS.layout, fit.key_name(keymaps.layout, ""), "layout", true)
-  local help = fit.hint(RANKS.help, fit.key_name(keymaps.help, ""), "keys", true)
-  local next_file = fit.hint(RANKS.next_file, key("next_file"), entry.waits and "file" or "next file", true)
-  if not entry.waits then
-    return fit.of_those({
-      fit.file(RANKS.file, entry.path),
-      state(entry),
-      next_file,
-      layout,
-      help,
-    }, 5, width)
+  local config = require("claude-ide.config").get()
+  local keys, of_diffs = config.review.keymaps, config.diff.keymaps
+  local pieces = { fit.file(RANKS.file, entry.path), state(entry) }
+  if entry.waits then
+    vim.list_extend(pieces, {
+      counts(entry.change),
+      fit.hint(RANKS.keep, keys.keep_hunk, "keep", { whole = true }),
+      fit.hint(RANKS.undo, keys.undo_hunk, "undo", { whole = true }),
+      fit.hint(RANKS.next, "]c", "next"),
+    })
   end
-  return fit.of_those({
-    fit.file(RANKS.file, entry.path),
-    state(entry),
-    counts(entry.change),
-    fit.hint(RANKS.keep, key("keep_hunk"), "keep", true),
-    fit.hint(RANKS.undo, key("undo_hunk"), "undo", true),
-    fit.hint(RANKS.next, "]c", "next", true),
-    next_file,
-    layout,
-    help,
-  }, 9, width)
+  vim.list_extend(pieces, {
+    fit.hint(RANKS.next_file, keys.next_file, entry.waits and "file" or "next file"),
+    fit.hint(RANKS.layout, of_diffs.layout, "layout"),
+    fit.hint(RANKS.help, of_diffs.help, "keys"),
+  })
+  return fit.winbar(pieces, width)
 end
 
 return M

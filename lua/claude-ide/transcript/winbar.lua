@@ -108,14 +108,7 @@ function M.of(view, win)
     fact(RANKS.position, position(view, win))
   end
   local keymaps = require("claude-ide.config").get().transcript.keymaps
-  local help = require("claude-ide.ui.key_list").keys(keymaps.help)[1]
-  if help then
-    pieces[#pieces + 1] = {
-      rank = RANKS.keys,
-      right = true,
-      texts = { { "ClaudeTranscriptKey", " " .. help }, { "ClaudeTranscriptFact", " keys " } },
-    }
-  end
+  pieces[#pieces + 1] = fit.hint(RANKS.keys, keymaps.help, "keys", { group = "ClaudeTranscript" })
   -- A first prompt may be long: it gets half of the line, or less if the source has facts.
   local room = math.max(math.min(math.floor(width / 2), width - needed - 1), MIN_TITLE)
   local title = words.fit(view.title or "Transcript", room)

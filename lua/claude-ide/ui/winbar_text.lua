@@ -1,11 +1,14 @@
--- Fits a winbar into its window by shortening pieces, lowest rank first. Neovim would cut words and keys in half.
+-- Fits a winbar into its window by shortening pieces, lowest rank first: the words of hints, then whole pieces. Neovim
+-- would cut words and keys in half.
 local M = {}
 
 ---@alias claude-ide.ui.Text { [1]: string, [2]: string } highlight group and text
 
 ---@class claude-ide.ui.Piece
 ---@field rank integer lower ones are shortened first
----@field texts claude-ide.ui.Text[]
+---@field texts claude-ide.ui.Text[] none: nothing is shown
+---@field key? claude-ide.ui.Text a hint without its words
+---@field early? boolean shortened along with the words of hints
 ---@field reduced? fun(space: integer): claude-ide.ui.Text[] shortens to so many columns; default: drops it
 ---@field right? boolean right-aligned
 
@@ -35,16 +38,6 @@ function M.part(group, text)
   return ("%%#%s#%s"):format(group, shown)
 end
 
----@param keys string|string[]|false
----@param otherwise string shown when no key is mapped
----@return string
-function M.key_name(keys, otherwise)
-  if type(keys) == "table" then
-    keys = keys[1]
-  end
-  return keys or otherwise
-end
-
 ---A piece that is cut after any character, with an ellipsis.
 ---@param rank integer
 ---@param group string
@@ -70,16 +63,24 @@ function M.file(rank, path)
   return M.name(rank, "ClaudeDiffFile", vim.fs.basename(path))
 end
 
+---@class claude-ide.ui.HintOpts
+---@field group? "ClaudeTranscript" default: "ClaudeDiff"
+---@field whole? boolean it keeps its words
+
+---A key and what it does, on the right. Nothing is shown if no key is mapped.
 ---@param rank integer
----@param lhs string
+---@param keys string|string[]|false
 ---@param what string
----@param right? boolean
----@return claude-ide.ui.Piece? nil: no key is mapped
-function M.hint(rank, lhs, what, right)
-  if lhs ~= "" then
-    local texts = { { "ClaudeDiffKey", " " .. lhs }, { "ClaudeDiffHint", " " .. what .. " " } }
-    return { rank = rank, right = right, texts = texts }
+---@param opts? claude-ide.ui.HintOpts
+---@return claude-ide.ui.Piece
+function M.hint(rank, keys, what, opts)
+  local lhs, group = require("claude-ide.ui.key_list").keys(keys)[1], opts and opts.group
+  if not lhs then
+    return { rank = rank, texts = {} }
   end
+  local key = { (group or "ClaudeDiff") .. "Key", " " .. lhs }
+  local words = { group and group .. "Fact" or "ClaudeDiffHint", " " .. what .. " " }
+  return { rank = rank, right = true, texts = { key, words }, key = not (opts and opts.whole) and key or nil }
 end
 
 ---A piece that is cut between words, with an ellipsis.
@@ -113,13 +114,21 @@ local function reduce(pieces, width)
   table.sort(order, function(a, b)
     return a.rank < b.rank
   end)
-  for _, piece in ipairs(order) do
-    if total <= width then
-      return
+  for _, keeps_keys in ipairs({ true, false }) do
+    for _, piece in ipairs(order) do
+      if total <= width then
+        return
+      end
+      if piece.key or piece.early or not keeps_keys then
+        local others = total - piece_width(piece)
+        if piece.key and keeps_keys then
+          piece.texts = { piece.key }
+        else
+          piece.texts = piece.reduced and piece.reduced(width - others) or {}
+        end
+        total = others + piece_width(piece)
+      end
     end
-    local others = total - piece_width(piece)
-    piece.texts = piece.reduced and piece.reduced(width - others) or {}
-    total = others + piece_width(piece)
   end
 end
 
@@ -136,19 +145,6 @@ function M.winbar(pieces, width)
     end
   end
   return table.concat(left) .. "%=" .. table.concat(right)
-end
-
----`winbar()` of a list with gaps.
----@param pieces table<integer, claude-ide.ui.Piece?> with gaps
----@param count integer
----@param width integer columns of the window
----@return string winbar
-function M.of_those(pieces, count, width)
-  local there = {}
-  for i = 1, count do
-    there[#there + 1] = pieces[i]
-  end
-  return M.winbar(there, width)
 end
 
 return M
