@@ -17,6 +17,8 @@ from harness.acp_agent import big as acp_agent_big
 
 pytestmark = pytest.mark.dealt
 
+KNOWN = ["claude", "codex", "gemini", "opencode"]
+
 
 @pytest.fixture
 def begin(start_nvim, tmp_path):
@@ -410,13 +412,7 @@ def test_signing_in_says_what_to_do_and_does_it(begin, tmp_path):
 def test_what_is_completed(begin):
     nvim = begin()
     wait_idle(nvim)
-    assert nvim.lua("return vim.fn.getcompletion('Claude chat --agent ', 'cmdline')") == [
-        "claude",
-        "codex",
-        "gemini",
-        "opencode",
-        "scripted",
-    ]
+    assert nvim.lua("return vim.fn.getcompletion('Claude chat --agent ', 'cmdline')") == [*KNOWN, "scripted"]
     say(nvim, update("available_commands_update", availableCommands=[{"name": "web", "description": "Search"}]))
     nvim.wait("#require('claude-ide.chat').current().commands == 1", what="the commands")
     assert chat(nvim, "return chat.commands[1].name") == "web"
@@ -449,7 +445,7 @@ def test_the_health_check_says_which_agents_are_there(start_nvim):
     nvim.wait("vim.bo.filetype == 'checkhealth'", what="the report")
     report = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
     assert "mine: /bin/sh" in report and "gone: `/nowhere/agent` was not found" in report
-    for name in ("claude", "codex", "gemini", "opencode"):
+    for name in KNOWN:
         assert re.search(rf"^\W*(OK )?{name}: ", report, re.MULTILINE), report
 
 

@@ -211,7 +211,7 @@
 ---@field prompts? table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.
 ---@field prompt_folders? string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's top folder.
 ---@field ask? claude-ide.Opts.ask `:Claude ask` and `:Claude edit`: one request to a separate CLI that only reads files of the project.
----@field agents? table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. `claude`, `codex`, `gemini` and `opencode` are built in. See |claude-ide-agents|.
+---@field agents? table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.
 ---@field chat? claude-ide.Opts.chat `:Claude chat`: a conversation in a buffer, in the terminal's place, with the command of `terminal` and the keys of a transcript.
 ---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: the conversation of a session.
 ---@field notify? claude-ide.Opts.notify Notices when Claude waits for you or has finished while you are in another program, or Claude's terminal is hidden. |claude-ide-states| has the details.
@@ -428,7 +428,7 @@
 ---@field prompts table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.
 ---@field prompt_folders string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's top folder.
 ---@field ask claude-ide.Config.ask `:Claude ask` and `:Claude edit`: one request to a separate CLI that only reads files of the project.
----@field agents table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. `claude`, `codex`, `gemini` and `opencode` are built in. See |claude-ide-agents|.
+---@field agents table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.
 ---@field chat claude-ide.Config.chat `:Claude chat`: a conversation in a buffer, in the terminal's place, with the command of `terminal` and the keys of a transcript.
 ---@field transcript claude-ide.Config.transcript `:Claude transcript`: the conversation of a session.
 ---@field notify claude-ide.Config.notify Notices when Claude waits for you or has finished while you are in another program, or Claude's terminal is hidden. |claude-ide-states| has the details.

@@ -44,8 +44,7 @@ return {
     kind = kind.map(kind.agent),
     default = {},
     doc = 'Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" '
-      .. '}, env = { … }, name = "Gemini" }`. `claude`, `codex`, `gemini` and `opencode` are built in. See '
-      .. "|claude-ide-agents|.",
+      .. '}, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.',
   },
   {
     "chat",
