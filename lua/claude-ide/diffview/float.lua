@@ -70,7 +70,10 @@ end
 ---@return table<"list"|claude-ide.diffview.Side, vim.api.keyset.win_config>
 local function configs(view)
   local at, f = room(), frame()
-  local direction = not view.one_window and require("claude-ide.diffview.layout").get(view.layout).now
+  local layout = require("claude-ide.diffview.layout")
+  local direction = not view.one_window and layout.get(view.layout).now
+  local is_first = direction == "left" or direction == "above"
+  local one, other = is_first and "now" or "proposal", is_first and "proposal" or "now"
   ---@param row integer within the frame
   ---@param col integer
   ---@param width integer
@@ -96,21 +99,20 @@ local function configs(view)
     from, at.width = width + 2, at.width - width - 1
     f = { "", f[2], f[3], f[4], f[5], f[6], "", "", f[9], f[10], "", f[12] }
   end
-  if direction == "left" then
-    local left = math.floor((at.width - 1) / 2)
-    found.now = config(0, from, left, at.height, { f[1], f[2], f[9], f[4], f[10], f[6], f[7], f[8] })
-    local right = from + left + (from > 0 and 1 or 2)
-    found.proposal =
-      config(0, right, at.width - 1 - left, at.height, { "", f[2], f[3], f[4], f[5], f[6], "", "" })
-  elseif direction == "above" then
-    local top = math.floor((at.height - 1) / 2)
-    found.now = config(0, from, at.width, top, { f[1], f[2], f[3], f[4], f[12], f[6], f[11], f[8] })
-    found.proposal =
-      config(top + 2, from, at.width, at.height - 1 - top, { "", "", "", f[4], f[5], f[6], f[7], f[8] })
-  else
+  if not direction then
     found.proposal = config(0, from, at.width, at.height, { f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8] })
+  elseif layout.is_beside(direction) then
+    local left = math.floor((at.width - 1) / 2)
+    local right = from + left + (from > 0 and 1 or 2)
+    found[one] = config(0, from, left, at.height, { f[1], f[2], f[9], f[4], f[10], f[6], f[7], f[8] })
+    found[other] =
+      config(0, right, at.width - 1 - left, at.height, { "", f[2], f[3], f[4], f[5], f[6], "", "" })
+  else
+    local top, below = math.floor((at.height - 1) / 2), { "", "", "", f[4], f[5], f[6], f[7], f[8] }
+    found[one] = config(0, from, at.width, top, { f[1], f[2], f[3], f[4], f[12], f[6], f[11], f[8] })
+    found[other] = config(top + 2, from, at.width, at.height - 1 - top, below)
   end
-  local named = found.list or found.now or found.proposal
+  local named = found.list or direction and found[one] or found.proposal
   named.title, named.title_pos = title(view, named.width or 1), "left"
   return found
 end

@@ -4,20 +4,19 @@ local M = {}
 
 ---@alias claude-ide.diffview.Side "now"|"proposal"
 ---@alias claude-ide.diffview.LayoutName "vertical"|"horizontal"|"unified"
+---@alias claude-ide.diffview.Direction "left"|"right"|"above"|"below" as Neovim names the side of a split
 
 ---@class claude-ide.diffview.Layout
----@field now? "left"|"above" side of the current text; nil: virtual lines in the proposal
-
----@type table<claude-ide.diffview.LayoutName, claude-ide.diffview.Layout>
-local LAYOUTS = {
-  vertical = { now = "left" },
-  horizontal = { now = "above" },
-  unified = {},
-}
+---@field name claude-ide.diffview.LayoutName
+---@field now? claude-ide.diffview.Direction side of the current text; nil: virtual lines in the proposal
 
 ---In the order of the key.
----@type claude-ide.diffview.LayoutName[]
-M.NAMES = { "vertical", "horizontal", "unified" }
+---@type claude-ide.diffview.Layout[]
+local LAYOUTS = {
+  { name = "vertical", now = "left" },
+  { name = "horizontal", now = "above" },
+  { name = "unified" },
+}
 
 ---With fewer columns each side would show less than half a line of code.
 local MIN_COLUMNS = 100
@@ -26,9 +25,22 @@ local MIN_COLUMNS = 100
 local chosen ---@type claude-ide.diffview.LayoutName?
 
 ---@param name claude-ide.diffview.LayoutName
----@return claude-ide.diffview.Layout
+---@return claude-ide.diffview.Layout layout
+---@return claude-ide.diffview.LayoutName next
 function M.get(name)
-  return LAYOUTS[name]
+  for i, layout in ipairs(LAYOUTS) do
+    if layout.name == name then
+      return layout, LAYOUTS[i % #LAYOUTS + 1].name
+    end
+  end
+  error("no such layout: " .. name)
+end
+
+---Whether the texts are side by side, not one above the other.
+---@param direction claude-ide.diffview.Direction
+---@return boolean
+function M.is_beside(direction)
+  return direction == "left" or direction == "right"
 end
 
 ---The layout of the next diff.
@@ -48,17 +60,6 @@ end
 ---@param name claude-ide.diffview.LayoutName
 function M.prefer(name)
   chosen = name
-end
-
----@param name claude-ide.diffview.LayoutName
----@return claude-ide.diffview.LayoutName
-function M.after(name)
-  for i, other in ipairs(M.NAMES) do
-    if other == name then
-      return M.NAMES[i % #M.NAMES + 1]
-    end
-  end
-  return M.NAMES[1]
 end
 
 return M

@@ -7,7 +7,7 @@ local M = {}
 ---@class claude-ide.diffview.Place
 ---@field shared boolean it uses the user's tab page, which has room for one diff
 ---@field open fun(view: claude-ide.diffview.View) opens and enters the proposal's window
----@field open_now fun(view: claude-ide.diffview.View, direction: "left"|"above"): integer opens the current text's window
+---@field open_now fun(view: claude-ide.diffview.View, direction: claude-ide.diffview.Direction): integer opens the current text's window
 ---@field fit fun(view: claude-ide.diffview.View) sizes the windows, after they were opened or the screen was resized
 ---@field close fun(view: claude-ide.diffview.View) closes the windows
 
@@ -75,7 +75,7 @@ end
 
 ---Opens the current text's window beside the proposal's.
 ---@param view claude-ide.diffview.View
----@param direction "left"|"above"
+---@param direction claude-ide.diffview.Direction
 ---@return integer win
 local function split(view, direction)
   return vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
@@ -85,12 +85,13 @@ end
 ---@param view claude-ide.diffview.View
 local function even(view)
   local first, second = view.wins.now, view.wins.proposal
-  local direction = require("claude-ide.diffview.layout").get(view.layout).now
+  local layout = require("claude-ide.diffview.layout")
+  local direction = layout.get(view.layout).now
   if not (first and direction and vim.api.nvim_win_is_valid(first) and vim.api.nvim_win_is_valid(second)) then
     return
   end
   local get, set = vim.api.nvim_win_get_height, vim.api.nvim_win_set_height
-  if direction == "left" then
+  if layout.is_beside(direction) then
     get, set = vim.api.nvim_win_get_width, vim.api.nvim_win_set_width
   end
   local here, there = get(first), get(second)

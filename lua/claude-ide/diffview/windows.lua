@@ -297,7 +297,7 @@ function M.switch_to_next(view, is_own)
   if view.one_window then
     return require("claude-ide.ui.notice").info("Only the unified layout can show this.")
   end
-  local name = layout.after(view.layout)
+  local _, name = layout.get(view.layout)
   if not is_own then
     layout.prefer(name)
   end
