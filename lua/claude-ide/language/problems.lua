@@ -160,11 +160,4 @@ function M.within(buf, first, last)
   return lines
 end
 
----Whether a buffer has diagnostics.
----@param buf integer
----@return boolean
-function M.has_any(buf)
-  return #vim.diagnostic.get(buf) > 0
-end
-
 return M
