@@ -86,6 +86,19 @@ impl Lab {
         fs::rename(folder.join("new"), folder.join(format!("{pid}.json"))).unwrap();
     }
 
+    /// Writes a session record for this process, and waits until it is known.
+    pub async fn run(&self, id: &str, status: &str) {
+        let lives = self.service.lives();
+        let mut changes = lives.changes();
+        self.record(id, status, "");
+        let known = async {
+            while lives.of(id).is_none() {
+                changes.changed().await.unwrap();
+            }
+        };
+        timeout(LONG, known).await.expect("a known session");
+    }
+
     /// Sends a request with these lines; returns the whole answer.
     pub async fn ask(&self, first: &str, lines: &[&str], body: &str) -> String {
         let mut stream = TcpStream::connect(self.at).await.unwrap();

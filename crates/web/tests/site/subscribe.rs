@@ -161,7 +161,7 @@ async fn a_replaced_file_continues_after_the_lines_sent() {
 async fn goes_along_with_the_process_over_clear() {
     let lab = Lab::new();
     lab.append("s", &lines(0..3));
-    lab.record("s", "idle", "");
+    lab.run("s", "idle").await;
     let mut socket = lab.subscribe("s", "").await;
     socket.history().await;
     lab.append("s", &lines(3..4));

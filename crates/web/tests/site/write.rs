@@ -216,7 +216,7 @@ async fn a_message_that_never_appears_is_given_up() {
 async fn a_message_that_came_into_a_turn_is_looked_for_until_the_turn_is_over() {
     let limits = Limits { ack: Duration::ZERO, ..Limits::default() };
     let (lab, mut asks) = Lab::writable(limits, false);
-    lab.record("s", "busy", "");
+    lab.run("s", "busy").await;
     let mut socket = open(&lab).await;
     for id in ["a", "b"] {
         socket.say(message(id, &format!("text {id}"))).await;
@@ -256,9 +256,9 @@ async fn a_users_own_typing_is_not_taken_for_a_queued_message() {
         lab.append("s", &[user(uuid, "go on")]);
         while socket.next().await.expect("an open socket")["uuid"] != uuid {}
     }
-    // The delivery worker has the same news as the socket, and gets its turn.
+    // The delivery worker has the same news as the socket; all who read the transcript take turns.
     for _ in 0..3 {
-        lab.get("/api/claude/sessions").await;
+        lab.subscribe("s", "?last=0").await.history().await;
     }
     lab.handle.tell(Report::Sent { key });
     lab.append("s", &[user("mine", "go on")]);
@@ -284,7 +284,7 @@ async fn the_editor_learns_whether_a_process_ran_the_session_at_the_time() {
 #[tokio::test]
 async fn an_ack_follows_the_process_over_clear() {
     let (lab, mut asks) = Lab::writable(Limits::default(), true);
-    lab.record("s", "idle", "");
+    lab.run("s", "idle").await;
     let mut socket = open(&lab).await;
     socket.say(message("a", "/clear")).await;
     let (key, _) = delivered(&mut asks).await;
@@ -298,7 +298,7 @@ async fn an_ack_follows_the_process_over_clear() {
 async fn a_reader_away_during_clear_does_not_send_a_message_again() {
     // A lost message is not reported before that.
     let (lab, mut asks) = Lab::writable(Limits { ack: LONG * 10, ..Limits::default() }, true);
-    lab.record("s", "idle", "");
+    lab.run("s", "idle").await;
     let mut socket = open(&lab).await;
     socket.say(message("a", "/clear")).await;
     let (key, _) = delivered(&mut asks).await;
@@ -320,7 +320,7 @@ async fn a_reader_away_during_clear_does_not_send_a_message_again() {
 #[tokio::test]
 async fn after_clear_it_goes_to_a_session_that_has_no_file_yet() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
-    lab.record("s", "idle", "");
+    lab.run("s", "idle").await;
     let mut socket = open(&lab).await;
     lab.record("t", "idle", "");
     assert_eq!(socket.frame("session").await["sessionId"], "t");
