@@ -108,8 +108,10 @@ fn a_slow_handshake_is_ended() {
         use std::io::Write as _;
         let mut stream = dial(server.port());
         stream.write_all(said.as_bytes()).unwrap();
-        let mut response = String::new();
-        stream.read_to_string(&mut response).unwrap();
+        let mut response = Vec::new();
+        // The end is a reset if the server has given up before it got the bytes.
+        stream.read_to_end(&mut response).ok();
+        let response = String::from_utf8(response).unwrap();
         assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
     }
 }

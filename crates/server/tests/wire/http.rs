@@ -306,6 +306,8 @@ fn a_listener_gets_tool_changes_and_signs_of_life() {
     assert_eq!(notification["method"], "notifications/tools/list_changed");
     // Events without a listener are sent later.
     drop(listening);
+    // Its end has come before a connection that is opened later.
+    assert_eq!(post(&server, &[&session], PING).status, 200);
     server.handle.set_available("nvim", [].into());
     let mut listening = raw(&server, "GET", &[&session, "Accept: text/event-stream"], b"");
     listening.line("data: ");
