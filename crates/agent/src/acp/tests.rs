@@ -138,7 +138,7 @@ fn geminis_late_replay_of_a_loaded_session_is_no_answer() {
     let late = json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"what was said"}});
     assert!(hear(&mut acp, &update(late)).1.is_empty());
     let mut out = Output::default();
-    acp.overdue(Instant::now(), &mut out);
+    acp.overdue(acp.deadline().unwrap() - Duration::from_millis(1), &mut out);
     assert!(out.events.is_empty(), "it may go on");
     acp.overdue(acp.deadline().unwrap(), &mut out);
     assert!(
