@@ -96,6 +96,7 @@ SILENT = "for line in sys.stdin: open('said', 'a').write(line)\n"
 
 def keys_say(nvim, said):
     nvim.wait_kind("prompt")
+    nvim.wait("require('claude-ide.chat').current().pid ~= nil", what="the start")
     for key, words in said.items():
         nvim.keys(key)
         nvim.wait_screen(words)

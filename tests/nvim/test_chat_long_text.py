@@ -219,13 +219,9 @@ def test_a_block_of_40000_lines_is_shown_and_forgotten_a_little_at_a_time(begin)
       local slices = require("claude-ide.transcript.slices")
       local made, dropped = 0, 0
       most = { made = 0, dropped = 0 }
-      local later, put, drop = slices.later, canvas.put, canvas.drop
-      slices.later = function(view, fn)
-        later(view, function()
-          made, dropped = 0, 0
-          fn()
-        end)
-      end
+      local put, drop = canvas.put, canvas.drop
+      turns = vim.uv.new_prepare()
+      turns:start(function() made, dropped = 0, 0 end)
       canvas.put = function(self, row, items)
         for _, item in ipairs(items) do made = made + #item.lines end
         most.made = math.max(most.made, made)
