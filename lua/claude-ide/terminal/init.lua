@@ -194,7 +194,7 @@ local function spec_of(args, folder, name)
   return {
     argv = vim.list_extend(argv, args),
     cwd = cwd,
-    env = vim.tbl_extend("force", ide_env, options.env),
+    env = vim.tbl_extend("force", ide_env, require("claude-ide.terminal.editor").environment(), options.env),
     ide_env = ide_env,
     title = name or free_title(),
     name = name,

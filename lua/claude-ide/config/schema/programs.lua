@@ -91,6 +91,12 @@ return {
         doc = "`:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).",
       },
       {
+        "editor",
+        kind = kind.boolean,
+        default = true,
+        doc = "Open what the CLI gives to `$EDITOR` (`<C-g>`: the prompt) in this Neovim. |claude-ide-terminal-editor|",
+      },
+      {
         "side",
         kind = kind.one_of({ "left", "right", "top", "bottom" }),
         default = "right",
