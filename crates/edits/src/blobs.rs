@@ -171,11 +171,22 @@ fn send(writer: &mut Option<Sender<Write>>, write: Write) {
 
 /// Keeps the text in memory until it is written.
 fn spill(path: &Path, bytes: &Mutex<Option<Bytes>>) {
-    let Some(contents) = lock(bytes).clone() else { return };
     let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    match file.and_then(|mut file| file.write_all(&contents)) {
-        Ok(()) => *lock(bytes) = None,
+    match file {
+        Ok(file) => fill(file, path, bytes),
         Err(error) => tracing::debug!(%error, "a text stays in memory"),
+    }
+}
+
+/// Without room for all of it, nothing stays on the disk.
+fn fill(mut file: fs::File, path: &Path, bytes: &Mutex<Option<Bytes>>) {
+    let Some(contents) = lock(bytes).clone() else { return };
+    match file.write_all(&contents) {
+        Ok(()) => *lock(bytes) = None,
+        Err(error) => {
+            tracing::debug!(%error, "a text stays in memory");
+            fs::remove_file(path).unwrap_or_default();
+        }
     }
 }
 
@@ -273,6 +284,26 @@ mod tests {
         blobs.folder().unwrap().remove();
         assert!(!folder.exists());
         assert!(blobs.get(ids[1]).is_none(), "the disk lost it");
+    }
+
+    #[test]
+    fn without_a_folder_that_can_be_written_or_room_on_the_disk_texts_stay_in_memory() {
+        let home = tempfile::tempdir().unwrap();
+        let text = Mutex::new(Some(Bytes::from([0; 10])));
+        spill(&home.path().join("gone/1"), &text);
+        let half = home.path().join("1");
+        fs::write(&half, "half").unwrap();
+        // Only Linux has one.
+        if let Ok(full) = fs::File::options().write(true).open("/dev/full") {
+            fill(full, &half, &text);
+            assert!(!half.exists());
+        }
+        assert_eq!(lock(&text).as_deref(), Some([0; 10].as_slice()));
+        fs::write(home.path().join("journal"), "a file where the folder would be").unwrap();
+        let mut blobs = small(home.path());
+        let ids: Vec<BlobId> = (0..4_u8).map(|number| blobs.put(Bytes::from([number; 10]), false)).collect();
+        assert!(ids.iter().all(|id| blobs.get(*id).is_some()));
+        assert_eq!(blobs.stored().memory, 40);
     }
 
     #[test]
