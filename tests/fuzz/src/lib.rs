@@ -32,6 +32,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("messages", server::messages),
     ("notebook", files::notebook),
     ("page", |bytes| claude_ide_web::fuzzing::hear(String::from_utf8_lossy(bytes).lines())),
+    ("paths", server::paths),
     ("render", files::render),
     ("stream_json", agents::stream_json),
     ("transcript", files::transcript),

@@ -20,9 +20,9 @@ use claude_ide_protocol::{
     without_lone_surrogates,
 };
 use claude_ide_server::{
-    ClientEvent, Displayed, Editor, EditorCall, EditorReply, Identity, Server, ServerHandle, ServerOptions, Workspace,
-    WriteFile,
-    testing::{TestClient, upgrade_request},
+    ClientEvent, Displayed, Editor, EditorCall, EditorReply, Identity, PathMap, Server, ServerHandle, ServerOptions,
+    Workspace, WriteFile,
+    testing::{TestClient, mapped, mapped_message, upgrade_request},
 };
 use claude_ide_session::{ConfigDir, live_sessions};
 use serde_json::{Value, json, value::RawValue};
@@ -189,4 +189,59 @@ pub(crate) fn foreign(bytes: &[u8]) {
     assert!(ide.join("1.lock").exists() || theirs["server"] == json!("claude-ide"), "it is not ours to remove");
     drop(server);
     assert!(!ours.exists());
+}
+
+/// Pairs of folders of this machine and of a client, an empty line, paths and messages of the client. A path of a client that means one of
+/// this machine lies in a folder that is mapped, and where there is one pair it has the way back; of a message only paths change.
+pub(crate) fn paths(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (pairs, named) = text.split_once("\n\n").unwrap_or((&text, "/there/a\nC:\\there\\a\n{}"));
+    // This machine has no drives.
+    let pairs: Vec<_> = pairs.lines().filter_map(|line| line.split_once('=')).collect();
+    let pairs: Vec<_> = pairs.into_iter().filter(|(here, _)| here.starts_with('/') && !here.contains("..")).collect();
+    let map = PathMap::new(pairs.iter().copied());
+    let is_in = |path: &str, folder: &str| {
+        path.strip_prefix(folder.trim_end_matches('/')).is_some_and(|below| below.is_empty() || below.starts_with('/'))
+    };
+    for named in named.lines() {
+        let [here, there] = mapped(&map, named);
+        if let Some(here) = here.as_deref().filter(|_| !named.contains(':')) {
+            assert!(pairs.iter().any(|(folder, _)| is_in(here, folder)), "{here}");
+            assert!(!here.split('/').any(|name| name == ".."), "{here}");
+        }
+        if let ([(_, folder)], Some(there)) = (pairs.as_slice(), there)
+            && folder.starts_with('/')
+            && !there.contains(['%', ':'])
+        {
+            let [back, _] = mapped(&map, &there);
+            assert_eq!(
+                back.map(|path| path.trim_end_matches('/').to_owned()),
+                Some(named.trim_end_matches('/').to_owned())
+            );
+        }
+        let Ok(message) = serde_json::from_str::<Box<RawValue>>(named) else { continue };
+        for changed in mapped_message(&map, &message).into_iter().flatten() {
+            let [before, after] = [&message, &changed].map(|message| serde_json::from_str(message.get()).unwrap());
+            assert!(differs_in_texts_alone(&before, &after), "{before} and {after}");
+        }
+    }
+}
+
+fn differs_in_texts_alone(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::String(_), Value::String(_)) => true,
+        (Value::Array(before), Value::Array(after)) => {
+            before.len() == after.len()
+                && before.iter().zip(after).all(|(one, other)| differs_in_texts_alone(one, other))
+        }
+        (Value::Object(before), Value::Object(after)) => {
+            before.len() == after.len()
+                && before.iter().all(|(name, one)| {
+                    let other = &after[name];
+                    // The content of a file is never changed.
+                    differs_in_texts_alone(one, other) && (name != "text" || one == other || !one.is_string())
+                })
+        }
+        _ => before == after,
+    }
 }

@@ -21,7 +21,12 @@ pub use client::{TestClient, dial, http, upgrade_request};
 pub use editor::{ScriptedEditor, Shared};
 pub use server::TestServer;
 
-use crate::listing::{self, Pattern};
+use serde_json::value::RawValue;
+
+use crate::{
+    PathMap,
+    listing::{self, Pattern},
+};
 
 /// How long a test waits for what should happen at once.
 pub const DEADLINE: Duration = Duration::from_secs(120);
@@ -30,6 +35,18 @@ pub const DEADLINE: Duration = Duration::from_secs(120);
 #[must_use]
 pub fn list(folder: &Path) -> Vec<String> {
     listing::list(&[folder.to_owned()], None, usize::MAX, &AtomicBool::new(false)).files
+}
+
+/// A client's path here, and a path of this machine for a client.
+#[must_use]
+pub fn mapped(map: &PathMap, named: &str) -> [Option<String>; 2] {
+    [map.here(named), map.there(Path::new(named))]
+}
+
+/// A client's message here, and one of this machine for a client; `None` if it stays as it is.
+#[must_use]
+pub fn mapped_message(map: &PathMap, message: &RawValue) -> [Option<Box<RawValue>>; 2] {
+    [map.incoming(message), map.outgoing(message)]
 }
 
 /// Whether a pattern for `listFiles` means this path.
