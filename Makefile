@@ -2,7 +2,7 @@
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install build build-dev dist check-library release-files publish demo test test-all compat fuzz memcheck soak bench lint fmt doc pictures snapshots
+.PHONY: help setup install build build-dev dist check-library release-files publish demo test test-all compat fuzz memcheck soak bench lint advisories fmt doc pictures snapshots
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench: .deps build ## Measure speed against a bare TCP loopback
 
 lint: .deps build ## Check formats, types, licences, docs and the library's symbols
 	@scripts/lint.sh
+
+advisories: .deps ## Look for known vulnerabilities of the library's dependencies (asks github.com)
+	@scripts/setup.sh lint && .deps/cargo/bin/cargo-deny check advisories
 
 fmt: ## Format all sources
 	@scripts/fmt.sh
