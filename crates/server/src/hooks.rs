@@ -94,10 +94,11 @@ fn ask_user(caller: &Caller, hook: &'static str, asked: Option<(Ask, HookAsk)>, 
     Routed::Later(until_then, WaitsFor::User)
 }
 
-/// `MessageDisplay`: a batch of lines that Claude says. The CLI shows it once this has answered.
+/// `MessageDisplay`: a batch of lines that Claude says. The CLI shows it once this has answered. A subagent's are not of
+/// the session's own conversation.
 fn display(caller: &Caller, arguments: &Map<String, Value>) -> Routed {
     let text = |name| text(arguments, name);
-    if let Ok(index) = text("index").parse() {
+    if let Some(index) = text("index").parse().ok().filter(|_| text("agent").is_empty()) {
         caller.services.editor.displayed(&Displayed {
             session: text("session"),
             message: text("message"),

@@ -130,6 +130,7 @@ local function ours(asks_here, cwd)
   end
   local show = hook("hook_display", SHOW_TIMEOUT_S, {
     session = "session_id",
+    agent = "agent_id",
     message = "message_id",
     index = "index",
     final = "final",

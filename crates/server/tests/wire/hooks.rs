@@ -58,8 +58,11 @@ fn requests_that_need_no_user_are_answered_without_the_editor() {
         let request = client.send("tools/call", &call);
         assert_eq!(output(&mut client, request), json!({}), "{call}");
     }
-    let shown = json!({ "session": "s", "message": "m", "index": "0", "final": "true", "delta": "hello" });
-    assert_eq!(client.call("hook_display", &shown), ["{}"]);
+    for agent in ["a1", ""] {
+        let shown =
+            json!({ "session": "s", "agent": agent, "message": "m", "index": "0", "final": "true", "delta": "hello" });
+        assert_eq!(client.call("hook_display", &shown), ["{}"]);
+    }
     let displayed = server.editor.displayed();
     assert_eq!(displayed.len(), 1);
     assert!(displayed[0].contains(r#"is_final: true, delta: "hello""#), "{displayed:?}");

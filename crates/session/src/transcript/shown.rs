@@ -91,9 +91,10 @@ impl ShownMessages {
         })
     }
 
-    /// Drops a recorded text, and the messages before it: they will not be recorded any more.
+    /// Drops a recorded text, and the messages before it: they will not be recorded any more. Of several that begin like
+    /// it, the last one: the first may be of a stream that was cut, after which the model said it again.
     fn recorded(&mut self, text: &str) -> bool {
-        let found = self.0.iter().position(|shown| shown.without(text).is_some());
+        let found = self.0.iter().rposition(|shown| shown.without(text).is_some());
         let Some(at) = found else { return false };
         self.0.drain(..at);
         if let Some(first) = self.0.first_mut() {
@@ -265,10 +266,10 @@ mod tests {
         assert_eq!(lab.texts(), ["one\n|two\n"]);
         assert_eq!(lab.record(&reply("a", "one")), (1, 3));
         assert_eq!(lab.texts(), ["one", "two\n"]);
-        lab.show("n", 1, "more\n");
-        lab.show("o", 0, "three\n");
-        lab.record(&reply("b", "three"));
-        assert_eq!(lab.texts(), ["one", "three"], "the stream was cut, and the model asked again");
+        lab.show("o", 0, "two\n");
+        lab.show("o", 1, "three\n");
+        lab.record(&reply("b", "two\\nthree"));
+        assert_eq!(lab.texts(), ["one", "two\nthree"], "the stream was cut, and the model asked again");
     }
 
     #[test]
