@@ -373,6 +373,20 @@ def test_a_write_right_after_a_merge_can_be_merged_too(opened):
     assert opened.lines() == ["mine line 1", *OLD[1:], "theirs", "more"]
 
 
+def test_what_was_refused_is_not_merged_with_the_next_write(opened):
+    opened.keys("ggImine <Esc>")
+    opened.wait("vim.bo.modified and require('claude-ide.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+    refused = TEXT.replace("line 5\n", "refused\n")
+    write_by_rename(opened.project / "a.txt", refused)
+    opened.wait("#require('claude-ide.watch.conflict').list() == 1")
+    opened.cmd("Claude resolve mine")
+    opened.wait(lambda: opened.lua("return require('claude-ide.watch.conflict').base(vim.fn.bufnr())") == refused)
+    write_by_rename(opened.project / "a.txt", refused.replace("line 9\n", "theirs\n"))
+    opened.wait("#require('claude-ide.watch.conflict').list() == 1")
+    opened.cmd("Claude resolve merge")
+    assert opened.lines() == ["mine line 1", *OLD[1:8], "theirs", *OLD[9:]]
+
+
 def test_nothing_typed_is_lost_in_a_story_of_typing_writes_of_claude_and_a_formatter(opened, request):
     """Lines of the user and of Claude take turns, with one between; saving trims blanks. In the end all of it is undone, and done again."""
     dice = random.Random(request.config.getoption("--seed") or 1)

@@ -225,11 +225,13 @@ function M.list()
   return bufs
 end
 
----Keeps the user's text: the next `:w` overwrites the disk's without a prompt.
-local function keep_mine(buf)
+---Keeps the user's text: the next `:w` overwrites the disk's without a prompt, and a later merge takes nothing of the present one.
+---@param buf integer
+---@param theirs? string on disk; nil: it is read
+local function keep_mine(buf, theirs)
   require("claude-ide.buffer.stamp").agree(buf)
   vim.bo[buf].modified = true
-  conflicts[buf] = { base = conflicts[buf] and conflicts[buf].base }
+  M.rebase(buf, theirs)
 end
 
 ---Takes the disk's text; `u` brings the user's back.
@@ -281,8 +283,7 @@ local function take_both(buf, theirs)
   local format = require("claude-ide.buffer.format").of(buf)
   format.empty = false
   require("claude-ide.buffer.patch").set_text(buf, merged, format)
-  keep_mine(buf)
-  M.rebase(buf, theirs)
+  keep_mine(buf, theirs)
   return true
 end
 
