@@ -1,8 +1,7 @@
--- The unapproved-write warning: an agent changed a file without the user's approval, through a mode, a rule, a hook, or by itself. An
--- agent that writes files itself may only report its calls' places: the disk then shows whether they changed. What a CLI in a terminal was
--- allowed there is not reported: it has asked if it proposed an edit here, or its session waited for the user, before the change in that turn.
--- The answer may have allowed all edits, which the CLI (2.1.329) records with its next prompt.
--- Invariant: an approval in a chat covers the approved bytes, once.
+-- The unapproved-write warning: an agent changed a file without the user's approval, through a rule, a hook, or by itself. An agent that
+-- writes files itself may only report its calls' places: the disk then shows whether they changed. Of a CLI in a terminal the transcripts
+-- say what let each call run, also a subagent's; nothing is said of a CLI whose transcripts do not.
+-- Invariants: an approval in a chat covers the approved bytes, once. A doubt says nothing.
 local M = {}
 
 ---Modes in which edits need no approval.
@@ -120,23 +119,22 @@ local function changed_by(chat, call, result, places)
 end
 
 ---@param paths string[]
----@param mode? string
----@param is_cli boolean
+---@param why? string what let it change them
 ---@return string words for the conversation
-local function warn(paths, mode, is_cli)
+local function warn(paths, why)
+  why = why and ": " .. why or ""
   local name, were = vim.fs.basename(paths[1]), "was"
   if #paths > 1 then
     name, were = ("%s and %d more"):format(name, #paths - 1), "were"
   end
-  require("claude-ide.ui.notice").warn({
-    ("%s %s changed without asking you%s. `:Claude review` shows it."):format(
-      name,
-      were,
-      is_cli and ": a rule or a hook allows it" or ""
-    ),
-    ("%s %s changed without asking you."):format(name, were),
+  local notice, changed =
+    require("claude-ide.ui.notice"), ("%s %s changed without asking you"):format(name, were)
+  local review = notice.way_to("review")
+  notice.warn({
+    ("%s%s. %s shows it."):format(changed, why, review),
+    ("%s. %s shows it."):format(changed, review),
+    changed .. ".",
   })
-  local why = is_cli and ": a rule or a hook of Claude's allows it" or ""
   local lines = {}
   for at = 1, math.min(#paths, MOST_NAMED) do
     lines[at] = ("%s was changed without asking you%s."):format(paths[at], why)
@@ -145,7 +143,7 @@ local function warn(paths, mode, is_cli)
     lines[#lines + 1] = ("… and %d more files."):format(#paths - MOST_NAMED)
   end
   local words = table.concat(lines, "\n")
-  require("claude-ide.log").warn("in mode %s: %s", mode or "default", words)
+  require("claude-ide.log").warn("%s", words)
   return words
 end
 
@@ -159,33 +157,29 @@ function M.results(chat, results, places)
     vim.list_extend(paths, changed_by(chat, pair[1], pair[2], places))
   end
   if #paths > 0 and not UNASKED[chat.mode or "default"] then
-    chat.store:put("notice", warn(paths, chat.mode, chat.is_cli))
+    chat.store:put("notice", warn(paths, chat.is_cli and "a rule or a hook allows it" or nil))
   end
 end
 
----How much later than a change a question before it may be known.
-local LATE_MS = 500
+-- ── CLIs in terminals ──
 
----A CLI in a terminal, in one turn.
+---What else than the user and their mode let an edit be made.
+local OTHERS = { project = "a rule of the project allows it", hook = "a hook allows it" }
+---Calls of a client that are remembered.
+local MAX_CALLS = 200
+---How much later than a change the transcript may tell of the call.
+local LATE_MS = 1000
+
+---A CLI in a terminal.
 ---@class claude-ide.unapproved.Terminal
----@field began integer milliseconds since the epoch
----@field asked_at? integer its first question of this turn, in milliseconds since the epoch
+---@field began number start of its turn, in milliseconds since the epoch
 ---@field told table<string, true> files of this turn that were warned of
+---@field calls claude-ide.sessions.Call[] latest last
 
 ---@type table<integer, claude-ide.unapproved.Terminal> by client
 local terminals = {}
 
-local follow_waits = require("claude-ide.once")(function()
-  require("claude-ide.bus").on("session_changed", function(change)
-    local session = change.session
-    for _, client in
-      ipairs(session.state.activity == "waiting" and require("claude-ide.server").clients() or {})
-    do
-      if client.pid == session.pid then
-        M.asked(client.id, session.state.since or require("claude-ide.clock").now())
-      end
-    end
-  end)
+local forget_leavers = require("claude-ide.once")(function()
   require("claude-ide.bus").on("client_disconnected", function(client)
     terminals[client.id] = nil
   end)
@@ -194,49 +188,94 @@ end)
 ---@param client integer
 ---@return claude-ide.unapproved.Terminal
 local function terminal_of(client)
-  follow_waits()
-  terminals[client] = terminals[client] or { began = 0, told = {} }
+  forget_leavers()
+  terminals[client] = terminals[client] or { began = 0, told = {}, calls = {} }
   return terminals[client]
-end
-
----A CLI asks the user, or proposes an edit.
----@param client integer
----@param at integer milliseconds since the epoch
-function M.asked(client, at)
-  local terminal = terminal_of(client)
-  terminal.asked_at = math.min(terminal.asked_at or at, at)
 end
 
 ---A CLI has a new prompt.
 ---@param client integer
 function M.turn_started(client)
-  follow_waits()
-  terminals[client] = { began = require("claude-ide.clock").now(), told = {} }
+  local terminal = terminal_of(client)
+  terminal.began, terminal.told = require("claude-ide.clock").now(), {}
 end
 
----A call of a CLI in a terminal has changed a file. Without a record of its session, it is unknown whether it asked.
+---Warns of a file in the workspace, once a turn, if the session's mode is known and asks: the CLI names a rule also where the mode allows it.
 ---@param client integer
----@param change claude-ide.sessions.ChangedFile
-function M.wrote(client, change)
-  local path, terminal = normal(change.path), terminal_of(client)
+---@param path string
+---@param why string
+local function warn_once(client, path, why)
+  local told = terminal_of(client).told
   local is_within = vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
     return require("claude-ide.path").within(path, folder)
   end)
-  if not is_within or (change["end"] or 0) < terminal.began then
-    return -- of a turn whose questions are forgotten
+  if not is_within then
+    return
   end
-  -- The mode now: the user may change it before it is known whether the CLI has asked.
   require("claude-ide.sessions.mode").of_client(client, function(mode)
-    if not mode or UNASKED[mode] then
-      return
+    if mode and not UNASKED[mode] and not told[path] then
+      told[path] = true
+      warn({ path }, why)
     end
-    vim.defer_fn(function()
-      if not terminal.told[path] and (terminal.asked_at or math.huge) > change["end"] then
-        terminal.told[path] = true
-        warn({ path }, mode, true)
-      end
-    end, LATE_MS)
   end)
+end
+
+---Calls of a CLI in a terminal, or of its subagents, ended.
+---@param client integer
+---@param changes claude-ide.sessions.ChangedFile[]
+---@param calls claude-ide.sessions.Call[]
+function M.ended(client, changes, calls)
+  local terminal = terminal_of(client)
+  for _, change in ipairs(changes) do
+    local why = OTHERS[change.allowed_by]
+    if why then
+      warn_once(client, normal(change.path), why)
+    end
+    table.insert(terminal.calls, { allowed_by = "edit", start = change.start, ["end"] = change["end"] })
+  end
+  vim.list_extend(terminal.calls, calls)
+  while #terminal.calls > MAX_CALLS do
+    table.remove(terminal.calls, 1)
+  end
+end
+
+---The shell command that ran when a file changed, and no other call. None if a call of that turn that others allowed may go on in the
+---background.
+---@param terminal claude-ide.unapproved.Terminal
+---@param began number start of the turn
+---@param at number milliseconds since the epoch
+---@return string?
+local function command_at(terminal, began, at)
+  local command ---@type string?
+  for _, call in ipairs(terminal.calls) do
+    local start, over = call.start or 0, call["end"] or 0
+    if start - TICK_S * 1000 <= at and at <= over + TICK_S * 1000 then
+      if not call.command or command then
+        return nil
+      end
+      command = call.command
+    elseif call.allowed_by ~= "cli" and call.allowed_by ~= "edit" and began <= over and start <= at then
+      return nil
+    end
+  end
+  return command
+end
+
+---A file differs from the turn's start, and it is not known why: warns if a shell command changed it that ran unasked, and by no rule.
+---@param client integer
+---@param path string
+function M.found(client, path)
+  local terminal, stat = terminals[client], vim.uv.fs_stat(path)
+  if not terminal or not stat then
+    return
+  end
+  local began, at = terminal.began, stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
+  vim.defer_fn(function()
+    local command = command_at(terminal, began, at)
+    if command and not require("claude-ide.sessions.rules").may_allow(client, command) then
+      warn_once(client, normal(path), ("by `%s`"):format(command))
+    end
+  end, LATE_MS)
 end
 
 return M

@@ -1,5 +1,6 @@
 """The review with the real CLI, in modes that do not ask: its changes await review in Neovim, and can be undone there."""
 
+import json
 import re
 import subprocess
 
@@ -7,6 +8,7 @@ import pytest
 
 from harness.cli import QUESTION, call
 from harness.files import text_of
+from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
@@ -35,16 +37,20 @@ def contents(nvim, name):
 
 
 def allow_until(claude, nvim, said):
-    """Accepts every question of the CLI in the terminal until it says `said`."""
+    """Accepts every question of the CLI in the terminal until it says `said`; returns whether there was any."""
+    asked = False
 
     def step():
+        nonlocal asked
         if said in claude.screen():
             return True
         if QUESTION in claude.screen():
+            asked = True
             claude.answer("1")
         return False
 
     nvim.wait(step, what="the CLI to be done")
+    return asked
 
 
 MODE = re.compile(r"^ +\S+ ([a-z ]+ on)\b.*\Z", re.MULTILINE)
@@ -162,8 +168,9 @@ def warned(nvim):
     return [notice for notice in nvim.notices() if "changed without asking you" in notice]
 
 
-def test_a_change_that_a_rule_allows_is_warned_of_once_a_turn(start_nvim, cli):
-    nvim = start_nvim(files={"a.txt": "one\ntwo\nthree\n", "b.txt": "first\n"}, notices=True)
+def test_a_change_that_the_user_did_not_allow_is_warned_of_once_a_turn(start_nvim, cli, mock_api):
+    nvim = start_nvim(files={"a.txt": "one\ntwo\nthree\n", "b.txt": "first\n", "c.txt": "x\n"}, notices=True)
+    commit_all(nvim.project)
     nvim.lua('require("claude-ide").connect()')
     claude = cli(nvim)
     path = str(nvim.project / "a.txt")
@@ -173,36 +180,70 @@ def test_a_change_that_a_rule_allows_is_warned_of_once_a_turn(start_nvim, cli):
         claude.prompt(" THEN ".join([call("Read", file_path=path), *calls, f"SAY done {pairs[0][1]}"]))
         return f"● done {pairs[0][1]}"
 
+    words = ["THREE", "three"]
+
+    def edits_by_rule(settings, rules, is_over):
+        """Edits a file, until these rules allow it: the CLI reads its settings again in its own time."""
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text(json.dumps({"permissions": {"allow": rules}}))
+        for _ in range(12):
+            words.reverse()
+            if is_over(allow_until(claude, nvim, edits((words[1], words[0]), ("TWO", "TWO!"), ("TWO!", "TWO")))):
+                return
+        raise AssertionError("the rules do not count")
+
+    def is_warned(_):
+        nvim.lua("passed = false vim.defer_fn(function() passed = true end, 1500)")
+        nvim.wait("passed", what="the time of a warning")
+        return warned(nvim) != []
+
+    # The user allows it here, in the terminal for the session, by a rule of their own.
     said = edits(("one", "ONE"))
     nvim.wait("(require('claude-ide.proposal').list()[1] or {}).seen", what="the diff")
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     claude.wait_screen(said)
-
     said = edits(("two", "TWO"), ("three", "THREE"))
-    claude.answer("2")  # all edits of the session: that mode is recorded later
+    claude.answer("2")  # all edits of the session
     claude.wait_screen(said)
     switch(claude, "manual mode on")
+    local = nvim.project / ".claude" / "settings.local.json"
+    edits_by_rule(local, ["Edit"], lambda asked: not asked)
+    local.unlink()
 
-    settings = nvim.project / ".claude"
-    settings.mkdir(exist_ok=True)
-    (settings / "settings.local.json").write_text('{"permissions": {"allow": ["Edit"]}}')
-    assert warned(nvim) == []
+    # A rule that comes with the project; what was said before would have been first.
+    shared = nvim.project / ".claude" / "settings.json"
+    edits_by_rule(shared, ["Edit", "Write"], is_warned)
+    (words_of_edit,) = warned(nvim)
+    assert words_of_edit.startswith("a.txt was changed without asking you: a rule of the project allows it.")
 
-    words = ["THREE", "three"]
-    for _ in range(9):  # the CLI reads its settings again in its own time
-        words.reverse()
-        allow_until(claude, nvim, edits((words[1], words[0]), ("TWO", "TWO!"), ("TWO!", "TWO")))
-        nvim.lua("passed = false vim.defer_fn(function() passed = true end, 1500)")
-        nvim.wait("passed", what="a warning, if there is one")
-        if warned(nvim):
-            break
-    (words,) = nvim.wait(lambda: warned(nvim), what="the warning")
-    assert words.startswith("a.txt was changed without asking you: a rule or a hook allows it")
+    # The same by a subagent.
+    nvim.lua("notices = {}")
+    task = call("Write", file_path=str(nvim.project / "made.txt"), content="made\n")
+    agent = {"description": "make", "prompt": task, "subagent_type": "general-purpose"}
+    mock_api.script(Reply(calls=[("Agent", agent)]))  # all else as the prompts say
+    claude.prompt("go on")
+    (words_of_agent,) = nvim.wait(lambda: warned(nvim), what="the warning")
+    assert words_of_agent.startswith("made.txt was changed without asking you: a rule of the project allows it.")
+    claude.wait_ready()
 
+    # A shell command that the CLI takes for harmless, and is not: the repository has git run a program.
+    nvim.lua("notices = {}")
+    program = nvim.project.parent / "differ"
+    program.write_text(f"#!/bin/sh\necho changed >>{nvim.project}/b.txt\n")
+    program.chmod(0o755)
+    subprocess.run(["git", "config", "diff.external", program], cwd=nvim.project, check=True)
+    claude.prompt(f"{call('Bash', command='git diff', description='Show changes')} THEN SAY compared")
+    assert not allow_until(claude, nvim, "● compared")
+    (words_of_command,) = nvim.wait(lambda: warned(nvim), what="the warning")
+    assert words_of_command.startswith("b.txt was changed without asking you: by `git diff`.")
+
+    # A mode that allows it, and a command that the user allows.
     nvim.lua("notices = {}")
     switch(claude, "accept edits on")
-    claude.wait_screen("accept edits on")
     claude.wait_screen(edits(("ONE", "one")))
-    nvim.wait(lambda: "one" in (nvim.project / "a.txt").read_text())
     switch(claude, "manual mode on")
-    assert warned(nvim) == []
+    claude.prompt(f"{call('Bash', command='sort -o c.txt a.txt', description='Sort')} THEN SAY sorted")
+    assert allow_until(claude, nvim, "● sorted")
+    changed = "#require('claude-ide.journal').changes('turn') == 1"
+    nvim.wait(changed, what="what the command did")
+    assert not is_warned(None)

@@ -110,6 +110,26 @@ def test_edits_of_a_subagent_are_found(claude):
     claude.wait(a_txt=(1, 1))
 
 
+def test_an_edit_of_a_subagent_that_is_read_after_its_end_is_found(claude):
+    claude.prompt()
+    folder = claude.path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    main, parent = claude.path, claude.parent
+    agent = folder / "agent-1.jsonl"
+    claude.path, claude.parent = agent, None
+    claude.line("user", message={"role": "user", "content": "as told"})
+    agent.with_suffix(".meta.json").write_text('{"agentType": "Explore", "finished": true}')
+    claude.path, claude.parent = main, parent
+    claude.line("user", message={"role": "user", "content": "go on"})
+    claude.nvim.lua("require('claude-ide.sessions').open(..., function(found) main = found end)", str(main))
+    claude.nvim.wait("main and (main:info().agents[1] or {}).running == false", what="its end to be known")
+    claude.nvim.lua("read = false vim.defer_fn(function() read = true end, 300)")
+    claude.nvim.wait("read", what="its transcript to be read")
+    claude.path, claude.parent = agent, None
+    claude.edit("a.txt", "two", "TWO")
+    claude.wait(a_txt=(1, 1))
+
+
 def test_of_many_subagents_only_those_that_run_are_followed(claude):
     """Each followed transcript costs a slot and a reader."""
     claude.nvim.lua("""

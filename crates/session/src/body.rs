@@ -11,6 +11,7 @@ use crate::lenient::{Object, Scalar};
 use crate::message::{Block, Image, Part, Text, ToolResult};
 use crate::outcome::{self, Outcome};
 use crate::search::HitRole;
+use crate::transcript::AllowedBy;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -32,6 +33,21 @@ pub(crate) struct Body<'a> {
     /// The transcript has the first name, the CLI's stream the second.
     #[serde(borrow, rename = "toolUseResult", alias = "tool_use_result")]
     outcome: Option<&'a RawValue>,
+    #[serde(borrow, rename = "permissionDecision")]
+    permission: Object<BodyPermission<'a>>,
+    #[serde(borrow)]
+    sandboxed: Scalar<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct BodyPermission<'a> {
+    #[serde(borrow)]
+    source: Scalar<'a>,
+    #[serde(borrow)]
+    reason_type: Scalar<'a>,
+    #[serde(borrow)]
+    rule_source: Scalar<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -138,6 +154,19 @@ impl<'a> Body<'a> {
     /// The CLI's raw record of the tool call.
     pub(crate) fn outcome(&self) -> Option<&'a RawValue> {
         self.outcome
+    }
+
+    /// What let the tool call run; `None` if the CLI does not say, or not in words that are known.
+    pub(crate) fn allowed_by(&self) -> Option<AllowedBy> {
+        let permission = self.permission.0.as_ref()?;
+        match (permission.source.text(), permission.reason_type.text(), permission.rule_source.text()) {
+            ("config", "mode", _) => Some(AllowedBy::Mode),
+            ("config", "rule", "projectSettings") => Some(AllowedBy::Project),
+            ("config", "rule", _) => Some(AllowedBy::User),
+            ("config", "subcommandResults", _) if !self.sandboxed.is_true() => Some(AllowedBy::Cli),
+            ("hook", ..) => Some(AllowedBy::Hook),
+            (source, ..) => source.starts_with("user").then_some(AllowedBy::User),
+        }
     }
 
     /// The line's content, if it is one string and not a list of blocks.

@@ -65,5 +65,5 @@ pub use state::{Activity, SessionState, StateSource, WaitingFor, infer};
 pub use store::{Scope, Store, Summary};
 pub use tail::{Line, Tail, TailEvent};
 pub use time::Millis;
-pub use transcript::{Batch, ChangedFile, ChangedFiles, Position, Transcript};
+pub use transcript::{AllowedBy, Batch, Call, ChangedFile, ChangedFiles, Position, Transcript};
 pub use watch::{FollowId, From, Update, WatchMode, Watcher};

@@ -21,7 +21,7 @@ use crate::json::{tellable, without_debris};
 use crate::message::{Block, Message, Usage};
 use crate::outcome::EditTexts;
 use crate::tail::{Tail, TailEvent};
-pub use changes::{ChangedFile, ChangedFiles};
+pub use changes::{AllowedBy, Call, ChangedFile, ChangedFiles};
 pub use shown::Batch;
 use shown::ShownMessages;
 

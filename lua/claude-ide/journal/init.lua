@@ -18,13 +18,23 @@ end
 ---@field folder string its working directory
 ---@field session? fun(): string? its current session; nil: it has no transcript
 
+---Handles what commands of a client changed.
+---@param client integer
+---@return claude-ide.journal.OnFound
+local function on_found(client)
+  return function(change, turn, looked)
+    observe().found_changed(change, turn, looked)
+    require("claude-ide.unapproved").found(client, change.path)
+  end
+end
+
 ---@param client integer
 ---@param turn claude-ide.journal.Turn
 ---@param at? integer time of the prompt, in milliseconds since the epoch
 ---@param unconnected? claude-ide.journal.Unconnected
 local function follow_turn(client, turn, at, unconnected)
   local folder, session = unconnected and unconnected.folder, unconnected and unconnected.session
-  local began, found = at or require("claude-ide.clock").now(), observe().found_changed
+  local began, found = at or require("claude-ide.clock").now(), on_found(client)
   require("claude-ide.journal.shell").begin(client, turn.id, began, folder, found, function()
     M.edits_over(client)
   end)
@@ -133,7 +143,7 @@ end
 function M.edits_over(client)
   -- The CLI reports this after each step of a turn; if its session is known, that tells the end of the turn.
   observe().settle(client, not require("claude-ide.journal.shell").is_busy(client))
-  require("claude-ide.journal.shell").finish(client, observe().found_changed)
+  require("claude-ide.journal.shell").finish(client, on_found(client))
   require("claude-ide.journal.transcript_edits").finish(client)
 end
 

@@ -5,6 +5,9 @@ local M = {}
 ---Subagents of a turn write their own transcripts.
 local MAX_AGENTS = 32
 
+---How long a finished subagent is followed: its last lines may be read after it is known to have finished.
+local LAST_MS = 2000
+
 ---Delay after a change: one edit writes several lines.
 local QUIET_MS = 60
 
@@ -16,9 +19,9 @@ local PATIENCE_MS = 12000
 ---@field close fun()
 ---@field seen table<string, true> tool calls
 ---@field offset integer up to which changes were read
+---@field ending? boolean its subagent has finished
 ---@field last? boolean read once more, then no longer followed
 ---@field ended? boolean no longer followed
----@field is_main? boolean of the session, not of a subagent
 ---@field busy boolean
 ---@field again boolean
 
@@ -115,7 +118,18 @@ local function was_written_since(reader, file)
   return stat ~= nil and stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 >= reader.began
 end
 
----Follows running subagents. A finished one is read once more, even if it was never seen running.
+---Reads the transcript of a finished subagent to its end.
+---@param reader claude-ide.journal.Reader
+---@param reading claude-ide.journal.Reading
+local function finish_agent(reader, reading)
+  reading.ending = true
+  vim.defer_fn(function()
+    reading.last = true
+    read(reader, reading)
+  end, LAST_MS)
+end
+
+---Follows running subagents, and finished ones for a moment, even if they were never seen running.
 ---@param reader claude-ide.journal.Reader
 ---@param agents claude-ide.sessions.Agent[]
 local function follow_agents(reader, agents)
@@ -130,10 +144,10 @@ local function follow_agents(reader, agents)
       reader.files[agent.file] = known
     elseif not known and followed <= MAX_AGENTS then
       followed = followed + 1
-      follow(reader, agent.file).last = not agent.running
-    elseif known and not known.ended and not known.last and not agent.running then
-      known.last = true
-      read(reader, known)
+      known = follow(reader, agent.file)
+    end
+    if known and not known.ended and not known.ending and not agent.running then
+      finish_agent(reader, known)
     end
   end
 end
@@ -169,11 +183,13 @@ function read(reader, reading)
         return done()
       end
       reading.offset = found.offset
+      local fresh = {}
       for _, change in ipairs(found.changes) do
         refusals.written(reader.client, require("claude-ide.path").normalize(change.path), change["end"])
-        if reader.is_terminal and reading.is_main and not reading.seen[change.tool_use_id] then
-          require("claude-ide.unapproved").wrote(reader.client, change)
-        end
+        fresh[#fresh + 1] = not reading.seen[change.tool_use_id] and change or nil
+      end
+      if reader.is_terminal then
+        require("claude-ide.unapproved").ended(reader.client, fresh, found.calls)
       end
       recall(reader, reading, found.changes, done)
     end)
@@ -276,7 +292,7 @@ local function ensure(client, session_of)
   reader.stop_finding = require("claude-ide.retry").until_found(look, PATIENCE_MS, function(file)
     reader.stop_finding = nil
     if file then
-      follow(reader, file).is_main = true
+      follow(reader, file)
     end
   end)
   return reader

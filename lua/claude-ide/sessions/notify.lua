@@ -92,7 +92,7 @@ local function title_of(ours, done)
 end
 
 ---Where the terminal alone asks, as in auto mode.
-local JUMP = "%s. `:Claude decide` goes there."
+local JUMP = "%s. %s goes there."
 
 ---@param text string
 ---@param silent boolean no message
@@ -104,7 +104,8 @@ local function say(text, silent, is_there)
     elseif channel == "osc9" then
       require("claude-ide.tty").notify(text)
     elseif not silent then
-      require("claude-ide.ui.notice").info(is_there and { JUMP:format(text), text } or text)
+      local notice = require("claude-ide.ui.notice")
+      notice.info(is_there and { JUMP:format(text, notice.way_to("decide")), text } or text)
     end
   end
 end

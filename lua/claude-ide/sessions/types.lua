@@ -187,9 +187,17 @@
 ---@field user_modified boolean
 ---@field start? integer
 ---@field end? integer
+---@field allowed_by? "user"|"mode"|"project"|"hook"|"cli" what let it run: `AllowedBy` in crates/session
+
+---@class claude-ide.sessions.Call another call
+---@field allowed_by "user"|"mode"|"project"|"hook"|"cli"|"edit" edit: it changed a file
+---@field command? string a shell command that the CLI allowed by itself
+---@field start? integer
+---@field end? integer
 
 ---@class claude-ide.sessions.ChangedFiles
 ---@field changes claude-ide.sessions.ChangedFile[] in order of their results
+---@field calls claude-ide.sessions.Call[] likewise
 ---@field offset integer
 
 ---A subagent; its file opens like a session's. If its description or link to a call arrives after the call was drawn, a change names

@@ -188,18 +188,11 @@ end
 ---The settings of Claude's that switch off all hooks, if any do.
 ---@return string? path
 function M.disabled_by()
-  local config, project =
-    require("claude-ide.sessions.transport").config_dir(), require("claude-ide.workspace").folders()[1]
-  local files = {
-    config .. "/settings.json",
-    project .. "/.claude/settings.json",
-    project .. "/.claude/settings.local.json",
-  }
-  return vim.iter(files):find(function(path)
-    local text = require("claude-ide.file").read_now(path, MAX_SETTINGS)
-    local ok, settings = pcall(vim.json.decode, text or "")
-    return ok and type(settings) == "table" and settings.disableAllHooks == true
-  end)
+  for _, one in ipairs(require("claude-ide.sessions.rules").settings()) do
+    if one.settings.disableAllHooks == true then
+      return one.path
+    end
+  end
 end
 
 ---The arguments that give a CLI its hooks, beside others that it gets; settings among those are taken out of them.

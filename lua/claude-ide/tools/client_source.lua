@@ -204,7 +204,6 @@ end
 ---@param writes "agent"|"editor"
 local function propose(call, respond, writes, edit)
   local asker, source = asker_of(call.client), source_of(call.client, writes)
-  require("claude-ide.unapproved").asked(call.client, call.at)
   local request = { call = call.id, respond = respond } ---@type claude-ide.tools.Request
   local diff = require("claude-ide.proposal").propose(source, request, edit)
   vim.list_extend(asker.names, { diff.tab_name, diff.files[1].path })

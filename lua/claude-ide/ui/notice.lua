@@ -107,6 +107,23 @@ local function notify(notice, level)
   end
 end
 
+---How the user gets to a subcommand of `:Claude`: by a key of theirs, else by its name.
+---@param name string
+---@return string
+function M.way_to(name)
+  local targets = { "<plug>(claude-%s)", "<cmd>claude %s<cr>", ":claude %s<cr>" }
+  for _, map in ipairs(vim.api.nvim_get_keymap("n")) do
+    local is_its = vim.iter(targets):any(function(target)
+      return (map.rhs or ""):lower() == target:format(name)
+    end)
+    local key = vim.fn.keytrans(map.lhsraw --[[@as string]])
+    if is_its and not key:find("^<Plug>") then
+      return ("`%s`"):format(key)
+    end
+  end
+  return ("`:Claude %s`"):format(name)
+end
+
 ---@param notice claude-ide.Notice
 function M.info(notice)
   notify(notice, vim.log.levels.INFO)

@@ -1,4 +1,4 @@
-//! Lists the files changed by a transcript's calls. Repeated calls while it grows read no line twice.
+//! Lists the files changed by a transcript's calls, and what let each call run. Repeated calls while it grows read no line twice.
 
 use serde::Serialize;
 
@@ -6,8 +6,25 @@ use super::Transcript;
 use crate::body::Body;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
+use crate::message::Block;
 use crate::outcome::Outcome;
 use crate::time::Millis;
+
+/// What let a call run. Source: `permissionDecision` in lines of results, CLI 2.1.329 and 2.1.332.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllowedBy {
+    /// The user: when asked, or by a rule of their own.
+    User,
+    /// The permission mode.
+    Mode,
+    /// A rule of the project's shared settings.
+    Project,
+    /// A hook.
+    Hook,
+    /// The CLI, of a shell command: a rule allows each part of it, or it counts as reading only.
+    Cli,
+}
 
 /// A tool call that changed a file. [`Transcript::edit_texts`] gives the texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,6 +39,21 @@ pub struct ChangedFile {
     pub start: Option<Millis>,
     /// When the call ended.
     pub end: Option<Millis>,
+    /// What let it run, if known.
+    pub allowed_by: Option<AllowedBy>,
+}
+
+/// Another tool call, of which is known what let it run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// What let it run.
+    pub allowed_by: AllowedBy,
+    /// A shell command that the CLI allowed by itself.
+    pub command: Option<String>,
+    /// When the call began.
+    pub start: Option<Millis>,
+    /// When the call ended.
+    pub end: Option<Millis>,
 }
 
 /// Changed files in a part of a transcript.
@@ -29,6 +61,8 @@ pub struct ChangedFile {
 pub struct ChangedFiles {
     /// In the order of the results.
     pub changes: Vec<ChangedFile>,
+    /// Calls that report no changed file, likewise.
+    pub calls: Vec<Call>,
     /// Where the next call continues.
     pub offset: u64,
 }
@@ -40,7 +74,7 @@ impl Transcript {
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
     pub fn changed_files(&mut self, offset: u64, since: Millis, cancel: &Cancel) -> Result<ChangedFiles, SessionError> {
-        let mut found = ChangedFiles { changes: Vec::new(), offset: self.tail.offset() };
+        let mut found = ChangedFiles { changes: Vec::new(), calls: Vec::new(), offset: self.tail.offset() };
         for result in self.index.results_from(offset, since) {
             if cancel.is_cancelled() {
                 break;
@@ -48,17 +82,29 @@ impl Transcript {
             let bytes = self.line(result.at)?;
             let Some(body) = Body::parse(&bytes) else { continue };
             let outcome = body.outcome().and_then(|raw| Outcome::parse(raw, 0));
-            if let (Some(Outcome::FileChange(change)), Some(tool_use_id)) = (outcome, body.result_id()) {
-                found.changes.push(ChangedFile {
-                    tool_use_id,
-                    path: change.path,
-                    user_modified: change.user_modified,
-                    start: result.started,
-                    end: result.ended,
-                });
+            let Some(tool_use_id) = body.result_id() else { continue };
+            let (start, end, allowed_by) = (result.started, result.ended, body.allowed_by());
+            if let Some(Outcome::FileChange(change)) = outcome {
+                let (path, user_modified) = (change.path, change.user_modified);
+                found.changes.push(ChangedFile { tool_use_id, path, user_modified, start, end, allowed_by });
+            } else if let Some(allowed_by) = allowed_by {
+                let command = if allowed_by == AllowedBy::Cli { self.command_of(&tool_use_id)? } else { None };
+                found.calls.push(Call { allowed_by, command, start, end });
             }
         }
         Ok(found)
+    }
+
+    /// The shell command of a call.
+    fn command_of(&mut self, tool_use_id: &str) -> Result<Option<String>, SessionError> {
+        let Some(node) = self.message_of_tool(tool_use_id) else { return Ok(None) };
+        let blocks = self.message(node, 0)?.blocks;
+        let input = blocks.into_iter().find_map(|block| match block {
+            Block::ToolUse { id, input, .. } if id == tool_use_id => Some(input),
+            _ => None,
+        });
+        let input = input.and_then(|input| serde_json::from_str::<serde_json::Value>(input.get()).ok());
+        Ok(input.and_then(|input| input.get("command")?.as_str().map(str::to_owned)))
     }
 }
 
@@ -97,6 +143,39 @@ mod tests {
         let second = transcript.changed_files(first.offset, since, &cancel).unwrap();
         assert_eq!(paths(&second), ["/p/4"]);
         assert_eq!(paths(&transcript.changed_files(second.offset, since, &cancel).unwrap()), [""; 0]);
+    }
+
+    #[test]
+    fn what_let_a_call_run_is_reported() {
+        const BASH: &str = r#"{"type":"assistant","uuid":"a$","timestamp":"2026-01-19T04:45:1$.000Z","message":{"id":"m$","content":[{"type":"tool_use","id":"t$","name":"Bash","input":{"command":"git diff"}}]}}"#;
+        let result = |outcome: &str, permission: &str| {
+            let (head, _) = RESULT.split_once(r#","toolUseResult""#).unwrap();
+            format!(r#"{head},"toolUseResult":{outcome},"permissionDecision":{{"decision":"accept",{permission}}}}}"#)
+        };
+        let ran = |permission| [BASH.to_owned(), result(r#"{"stdout":""}"#, permission)];
+        let (_, wrote) = RESULT.split_once(r#""toolUseResult":"#).unwrap();
+        let wrote = |permission| [CALL.to_owned(), result(wrote.strip_suffix('}').unwrap(), permission)];
+        let lines = [
+            wrote(r#""source":"config","reasonType":"rule","ruleSource":"projectSettings""#),
+            wrote(r#""source":"config","reasonType":"rule","ruleSource":"localSettings""#),
+            wrote(r#""source":"config","reasonType":"mode""#),
+            wrote(r#""source":"user_temporary","grantScope":"once""#),
+            wrote(r#""source":"classifier""#),
+            ran(r#""source":"config","reasonType":"subcommandResults""#),
+            ran(r#""source":"hook","reasonType":"hook""#),
+            ran(r#""source":"config""#),
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let lines = lines.iter().zip(1..).map(|(pair, number)| pair.join("\n").replace('$', &number.to_string()));
+        std::fs::write(&path, lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+        let cancel = Cancel::default();
+        let found = Transcript::open(&path, &cancel).unwrap().changed_files(0, Millis(0), &cancel).unwrap();
+        let allowed: Vec<_> = found.changes.iter().map(|change| change.allowed_by).collect();
+        let user = Some(AllowedBy::User);
+        assert_eq!(allowed, [Some(AllowedBy::Project), user, Some(AllowedBy::Mode), user, None]);
+        let calls: Vec<_> = found.calls.iter().map(|call| (call.allowed_by, call.command.as_deref())).collect();
+        assert_eq!(calls, [(AllowedBy::Cli, Some("git diff")), (AllowedBy::Hook, None)]);
     }
 
     #[test]
