@@ -373,6 +373,24 @@ def test_a_write_right_after_a_merge_can_be_merged_too(opened):
     assert opened.lines() == ["mine line 1", *OLD[1:], "theirs", "more"]
 
 
+TYPE_AS_IT_IS_RELOADED = """
+local disk = require("claude-ide.buffer.disk")
+local reload_all = disk.reload_all
+disk.reload_all = function(...)
+  disk.reload_all = reload_all
+  vim.api.nvim_buf_set_lines(0, 0, 1, true, { "mine" })
+  reload_all(...)
+end
+"""
+
+
+def test_a_change_is_told_though_the_user_types_just_as_it_is_taken_over(opened):
+    opened.lua(TYPE_AS_IT_IS_RELOADED)
+    write_by_rename(opened.project / "a.txt", TEXT + "theirs\n")
+    opened.wait("#require('claude-ide.watch.conflict').list() == 1")
+    assert opened.lines() == ["mine", *OLD[1:]]
+
+
 def test_what_was_refused_is_not_merged_with_the_next_write(opened):
     opened.keys("ggImine <Esc>")
     opened.wait("vim.bo.modified and require('claude-ide.watch.conflict').base(vim.fn.bufnr()) ~= nil")

@@ -160,9 +160,12 @@ function M.modified_set(buf)
   local entry = {}
   conflicts[buf] = entry
   require("claude-ide.file").read_later(vim.api.nvim_buf_get_name(buf), MAX_BYTES, function(bytes)
-    if vim.api.nvim_buf_is_valid(buf) and not entry.open then
-      entry.base = not require("claude-ide.buffer.stamp").is_conflict(buf) and bytes or nil
+    if not vim.api.nvim_buf_is_loaded(buf) or entry.open then
+      return
+    elseif require("claude-ide.buffer.stamp").is_conflict(buf) then
+      return M.consider(buf) -- the user typed as a change was about to be taken over
     end
+    entry.base = bytes
   end)
 end
 
