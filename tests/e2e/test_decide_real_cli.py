@@ -436,13 +436,17 @@ class Write(Ask):
     def call(self):
         return ("Write", {"file_path": str(self.path), "content": "x\n"})
 
+    def decide(self, command):
+        """Nothing is decided unseen. The terminal may have been quicker."""
+        nvim = self.story.nvim
+        nvim.wait(lambda: self.story.pending() == 0 or "ZZ accept" in "\n".join(nvim.screen()), what="the diff")
+        nvim.cmd(f"Claude {command}")
+
     def allow(self):
-        self.story.nvim.wait_screen("ZZ accept")  # nothing is decided unseen
-        self.story.nvim.cmd("Claude accept")
+        self.decide("accept")
 
     def deny(self, words):
-        self.story.nvim.wait_screen("ZZ accept")
-        self.story.nvim.cmd(f"Claude reject {words}")
+        self.decide(f"reject {words}")
 
 
 class Read(Ask):

@@ -405,41 +405,100 @@ def test_what_was_refused_is_not_merged_with_the_next_write(opened):
     assert opened.lines() == ["mine line 1", *OLD[1:8], "theirs", *OLD[9:]]
 
 
-def test_nothing_typed_is_lost_in_a_story_of_typing_writes_of_claude_and_a_formatter(opened, request):
-    """Lines of the user and of Claude take turns, with one between; saving trims blanks. In the end all of it is undone, and done again."""
-    dice = random.Random(request.config.getoption("--seed") or 1)
-    path, typed, by_claude = opened.project / "a.txt", [], {}
-    opened.lua("vim.cmd([[autocmd BufWritePre * silent! %s/ *$//]])")
-    conflicts = "#require('claude-ide.watch.conflict').list()"
-    for step in range(2 * request.config.getoption("--edits")):
-        row = dice.randrange(0, len(OLD), 4)
-        what = dice.choice(["type", "type", "write", "save"])
-        if what == "type":
-            typed.append((row, f"typed-{step}"))
-            opened.keys(f":{row + 1}<CR>A typed-{step}  <Esc>")
-            opened.wait(lambda row=row: opened.lines()[row].endswith(f"{typed[-1][1]}  "), what="what was typed")
-            opened.wait("require('claude-ide.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+class Story:
+    """A user types, Claude writes, a formatter trims blanks on save. Rows of the user and of Claude take turns, with one between."""
+
+    STEPS = 200
+    CONFLICTS = "#require('claude-ide.watch.conflict').list()"
+    BASE = "require('claude-ide.watch.conflict').base(vim.fn.bufnr())"
+
+    def __init__(self, nvim, dice, number):
+        self.nvim, self.dice, self.number = nvim, dice, number
+        self.path = nvim.project / f"story-{number}.txt"
+        self.path.write_text(TEXT)
+        nvim.cmd(f"edit {self.path}")
+        self.typed, self.by_claude = [], {}
+
+    def type(self):
+        """The keys of a step, and the row that they go to."""
+        row = self.dice.randrange(0, len(OLD), 4)
+        word = f"typed-{len(self.typed)}"
+        self.typed.append((row, word))
+        return row, [f":{row + 1}<CR>A", f" {word[:4]}", f"{word[4:]}  ", "<Esc>"]
+
+    def line(self, row):
+        """Of the buffer, which may be short for a moment while a file is written in place."""
+        return "".join(self.nvim.lines()[row : row + 1])
+
+    def write(self, how=write_by_rename):
+        """Claude writes by a rename; a shell command may not."""
+        row = self.dice.randrange(2, len(OLD), 4)
+        lines = self.path.read_text().splitlines()
+        before, lines[row] = lines[row], f"written-{self.dice.random()}"
+        self.by_claude[row] = lines[row]
+        how(self.path, "\n".join(lines) + "\n")
+        return row, before
+
+    def settle(self, write):
+        """Waits until the write is in the buffer. A conflict is merged; where the write came too soon for that, the user's text stays."""
+        row, before = write
+        nvim = self.nvim
+        nvim.wait(lambda: self.line(row) == self.by_claude[row] or nvim.lua(f"return {self.CONFLICTS}") == 1)
+        if nvim.lua(f"return {self.CONFLICTS}") == 1:
+            has_base = nvim.lua(f"return {self.BASE} ~= nil")
+            nvim.cmd(f"Claude resolve {'merge' if has_base else 'mine'}")
+            if not has_base:
+                self.by_claude[row] = before
+                nvim.cmd("write")
+        nvim.wait(lambda: self.line(row) == self.by_claude[row], what="what was written")
+        nvim.wait(f"{self.CONFLICTS} == 0")
+
+    def step(self):
+        nvim = self.nvim
+        what = self.dice.choice(["type", "write", "save", "race", "race"])
+        if what == "save":
+            nvim.cmd("write")
+            assert self.path.read_text().splitlines() == nvim.lines()
         elif what == "write":
-            by_claude[row + 2] = f"written-{step}"
-            lines = path.read_text().splitlines()
-            lines[row + 2] = by_claude[row + 2]
-            write_by_rename(path, "\n".join(lines) + "\n")
-            if opened.lua("return vim.bo.modified"):
-                opened.wait(f"{conflicts} == 1", what="the conflict")
-                opened.cmd("Claude resolve merge")
-            opened.wait(lambda row=row: opened.lines()[row + 2] == by_claude[row + 2], what="what was written")
-            opened.wait(f"{conflicts} == 0")
+            self.settle(self.write(self.dice.choice([write_by_rename, write_in_place])))
         else:
-            opened.cmd("write")
-            assert path.read_text().splitlines() == opened.lines()
-        lines = opened.lines()
-        assert all(f" {word}" in lines[row] for row, word in typed), step
-        assert all(lines[row] == words for row, words in by_claude.items()), step
-    last = opened.lines()
-    opened.cmd("undo 0")
-    assert opened.lines() == OLD
-    opened.lua("repeat local before = vim.fn.changenr() vim.cmd('silent redo') until vim.fn.changenr() == before")
-    assert opened.lines() == last
+            row, keys = self.type()
+            at = self.dice.randrange(len(keys) + 1) if what == "race" else None
+            write = None
+            for number, key in enumerate([*keys, ""]):
+                write = self.write() if number == at else write
+                nvim.keys(key)
+            nvim.wait(lambda: f" {self.typed[-1][1]}  " in self.line(row), what="what was typed")
+            nvim.wait("vim.fn.mode() == 'n'")
+            if write:
+                self.settle(write)
+            nvim.wait(f"not vim.bo.modified or {self.BASE} ~= nil or {self.CONFLICTS} > 0")
+        lines = nvim.lines()
+        assert all(f" {word}" in lines[row] for row, word in self.typed), (self.number, what)
+        assert all(lines[row] == words for row, words in self.by_claude.items()), (self.number, what)
+
+    def undo_all(self):
+        last = self.nvim.lines()
+        self.nvim.cmd("undo 0")
+        assert self.nvim.lines() == OLD
+        self.nvim.lua(
+            "repeat local before = vim.fn.changenr() vim.cmd('silent redo') until vim.fn.changenr() == before"
+        )
+        assert self.nvim.lines() == last
+        self.nvim.cmd("write")
+
+
+def test_nothing_typed_is_lost_in_stories_of_typing_writes_of_claude_and_a_formatter(opened, request):
+    """In the end of each all of it is undone, and done again. `--edits 5000 --timeout 0` for 10,000 steps, `--seed` for the same."""
+    seed, left = request.config.getoption("--seed") or 1, 2 * request.config.getoption("--edits")
+    opened.lua("vim.cmd([[autocmd BufWritePre * silent! %s/ *$//]])")
+    number = 0
+    while left > 0:
+        story = Story(opened, random.Random(f"{seed} {number}"), number)
+        for _ in range(min(left, Story.STEPS)):
+            story.step()
+        story.undo_all()
+        left, number = left - Story.STEPS, number + 1
 
 
 def test_without_a_word_the_user_chooses_from_a_list(opened):
