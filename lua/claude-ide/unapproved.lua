@@ -205,11 +205,11 @@ end
 ---@param path string
 ---@param why string
 local function warn_once(client, path, why)
-  local told = terminal_of(client).told
   local is_within = vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
     return require("claude-ide.path").within(path, folder)
   end)
-  if not is_within then
+  local told = terminals[client] and terminals[client].told
+  if not is_within or not told then
     return
   end
   require("claude-ide.sessions.mode").of_client(client, function(mode)
@@ -225,6 +225,9 @@ end
 ---@param changes claude-ide.sessions.ChangedFile[]
 ---@param calls claude-ide.sessions.Call[]
 function M.ended(client, changes, calls)
+  if not require("claude-ide.server").client(client) then
+    return -- it has left
+  end
   local terminal = terminal_of(client)
   for _, change in ipairs(changes) do
     local why = OTHERS[change.allowed_by]
