@@ -43,5 +43,5 @@ def test_the_prompt_and_files_of_commands_open_in_this_neovim(start_with_claude,
     nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
     nvim.wait_screen(QUESTION)
     nvim.wait(answering(lambda: "\n".join(nvim.screen()), lambda: nvim.keys("1")), what="the command to be allowed")
-    edit(nvim, "^note.txt$", "iit is noted<Esc>ZZ")
+    edit(nvim, "^note.txt$", "ait is noted<Esc>ZZ")
     nvim.wait(lambda: mock_api.seen("it is noted"), what="the command to end")
