@@ -148,7 +148,7 @@ mod tests {
             "host": "::1", "port": 1, "portRange": [2, 3], "lockDirs": ["/l"], "workspaceFolders": ["/w"],
             "ideName": "i", "serverName": "s", "version": "v", "handshakeTimeoutMs": 4, "maxConnections": 5,
             "maxMessageBytes": 6, "keepalive": { "intervalMs": 7, "timeoutMs": 8, "mcpPing": false },
-            "writeFile": "review", "tools": { "on": true, "off": false }, "servesAgents": true, "offers": false,
+            "writeFile": "review", "tools": { "on": true, "off": false }, "servesAgents": true, "agentsIde": true, "offers": false,
             "pathMap": [["/here", "/there"]],
             "log": { "path": "/log", "level": "warn" },
         }))
@@ -162,6 +162,7 @@ mod tests {
             (server.keepalive.interval, server.keepalive.timeout, server.keepalive.mcp_ping),
             (Duration::from_millis(7), Duration::from_millis(8), false)
         );
+        assert!(server.companions.is_some());
         assert_eq!((server.hidden_tools, server.offers), (BTreeSet::from(["off".to_owned()]), false));
     }
 }
