@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-/// A request to the editor. Each [`Ask::Deliver`] is followed by [`Told::Sent`] or [`Told::Failed`], each
-/// [`Ask::Decide`] and [`Ask::Interrupt`] by [`Told::Done`].
+/// A request to the editor. Each [`Ask::Deliver`] is followed by [`Report::Sent`] or [`Report::Failed`], each
+/// [`Ask::Decide`] and [`Ask::Interrupt`] by [`Report::Done`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Ask {
@@ -26,7 +26,7 @@ pub enum Ask {
         /// ended.
         ran: bool,
     },
-    /// Cancel the delivery, if it has not happened: [`Told::Failed`] confirms that.
+    /// Cancel the delivery, if it has not happened: [`Report::Failed`] confirms that.
     TakeBack {
         /// The message's key.
         key: u64,

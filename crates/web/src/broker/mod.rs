@@ -294,7 +294,7 @@ impl Broker {
         asked.err().map(|reason| refusal(NOT_STOPPED, &reason, &name))
     }
 
-    /// Sends a request to the editor that it answers with [`Told::Done`].
+    /// Sends a request to the editor that it answers with [`Report::Done`].
     fn ask(
         &self,
         writing: &Writing,
