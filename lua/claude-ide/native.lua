@@ -28,6 +28,8 @@
 ---@field render_growth fun(tail: string, added: string): { lines: string[], first: integer, tail: string }?, string? nil: render everything
 ---@field plain_text fun(text: string): string?, string?
 ---@field plain_lines fun(text: string): string[]?, string?
+---@field typed_text fun(text: string): string?, string?
+---@field typed_keys fun(text: string, may_command: boolean): string?, string?
 ---@field web_start fun(options_json: string, async: uv.uv_async_t): claude-ide.web.Info?, string?
 ---@field web_stop fun(): boolean?, string?
 ---@field web_info fun(): claude-ide.web.Info?, string?
@@ -85,6 +87,8 @@ local FUNCTIONS = {
   "render_growth",
   "plain_text",
   "plain_lines",
+  "typed_text",
+  "typed_keys",
   "web_start",
   "web_stop",
   "web_info",

@@ -29,7 +29,7 @@ FUNCTIONS += [
 FUNCTIONS += ["set_offers"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal", "checkpoint", "privacy"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
-RENDER_FUNCTIONS = ["render_messages", "render_growth", "plain_text", "plain_lines"]
+RENDER_FUNCTIONS = ["render_messages", "render_growth", "plain_text", "plain_lines", "typed_text", "typed_keys"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_info", "web_code", "web_picture", "web_tell"]
 AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop", "group_keep", "group_end"]
 

@@ -37,8 +37,8 @@ use std::path::Path;
 
 use claude_ide_agent::Command;
 use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
-use claude_ide_session::Request;
 use claude_ide_session::render::{self, RenderRequest};
+use claude_ide_session::{Request, typed};
 use claude_ide_web::Report;
 use serde_json::value::RawValue;
 
@@ -80,6 +80,8 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("render_growth", export(render_growth)),
     ("plain_text", export(plain_text)),
     ("plain_lines", export(plain_lines)),
+    ("typed_text", export(typed_text)),
+    ("typed_keys", export(typed_keys)),
     ("web_start", export(web_start)),
     ("web_stop", export(web_stop)),
     ("web_info", export(web_info)),
@@ -305,6 +307,17 @@ fn plain_text(mut arguments: Arguments) -> Result<Value, Error> {
 fn plain_lines(mut arguments: Arguments) -> Result<Value, Error> {
     let text = into_text(arguments.bytes("text")?);
     Ok(json(&render::plain_lines(&text)))
+}
+
+/// `typed_text(text)` → the text as the CLI's prompt takes it.
+fn typed_text(mut arguments: Arguments) -> Result<Value, Error> {
+    Ok(Value::Json(typed::plain(&into_text(arguments.bytes("text")?)).into()))
+}
+
+/// `typed_keys(text, may_command)` → what to type so that the text becomes a prompt, or nil if it is empty.
+fn typed_keys(mut arguments: Arguments) -> Result<Value, Error> {
+    let (text, may_command) = (into_text(arguments.bytes("text")?), arguments.flag("may_command")?);
+    Ok(typed::keys_of(&text, may_command).map_or(Value::Nil, |keys| Value::Json(keys.into())))
 }
 
 /// `web_start(options_json, async)` → the page's address.

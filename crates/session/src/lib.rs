@@ -45,6 +45,7 @@ mod store;
 mod tail;
 mod time;
 mod transcript;
+pub mod typed;
 mod watch;
 mod words;
 

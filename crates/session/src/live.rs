@@ -18,6 +18,7 @@ pub use crate::process::Liveness;
 use crate::process::{ProcessMark, liveness};
 use crate::state::{Activity, SessionState, StateSource, WaitingFor, infer};
 use crate::time::Millis;
+use crate::words;
 
 /// A larger file is no record; records are under a kilobyte.
 const MAX_RECORD: u64 = 256 * 1024;
@@ -146,7 +147,10 @@ fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
         id: SessionId::new(&record.session_id),
         cwd: record.cwd,
         // A name derived from the folder, such as "project-3f", is for machines.
-        name: record.name.filter(|_| record.name_source.as_deref() != Some("derived")),
+        name: record
+            .name
+            .filter(|_| record.name_source.as_deref() != Some("derived"))
+            .and_then(|name| words::of_title(&name)),
         kind: record.kind,
         entrypoint: record.entrypoint,
         version: record.version,

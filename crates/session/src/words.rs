@@ -1,6 +1,8 @@
 //! Reduces a prompt to the user's own words: without the wrapping of the CLI and editors, and without invisible or
 //! direction-changing characters.
 
+use crate::typed::plain;
+
 /// Elements added to a prompt by others than the user; removed whole.
 const NOT_SAID: [&str; 5] =
     ["ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder", "local-command-caveat"];
@@ -11,19 +13,19 @@ const PASTED: &str = "pasted_content";
 pub(crate) fn of_prompt(text: &str) -> Option<String> {
     let text = NOT_SAID.iter().fold(text.to_owned(), |text, tag| cut(&text, tag).0);
     let (typed, pasted) = cut(&text, PASTED);
-    [visible(without_picture(typed.trim())), visible(&pasted)].into_iter().find(|words| !words.is_empty())
+    [plain(without_picture(typed.trim())), plain(&pasted)].into_iter().find(|words| !words.is_empty())
 }
 
 /// A slash command as typed: `/review the parser`.
 pub(crate) fn of_command(text: &str) -> Option<String> {
-    let name = visible(within(text, "command-name")?);
-    let arguments = visible(within(text, "command-args").unwrap_or_default());
+    let name = plain(within(text, "command-name")?);
+    let arguments = plain(within(text, "command-args").unwrap_or_default());
     (!name.is_empty()).then(|| format!("{name} {arguments}").trim().to_owned())
 }
 
 /// A title on one line, without invisible characters; `None` if nothing is left.
 pub(super) fn of_title(text: &str) -> Option<String> {
-    let title = visible(text);
+    let title = plain(text);
     (!title.is_empty()).then_some(title)
 }
 
@@ -89,18 +91,6 @@ fn without_picture(text: &str) -> &str {
         rest = after.trim_start();
     }
     if rest.is_empty() { text } else { rest }
-}
-
-/// Removes zero-width and direction characters, but keeps joiners, which scripts need.
-fn visible(text: &str) -> String {
-    text.chars()
-        .filter(|char| {
-            !matches!(char, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}'
-                | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{ad}')
-        })
-        .collect::<String>()
-        .trim()
-        .to_owned()
 }
 
 #[cfg(test)]

@@ -3,25 +3,24 @@
 
 use std::sync::Arc;
 
-use claude_ide_session::SessionId;
+use claude_ide_session::{SessionId, typed};
 
 use crate::broker::{Broker, Requester};
 use crate::editor::{Ask, Choice, Decision, Editor, Report, Writing};
 use crate::frames;
 use crate::options::Limits;
 use crate::participant::{Part, Participant};
-use crate::words;
 
 /// Asserts the invariants of all requests to the editor.
 struct Strict;
 
 impl Editor for Strict {
     fn ask(&self, ask: Ask) -> bool {
-        let is_plain = |text: &str| words::plain(text) == text;
+        let is_plain = |text: &str| typed::plain(text) == text;
         match ask {
             Ask::Deliver { text, command, .. } => {
                 assert!(is_plain(&text) && !text.is_empty() && text.len() <= Limits::default().message_bytes);
-                assert!(!command && !words::is_command(&text));
+                assert!(!command && !typed::is_command(&text));
             }
             Ask::TakeBack { .. } | Ask::Interrupt { .. } => {}
             Ask::Decide { choice, message, answers, .. } => {

@@ -37,7 +37,6 @@ mod sessions;
 mod socket;
 mod stream;
 mod topic;
-mod words;
 
 pub use claude_ide_http::Secret;
 pub use editor::{Ask, Choice, Decision, Editor, Report, Writing};

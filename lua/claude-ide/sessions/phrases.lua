@@ -111,32 +111,12 @@ function M.plain_line(text)
   return M.one_line(plain)
 end
 
----Characters that are invisible or change text direction: U+00AD, U+061C, U+200B, U+200E, U+200F, U+202A to U+202E, U+2060 to
----U+2069, U+FEFF. Joiners are kept: scripts need them.
-local UNSEEN = {
-  "\194\173",
-  "\216\156",
-  "\226\128[\139\142\143\170-\174]",
-  "\226\129[\160-\169]",
-  "\239\187\191",
-}
-
----Removes invisible characters.
----@param text string
----@return string
-function M.visible(text)
-  for _, mark in ipairs(UNSEEN) do
-    text = text:gsub(mark, "")
-  end
-  return text
-end
-
 ---The display title of a session.
 ---@param session { title?: string, name?: string, id: string }
 ---@return string
 function M.title(session)
   local title = session.title or session.name
-  title = title and M.one_line(M.visible(title)) or ""
+  title = title and M.one_line(title) or ""
   return title ~= "" and title or "Session " .. session.id:sub(1, 8)
 end
 

@@ -18,8 +18,7 @@ end
 ---@return string? title nil: empty
 function M.clean(text)
   local words = require("claude-ide.sessions.phrases")
-  local valid = vim.fn.iconv(text, "utf-8", "utf-8")
-  local title = words.one_line(words.visible(valid))
+  local title = words.one_line(require("claude-ide.native").typed_text(text) or "")
   title = vim.trim(vim.fn.strcharpart(title, 0, MAX_CHARACTERS))
   return title ~= "" and title or nil
 end

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use claude_ide_session::typed;
 use serde_json::json;
 
 use super::{Broker, Requester, State, refusal};
 use crate::editor::{Ask, Decision};
 use crate::frames::{NOT_DECIDED, Outward};
-use crate::words;
 
 /// Limits of published decisions: their number, and the size of one.
 const MAX_DECISIONS: usize = 64;
@@ -33,7 +33,7 @@ impl Broker {
     fn try_decide(&self, from: Requester<'_>, may: bool, id: u64, answer: Answer) -> Result<(), String> {
         let writing = self.judge(may)?;
         let Answer { choice, message, answers } = answer;
-        let message = message.map(|words| words::plain(&words)).filter(|words| !words.is_empty());
+        let message = message.map(|words| typed::plain(&words)).filter(|words| !words.is_empty());
         let length = answers.iter().flatten().map(|(question, answer)| question.len() + answer.len()).sum::<usize>();
         if length > MAX_WORDS || message.as_ref().is_some_and(|words| words.len() > MAX_WORDS) {
             return Err(format!("words to Claude have at most {MAX_WORDS} bytes"));
@@ -50,7 +50,7 @@ impl Broker {
             return Err("that choice needs answers".to_owned());
         }
         let answers = answers.map(|answers| {
-            answers.into_iter().map(|(question, answer)| (question, words::plain(&answer))).collect::<BTreeMap<_, _>>()
+            answers.into_iter().map(|(question, answer)| (question, typed::plain(&answer))).collect::<BTreeMap<_, _>>()
         });
         if chosen.answers && answers.iter().flatten().all(|(_, answer)| answer.is_empty()) {
             return Err("no question of it is answered".to_owned());

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
+use claude_ide_session::typed;
 use serde_json::{Value as Json, json};
 use tokio::sync::{Notify, broadcast, mpsc};
 
@@ -19,7 +20,6 @@ use crate::options::Limits;
 use crate::outbox::{End, Message, Stage, TakeBack};
 use crate::sessions::lock;
 use crate::topic::{Note, Subscription, Topic};
-use crate::words;
 pub(crate) use decide::Answer;
 use decide::{of_session, open};
 
@@ -217,11 +217,11 @@ impl Broker {
         if content.len() > self.limits.message_bytes {
             return Err(format!("a message has at most {} bytes", self.limits.message_bytes));
         }
-        let words = words::plain(content);
+        let words = typed::plain(content);
         if words.is_empty() {
             return Err("nothing is left of it without control characters".to_owned());
         }
-        let is_command = words::is_command(&words);
+        let is_command = typed::is_command(&words);
         if is_command && !writing.commands {
             return Err("commands are not allowed: web.commands is false".to_owned());
         }

@@ -1,13 +1,23 @@
-//! Sanitises messages: removes terminal sequences and invisible characters; detects commands.
+//! Texts to be typed at the CLI's prompt: without terminal sequences and invisible characters; commands are detected.
 //!
-//! Measured with CLI 2.1.329: its prompt interprets `/`, `!`, `#` and `&` at the start, and a few words end it.
-//! `lua/claude-ide/terminal/prompt.lua` has the same list of invisible characters.
+//! Measured with CLI 2.1.329: its prompt interprets `/`, `!`, `#` and `&` at the start, and a few words end it. It removes
+//! characters that can hide text; joiners of letters and emoji stay. `\r` submits. A paste of four lines or about 800
+//! characters becomes an attachment ("[Pasted text #1]"); several smaller ones do not, and reach the model as they are. A
+//! paste that loses invisible characters, or ends in a backslash, is not submitted. Blanks around a prompt are dropped before
+//! the CLI looks for a command.
+
+use crate::render::head;
 
 /// Prompts that end the CLI.
 const FAREWELLS: [&str; 6] = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];
+/// Bytes of one paste.
+const MAX_PASTE: usize = 400;
+const PASTE: &str = "\u{1b}[200~";
+const PASTE_END: &str = "\u{1b}[201~";
 
 /// A text as the user reads it: no control characters, no escape sequences, nothing invisible; line ends are newlines.
-pub(crate) fn plain(text: &str) -> String {
+#[must_use]
+pub fn plain(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(char) = rest.next() {
@@ -65,17 +75,45 @@ fn skip_sequence(first: char, rest: &mut std::iter::Peekable<std::str::Chars<'_>
 fn is_hidden(char: char) -> bool {
     char.is_control()
         || matches!(char,
-            '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Whether the CLI would interpret a prompt instead of sending it.
-pub(crate) fn is_command(plain: &str) -> bool {
+#[must_use]
+pub fn is_command(plain: &str) -> bool {
     plain.starts_with(['/', '!', '#', '&']) || FAREWELLS.contains(&plain.to_lowercase().as_str())
 }
 
+/// What to type so that a text becomes a prompt: pastes, and the key that submits; `None` if the text is empty. It cannot end the
+/// paste, run a command unless one is meant, or exit the CLI.
+#[must_use]
+pub fn keys_of(text: &str, may_command: bool) -> Option<String> {
+    let words = plain(text);
+    if words.is_empty() {
+        return None;
+    }
+    let reason = if is_command(&words) && !may_command { "Reason: " } else { "" };
+    let mut keys = String::new();
+    // The blank separates a backslash at the end from the key.
+    for line in format!("{reason}{words} ").split_inclusive('\n') {
+        let (mut rest, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        loop {
+            let (piece, left) = head(rest, MAX_PASTE);
+            rest = rest.get(piece.len()..).unwrap_or_default();
+            keys.extend([PASTE, piece, if left == 0 { end } else { "" }, PASTE_END]);
+            if left == 0 {
+                break;
+            }
+        }
+    }
+    keys.push('\r');
+    Some(keys)
+}
+
 /// Collapses blanks, which may differ in the transcript.
-pub(crate) fn squeezed(text: &str) -> String {
+#[must_use]
+pub fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -115,6 +153,42 @@ mod tests {
         for text in ["a /clear", "exit the loop", "1 # 2", ""] {
             assert!(!is_command(text), "{text}");
         }
+    }
+
+    /// The pastes of a text.
+    fn pastes(text: &str) -> Vec<String> {
+        let keys = keys_of(text, false).unwrap();
+        let inner = keys.strip_suffix("\u{1b}[201~\r").and_then(|keys| keys.strip_prefix(PASTE)).unwrap();
+        inner.split("\u{1b}[201~\u{1b}[200~").map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn words_stay_words() {
+        for (text, words) in [
+            ("  around \n\n", "around "),
+            ("\u{1b}[201~\r/clear\0\u{7f}", "Reason: /clear "),
+            ("a\r\nb\rc", "a\nb\nc "),
+            ("Exit", "Reason: Exit "),
+            ("exit early", "exit early "),
+            ("ends with \\", "ends with \\ "),
+        ] {
+            assert_eq!(pastes(text).concat(), words, "{text:?}");
+        }
+        assert_eq!(keys_of("/clear", true).as_deref(), Some("\u{1b}[200~/clear \u{1b}[201~\r"));
+        for text in ["", " \n\t", "\u{1b}\0", "\u{200b}"] {
+            assert_eq!(keys_of(text, true), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_comes_in_pieces_that_are_no_attachment() {
+        let text = format!("{}\n\nshort\n{}", "é".repeat(900), "x".repeat(1700));
+        let pieces = pastes(&text);
+        assert!(
+            pieces.iter().all(|piece| piece.len() <= MAX_PASTE + 1 && piece.matches('\n').count() <= 1),
+            "{pieces:?}"
+        );
+        assert_eq!(pieces.concat(), text + " ");
     }
 
     proptest! {
