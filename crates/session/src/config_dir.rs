@@ -65,7 +65,7 @@ impl ConfigDir {
 /// Every UTF-16 unit outside `[a-zA-Z0-9]` becomes `-`, so different paths can share a name: it is a hint, never proof.
 /// Past 200 characters the name is cut and followed by `-` and the base-36 absolute value of the path's 31-hash.
 #[must_use]
-pub fn encode_folder(path: &str) -> String {
+pub(crate) fn encode_folder(path: &str) -> String {
     let name: String = path
         .encode_utf16()
         .map(|unit| match u8::try_from(unit) {

@@ -1,15 +1,15 @@
 //! Reads Claude Code's sessions: which exist, what was said, what each is doing.
 //!
-//! Seven parts, independent of editor and sockets; all but the last work alone:
+//! Six parts, independent of editor and sockets; all but the last work alone:
 //! - [`Store`] lists the sessions of a folder or of all folders, with titles, times and sizes.
 //! - [`Transcript`] opens one session: an index of its lines, a tree of messages, and single messages on demand.
-//! - [`Watcher`] reports new lines of transcripts, new sessions, and the state of each running session.
 //! - [`live_sessions`] and [`state_of`] read the state of running sessions once.
 //! - [`Feed`] yields the lines of one transcript verbatim, for display elsewhere.
 //! - [`search()`] finds text in many sessions.
-//! - [`Service`] offers all of this to several clients, each with a [`Sink`] for its results.
+//! - [`Service`] offers all of this to several clients, each with a [`Sink`] for its results, and reports changes of
+//!   transcripts and running sessions.
 //!
-//! Everything blocks, and only [`Watcher`] and [`Service`] spawn threads, so callers choose where the disk work runs.
+//! Everything blocks, and only [`Service`] spawns threads, so callers choose where the disk work runs.
 //! Long work takes a [`Cancel`]. All results serialise in `snake_case`, times as Unix milliseconds, offsets in bytes.
 //!
 //! Invariants:
@@ -51,7 +51,7 @@ mod words;
 
 pub use agent::{Agent, AgentFolders, agents_of};
 pub use cancel::Cancel;
-pub use config_dir::{ConfigDir, encode_folder};
+pub use config_dir::ConfigDir;
 pub use error::{SessionError, chain};
 pub use feed::{Advance, Feed, FeedPage};
 pub use id::{Name, NodeId, SessionId};
@@ -64,7 +64,5 @@ pub use service::{Change, Client, Followed, Growth, Lives, News, Request, Servic
 pub use spoken::Spoken;
 pub use state::{Activity, SessionState, StateSource, WaitingFor, infer};
 pub use store::{Scope, Store, Summary};
-pub use tail::{Line, Tail, TailEvent};
 pub use time::Millis;
 pub use transcript::{AllowedBy, Batch, Call, ChangedFile, ChangedFiles, Position, Transcript};
-pub use watch::{FollowId, From, Update, WatchMode, Watcher};

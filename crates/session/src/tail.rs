@@ -9,32 +9,16 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde::Serialize;
-use serde_json::value::RawValue;
-
 use crate::error::SessionError;
-use crate::head::{Head, LineKind, is_api_request};
-use crate::json::{mend, without_debris};
+use crate::json::mend;
 use crate::line_buffer::{LineBuffer, RawLine, to_u64};
 
 /// How many of the last bytes read are compared with the file at each check, to detect a rewrite.
 const FINGERPRINT: usize = 64;
 
-/// One line of a transcript, verbatim.
-#[derive(Debug, Serialize)]
-pub struct Line {
-    /// Its offset in the file, in bytes.
-    pub offset: u64,
-    /// Its number, from 1 if the file was read from its start.
-    pub number: u32,
-    /// The line.
-    pub raw: Box<RawValue>,
-}
-
 /// What happened to a file since the last check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TailEvent {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TailEvent {
     /// Nothing, or it grew.
     Same,
     /// It was replaced or rewritten: all lines so far are void.
@@ -45,7 +29,7 @@ pub enum TailEvent {
 
 /// Reads a growing file.
 #[derive(Debug)]
-pub struct Tail {
+pub(crate) struct Tail {
     path: PathBuf,
     file: Option<File>,
     identity: Option<Identity>,
@@ -59,7 +43,7 @@ pub struct Tail {
 impl Tail {
     /// Begins at the start of a file, which need not exist yet.
     #[must_use]
-    pub fn new(path: impl Into<PathBuf>) -> Self {
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
             file: None,
@@ -73,41 +57,27 @@ impl Tail {
 
     /// Begins at a byte offset, which must be the start of a line; lines are numbered from `number`.
     #[must_use]
-    pub fn from_offset(path: impl Into<PathBuf>, offset: u64, number: u32) -> Self {
+    pub(crate) fn from_offset(path: impl Into<PathBuf>, offset: u64, number: u32) -> Self {
         Self { buffer: LineBuffer::at(offset, number), ..Self::new(path) }
-    }
-
-    /// Begins after the last whole line of a file.
-    ///
-    /// # Errors
-    /// [`SessionError::Read`] if the file exists and cannot be read.
-    pub fn at_end(path: impl Into<PathBuf>) -> Result<Self, SessionError> {
-        let path = path.into();
-        let offset = match File::open(&path).and_then(|mut file| last_line_start(&mut file)) {
-            Ok(offset) => offset,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            Err(error) => return Err(SessionError::read(&path)(error)),
-        };
-        Ok(Self::from_offset(path, offset, 1))
     }
 
     /// The file.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Offset of the first line not yet returned: the argument for a later [`Tail::from_offset`].
     #[must_use]
-    pub fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.buffer.offset()
     }
 
-    /// Checks the file; to be called before [`Tail::read_lines`].
+    /// Checks the file; to be called before [`Tail::read_raw`].
     ///
     /// # Errors
     /// [`SessionError::Read`] if it exists and cannot be opened.
-    pub fn check(&mut self) -> Result<TailEvent, SessionError> {
+    pub(crate) fn check(&mut self) -> Result<TailEvent, SessionError> {
         let metadata = match std::fs::metadata(&self.path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TailEvent::Missing),
@@ -128,31 +98,6 @@ impl Tail {
             return Ok(self.begin_again());
         }
         Ok(TailEvent::Same)
-    }
-
-    /// Reads new lines, at most about `max_bytes`; empty if there are none for now.
-    ///
-    /// Requests to the model and attachments are left out; see the crate's invariants. Broken lines are logged.
-    ///
-    /// # Errors
-    /// [`SessionError::Read`] if the file cannot be read.
-    pub fn read_lines(&mut self, max_bytes: u64) -> Result<Vec<Line>, SessionError> {
-        let (mut lines, mut broken) = (Vec::new(), Vec::new());
-        let stop_at = self.buffer.read_offset().saturating_add(max_bytes);
-        loop {
-            let more = self.read_raw(|line| match line.bytes.map(public_line) {
-                Some(Ok(Some(raw))) => lines.push(Line { offset: line.offset, number: line.number, raw }),
-                Some(Ok(None)) => {}
-                Some(Err(())) | None => broken.push(line.number),
-            })?;
-            if !more || (self.buffer.read_offset() >= stop_at && !lines.is_empty()) {
-                break;
-            }
-        }
-        for number in broken {
-            self.log_broken(number);
-        }
-        Ok(lines)
     }
 
     /// Reads once and hands out every whole line; `false` at the end of the file.
@@ -224,36 +169,6 @@ impl Tail {
         self.settled = metadata.modified().ok();
         self.file.as_mut().is_some_and(|file| self.seen.is_in(file, self.buffer.read_offset()).unwrap_or(false))
     }
-}
-
-/// The line, if it may leave this crate: `Ok(None)` if not, `Err` if it is broken.
-fn public_line(bytes: &[u8]) -> Result<Option<Box<RawValue>>, ()> {
-    if bytes.is_empty() || is_api_request(bytes) {
-        return Ok(None);
-    }
-    match Head::parse(bytes).ok_or(())?.line_kind() {
-        LineKind::ApiRequest | LineKind::Attachment => Ok(None),
-        LineKind::User | LineKind::Assistant | LineKind::System | LineKind::Other => {
-            serde_json::from_slice(without_debris(bytes)).map(Some).map_err(|_| ())
-        }
-    }
-}
-
-/// The start of a file's last line if that is incomplete; else the file's length.
-fn last_line_start(file: &mut File) -> io::Result<u64> {
-    const STEP: u64 = 64 * 1024;
-    let mut end = file.metadata()?.len();
-    while end > 0 {
-        let start = end.saturating_sub(STEP);
-        file.seek(SeekFrom::Start(start))?;
-        let mut piece = Vec::new();
-        (&mut *file).take(end - start).read_to_end(&mut piece)?;
-        if let Some(at) = memchr::memrchr(b'\n', &piece) {
-            return Ok(start + to_u64(at) + 1);
-        }
-        end = start;
-    }
-    Ok(0)
 }
 
 /// Identifies a file.
@@ -336,7 +251,9 @@ mod tests {
 
     fn numbers(tail: &mut Tail) -> (TailEvent, Vec<u32>) {
         let event = tail.check().unwrap();
-        (event, tail.read_lines(u64::MAX).unwrap().iter().map(|line| line.number).collect())
+        let mut numbers = Vec::new();
+        while tail.read_raw(|line| numbers.push(line.number)).unwrap() {}
+        (event, numbers)
     }
 
     fn append(path: &Path, text: &str) {
@@ -400,31 +317,12 @@ mod tests {
     }
 
     #[test]
-    fn goes_on_from_an_offset_and_from_the_end() {
+    fn goes_on_from_an_offset() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         append(&path, "{\"n\":1}\n{\"n\":2}\n{\"n\"");
         assert_eq!(numbers(&mut Tail::from_offset(&path, 8, 2)), (TailEvent::Same, vec![2]));
-        let mut at_end = Tail::at_end(&path).unwrap();
-        assert_eq!(at_end.offset(), 16);
         append(&path, ":3}\n");
-        assert_eq!(numbers(&mut at_end), (TailEvent::Same, vec![1]));
         assert_eq!(numbers(&mut Tail::from_offset(&path, 9999, 1)), (TailEvent::Replaced, vec![1, 2, 3]));
-    }
-
-    #[test]
-    fn text_for_the_model_never_comes_out() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("s.jsonl");
-        append(&path, "{\"type\":\"api-request-blob\",\"message\":\"secret\"}\n{ \"type\": \"api-request\"}\n");
-        append(
-            &path,
-            "{\"type\":\"attachment\",\"rendered\":\"secret\"}\nbroken\n{\"type\":\"new-kind\",\"x\":[1,  2]}\n",
-        );
-        let mut tail = Tail::new(&path);
-        tail.check().unwrap();
-        let lines = tail.read_lines(u64::MAX).unwrap();
-        assert_eq!(lines.iter().map(|line| line.raw.get()).collect::<Vec<_>>(), [r#"{"type":"new-kind","x":[1,  2]}"#]);
-        assert_eq!(lines[0].number, 5);
     }
 }

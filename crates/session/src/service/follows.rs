@@ -105,7 +105,6 @@ impl Follows {
                 });
                 self.lives.take(change);
             }
-            Update::Lines { .. } | Update::Appeared { .. } => {}
         }
     }
 
@@ -120,9 +119,9 @@ impl Follows {
 
     /// Follows a file after its first `offset` bytes.
     pub(super) fn follow(&self, watcher: &Watcher, file: &Path, offset: u64, follower: Follower) -> FollowId {
-        // Locked until the follower is in: an update may come before `follow_news` returns.
+        // Locked until the follower is in: an update may come before `follow` returns.
         let mut followers = lock(&self.followers);
-        let follow = watcher.follow_news(file, offset);
+        let follow = watcher.follow(file, offset);
         followers.insert(follow, follower);
         follow
     }

@@ -88,13 +88,6 @@ impl Store {
         files.filter(|file| file.is_file()).max_by_key(newest).ok_or_else(unknown)
     }
 
-    /// The folder for a project's transcripts; it need not exist.
-    #[must_use]
-    pub fn project_folder(&self, folder: &Path) -> PathBuf {
-        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        self.config.projects().join(encode_folder(&real.to_string_lossy()))
-    }
-
     /// The current summary of a session; `None` if its file is gone.
     pub fn get(&mut self, file: &Path) -> Option<Summary> {
         let stamp = Stamp::of(&fs::metadata(file).ok()?);

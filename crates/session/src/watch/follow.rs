@@ -1,4 +1,4 @@
-//! A follower of a file: what it wants, and what it was last sent.
+//! A follower of a transcript: its state at the last notification.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -7,52 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::agent::{agent_id, subagents_folder};
-use crate::tail::{Identity, Tail};
+use crate::tail::Identity;
 
 #[derive(Debug)]
-pub(super) enum Follow {
-    /// Receives the lines.
-    Lines(Box<Tail>),
-    /// Is only notified of changes, and reads the file itself.
-    News(Box<News>),
-}
-
-impl Follow {
-    pub(super) fn file(&self) -> &Path {
-        match self {
-            Self::Lines(tail) => tail.path(),
-            Self::News(news) => &news.file,
-        }
-    }
-
-    /// Whether its file does not exist (yet, or any more).
-    pub(super) fn is_missing(&self) -> bool {
-        !self.file().exists()
-    }
-
-    /// Folders to watch for it. While its file is missing also their parents, where the folder may appear.
-    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
-        let subagents = match self {
-            Self::Lines(_) => None,
-            Self::News(news) => news.subagents.clone(),
-        };
-        let levels = if self.is_missing() { 2 } else { 1 };
-        self.file().ancestors().skip(1).take(levels).map(Path::to_owned).chain(subagents)
-    }
-
-    /// Whether a changed file may matter to it. Compares names, since paths may lead through links.
-    pub(super) fn concerns(&mut self, changed: &Path) -> bool {
-        let of_subagents = match self {
-            Self::Lines(_) => false,
-            Self::News(news) => news.is_news_of_subagents(changed),
-        };
-        of_subagents || changed.file_name() == self.file().file_name()
-    }
-}
-
-/// The state of a transcript and its subagents at the last notification.
-#[derive(Debug)]
-pub(super) struct News {
+pub(super) struct Follow {
     file: PathBuf,
     subagents: Option<PathBuf>,
     stamp: Option<Stamp>,
@@ -70,12 +28,28 @@ struct Stamp {
     modified: Option<SystemTime>,
 }
 
-impl News {
+impl Follow {
     /// For a follower that has read `offset` bytes: anything beyond them, and all subagents, are new.
     pub(super) fn after(file: PathBuf, offset: u64) -> Self {
         let stamp = stamp(&file).filter(|stamp| stamp.bytes == offset);
         let subagents = subagents_folder(&file);
         Self { file, subagents, stamp, subagents_stamp: None, known: HashSet::new(), due: false }
+    }
+
+    /// Whether its file does not exist (yet, or any more).
+    pub(super) fn is_missing(&self) -> bool {
+        !self.file.exists()
+    }
+
+    /// Folders to watch for it. While its file is missing also their parents, where the folder may appear.
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let levels = if self.is_missing() { 2 } else { 1 };
+        self.file.ancestors().skip(1).take(levels).map(Path::to_owned).chain(self.subagents.clone())
+    }
+
+    /// Whether a changed file may matter to it. Compares names, since paths may lead through links.
+    pub(super) fn concerns(&mut self, changed: &Path) -> bool {
+        self.is_news_of_subagents(changed) || changed.file_name() == self.file.file_name()
     }
 
     /// Whether anything is new since the last call.

@@ -1,7 +1,6 @@
 //! Wakes the watcher's thread: collects commands and changed files, merged by name.
 
-use std::collections::{BTreeSet, HashSet};
-use std::ffi::OsString;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -19,10 +18,8 @@ const MAX_CHANGED: usize = 4096;
 /// A command of the watcher's owner.
 #[derive(Debug)]
 pub(super) enum Command {
-    Follow(FollowId, Follow),
+    Follow(FollowId, Box<Follow>),
     Unfollow(FollowId),
-    /// The folder, and the transcripts already in it.
-    WatchFolder(PathBuf, HashSet<OsString>),
     Stop,
 }
 

@@ -1,11 +1,11 @@
-//! Follows transcripts, new sessions, and what each running session does.
+//! Reports which transcripts changed, and what each running session does. Readers read their files themselves.
 //!
 //! One thread for everything. It sleeps until the system reports changed files (notify) or ended processes. Where the
 //! system cannot (network file systems, a limit of watches that is reached, processes outside Linux), it polls every
 //! second, and [`Watcher::mode`] says so. Events are merged by file, so a flood of them costs no memory. An event only
 //! triggers a check; what is read decides.
 //!
-//! Invariants: each line comes once; our own reads cause no wake-up; the receiver is called from that thread only.
+//! Invariants: our own reads cause no wake-up; the receiver is called from that thread only.
 
 mod exits;
 mod follow;
@@ -13,7 +13,7 @@ mod inbox;
 mod place;
 mod worker;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,56 +24,22 @@ use serde::Serialize;
 
 use crate::config_dir::ConfigDir;
 use crate::error::SessionError;
-use crate::id::SessionId;
 use crate::live::LiveChange;
-use crate::tail::{Line, Tail};
-use follow::{Follow, News};
+use follow::Follow;
 use inbox::{Command, Inbox};
 use worker::Worker;
 
 /// Identifies a follower of a [`Watcher`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(transparent)]
-pub struct FollowId(u64);
-
-/// Where following begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
-    /// At the first line.
-    Start,
-    /// After the last whole line.
-    End,
-    /// At a byte offset, which is the start of a line: see [`crate::Transcript::offset`] and [`Line::offset`].
-    Offset(u64),
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FollowId(u64);
 
 /// An update of a watcher.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Update {
-    /// A followed transcript has new lines. [`crate::Transcript::refresh`] updates the rows.
-    Lines {
-        /// The follower.
-        follow: FollowId,
-        /// The file was replaced before these lines: all earlier ones are void.
-        replaced: bool,
-        /// The new lines that may be shown; empty if only bookkeeping was written.
-        lines: Vec<Line>,
-        /// The offset after these lines.
-        offset: u64,
-    },
-    /// A followed transcript or its subagents changed: see [`Watcher::follow_news`].
+#[derive(Debug)]
+pub(crate) enum Update {
+    /// A followed transcript or its subagents changed: see [`Watcher::follow`].
     News {
         /// The follower.
         follow: FollowId,
-    },
-    /// A transcript appeared in a watched folder.
-    Appeared {
-        /// Its session.
-        id: SessionId,
-        /// The file.
-        file: PathBuf,
     },
     /// A running session began, changed its activity, moved to another session (`/clear`), or ended.
     Live(LiveChange),
@@ -82,7 +48,7 @@ pub enum Update {
 /// How a watcher detects changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WatchMode {
+pub(crate) enum WatchMode {
     /// The system reports them.
     Events,
     /// It polls at least some files: the system does not report their changes.
@@ -91,7 +57,7 @@ pub enum WatchMode {
 
 /// Watches sessions until it is dropped.
 #[derive(Debug)]
-pub struct Watcher {
+pub(crate) struct Watcher {
     inbox: Arc<Inbox>,
     next: std::sync::atomic::AtomicU64,
     thread: Option<JoinHandle<()>>,
@@ -104,7 +70,7 @@ impl Watcher {
     ///
     /// # Errors
     /// [`SessionError::Watcher`] if no thread can be started.
-    pub fn start(config: ConfigDir, receive: impl FnMut(Update) + Send + 'static) -> Result<Self, SessionError> {
+    pub(crate) fn start(config: ConfigDir, receive: impl FnMut(Update) + Send + 'static) -> Result<Self, SessionError> {
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
         let watcher = notify::recommended_watcher(move |event| events.take_event(event));
@@ -112,10 +78,8 @@ impl Watcher {
     }
 
     /// Like [`Watcher::start`], but polls: for file systems known to lose events.
-    ///
-    /// # Errors
-    /// [`SessionError::Watcher`] if no thread can be started.
-    pub fn start_polling(
+    #[cfg(test)]
+    pub(crate) fn start_polling(
         config: ConfigDir,
         receive: impl FnMut(Update) + Send + 'static,
     ) -> Result<Self, SessionError> {
@@ -142,50 +106,26 @@ impl Watcher {
 
     /// How it detects changes now; depends on where the files are, and on the running CLIs.
     #[must_use]
-    pub fn mode(&self) -> WatchMode {
+    pub(crate) fn mode(&self) -> WatchMode {
         if self.inbox.is_polling() { WatchMode::Polling } else { WatchMode::Events }
     }
 
     /// Waits until the receiver got the sessions that ran at the start, at most this long.
-    pub fn wait_for_first_look(&self, at_most: Duration) {
+    pub(crate) fn wait_for_first_look(&self, at_most: Duration) {
         self.inbox.wait_for_first_look(at_most);
     }
 
-    /// Follows a transcript, which need not exist yet. Existing lines come at once.
-    ///
-    /// # Errors
-    /// [`SessionError::Read`] if it begins at the end of a file that cannot be read.
-    pub fn follow(&self, file: impl Into<PathBuf>, from: From) -> Result<FollowId, SessionError> {
-        let tail = match from {
-            From::Start => Tail::new(file),
-            From::End => Tail::at_end(file)?,
-            From::Offset(offset) => Tail::from_offset(file, offset, 1),
-        };
-        Ok(self.add(Follow::Lines(Box::new(tail))))
-    }
-
-    /// Notifies of changes beyond the first `offset` bytes of a transcript, and of changes of its session's subagents.
-    /// For receivers that read the file themselves; lines are not held in memory.
-    pub fn follow_news(&self, file: impl Into<PathBuf>, offset: u64) -> FollowId {
-        self.add(Follow::News(Box::new(News::after(file.into(), offset))))
-    }
-
-    fn add(&self, follow: Follow) -> FollowId {
+    /// Notifies of changes beyond the first `offset` bytes of a transcript, which need not exist yet, and of changes of its
+    /// session's subagents.
+    pub(crate) fn follow(&self, file: impl Into<PathBuf>, offset: u64) -> FollowId {
         let id = FollowId(self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-        self.inbox.send(Command::Follow(id, follow));
+        self.inbox.send(Command::Follow(id, Box::new(Follow::after(file.into(), offset))));
         id
     }
 
     /// Stops following; an update already under way may still arrive.
-    pub fn unfollow(&self, follow: FollowId) {
+    pub(crate) fn unfollow(&self, follow: FollowId) {
         self.inbox.send(Command::Unfollow(follow));
-    }
-
-    /// Reports new transcripts in a folder: see [`crate::Store::project_folder`].
-    pub fn watch_folder(&self, folder: impl AsRef<Path>) {
-        let folder = folder.as_ref().to_owned();
-        let known = worker::transcripts(&folder).into_iter().collect();
-        self.inbox.send(Command::WatchFolder(folder, known));
     }
 
     /// Whether its thread waits for an event without a timeout.

@@ -1,7 +1,6 @@
 //! The watcher's thread.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsString;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,36 +13,20 @@ use super::inbox::{Command, Inbox, Work};
 use super::place::reports_changes;
 use super::{FollowId, Update};
 use crate::config_dir::ConfigDir;
-use crate::id::SessionId;
 use crate::live::{LiveSession, LiveTable, Liveness, is_record, live_sessions};
 use crate::state::{Activity, QUIET, SILENT, StateSource};
-use crate::tail::{Identity, TailEvent};
+use crate::tail::Identity;
 
 /// Polling interval where the system does not report some changes.
 const SWEEP: Duration = Duration::from_secs(1);
 /// Polling interval where it reports none.
 const POLL: Duration = Duration::from_millis(100);
-/// About this many bytes of a transcript go into one update: the first read of a large file must not become one huge
-/// message.
-const MAX_BATCH_BYTES: u64 = 1024 * 1024;
-
-/// Whether a follower's file was the same as before.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
-    /// The same file.
-    Same,
-    /// Another file, or none.
-    AnotherOrNone,
-}
-
 pub(super) struct Worker {
     config: ConfigDir,
     inbox: Arc<Inbox>,
     system: Option<RecommendedWatcher>,
     receive: Box<dyn FnMut(Update) + Send>,
     follows: BTreeMap<FollowId, Follow>,
-    /// Watched folders, each with its known transcripts.
-    folders: BTreeMap<PathBuf, HashSet<OsString>>,
     /// Folders watched by the system, with their identity at that time.
     registered: BTreeMap<PathBuf, Option<Identity>>,
     /// Folders that matter and do not exist yet; their parents are watched instead.
@@ -74,7 +57,6 @@ impl Worker {
             system,
             receive,
             follows: BTreeMap::new(),
-            folders: BTreeMap::new(),
             registered: BTreeMap::new(),
             missing: BTreeSet::new(),
             unreported: BTreeSet::new(),
@@ -117,19 +99,15 @@ impl Worker {
 
     /// Handles the work; `false` at the end.
     fn handle(&mut self, work: Work, sweep: bool) -> bool {
-        let (mut fresh, mut fresh_folder) = (Vec::new(), false);
+        let mut fresh = Vec::new();
         let commanded = !work.commands.is_empty();
         for command in work.commands {
             match command {
                 Command::Follow(id, follow) => {
-                    self.follows.insert(id, follow);
+                    self.follows.insert(id, *follow);
                     fresh.push(id);
                 }
                 Command::Unfollow(id) => drop(self.follows.remove(&id)),
-                Command::WatchFolder(folder, known) => {
-                    self.folders.entry(folder).or_insert(known);
-                    fresh_folder = true;
-                }
                 Command::Stop => return false,
             }
         }
@@ -152,11 +130,11 @@ impl Worker {
                 due.push(*id);
             }
         }
-        // `count` and not `any`: all of them must be read.
-        if due.iter().filter(|id| self.read(**id) == Found::AnotherOrNone).count() > 0 && self.register() {
-            // Its folder may have been removed too. The system does not report that while the old file is open here.
+        // `count` and not `any`: all of them must be looked at.
+        if due.into_iter().filter(|id| self.look(*id)).count() > 0 && self.register() {
+            // Its folder may have been removed too.
             for id in self.follows.keys().copied().collect::<Vec<_>>() {
-                self.read(id);
+                self.look(id);
             }
         }
         let tells =
@@ -164,58 +142,16 @@ impl Worker {
         if all || work.ended || work.changed.iter().any(tells) {
             self.look_at_live();
         }
-        for path in work.changed.iter().filter(|path| is_transcript(path)) {
-            self.look_at_new(path);
-        }
-        if all || fresh_folder {
-            self.look_for_new();
-        }
         true
     }
 
-    /// Sends a follower what is new.
-    fn read(&mut self, follow: FollowId) -> Found {
-        let tail = match self.follows.get_mut(&follow) {
-            Some(Follow::Lines(tail)) => tail,
-            Some(Follow::News(news)) => {
-                if news.take() {
-                    (self.receive)(Update::News { follow });
-                }
-                return if self.follows.get(&follow).is_some_and(Follow::is_missing) {
-                    Found::AnotherOrNone
-                } else {
-                    Found::Same
-                };
-            }
-            None => return Found::Same,
-        };
-        let before = tail.offset();
-        let event = match tail.check() {
-            Ok(event) => event,
-            Err(error) => {
-                tracing::debug!(%error, "could not look at a transcript");
-                return Found::Same;
-            }
-        };
-        let found = if event == TailEvent::Same { Found::Same } else { Found::AnotherOrNone };
-        let mut replaced = event == TailEvent::Replaced;
-        let mut at = before;
-        loop {
-            let lines = match tail.read_lines(MAX_BATCH_BYTES) {
-                Ok(lines) => lines,
-                Err(error) => {
-                    tracing::debug!(%error, "could not read a transcript");
-                    return found;
-                }
-            };
-            let offset = tail.offset();
-            if lines.is_empty() && !replaced && offset == at {
-                return found;
-            }
-            at = offset;
-            (self.receive)(Update::Lines { follow, replaced, lines, offset });
-            replaced = false;
+    /// Notifies a follower of news; returns whether its file is missing.
+    fn look(&mut self, id: FollowId) -> bool {
+        let Some(follow) = self.follows.get_mut(&id) else { return false };
+        if follow.take() {
+            (self.receive)(Update::News { follow: id });
         }
+        follow.is_missing()
     }
 
     fn look_at_live(&mut self) {
@@ -254,27 +190,6 @@ impl Worker {
         }
     }
 
-    /// Looks for new transcripts that no event reported, in all watched folders.
-    fn look_for_new(&mut self) {
-        let list = |folder: &PathBuf| transcripts(folder).into_iter().map(|name| folder.join(name)).collect::<Vec<_>>();
-        let files: Vec<_> = self.folders.keys().flat_map(list).collect();
-        files.iter().for_each(|file| self.look_at_new(file));
-    }
-
-    fn look_at_new(&mut self, file: &Path) {
-        let (Some(folder), Some(name), Some(stem)) = (file.parent(), file.file_name(), file.file_stem()) else {
-            return;
-        };
-        let is_new = self
-            .folders
-            .get_mut(folder)
-            .is_some_and(|known| !known.contains(name) && file.exists() && known.insert(name.to_owned()));
-        if is_new {
-            let id = SessionId::new(&stem.to_string_lossy());
-            (self.receive)(Update::Appeared { id, file: file.to_owned() });
-        }
-    }
-
     /// Updates the system's watches to the folders that matter and exist. Returns whether any is new: earlier changes
     /// in it caused no event.
     fn register(&mut self) -> bool {
@@ -291,7 +206,7 @@ impl Worker {
         let mut any = false;
         let followed = self.follows.values().flat_map(Follow::folders);
         let telling = self.telling.iter().filter_map(|file| file.parent().map(Path::to_owned));
-        let wanted = followed.chain(telling).chain(self.folders.keys().cloned()).chain([self.config.sessions()]);
+        let wanted = followed.chain(telling).chain([self.config.sessions()]);
         let (mut there, missing): (BTreeSet<_>, BTreeSet<_>) = wanted.partition(|folder| folder.is_dir());
         let above = missing.iter().filter_map(|folder| folder.ancestors().find(|above| above.is_dir()));
         there.extend(above.map(Path::to_owned));
@@ -348,16 +263,4 @@ fn was_just_written(file: &Path) -> bool {
 
 fn identity_of(folder: &Path) -> Option<Identity> {
     std::fs::metadata(folder).ok().map(|metadata| Identity::of(&metadata))
-}
-
-pub(super) fn transcripts(folder: &Path) -> Vec<OsString> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name()));
-    names.filter(|name| is_transcript(Path::new(name))).collect()
-}
-
-/// Whether a file is a session's transcript, by its name; subagents' are not.
-pub(super) fn is_transcript(path: &Path) -> bool {
-    let is_agent = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
-    path.extension().is_some_and(|extension| extension == "jsonl") && !is_agent
 }
