@@ -17,16 +17,25 @@ function live.source:rows(from, count, done)
   local rows = {}
   for at = from + 1, math.min(from + count, #live.messages_of) do
     local message = live.messages_of[at]
-    rows[#rows + 1] = { id = message.id, kind = message.kind, bytes = 100, has_text = true, has_thinking = false }
+    rows[#rows + 1] = { id = message.id, kind = message.kind, bytes = 100 }
   end
   done(rows)
 end
 function live.source:draw(request, done)
   live.asked = live.asked + 1
-  local ids = vim.tbl_map(function(said) return said.id end, request.messages)
-  self:messages(ids, nil, function(messages)
-    done(require("claude-ide.transcript.render").draw(self, request, messages))
-  end)
+  local list, drawn = {}, {}
+  for at, number in ipairs(request.rows) do
+    self:rows(math.max(number - 1, 0), 2, function(rows)
+      self:messages({ number + 1 }, nil, function(messages)
+        local is_first = number == 0
+        list[at] = { row = rows[is_first and 1 or 2], before = not is_first and rows[1] or nil, message = messages[1] }
+      end)
+    end)
+  end
+  for at, one in ipairs(require("claude-ide.transcript.render").draw(self, request, list)) do
+    drawn[request.rows[at]] = one
+  end
+  done(drawn)
 end
 function live.source:messages(ids, _, done)
   if live.parts then

@@ -55,8 +55,6 @@ struct BodyPermission<'a> {
 struct BodyMessage<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    stop_reason: Scalar<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -103,11 +101,6 @@ struct BodySource<'a> {
 impl<'a> Body<'a> {
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(without_debris(line)).ok()
-    }
-
-    pub(crate) fn stop_reason(&self) -> Option<String> {
-        let reason = self.message.0.as_ref()?.stop_reason.text();
-        (!reason.is_empty()).then(|| reason.to_owned())
     }
 
     /// The line's blocks; tool calls have no results yet.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::head::UsageHead;
-use crate::id::{Name, NodeId};
+use crate::id::NodeId;
 use crate::index::{RowKind, ToolStatus};
 use crate::outcome::Outcome;
 use crate::time::Millis;
@@ -77,21 +77,10 @@ pub struct Message {
     pub id: NodeId,
     /// Its kind.
     pub kind: RowKind,
-    /// The id of its first line, verbatim; "" if there is none.
-    pub uuid: String,
     /// When it began.
     pub start: Option<Millis>,
     /// When its last line was written.
     pub end: Option<Millis>,
-    /// The model that answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Name>,
-    /// Tokens of the reply's request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// Why the model stopped: "end_turn", "tool_use", …
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop_reason: Option<String>,
     /// Its content, in order.
     pub blocks: Vec<Block>,
 }

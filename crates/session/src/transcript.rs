@@ -218,11 +218,6 @@ impl Transcript {
         self.index.at_line(number)
     }
 
-    /// The first messages of the subagents that a message's calls started, if they are in the same file.
-    pub(crate) fn sidechains(&self, id: NodeId) -> Vec<Option<NodeId>> {
-        self.index.row(id).map_or_else(Vec::new, |row| row.tools.iter().map(|tool| tool.sidechain).collect())
-    }
-
     /// A message in full, each text cut to `max_text` bytes.
     ///
     /// # Errors
@@ -233,24 +228,10 @@ impl Transcript {
         }
         let node = self.index.node(id).ok_or(SessionError::UnknownMessage)?;
         let (lines, kind) = (node.lines.clone(), node.kind);
-        let mut message = Message {
-            id,
-            kind,
-            uuid: String::new(),
-            start: node.start,
-            end: node.end,
-            model: node.model.clone(),
-            usage: node.usage,
-            stop_reason: None,
-            blocks: Vec::new(),
-        };
+        let mut message = Message { id, kind, start: node.start, end: node.end, blocks: Vec::new() };
         for line in lines {
             let bytes = self.line(line)?;
             let Some(body) = Body::parse(&bytes) else { continue };
-            if message.uuid.is_empty() {
-                body.uuid.text().clone_into(&mut message.uuid);
-            }
-            message.stop_reason = body.stop_reason().or(message.stop_reason);
             message.blocks.extend(body.blocks(max_text));
             if kind == RowKind::Other {
                 message.blocks.push(Block::Unknown { raw: raw_value(&bytes) });

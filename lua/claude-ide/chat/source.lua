@@ -7,6 +7,7 @@
 ---@field private file? claude-ide.transcript.Source the session's
 ---@field private before_len integer number of earlier rows
 ---@field private is_counted boolean `before_len` is known
+---@field private last_before? claude-ide.sessions.Row the last visible one of them
 ---@field private agents? claude-ide.sessions.Agent[] as last reported
 ---@field private linked table<string, true> calls drawn with the subagent that they started
 ---@field private looking? boolean
@@ -24,6 +25,9 @@ Source.__index = Source
 local OWN = 2 ^ 40
 ---A longer text has its own rows (store.lua).
 local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
+
+---Where the last visible row is looked for, and the bytes of rows that are drawn at once.
+local ROWS_BEFORE, MOST_DRAWN = 8, 192 * 1024
 
 ---How long to look for the session's file, which the CLI writes soon after the start.
 local PATIENCE_MS = 3000
@@ -181,6 +185,24 @@ function Source:when_shown(fn)
   end
 end
 
+---Learns how many rows there are before the chat's own, and the last visible one.
+---@private
+function Source:count_earlier()
+  local file = self.file
+  local len = (file and file:info() or { len = 0 }).len ---@type integer
+  local function counted(rows)
+    for _, row in ipairs(rows or {}) do
+      self.last_before = require("claude-ide.transcript.render").is_hidden(row) and self.last_before or row
+    end
+    self.before_len, self.is_counted = len, true
+    self:opened()
+  end
+  if not file or len == 0 then
+    return counted()
+  end
+  file:rows(math.max(len - ROWS_BEFORE, 0), ROWS_BEFORE, counted)
+end
+
 ---@private
 function Source:opened()
   if self.listener then
@@ -197,8 +219,7 @@ function Source:open(listener)
     return self:opened()
   elseif not self.file_state then
     self:open_file(function()
-      self.before_len, self.is_counted = (self.file and self.file:info() or { len = 0 }).len, true
-      self:opened()
+      self:count_earlier()
     end)
   end
 end
@@ -262,12 +283,20 @@ function Source:info()
   }
 end
 
-function Source:rows(from, count, done)
-  local own =
-    self.store:rows(math.max(from - self.before_len, 0), count - math.max(self.before_len - from, 0))
-  for _, row in ipairs(own) do
+---@private
+---@param from integer
+---@param count integer
+---@return claude-ide.sessions.Row[]
+function Source:own_rows(from, count)
+  local rows = self.store:rows(from, count)
+  for _, row in ipairs(rows) do
     row.id = row.id + OWN
   end
+  return rows
+end
+
+function Source:rows(from, count, done)
+  local own = self:own_rows(math.max(from - self.before_len, 0), count - math.max(self.before_len - from, 0))
   if not self.file or from >= self.before_len then
     return done(own)
   end
@@ -299,38 +328,29 @@ function Source:messages(ids, max_text, done)
 end
 
 function Source:draw(request, done)
-  local drawn, own, messages, before = {}, {}, {}, {}
-  for at, said in ipairs(request.messages) do
-    local message = said.id > OWN and self.store:message(said.id - OWN, false)
-    if message then
-      own[#own + 1], messages[#messages + 1] = at, message
-    elseif said.id <= OWN then
-      before[#before + 1] = at
+  local before, own, list, bytes = {}, {}, {}, 0 ---@type integer[], integer[], claude-ide.transcript.InMemory[], integer
+  for _, row in ipairs(request.rows) do
+    local at = row - self.before_len --[[@as integer]]
+    local last = at >= 0 and self:own_rows(at, 1)[1]
+    local message = last and self.store:message(at + 1 --[[@as integer]], false)
+    bytes = bytes + (last and last.bytes or 0)
+    if at < 0 then
+      before[#before + 1] = row
+    elseif last and message and (#own == 0 or bytes <= MOST_DRAWN) then
+      local above = at > 0 and self:own_rows(at - 1, 1)[1] or self.last_before
+      own[#own + 1], list[#list + 1] = row, { row = last, before = above, message = message }
     end
   end
-  ---@param places integer[]
-  ---@return claude-ide.transcript.DrawRequest
-  local function of(places)
-    local part = vim.tbl_extend("force", {}, request)
-    part.messages = vim.tbl_map(function(at)
-      return request.messages[at]
-    end, places)
-    return part
+  local drawn = {} ---@type table<integer, claude-ide.transcript.Drawn>
+  for at, one in ipairs(require("claude-ide.transcript.render").draw(self, request, list)) do
+    drawn[own[at]] = one
   end
-  ---@param places integer[]
-  ---@param items claude-ide.transcript.Item[][]
-  local function take(places, items)
-    for at, place in ipairs(places) do
-      drawn[place] = items[at]
-    end
-  end
-  take(own, require("claude-ide.transcript.render").draw(self, of(own), messages))
   if #before == 0 or not self.file then
     return done(drawn)
   end
-  self.file:draw(of(before), function(items, err)
-    take(before, items or {})
-    done(items and drawn, err)
+  local part = vim.tbl_extend("force", request, { rows = before }) --[[@as claude-ide.transcript.DrawRequest]]
+  self.file:draw(part, function(earlier, err)
+    done(earlier and vim.tbl_extend("error", earlier, drawn), err)
     self:shown()
   end)
 end

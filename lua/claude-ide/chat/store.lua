@@ -404,8 +404,6 @@ local function row_of(message)
     model = message.model,
     usage = message.usage,
     tools = tools,
-    has_text = block.type == "text",
-    has_thinking = block.type == "thinking",
     bytes = block.bytes or 1024,
     continues = message.continues ~= nil or nil,
   }
@@ -447,10 +445,7 @@ local function message_of(message, all)
   return {
     id = message.id,
     kind = message.kind,
-    uuid = "",
     start = message.start,
-    model = message.model,
-    usage = message.usage,
     blocks = blocks,
   }
 end

@@ -112,7 +112,11 @@ end
 ---@param shows? boolean its last row is what the CLI shows and has not recorded yet
 ---@return fun() cancel also closes it
 function M.open(file, done, on_change, shows)
-  return require("claude-ide.sessions.open_transcript").open(file, done, on_change, shows)
+  local transcript = require("claude-ide.sessions.open_transcript").new()
+  transcript:start(file, done, on_change, shows)
+  return function()
+    transcript:close()
+  end
 end
 
 ---@class claude-ide.sessions.SearchOpts : claude-ide.sessions.Scope

@@ -3,8 +3,8 @@
 
 ---@class claude-ide.sessions.Transcript
 ---@field private number integer id in the library
----@field private end_request fun()
----@field private current claude-ide.sessions.Info
+---@field private end_request? fun()
+---@field private current claude-ide.sessions.Info set once it is open
 ---@field private cancels table<fun(), true> of pending requests
 ---@field private closed boolean
 local Transcript = {}
@@ -12,14 +12,17 @@ Transcript.__index = Transcript
 
 ---@alias claude-ide.sessions.Done<T> fun(result: T?, err: string?)
 
----Opens a transcript and follows it. Of a huge one the end is available first.
+---@return claude-ide.sessions.Transcript to be started
+function Transcript.new()
+  return setmetatable({ cancels = {}, closed = false }, Transcript)
+end
+
+---Opens the file and follows it. Of a huge one the end is available first.
 ---@param file string
 ---@param done fun(transcript: claude-ide.sessions.Transcript?, err: string?) called again with an error if it breaks later
 ---@param on_change? fun(delta: claude-ide.sessions.Delta)
 ---@param shows? boolean its last row is what the CLI shows and has not recorded yet
----@return fun() cancel also closes it
-function Transcript.open(file, done, on_change, shows)
-  local self = setmetatable({ cancels = {}, closed = false }, Transcript)
+function Transcript:start(file, done, on_change, shows)
   local request, number = { open = { file = file, shows = shows } }, nil
   self.end_request, number = require("claude-ide.sessions.transport").request(request, {
     reply = function(info, err)
@@ -39,9 +42,6 @@ function Transcript.open(file, done, on_change, shows)
     end,
   })
   self.number = number
-  return function()
-    self:close()
-  end
 end
 
 ---@private
@@ -51,7 +51,7 @@ function Transcript:learn(info)
   self.current = info
 end
 
----@private
+---@protected
 ---@param question table one field, named after the request: see `crates/session/src/service/request.rs`
 ---@param done fun(result: any, err: string?)
 ---@return fun() cancel
@@ -106,15 +106,6 @@ function Transcript:messages(ids, max_text, done)
   return self:ask({ messages = { ids = ids, max_text = max_text } }, done)
 end
 
----Rendered messages.
----@param request claude-ide.transcript.DrawRequest
----@param max_text integer size limit of each text
----@param done claude-ide.sessions.Done<claude-ide.transcript.Item[][]>
----@return fun() cancel
-function Transcript:draw(request, max_text, done)
-  return self:ask({ draw = { request = request, max_text = max_text } }, done)
-end
-
 ---The file before and after an edit, in full; nil without an error: the call changed no file.
 ---@param tool_use_id string
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.EditTexts>
@@ -130,14 +121,6 @@ end
 ---@return fun() cancel
 function Transcript:changed_files(offset, since, done)
   return self:ask({ changed_files = { offset = offset, since = since } }, done)
-end
-
----The message with a tool call; nil without an error: none.
----@param tool_use_id string
----@param done claude-ide.sessions.Done<integer>
----@return fun() cancel
-function Transcript:message_of_tool(tool_use_id, done)
-  return self:ask({ message_of_tool = { tool_use_id = tool_use_id } }, done)
 end
 
 ---Shows the branch through a message; nil: follow the newest branch.
@@ -159,13 +142,6 @@ end
 ---@return fun() cancel
 function Transcript:sidechain(first, done)
   return self:ask({ sidechain = { first = first } }, done)
-end
-
----The current subagents.
----@param done claude-ide.sessions.Done<claude-ide.sessions.Agent[]>
----@return fun() cancel
-function Transcript:agents(done)
-  return self:ask({ agents = vim.empty_dict() }, done)
 end
 
 ---The position of a message; nil without an error: no such message.
@@ -217,7 +193,9 @@ function Transcript:close()
   for _, cancel in ipairs(vim.tbl_keys(self.cancels)) do
     cancel()
   end
-  self.end_request()
+  if self.end_request then
+    self.end_request()
+  end
 end
 
 return Transcript

@@ -93,8 +93,6 @@
 ---@field model? string
 ---@field usage? claude-ide.sessions.Usage
 ---@field tools? claude-ide.sessions.ToolRow[]
----@field has_text boolean
----@field has_thinking boolean
 ---@field branch? claude-ide.sessions.Branch set where the conversation forks
 ---@field bytes integer
 ---@field continues? boolean continues the text of the previous row, without a line break
@@ -166,12 +164,7 @@
 ---@class claude-ide.sessions.Message
 ---@field id integer of its row
 ---@field kind claude-ide.sessions.RowKind
----@field uuid string
 ---@field start? integer
----@field end? integer
----@field model? string
----@field usage? claude-ide.sessions.Usage
----@field stop_reason? string "end_turn", "tool_use", …
 ---@field blocks claude-ide.sessions.Block[]
 
 ---A file before and after an edit, in full.
@@ -229,8 +222,6 @@
 ---@field len integer rows of the displayed branch
 ---@field complete boolean false: only the end of a huge file is read
 ---@field offset integer bytes read
----@field message_count integer on all branches
----@field broken_lines integer
 ---@field total_usage claude-ide.sessions.Usage
 ---@field last_reply? claude-ide.sessions.Row
 ---@field agents claude-ide.sessions.Agent[]

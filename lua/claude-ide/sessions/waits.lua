@@ -64,18 +64,13 @@ function M.last(id)
   return seen[id] and seen[id][#seen[id]]
 end
 
----The waits of a session that ended after `start`.
+---The waits of a session that have ended.
 ---@param id string
----@param start integer
 ---@return { [1]: integer, [2]: integer }[] waits start and end
-function M.since(id, start)
-  local waits = {}
-  for _, wait in ipairs(seen[id] or {}) do
-    if wait.to >= start then
-      waits[#waits + 1] = { wait.from, wait.to }
-    end
-  end
-  return waits
+function M.of(id)
+  return vim.tbl_map(function(wait)
+    return { wait.from, wait.to }
+  end, seen[id] or {})
 end
 
 ---Forgets waits in progress; completed ones stay.

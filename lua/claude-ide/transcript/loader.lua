@@ -1,4 +1,4 @@
--- Renders rows near the windows: requests rows and messages, and renders them in short time slices so that no key waits. `painter`
+-- Renders rows near the windows: requests them drawn, and shows them in short time slices so that no key waits. `painter`
 -- highlights them when there is nothing else to do.
 -- Invariant: at most one request is pending, and a response to an older state of the transcript is dropped.
 
@@ -8,9 +8,8 @@ local painter = require("claude-ide.transcript.painter")
 local render = require("claude-ide.transcript.render")
 local slices = require("claude-ide.transcript.slices")
 
----Rows per request, and bytes of the file for the messages of one request.
-local ROWS, BYTES = 24, 192 * 1024
-local BEFORE = render.ROWS_BEFORE
+---Rows per request.
+local ROWS = 24
 ---Maximum lines of rendered rows; and how many are rendered when idle, so that Neovim's text commands work on all of a transcript
 ---that is not huge.
 M.KEPT_LINES, M.FILLED_LINES = 30000, 20000
@@ -36,7 +35,7 @@ end
 
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
----@param drawn table<integer, claude-ide.transcript.Item[]> by index
+---@param drawn table<integer, claude-ide.transcript.Drawn> by row
 ---@param from integer
 local function show(view, rows, drawn, from)
   local generation, canvas = view.generation, view.canvas
@@ -59,9 +58,9 @@ local function show(view, rows, drawn, from)
     repeat
       local before = vim.uv.hrtime()
       local row = rows[at]
-      local items = view.known[row] and drawn[at]
-      if items and row < view.canvas.heights:len() then
-        view.canvas:answer(row, items)
+      local one = view.known[row] and drawn[row]
+      if one and row < view.canvas.heights:len() then
+        view.canvas:answer(row, one.items)
         painter.want(view, row)
       end
       at = at + 1
@@ -81,25 +80,6 @@ local function show(view, rows, drawn, from)
   end)
 end
 
----The rows that fit in one request.
----@param view claude-ide.transcript.View
----@param rows integer[]
----@return integer[] rows
-local function batch(view, rows)
-  local taken, bytes = {}, 0
-  for _, row in ipairs(rows) do
-    local known = view.known[row]
-    if known then
-      if #taken > 0 and bytes + known.bytes > BYTES then
-        break
-      end
-      bytes = bytes + known.bytes
-      taken[#taken + 1] = row
-    end
-  end
-  return taken
-end
-
 ---@param view claude-ide.transcript.View
 ---@param err? string
 local function failed(view, err)
@@ -115,63 +95,22 @@ end
 
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
-local function ask_items(view, rows)
+local function ask(view, rows)
   local generation, canvas = view.generation, view.canvas
-  local taken = batch(view, rows)
-  if #taken == 0 then
-    return failed(view)
-  end
+  view.busy = true
   canvas:expect()
-  view.source:draw(render.request(view, view.known, taken), function(drawn, err)
+  view.source:draw(render.request(view, rows), function(drawn, err)
     if not slices.is_alive(view, canvas) then
       return
-    elseif not drawn or generation ~= view.generation then
+    elseif not drawn or not next(drawn) or generation ~= view.generation then
       view.again = view.again or generation ~= view.generation
       return failed(view, err)
     end
-    slices.guarded(view, function()
-      show(view, taken, drawn, 1)
-    end)
-  end)
-end
-
----The range that one request covers.
----@param rows integer[] nearest first
----@return integer first
----@return integer last
-local function reach(rows)
-  local first, last = rows[1], rows[1]
-  for _, row in ipairs(rows) do
-    if math.max(last, row) - math.min(first, row) < 4 * ROWS then
-      first, last = math.min(first, row), math.max(last, row)
-    end
-  end
-  return first, last
-end
-
----@param view claude-ide.transcript.View
----@param rows integer[]
-local function ask_rows(view, rows)
-  local generation, canvas = view.generation, view.canvas
-  local first, last = reach(rows)
-  local from = math.max(first - BEFORE, 0)
-  view.source:rows(from, last - from + 1, function(known, err)
-    if not slices.is_alive(view, canvas) then
-      return
-    elseif not known or generation ~= view.generation then
-      view.again = view.again or generation ~= view.generation
-      return failed(view, err)
-    end
-    for at, row in ipairs(known) do
-      view.known[from + at - 1] = row
+    for row, one in pairs(drawn) do
+      view.known[row] = one.row
     end
     slices.guarded(view, function()
-      ask_items(
-        view,
-        vim.tbl_filter(function(row)
-          return row >= first and row <= last
-        end, rows)
-      )
+      show(view, rows, drawn, 1)
     end)
   end)
 end
@@ -249,11 +188,9 @@ function M.update(view)
     M.colour(view)
     rows = rows_to_fill(view, ranges)
   end
-  if #rows == 0 then
-    return
+  if #rows > 0 then
+    ask(view, rows)
   end
-  view.busy = true
-  ask_rows(view, rows)
 end
 
 ---Highlights what is rendered, then continues with distant rows.

@@ -3,11 +3,10 @@
 
 local M = {}
 
----Rows per request, and bytes of the file for the messages of one request.
-local ROWS, BYTES = 64, 256 * 1024
-local BEFORE = require("claude-ide.transcript.render").ROWS_BEFORE
----Time per turn.
-local BUDGET_NS = 7e6
+local slices = require("claude-ide.transcript.slices")
+
+---Rows per request.
+local ROWS = 64
 
 ---@param view claude-ide.transcript.View
 ---@return boolean whether any row is not rendered
@@ -46,23 +45,22 @@ end
 local ask ---@type fun(visit: claude-ide.transcript.Visit)
 
 ---@param visit claude-ide.transcript.Visit
----@param drawn table<integer, claude-ide.transcript.Item[]> by index from `first`
----@param first integer
----@param last integer last requested index
-local function give(visit, drawn, first, last)
-  local stop = vim.uv.hrtime() + BUDGET_NS
-  while visit.at <= last and vim.uv.hrtime() < stop do
-    local at = visit.at
-    visit.at = at + 1
-    if visit.visit(visit.rows[at], drawn[at - first + 1] or {}) then
+---@param drawn table<integer, claude-ide.transcript.Drawn> by row
+local function give(visit, drawn)
+  local stop = slices.deadline()
+  local one = drawn[visit.rows[visit.at]]
+  while one and vim.uv.hrtime() < stop do
+    visit.at = visit.at + 1
+    if visit.visit(visit.rows[visit.at - 1], one.items) then
       return finish(visit, true)
     end
+    one = drawn[visit.rows[visit.at]]
   end
   vim.defer_fn(function()
     if is_void(visit) then
       return
-    elseif visit.at <= last then
-      give(visit, drawn, first, last)
+    elseif one then
+      give(visit, drawn)
     else
       ask(visit)
     end
@@ -71,50 +69,18 @@ end
 
 ---@param visit claude-ide.transcript.Visit
 function ask(visit)
-  local first = visit.rows[visit.at]
-  if not first then
+  local rows = vim.list_slice(visit.rows, visit.at, visit.at + ROWS - 1)
+  if #rows == 0 then
     return finish(visit, true)
   end
-  local least, most, last = first, first, visit.at
-  for at = visit.at, math.min(visit.at + ROWS, #visit.rows) do
-    local low, high = math.min(least, visit.rows[at]), math.max(most, visit.rows[at])
-    if high - low > 2 * ROWS then
-      break
-    end
-    least, most, last = low, high, at
-  end
-  local from = math.max(least - BEFORE, 0)
-  visit.view.source:rows(from, most - from + 1, function(rows)
+  visit.view.source:draw(require("claude-ide.transcript.render").request(visit.view, rows), function(drawn)
     if is_void(visit) then
       return
-    elseif not rows then
+    elseif not drawn then
       return finish(visit, false)
     end
-    local known = {} ---@type table<integer, claude-ide.sessions.Row>
-    for at, row in ipairs(rows) do
-      known[from + at - 1] = row
-    end
-    local wanted, bytes, begin = {}, 0, visit.at
-    for at = begin, last do
-      local row = known[visit.rows[at]]
-      if not row or #wanted > 0 and bytes + row.bytes > BYTES then
-        last = at - 1
-        break
-      end
-      wanted[#wanted + 1], bytes = visit.rows[at], bytes + row.bytes
-    end
-    if #wanted == 0 then
-      return give(visit, {}, begin, begin) -- no such row
-    end
-    local request = require("claude-ide.transcript.render").request(visit.view, known, wanted)
-    visit.view.source:draw(request, function(drawn)
-      if is_void(visit) then
-        return
-      elseif not drawn then
-        return finish(visit, false)
-      end
-      give(visit, drawn, begin, last)
-    end)
+    drawn[rows[1]] = drawn[rows[1]] or { items = {} } -- no such row
+    give(visit, drawn)
   end)
 end
 

@@ -78,22 +78,6 @@ function M.is_hidden(row)
   return row.kind == "meta"
 end
 
----Rows to search backwards for a message's predecessor, which decides on its heading.
-M.ROWS_BEFORE = 8
-
----The visible row before a message.
----@param known table<integer, claude-ide.sessions.Row> by number
----@param row integer
----@return claude-ide.sessions.Row?
-local function previous(known, row)
-  for before = row - 1, math.max(row - M.ROWS_BEFORE, 0), -1 do
-    if known[before] and not M.is_hidden(known[before]) then
-      return known[before]
-    end
-  end
-  return nil
-end
-
 ---Whether the session has ended; a call without a result runs only in a running session.
 ---@param view claude-ide.transcript.View
 ---@return boolean
@@ -149,7 +133,7 @@ local function blocks_of(message)
   return blocks, next(sizes) and sizes
 end
 
----@class claude-ide.transcript.Said a message to render; the library has the blocks of a file's messages
+---@class claude-ide.transcript.Said a message as the library renders it
 ---@field id integer
 ---@field kind claude-ide.sessions.RowKind
 ---@field start? integer
@@ -161,8 +145,17 @@ end
 ---@field fence? claude-ide.transcript.Fence
 
 ---@class claude-ide.transcript.DrawRequest
----@field messages claude-ide.transcript.Said[]
+---@field rows integer[]
 ---@field agents? table<string, table> subagents by tool call
+
+---@class claude-ide.transcript.Drawn a rendered row
+---@field row claude-ide.sessions.Row
+---@field items claude-ide.transcript.Item[]
+
+---@class claude-ide.transcript.InMemory a message to render
+---@field row claude-ide.sessions.Row
+---@field before? claude-ide.sessions.Row the previous visible one
+---@field message claude-ide.sessions.Message
 
 ---@param row claude-ide.sessions.Row
 ---@param before? claude-ide.sessions.Row the previous visible one
@@ -267,19 +260,12 @@ end
 
 ---The request to render rows.
 ---@param view claude-ide.transcript.View
----@param known table<integer, claude-ide.sessions.Row> by number, including earlier rows
 ---@param rows integer[]
 ---@return claude-ide.transcript.DrawRequest
-function M.request(view, known, rows)
-  local source, messages = view.source, {} ---@type claude-ide.transcript.Source, claude-ide.transcript.Said[]
-  local first ---@type integer?
-  for at, row in ipairs(rows) do
-    local start = known[row].start or 0
-    messages[at] = said(known[row], previous(known, row))
-    first = math.min(first or start, start)
-  end
+function M.request(view, rows)
+  local source = view.source
   return {
-    messages = messages,
+    rows = rows,
     cwd = view.cwd,
     home = vim.env.HOME,
     source = source.key,
@@ -287,7 +273,7 @@ function M.request(view, known, rows)
     speaker = source.speaker,
     of_agent = source.is_agent,
     ended = M.is_ended(view),
-    waits = require("claude-ide.sessions.waits").since(view.session, first or 0),
+    waits = require("claude-ide.sessions.waits").of(view.session),
     agents = agents_of(view),
   }
 end
@@ -321,13 +307,14 @@ end
 ---Renders messages in memory, those of a chat.
 ---@param source claude-ide.transcript.Source
 ---@param request claude-ide.transcript.DrawRequest
----@param messages claude-ide.sessions.Message[] parallel to the request's
----@return claude-ide.transcript.Item[][]
-function M.draw(source, request, messages)
-  local agents = request.agents or {}
-  for at, message in ipairs(messages) do
-    fill(request.messages[at], message)
-    for _, block in ipairs(message.blocks) do
+---@param list claude-ide.transcript.InMemory[]
+---@return claude-ide.transcript.Drawn[]
+function M.draw(source, request, list)
+  local agents, messages = vim.tbl_extend("force", {}, request.agents or {}), {} ---@type table, claude-ide.transcript.Said[]
+  for at, one in ipairs(list) do
+    messages[at] = said(one.row, one.before)
+    fill(messages[at], one.message)
+    for _, block in ipairs(one.message.blocks) do
       local tool_id = source.agent_of and block.type == "tool_use" and block.id
       local agent = tool_id and not agents[tool_id] and source:agent_of(tool_id)
       if tool_id and agent then
@@ -335,24 +322,24 @@ function M.draw(source, request, messages)
       end
     end
   end
-  request.agents = next(agents) and agents or nil
-  local ok, json = pcall(vim.json.encode, request)
+  local whole = vim.tbl_extend("force", request, { messages = messages }) --[[@as table]]
+  whole.rows, whole.agents = nil, next(agents) and agents or nil
+  local ok, json = pcall(vim.json.encode, whole)
   local drawn, err
   if ok then
     drawn, err = require("claude-ide.native").render_messages(json)
   end
   if not drawn then
     require("claude-ide.log").error("messages cannot be shown: %s", err or json)
-    return vim.tbl_map(function()
-      return { broken() }
-    end, messages)
   end
-  for at, message in ipairs(messages) do
-    for _, block in ipairs(request.messages[at].sizes and message.blocks or {}) do
-      keep_code(drawn[at], block)
+  local rows = {}
+  for at, one in ipairs(list) do
+    rows[at] = { row = one.row, items = drawn and drawn[at] or { broken() } }
+    for _, block in ipairs(messages[at].sizes and one.message.blocks or {}) do
+      keep_code(rows[at].items, block)
     end
   end
-  return drawn
+  return rows
 end
 
 return M

@@ -214,29 +214,22 @@ impl Index {
 
     fn add_tools(&mut self, node: NodeId, head: &Head<'_>, message: &MessageHead<'_>) {
         let Content::Blocks(blocks) = &message.content else { return };
-        for block in blocks {
-            match block.kind.text() {
-                "thinking" | "redacted_thinking" => self.mark(node, |node| node.has_thinking = true),
-                "text" => self.mark(node, |node| node.has_text = true),
-                "tool_use" | "server_tool_use" => {
-                    let name = self.name(block.name.text()).unwrap_or_else(|| Name::new("?"));
-                    let tool = self.tools.len();
-                    self.tools.push(Tool {
-                        name,
-                        node,
-                        started: head.time(),
-                        result: None,
-                        end: None,
-                        background: false,
-                        sidechain: None,
-                    });
-                    if let Some(id) = Key::of(block.id.text()) {
-                        self.tool_by_id.entry(id).or_insert(tool);
-                    }
-                    self.mark(node, |node| node.tools.push(tool));
-                }
-                _ => {}
+        for block in blocks.iter().filter(|block| matches!(block.kind.text(), "tool_use" | "server_tool_use")) {
+            let name = self.name(block.name.text()).unwrap_or_else(|| Name::new("?"));
+            let tool = self.tools.len();
+            self.tools.push(Tool {
+                name,
+                node,
+                started: head.time(),
+                result: None,
+                end: None,
+                background: false,
+                sidechain: None,
+            });
+            if let Some(id) = Key::of(block.id.text()) {
+                self.tool_by_id.entry(id).or_insert(tool);
             }
+            self.mark(node, |node| node.tools.push(tool));
         }
     }
 

@@ -29,8 +29,6 @@ pub(crate) struct Node {
     pub(crate) model: Option<Name>,
     pub(crate) usage: Option<Usage>,
     pub(crate) side: bool,
-    pub(crate) has_text: bool,
-    pub(crate) has_thinking: bool,
 }
 
 /// A tool call.
@@ -121,10 +119,6 @@ pub struct Row {
     /// The reply's tool calls, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolRow>,
-    /// Whether a reply has text.
-    pub has_text: bool,
-    /// Whether a reply has thinking.
-    pub has_thinking: bool,
     /// Set where the conversation forks: the message has siblings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<Branch>,

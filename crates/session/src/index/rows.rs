@@ -28,8 +28,6 @@ impl Index {
                     sidechain: tool.sidechain,
                 })
                 .collect(),
-            has_text: node.has_text,
-            has_thinking: node.has_thinking,
             branch: self.branch(id),
             bytes,
         })

@@ -114,8 +114,6 @@ impl Index {
             model: None,
             usage: None,
             side,
-            has_text: false,
-            has_thinking: false,
         });
         if let Place::Unknown(key) = place {
             self.waiting.entry(key).or_default().push(id);

@@ -305,12 +305,8 @@ mod tests {
         Message {
             id: NodeId::from_number(1),
             kind,
-            uuid: String::new(),
             start: None,
             end: None,
-            model: None,
-            usage: None,
-            stop_reason: None,
             // Parsed from text: raw JSON does not survive a `Value`.
             blocks: serde_json::from_str(&blocks.to_string()).unwrap(),
         }

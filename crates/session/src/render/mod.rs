@@ -14,12 +14,12 @@ mod tool;
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::error::SessionError;
 use crate::id::NodeId;
-use crate::index::RowKind;
+use crate::index::{Row, RowKind};
 use crate::message::Block;
 use crate::time::Millis;
 use crate::transcript::Transcript;
@@ -35,6 +35,11 @@ pub(crate) use text::head;
 /// Messages of one transcript to render, with the state around them.
 #[derive(Debug, Deserialize)]
 pub struct RenderRequest {
+    /// Rows of a transcript, whose messages are read from its file.
+    #[serde(default)]
+    rows: Vec<usize>,
+    /// Messages of a chat.
+    #[serde(default)]
     messages: Vec<Said>,
     /// The session's folder; paths below it are shown relative.
     cwd: Option<String>,
@@ -82,6 +87,26 @@ pub(crate) struct Said {
 }
 
 impl Said {
+    /// The message of a transcript's row.
+    fn read(transcript: &mut Transcript, at: usize, row: &Row, max_text: usize) -> Result<Self, SessionError> {
+        let before = transcript.rows(at.saturating_sub(ROWS_BEFORE), at.min(ROWS_BEFORE));
+        let previous = before.iter().rev().find(|row| row.kind != RowKind::Meta);
+        Ok(Self {
+            id: row.id.get().into(),
+            kind: row.kind,
+            start: row.start,
+            blocks: transcript.message(row.id, max_text)?.blocks,
+            previous: previous.map(|row| Previous { kind: row.kind, called: !row.tools.is_empty() }),
+            branch: row
+                .branch
+                .as_ref()
+                .map(|branch| BranchPlace { number: branch.number.into(), count: branch.siblings.len() }),
+            continues: false,
+            fence: None,
+            sizes: Sizes::new(),
+        })
+    }
+
     fn is_hidden(&self) -> bool {
         self.kind == RowKind::Meta
     }
@@ -99,7 +124,20 @@ struct Previous {
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct BranchPlace {
     number: u64,
-    count: u64,
+    count: usize,
+}
+
+/// How far back the previous visible row is looked for.
+const ROWS_BEFORE: usize = 8;
+/// Bytes of the file that are drawn at once.
+const MAX_BYTES: u64 = 192 * 1024;
+
+/// A drawn row of a transcript.
+#[derive(Serialize)]
+pub(crate) struct Drawn {
+    at: usize,
+    row: Row,
+    items: Vec<Item>,
 }
 
 /// A subagent within its session's transcript.
@@ -173,35 +211,42 @@ struct Place<'a> {
 }
 
 impl RenderRequest {
-    /// Reads the messages and the subagents that they started from their transcript, each text cut to `max_text` bytes.
-    pub(crate) fn read(
-        &mut self,
+    /// Draws the first of its rows, as many as fit: with the subagents that they started, each text cut to `max_text` bytes.
+    pub(crate) fn draw(
+        mut self,
         transcript: &mut Transcript,
         agents: &[Agent],
         max_text: usize,
-    ) -> Result<(), SessionError> {
+    ) -> Result<Vec<Drawn>, SessionError> {
         let calls: HashMap<_, _> =
             agents.iter().filter_map(|agent| Some((agent.tool_use_id.as_deref()?, agent))).collect();
-        for said in &mut self.messages {
-            let id = NodeId::from_number(u32::try_from(said.id).map_err(|_| SessionError::UnknownMessage)?);
-            said.blocks = transcript.message(id, max_text)?.blocks;
-            let sidechains = transcript.sidechains(id);
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        for at in std::mem::take(&mut self.rows) {
+            let Some(row) = transcript.rows(at, 1).pop() else { break };
+            bytes += row.bytes;
+            if bytes > MAX_BYTES && !rows.is_empty() {
+                break;
+            }
+            let said = Said::read(transcript, at, &row, max_text)?;
             let calls_of = said.blocks.iter().filter_map(|block| match block {
                 Block::ToolUse { id, .. } => Some(id),
                 _ => None,
             });
-            for (at, call) in calls_of.enumerate() {
+            for (call, tool) in calls_of.zip(&row.tools) {
                 let agent = calls
                     .get(call.as_str())
                     .map(|agent| KnownAgent { agent_type: agent.agent_type.clone(), running: agent.running });
-                let sidechain = sidechains.get(at).copied().flatten().map(NodeId::get);
+                let sidechain = tool.sidechain.map(NodeId::get);
                 if agent.is_some() || sidechain.is_some() {
                     let view = AgentView { agent, sidechain, ..AgentView::default() };
                     self.agents.entry(call.clone()).or_insert(view);
                 }
             }
+            self.messages.push(said);
+            rows.push((at, row));
         }
-        Ok(())
+        let items = render(&self);
+        Ok(rows.into_iter().zip(items).map(|((at, row), items)| Drawn { at, row, items }).collect())
     }
 }
 

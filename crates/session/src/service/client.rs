@@ -70,7 +70,6 @@ impl Client {
                 self.run(move |work| work.service.list_now(&scope, &work.cancel))
             }
             Request::Find(find) => self.run(move |work| work.service.find_now(&SessionId::new(&find.id))),
-            Request::One(one) => self.run(move |work| Ok(work.service.summary_now(&one.file))),
             Request::State(of) => self.run(move |work| work.service.state_now(&SessionId::new(&of.id), &of.file)),
             Request::Mode {} => {
                 let mode = self.service()?.watcher.mode();

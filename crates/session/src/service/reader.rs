@@ -18,7 +18,6 @@ use crate::error::{SessionError, chain};
 use crate::id::NodeId;
 use crate::index::{Delta, Row};
 use crate::message::Usage;
-use crate::render::render;
 use crate::time::Millis;
 use crate::transcript::{Batch, Position, Transcript};
 
@@ -37,8 +36,6 @@ struct Info<'a> {
     len: usize,
     complete: bool,
     offset: u64,
-    message_count: usize,
-    broken_lines: u32,
     total_usage: Usage,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_reply: Option<Row>,
@@ -65,7 +62,6 @@ pub(super) struct Reader {
     id: u64,
     transcript: Transcript,
     epoch: u64,
-    broken: u32,
     folders: Arc<Mutex<AgentFolders>>,
     /// The subagents, and the change of their folders that they reflect.
     agents: Vec<Agent>,
@@ -90,8 +86,7 @@ impl Reader {
             bytes *= 4;
             transcript = Transcript::open_end(&file, bytes, &cancel)?;
         }
-        let broken = transcript.broken_lines();
-        let mut reader = Self { id, transcript, epoch: 1, broken, folders, agents: Vec::new(), looked: 0, cancel };
+        let mut reader = Self { id, transcript, epoch: 1, folders, agents: Vec::new(), looked: 0, cancel };
         reader.look_at_agents(true);
         Ok(reader)
     }
@@ -125,8 +120,6 @@ impl Reader {
             len: transcript.len(),
             complete: transcript.is_complete(),
             offset: transcript.offset(),
-            message_count: transcript.message_count(),
-            broken_lines: transcript.broken_lines(),
             total_usage: transcript.total_usage(),
             last_reply: transcript.last_reply(),
             agents: agents.then_some(&self.agents),
@@ -144,11 +137,9 @@ impl Reader {
             }
         };
         let linked = self.look_at_agents(delta.reset);
-        let broken = self.transcript.broken_lines();
-        if delta.is_empty() && delta.len == before && broken == self.broken && linked.is_none() {
+        if delta.is_empty() && delta.len == before && linked.is_none() {
             return None;
         }
-        self.broken = broken;
         if delta.reset {
             self.epoch += 1;
         }
@@ -177,7 +168,6 @@ impl Reader {
         let shift = whole.rows_before(&self.transcript);
         self.transcript = whole;
         self.epoch += 1;
-        self.broken = self.transcript.broken_lines();
         let agents = self.look_at_agents(true).is_some();
         let delta = Delta { reset: true, from: 0, len: self.transcript.len(), changed: Vec::new() };
         Some(News { change: Change { delta, shift }, agents })
@@ -243,17 +233,13 @@ impl Reader {
             Question::ChangedFiles { offset, since } => {
                 reply(transcript.changed_files(offset, Millis(since), &self.cancel))
             }
-            Question::MessageOfTool { tool_use_id } => json(&transcript.message_of_tool(&tool_use_id)),
             Question::ShowBranch { through } => {
                 let delta = transcript.show_branch(through.map(NodeId::from_number)).map_err(|error| chain(&error))?;
                 json(&Moved { delta: Change { delta, shift: None }, info: self.info(false)? })
             }
             Question::Sidechain { first } => json(&transcript.sidechain(NodeId::from_number(first))),
-            Question::Agents {} => json(&self.agents),
             Question::Position { id } => json(&transcript.position(NodeId::from_number(id))),
-            Question::Draw { mut request, max_text } => {
-                reply(request.read(transcript, &self.agents, max_text).map(|()| render(&request)))
-            }
+            Question::Draw { request, max_text } => reply(request.draw(transcript, &self.agents, max_text)),
             Question::Markdown(export) => reply(export.piece_of(transcript)),
             Question::MessageAtLine { line } => json(&transcript.message_at_line(line)),
         }

@@ -16,8 +16,6 @@ pub enum Request {
     List(Place),
     /// The transcript of a session.
     Find(Find),
-    /// The summary of one session.
-    One(One),
     /// Opens a transcript, whose changes are reported until it is closed.
     Open(Open),
     /// A question to an open transcript.
@@ -64,13 +62,6 @@ pub struct Find {
     pub(super) id: String,
 }
 
-/// Requests the summary of one session; null if its file is gone or has no message.
-#[derive(Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct One {
-    pub(super) file: PathBuf,
-}
-
 /// Asks what a session is doing, also without a record.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,10 +97,8 @@ pub(super) enum Question {
     Messages { ids: Vec<u32>, max_text: usize },
     EditTexts { tool_use_id: String },
     ChangedFiles { offset: u64, since: i64 },
-    MessageOfTool { tool_use_id: String },
     ShowBranch { through: Option<u32> },
     Sidechain { first: u32 },
-    Agents {},
     Position { id: u32 },
     MessageAtLine { line: u32 },
     Markdown(Export),

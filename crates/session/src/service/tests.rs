@@ -200,7 +200,7 @@ fn follows_a_transcript_until_it_is_closed() {
     assert_eq!(lab.hear(rows)["result"][0]["kind"], json!("prompt"));
     assert!(lab.client.cancel(id));
     assert!(matches!(
-        lab.ask(question(id, 1, json!({ "agents": {} }))),
+        lab.ask(question(id, 1, json!({ "position": { "id": 0 } }))),
         Err(ServiceError::UnknownTranscript { number }) if number == id
     ));
     lab.service.pools.wait();
@@ -230,6 +230,33 @@ fn what_a_cli_shows_reaches_the_transcripts_of_its_session_that_want_it() {
             "only what is recorded"
         );
     }
+}
+
+/// A row is drawn by its number, with the one before it that shows; the rows that are too much at once are asked again.
+#[test]
+fn rows_are_drawn_by_their_numbers() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 1);
+    let large = "word ".repeat(40_000);
+    for said in ["hidden", large.as_str()] {
+        let meta = said == "hidden";
+        lab.append(&file, &json!({ "type": "user", "isMeta": meta, "message": { "content": said } }).to_string());
+    }
+    let id = lab.ask(json!({ "open": { "file": file } })).unwrap();
+    assert_eq!(lab.hear(id)["result"]["len"], json!(3));
+    let drawn = |rows: &[usize]| {
+        let request = json!({ "rows": rows, "source": "s", "max_lines": 10 });
+        let question = question(id, 1, json!({ "draw": { "request": request, "max_text": 100 } }));
+        let answer = lab.ask(question).unwrap();
+        lab.hear(answer)["result"].take()
+    };
+    let some = drawn(&[0, 1, 2, 9]);
+    let places: Vec<_> = some.as_array().unwrap().iter().map(|one| (&one["at"], &one["row"]["kind"])).collect();
+    assert_eq!(places, [(&json!(0), &json!("prompt")), (&json!(1), &json!("meta"))]);
+    assert_eq!(some[0]["items"][0]["kind"], json!("heading"), "nothing precedes it");
+    assert_eq!(some[1]["items"], json!([]));
+    assert_eq!(drawn(&[2])[0]["items"][0]["kind"], json!("gap"), "the prompt precedes it");
+    lab.service.close();
 }
 
 /// A hole in the list would be `vim.NIL` in Lua, where a message is expected.
@@ -389,7 +416,8 @@ fn subagents_are_reported_when_they_change() {
         }
     };
     assert_eq!(linked["delta"]["changed"], json!([1]), "the row of its call");
-    assert_eq!(linked["info"]["agents"][0]["running"], json!(true));
+    let agent = &linked["info"]["agents"][0];
+    assert_eq!((&agent["running"], &agent["agent_type"]), (&json!(true), &json!("Explore")));
     lab.transcript("s.jsonl", 1);
     let grown = loop {
         let change = lab.hear(id);
@@ -398,8 +426,6 @@ fn subagents_are_reported_when_they_change() {
         }
     };
     assert_eq!(grown["info"].get("agents"), None, "{grown}");
-    let agents = lab.ask(question(id, 1, json!({ "agents": {} }))).unwrap();
-    assert_eq!(lab.hear(agents)["result"][0]["agent_type"], json!("Explore"));
     lab.service.close();
 }
 

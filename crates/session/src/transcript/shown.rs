@@ -67,8 +67,6 @@ impl ShownMessages {
             model: None,
             usage: None,
             tools: Vec::new(),
-            has_text: true,
-            has_thinking: false,
             branch: None,
             bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
         })
@@ -78,17 +76,7 @@ impl ShownMessages {
     pub(super) fn message(&self, id: NodeId, max_text: usize) -> Option<Message> {
         let row = self.row().filter(|_| id == SHOWN)?;
         let texts = self.0.iter().map(|shown| Block::Text(Text::cut(shown.text.clone(), max_text)));
-        Some(Message {
-            id,
-            kind: row.kind,
-            uuid: String::new(),
-            start: row.start,
-            end: None,
-            model: None,
-            usage: None,
-            stop_reason: None,
-            blocks: texts.collect(),
-        })
+        Some(Message { id, kind: row.kind, start: row.start, end: None, blocks: texts.collect() })
     }
 
     /// Drops a recorded text, and the messages before it: they will not be recorded any more. Of several that begin like

@@ -1,11 +1,11 @@
 -- A source for session and subagent files of the CLI. The library reads and follows them.
 
----@class claude-ide.transcript.FileSource : claude-ide.transcript.Source
----@field private transcript claude-ide.sessions.Transcript set once it is open
----@field private cancel? fun()
+local Transcript = require("claude-ide.sessions.open_transcript")
+
+---@class claude-ide.transcript.FileSource : claude-ide.transcript.Source, claude-ide.sessions.Transcript
 ---@field private agents? claude-ide.sessions.Agent[] indexed in `by_call`
 ---@field private by_call table<string, claude-ide.sessions.Agent>
-local File = {}
+local File = setmetatable({}, { __index = Transcript })
 File.__index = File
 
 ---Longer texts are cut.
@@ -18,7 +18,7 @@ function File.new(file, cwd)
   file = require("claude-ide.path").normalize(file)
   local id = vim.fs.basename(file):gsub("%.jsonl$", "")
   local is_agent = vim.startswith(id, "agent-")
-  return setmetatable({
+  local fields = {
     key = file,
     id = id,
     session = file:match("([^/]+)/subagents/[^/]+$") or id,
@@ -28,17 +28,17 @@ function File.new(file, cwd)
     max_text = MAX_TEXT,
     max_lines = MAX_LINES,
     by_call = {},
-  }, File)
+  }
+  return setmetatable(vim.tbl_extend("error", Transcript.new(), fields), File)
 end
 
 ---@param listener claude-ide.transcript.Listener
 function File:open(listener)
   local wrap = require("claude-ide.safely").wrap
-  self.cancel = require("claude-ide.sessions").open(
+  self:start(
     self.key,
     wrap("open a transcript", function(transcript, err)
       if transcript then
-        self.transcript = transcript
         listener.opened()
       else
         listener.failed(err or "it cannot be read")
@@ -49,26 +49,14 @@ function File:open(listener)
   )
 end
 
-function File:close()
-  if self.cancel then
-    self.cancel()
-  end
-end
-
-function File:info()
-  return self.transcript and self.transcript:info() --[[@as claude-ide.transcript.Info?]]
-end
-
-function File:rows(from, count, done)
-  self.transcript:rows(from, count, done)
-end
-
-function File:messages(ids, max_text, done)
-  self.transcript:messages(ids, max_text, done)
-end
-
 function File:draw(request, done)
-  self.transcript:draw(request, self.max_text, done)
+  self:ask({ draw = { request = request, max_text = self.max_text } }, function(drawn, err)
+    local by_row = {} ---@type table<integer, claude-ide.transcript.Drawn>
+    for _, one in ipairs(drawn or {}) do
+      by_row[one.at] = one
+    end
+    done(drawn and by_row, err)
+  end)
 end
 
 ---A session that has just begun is not listed yet; subagents are never listed.
@@ -84,24 +72,8 @@ function File:describe(done)
   end)
 end
 
-function File:show_branch(through, done)
-  self.transcript:show_branch(through, done)
-end
-
-function File:position(id, done)
-  self.transcript:position(id, done)
-end
-
-function File:message_at_line(line, done)
-  self.transcript:message_at_line(line, done)
-end
-
-function File:edit_texts(tool_id, done)
-  self.transcript:edit_texts(tool_id, done)
-end
-
 function File:agent_of(tool_id)
-  local agents = self.transcript:info().agents
+  local agents = self:info().agents --[[@as claude-ide.sessions.Agent[] ]]
   if agents ~= self.agents then
     self.agents, self.by_call = agents, {}
     for _, agent in ipairs(agents) do
@@ -116,10 +88,6 @@ end
 
 function File:subagent(agent, cwd)
   return File.new(agent.file, cwd)
-end
-
-function File:sidechain(first, done)
-  self.transcript:sidechain(first, done)
 end
 
 return File
