@@ -34,10 +34,6 @@ def chunk(content, **fields):
     return update("agent_message_chunk", content=content, **fields)
 
 
-def raw_update(**params):
-    return "RAW " + json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params})
-
-
 def asked(nvim, *lines, count=None):
     """The answers to requests."""
     before, count = len(answers(nvim)), count or len(lines)
