@@ -191,20 +191,22 @@ def test_works_deep_in_the_stack_and_when_loaded_in_a_coroutine_that_is_gone(nvi
 
 
 @pytest.mark.every_nvim
-def test_takes_events_in_a_coroutine(nvim, connect):
-    client = connect(nvim)
-    nvim.lua(
+def test_takes_events_in_a_coroutine(nvim, connect, tmp_path):
+    client, busy = connect(nvim), tmp_path / "busy"
+    # The main loop is busy before the call is made, and goes on only when it is here: no other code can take it.
+    nvim.notify(
         """
         local native = require("claude-ide.native")
         local event
         local poll = coroutine.wrap(function() while true do event = native.poll() coroutine.yield() end end)
-        vim.schedule(function() -- the main loop goes on only when the call is here: nobody else can take it
-          repeat poll() until event and event.type == "call"
-          name = event.name
-          native.fail(event.id, "failed", "seen")
-        end)
-        """
+        vim.fn.writefile({}, ...)
+        repeat poll() until event and event.type == "call"
+        name = event.name
+        native.fail(event.id, "failed", "seen")
+        """,
+        str(busy),
     )
+    nvim.terminal.wait(busy.exists, 20, "the main loop to be busy")
     with pytest.raises(ToolError, match="^seen$"):
         client.call("getOpenEditors")
     assert nvim.lua("return name") == "get_open_editors"
