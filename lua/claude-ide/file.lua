@@ -163,7 +163,7 @@ function M.write_private(path, text, is_new)
   return written == #text
 end
 
----Replaces a file by rename, so that nobody reads a part of it.
+---Replaces a file by rename, so that no reader sees a part of it.
 ---@param path string
 ---@param text string
 ---@param mode? integer permissions; default: only its owner can read it

@@ -10,7 +10,9 @@ local on_disk = {}
 
 ---@param path string
 local function is_on_disk(path)
-  on_disk[path] = on_disk[path] or vim.uv.fs_stat(path) ~= nil or nil
+  if not on_disk[path] and vim.uv.fs_stat(path) then
+    on_disk[path] = true
+  end
   return on_disk[path] == true
 end
 
@@ -34,13 +36,13 @@ local function context(latest)
   table.sort(files, function(a, b)
     return a.timestamp > b.timestamp
   end)
-  local told = {}
+  local open = {}
   for _, file in ipairs(files) do
-    if #told < MAX_FILES and is_on_disk(file.path) then
-      told[#told + 1] = file
+    if #open < MAX_FILES and is_on_disk(file.path) then
+      open[#open + 1] = file
     end
   end
-  return { workspaceState = { openFiles = #told > 0 and told or require("claude-ide.json").EMPTY_ARRAY } }
+  return { workspaceState = { openFiles = #open > 0 and open or require("claude-ide.json").EMPTY_ARRAY } }
 end
 
 ---@param latest? claude-ide.selection.Message

@@ -13,44 +13,21 @@ local FRESH_MS = 5000
 ---Wait after the last report on a file that was left unchanged.
 local LEFT_SETTLE_MS = 500
 
----@type table<integer, claude-ide.decisions.Source> by agent
-local sources = {}
-
 ---@class claude-ide.tools.Asked
 ---@field answered fun(answer?: claude-ide.decisions.Answer, err?: string)
 
----@return claude-ide.decisions.Source
-local function source_of(agent)
-  if not sources[agent] then
-    sources[agent] = require("claude-ide.decisions").source({
-      name = "Claude",
-      client = agent,
-      writes = "editor",
-      answer = function(asked, answer, err)
-        asked.answered(answer, err)
-      end,
-      -- The user's reason is part of the answer.
-      tell = function() end,
-      cannot_hear = function() end,
-    })
-  end
-  return sources[agent]
-end
-
-local attach = require("claude-ide.once")(function()
-  local bus = require("claude-ide.bus")
-  bus.on("agent_disconnected", function(agent)
-    local source = sources[agent.id]
-    sources[agent.id] = nil
-    if source then
-      require("claude-ide.decisions").gone(source, "that Claude is gone")
-    end
-  end)
-  bus.on("server_stopping", function()
-    require("claude-ide.decisions").close_those(function(decision)
-      return decision.source == sources[decision.source.client or 0]
-    end)
-  end)
+local source_of = require("claude-ide.tools.sources")(function(agent)
+  return {
+    name = "Claude",
+    client = agent,
+    writes = "editor",
+    answer = function(asked, answer, err)
+      asked.answered(answer, err)
+    end,
+    -- The user's reason is part of the answer.
+    tell = function() end,
+    cannot_hear = function() end,
+  }, { gone = "that Claude is gone" }
 end)
 
 ---Modes in which the CLI writes edits without asking.
@@ -234,7 +211,6 @@ end
 ---@param changes claude-ide.tools.Changes
 ---@return { text: string }
 function M.propose(task, changes)
-  attach()
   local files, err, notes = task:await(function(resume)
     require("claude-ide.changeset").plan(changes.edits, resume)
   end)

@@ -7,9 +7,6 @@ local M = {}
 ---@field path string as the CLI names it
 ---@field empties boolean the proposed file is empty
 
----@type table<integer, claude-ide.decisions.Source> by client
-local sources = {}
-
 ---@param request claude-ide.tools.CompanionRequest
 ---@param answer? claude-ide.decisions.Answer
 local function notify(request, answer)
@@ -29,50 +26,28 @@ local function notify(request, answer)
   end
 end
 
-local attach = require("claude-ide.once")(function()
-  local bus = require("claude-ide.bus")
-  bus.on("agent_disconnected", function(agent)
-    local source = sources[agent.id]
-    sources[agent.id] = nil
-    if source then
-      require("claude-ide.decisions").gone(source, source.name .. " is gone")
-    end
-  end)
-  bus.on("server_stopping", function()
-    for _, source in pairs(sources) do
-      require("claude-ide.decisions").gone(source, source.name .. " asks in its terminal")
-    end
-  end)
+local source_of = require("claude-ide.tools.sources")(function(client)
+  local agent = require("claude-ide.server").agent(client)
+  local name = agent and agent.name or "The agent"
+  return {
+    name = name,
+    client = client,
+    writes = "agent",
+    overwrites = true,
+    answer = notify,
+    tell = function() end,
+    cannot_hear = function()
+      return name .. " takes no reason from an editor"
+    end,
+  }, { gone = name .. " is gone", stopping = name .. " asks in its terminal" }
 end)
-
----@param client integer
----@return claude-ide.decisions.Source
-local function source_of(client)
-  attach()
-  if not sources[client] then
-    local agent = require("claude-ide.server").agent(client)
-    local name = agent and agent.name or "The agent"
-    sources[client] = require("claude-ide.decisions").source({
-      name = name,
-      client = client,
-      writes = "agent",
-      overwrites = true,
-      answer = notify,
-      tell = function() end,
-      cannot_hear = function()
-        return name .. " takes no reason from an editor"
-      end,
-    })
-  end
-  return sources[client]
-end
 
 ---@param client integer
 ---@param path string
 ---@return claude-ide.Diff?
 local function find(client, path)
   return require("claude-ide.proposal").pending(function(diff)
-    return diff.source == sources[client] and diff.request.path == path
+    return diff.source.client == client and diff.request.path == path
   end)[1]
 end
 
