@@ -13,13 +13,10 @@ use std::{
 
 use claude_ide_http::Secret;
 use claude_ide_protocol::companion::{DiscoveryFile, IdeInfo};
-use claude_ide_system::{
-    file::{Access, Whole},
-    process::exists,
-};
+use claude_ide_system::process::exists;
 
 use crate::{
-    lock_file::{private_dir, remove},
+    lock_file::{self, private_dir, remove, write},
     options::Workspace,
 };
 
@@ -46,9 +43,6 @@ pub(crate) const COMPANIONS: [Companion; 2] = [
         file: |_, port| format!("{port}.lock"),
     },
 ];
-
-/// Larger than any discovery file.
-const MAX_BYTES: u64 = 64 << 10;
 
 /// The folders below which companions look for discovery files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,19 +165,9 @@ fn clean_stale(dir: &Path, server: &str) {
     }
 }
 
+/// A link could lead to a file that is not a discovery file.
 fn read(path: &Path) -> Option<DiscoveryFile> {
-    let metadata = fs::symlink_metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return None;
-    }
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
-fn write(path: &Path, contents: &DiscoveryFile) -> io::Result<()> {
-    let temporary = path.with_extension(format!("{}.tmp", process::id()));
-    let mut json = serde_json::to_vec(contents)?;
-    json.push(b'\n');
-    Whole { path, temporary: &temporary, access: Access::Private, durable: false }.write(&json)
+    fs::symlink_metadata(path).ok()?.is_file().then(|| lock_file::read(path))?
 }
 
 #[cfg(test)]

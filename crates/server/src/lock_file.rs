@@ -23,8 +23,8 @@ use crate::{
     path_map::PathMap,
 };
 
-use folder::{EXTENSION, clean_stale, others, read, write};
-pub(crate) use folder::{private_dir, remove};
+use folder::{EXTENSION, clean_stale, others};
+pub(crate) use folder::{private_dir, read, remove, write};
 
 /// How often to choose another name when servers choose the same one at the same time.
 const MAX_CHOICES: usize = 5;
@@ -157,7 +157,7 @@ impl Drop for LockFile {
     fn drop(&mut self) {
         for path in &self.paths {
             // Another process may have taken the port since, and with it the file's name.
-            if read(path).is_some_and(|contents| self.token.matches(contents.auth_token.as_bytes())) {
+            if read(path).is_some_and(|contents: LockFileContents| self.token.matches(contents.auth_token.as_bytes())) {
                 remove(path);
             }
         }

@@ -10,6 +10,8 @@ use std::{
 };
 
 use claude_ide_protocol::ide::LockFileContents;
+use serde::{Serialize, de::DeserializeOwned};
+
 use claude_ide_system::{
     file::{Access, Whole},
     process::{self, exists},
@@ -35,7 +37,9 @@ pub(super) fn clean_stale(dir: &Path, server_name: &str) {
         if path.extension().is_none_or(|extension| extension != EXTENSION) {
             continue;
         }
-        if read(&path).is_some_and(|contents| contents.server == server_name && is_dead(&path, &contents)) {
+        if read(&path)
+            .is_some_and(|contents: LockFileContents| contents.server == server_name && is_dead(&path, &contents))
+        {
             tracing::info!(path = %path.display(), "removing the lock file of a dead process");
             remove(&path);
         }
@@ -74,7 +78,8 @@ fn refuses(port: u16) -> bool {
     })
 }
 
-pub(super) fn read(path: &Path) -> Option<LockFileContents> {
+/// The contents of a discovery file; `None` if it has none.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let metadata = fs::metadata(path).ok()?;
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return None;
@@ -110,8 +115,11 @@ fn writer_of_temporary(path: &Path) -> Option<u32> {
     (parts.next()? == TEMPORARY && parts.next().is_none()).then(|| pid.parse().ok())?
 }
 
-pub(super) fn write(path: &Path, contents: &LockFileContents) -> io::Result<()> {
-    let temporary = path.with_extension(format!("{EXTENSION}.{}.{TEMPORARY}", std::process::id()));
+/// Replaces a discovery file, which only the user can read.
+pub(crate) fn write(path: &Path, contents: &impl Serialize) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.{TEMPORARY}", std::process::id()));
+    let temporary = PathBuf::from(temporary);
     let mut json = serde_json::to_vec(contents)?;
     json.push(b'\n');
     Whole { path, temporary: &temporary, access: Access::Private, durable: false }.write(&json)

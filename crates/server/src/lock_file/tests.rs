@@ -94,7 +94,7 @@ fn is_rewritten_in_place_even_if_it_was_removed() {
     let lock = create(home.path());
     fs::remove_file(&lock.paths()[0]).unwrap();
     lock.rewrite(&Workspace { folders: vec!["/other".into()], ide_name: "Other".to_owned() });
-    let contents = read(&lock.paths()[0]).unwrap();
+    let contents = read::<LockFileContents>(&lock.paths()[0]).unwrap();
     assert_eq!(contents.workspace_folders, ["/other"]);
     assert_eq!(contents.ide_name, "Other");
     assert_eq!(mode(&lock.paths()[0]), 0o600);
@@ -107,7 +107,7 @@ fn comes_back_with_its_folder() {
     let lock = create(&dir);
     fs::remove_dir_all(&dir).unwrap();
     lock.rewrite(&Workspace { folders: vec!["/other".into()], ide_name: "Other".to_owned() });
-    assert_eq!(read(&lock.paths()[0]).unwrap().ide_name, "Other");
+    assert_eq!(read::<LockFileContents>(&lock.paths()[0]).unwrap().ide_name, "Other");
     assert_eq!(mode(&dir), 0o700);
 }
 
@@ -180,7 +180,10 @@ fn a_server_whose_process_cannot_be_seen_is_alive_while_its_port_answers() {
 fn a_server_in_another_container_is_alive_until_its_file_is_old() {
     let home = tempfile::tempdir().unwrap();
     let path = leave(home.path(), 1, SERVER, dead_pid());
-    let contents = LockFileContents { processes: Some("elsewhere pid:[1]".to_owned()), ..read(&path).unwrap() };
+    let contents = LockFileContents {
+        processes: Some("elsewhere pid:[1]".to_owned()),
+        ..read::<LockFileContents>(&path).unwrap()
+    };
     for pid in [contents.pid, None] {
         write(&path, &LockFileContents { pid, ..contents.clone() }).unwrap();
         drop(create(home.path()));
@@ -199,7 +202,7 @@ fn clients_elsewhere_find_their_folder_and_no_process_that_they_do_not_see() {
     let home = tempfile::tempdir().unwrap();
     let written = |options: ServerOptions| {
         let lock = LockFile::create(&options, &Secret::random::<64>().unwrap(), 41234).unwrap();
-        let contents = read(&lock.paths()[0]).unwrap();
+        let contents = read::<LockFileContents>(&lock.paths()[0]).unwrap();
         (contents.workspace_folders, contents.pid.is_some())
     };
     let map = PathMap::new([("/project", "/workspaces/project"), ("/other", "/there")]);
@@ -216,7 +219,7 @@ fn clients_elsewhere_find_their_folder_and_no_process_that_they_do_not_see() {
 fn two_servers_of_one_name_are_told_apart_and_keep_their_names() {
     let home = tempfile::tempdir().unwrap();
     let at = |port| LockFile::create(&options(home.path()), &Secret::random::<64>().unwrap(), port).unwrap();
-    let name = |lock: &LockFile| read(&lock.paths()[0]).unwrap().ide_name;
+    let name = |lock: &LockFile| read::<LockFileContents>(&lock.paths()[0]).unwrap().ide_name;
     let workspace = options(home.path()).workspace;
     let (first, second, third) = (at(41234), at(41235), at(41236));
     assert_eq!([&first, &second, &third].map(name), ["The Editor", "The Editor (2)", "The Editor (3)"]);
