@@ -236,6 +236,52 @@ def test_no_network_and_no_wish_for_one(install, package):
     assert "cargo was asked" in said
 
 
+def test_the_libc_of_this_neovim_is_tried_first_and_the_other_one_next(install, package, releases, asset, tmp_path):
+    other = asset.replace("-gnu.so", "-musl.so")
+    fits, no_library = LIBRARY.read_bytes(), b"\x7fELF"
+    loader = tmp_path / "ld-musl-x86_64.so.1"
+    loader.write_bytes(bytes(4096))
+    # Neovim's own maps name what is mapped, as musl's loader is where Neovim is linked with musl.
+    mapped = f"""
+      local ffi = require("ffi")
+      ffi.cdef("void *mmap(void *, size_t, int, int, int, long);")
+      ffi.C.mmap(nil, 4096, 1, 2, assert(vim.uv.fs_open("{loader}", "r", 0)), 0)
+    """
+
+    def downloads(before, bodies):
+        (package / "build" / LIBRARY.name).unlink(missing_ok=True)
+        sums = "".join(f"{hashlib.sha256(body).hexdigest()}  {name}\n" for name, body in bodies.items())
+        releases.files = {"/SHA256SUMS": sums.encode()} | {f"/{name}": body for name, body in bodies.items()}
+        releases.asked.clear()
+        code, said = install(releases.url, before=before)
+        return code, [path.removeprefix("/") for path in releases.asked if path != "/SHA256SUMS"], said
+
+    assert downloads("", {asset: fits, other: fits})[:2] == (0, [asset])
+    assert downloads(mapped, {asset: fits, other: fits})[:2] == (0, [other])
+    assert downloads(mapped, {asset: fits, other: no_library})[:2] == (0, [other, asset])
+    code, asked, said = downloads(mapped, {asset: no_library, other: no_library})
+    assert (code != 0, asked) == (True, [other, asset])
+    assert said.count("it cannot be loaded") == 2 and "cargo was asked" in said
+
+
+def test_a_neovim_of_nix_downloads_nothing(install, package, releases, asset):
+    offer(releases, asset)
+    before = """
+      local real = vim.uv.fs_realpath
+      vim.uv.fs_realpath = function(path, ...)
+        return path == vim.v.progpath and "/nix/store/0a1b-neovim-0.12/bin/nvim" or real(path, ...)
+      end
+    """
+    code, said = install(releases.url, before=before)
+    assert code != 0
+    assert "libraries of Nix lie elsewhere" in said and "cargo was asked" in said
+    assert releases.asked == []
+    # A library that is there needs no download.
+    shutil.copy(LIBRARY, package / "build" / asset)
+    assert install(releases.url, before=before)[0] == 0
+    assert releases.asked == []
+
+
 def test_a_library_dropped_in_by_hand_is_taken_if_it_fits(install, package, asset):
     dropped = package / "build" / asset
     shutil.copy(LIBRARY, dropped)
