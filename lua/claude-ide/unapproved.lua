@@ -275,8 +275,12 @@ function M.found(client, path)
   local began, at = terminal.began, stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
   vim.defer_fn(function()
     local command = command_at(terminal, began, at)
-    if command and not require("claude-ide.sessions.rules").may_allow(client, command) then
-      warn_once(client, normal(path), ("by `%s`"):format(command))
+    if command then
+      require("claude-ide.sessions.rules").may_allow(client, command, function(may)
+        if not may then
+          warn_once(client, normal(path), ("by `%s`"):format(command))
+        end
+      end)
     end
   end, LATE_MS)
 end

@@ -108,6 +108,43 @@ def test_what_a_rule_may_allow_is_not(claude):
     assert turn.warned() == []
 
 
+PS = """#!/bin/sh
+while [ ! -e {folder}/go ]; do sleep 0.02; done
+echo {answer}
+"""
+WITHOUT_PROC = """
+local folder, open = ..., io.open
+vim.env.PATH = folder .. ":" .. vim.env.PATH
+io.open = function(path, ...)
+  if path:find("^/proc/%d+/cmdline$") then
+    return nil
+  end
+  return open(path, ...)
+end
+"""
+
+
+def test_without_proc_neovim_does_not_stand_still_for_ps(claude, tmp_path):
+    settings = tmp_path / "Application Support" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"permissions": {"allow": ["Bash(make *)"]}}))
+    ps = tmp_path / "ps"
+    answer = f"claude '--allowed-tools' 'Bash(npm run fix)' --settings='{settings}' --ide"
+    ps.write_text(PS.format(folder=tmp_path, answer=answer))
+    ps.chmod(0o755)
+    claude.nvim.lua(WITHOUT_PROC, str(tmp_path))
+    turn = Turn(claude)
+    for command in ("npm run fix", "make all"):
+        turn.changes(call(command=command))
+    name = turn.changes(call())
+    claude.nvim.lua("passed = false vim.defer_fn(function() passed = true end, 1100)")
+    claude.nvim.wait("passed", what="the time of a warning")
+    # On the main loop: it does not wait for `ps`.
+    claude.nvim.lua("io.open(..., 'w'):close()", str(tmp_path / "go"))
+    claude.nvim.wait_notice("by `git diff`")
+    assert [words.split()[0] for words in claude.nvim.notices() if "without asking" in words] == [name]
+
+
 @pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions", "auto", None])
 def test_in_a_mode_that_allows_it_or_is_unknown_nothing_is_said(claude, mode):
     turn = Turn(claude, mode)

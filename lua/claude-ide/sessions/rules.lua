@@ -51,20 +51,28 @@ local function allowed_in(settings)
   return table.concat(rules, "\n")
 end
 
----The arguments of a process, one a line.
+---Limit of an answer of `ps`.
+local PS_MS = 5000
+
+---Asks for the arguments of a process, one a line. Without /proc `ps` tells them, in one line.
 ---@param pid integer
----@return string? nil: unknown
-local function arguments_of(pid)
+---@param done fun(arguments?: string) nil: unknown
+local function with_arguments(pid, done)
   local file = io.open(("/proc/%d/cmdline"):format(pid))
   if file then
     local words = file:read("*a") or ""
     file:close()
-    return words:gsub("%z", "\n")
+    return done((words:gsub("%z", "\n")))
   end
-  local ok, ps = pcall(function()
-    return vim.system({ "ps", "-ww", "-o", "args=", "-p", tostring(pid) }, { text = true }):wait(1000)
+  local command = { "ps", "-ww", "-o", "args=", "-p", tostring(pid) }
+  local ok = pcall(vim.system, command, { text = true, timeout = PS_MS }, function(ps)
+    vim.schedule(function()
+      done(ps.code == 0 and ps.stdout or nil)
+    end)
   end)
-  return ok and ps.code == 0 and ps.stdout or nil
+  if not ok then
+    done(nil)
+  end
 end
 
 ---The heads of commands and skills, which may have rules of their own.
@@ -98,15 +106,22 @@ local function has_rule(text, command)
   return text:find("%f[%w]Bash%f[^%w(]") ~= nil -- all commands
 end
 
----@param client integer
----@param command string
----@return boolean also if that is unknown
-function M.may_allow(client, command)
-  local known = require("claude-ide.server").client(client)
-  local arguments = known and known.pid and not known.mapped and arguments_of(known.pid)
-  if not arguments then
-    return true
+---The rules of a file of settings that a CLI was given.
+---@param arguments string
+---@return string? nil: unknown
+local function given(arguments)
+  local path = arguments:match("%-%-settings[= \n](/[^\n]+)")
+  while path and not vim.uv.fs_stat(path) do
+    path = path:match("^(.*) ") -- of a line of `ps`, more arguments follow
   end
+  local ok, settings = pcall(vim.json.decode, path and text_of(path) or "{}")
+  return ok and type(settings) == "table" and allowed_in(settings) or nil
+end
+
+---@param arguments string
+---@param command string
+---@return boolean
+local function allows(arguments, command)
   local texts = vim.list_extend({ arguments }, heads())
   for _, one in ipairs(M.settings()) do
     if one.settings.sandbox ~= nil then
@@ -114,11 +129,22 @@ function M.may_allow(client, command)
     end
     texts[#texts + 1] = allowed_in(one.settings)
   end
-  local path = arguments:match("%-%-settings[=\n](/[^\n]+)")
-  local ok, given = pcall(vim.json.decode, path and text_of(path) or "{}")
-  texts[#texts + 1] = ok and type(given) == "table" and allowed_in(given) or nil
+  texts[#texts + 1] = given(arguments)
   return vim.iter(texts):any(function(text)
     return has_rule(text, command)
+  end)
+end
+
+---@param client integer
+---@param command string
+---@param done fun(may: boolean) also if that is unknown
+function M.may_allow(client, command, done)
+  local known = require("claude-ide.server").client(client)
+  if not known or not known.pid or known.mapped then
+    return done(true)
+  end
+  with_arguments(known.pid, function(arguments)
+    done(not arguments or allows(arguments, command))
   end)
 end
 
