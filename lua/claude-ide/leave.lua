@@ -94,8 +94,10 @@ end
 function M.session_loaded()
   -- Scheduled: the autocommand cannot close the last window of a tab page.
   vim.schedule(function()
+    local requesters = require("claude-ide.chat.acp.agents").spoken_names()
+    vim.list_extend(requesters, { "Claude", "Qwen Code" })
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-      if vim.api.nvim_buf_is_valid(buf) and require("claude-ide.ui.ours").is_dead(buf) then
+      if vim.api.nvim_buf_is_valid(buf) and require("claude-ide.ui.ours").is_dead(buf, requesters) then
         pcall(require("claude-ide.window").delete_buffer, buf)
       end
     end

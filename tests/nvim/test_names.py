@@ -200,6 +200,39 @@ def test_what_a_session_of_another_day_makes_of_one_goes(start_nvim):
         after.quit()
 
 
+PROPOSE = """
+local name = ...
+local source = require("claude-ide.decisions").source({
+  name = name,
+  writes = "agent",
+  answer = function() end,
+  tell = function() end,
+  cannot_hear = function() end,
+})
+local path = vim.fn.getcwd() .. "/a.txt"
+diff = require("claude-ide.proposal").propose(source, {}, { path = path, contents = "ONE\\n" })
+"""
+
+
+def test_a_proposal_of_another_agent_bears_its_name(start_nvim):
+    agents = {"odd": {"cmd": ["true"], "name": "O/dd (1)\n4"}, "plain": {"cmd": ["true"]}}
+    nvim = start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["b.txt"], opts={"agents": agents})
+    shown = {"Gemini": "Gemini", "Qwen Code": "Qwen Code", "O/dd (1)\n4": "O dd 1 4", "plain": "plain"}
+    for at, (name, words) in enumerate(shown.items()):
+        nvim.lua(PROPOSE, name)
+        nvim.wait("vim.b.claude_ide and vim.b.claude_ide.kind == 'proposal'", what="the proposal")
+        assert shown_file(nvim)[0] == f"a.txt ({words})"
+        nvim.cmd(f"mksession {at}.vim")
+        nvim.lua("require('claude-ide.decisions').close(diff)")
+        nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the file")
+    nvim.quit()
+    for at in range(len(shown)):
+        after = start_nvim(args=["-c", f"silent source {at}.vim"], opts={"agents": agents})
+        names = after.lua("return vim.tbl_map(vim.fn.bufname, vim.api.nvim_list_bufs())")
+        assert "b.txt" in names and not [name for name in names if "(" in name], names
+        after.quit()
+
+
 SHADA = """
 vim.o.shadafile, vim.o.shada = vim.env.HOME .. "/x.shada", "!,'100,<50,s10,h"
 """

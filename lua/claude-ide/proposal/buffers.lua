@@ -38,18 +38,20 @@ local function filetype_of(path, source, buf)
 end
 
 ---Creates one of them, empty.
----@param id integer of the diff
+---@param diff claude-ide.Diff
 ---@param file claude-ide.proposal.File
 ---@param side claude-ide.diffview.Side
 ---@param format claude-ide.bytes.Format
 ---@param source? integer the file's own buffer
 ---@return integer buf
-function M.make(id, file, side, format, source)
+function M.make(diff, file, side, format, source)
+  -- Which of several Claudes it is, the line above says.
+  local requester = diff.source.is_one_of_several and "Claude" or diff.source.name
   return require("claude-ide.ui.quietly").run(function()
     local buf = require("claude-ide.ui.own_buffer").create_side({
       kind = side,
-      id = id,
-      name = side == "now" and { file.old_path, "now" } or { file.path, "Claude" },
+      id = diff.id,
+      name = side == "now" and { file.old_path, "now" } or { file.path, requester },
       bo = { fileformat = require("claude-ide.buffer.bytes").fileformat(format) },
     })
     if source and vim.api.nvim_buf_is_valid(source) then

@@ -127,11 +127,11 @@ function M.run(diff, file, changed, done, failed)
         next_step()
       end,
       function(next_step)
-        text.bufs.now = buffers.make(diff.id, file, "now", text.now.format, text.now.buf)
+        text.bufs.now = buffers.make(diff, file, "now", text.now.format, text.now.buf)
         buffers.fill(text.bufs.now, text.now.lines, next_step, guarded)
       end,
       function(next_step)
-        text.bufs.proposal = buffers.make(diff.id, file, "proposal", text.format, text.now.buf)
+        text.bufs.proposal = buffers.make(diff, file, "proposal", text.format, text.now.buf)
         buffers.fill(text.bufs.proposal, text.lines, next_step, guarded)
       end,
       function(next_step)
@@ -165,7 +165,7 @@ function M.make_now_again(diff, file, done)
   local buffers, text = require("claude-ide.proposal.buffers"), file.text --[[@as claude-ide.proposal.Prepared]]
   local now = text.now
   require("claude-ide.ui.own_buffer").delete(text.bufs.now)
-  text.bufs.now = buffers.make(diff.id, file, "now", now.format, now.buf)
+  text.bufs.now = buffers.make(diff, file, "now", now.format, now.buf)
   local guarded = require("claude-ide.safely").catch
   buffers.fill(text.bufs.now, now.lines, function()
     buffers.finish(file.path, text.bufs, now.buf)

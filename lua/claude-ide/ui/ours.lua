@@ -100,12 +100,20 @@ local function give_name(buf, called)
   vim.b[buf].claude_ide = mark
 end
 
+---A role or speaker as it stands in parentheses.
+---@param words string
+---@return string
+local function in_parentheses(words)
+  return vim.trim((words:gsub("[/%c()]+", " "):gsub("  +", " ")))
+end
+
 ---Names a marked buffer after a file and a role, with a number if the name is taken.
 ---@param buf integer
 ---@param path string absolute, or a title
----@param words string
+---@param words string the role; of a proposal its requester
 function M.name(buf, path, words)
   local shown = path:sub(1, 1) == "/" and vim.fn.fnamemodify(path, ":.") or path
+  words = in_parentheses(words)
   give_name(buf, function(number)
     return ("%s (%s%s)"):format(shown, words, number)
   end)
@@ -145,9 +153,8 @@ function M.conversation(name)
   return session, rest and rest:match("^agent%-[%w_-]+")
 end
 
----All roles that `name` is given.
+---All roles that `name` is given, besides requesters.
 local WORDS = {
-  "Claude",
   "MCP",
   "accepted",
   "address",
@@ -169,8 +176,9 @@ local WORDS = {
 
 ---Whether a buffer is left of ours in a restored session: named like one, empty, and no file.
 ---@param buf integer
+---@param requesters string[] names of all
 ---@return boolean
-function M.is_dead(buf)
+function M.is_dead(buf, requesters)
   local name = vim.api.nvim_buf_get_name(buf)
   if M.of(buf) or vim.bo[buf].buftype ~= "" or vim.bo[buf].modified then
     return false
@@ -179,9 +187,12 @@ function M.is_dead(buf)
   elseif vim.startswith(name, "claude://") then
     return true
   end
-  local words = name:match(" %(([%a ]-) ?%d*%)$")
+  local words = name:match(" %(([^()]+)%)$") or "?"
+  local is_role = vim.iter(vim.list_extend(vim.tbl_map(in_parentheses, requesters), WORDS)):any(function(role)
+    return words == role or words:match("^(.*) %d+$") == role
+  end)
   local is_untitled = name:find("/Claude$") or name:find("/Claude %(%d+%)$") -- a chat without messages
-  if not is_untitled and not vim.list_contains(WORDS, words or "?") or vim.uv.fs_lstat(name) then
+  if not is_untitled and not is_role or vim.uv.fs_lstat(name) then
     return false
   end
   local lines = vim.api.nvim_buf_get_lines(buf, 0, 2, false)

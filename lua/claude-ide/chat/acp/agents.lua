@@ -43,6 +43,14 @@ function M.names()
   return names
 end
 
+---@return string[] names for the user
+function M.spoken_names()
+  local own = require("claude-ide.config").get().agents
+  return vim.tbl_map(function(name)
+    return own[name] and own[name].name or KNOWN[name] and KNOWN[name].name or name
+  end, M.names())
+end
+
 local function first_there(cmds)
   for _, cmd in ipairs(cmds) do
     if vim.fn.executable(cmd[1]) == 1 then
