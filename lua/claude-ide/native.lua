@@ -19,6 +19,7 @@
 ---@field begin_run fun(name: string): string?, string?
 ---@field set_offers fun(json: string): string[]?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
+---@field worktrees fun(top: string): claude-ide.workspace.Repository?, string? nil: no repository
 ---@field status fun(): table?, string?
 ---@field sessions_start fun(options_json: string, async: uv.uv_async_t): boolean?, string?
 ---@field sessions_stop fun(): boolean?, string?
@@ -78,6 +79,7 @@ local FUNCTIONS = {
   "begin_run",
   "set_offers",
   "set_workspace",
+  "worktrees",
   "status",
   "sessions_start",
   "sessions_stop",

@@ -1,7 +1,8 @@
 -- Determines the folders of the user's project, and this Neovim's name in the CLI's list of editors.
 -- A CLI connects to a server whose folders contain its own. So these are project roots, not current directories, which 'autochdir'
 -- changes with every file.
--- Invariants: a file opened by the user is in a workspace folder if it is in a project. `/` is never a folder.
+-- Invariants: a file opened by the user is in a workspace folder if it is in a project. `/` is never a folder. The worktree of a
+-- connected client is a folder if it is one of the user's repositories, and comes first while a call of that client is served.
 local M = {}
 
 local GROUP = "claude-ide.workspace"
@@ -12,7 +13,27 @@ local chosen_cwd
 
 ---@class claude-ide.workspace.Announcement
 ---@field folders string[]
+---@field announced string[] folders whose CLIs find this Neovim
 ---@field ideName string
+
+---@class claude-ide.workspace.Worktree a work tree of git
+---@field path string
+---@field branch? string nil: its head is detached
+---@field is_main boolean it is the repository's own
+
+---@class claude-ide.workspace.Repository
+---@field common string its folder, which its work trees share
+---@field worktrees claude-ide.workspace.Worktree[]
+
+---Roots of clients, by client.
+---@type table<integer, string>
+local roots = {}
+---The client whose call is served.
+---@type integer?
+local served
+
+---Time until git has written a new work tree after its first file.
+local WORKTREE_MS = { 100, 1000 }
 
 ---Folder of the user's last file, and the workspace's last first folder.
 ---@type string?, string?
@@ -220,10 +241,68 @@ local function without_whole_disk(folders)
   return found
 end
 
----The workspace folders: absolute, unique, the main one first. If the current directory is in no project, the current file's is
----first.
+---The git repository of a folder.
+---@param folder string absolute
+---@return claude-ide.workspace.Repository? repository
+---@return string? top of the folder's work tree
+function M.repository(folder)
+  local top = find_marker(folder, ".git")
+  return top and require("claude-ide.native").worktrees(top) or nil, top
+end
+
+---Whether two folders are of one repository.
+local function are_related(one, other)
+  local first, second = M.repository(one), M.repository(other)
+  local real = require("claude-ide.path").real
+  return first ~= nil and second ~= nil and real(first.common) == real(second.common)
+end
+
+---The innermost folder that a path is in.
+---@param path string
+---@param folders string[]
+---@return string?
+local function innermost(path, folders)
+  local found ---@type string?
+  for _, folder in ipairs(folders) do
+    if require("claude-ide.path").within(path, folder) and (not found or #folder > #found) then
+      found = folder
+    end
+  end
+  return found
+end
+
+---@type { key: string, found: string[] }
+local last_of_clients = { key = "", found = {} }
+
+---Worktrees of clients that are in no folder, but of a folder's repository.
+---@param folders string[]
 ---@return string[]
-function M.folders()
+local function of_clients(folders)
+  local tops = {} ---@type string[]
+  for _, root in pairs(roots) do
+    local top = find_marker(root, ".git")
+    if top and not vim.list_contains(folders, top) and not vim.list_contains(tops, top) then
+      tops[#tops + 1] = top
+    end
+  end
+  if not tops[1] then
+    return tops
+  end
+  table.sort(tops)
+  local key = table.concat(vim.list_extend(vim.list_extend({}, tops), folders), "\0")
+  if last_of_clients.key ~= key then
+    local found = vim.tbl_filter(function(top)
+      return vim.iter(folders):any(function(folder)
+        return are_related(top, folder)
+      end)
+    end, tops)
+    last_of_clients = { key = key, found = found }
+  end
+  return last_of_clients.found
+end
+
+---@return string[]
+local function find_folders()
   local configured = configured_folders()
   if configured then
     return each_once(configured)
@@ -244,21 +323,192 @@ function M.folders()
     folders = { without_whole_disk({ file_folder })[1] or main_folder or home or "/" }
   end
   main_folder = folders[1]
-  return folders
+  return vim.list_extend(folders, of_clients(folders))
+end
+
+---The workspace folders: absolute, unique, the main one first. If the current directory is in no project, the current file's is
+---first. While a client's call is served, the folder of that client is.
+---@return string[]
+function M.folders()
+  local folders = find_folders()
+  local own = served and roots[served] and innermost(roots[served], folders)
+  return own and each_once(vim.list_extend({ own }, folders)) or folders
+end
+
+---The folder of a client: of its work tree, else the main one.
+---@param client? integer
+---@return string
+function M.of_client(client)
+  local folders = find_folders()
+  return client and roots[client] and innermost(roots[client], folders) or folders[1] --[[@as string]]
+end
+
+---Calls a function for a client: `folders` begins with that client's.
+---@param client integer
+---@param fn fun(...): ...
+---@return any ...
+function M.serve(client, fn, ...)
+  local before = served
+  served = client
+  local values = vim.F.pack_len(pcall(fn, ...))
+  served = before
+  if not values[1] then
+    error(values[2], 0)
+  end
+  return unpack(values, 2, values.n)
+end
+
+---@param folders string[]
+---@return string[] those that are in none of the others
+function M.outermost(folders)
+  return vim.tbl_filter(function(folder)
+    return not vim.iter(folders):any(function(other)
+      return folder ~= other and require("claude-ide.path").within(folder, other)
+    end)
+  end, folders)
+end
+
+---Names work trees.
+---@param folders string[]
+---@return fun(path: string): string? name of the linked work tree that a path is in; nil: in the repository's own
+function M.worktree_namer(folders)
+  local names = {} ---@type table<string, string|false>
+  return function(path)
+    local folder = innermost(path, folders)
+    if folder and names[folder] == nil then
+      local linked = {} ---@type string[]
+      for _, worktree in ipairs((M.repository(folder) or { worktrees = {} }).worktrees) do
+        linked[#linked + 1] = not worktree.is_main and worktree.path or nil
+      end
+      local top = innermost(require("claude-ide.path").real(folder), linked)
+      names[folder] = top and vim.fs.basename(top) or false
+    end
+    return folder and names[folder] or nil
+  end
+end
+
+---Tells the files of other work trees: each file of the repository is in all of them.
+---@param own string a work tree
+---@return fun(path: string): boolean is_elsewhere whether a path is in another one of its repository
+function M.elsewhere(own)
+  local folders = find_folders()
+  local related = {} ---@type table<string, boolean>
+  return function(path)
+    local other = folders[2] and innermost(path, folders)
+    if not other or other == own then
+      return false
+    elseif related[other] == nil then
+      related[other] = are_related(other, own)
+    end
+    return related[other]
+  end
+end
+
+---Event handles, by folder.
+---@type table<string, uv.uv_fs_event_t>
+local watched = {}
+
+local function unwatch()
+  for _, handle in pairs(watched) do
+    handle:close()
+  end
+  watched = {}
+end
+
+---Announces work trees that are added and removed from now on.
+---@param repositories claude-ide.workspace.Repository[]
+local function watch(repositories)
+  local function announce_later()
+    for _, ms in ipairs(WORKTREE_MS) do
+      vim.defer_fn(M.announce, ms)
+    end
+  end
+  local before = watched
+  watched = {}
+  for _, repository in ipairs(repositories) do
+    local folder = repository.common .. "/worktrees"
+    local is_there = vim.uv.fs_stat(folder) ~= nil
+    folder = is_there and folder or repository.common -- git makes it with the first one
+    local handle = before[folder] or watched[folder] or vim.uv.new_fs_event()
+    before[folder] = nil
+    if handle and not watched[folder] then
+      watched[folder] = handle
+      -- Starting it again is an error, which changes nothing.
+      handle:start(folder, {}, function(_, name)
+        if is_there or name == "worktrees" then
+          vim.schedule(announce_later)
+        end
+      end)
+    end
+  end
+  for _, handle in pairs(before) do
+    handle:close()
+  end
+end
+
+---@param folders string[]
+---@return string[] folders and all work trees of their repositories
+---@return claude-ide.workspace.Repository[]
+local function with_worktrees(folders)
+  local all, known, repositories = {}, {}, {} ---@type string[], table<string, true>, claude-ide.workspace.Repository[]
+  local function add(folder)
+    local real = require("claude-ide.path").real(folder)
+    all[#all + 1] = not known[real] and folder or nil
+    known[real] = true
+  end
+  vim.iter(folders):each(add)
+  for _, folder in ipairs(folders) do
+    local repository = M.repository(folder)
+    repositories[#repositories + 1] = repository
+    for _, worktree in ipairs(repository and repository.worktrees or {}) do
+      add(worktree.path)
+    end
+  end
+  return all, repositories
+end
+
+---The workspace folders, and all other work trees of their repositories.
+---@return string[]
+function M.folders_and_worktrees()
+  local folders = find_folders()
+  return configured_folders() and folders or (with_worktrees(folders))
+end
+
+---The folders whose CLIs find this Neovim.
+---@param folders string[] of the workspace
+---@return string[]
+local function folders_to_announce(folders)
+  local mode = require("claude-ide.config").get().workspace.worktrees
+  if mode == "open" or configured_folders() then
+    watch({})
+    return folders
+  elseif mode == "off" then
+    watch({})
+    return vim.tbl_filter(function(folder)
+      return folder == folders[1] or not are_related(folder, folders[1])
+    end, folders)
+  end
+  local all, repositories = with_worktrees(folders)
+  watch(repositories)
+  return all
 end
 
 ---The announcement to other programs. The CLI shows the name: "Neovim" and the project.
 ---@return claude-ide.workspace.Announcement
 function M.announcement()
-  local folders = M.folders()
+  local folders = find_folders()
   local project = vim.fs.basename(folders[1] or "")
-  return { folders = folders, ideName = project == "" and "Neovim" or "Neovim: " .. project }
+  return {
+    folders = folders,
+    announced = folders_to_announce(folders),
+    ideName = project == "" and "Neovim" or "Neovim: " .. project,
+  }
 end
 
 ---Announces a changed workspace to the server.
 function M.announce()
-  local workspace = M.announcement()
-  if not announced or vim.deep_equal(workspace, announced) then
+  local workspace = announced and M.announcement()
+  if not workspace or vim.deep_equal(workspace, announced) then
     return
   end
   local ok, err = require("claude-ide.native").set_workspace(vim.json.encode(workspace))
@@ -269,10 +519,37 @@ function M.announce()
   end
 end
 
----Follows directory changes while the server runs.
+local follows_clients = false
+
+---Keeps the roots of clients.
+local function follow_clients()
+  if follows_clients then
+    return
+  end
+  follows_clients = true
+  local bus = require("claude-ide.bus")
+  local function take(client)
+    local root = client.roots and client.roots[1]
+    if roots[client.id] ~= root then
+      roots[client.id] = root
+      announce_soon()
+    end
+  end
+  for _, topic in ipairs({ "client_ready", "client_changed", "agent_ready" }) do
+    bus.on(topic --[[@as claude-ide.bus.Topic]], take)
+  end
+  for _, topic in ipairs({ "client_disconnected", "agent_disconnected" }) do
+    bus.on(topic --[[@as claude-ide.bus.Topic]], function(client)
+      take({ id = client.id })
+    end)
+  end
+end
+
+---Follows directory changes and clients while the server runs.
 ---@param announcement claude-ide.workspace.Announcement at the server's start
 function M.attach(announcement)
   announced = announcement
+  follow_clients()
   chosen_cwd = not vim.o.autochdir and vim.fn.getcwd(-1, -1) or chosen_cwd
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("DirChanged", {
@@ -293,7 +570,8 @@ function M.attach(announcement)
 end
 
 function M.detach()
-  announced = nil
+  announced, roots = nil, {}
+  unwatch()
   vim.api.nvim_create_augroup(GROUP, { clear = true })
 end
 

@@ -39,6 +39,7 @@ use claude_ide_agent::Command;
 use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
 use claude_ide_session::render::{self, RenderRequest};
 use claude_ide_session::{Request, typed};
+use claude_ide_system::worktree::{Repository, Worktree};
 use claude_ide_web::Report;
 use serde_json::value::RawValue;
 
@@ -71,6 +72,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("begin_run", export(begin_run)),
     ("set_offers", export(set_offers)),
     ("set_workspace", export(set_workspace)),
+    ("worktrees", export(worktrees)),
     ("status", export(status)),
     ("sessions_start", export(sessions_start)),
     ("sessions_stop", export(sessions_stop)),
@@ -246,6 +248,18 @@ fn set_workspace(mut arguments: Arguments) -> Result<Value, Error> {
     let workspace: WorkspaceOptions = parse("workspace", &arguments.bytes("workspace")?)?;
     server::handle()?.set_workspace(workspace.into());
     Ok(Value::Bool(true))
+}
+
+/// `worktrees(top)` → the git repository of a folder that has a `.git`, and its work trees; nil if it is none.
+fn worktrees(mut arguments: Arguments) -> Result<Value, Error> {
+    let Some(repository) = Repository::of(&boundary::path(&arguments.bytes("top")?)) else { return Ok(Value::Nil) };
+    let path = |path: &Path| Value::Bytes(path.as_os_str().as_bytes().into());
+    let worktree = |one: &Worktree| {
+        let branch = one.branch.as_ref().map_or(Value::Nil, |branch| Value::Bytes(branch.as_bytes().into()));
+        Value::Table(vec![("path", path(&one.path)), ("branch", branch), ("is_main", Value::Bool(one.is_main))])
+    };
+    let worktrees = repository.worktrees.iter().map(worktree).collect();
+    Ok(Value::Table(vec![("common", path(&repository.common)), ("worktrees", Value::List(worktrees))]))
 }
 
 /// `status()` → the server and its clients, or nil when it does not run.

@@ -25,8 +25,7 @@ pub(crate) struct StartOptions {
     #[serde(default)]
     port_range: Option<(u16, u16)>,
     lock_dirs: Vec<PathBuf>,
-    workspace_folders: Vec<PathBuf>,
-    ide_name: String,
+    workspace: WorkspaceOptions,
     server_name: String,
     version: String,
     handshake_timeout_ms: u64,
@@ -52,11 +51,12 @@ struct KeepaliveOptions {
     mcp_ping: bool,
 }
 
-/// The options of `set_workspace`.
+/// The options of `set_workspace`, also in those of `start`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct WorkspaceOptions {
     folders: Vec<PathBuf>,
+    announced: Vec<PathBuf>,
     ide_name: String,
 }
 
@@ -102,7 +102,7 @@ impl From<StartOptions> for ServerOptions {
             port: options.port,
             port_range: options.port_range.map(|(first, last)| RangeInclusive::new(first, last)),
             lock_dirs: options.lock_dirs,
-            workspace: Workspace { folders: options.workspace_folders, ide_name: options.ide_name },
+            workspace: options.workspace.into(),
             server_name: options.server_name,
             version: options.version,
             handshake_timeout: Duration::from_millis(options.handshake_timeout_ms),
@@ -126,7 +126,7 @@ impl From<StartOptions> for ServerOptions {
 
 impl From<WorkspaceOptions> for Workspace {
     fn from(options: WorkspaceOptions) -> Self {
-        Self { folders: options.folders, ide_name: options.ide_name }
+        Self { folders: options.folders, ide_name: options.ide_name, announced: Some(options.announced) }
     }
 }
 
@@ -145,8 +145,7 @@ mod tests {
     #[test]
     fn each_limit_of_the_user_is_one_of_the_server() {
         let options: StartOptions = serde_json::from_value(serde_json::json!({
-            "host": "::1", "port": 1, "portRange": [2, 3], "lockDirs": ["/l"], "workspaceFolders": ["/w"],
-            "ideName": "i", "serverName": "s", "version": "v", "handshakeTimeoutMs": 4, "maxConnections": 5,
+            "host": "::1", "port": 1, "portRange": [2, 3], "lockDirs": ["/l"], "workspace": { "folders": ["/w"], "announced": ["/w", "/x"], "ideName": "i" }, "serverName": "s", "version": "v", "handshakeTimeoutMs": 4, "maxConnections": 5,
             "maxMessageBytes": 6, "keepalive": { "intervalMs": 7, "timeoutMs": 8, "mcpPing": false },
             "writeFile": "review", "tools": { "on": true, "off": false }, "servesAgents": true, "agentsIde": true, "offers": false,
             "pathMap": [["/here", "/there"]],

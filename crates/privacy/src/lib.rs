@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use claude_ide_system::worktree;
 use regex::Regex;
 use walk::Found;
 
@@ -54,8 +55,8 @@ pub struct Deny {
 }
 
 impl Deny {
-    /// `folders` are those of the workspace. A glob without a `/` is for file names, another for paths, whole or from a
-    /// workspace folder.
+    /// `folders` are those of the workspace. A glob without a `/` is for file names, another for paths: whole, from a
+    /// workspace folder, or from the top of a linked git work tree, which need not be in the workspace.
     #[must_use]
     pub fn new(globs: &[String], folders: Vec<PathBuf>) -> (Self, Vec<BadGlob>) {
         let (mut read, mut bad) = (Vec::new(), Vec::new());
@@ -71,12 +72,12 @@ impl Deny {
     /// The glob that withholds a file by its path, its target, or as a hard link of a file in the workspace.
     #[must_use]
     pub fn denies(&self, path: &Path) -> Option<usize> {
-        let by_name = self.rules.glob_of(path);
+        let by_name = self.rules.glob_in_any(path);
         if by_name.is_some() {
             return by_name;
         }
         let real = path.canonicalize().ok()?;
-        let by_target = if real == path { None } else { self.rules.glob_of(&real) };
+        let by_target = if real == path { None } else { self.rules.glob_in_any(&real) };
         by_target.or_else(|| self.denies_link(&real.metadata().ok()?))
     }
 
@@ -91,11 +92,25 @@ impl Deny {
 }
 
 impl Rules {
+    /// The glob that matches a path as it is, in the workspace or in a work tree.
+    fn glob_in_any(&self, path: &Path) -> Option<usize> {
+        let in_worktree = || {
+            let top =
+                if self.globs.iter().any(|glob| glob.is_path) { worktree::linked_top(path)? } else { return None };
+            self.glob_from(path, path.strip_prefix(top).ok()?)
+        };
+        self.glob_of(path).or_else(in_worktree)
+    }
+
     /// The glob that matches a path as it is.
     fn glob_of(&self, path: &Path) -> Option<usize> {
+        self.glob_from(path, self.in_workspace(path))
+    }
+
+    fn glob_from(&self, path: &Path, relative: &Path) -> Option<usize> {
         let whole = path.to_string_lossy();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let relative = self.in_workspace(path).to_string_lossy();
+        let relative = relative.to_string_lossy();
         let matches = |glob: &&Glob| {
             if glob.is_path {
                 glob.pattern.is_match(&relative) || glob.pattern.is_match(&whole)

@@ -83,3 +83,21 @@ fn links_of_withheld_files_are_withheld() {
         assert_eq!(deny.denies(&top.join(name)), expected, "{name}");
     }
 }
+
+#[test]
+fn a_glob_with_a_slash_is_for_paths_from_the_top_of_each_work_tree() {
+    let home = tempfile::tempdir().unwrap();
+    let main = home.path().join("main");
+    for (top, name) in [(home.path().join("beside"), "beside"), (main.join(".claude/worktrees/inner"), "inner")] {
+        let entry = main.join(".git/worktrees").join(name);
+        std::fs::create_dir_all(&entry).unwrap();
+        std::fs::write(entry.join("commondir"), "../..").unwrap();
+        std::fs::create_dir_all(top.join("secret")).unwrap();
+        std::fs::write(top.join(".git"), format!("gitdir: {}", entry.display())).unwrap();
+        let (deny, _) = deny(&["secret/*"], &[&main]);
+        assert_eq!(deny.denies(&top.join("secret/a")), Some(0), "{name}");
+        assert_eq!(deny.denies(&top.join("public/a")), None, "{name}");
+    }
+    let (deny, _) = deny(&["secret/*"], &[&main]);
+    assert_eq!(deny.denies(&home.path().join("other/secret/a")), None);
+}

@@ -117,7 +117,7 @@ impl Files {
     }
 
     fn contents(&self, token: &Secret, workspace: &Workspace) -> DiscoveryFile {
-        let folders = env::join_paths(&workspace.folders).unwrap_or_default();
+        let folders = env::join_paths(workspace.announced()).unwrap_or_default();
         DiscoveryFile {
             port: self.port,
             workspace_path: folders.to_string_lossy().into_owned(),
@@ -177,7 +177,11 @@ mod tests {
     use super::*;
 
     fn workspace() -> Workspace {
-        Workspace { folders: vec!["/project".into(), "/other".into()], ide_name: "The Editor".to_owned() }
+        Workspace {
+            folders: vec!["/project".into(), "/other".into()],
+            ide_name: "The Editor".to_owned(),
+            announced: None,
+        }
     }
 
     fn create(home: &Path) -> Files {

@@ -133,8 +133,8 @@ impl LockFile {
     }
 
     fn contents(&self, workspace: &Workspace, ide_name: String) -> LockFileContents {
-        let here = workspace.folders.iter().map(|path| path.to_string_lossy().into_owned());
-        let there = workspace.folders.iter().filter_map(|path| self.map.there(path));
+        let here = workspace.announced().iter().map(|path| path.to_string_lossy().into_owned());
+        let there = workspace.announced().iter().filter_map(|path| self.map.there(path));
         LockFileContents {
             workspace_folders: here.chain(there).collect(),
             pid: self.pid,

@@ -2,6 +2,7 @@
 //!
 //! A file that is open in the editor is read and written there, others on disk.
 
+use std::path::PathBuf;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
@@ -89,6 +90,8 @@ pub(crate) struct Caller {
     pub(crate) client: ClientId,
     /// See [`crate::ClientInfo::mapped`].
     pub(crate) mapped: bool,
+    /// The client's first folder.
+    pub(crate) root: Option<PathBuf>,
 }
 
 impl Caller {

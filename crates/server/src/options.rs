@@ -5,7 +5,7 @@ use std::{
     io,
     net::TcpListener,
     ops::RangeInclusive,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -137,6 +137,22 @@ pub struct Workspace {
     pub folders: Vec<PathBuf>,
     /// The name shown by the CLI.
     pub ide_name: String,
+    /// The folders in the discovery file, whose CLIs find the editor; `None`: the workspace folders.
+    pub announced: Option<Vec<PathBuf>>,
+}
+
+impl Workspace {
+    /// The folders in the discovery file.
+    pub(crate) fn announced(&self) -> &[PathBuf] {
+        self.announced.as_ref().unwrap_or(&self.folders)
+    }
+
+    /// The workspace folder of a client, by its root: the innermost one, else the main one.
+    pub(crate) fn folder_of(&self, root: Option<&Path>) -> Option<&PathBuf> {
+        let holds = |folder: &&PathBuf| root.is_some_and(|root| root.starts_with(folder));
+        let own = self.folders.iter().filter(holds).max_by_key(|folder| folder.as_os_str().len());
+        own.or_else(|| self.folders.first())
+    }
 }
 
 /// The server's identity across restarts: its tokens, its port, and unique client ids.
@@ -270,5 +286,25 @@ impl Identity {
 
     pub(crate) fn next_client(&self) -> ClientId {
         ClientId::new(self.inner.clients.fetch_add(1, Ordering::Relaxed).saturating_add(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_belongs_to_the_innermost_folder_of_its_root() {
+        let folders = ["/p", "/p/.claude/worktrees/fix", "/p.fix"].map(PathBuf::from).to_vec();
+        let workspace = Workspace { folders, ..Workspace::default() };
+        for (root, folder) in [
+            ("/p/sub", "/p"),
+            ("/p/.claude/worktrees/fix/sub", "/p/.claude/worktrees/fix"),
+            ("/p.fix", "/p.fix"),
+            ("/elsewhere", "/p"),
+        ] {
+            assert_eq!(workspace.folder_of(Some(Path::new(root))), Some(&PathBuf::from(folder)), "{root}");
+        }
+        assert_eq!(workspace.folder_of(None), Some(&PathBuf::from("/p")));
     }
 }

@@ -198,8 +198,12 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
         endpoint.tools.find(&name).ok_or_else(|| InvalidArgument::new("name", format!("there is no tool {name:?}")))?;
     let args = Arguments::from(arguments.unwrap_or_default());
     let workspace = services.workspace.borrow();
-    let context =
-        tools::Context { workspace: &workspace, selections: services.notifier.selections(), mapped: caller.mapped };
+    let context = tools::Context {
+        workspace: &workspace,
+        selections: services.notifier.selections(),
+        mapped: caller.mapped,
+        root: caller.root.as_deref(),
+    };
     match &tool.work {
         tools::Work::Answer(answer) => Ok(Routed::tool(answer(&context))),
         tools::Work::Ask(name, takes) => {

@@ -1,5 +1,5 @@
 //! Access to the operating system, each thing once: atomic file writes, processes and their groups, the process behind
-//! a connection, interruptible pipes, host names, signal masks. It blocks, and knows no protocol and no editor.
+//! a connection, interruptible pipes, host names, signal masks, git's work trees. It blocks, and knows no protocol and no editor.
 
 pub mod file;
 pub mod group;
@@ -10,3 +10,4 @@ pub mod process;
 pub mod signal;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod worktree;

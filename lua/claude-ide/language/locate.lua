@@ -2,18 +2,16 @@
 -- Invariant: no file outside the workspace is opened, and none that is withheld.
 local M = {}
 
----A path as shown to the model: relative to its workspace folder.
+---A path as shown to the model: relative to its own folder, which is the first, so that the model's use of it finds the same file.
 ---@param path string absolute
 ---@param folders? string[] of the workspace; pass them for many paths, since finding them reads the disk
 ---@return string
 function M.shown(path, folders)
-  local paths = require("claude-ide.path")
-  for _, folder in ipairs(folders or require("claude-ide.workspace").folders()) do
-    if paths.within(path, folder) then
-      return paths.relative(path, folder)
-    end
-  end
-  return path
+  local own = (folders or require("claude-ide.workspace").folders())[1]
+  return own
+      and require("claude-ide.path").within(path, own)
+      and require("claude-ide.path").relative(path, own)
+    or path
 end
 
 ---Resolves a path given by the model.

@@ -74,14 +74,17 @@ local function freshen(task, buf)
   return #names > 0 and ("(%s has not judged the present text yet.)"):format(table.concat(names, ", ")) or nil
 end
 
+---@param own string a file of another work tree of its repository is not listed
 ---@return integer[] bufs with diagnostics and not withheld, sorted by name
-local function all_bufs()
+local function all_bufs(own)
+  local is_elsewhere = require("claude-ide.workspace").elsewhere(own)
   local bufs, seen = {}, {}
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
     local buf = diagnostic.bufnr --[[@as integer]]
     if not seen[buf] then
       seen[buf] = true
-      if require("claude-ide.privacy").verdict(buf) == "tell" then
+      local is_told = require("claude-ide.privacy").verdict(buf) == "tell"
+      if is_told and not is_elsewhere(vim.api.nvim_buf_get_name(buf)) then
         bufs[#bufs + 1] = buf
       end
     end
@@ -106,7 +109,7 @@ function M.list(task, args, folders)
     note = freshen(task, buf)
     bufs, shown = { buf }, locate.shown(args.path, folders)
   else
-    bufs = all_bufs()
+    bufs = all_bufs((folders or require("claude-ide.workspace").folders())[1])
   end
   local all = collect(bufs, least)
   local what = shown or "the files that the editor knows"

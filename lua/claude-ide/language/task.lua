@@ -39,7 +39,8 @@ function Task:continue(...)
     return
   end
   self.since = vim.uv.hrtime()
-  local ok, result, err = coroutine.resume(self.thread, ...)
+  local serve = require("claude-ide.workspace").serve
+  local ok, result, err = serve(self.call.client, coroutine.resume, self.thread, ...)
   if not ok then
     local failure = result
     if getmetatable(failure) ~= Failure then

@@ -50,14 +50,20 @@ end
 
 ---@param summaries claude-ide.sessions.Summary[]
 ---@param options claude-ide.sessions.CatalogueOptions
+---@param folders string[] of the sessions
 ---@return claude-ide.sessions.Item[]
-local function items_of(summaries, options)
+local function items_of(summaries, options, folders)
+  local worktree_of = require("claude-ide.workspace").worktree_namer(folders)
   local seen, items = {}, {}
   local words = vim.tbl_map(vim.fn.tolower, options.words or {})
   for _, summary in ipairs(summaries) do
     if not seen[summary.file] and has_all(summary, words) then
       seen[summary.file] = true
-      items[#items + 1] = { summary = summary, live = M.running(summary.id) }
+      items[#items + 1] = {
+        summary = summary,
+        live = M.running(summary.id),
+        worktree = summary.cwd and worktree_of(summary.cwd),
+      }
     end
   end
   table.sort(items, function(left, right)
@@ -77,10 +83,11 @@ function M.load(options, done)
   local sessions = require("claude-ide.sessions")
   sessions.attach()
   local scopes = { { scope = "all" } }
+  local folders = options.folders or require("claude-ide.workspace").folders_and_worktrees()
   if not options.all then
     scopes = vim.tbl_map(function(folder)
       return { scope = "tree", folder = folder }
-    end, options.folders or require("claude-ide.workspace").folders())
+    end, require("claude-ide.workspace").outermost(folders))
   end
   local summaries, left, cancels, failed = {}, #scopes, {}, nil
   for _, scope in ipairs(scopes) do
@@ -90,7 +97,7 @@ function M.load(options, done)
       if left == 0 and failed and #summaries == 0 then
         done(nil, failed)
       elseif left == 0 then
-        done(items_of(summaries, options))
+        done(items_of(summaries, options, not options.all and folders or {}))
       end
     end)
   end

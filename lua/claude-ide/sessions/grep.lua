@@ -215,7 +215,8 @@ end
 ---@param options claude-ide.sessions.GrepOptions
 local function run(search, options)
   local sessions = require("claude-ide.sessions")
-  local folders = options.all and { false } or require("claude-ide.workspace").folders()
+  local workspace = require("claude-ide.workspace")
+  local folders = options.all and { false } or workspace.outermost(workspace.folders_and_worktrees())
   search.left = #folders
   for _, folder in ipairs(folders) do
     search.cancel[#search.cancel + 1] = sessions.search({

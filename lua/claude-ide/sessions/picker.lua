@@ -14,6 +14,7 @@ local LEAST_PROMPT, MAX_TITLE = 24, 50
 ---@class claude-ide.sessions.Item a session and its running process
 ---@field summary claude-ide.sessions.Summary
 ---@field live? claude-ide.sessions.Live
+---@field worktree? string name of its linked work tree
 ---@field terminal? claude-ide.terminal.Session that runs it
 ---@field review? integer changed files to review
 ---@field remembered? claude-ide.terminal.Remembered its terminal ended with Neovim
@@ -119,7 +120,8 @@ function M.lines(items, options)
     local percent = options.terminals and summary.context_percent
     contexts[at] = percent and ("%d%%"):format(percent) or ""
     reviews[at] = (item.review or 0) > 0 and ("%d to review"):format(item.review) or ""
-    folders[at] = options.folders and words.fit_end(folder_name(summary.cwd), MAX_FOLDER) or ""
+    folders[at] = options.folders and words.fit_end(folder_name(summary.cwd), MAX_FOLDER)
+      or words.fit(words.one_line(item.worktree or ""), MAX_BRANCH)
     branches[at] = words.fit(words.one_line(summary.branch or ""), MAX_BRANCH)
   end
   local columns = {

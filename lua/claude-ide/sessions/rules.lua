@@ -17,16 +17,19 @@ local function text_of(path)
   return require("claude-ide.file").read_now(path, MAX_BYTES) or ""
 end
 
+---@param client? integer
 ---@return string config of the user's
 ---@return string project
-local function folders()
-  return require("claude-ide.sessions.transport").config_dir(), require("claude-ide.workspace").folders()[1]
+local function folders(client)
+  return require("claude-ide.sessions.transport").config_dir(),
+    require("claude-ide.workspace").of_client(client)
 end
 
 ---The settings of the user, the project and the computer that exist.
+---@param client? integer whose project; default: the main one
 ---@return { path: string, settings: table }[]
-function M.settings()
-  local config, project = folders()
+function M.settings(client)
+  local config, project = folders(client)
   local paths = {
     config .. "/settings.json",
     project .. "/.claude/settings.json",
@@ -76,9 +79,10 @@ local function with_arguments(pid, done)
 end
 
 ---The heads of commands and skills, which may have rules of their own.
+---@param client integer
 ---@return string[]
-local function heads()
-  local config, project = folders()
+local function heads(client)
+  local config, project = folders(client)
   local texts = {}
   for _, folder in ipairs({ config, project .. "/.claude" }) do
     for _, kind in ipairs({ "commands", "skills" }) do
@@ -118,12 +122,13 @@ local function given(arguments)
   return ok and type(settings) == "table" and allowed_in(settings) or nil
 end
 
+---@param client integer
 ---@param arguments string
 ---@param command string
 ---@return boolean
-local function allows(arguments, command)
-  local texts = vim.list_extend({ arguments }, heads())
-  for _, one in ipairs(M.settings()) do
+local function allows(client, arguments, command)
+  local texts = vim.list_extend({ arguments }, heads(client))
+  for _, one in ipairs(M.settings(client)) do
     if one.settings.sandbox ~= nil then
       return true -- it may run commands in a sandbox unasked
     end
@@ -144,7 +149,7 @@ function M.may_allow(client, command, done)
     return done(true)
   end
   with_arguments(known.pid, function(arguments)
-    done(not arguments or allows(arguments, command))
+    done(not arguments or allows(client, arguments, command))
   end)
 end
 

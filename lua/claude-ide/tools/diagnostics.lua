@@ -19,7 +19,7 @@ local function file(uri, diagnostics)
   }
 end
 
----All files with diagnostics, and those that the client asked about before, possibly with none.
+---All files of the client's work tree with diagnostics, and those that the client asked about before, possibly with none.
 ---@param late table<integer, table<integer, true>> clients that have not reported yet, by buffer
 ---@return claude-ide.tool.GetDiagnostics.File[]
 local function all_files(client, late)
@@ -33,10 +33,12 @@ local function all_files(client, late)
       named[buf] = true
     end
   end
-  local by_buf = require("claude-ide.diagnostics").of_all()
+  local workspace, by_buf = require("claude-ide.workspace"), require("claude-ide.diagnostics").of_all()
+  local is_elsewhere = workspace.elsewhere(workspace.of_client(client))
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if by_buf[buf] and not named[buf] then
-      files[#files + 1] = file(paths.to_uri(vim.api.nvim_buf_get_name(buf)), by_buf[buf])
+    local name = vim.api.nvim_buf_get_name(buf)
+    if by_buf[buf] and not named[buf] and not is_elsewhere(name) then
+      files[#files + 1] = file(paths.to_uri(name), by_buf[buf])
     end
   end
   return files

@@ -133,7 +133,8 @@ local function run(call, args)
   end
   running[call.id] = { tool = tool, call = call }
   local respond = responder(call)
-  local ok, trace = xpcall(tool.run, traceback, args, respond, call)
+  local serve = require("claude-ide.workspace").serve
+  local ok, trace = serve(call.client, xpcall, tool.run, traceback, args, respond, call)
   if not ok then
     fail(call, respond, trace)
   end

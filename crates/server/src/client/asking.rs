@@ -85,6 +85,7 @@ impl Client {
             } else {
                 mapped
             };
+            self.caller.root = self.info.roots.first().cloned();
         }
         match self.phase {
             Phase::AwaitingRoots(_) => self.become_ready(),

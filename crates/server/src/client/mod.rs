@@ -78,7 +78,7 @@ impl Client {
         services.notifier.join(info.clone(), Arc::clone(&outbox), Arc::clone(&gauge), Arc::clone(&send_away));
         services.editor.event(ClientEvent::Connected(info.clone()));
         let peer = Peer { asked: Asked::new(asking::MAX_ASKED), in_flight: InFlight::new(endpoint.limits.in_flight) };
-        let caller = Caller { services, endpoint, client: id, mapped: info.mapped };
+        let caller = Caller { services, endpoint, client: id, mapped: info.mapped, root: None };
         Self {
             caller,
             outbox,

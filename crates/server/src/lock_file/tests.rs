@@ -11,7 +11,7 @@ fn options(dir: &Path) -> ServerOptions {
     ServerOptions {
         lock_dirs: vec![dir.to_owned()],
         server_name: SERVER.to_owned(),
-        workspace: Workspace { folders: vec!["/project".into()], ide_name: "The Editor".to_owned() },
+        workspace: Workspace { folders: vec!["/project".into()], ide_name: "The Editor".to_owned(), announced: None },
         ..ServerOptions::default()
     }
 }
@@ -93,7 +93,7 @@ fn is_rewritten_in_place_even_if_it_was_removed() {
     let home = tempfile::tempdir().unwrap();
     let lock = create(home.path());
     fs::remove_file(&lock.paths()[0]).unwrap();
-    lock.rewrite(&Workspace { folders: vec!["/other".into()], ide_name: "Other".to_owned() });
+    lock.rewrite(&Workspace { folders: vec!["/other".into()], ide_name: "Other".to_owned(), announced: None });
     let contents = read::<LockFileContents>(&lock.paths()[0]).unwrap();
     assert_eq!(contents.workspace_folders, ["/other"]);
     assert_eq!(contents.ide_name, "Other");
@@ -106,7 +106,7 @@ fn comes_back_with_its_folder() {
     let dir = home.path().join("ide");
     let lock = create(&dir);
     fs::remove_dir_all(&dir).unwrap();
-    lock.rewrite(&Workspace { folders: vec!["/other".into()], ide_name: "Other".to_owned() });
+    lock.rewrite(&Workspace { folders: vec!["/other".into()], ide_name: "Other".to_owned(), announced: None });
     assert_eq!(read::<LockFileContents>(&lock.paths()[0]).unwrap().ide_name, "Other");
     assert_eq!(mode(&dir), 0o700);
 }

@@ -116,10 +116,13 @@ pub(crate) struct Context<'a> {
     pub(crate) selections: &'a Selections,
     /// See [`crate::ClientInfo::mapped`].
     pub(crate) mapped: bool,
+    /// The client's first folder.
+    pub(crate) root: Option<&'a Path>,
 }
 
 impl Context<'_> {
-    /// Makes a client's path or `file://` URI absolute; a relative path is below the first workspace folder.
+    /// Makes a client's path or `file://` URI absolute; a relative path is below the client's workspace
+    /// folder.
     pub(crate) fn absolute(&self, path: String) -> String {
         if let Some(named) = crate::roots::path(&path) {
             return named.to_string_lossy().into_owned();
@@ -127,7 +130,7 @@ impl Context<'_> {
         if Path::new(&path).is_absolute() {
             return path;
         }
-        match self.workspace.folders.first() {
+        match self.workspace.folder_of(self.root) {
             Some(folder) => folder.join(path).to_string_lossy().into_owned(),
             None => path,
         }
@@ -216,8 +219,8 @@ pub(crate) mod testing {
 
     fn with<T>(args: &Value, run: impl Fn(Arguments, &Context<'_>) -> T) -> T {
         let raw = RawValue::from_string(args.to_string()).unwrap();
-        let workspace = Workspace { folders: vec!["/project".into()], ide_name: "Editor".to_owned() };
-        let context = Context { workspace: &workspace, selections: &Selections::default(), mapped: false };
+        let workspace = Workspace { folders: vec!["/project".into()], ide_name: "Editor".to_owned(), announced: None };
+        let context = Context { workspace: &workspace, selections: &Selections::default(), mapped: false, root: None };
         run(Arguments::parse("arguments", Some(&raw)).unwrap(), &context)
     }
 }

@@ -304,7 +304,7 @@ fn odd_texts_are_answered_and_never_end_the_connection() {
 fn large_file() -> (TestServer, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("large"), "x".repeat(256 << 10)).unwrap();
-    let workspace = Workspace { folders: vec![home.path().to_owned()], ide_name: "Editor".to_owned() };
+    let workspace = Workspace { folders: vec![home.path().to_owned()], ide_name: "Editor".to_owned(), announced: None };
     let server = TestServer::start(ServerOptions { workspace, ..ServerOptions::default() });
     (server, home)
 }

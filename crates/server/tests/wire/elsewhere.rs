@@ -10,7 +10,7 @@ const HERE: &str = "/home/me/project";
 const THERE: &str = "/workspaces/project";
 
 fn start() -> TestServer {
-    let workspace = Workspace { folders: vec![HERE.into()], ide_name: "Editor".to_owned() };
+    let workspace = Workspace { folders: vec![HERE.into()], ide_name: "Editor".to_owned(), announced: None };
     TestServer::start(ServerOptions { workspace, path_map: PathMap::new([(HERE, THERE)]), ..ServerOptions::default() })
 }
 

@@ -234,7 +234,7 @@ fn it_listens_on_loopback_only() {
 fn the_lock_file_lives_as_long_as_the_server() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("claude/ide");
-    let workspace = Workspace { folders: vec!["/one".into()], ide_name: "Editor".to_owned() };
+    let workspace = Workspace { folders: vec!["/one".into()], ide_name: "Editor".to_owned(), announced: None };
     let options = ServerOptions { lock_dirs: vec![dir.clone()], workspace, ..ServerOptions::default() };
     let mut server = TestServer::start(options);
     let path = dir.join(format!("{}.lock", server.port()));
@@ -243,7 +243,8 @@ fn the_lock_file_lives_as_long_as_the_server() {
     assert_eq!(read()["workspaceFolders"], json!(["/one"]));
     TestClient::connect(server.port(), read()["authToken"].as_str().unwrap()).initialize("2025-11-25");
 
-    let moved = Workspace { folders: vec!["/two".into(), "/three".into()], ide_name: "Moved".to_owned() };
+    let moved =
+        Workspace { folders: vec!["/two".into(), "/three".into()], ide_name: "Moved".to_owned(), announced: None };
     server.handle.set_workspace(moved);
     server.wait_status("the lock file to be rewritten", |_| read()["ideName"] == "Moved");
     assert_eq!(read()["workspaceFolders"], json!(["/two", "/three"]));

@@ -41,7 +41,7 @@ fn project_with(options: ServerOptions) -> Project {
     fs::write(root.join("latin1.txt"), b"\xE9\n").unwrap();
     fs::write(home.path().join("secret"), "secret\n").unwrap();
     symlink(home.path(), root.join("out")).unwrap();
-    let workspace = Workspace { folders: vec![root], ide_name: "Editor".to_owned() };
+    let workspace = Workspace { folders: vec![root], ide_name: "Editor".to_owned(), announced: None };
     let server = TestServer::start(ServerOptions { workspace, ..options });
     server.editor.reply("read_file", Ok(json!({ "loaded": false })));
     server.editor.reply("write_file", Ok(json!({ "loaded": false })));
@@ -105,7 +105,7 @@ fn an_unreadable_file_is_reported_in_the_words_of_the_seed() {
 fn a_file_beyond_the_limit_is_not_read() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("large"), "x".repeat(5000)).unwrap();
-    let workspace = Workspace { folders: vec![home.path().to_owned()], ide_name: String::new() };
+    let workspace = Workspace { folders: vec![home.path().to_owned()], ide_name: String::new(), announced: None };
     let server = TestServer::start(ServerOptions { workspace, max_message_bytes: 4096, ..ServerOptions::default() });
     server.editor.reply("read_file", Ok(json!({ "loaded": false })));
     let (code, message) = server.connect().error("readFile", &path("large"));
@@ -362,7 +362,7 @@ fn the_workspace_may_change() {
     let other = tempfile::tempdir().unwrap();
     fs::write(other.path().join("here"), "x").unwrap();
     let folders = vec![other.path().to_owned()];
-    project.server.handle.set_workspace(Workspace { folders, ide_name: "Editor".to_owned() });
+    project.server.handle.set_workspace(Workspace { folders, ide_name: "Editor".to_owned(), announced: None });
     let mut client = project.connect();
     assert_eq!(client.request("listFiles", &json!({})), json!(["here"]));
     assert_eq!(client.error("readFile", &path("src/main.rs")).0, -32603);
