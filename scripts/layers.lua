@@ -60,7 +60,7 @@ return {
   { "hook_context" },
   { "sessions.actions", "sessions.notify" },
   { "sessions.announce", "sessions.picker", "transcript" },
-  { "chat", "sessions.grep" },
+  { "chat", "sessions.grep", "worktree" },
   { "inline" },
   { "sessions.api", "web" },
   -- Modules that show, query or start all features.

@@ -74,6 +74,25 @@ return {
     end,
   },
   {
+    name = "worktree",
+    args = "{branch} [{prompt}] | done",
+    doc = "Open a tab page for the git work tree of a branch, and start a CLI there, with the prompt. Work tree and branch are "
+      .. "made unless they exist. `done` ends the work tree that you are in: it asks whether to merge, and removes it. See "
+      .. "|claude-ide-worktrees|.",
+    run = function(words, at)
+      if not words[1] then
+        return nil, "`:Claude worktree` needs a branch."
+      elseif words[1] == "done" and not words[2] then
+        return require("claude-ide.worktree").done()
+      end
+      -- As typed: a prompt keeps its blanks and quotes.
+      return require("claude-ide.worktree").open(words[1], vim.trim(at.rest:match("^%s*%S+(.*)$") or ""))
+    end,
+    complete = function(_, before)
+      return before[1] and {} or require("claude-ide.worktree").names()
+    end,
+  },
+  {
     name = "focus",
     doc = "Focus the terminal; in the terminal: return to the previous window.",
     run = function()

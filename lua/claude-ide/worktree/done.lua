@@ -1,0 +1,393 @@
+-- `:Claude worktree done`: the end of a work tree.
+-- Invariant: nothing is lost. It stops at an unsaved buffer, an edit that waits, a change that is not reviewed, and a CLI of another
+-- terminal; it asks about files that are not committed, and names what else a removal takes; git removes and deletes without force, and
+-- all is checked again before that.
+local M = {}
+
+---Names in a sentence.
+local MAX_NAMES = 3
+---How long a CLI may take to end.
+local PATIENCE_MS = 10000
+
+---@param names string[]
+---@return string
+local function listed(names)
+  local text = table.concat(vim.list_slice(names, 1, MAX_NAMES), ", ")
+  return #names > MAX_NAMES and ("%s and %d more"):format(text, #names - MAX_NAMES) or text
+end
+
+---@param count integer
+---@param word string
+---@return string
+local function counted(count, word)
+  return require("claude-ide.language.answer").number(count, word)
+end
+
+---@param path string
+---@param folder string resolved
+---@return boolean
+local function is_in(path, folder)
+  local paths = require("claude-ide.path")
+  return paths.is_plain(path) and paths.within(paths.real(path), folder)
+end
+
+---Buffers of files in a folder.
+---@param folder string
+---@return integer[]
+local function buffers_in(folder)
+  return vim.tbl_filter(function(buf)
+    local is_file = vim.bo[buf].buftype == "" or vim.bo[buf].buftype == "acwrite"
+    local is_ours = require("claude-ide.ui.ours").kind(buf) ~= nil -- a side of a diff bears the file's name
+    return is_file and not is_ours and is_in(vim.api.nvim_buf_get_name(buf), folder)
+  end, vim.api.nvim_list_bufs())
+end
+
+---@param task claude-ide.language.Task
+---@param folder string
+local function check_buffers(task, folder)
+  local names = {}
+  for _, buf in ipairs(buffers_in(folder)) do
+    names[#names + 1] = vim.bo[buf].modified and vim.fs.basename(vim.api.nvim_buf_get_name(buf)) or nil
+  end
+  if names[1] then
+    task:fail(("Not saved: %s. Write or discard it first."):format(listed(names)))
+  end
+end
+
+---The sessions that run in a folder.
+---@param folder string
+---@return claude-ide.sessions.Live[]
+local function sessions_in(folder)
+  return vim.tbl_filter(function(session)
+    return is_in(session.cwd, folder) and require("claude-ide.process").runs(session.pid) == true
+  end, require("claude-ide.sessions").live())
+end
+
+---@param folder string
+---@return claude-ide.terminal.Session[]
+local function terminals_in(folder)
+  return vim.tbl_filter(function(terminal)
+    return is_in(terminal.spec.cwd, folder)
+  end, require("claude-ide.terminal").list())
+end
+
+---What must be decided elsewhere first.
+---@param task claude-ide.language.Task
+---@param folder string
+local function check(task, folder)
+  check_buffers(task, folder)
+  for _, proposal in ipairs(require("claude-ide.proposal").list()) do
+    if is_in(proposal.path, folder) then
+      task:fail(("An edit of %s waits: accept or reject it first."):format(vim.fs.basename(proposal.path)))
+    end
+  end
+  for _, session in ipairs(sessions_in(folder)) do
+    if not require("claude-ide.terminal").of_process(session.pid) then
+      task:fail(("Claude runs there outside of `:Claude` (pid %d): end it first."):format(session.pid))
+    end
+  end
+  task:await(function(resume)
+    require("claude-ide.journal").when_known(resume)
+  end)
+  local changed = 0
+  for _, change in ipairs(require("claude-ide.journal").changes()) do
+    changed = changed + (is_in(change.path, folder) and 1 or 0)
+  end
+  if changed > 0 then
+    require("claude-ide.review").open()
+    task:fail(("%s to review there. Then `:Claude worktree done` again."):format(counted(changed, "file")))
+  end
+end
+
+---@param task claude-ide.language.Task
+---@param asked claude-ide.ui.guard.Request
+---@param choices string[]
+---@param prompt string
+---@return string? choice
+local function choose(task, asked, choices, prompt)
+  local choice = task:await(function(resume)
+    require("claude-ide.ui.guard").when_asked("worktree", "A question about the work tree", function()
+      require("claude-ide.ui.choose").select(choices, { prompt = prompt }, resume)
+    end, asked)
+  end)
+  return choice
+end
+
+---Offers to commit what is not committed.
+---@param task claude-ide.language.Task
+---@param own claude-ide.workspace.Worktree
+---@param asked claude-ide.ui.guard.Request
+---@param names string[]
+---@return boolean go_on
+local function commit(task, own, asked, names)
+  local git, all = require("claude-ide.worktree.git"), "Commit all of it…"
+  local prompt = ("Not committed in %s: %s"):format(vim.fs.basename(own.path), listed(names))
+  if choose(task, asked, { "Leave it as it is", all }, prompt) ~= all then
+    return false
+  end
+  local message = task:await(function(resume)
+    vim.ui.input({ prompt = "Commit message: " }, resume)
+  end)
+  if not message or vim.trim(message) == "" then
+    return false
+  end
+  git.must(task, own.path, { "add", "--all" })
+  git.must(task, own.path, { "commit", "--quiet", "--message", message })
+  return true
+end
+
+---@class claude-ide.worktree.State
+---@field into? claude-ide.workspace.Worktree where its base is checked out
+---@field ahead integer commits that `into` does not have
+---@field ignored string[]
+---@field stays? string why it cannot be removed
+
+---The work tree that has the branch which this one began at, else the repository's default branch.
+---@param task claude-ide.language.Task
+---@param repository claude-ide.workspace.Repository
+---@param own claude-ide.workspace.Worktree
+---@return claude-ide.workspace.Worktree?
+local function destination(task, repository, own)
+  local git = require("claude-ide.worktree.git")
+  local log = git.run(task, own.path, { "reflog", "show", "--format=%gs", "refs/heads/" .. own.branch, "--" })
+  local base = log and log:match("branch: Created from ([^\n]+)$")
+  local function with(branch)
+    return vim.iter(repository.worktrees):find(function(worktree)
+      return branch ~= nil and worktree.branch == branch and worktree.path ~= own.path
+    end)
+  end
+  return with(base and base:gsub("^refs/heads/", ""))
+    or with(git.run(task, repository.common, { "symbolic-ref", "--short", "HEAD" }))
+end
+
+---@param task claude-ide.language.Task
+---@param repository claude-ide.workspace.Repository
+---@param own claude-ide.workspace.Worktree
+---@param ignored string[]
+---@return claude-ide.worktree.State
+local function state_of(task, repository, own, ignored)
+  local git = require("claude-ide.worktree.git")
+  local state = { ahead = 0, ignored = ignored } ---@type claude-ide.worktree.State
+  local private = git.must(task, own.path, { "rev-parse", "--absolute-git-dir" })
+  if vim.uv.fs_stat(own.path .. "/.gitmodules") or vim.uv.fs_stat(private .. "/modules") then
+    state.stays = "it has submodules, with which git removes no work tree"
+  elseif vim.uv.fs_stat(private .. "/locked") then
+    state.stays = "it is locked (`git worktree unlock`)"
+  elseif not own.branch then
+    local holders = { "for-each-ref", "--count=1", "--contains", "HEAD", "--format=%(refname)" }
+    if git.must(task, own.path, holders) == "" then
+      state.stays = "no branch has its commits"
+    end
+  end
+  if own.branch then
+    state.into = destination(task, repository, own)
+  end
+  if state.into then
+    local range = ("refs/heads/%s..refs/heads/%s"):format(state.into.branch, own.branch)
+    state.ahead = tonumber(git.must(task, own.path, { "rev-list", "--count", range })) --[[@as integer]]
+  end
+  return state
+end
+
+---@param task claude-ide.language.Task
+---@param into claude-ide.workspace.Worktree
+---@param branch string
+local function merge(task, into, branch)
+  local git, name = require("claude-ide.worktree.git"), vim.fs.basename(into.path)
+  check_buffers(task, into.path)
+  for _, session in ipairs(sessions_in(into.path)) do
+    if session.state.activity == "working" then
+      task:fail(("Claude works in %s: merge when it is done."):format(name))
+    end
+  end
+  local changed = git.must(task, into.path, { "status", "--porcelain=v1", "--untracked-files=no" })
+  if changed ~= "" then
+    task:fail(("%s has changes that are not committed: nothing was merged."):format(name))
+  end
+  local _, err = git.run(task, into.path, { "merge", "--no-edit", "--quiet", "refs/heads/" .. branch })
+  if err then
+    local conflicts = git.run(task, into.path, { "diff", "--name-only", "--diff-filter=U" })
+    git.run(task, into.path, { "merge", "--abort" })
+    local files = conflicts and conflicts ~= "" and vim.split(conflicts, "\n")
+    task:fail(
+      files
+          and ("Conflicts in %s: nothing was merged. Merge %s into %s there first."):format(
+            listed(files),
+            into.branch,
+            branch
+          )
+        or ("Nothing was merged: %s"):format(err)
+    )
+  end
+  vim.cmd.checktime()
+end
+
+---Ends the CLIs that `:Claude` started there.
+---@param task claude-ide.language.Task
+---@param folder string
+local function end_clis(task, folder)
+  local pids = vim.tbl_map(function(session)
+    return session.pid
+  end, sessions_in(folder))
+  for _, terminal in ipairs(terminals_in(folder)) do
+    terminal:close()
+  end
+  local over = task:await(function(resume)
+    return require("claude-ide.retry").until_found(function(answer)
+      local runs = vim.iter(pids):any(require("claude-ide.process").runs)
+      answer(not runs or nil)
+    end, PATIENCE_MS, resume)
+  end)
+  if not over then
+    task:fail("Claude does not end there: the work tree stays.")
+  end
+end
+
+---Takes Neovim out of a folder: its tab pages, buffers and language servers.
+---@param folder string
+---@param to string
+local function leave(folder, to)
+  for number = vim.fn.tabpagenr("$"), 1, -1 do
+    if is_in(vim.fn.getcwd(-1, number), folder) and vim.fn.tabpagenr("$") > 1 then
+      vim.cmd.tabclose(number)
+    end
+  end
+  for _, win in ipairs(vim.api.nvim_list_wins()) do
+    vim.api.nvim_win_call(win, function()
+      if is_in(vim.fn.getcwd(), folder) then
+        local scope = vim.fn.haslocaldir() == 1 and "lcd" or vim.fn.haslocaldir(-1) == 1 and "tcd" or "cd"
+        vim.cmd[scope](vim.fn.fnameescape(to))
+      end
+    end)
+  end
+  for _, client in ipairs(vim.lsp.get_clients()) do
+    if client.root_dir and is_in(client.root_dir, folder) then
+      client:stop()
+    end
+  end
+  for _, buf in ipairs(buffers_in(folder)) do
+    pcall(vim.api.nvim_buf_delete, buf, {})
+  end
+end
+
+---Removes a work tree, and a branch whose commits are in another.
+---@param task claude-ide.language.Task
+---@param repository claude-ide.workspace.Repository
+---@param own claude-ide.workspace.Worktree
+---@param into? claude-ide.workspace.Worktree whose branch has the commits; nil: the branch stays
+local function remove(task, repository, own, into)
+  local git = require("claude-ide.worktree.git")
+  end_clis(task, own.path)
+  check(task, own.path)
+  local names = git.status(task, own.path).uncommitted
+  if names[1] then
+    task:fail(("Not committed meanwhile: %s. The work tree stays."):format(listed(names)))
+  end
+  local other = into or repository.worktrees[1].path ~= own.path and repository.worktrees[1]
+  leave(own.path, other and other.path or vim.fs.dirname(own.path))
+  git.must(task, repository.common, { "worktree", "remove", own.path })
+  if into then
+    git.must(task, into.path, {
+      "branch",
+      "--quiet",
+      "--delete",
+      own.branch --[[@as string]],
+    })
+  end
+end
+
+---@param own claude-ide.workspace.Worktree
+---@param state claude-ide.worktree.State
+---@return string
+local function question(own, state)
+  local parts = { own.branch or "no branch" }
+  if state.into and state.ahead > 0 then
+    parts[#parts + 1] = ("%s not in %s"):format(counted(state.ahead, "commit"), state.into.branch)
+  elseif state.into then
+    parts[#parts + 1] = ("all in %s"):format(state.into.branch)
+  end
+  if not state.stays and state.ignored[1] then
+    parts[#parts + 1] = ("ignored files go with it: %s"):format(listed(state.ignored))
+  end
+  for _, session in ipairs(sessions_in(own.path)) do
+    if session.state.activity ~= "idle" then
+      parts[#parts + 1] = ("Claude is %s"):format(
+        require("claude-ide.sessions.phrases").activity(session.state)
+      )
+    end
+  end
+  parts[#parts + 1] = state.stays
+  return table.concat(parts, " · ")
+end
+
+---@class claude-ide.worktree.Choice
+---@field text string
+---@field merges? boolean
+---@field removes? boolean
+---@field deletes? boolean the branch
+
+---@param own claude-ide.workspace.Worktree
+---@param state claude-ide.worktree.State
+---@return claude-ide.worktree.Choice[]
+local function choices_of(own, state)
+  local into, branch, list = state.into and state.into.branch, own.branch, {} ---@type string?, string?, claude-ide.worktree.Choice[]
+  if into and state.ahead > 0 then
+    if not state.stays then
+      list[1] = {
+        text = ("Merge it into %s, remove the work tree and the branch"):format(into),
+        merges = true,
+        removes = true,
+        deletes = true,
+      }
+    end
+    list[#list + 1] = { text = ("Merge it into %s, keep the work tree"):format(into), merges = true }
+  elseif into and not state.stays then
+    list[1] = { text = "Remove the work tree and the branch", removes = true, deletes = true }
+  end
+  if not state.stays then
+    local keeps = branch and (", keep the branch %s"):format(branch) or ""
+    list[#list + 1] = { text = "Remove the work tree" .. keeps, removes = true }
+  end
+  list[#list + 1] = { text = "Keep it" }
+  return list
+end
+
+---@param task claude-ide.language.Task
+---@param repository claude-ide.workspace.Repository
+---@param own claude-ide.workspace.Worktree linked
+---@param asked claude-ide.ui.guard.Request
+function M.run(task, repository, own, asked)
+  local git = require("claude-ide.worktree.git")
+  check(task, own.path)
+  local status = git.status(task, own.path)
+  if status.uncommitted[1] then
+    if not commit(task, own, asked, status.uncommitted) then
+      return
+    end
+    asked = require("claude-ide.ui.guard").ask()
+  end
+  local state = state_of(task, repository, own, status.ignored)
+  local list = choices_of(own, state)
+  local texts = vim.tbl_map(function(choice)
+    return choice.text
+  end, list)
+  local text = choose(task, asked, texts, question(own, state))
+  local chosen = vim.iter(list):find(function(choice)
+    return choice.text == text
+  end)
+  if not chosen or not (chosen.merges or chosen.removes) then
+    return
+  end
+  if chosen.merges then
+    merge(task, state.into --[[@as claude-ide.workspace.Worktree]], own.branch --[[@as string]])
+  end
+  if chosen.removes then
+    remove(task, repository, own, chosen.deletes and state.into or nil)
+  end
+  local name, into = own.branch or vim.fs.basename(own.path), state.into and state.into.branch
+  require("claude-ide.ui.notice").info(
+    (chosen.merges and "%s is in %s now." or "The work tree of %s is removed."):format(name, into)
+  )
+end
+
+return M

@@ -1,0 +1,94 @@
+-- Runs git in a work tree, off the main loop. For tasks (language/task.lua).
+local M = {}
+
+---Variables with which git uses another repository than the folder's, as where git has started Neovim for a message.
+local MISLEADING = {
+  "GIT_DIR",
+  "GIT_WORK_TREE",
+  "GIT_COMMON_DIR",
+  "GIT_INDEX_FILE",
+  "GIT_OBJECT_DIRECTORY",
+  "GIT_NAMESPACE",
+  "GIT_PREFIX",
+}
+
+local function environment()
+  local variables = vim.fn.environ()
+  for _, name in ipairs(MISLEADING) do
+    variables[name] = nil
+  end
+  -- Nothing of git may wait for the user: no terminal shows it.
+  return vim.tbl_extend("force", variables, { GIT_TERMINAL_PROMPT = "0", GIT_EDITOR = "true" })
+end
+
+---@param output string
+---@return string the line that says most
+local function reason(output)
+  local lines = vim.split(vim.trim(output), "\n")
+  return vim.iter(lines):find(function(line)
+    return line:find("^fatal: ") or line:find("^error: ")
+  end) or lines[#lines] --[[@as string]]
+end
+
+---@param task claude-ide.language.Task
+---@param folder string
+---@param arguments string[]
+---@return string? out without the last line break; nil: it failed
+---@return string? err
+function M.run(task, folder, arguments)
+  local argv = vim.list_extend({ "git", "-C", folder }, arguments)
+  local ok, result = pcall(function()
+    return task:await(function(resume)
+      local options = { text = true, clear_env = true, env = environment() }
+      vim.system(argv, options, vim.schedule_wrap(resume))
+    end)
+  end)
+  if not ok then
+    return nil, ("git cannot run: %s"):format(result)
+  elseif result.code ~= 0 then
+    require("claude-ide.log").info("%s: %s", table.concat(argv, " "), result.stderr)
+    return nil, reason(result.stderr ~= "" and result.stderr or result.stdout)
+  end
+  return (result.stdout:gsub("\n$", ""))
+end
+
+---@param task claude-ide.language.Task
+---@param folder string
+---@param arguments string[]
+---@return string out fails the task if git fails
+function M.must(task, folder, arguments)
+  local out, err = M.run(task, folder, arguments)
+  return out or task:fail(err or "git failed")
+end
+
+---@class claude-ide.worktree.Status
+---@field uncommitted string[] changed and untracked files
+---@field ignored string[] files and folders
+
+---@param task claude-ide.language.Task
+---@param folder string
+---@return claude-ide.worktree.Status
+function M.status(task, folder)
+  local out = M.must(task, folder, {
+    "status",
+    "--porcelain=v1",
+    "-z",
+    "--untracked-files=normal",
+    "--ignored=traditional",
+    "--ignore-submodules=none",
+  })
+  local status = { uncommitted = {}, ignored = {} } ---@type claude-ide.worktree.Status
+  local is_source = false -- of a renamed file: a part of its own
+  for part in out:gmatch("[^%z]+") do
+    local kind, name = part:sub(1, 2), part:sub(4)
+    if is_source then
+      is_source = false
+    else
+      is_source = kind:find("[RC]") ~= nil
+      table.insert(kind == "!!" and status.ignored or status.uncommitted, name)
+    end
+  end
+  return status
+end
+
+return M

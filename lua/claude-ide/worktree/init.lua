@@ -1,0 +1,192 @@
+-- `:Claude worktree`: makes a work tree of git for a branch, with a tab page and a CLI in it. done.lua ends it.
+-- Invariant: git alone decides whether a branch or a folder can be made; nothing is forced.
+local M = {}
+
+---The folder that the user is in: the terminal's, else the current directory.
+---@return string
+local function here()
+  local terminal = require("claude-ide.terminal").of_buffer(vim.api.nvim_get_current_buf())
+  return terminal and terminal.spec.cwd or require("claude-ide.path").cwd()
+end
+
+---@param repository claude-ide.workspace.Repository
+---@param top string
+---@param branch string
+---@return string folder beside the repository's own work tree: `project.branch`; of a bare repository: `branch`
+local function place(repository, top, branch)
+  local name = branch:gsub("[^%w%._-]", "-")
+  local main = repository.worktrees[1]
+  if main and main.is_main then
+    return ("%s.%s"):format(main.path, name)
+  end
+  local is_one = vim.iter(repository.worktrees):any(function(worktree)
+    return worktree.path == require("claude-ide.path").real(top)
+  end)
+  return ("%s/%s"):format(is_one and vim.fs.dirname(top) or top, name)
+end
+
+---Makes a work tree: of the branch if there is one, also of a remote, else of a new one from the current commit.
+---@param task claude-ide.language.Task
+---@param repository claude-ide.workspace.Repository
+---@param top string
+---@param branch string
+---@return string path
+local function make(task, repository, top, branch)
+  local git = require("claude-ide.worktree.git")
+  git.must(task, top, { "check-ref-format", "--branch", branch })
+  local path = place(repository, top, branch)
+  if vim.uv.fs_lstat(path) then
+    task:fail(("%s exists already."):format(vim.fn.fnamemodify(path, ":~")))
+  end
+  local known = git.must(task, top, {
+    "for-each-ref",
+    "--count=1",
+    "--format=%(refname)",
+    "refs/heads/" .. branch,
+    "refs/remotes/*/" .. branch,
+  })
+  -- The name of the branch that it begins at is in the new one's reflog, where done.lua finds it.
+  local base = git.run(task, top, { "symbolic-ref", "--short", "HEAD" }) or "HEAD"
+  git.must(
+    task,
+    top,
+    known ~= "" and { "worktree", "add", path, branch }
+      or { "worktree", "add", "--no-track", "-b", branch, path, base }
+  )
+  return path
+end
+
+---@param path string
+---@return integer? tab page with this directory
+local function tab_of(path)
+  local real = require("claude-ide.path").real
+  for number, tab in ipairs(vim.api.nvim_list_tabpages()) do
+    if real(vim.fn.getcwd(-1, number)) == real(path) then
+      return tab
+    end
+  end
+end
+
+---Shows a work tree in its tab page, with the current file as it is there.
+---@param path string
+---@param top string of the current work tree
+local function enter(path, top)
+  local tab = tab_of(path)
+  if tab then
+    return vim.api.nvim_set_current_tabpage(tab)
+  end
+  local name = vim.api.nvim_buf_get_name(0)
+  local paths = require("claude-ide.path")
+  local is_file = vim.bo.buftype == "" and paths.is_plain(name) and paths.within(name, top)
+  local counterpart = is_file and path .. "/" .. paths.relative(name, top) or nil
+  vim.cmd.tabnew()
+  vim.cmd.tcd(vim.fn.fnameescape(path))
+  if counterpart and vim.uv.fs_stat(counterpart) then
+    vim.cmd.edit(vim.fn.fnameescape(counterpart))
+  end
+end
+
+---@param path string
+---@param branch string
+---@param prompt string
+local function start_cli(path, branch, prompt)
+  local terminals = require("claude-ide.terminal")
+  local running = terminals.last_used(vim.tbl_filter(function(terminal)
+    return terminal.spec.cwd == path
+  end, terminals.list()))
+  if running and prompt == "" then
+    return terminals.show(running)
+  end
+  -- A prompt that begins with a dash would be an option.
+  local args = prompt ~= "" and { (prompt:gsub("^%-", " -")) } or {}
+  terminals.new(args, { cwd = path, name = branch })
+end
+
+---@param err? claude-ide.CallError
+local function say(err)
+  if err then
+    require("claude-ide.ui.notice").error(require("claude-ide.ui.one_line").brief(err.message))
+  end
+end
+
+---Opens a tab page for a branch's work tree, which is made unless there is one, and starts a CLI there.
+---@param branch string
+---@param prompt string for the CLI; "": none
+---@return boolean? ok
+---@return string? err
+function M.open(branch, prompt)
+  local repository, top = require("claude-ide.workspace").repository(here())
+  if not repository or not top then
+    return nil, "There is no git repository here."
+  end
+  local existing = vim.iter(repository.worktrees):find(function(worktree)
+    return worktree.branch == branch
+  end)
+  local guard = require("claude-ide.ui.guard")
+  local asked = guard.ask()
+  local function show(path, err)
+    if not path then
+      return say(err)
+    end
+    guard.when_asked("worktree", "The work tree", function()
+      enter(path, top)
+      start_cli(path, branch, prompt)
+    end, asked)
+  end
+  if existing then
+    show(existing.path)
+  else
+    require("claude-ide.language.task").run("worktree", function(task)
+      return make(task, repository, top, branch)
+    end, show)
+  end
+  return true
+end
+
+---@param folder string
+---@return claude-ide.workspace.Worktree?
+---@return claude-ide.workspace.Repository?
+local function worktree_of(folder)
+  local repository, top = require("claude-ide.workspace").repository(folder)
+  local real = top and require("claude-ide.path").real(top)
+  return vim.iter(repository and repository.worktrees or {}):find(function(worktree)
+    return worktree.path == real
+  end),
+    repository
+end
+
+---Reviews, merges or keeps, and removes the work tree that the user is in.
+---@return boolean? ok
+---@return string? err
+function M.done()
+  local own, repository = worktree_of(here())
+  if not own or own.is_main then
+    local name = vim.api.nvim_buf_get_name(0)
+    if vim.bo.buftype == "" and require("claude-ide.path").is_plain(name) then
+      own, repository = worktree_of(vim.fs.dirname(name))
+    end
+  end
+  if not repository or not own or own.is_main then
+    return nil, "You are in no work tree that `:Claude worktree` or `git worktree add` has made."
+  end
+  local asked = require("claude-ide.ui.guard").ask()
+  require("claude-ide.language.task").run("worktree", function(task)
+    require("claude-ide.worktree.done").run(task, repository, own, asked)
+  end, function(_, err)
+    say(err)
+  end)
+  return true
+end
+
+---What `:Claude worktree` takes: `done`, and branches that have a work tree.
+---@return string[]
+function M.names()
+  local repository = require("claude-ide.workspace").repository(here())
+  local names = { "done" }
+  for _, worktree in ipairs(repository and repository.worktrees or {}) do
+    names[#names + 1] = worktree.branch
+  end
+  return names
+end
+
+return M

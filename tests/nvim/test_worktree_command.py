@@ -1,0 +1,264 @@
+"""`:Claude worktree`: makes a work tree with a tab page and a CLI, and ends it without losing anything."""
+
+import pytest
+import review_steps
+
+from harness.fake_cli import FakeCli
+from harness.worktrees import git, repository
+
+pytestmark = pytest.mark.dealt
+
+MERGE, MERGE_AND_KEEP, REMOVE = (
+    "Merge it into main, remove the work tree and the branch",
+    "Merge it into main, keep the work tree",
+    "Remove the work tree, keep the branch fix",
+)
+
+
+@pytest.fixture
+def cli(tmp_path):
+    return FakeCli(tmp_path)
+
+
+@pytest.fixture
+def start(start_nvim, cli, tmp_path):
+    def start(**more):
+        more = {"args": ["a.txt"], "notices": True, "cwd": repository(tmp_path), **more}
+        return start_nvim(env=cli.environment(), **more)
+
+    return start
+
+
+def begin(nvim, cli, command="Claude worktree fix"):
+    """Makes a work tree; returns its folder, with the file's window in the focus."""
+    count, tabs = len(cli.starts()), nvim.lua("return vim.fn.tabpagenr('$')")
+    nvim.keys(f":{command}<CR>")
+    nvim.wait(lambda: len(cli.starts()) == count + 1, what="the CLI to start")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
+    assert nvim.lua("return vim.fn.tabpagenr('$')") == tabs + 1
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.bo.buftype == '' and vim.api.nvim_get_mode().mode == 'n'", what="the file")
+    return nvim.project.parent / "project.fix"
+
+
+def done(nvim, *answers):
+    """Runs `:Claude worktree done` and answers its questions by number; returns them."""
+    nvim.answer(*answers)
+    nvim.cmd("Claude worktree done")
+    nvim.wait(f"#asked >= {len(answers)}", what="the questions")
+    return nvim.asked()
+
+
+def commit(folder, name="a.txt", text="two\n"):
+    (folder / name).write_text(text)
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", f"change {name}")
+
+
+def branches(nvim):
+    return git(nvim.project, "branch", "--format=%(refname:short)").splitlines()
+
+
+@pytest.mark.every_nvim
+def test_makes_a_branch_with_a_tab_page_and_a_cli_that_has_the_prompt(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli, 'Claude worktree fix  say "hello  you"')
+    (started,) = cli.starts()
+    assert started["cwd"] == str(fix)
+    assert started["argv"] == ["--name=fix", 'say "hello  you"']
+    assert git(fix, "branch", "--show-current") == "fix"
+    assert nvim.lua("return { vim.fn.getcwd(), vim.fn.expand('%:p') }") == [str(fix), str(fix / "a.txt")]
+    nvim.cmd("tabprevious")
+    assert nvim.lua("return vim.fn.getcwd()") == str(nvim.project)
+
+    # Again: the same tab page and CLI; with a prompt: one more CLI.
+    nvim.cmd("Claude worktree fix")
+    nvim.wait("vim.fn.tabpagenr() == 2 and vim.bo.buftype == 'terminal'")
+    assert len(cli.starts()) == 1
+    nvim.cmd("Claude worktree fix --more")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="another CLI")
+    assert cli.starts()[1]["argv"] == ["--name=fix", " --more"]
+    assert nvim.lua("return vim.fn.tabpagenr('$')") == 2
+
+
+def test_takes_a_branch_that_exists_here_or_at_a_remote(start, cli, tmp_path):
+    nvim = start()
+    git(tmp_path, "clone", "-q", "project", "copy")
+    commit(tmp_path / "copy", "far.txt")
+    git(tmp_path / "copy", "checkout", "-qb", "far/away")
+    git(nvim.project, "remote", "add", "origin", "../copy")
+    git(nvim.project, "fetch", "-q")
+    git(nvim.project, "branch", "old")
+    nvim.cmd("Claude worktree old")
+    nvim.wait(lambda: len(cli.starts()) == 1)
+    nvim.cmd("Claude worktree far/away")
+    nvim.wait(lambda: len(cli.starts()) == 2)
+    assert [one["cwd"] for one in cli.starts()] == [str(tmp_path / "project.old"), str(tmp_path / "project.far-away")]
+    assert (tmp_path / "project.far-away/far.txt").exists()
+    assert git(tmp_path / "project.far-away", "branch", "--show-current") == "far/away"
+
+
+def test_says_why_there_can_be_none(start, cli, tmp_path):
+    nvim = start()
+    (tmp_path / "project.taken").mkdir()
+    for branch, words in {
+        "a..b": "'a..b' is not a valid branch name",
+        "-x": "not a valid branch name",
+        "taken": "project.taken exists already",
+    }.items():
+        nvim.cmd(f"Claude worktree {branch}")
+        nvim.wait_notice(words)
+    nvim.cmd(f"cd {tmp_path}")
+    nvim.cmd("Claude worktree fix")
+    nvim.wait_notice("no git repository")
+    nvim.cmd("Claude worktree")
+    nvim.wait_notice("needs a branch")
+    nvim.cmd(f"cd {nvim.project}")
+    nvim.cmd("Claude worktree done")
+    nvim.wait_notice("You are in no work tree")
+    assert cli.starts() == []
+    assert branches(nvim) == ["main"]
+
+
+@pytest.mark.every_nvim
+def test_done_merges_and_removes_all_of_it(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    commit(fix)
+    (fix / ".env").write_text("secret")
+    (question,) = done(nvim, 1)
+    assert question["prompt"] == "fix · 1 commit not in main · ignored files go with it: .env"
+    assert question["lines"] == [MERGE, MERGE_AND_KEEP, REMOVE, "Keep it"]
+    nvim.wait_notice("fix is in main now.")
+    assert not fix.exists()
+    assert branches(nvim) == ["main"]
+    assert nvim.lua("return #require('claude-ide.terminal').list()") == 0
+    assert nvim.lua("return { vim.fn.tabpagenr('$'), vim.fn.getcwd() }") == [1, str(nvim.project)]
+    nvim.wait(lambda: nvim.lines() == ["two"], what="the merged text in the open buffer")
+    names = nvim.lua("return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())")
+    assert not [name for name in names if "project.fix" in name]
+
+
+def test_done_keeps_what_the_user_wants_to_keep(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    commit(fix)
+    done(nvim, -1)
+    assert fix.exists() and nvim.lua("return #require('claude-ide.terminal').list()") == 1
+    done(nvim, 2)
+    nvim.wait_notice("fix is in main now.")
+    assert fix.exists() and git(nvim.project, "show", "main:a.txt") == "two"
+    commit(fix, text="three\n")
+    done(nvim, 3)
+    nvim.wait_notice("The work tree of fix is removed.")
+    assert not fix.exists() and git(nvim.project, "show", "fix:a.txt") == "three"
+
+
+def test_done_commits_what_is_not_committed_or_leaves_it(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    (fix / "new.txt").write_text("new\n")
+    (question,) = done(nvim, 1)
+    assert question["prompt"] == "Not committed in project.fix: new.txt"
+    assert (fix / "new.txt").exists()
+    done(nvim, 2, "a new file", 1)
+    nvim.wait_notice("fix is in main now.")
+    assert git(nvim.project, "log", "-1", "--format=%s", "main") == "a new file"
+    assert not fix.exists()
+
+
+def test_done_stops_at_what_would_be_lost(start, cli, connect):
+    nvim = start()
+    fix = begin(nvim, cli)
+    # An unsaved buffer.
+    nvim.keys("ihello<Esc>")
+    nvim.wait("vim.bo.modified")
+    nvim.cmd("Claude worktree done")
+    nvim.wait_notice("Not saved: a.txt.")
+    nvim.cmd("undo")
+    # A change of Claude's that is not reviewed.
+    client = connect(nvim, roots=[fix])
+    client.call("getDiagnostics", uri=f"file://{fix}/a.txt")
+    (fix / "a.txt").write_text("changed\n")
+    client.call("getDiagnostics")
+    nvim.wait("#require('claude-ide.journal').changes() == 1", what="the change to be known")
+    nvim.cmd("Claude worktree done")
+    nvim.wait_notice("1 file to review there.")
+    nvim.wait(lambda: len(review_steps.windows(nvim)) >= 2, what="the review")
+    nvim.lua("require('claude-ide.review').close()")
+    nvim.lua("assert(require('claude-ide.journal').keep(...))", str(fix / "a.txt"))
+    # A proposal.
+    path = str(fix / "a.txt")
+    client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents="b\n", tab_name="one")
+    nvim.wait("vim.fn.tabpagenr('$') == 3", what="the diff")
+    nvim.cmd("tabnext 2 | Claude worktree done")
+    nvim.wait_notice("An edit of a.txt waits")
+    nvim.lua("local all = require('claude-ide.proposal') all.reject(all.list()[1].id)")
+    # A merge over changes of the user's, and one with conflicts.
+    git(fix, "commit", "-qam", "changed")
+    (nvim.project / "a.txt").write_text("mine\n")
+    done(nvim, 1)
+    nvim.wait_notice("project has changes that are not committed: nothing was merged.")
+    git(nvim.project, "commit", "-qam", "mine")
+    done(nvim, 1)
+    nvim.wait_notice("Conflicts in a.txt: nothing was merged.")
+    assert git(nvim.project, "status", "--porcelain") == ""
+    assert fix.exists() and nvim.lua("return #require('claude-ide.terminal').list()") == 1
+
+
+def test_done_removes_none_that_git_would_not(start, cli, tmp_path):
+    """Submodules, whose commits may be nowhere else; a lock; commits that no branch has."""
+    nvim = start()
+    other = repository(tmp_path, "other")
+    git(nvim.project, "submodule", "--quiet", "add", other, "sub")
+    git(nvim.project, "commit", "-qm", "sub")
+    fix = begin(nvim, cli)
+    commit(fix)
+    (question,) = done(nvim, 1)
+    assert "submodules" in question["prompt"] and question["lines"] == [MERGE_AND_KEEP, "Keep it"]
+    nvim.wait_notice("fix is in main now.")
+    git(nvim.project, "rm", "-qf", "sub", ".gitmodules")
+    git(nvim.project, "commit", "-qm", "no sub")
+    git(fix, "merge", "-q", "main")
+    git(fix, "worktree", "lock", fix)
+    (question,) = done(nvim, -1)
+    assert "it is locked" in question["prompt"]
+    git(fix, "worktree", "unlock", fix)
+    git(fix, "checkout", "-q", "--detach")
+    commit(fix, text="nowhere else\n")
+    (question,) = done(nvim, -1)
+    assert question["prompt"].endswith("no branch has its commits") and question["lines"] == ["Keep it"]
+
+
+def test_a_bare_repository_has_them_beside_each_other(start, cli, tmp_path):
+    repository(tmp_path, "source")
+    hub = tmp_path / "hub"
+    git(tmp_path, "clone", "-q", "--bare", "source", hub / ".bare")
+    (hub / ".git").write_text("gitdir: ./.bare\n")
+    git(hub / ".bare", "worktree", "add", "-q", "../main")
+    for name, value in {"user.name": "a", "user.email": "a@b"}.items():
+        git(hub / ".bare", "config", name, value)
+    nvim = start(cwd=hub / "main")
+    nvim.cmd("Claude worktree fix")
+    nvim.wait(lambda: len(cli.starts()) == 1)
+    assert cli.starts()[0]["cwd"] == str(hub / "fix")
+    commit(hub / "fix")
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.fn.mode() == 'n'")
+    done(nvim, 1)
+    nvim.wait_notice("fix is in main now.")
+    assert (hub / "main/a.txt").read_text() == "two\n"
+    assert not (hub / "fix").exists()
+
+
+def test_a_repository_of_jj_has_no_branch_to_merge_into(start, cli):
+    """Colocated, its head is detached: jj takes over the branch."""
+    nvim = start()
+    (nvim.project / ".jj").mkdir()
+    git(nvim.project, "checkout", "-q", "--detach")
+    fix = begin(nvim, cli)
+    commit(fix)
+    (question,) = done(nvim, 1)
+    assert question["lines"] == [REMOVE, "Keep it"]
+    nvim.wait_notice("The work tree of fix is removed.")
+    assert "fix" in branches(nvim)
