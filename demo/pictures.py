@@ -6,14 +6,18 @@ complete.
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
+from nvim.session_files import Sessions
 from run import neovim_environment
 
 from harness.browser import Browser
@@ -101,6 +105,8 @@ class Beginning:
     """For `setup()`."""
     chat: bool = False
     """In a chat, not in the terminal."""
+    others: Callable[[Sessions, Path], None] | None = None
+    """Writes other sessions, as if other CLIs ran."""
 
 
 def written_at_once(project: Path) -> list[tuple[str, dict[str, object]]]:
@@ -142,6 +148,58 @@ def a_command(_project: Path) -> list[tuple[str, dict[str, object]]]:
     return [("Bash", {"command": command, "description": "Check the shelf, and undo what the test wrote"})]
 
 
+def other_sessions(sessions: Sessions, project: Path) -> None:
+    """Sessions beside the one that is played: at work, done, and ended."""
+
+    def edit(name: str, added: int, removed: int) -> dict[str, object]:
+        lines = ["-old"] * removed + ["+new"] * added
+        hunk = {"oldStart": 1, "oldLines": removed, "newStart": 1, "newLines": added, "lines": lines}
+        return {"filePath": str(project / name), "oldString": "", "newString": "", "structuredPatch": [hunk]}
+
+    def call(at: int, name: str) -> dict[str, object]:
+        return {"type": "tool_use", "id": f"t{at}", "name": name, "input": {}}
+
+    def todos(*done: str, now: str = "", then: Sequence[str] = ()) -> dict[str, object]:
+        items = [{"content": text, "status": "completed"} for text in done]
+        items += [{"content": now, "activeForm": now, "status": "in_progress"}] if now else []
+        return {"newTodos": [*items, *({"content": text, "status": "pending"} for text in then)]}
+
+    def write(title: str, said: str, results: dict[str, object], **more: object) -> str:
+        calls = [call(at, name) for at, name in enumerate(results)]
+        answers = {f"t{at}": ("ok", record) for at, record in enumerate(results.values())}
+        turns = [(title, calls, answers)] if calls else []
+        return sessions.write(project, *turns, (title, said), title=title, **more)
+
+    loans = write(
+        "Lend books, and remind the borrower",
+        "The table of loans is there; now the reminder.",
+        {"TodoWrite": todos("Loans", now="Writing the reminder", then=["Tests"]), "Edit": edit("loans.py", 86, 4)},
+        branch="loans",
+        tokens=92_000,
+        age=timedelta(),
+    )
+    docs = write(
+        "Document every command",
+        "All commands have an example now. Shall I add the exit codes?",
+        {"Edit": edit("README.txt", 41, 12)},
+        branch="docs",
+        tokens=35_000,
+        age=timedelta(minutes=7),
+    )
+    for title, age in (
+        ("Why is the first search slow?", timedelta(hours=3)),
+        ("Import from a CSV file", timedelta(days=2)),
+    ):
+        session = write(title, "ok", {"Edit": edit("shelf.py", 12, 3)}, tokens=24_000, age=age)
+        path, cost = sessions.path(project, session), {"type": "cost-state", "sessionId": session, "totalCostUSD": 0.38}
+        written = path.stat().st_mtime
+        path.write_text(path.read_text() + json.dumps(cost) + "\n")
+        os.utime(path, (written, written))
+    for session, status, age in ((loans, "busy", 2), (docs, "idle", 7)):
+        since = int((time.time() - 60 * age) * 1000)
+        sessions.record(sessions.sleeper(), session, status, project, startedAt=since, statusUpdatedAt=since)
+
+
 def conversation(browser: Browser) -> None:
     """One session beside the list, with an edit unfolded."""
     browser.size(1180, 820)
@@ -177,6 +235,20 @@ WAITS = "#require('claude-ide.decisions').pending() == 1"
 
 BEGINNINGS = (
     Beginning("default", a_command, WAITS, (Scene("card", (), ("wants to use Bash", "git checkout -f"), rows=28),)),
+    Beginning(
+        "default",
+        one_edit,
+        PENDING,
+        (
+            Scene(
+                "board",
+                (":tabfirst<CR>", ":Claude board<CR>"),
+                ("A change to shelf.py", "Writing the reminder", "ended"),
+                rows=14,
+            ),
+        ),
+        others=other_sessions,
+    ),
     Beginning(
         "default",
         written_at_once,
@@ -256,8 +328,9 @@ def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path
     shutil.copytree(HERE / "shelf", project)
     api = MockApi(Script(beginning.calls(project)))
     terminal = browser = None
+    home = folder / "home"
+    sessions = Sessions(home)
     try:
-        home = folder / "home"
         environment = neovim_environment(folder, claude, api, project) | {
             "CLAUDE_IDE_ROOT": str(HERE.parent),
             "CLAUDE_IDE_DEMO_COMMAND": json.dumps([str(claude), "--permission-mode", beginning.mode]),
@@ -271,6 +344,8 @@ def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path
             environment["CLAUDE_IDE_DEMO_CHAT"] = "1"
         home.mkdir(exist_ok=True)
         subprocess.run(["git", "init", "--quiet", str(project)], check=True)
+        if beginning.others:
+            beginning.others(sessions, project)
         command = [str(nvim), "-u", str(HERE / "pictures.lua"), "-i", "NONE", "shelf.py"]
         first = scenes[0]
         terminal = Terminal(command, env=environment, cwd=project, rows=first.rows, columns=first.columns)
@@ -290,6 +365,7 @@ def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path
         if terminal:
             terminal.kill()
         api.close()
+        sessions.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -58,11 +58,11 @@ return {
   -- Context that a prompt can name, and that hooks of the CLI print.
   { "context" },
   { "hook_context" },
-  { "sessions.actions", "sessions.notify" },
+  { "sessions.actions", "sessions.notify", "sessions.asks" },
   { "sessions.announce", "sessions.picker", "transcript" },
   { "chat", "sessions.grep", "worktree" },
-  { "inline" },
-  { "sessions.api", "web" },
+  { "inline", "deliver" },
+  { "board", "sessions.api", "web" },
   -- Modules that show, query or start all features.
   { "status", "tools" },
   { "statusline" },

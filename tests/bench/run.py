@@ -16,7 +16,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import beside, cards, chat, diffs, editor, hooks, journal, notebook, sessions, tools, transcript, web, wire  # noqa: E402
+from bench import (
+    beside,
+    board,
+    cards,
+    chat,
+    diffs,
+    editor,
+    hooks,
+    journal,
+    notebook,
+    sessions,
+    tools,
+    transcript,
+    web,
+    wire,
+)  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The best of some runs: the machine's other load varies, the code's own time does not.
@@ -62,7 +77,17 @@ def main() -> int:
         tools_of_agents,
         tools_that_write,
     ]
-    parts += [tokens_of_tools, tools_beside_others, journal_of_turns, reading, served, transcripts, growing, chats]
+    parts += [
+        tokens_of_tools,
+        tools_beside_others,
+        journal_of_turns,
+        reading,
+        boards,
+        served,
+        transcripts,
+        growing,
+        chats,
+    ]
     parts += [kernels, costs, idle]
     rows = []
     for part in parts:
@@ -271,6 +296,12 @@ def reading(directory: Path, version: str):
     """Lists of sessions, and transcripts, through the facade."""
     for row in sessions.measure(directory, version, RUNS):
         yield at_most_or_least(*row)
+
+
+def boards(directory: Path, version: str):
+    """All sessions on the board."""
+    for row in board.measure(directory, version, RUNS):
+        yield at_most(*row)
 
 
 def served(directory: Path, version: str):

@@ -68,7 +68,7 @@ def inside(begin, fake, sessions, project):
 
 MARK = b"<mark>"
 COUNT_LOOKS = """
-local route, of = require("claude-ide.web.route"), require("claude-ide.web.route").of
+local route, of = require("claude-ide.deliver.route"), require("claude-ide.deliver.route").of
 _G.looks = 0
 route.of = function(...) looks = looks + 1 return of(...) end
 """
@@ -276,7 +276,7 @@ def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, s
     with site.read(new) as reader:
         nvim.lua(
             """
-            local route = require("claude-ide.web.route")
+            local route = require("claude-ide.deliver.route")
             local of = route.of
             route.of = function(session)
               _G.asked_of = session
@@ -334,7 +334,7 @@ def test_a_client_that_knows_of_the_next_session_before_neovim_is_heard(inside, 
         reader.say(type="user_message", id="m", content="hello")
         reader.until({"type": "queued", "id": "m"})
         nvim.lua(
-            "local deliver = require('claude-ide.web.route') local of = deliver.of "
+            "local deliver = require('claude-ide.deliver.route') local of = deliver.of "
             "deliver.of = function(...) looked = (looked or 0) + 1 return of(...) end"
         )
         nvim.wait("(looked or 0) > 1", what="it to be looked again")
@@ -367,7 +367,7 @@ def test_what_a_client_wrote_is_not_delivered_once_nothing_is_served(start_nvim)
     nvim.lua(
         """
         _G.routes = 0
-        require("claude-ide.web.route").of = function() routes = routes + 1 return nil, "nobody" end
+        require("claude-ide.deliver.route").of = function() routes = routes + 1 return nil, "nobody" end
         require("claude-ide.wake").on = function(_, receive) _G.receive = receive end
         local deliver = require("claude-ide.web.deliver")
         deliver.attach()

@@ -32,7 +32,7 @@ pub(crate) struct Body<'a> {
     attachment: Object<BodyAttachment<'a>>,
     /// The transcript has the first name, the CLI's stream the second.
     #[serde(borrow, rename = "toolUseResult", alias = "tool_use_result")]
-    outcome: Option<&'a RawValue>,
+    pub(crate) outcome: Option<&'a RawValue>,
     #[serde(borrow, rename = "permissionDecision")]
     permission: Object<BodyPermission<'a>>,
     #[serde(borrow)]

@@ -1,11 +1,12 @@
 //! Reads Claude Code's sessions: which exist, what was said, what each is doing.
 //!
-//! Six parts, independent of editor and sockets; all but the last work alone:
+//! Seven parts, independent of editor and sockets; all but the last work alone:
 //! - [`Store`] lists the sessions of a folder or of all folders, with titles, times and sizes.
 //! - [`Transcript`] opens one session: an index of its lines, a tree of messages, and single messages on demand.
 //! - [`live_sessions`] and [`state_of`] read the state of running sessions once.
 //! - [`Feed`] yields the lines of one transcript verbatim, for display elsewhere.
 //! - [`search()`] finds text in many sessions.
+//! - [`board`] draws sessions as rows: what each does, asks, has changed and cost.
 //! - [`Service`] offers all of this to several clients, each with a [`Sink`] for its results, and reports changes of
 //!   transcripts and running sessions.
 //!
@@ -21,6 +22,7 @@
 //!   CLI 2.1.329 and are cited where they are used.
 
 mod agent;
+pub mod board;
 mod body;
 mod cancel;
 mod config_dir;
@@ -63,6 +65,6 @@ pub use search::{Hit, HitRole, SearchOptions, SearchReport, search};
 pub use service::{Change, Client, Followed, Growth, Lives, News, Request, Service, ServiceError, Sink};
 pub use spoken::Spoken;
 pub use state::{Activity, SessionState, StateSource, WaitingFor, infer};
-pub use store::{Scope, Store, Summary};
+pub use store::{Scope, Store, Summary, Tally, Task};
 pub use time::Millis;
 pub use transcript::{AllowedBy, Batch, Call, ChangedFile, ChangedFiles, Position, Transcript};

@@ -103,6 +103,11 @@ local attach = require("claude-ide.once")(function()
           run = chat.run,
           visible = visible,
           source = chat.asker,
+          cost = chat.cost,
+          journal = require("claude-ide.chat.record").client(chat),
+          show = function()
+            M.show(nil, chat)
+          end,
           release = function(done)
             M.release(chat, done)
           end,
@@ -336,11 +341,12 @@ function M.current()
   return last and last.chat
 end
 
----Shows the most recently shown chat.
+---Shows a chat.
 ---@param begun? string added to its prompt
+---@param wanted? claude-ide.chat.Chat default: the most recently shown one
 ---@return boolean there is one
-function M.show(begun)
-  local chat = M.current()
+function M.show(begun, wanted)
+  local chat = wanted or M.current()
   if chat then
     show_again(chat, begun)
   end

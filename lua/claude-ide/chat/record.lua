@@ -7,8 +7,9 @@ local MOST_PLACES = 50
 ---No file has a longer path (PATH_MAX).
 local MOST_PATH = 4096
 
----@return integer
-local function client(chat)
+---@param chat claude-ide.chat.Chat
+---@return integer client of the journal
+function M.client(chat)
   return -chat.count
 end
 
@@ -18,7 +19,7 @@ end
 function M.turn_begins(chat, at)
   local journal = require("claude-ide.journal")
   journal.attach()
-  journal.turn_started(client(chat), at, {
+  journal.turn_started(M.client(chat), at, {
     folder = chat.cwd,
     session = chat.is_cli and function()
       return chat.session
@@ -34,7 +35,7 @@ function M.before_edit(chat, paths, call)
   for _, path in ipairs(paths) do
     if path:sub(1, 1) == "/" and #path <= MOST_PATH then
       require("claude-ide.journal").before_edit(
-        client(chat),
+        M.client(chat),
         require("claude-ide.path").normalize(path),
         call
       )
@@ -47,7 +48,7 @@ end
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 function M.calls_over(chat, results)
   for _, pair in ipairs(results) do
-    require("claude-ide.journal").edit_over(client(chat), pair[1])
+    require("claude-ide.journal").edit_over(M.client(chat), pair[1])
   end
 end
 
@@ -71,13 +72,13 @@ end
 
 ---@param chat claude-ide.chat.Chat
 function M.turn_over(chat)
-  require("claude-ide.journal").edits_over(client(chat))
+  require("claude-ide.journal").edits_over(M.client(chat))
 end
 
 ---Handles an agent's exit, perhaps in the middle of a turn.
 ---@param chat claude-ide.chat.Chat
 function M.ended(chat)
-  require("claude-ide.journal").left(client(chat))
+  require("claude-ide.journal").left(M.client(chat))
 end
 
 return M

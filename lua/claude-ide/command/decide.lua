@@ -1,82 +1,11 @@
 -- `:Claude decide`: goes to a request that waits for the user, wherever it is shown, also in the terminal alone.
 local M = {}
 
----Width of a line in the list.
-local WIDTH = 100
-
----@param decision claude-ide.Decision
----@return string a line that describes the request
-local function label_of(decision)
-  local remote = require("claude-ide.decisions").remote(decision)
-  local described = remote and remote.describe(decision) or { title = decision.kind }
-  local words = described.text and ("%s: %s"):format(described.title, described.text) or described.title
-  if described.files then
-    words = "A change to "
-      .. vim
-        .iter(described.files)
-        :map(function(file)
-          return vim.fn.fnamemodify(file.path, ":~:.")
-        end)
-        :join(", ")
-  end
-  local width = require("claude-ide.width")
-  return width.cut(width.printable((words:gsub("%s+", " "))), WIDTH)
-end
-
----The sessions in a terminal of this Neovim that ask only there, as auto mode's do.
----@return claude-ide.sessions.Ours[]
-local function in_terminals()
-  local sessions = require("claude-ide.sessions.ours")
-  return vim.tbl_filter(function(ours)
-    local client = ours.client
-    local asked_here = require("claude-ide.decisions").pending(function(decision)
-      return client ~= nil and decision.source.client == client.id
-    end)
-    return sessions.asks_in_terminal(ours) and #asked_here == 0
-  end, sessions.list())
-end
-
----@param waiting claude-ide.Decision|claude-ide.sessions.Ours
----@return string
-local function label(waiting)
-  if waiting.kind then
-    return label_of(waiting --[[@as claude-ide.Decision]])
-  end
-  local words = require("claude-ide.sessions.phrases").waits(waiting.session.state.waiting_for)
-  return ("Claude %s in its terminal"):format(words)
-end
-
----@param waiting claude-ide.Decision|claude-ide.sessions.Ours
-local function go_to(waiting)
-  if waiting.terminal then
-    return require("claude-ide.terminal").show(waiting.terminal)
-  end
-  local ok, err = require("claude-ide.decisions").focus(waiting --[[@as claude-ide.Decision]])
-  if not ok then
-    require("claude-ide.ui.notice").warn(err or "It was answered.")
-  end
-end
-
 ---@return boolean? ok
 ---@return string? err
 function M.run()
-  local waiting = vim.list_extend(require("claude-ide.decisions").pending(), in_terminals()) ---@type any[]
-  if #waiting == 0 then
-    return nil, "Nothing waits for you."
-  elseif #waiting == 1 then
-    go_to(waiting[1])
-  else
-    require("claude-ide.ui.choose").select(
-      waiting,
-      { prompt = "What waits for you", format_item = label },
-      function(chosen)
-        if chosen then
-          go_to(chosen)
-        end
-      end
-    )
-  end
-  return true
+  local asks = require("claude-ide.sessions.asks")
+  return asks.answer(asks.list())
 end
 
 return M

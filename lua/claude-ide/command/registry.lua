@@ -272,6 +272,17 @@ return {
     complete = of("sessions", "complete"),
   },
   {
+    name = "board",
+    args = "[all]",
+    doc = "Show all sessions of this project, or of all projects, in one buffer that follows them: what each does or asks, its "
+      .. "last words, tasks, changes, context, tokens and cost. Keys answer, prompt, review, stop. See |claude-ide-board|.",
+    choices = { "all" },
+    run = function(words)
+      require("claude-ide.board").open(words[1] == "all" or nil)
+      return true
+    end,
+  },
+  {
     name = "grep",
     args = "[-a] [-F] [-i | -s] {pattern}",
     doc = "Search the sessions of this project, and list matches in the quickfix window as they are found; an "

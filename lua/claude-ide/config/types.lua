@@ -151,6 +151,27 @@
 ---@field draw_markdown? boolean Render tables, headings and code blocks, also in chats. The text stays Markdown. Disable it if another plugin does this, see |claude-ide-recipes|.
 ---@field keymaps? claude-ide.Opts.transcript.keymaps Keys in a transcript. Each also has a `<Plug>` mapping, see |claude-ide-transcript-plug|.
 
+---@class claude-ide.Opts.board.keymaps
+---@field open? string|string[]|false Go to its terminal or chat, else show its transcript.
+---@field read? string|string[]|false Show its transcript.
+---@field answer? string|string[]|false Go to what it asks, to answer it there.
+---@field prompt? string|string[]|false Write a prompt, which is sent when Claude is free.
+---@field review? string|string[]|false Review what it changed.
+---@field stop? string|string[]|false Interrupt its turn; if it does not work: end its process, after a question.
+---@field rename? string|string[]|false Rename it.
+---@field fork? string|string[]|false Continue in a copy of it.
+---@field hide? string|string[]|false Hide it until it waits for you.
+---@field unhide? string|string[]|false Show the hidden ones again.
+---@field worktree? string|string[]|false Show only its worktree, or all again.
+---@field projects? string|string[]|false Show the sessions of all projects, or of this one.
+---@field next? string|string[]|false Go to the next session.
+---@field previous? string|string[]|false Go to the previous session.
+---@field close? string|string[]|false Close the board and restore the previous buffer.
+---@field help? string|string[]|false List the keys.
+
+---@class claude-ide.Opts.board
+---@field keymaps? claude-ide.Opts.board.keymaps Keys on the board, for the session under the cursor.
+
 ---@class claude-ide.Opts.notify
 ---@field channels? ("message"|"bell"|"osc9")[] How to notify you. `message`: a message in Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, if it supports OSC 9. Empty: no notices.
 ---@field waiting? boolean Notify when Claude waits for you.
@@ -216,6 +237,7 @@
 ---@field agents? table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.
 ---@field chat? claude-ide.Opts.chat `:Claude chat`: a conversation in a buffer, in the terminal's place, with the command of `terminal` and the keys of a transcript.
 ---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: the conversation of a session.
+---@field board? claude-ide.Opts.board `:Claude board`: all sessions at a glance.
 ---@field notify? claude-ide.Opts.notify Notices when Claude waits for you or has finished while you are in another program, or Claude's terminal is hidden. |claude-ide-states| has the details.
 ---@field notebook? claude-ide.Opts.notebook The tool `executeCode`: Claude runs Python in a Jupyter kernel, if there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
@@ -370,6 +392,27 @@
 ---@field draw_markdown boolean Render tables, headings and code blocks, also in chats. The text stays Markdown. Disable it if another plugin does this, see |claude-ide-recipes|.
 ---@field keymaps claude-ide.Config.transcript.keymaps Keys in a transcript. Each also has a `<Plug>` mapping, see |claude-ide-transcript-plug|.
 
+---@class claude-ide.Config.board.keymaps
+---@field open string|string[]|false Go to its terminal or chat, else show its transcript.
+---@field read string|string[]|false Show its transcript.
+---@field answer string|string[]|false Go to what it asks, to answer it there.
+---@field prompt string|string[]|false Write a prompt, which is sent when Claude is free.
+---@field review string|string[]|false Review what it changed.
+---@field stop string|string[]|false Interrupt its turn; if it does not work: end its process, after a question.
+---@field rename string|string[]|false Rename it.
+---@field fork string|string[]|false Continue in a copy of it.
+---@field hide string|string[]|false Hide it until it waits for you.
+---@field unhide string|string[]|false Show the hidden ones again.
+---@field worktree string|string[]|false Show only its worktree, or all again.
+---@field projects string|string[]|false Show the sessions of all projects, or of this one.
+---@field next string|string[]|false Go to the next session.
+---@field previous string|string[]|false Go to the previous session.
+---@field close string|string[]|false Close the board and restore the previous buffer.
+---@field help string|string[]|false List the keys.
+
+---@class claude-ide.Config.board
+---@field keymaps claude-ide.Config.board.keymaps Keys on the board, for the session under the cursor.
+
 ---@class claude-ide.Config.notify
 ---@field channels ("message"|"bell"|"osc9")[] How to notify you. `message`: a message in Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, if it supports OSC 9. Empty: no notices.
 ---@field waiting boolean Notify when Claude waits for you.
@@ -435,6 +478,7 @@
 ---@field agents table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.
 ---@field chat claude-ide.Config.chat `:Claude chat`: a conversation in a buffer, in the terminal's place, with the command of `terminal` and the keys of a transcript.
 ---@field transcript claude-ide.Config.transcript `:Claude transcript`: the conversation of a session.
+---@field board claude-ide.Config.board `:Claude board`: all sessions at a glance.
 ---@field notify claude-ide.Config.notify Notices when Claude waits for you or has finished while you are in another program, or Claude's terminal is hidden. |claude-ide-states| has the details.
 ---@field notebook claude-ide.Config.notebook The tool `executeCode`: Claude runs Python in a Jupyter kernel, if there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.

@@ -198,10 +198,10 @@ local function reviewed(action, path, hunk)
   require("claude-ide.journal.changed").tell()
 end
 
----Numbers of files with unreviewed changes, by the clients that changed them.
----@return table<integer, integer>
+---Files with unreviewed changes, by the clients that changed them.
+---@return table<integer, string[]>
 function M.files_to_review()
-  local counts = {} ---@type table<integer, integer>
+  local files = {} ---@type table<integer, string[]>
   for _, change in ipairs(M.changes()) do
     local clients = {} ---@type table<integer, true>
     for _, id in ipairs(change.turns) do
@@ -209,10 +209,11 @@ function M.files_to_review()
       clients[turn and turn.client or 0] = true
     end
     for client in pairs(clients) do
-      counts[client] = (counts[client] or 0) + 1
+      files[client] = files[client] or {}
+      table.insert(files[client], change.path)
     end
   end
-  return counts
+  return files
 end
 
 ---A file with its current text.

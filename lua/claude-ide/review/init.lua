@@ -222,6 +222,16 @@ function M.open(scope)
   return current().open(scope)
 end
 
+---Opens the review at a file with unreviewed changes.
+---@param path string
+function M.open_at(path)
+  M.open()
+  local _, index = current().find(path)
+  if index then
+    current().show(index)
+  end
+end
+
 ---Closes the review and restores the user's windows.
 function M.close()
   current().close()

@@ -76,19 +76,28 @@ local function items_of(summaries, options, folders)
   return items
 end
 
+---Where sessions are looked for.
+---@param options claude-ide.sessions.CatalogueOptions
+---@return claude-ide.sessions.Scope[]
+---@return string[] folders none: everywhere
+function M.places(options)
+  if options.all then
+    return { { scope = "all" } }, {}
+  end
+  local folders = options.folders or require("claude-ide.workspace").folders_and_worktrees()
+  return vim.tbl_map(function(folder)
+    return { scope = "tree", folder = folder }
+  end, require("claude-ide.workspace").outermost(folders)),
+    folders
+end
+
 ---@param options claude-ide.sessions.CatalogueOptions
 ---@param done fun(items?: claude-ide.sessions.Item[], err?: string) called once, later
 ---@return fun() cancel
 function M.load(options, done)
   local sessions = require("claude-ide.sessions")
   sessions.attach()
-  local scopes = { { scope = "all" } }
-  local folders = options.folders or require("claude-ide.workspace").folders_and_worktrees()
-  if not options.all then
-    scopes = vim.tbl_map(function(folder)
-      return { scope = "tree", folder = folder }
-    end, require("claude-ide.workspace").outermost(folders))
-  end
+  local scopes, folders = M.places(options)
   local summaries, left, cancels, failed = {}, #scopes, {}, nil
   for _, scope in ipairs(scopes) do
     cancels[#cancels + 1] = sessions.list(scope, function(found, err)
@@ -97,7 +106,7 @@ function M.load(options, done)
       if left == 0 and failed and #summaries == 0 then
         done(nil, failed)
       elseif left == 0 then
-        done(items_of(summaries, options, not options.all and folders or {}))
+        done(items_of(summaries, options, folders))
       end
     end)
   end

@@ -15,6 +15,9 @@ local M = {}
 ---@field source claude-ide.decisions.Source its requester
 ---@field run? string name of its CLI for the editor's tools
 ---@field release fun(done: fun()) ends its process, so that another can resume the session
+---@field show fun() goes to it
+---@field cost? number dollars
+---@field journal? integer client of its changes in the journal
 
 ---@type (fun(): claude-ide.sessions.Other[])[]
 local others = {}
@@ -72,6 +75,24 @@ function M.of_caller(caller)
   end
   local live = server.client(caller) and require("claude-ide.sessions").of_client(caller)
   return live and live.id
+end
+
+---The session that a request belongs to.
+---@param decision claude-ide.Decision
+---@return string? id nil: none yet, or none at all
+function M.of_request(decision)
+  local source = decision.source
+  if source.session then
+    return source.session()
+  end
+  return source.client and M.of_caller(source.client)
+end
+
+---The client of its changes in the journal.
+---@param ours claude-ide.sessions.Ours
+---@return integer? id
+function M.journal_client(ours)
+  return ours.client and ours.client.id or ours.other and ours.other.journal
 end
 
 ---Whether a session waits for an answer in a terminal of this Neovim.

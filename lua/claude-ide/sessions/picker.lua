@@ -347,7 +347,7 @@ end
 
 ---@param terminal claude-ide.terminal.Session
 ---@param summaries table<string, claude-ide.sessions.Item> by session
----@param reviews table<integer, integer> files to review, by client
+---@param reviews table<integer, string[]> files to review, by client
 ---@return claude-ide.sessions.Item
 local function item_of(terminal, summaries, reviews)
   local live = terminal:live()
@@ -364,7 +364,7 @@ local function item_of(terminal, summaries, reviews)
     }
   local review = 0
   for _, client in ipairs(require("claude-ide.server").clients()) do
-    review = review + (terminal:has_process(client.pid) and reviews[client.id] or 0)
+    review = review + (terminal:has_process(client.pid) and #(reviews[client.id] or {}) or 0)
   end
   summary.title = terminal:name()
   return {

@@ -31,6 +31,7 @@ local M = {}
 ---| "prompt" # of a chat
 ---| "question" # of a chat
 ---| "plan" # of a chat
+---| "board" # all sessions
 ---| "choices" # a list to choose from
 ---| "answer" # a text of Claude in a float
 ---| "restored" # a conversation that only its agent has, from a saved session

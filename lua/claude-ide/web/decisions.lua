@@ -8,18 +8,8 @@ local is_planned = false
 local unsubscribe = {} ---@type fun()[]
 
 ---@param decision claude-ide.Decision
----@return string?
-local function session_of(decision)
-  local source = decision.source
-  if source.session then
-    return source.session()
-  end
-  return source.client and require("claude-ide.sessions.ours").of_caller(source.client)
-end
-
----@param decision claude-ide.Decision
 local function open(decision)
-  local session = session_of(decision)
+  local session = require("claude-ide.sessions.ours").of_request(decision)
   if not session then
     return -- no session yet, or none at all: checked again when sessions change
   end

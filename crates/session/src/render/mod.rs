@@ -30,7 +30,7 @@ pub use item::{Chunk, Fence, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, T
 
 pub(crate) use markdown::Export;
 use text::Origin;
-pub(crate) use text::head;
+pub(crate) use text::{head, one_line};
 
 /// Messages of one transcript to render, with the state around them.
 #[derive(Debug, Deserialize)]

@@ -69,6 +69,7 @@ impl Client {
                 let scope = Scope::from(place);
                 self.run(move |work| work.service.list_now(&scope, &work.cancel))
             }
+            Request::Board(of) => self.run(move |work| work.service.board_now(*of, &work.cancel)),
             Request::Find(find) => self.run(move |work| work.service.find_now(&SessionId::new(&find.id))),
             Request::State(of) => self.run(move |work| work.service.state_now(&SessionId::new(&of.id), &of.file)),
             Request::Mode {} => {

@@ -5,6 +5,7 @@
 //! request is answered exactly once unless it was cancelled (a future: dropped), and then never; shutdown has a
 //! deadline, so that a hanging disk does not keep the editor from quitting.
 
+mod board;
 mod client;
 mod follows;
 mod lives;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::board::Options;
 use crate::render::{Export, RenderRequest};
 use crate::search::SearchOptions;
 use crate::store::Scope;
@@ -14,6 +15,8 @@ use crate::store::Scope;
 pub enum Request {
     /// The sessions of a place.
     List(Place),
+    /// The sessions of some places as the rows of a board.
+    Board(Box<BoardOf>),
     /// The transcript of a session.
     Find(Find),
     /// Opens a transcript, whose changes are reported until it is closed.
@@ -53,6 +56,16 @@ impl From<Place> for Scope {
             ScopeName::All => Self::All,
         }
     }
+}
+
+/// Draws the board.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoardOf {
+    pub(super) places: Vec<Place>,
+    /// Known transcripts: only these are read again. By default, they are looked for.
+    pub(super) files: Option<Vec<PathBuf>>,
+    pub(super) options: Options,
 }
 
 /// Finds a session's transcript.

@@ -170,6 +170,40 @@ fn question(transcript: u64, epoch: u64, question: Json) -> Json {
 }
 
 #[test]
+fn a_board_has_running_and_ended_sessions_and_grows_with_known_files() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 2);
+    lab.transcript("old.jsonl", 1);
+    fs::create_dir_all(lab.dir.path().join("sessions")).unwrap();
+    let own = std::process::id();
+    let records = [(own, "s"), (std::os::unix::process::parent_id(), "unwritten")];
+    for (pid, id) in records {
+        let text = format!(r#"{{"pid":{pid},"sessionId":"{id}","cwd":"/p","status":"busy"}}"#);
+        fs::write(lab.dir.path().join("record"), text).unwrap();
+        fs::rename(lab.dir.path().join("record"), lab.dir.path().join(format!("sessions/{pid}.json"))).unwrap();
+        lab.recorder.next("a running session", |replies| replies["type"] == "live");
+    }
+    let board = |files: Json| {
+        let options = json!({ "screen": { "width": 80 }, "ended": 10 });
+        let board = json!({ "places": [{ "scope": "folder", "folder": "/p" }], "files": files, "options": options });
+        let answer = lab.hear(lab.ask(json!({ "board": board })).unwrap());
+        let rows = answer["result"]["rows"].as_array().unwrap().clone();
+        assert_eq!(answer["result"]["more"], false);
+        rows.into_iter().map(|row| (row["id"].clone(), row["lines"][1]["text"].clone())).collect::<Vec<_>>()
+    };
+    let mut rows = board(Json::Null);
+    rows.sort_by_key(|(id, _)| id.to_string());
+    assert_eq!(
+        rows,
+        [(json!("old"), Json::Null), (json!("s"), json!("  ❯ prompt 1")), (json!("unwritten"), json!(""))],
+    );
+    lab.append(&file, r#"{"type":"assistant","message":{"content":[{"type":"text","text":"done"}]}}"#);
+    let grown = board(json!([file]));
+    assert_eq!(grown.len(), 2, "what is not known is not looked for");
+    assert!(grown.contains(&(json!("s"), json!("  done"))), "{grown:?}");
+}
+
+#[test]
 fn lists_finds_and_searches() {
     let lab = Lab::new();
     let file = lab.transcript("s.jsonl", 3);

@@ -12,14 +12,13 @@ use claude_ide_system::file::{Access, Whole};
 use serde::{Deserialize, Serialize};
 
 use super::Summary;
-use super::scan::MessageCount;
+use super::tally::Tally;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
-use crate::head::{Head, is_api_request};
 use crate::tail::{Tail, TailEvent};
 
 /// Raised whenever the meaning of the stored data changes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Limit of cached sessions; beyond it the least recently used are dropped.
 const MAX_ENTRIES: usize = 20_000;
 /// A larger file is no cache.
@@ -37,17 +36,17 @@ struct Entry {
     stamp: Stamp,
     summary: Summary,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    count: Option<Progress>,
+    tally: Option<Progress>,
     /// The number of the list that used it last.
     #[serde(skip)]
     used: u64,
 }
 
-/// How far a session's messages were counted.
+/// How far a session was counted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Progress {
     offset: u64,
-    count: MessageCount,
+    tally: Tally,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,42 +79,51 @@ impl Cache {
     }
 
     pub(super) fn put(&mut self, file: &Path, stamp: Stamp, mut summary: Summary) {
-        let count = self.entries.remove(file).and_then(|entry| entry.count).filter(|count| count.offset <= stamp.bytes);
-        if let Some(done) = count.as_ref().filter(|count| count.offset == stamp.bytes) {
-            summary.messages = summary.messages.or(Some(done.count.messages));
+        let tally = self.entries.remove(file).and_then(|entry| entry.tally).filter(|tally| tally.offset <= stamp.bytes);
+        if let Some(done) = tally.as_ref().filter(|tally| tally.offset == stamp.bytes) {
+            summary.messages = summary.messages.or(Some(done.tally.messages()));
         }
         if self.entries.len() >= MAX_ENTRIES {
             self.forget_some();
         }
         self.clock += 1;
-        self.entries.insert(file.to_owned(), Entry { stamp, summary, count, used: self.clock });
+        self.entries.insert(file.to_owned(), Entry { stamp, summary, tally, used: self.clock });
         self.changed = true;
     }
 
-    /// Continues an earlier count.
-    pub(super) fn count(&mut self, file: &Path, cancel: &Cancel) -> Result<Option<u32>, SessionError> {
+    /// Continues an earlier count, for about `budget` bytes, which are taken off it. Returns whether it is complete.
+    pub(super) fn tally(
+        &mut self,
+        file: &Path,
+        budget: &mut u64,
+        cancel: &Cancel,
+    ) -> Result<Option<(Tally, bool)>, SessionError> {
         let Some(entry) = self.entries.get_mut(file) else { return Ok(None) };
-        if let Some(known) = entry.summary.messages {
-            return Ok(Some(known));
+        let before = entry.tally.take().unwrap_or_default();
+        if before.offset >= entry.stamp.bytes {
+            let tally = before.tally.clone();
+            entry.tally = Some(before);
+            return Ok(Some((tally, true)));
         }
-        let mut progress = entry.count.take().unwrap_or_default();
+        let mut progress = before;
         let mut tail = Tail::from_offset(file, progress.offset, 1);
         if tail.check()? == TailEvent::Replaced {
             progress = Progress::default();
         }
         let mut more = true;
-        while more && !cancel.is_cancelled() {
-            more = tail.read_raw(|line| {
-                let head = line.bytes.filter(|bytes| !is_api_request(bytes)).and_then(Head::parse);
-                head.iter().for_each(|head| progress.count.add(head));
-            })?;
+        while more && *budget > 0 && !cancel.is_cancelled() {
+            let from = tail.offset();
+            more = tail.read_raw(|line| line.bytes.iter().for_each(|bytes| progress.tally.add(bytes)))?;
+            *budget = budget.saturating_sub(tail.offset().saturating_sub(from));
         }
         progress.offset = tail.offset();
-        let messages = (!more).then_some(progress.count.messages);
-        entry.count = Some(progress);
-        entry.summary.messages = messages;
+        let tally = progress.tally.clone();
+        if !more {
+            entry.summary.messages = Some(tally.messages());
+        }
+        entry.tally = Some(progress);
         self.changed = true;
-        Ok(messages)
+        Ok(Some((tally, !more)))
     }
 
     pub(super) fn save(&mut self) -> Result<(), SessionError> {

@@ -7,6 +7,7 @@
 mod cache;
 mod scan;
 mod summary;
+mod tally;
 
 use std::fs;
 use std::io;
@@ -19,6 +20,7 @@ use crate::error::SessionError;
 use crate::id::SessionId;
 use cache::{Cache, Stamp};
 pub use summary::Summary;
+pub use tally::{Tally, Task};
 
 /// Which sessions to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,15 +96,19 @@ impl Store {
         self.summary(file, stamp)
     }
 
-    /// Counts the messages of a session exactly. This reads the whole file the first time, then only what was added.
-    ///
-    /// `None` if cancelled; the next call continues.
+    /// Counts a session: the whole file the first time, then only what was added. Reads about `budget` bytes, which are
+    /// taken off it; the second value tells whether the count is complete. The next call continues.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
-    pub fn count(&mut self, file: &Path, cancel: &Cancel) -> Result<Option<u32>, SessionError> {
+    pub fn tally(
+        &mut self,
+        file: &Path,
+        budget: &mut u64,
+        cancel: &Cancel,
+    ) -> Result<Option<(Tally, bool)>, SessionError> {
         let Some(_) = self.get(file) else { return Ok(None) };
-        self.cache.count(file, cancel)
+        self.cache.tally(file, budget, cancel)
     }
 
     /// Writes the cache file, if there is one and the cache changed.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::Summary;
 use super::cache::Stamp;
+use super::tally::MessageCount;
 use crate::body::Body;
 use crate::head::{Content, Flavour, Head, LineKind, is_api_request};
 use crate::id::SessionId;
@@ -85,39 +86,8 @@ struct Found {
     messages: MessageCount,
 }
 
-/// Counts prompts and replies; the lines of one reply share an id.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
-pub(super) struct MessageCount {
-    pub(super) messages: u32,
-    last_reply: String,
-}
-
-impl MessageCount {
-    pub(super) fn add(&mut self, head: &Head<'_>) {
-        if head.sidechain.is_true() {
-            return;
-        }
-        match head.line_kind() {
-            LineKind::Assistant => {
-                let id = head.message.0.as_ref().map(|message| message.id.text()).unwrap_or_default();
-                if id.is_empty() || id != self.last_reply {
-                    self.messages += 1;
-                    id.clone_into(&mut self.last_reply);
-                }
-            }
-            LineKind::User | LineKind::Attachment if is_prompt(head) => {
-                self.messages += 1;
-                // Gateways and stubs give replies of several turns one id.
-                self.last_reply.clear();
-            }
-            LineKind::User | LineKind::Attachment => {}
-            LineKind::System | LineKind::ApiRequest | LineKind::Other => {}
-        }
-    }
-}
-
 /// Whether the user wrote the line.
-fn is_prompt(head: &Head<'_>) -> bool {
+pub(super) fn is_prompt(head: &Head<'_>) -> bool {
     if !matches!(head.line_kind(), LineKind::User | LineKind::Attachment) {
         return false;
     }
@@ -354,7 +324,8 @@ fn texts(line: &[u8]) -> Option<(Vec<String>, bool)> {
     Some((texts.collect(), has_image))
 }
 
-fn prompt(line: &[u8]) -> Option<String> {
+/// The words of a prompt.
+pub(super) fn prompt(line: &[u8]) -> Option<String> {
     let (texts, has_image) = texts(line)?;
     let said = texts.iter().find_map(|text| words::of_prompt(text)).map(|words| Text::cut(words, MAX_PROMPT).text);
     said.or_else(|| has_image.then(|| "[image]".to_owned()))

@@ -35,7 +35,7 @@ pub struct Summary {
     pub updated: Millis,
     /// Size of the transcript, in bytes.
     pub bytes: u64,
-    /// Prompts and replies; `None` until the whole file was read: see [`crate::Store::count`].
+    /// Prompts and replies; `None` until the whole file was read: see [`crate::Store::tally`].
     pub messages: Option<u32>,
     /// Number of turns, if the CLI records it.
     pub turns: Option<u32>,

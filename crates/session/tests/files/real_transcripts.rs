@@ -185,8 +185,17 @@ fn the_store_lists_them_with_titles_and_without_reading_all() {
     assert_eq!(by_id("headless").title.as_deref(), Some("THINK what is this"));
     assert!(by_id("forked").forked_from.is_some() && terminal.forked_from.is_none());
 
-    let counted = store.count(&folder.join("terminal.jsonl"), &Cancel::new()).unwrap().unwrap();
-    assert!(counted > 15, "{counted}");
+    let mut count = |budget: u64| {
+        let counted = store.tally(&folder.join("terminal.jsonl"), &mut { budget }, &Cancel::new());
+        counted.unwrap().unwrap()
+    };
+    let (some, is_complete) = count(1);
+    assert!(!is_complete && some.messages() > 0, "the first piece: {some:?}");
+    let (tally, is_complete) = count(u64::MAX);
+    let counted = tally.messages();
+    assert!(is_complete && counted > 15, "{counted}");
+    assert!(tally.tokens() > 0 && tally.files() > 0 && tally.added > 0, "{tally:?}");
+    assert_eq!((tally.words.as_str(), tally.by_user), ("Hello from the mock. MOCK-REPLY", false));
     store.save().unwrap();
     let mut again = Store::new(store.config().clone(), Some(dir.path().join("cache.json")));
     let found = again.list(&Scope::Folder("/home/u/proj".into()), &Cancel::new()).unwrap();

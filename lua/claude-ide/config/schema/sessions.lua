@@ -125,6 +125,34 @@ return {
     },
   },
   {
+    "board",
+    doc = "`:Claude board`: all sessions at a glance.",
+    fields = {
+      {
+        "keymaps",
+        doc = "Keys on the board, for the session under the cursor.",
+        fields = {
+          key("open", "<CR>", "Go to its terminal or chat, else show its transcript."),
+          key("read", "t", "Show its transcript."),
+          key("answer", "a", "Go to what it asks, to answer it there."),
+          key("prompt", "i", "Write a prompt, which is sent when Claude is free."),
+          key("review", "r", "Review what it changed."),
+          key("stop", "x", "Interrupt its turn; if it does not work: end its process, after a question."),
+          key("rename", "R", "Rename it."),
+          key("fork", "F", "Continue in a copy of it."),
+          key("hide", "d", "Hide it until it waits for you."),
+          key("unhide", "u", "Show the hidden ones again."),
+          key("worktree", "w", "Show only its worktree, or all again."),
+          key("projects", "p", "Show the sessions of all projects, or of this one."),
+          key("next", "]]", "Go to the next session."),
+          key("previous", "[[", "Go to the previous session."),
+          key("close", "q", "Close the board and restore the previous buffer."),
+          key("help", "g?", "List the keys."),
+        },
+      },
+    },
+  },
+  {
     "notify",
     doc = "Notices when Claude waits for you or has finished while you are in another program, or Claude's "
       .. "terminal is hidden. |claude-ide-states| has the details.",

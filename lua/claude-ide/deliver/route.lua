@@ -2,7 +2,7 @@
 -- running elsewhere is neither written to nor started again.
 local M = {}
 
----@class claude-ide.web.Route
+---@class claude-ide.deliver.Route
 ---@field kind "chat"|"terminal"|"dead"
 ---@field chat? claude-ide.chat.Chat
 ---@field buf? integer of the terminal
@@ -34,7 +34,7 @@ function M.note(changed)
 end
 
 ---@param session string
----@return claude-ide.web.Route?
+---@return claude-ide.deliver.Route?
 ---@return string? why there is none
 function M.of(session)
   local chat = chat_of(session)

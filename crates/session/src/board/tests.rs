@@ -1,0 +1,160 @@
+use serde_json::json;
+
+use super::*;
+
+const MINUTE: i64 = 60_000;
+const NOW: i64 = 1_000 * MINUTE;
+
+fn summary(id: &str, title: &str) -> Summary {
+    let summary = json!({ "id": id, "file": format!("/f/{id}.jsonl"), "named": false, "updated": NOW - 5 * MINUTE, "bytes": 1,
+        "title": title, "branch": "main", "context_percent": 34 });
+    serde_json::from_value(summary).unwrap()
+}
+
+fn running(id: &str, activity: Activity, started: i64) -> LiveSession {
+    let state = json!({ "activity": activity, "waiting_for": null, "since": NOW - 2 * MINUTE, "source": "record" });
+    LiveSession {
+        pid: u32::try_from(started).unwrap(),
+        id: SessionId::new(id),
+        cwd: "/p".to_owned(),
+        name: None,
+        kind: None,
+        entrypoint: None,
+        version: None,
+        started: Some(Millis(started)),
+        state: serde_json::from_value(state).unwrap(),
+        liveness: crate::live::Liveness::Alive,
+    }
+}
+
+fn session(id: &str, activity: Activity, started: i64) -> Session {
+    let live = (activity != Activity::Gone).then(|| running(id, activity, started));
+    Session { live, summary: Some(summary(id, &format!("Title {id}"))), tally: Tally::default(), worktree: None }
+}
+
+fn options(width: usize) -> Options {
+    Options { screen: Screen { width, now: Millis(NOW), ..Screen::default() }, ended: 10, ..Options::default() }
+}
+
+fn ids(board: &Board) -> Vec<&str> {
+    board.rows.iter().map(|row| row.id.as_str()).collect()
+}
+
+fn texts(board: &Board) -> Vec<&str> {
+    board.rows.iter().flat_map(|row| &row.lines).map(|line| line.text.as_str()).collect()
+}
+
+#[test]
+fn those_that_wait_come_first_and_a_session_has_one_row() {
+    use Activity::{Gone, Idle, Waiting, Working};
+    let sessions = || {
+        vec![
+            session("ended", Gone, 0),
+            session("old", Working, 1),
+            session("new", Working, 2),
+            session("idle", Idle, 9),
+            session("asks", Waiting, 3),
+            session("new", Idle, 7),
+        ]
+    };
+    let board = draw(sessions(), &options(80));
+    assert_eq!(ids(&board), ["asks", "new", "old", "idle", "ended"]);
+    assert_eq!(board.counts, Counts { waiting: 1, working: 2, idle: 1, ended: 1, hidden: 0 });
+    let mut asked = options(80);
+    asked.known.insert("idle".to_owned(), Known { asks: Some("Bash: ls".to_owned()), ..Known::default() });
+    assert_eq!(ids(&draw(sessions(), &asked)), ["idle", "asks", "new", "old", "ended"]);
+}
+
+#[test]
+fn hidden_ones_come_back_when_they_wait_and_old_ones_are_only_counted() {
+    let mut options = options(80);
+    options.hidden = ["a", "b"].map(str::to_owned).into();
+    options.ended = 1;
+    let sessions = |activity| {
+        let ended = ["c", "d"].map(|id| session(id, Activity::Gone, 0));
+        [session("a", activity, 1), session("b", Activity::Idle, 2)].into_iter().chain(ended).collect()
+    };
+    let board = draw(sessions(Activity::Working), &options);
+    assert_eq!((ids(&board), board.counts.hidden, board.counts.ended), (vec!["d"], 2, 2));
+    assert_eq!(ids(&draw(sessions(Activity::Waiting), &options)), ["a", "d"]);
+}
+
+#[test]
+fn only_one_worktree_is_shown_if_wanted() {
+    let mut options = options(80);
+    options.worktree = Some("/w".into());
+    let there = Session { worktree: Some("/w".into()), ..session("a", Activity::Idle, 1) };
+    assert_eq!(ids(&draw(vec![there, session("b", Activity::Idle, 2)], &options)), ["a"]);
+}
+
+fn busy() -> Session {
+    let lines = [
+        r#"{"type":"user","message":{"content":[]},"toolUseResult":{"newTodos":[{"content":"a","status":"completed"},{"content":"Run it","status":"in_progress","activeForm":"Running it"}]}}"#,
+        r#"{"type":"user","message":{"content":[]},"toolUseResult":{"filePath":"/p/a","structuredPatch":[{"lines":["-a","+b","+c"]}]}}"#,
+        r#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"I look at the parser"}],"usage":{"input_tokens":12400}}}"#,
+        r#"{"type":"cost-state","totalCostUSD":0.42}"#,
+    ];
+    Session { tally: Tally::of(&lines), ..session("a", Activity::Working, 1) }
+}
+
+#[test]
+fn a_row_tells_what_the_window_has_room_for() {
+    let mut wide = options(110);
+    wide.known.insert("a".to_owned(), Known { review: 2, queued: 1, ..Known::default() });
+    let board = draw(vec![busy(), session("b", Activity::Gone, 0)], &wide);
+    assert_eq!(
+        texts(&board),
+        [
+            "◐ working     Title a       2 to review   +2 −1, 1 file     main   34%   12k     $0.42    2m",
+            "  1 queued · 1/2: Running it · I look at the parser",
+            "· ended       Title b                                       main   34%                    5m",
+        ]
+    );
+    for (width, first, second) in [
+        (60, "◐ working     Title a       +2 −1, 1 file     main    2m", "  1/2: Running it · I look at the parser"),
+        (30, "◐ working     Title a", "  1/2: Running it"),
+        (20, "◐ Title a", "  1/2: Running it"),
+        (4, "◐ T…", "  1…"),
+    ] {
+        assert_eq!(texts(&draw(vec![busy()], &options(width))), [first, second], "{width}");
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_window() {
+    let title = "漢字のタイトルはとても長い ● “quoted” 👩\u{200d}💻";
+    for ambiguous_is_wide in [false, true] {
+        for width in 1..120 {
+            let mut options = options(width);
+            options.screen.ambiguous_is_wide = ambiguous_is_wide;
+            let one = Session { summary: Some(summary("a", title)), ..busy() };
+            for text in texts(&draw(vec![one], &options)) {
+                let cells = if ambiguous_is_wide {
+                    unicode_width::UnicodeWidthStr::width_cjk(text)
+                } else {
+                    unicode_width::UnicodeWidthStr::width(text)
+                };
+                assert!(cells <= width.max(4), "{width}: {text:?} takes {cells}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_comes_before_all_else() {
+    let mut options = options(60);
+    options.known.insert("a".to_owned(), Known { asks: Some("Bash:\nrm -r build".to_owned()), ..Known::default() });
+    let board = draw(vec![busy()], &options);
+    assert_eq!(board.rows[0].lines[1].text, "  Bash: rm -r build · 1/2: Running it · I look at the parser");
+    assert_eq!(board.rows[0].lines[1].marks[0], (2, 19, Look::Ask));
+    assert_eq!(board.rows[0].activity, Activity::Waiting);
+}
+
+#[test]
+fn a_worktree_is_the_folder_that_holds_git() {
+    let dir = tempfile::tempdir().unwrap();
+    let below = dir.path().join("a/b");
+    std::fs::create_dir_all(&below).unwrap();
+    std::fs::write(dir.path().join("a/.git"), "gitdir: /x").unwrap();
+    assert_eq!(worktree_of(&below), Some(dir.path().join("a")));
+}

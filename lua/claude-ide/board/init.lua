@@ -1,0 +1,312 @@
+-- `:Claude board`: all sessions of the project, or of the machine, in one buffer. The library decides which rows there are and writes
+-- their text (`crates/session/src/board`); this module asks for them when something changed, and shows them.
+-- Invariants: at most one request is pending; no timer runs while no window shows the board.
+local M = {}
+
+---Least time between two requests.
+local LEAST_MS = 200
+---Transcripts grow without an event of their own while a session works; and ages change.
+local WORKING_MS, RESTING_MS = 1000, 60 * 1000
+---Ended sessions with a row.
+local MOST_ENDED = 200
+
+local GROUP = "claude-ide.board"
+
+---@type claude-ide.ui.own_buffer.Opts
+local OPTS = {
+  kind = "board",
+  name = { "board", "Claude" },
+  is_private = true,
+  bo = { undolevels = -1, modifiable = false, filetype = "claude-board" },
+}
+
+---A session. See `Row` in crates/session/src/board.
+---@class claude-ide.board.Row
+---@field id string
+---@field title string
+---@field file? string
+---@field pid? integer
+---@field activity claude-ide.sessions.Activity
+---@field worktree? string
+---@field lines claude-ide.board.Line[]
+
+---@class claude-ide.board.Line
+---@field text string
+---@field marks { [1]: integer, [2]: integer, [3]: string }[] first byte, end, highlight group
+
+---@class claude-ide.board.Counts
+---@field waiting integer
+---@field working integer
+---@field idle integer
+---@field ended integer
+---@field hidden integer
+
+---@class claude-ide.board.Board an answer of the library
+---@field rows claude-ide.board.Row[]
+---@field counts claude-ide.board.Counts
+---@field more boolean not everything is counted yet
+
+---@class claude-ide.board.View
+---@field buf integer
+---@field all boolean of the machine, not of the project
+---@field worktree? string only this one
+---@field places? claude-ide.sessions.Scope[] where they are looked for
+---@field hidden table<string, true> by session
+---@field rows claude-ide.board.Row[]
+---@field counts? claude-ide.board.Counts nil: not known yet
+---@field problem? string
+---@field canvas claude-ide.board.Canvas
+---@field came_from table<integer, integer> previous buffers by window
+---@field refresh fun(fresh?: boolean)
+---@field close fun()
+
+---@type claude-ide.board.View?
+local view
+local timer ---@type uv.uv_timer_t?
+local is_pending, is_wanted, is_fresh = false, false, true
+local asked_at = 0
+
+---@return integer[]
+local function windows()
+  return view and vim.fn.win_findbuf(view.buf) or {}
+end
+
+---The narrowest window's columns for text.
+---@return integer
+local function width()
+  local least = vim.o.columns
+  for _, win in ipairs(windows()) do
+    least = math.min(least, vim.api.nvim_win_get_width(win) - vim.fn.getwininfo(win)[1].textoff)
+  end
+  return math.floor(math.max(least, 1))
+end
+
+---What only this Neovim knows, by session: requests, files to review, queued prompts, the cost of chats.
+---@return table<string, { asks?: string, review?: integer, queued?: integer, cost?: number }>
+local function known()
+  local facts = {} ---@type table<string, { asks?: string, review?: integer, queued?: integer, cost?: number }>
+  local function add(session, name, value)
+    if session and value then
+      facts[session] = facts[session] or {}
+      facts[session][name] = facts[session][name] or value
+    end
+  end
+  local asks, sessions = require("claude-ide.sessions.asks"), require("claude-ide.sessions.ours")
+  local deliver = package.loaded["claude-ide.deliver"]
+  local reviews = require("claude-ide.journal").files_to_review()
+  for _, waiting in ipairs(asks.list()) do
+    add(asks.session_of(waiting), "asks", asks.label(waiting))
+  end
+  for _, ours in ipairs(sessions.list()) do
+    local files = reviews[sessions.journal_client(ours)]
+    add(ours.session.id, "review", files and #files)
+    add(ours.session.id, "cost", ours.other and ours.other.cost)
+  end
+  for session, count in pairs(type(deliver) == "table" and deliver.counts() or {}) do
+    add(session, "queued", count)
+  end
+  return facts
+end
+
+---@return table
+local function request()
+  local shown = view --[[@as claude-ide.board.View]]
+  local files = {} ---@type string[]
+  for _, row in ipairs(is_fresh and {} or shown.rows) do
+    files[#files + 1] = row.file
+  end
+  if is_fresh or not shown.places then
+    shown.places = require("claude-ide.sessions.catalogue").places({ all = shown.all })
+  end
+  local facts, hidden = known(), vim.tbl_keys(shown.hidden)
+  return {
+    board = {
+      places = shown.places,
+      files = files[1] and files,
+      options = {
+        screen = {
+          width = width(),
+          ambiguous_is_wide = vim.o.ambiwidth == "double",
+          projects = shown.all,
+        },
+        known = next(facts) and facts or vim.empty_dict(),
+        worktree = shown.worktree,
+        hidden = hidden[1] and hidden,
+        ended = MOST_ENDED,
+      },
+    },
+  }
+end
+
+local ask ---@type fun()
+
+---Asks after a while.
+---@param milliseconds integer
+local function ask_in(milliseconds)
+  timer = timer or assert(vim.uv.new_timer())
+  timer:start(milliseconds, 0, vim.schedule_wrap(ask))
+end
+
+local function stop()
+  if timer then
+    timer:stop()
+    timer:close()
+    timer = nil
+  end
+end
+
+---@param board? claude-ide.board.Board
+---@param err? string
+local function take(board, err)
+  is_pending = false
+  if not view or not vim.api.nvim_buf_is_valid(view.buf) then
+    return
+  end
+  view.problem = err
+  if board then
+    view.rows, view.counts = board.rows, board.counts
+    view.canvas:show(board.rows, MOST_ENDED < board.counts.ended and board.counts.ended - MOST_ENDED or 0)
+  end
+  require("claude-ide.board.winbar").refresh(view, windows())
+  if is_wanted or (board and board.more) then
+    ask_in(LEAST_MS)
+  else
+    ask_in(board and board.counts.working > 0 and WORKING_MS or RESTING_MS)
+  end
+end
+
+function ask()
+  if #windows() == 0 then
+    return stop()
+  elseif is_pending then
+    is_wanted = true
+    return
+  end
+  local left = asked_at + LEAST_MS - vim.uv.now()
+  if left > 0 then
+    return ask_in(left)
+  end
+  local asked = request()
+  asked_at, is_pending, is_wanted, is_fresh = vim.uv.now(), true, false, false
+  require("claude-ide.sessions.transport").request(asked, { reply = take })
+end
+
+---Something may have changed.
+---@param fresh? boolean there may be other sessions
+function M.refresh(fresh)
+  is_fresh = is_fresh or fresh == true
+  if view and #windows() > 0 then
+    ask()
+  end
+end
+
+---@param change claude-ide.sessions.LiveChange
+local function session_changed(change)
+  local session = change.session
+  local is_known = view
+    and vim.iter(view.rows):any(function(row)
+      return row.id == session.id and row.file ~= nil
+    end)
+  M.refresh(not is_known or session.state.activity == "gone" or change.previous ~= nil)
+end
+
+local follow = require("claude-ide.once")(function()
+  local bus = require("claude-ide.bus")
+  bus.on("session_changed", session_changed)
+  bus.on("session_renamed", function()
+    M.refresh()
+  end)
+  bus.on("decisions_changed", function()
+    M.refresh()
+  end)
+  bus.on("journal_changed", function()
+    M.refresh()
+  end)
+end)
+
+---@param win integer
+local function dress(win)
+  local wo = vim.wo[win][0]
+  wo.wrap, wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, false, "no", "0"
+  wo.list, wo.spell, wo.cursorline, wo.colorcolumn, wo.statuscolumn = false, false, true, "", ""
+  wo.foldenable, wo.scrolloff, wo.fillchars = false, 0, "eob: "
+end
+
+local function create()
+  local buf = require("claude-ide.ui.own_buffer").create(OPTS)
+  ---@type claude-ide.board.View
+  local opened = {
+    buf = buf,
+    all = false,
+    hidden = {},
+    rows = {},
+    came_from = {},
+    canvas = require("claude-ide.board.canvas").new(buf),
+    refresh = M.refresh,
+    close = M.close,
+  }
+  view = opened
+  require("claude-ide.board.keys").map(opened)
+  local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
+  local function on(events, pattern, desc, callback)
+    vim.api.nvim_create_autocmd(events, {
+      group = group,
+      buffer = pattern,
+      desc = "Claude Code: " .. desc,
+      callback = require("claude-ide.safely").wrap(desc, callback),
+    })
+  end
+  on("BufWinEnter", buf, "show the board", function()
+    dress(vim.api.nvim_get_current_win())
+    M.refresh(true)
+  end)
+  on("BufReadCmd", buf, "read the board again", function()
+    require("claude-ide.ui.own_buffer").renew(buf, OPTS)
+    require("claude-ide.board.keys").map(opened)
+    opened.canvas = require("claude-ide.board.canvas").new(buf)
+    M.refresh(true)
+  end)
+  on("BufWipeout", buf, "forget the board", function()
+    view = nil
+    stop()
+  end)
+  on({ "WinResized", "VimResized" }, nil, "fit the board into its window", function()
+    M.refresh()
+  end)
+end
+
+---Shows the board. A second call focuses it.
+---@param all? boolean of all projects
+function M.open(all)
+  require("claude-ide.sessions").attach()
+  follow()
+  if not view or not vim.api.nvim_buf_is_valid(view.buf) then
+    create()
+  end
+  local shown = view --[[@as claude-ide.board.View]]
+  if all ~= nil and shown.all ~= all then
+    shown.all, shown.worktree, is_fresh = all, nil, true
+  end
+  local before = {} ---@type table<integer, integer>
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    before[win] = vim.api.nvim_win_get_buf(win)
+  end
+  local win = require("claude-ide.ui.file_window").show(shown.buf)
+  if win and before[win] ~= shown.buf then
+    shown.came_from[win] = before[win]
+  end
+  M.refresh(true)
+end
+
+---Restores the window's previous buffer, or closes the window.
+function M.close()
+  local win = vim.api.nvim_get_current_win()
+  local before = view and view.came_from[win]
+  if before and vim.api.nvim_buf_is_valid(before) then
+    vim.api.nvim_win_set_buf(win, before)
+  elseif not pcall(require("claude-ide.window").close, win, false) then
+    vim.cmd("enew")
+  end
+end
+
+return M

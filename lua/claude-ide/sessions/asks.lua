@@ -1,0 +1,98 @@
+-- What waits for the user: requests of the queue, and sessions that ask only in a terminal of this Neovim. A request is answered by its
+-- presenter alone; this module names it, and leads there.
+local M = {}
+
+---Width of a line in the list.
+local WIDTH = 100
+
+---@param decision claude-ide.Decision
+---@return string a line that describes the request
+local function label_of(decision)
+  local remote = require("claude-ide.decisions").remote(decision)
+  local described = remote and remote.describe(decision) or { title = decision.kind }
+  local words = described.text and ("%s: %s"):format(described.title, described.text) or described.title
+  if described.files then
+    words = "A change to "
+      .. vim
+        .iter(described.files)
+        :map(function(file)
+          return vim.fn.fnamemodify(file.path, ":~:.")
+        end)
+        :join(", ")
+  end
+  local width = require("claude-ide.width")
+  return width.cut(width.printable((words:gsub("%s+", " "))), WIDTH)
+end
+
+---The sessions in a terminal of this Neovim that ask only there, as auto mode's do.
+---@return claude-ide.sessions.Ours[]
+local function in_terminals()
+  local sessions = require("claude-ide.sessions.ours")
+  return vim.tbl_filter(function(ours)
+    local client = ours.client
+    local asked_here = require("claude-ide.decisions").pending(function(decision)
+      return client ~= nil and decision.source.client == client.id
+    end)
+    return sessions.asks_in_terminal(ours) and #asked_here == 0
+  end, sessions.list())
+end
+
+---@alias claude-ide.sessions.Waiting claude-ide.Decision|claude-ide.sessions.Ours
+
+---Requests, oldest first; then terminals.
+---@return claude-ide.sessions.Waiting[]
+function M.list()
+  return vim.list_extend(require("claude-ide.decisions").pending(), in_terminals()) --[[@as claude-ide.sessions.Waiting[] ]]
+end
+
+---@param waiting claude-ide.sessions.Waiting
+---@return string? id of its session
+function M.session_of(waiting)
+  if waiting.kind then
+    return require("claude-ide.sessions.ours").of_request(waiting --[[@as claude-ide.Decision]])
+  end
+  return waiting.session.id
+end
+
+---@param waiting claude-ide.sessions.Waiting
+---@return string
+function M.label(waiting)
+  if waiting.kind then
+    return label_of(waiting --[[@as claude-ide.Decision]])
+  end
+  local words = require("claude-ide.sessions.phrases").waits(waiting.session.state.waiting_for)
+  return ("Claude %s in its terminal"):format(words)
+end
+
+---@param waiting claude-ide.sessions.Waiting
+local function go_to(waiting)
+  if waiting.terminal then
+    return require("claude-ide.terminal").show(waiting.terminal)
+  end
+  local ok, err = require("claude-ide.decisions").focus(waiting --[[@as claude-ide.Decision]])
+  if not ok then
+    require("claude-ide.ui.notice").warn(err or "It was answered.")
+  end
+end
+
+---Goes to the only one, or lets the user choose.
+---@param waiting claude-ide.sessions.Waiting[]
+---@return boolean? ok
+---@return string? err
+function M.answer(waiting)
+  if #waiting == 0 then
+    return nil, "Nothing waits for you."
+  elseif #waiting == 1 then
+    go_to(waiting[1])
+    return true
+  end
+  local options = { prompt = "What waits for you", format_item = M.label }
+  require("claude-ide.ui.choose").select(waiting, options, function(chosen)
+    if chosen then
+      go_to(chosen)
+    end
+  end)
+  return true
+end
+
+return M

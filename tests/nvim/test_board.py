@@ -1,0 +1,286 @@
+"""`:Claude board`: all sessions in one buffer that follows them; what a session asks is answered by its own presenter."""
+
+import json
+import os
+import re
+from datetime import timedelta
+
+import pytest
+
+MINUTE = timedelta(minutes=1)
+
+TODOS = {
+    "newTodos": [
+        {"content": "Read it", "status": "completed", "activeForm": "Reading it"},
+        {"content": "Run the tests", "status": "in_progress", "activeForm": "Running the tests"},
+    ]
+}
+EDIT = {
+    "filePath": "/p/a.rs",
+    "oldString": "a",
+    "newString": "b",
+    "structuredPatch": [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 2, "lines": ["-a", "+b", "+c"]}],
+}
+
+
+def called(*names):
+    return [{"type": "tool_use", "id": f"t{at}", "name": name, "input": {}} for at, name in enumerate(names)]
+
+
+@pytest.fixture
+def sessions(sessions, tmp_path):
+    (tmp_path / "project").mkdir()
+    return sessions
+
+
+def board(nvim):
+    """The lines of the board, as they are in its buffer."""
+    return nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('board (Claude)'), 0, -1, false)")
+
+
+def open_board(nvim, part, command="Claude board"):
+    nvim.cmd(command)
+    return nvim.wait(lambda: (lines := board(nvim)) and any(part in line for line in lines) and lines, what=part)
+
+
+def line_here(nvim):
+    return nvim.lua("return vim.api.nvim_get_current_line()")
+
+
+def append(sessions, project, session, **line):
+    with sessions.path(project, session).open("a") as out:
+        out.write(json.dumps(line | {"sessionId": session}) + "\n")
+
+
+def said(text):
+    return {
+        "type": "assistant",
+        "message": {"id": text, "role": "assistant", "content": [{"type": "text", "text": text}]},
+    }
+
+
+def test_a_session_is_a_row_with_what_it_does_and_has_done(start_nvim, sessions, project):
+    busy = sessions.write(
+        project,
+        ("fix the parser", called("TodoWrite", "Edit"), {"t0": ("ok", TODOS), "t1": ("ok", EDIT)}),
+        ("go on", "I found the place"),
+        title="The parser",
+        tokens=12_400,
+    )
+    append(sessions, project, busy, type="cost-state", totalCostUSD=0.42)
+    sessions.write(project, ("explain the build", "ok"), age=timedelta(days=3), branch="docs")
+    sessions.record(sessions.sleeper(), busy, "busy", project)
+    nvim = start_nvim()
+    first, second, ended = open_board(nvim, "ended")
+    assert re.split(r"\s{2,}", first) == [
+        "◐ working",
+        "The parser",
+        "+2 −1, 1 file",
+        "main",
+        "1%",
+        "37k",
+        "$0.42",
+        "now",
+    ]
+    assert second == "  1/2: Running the tests · I found the place"
+    assert re.split(r"\s{2,}", ended) == ["· ended", "explain the build", "docs", "1", "3d"]
+    nvim.wait_screen("1 working  1 ended")
+    append(sessions, project, busy, **said("Now the tests"))
+    nvim.wait(lambda: board(nvim)[1] == "  1/2: Running the tests · Now the tests", what="its last words")
+    pid = sessions.sleeper()
+    new = sessions.write(project, ("begin", "ok"), title="A new one")
+    sessions.record(pid, new, "waiting", project, waitingFor="permission prompt")
+    nvim.wait(lambda: board(nvim)[0].startswith("● permission  A new one"), what="the one that waits, first")
+    assert board(nvim)[1].startswith("  waits for your permission · ok")
+    sessions.forget(pid)
+    nvim.wait(lambda: board(nvim)[0].startswith("◐ working"), what="its end")
+    assert [line[:7] for line in board(nvim)] == ["◐ worki", "  1/2: ", "· ended", "· ended"]
+
+
+def test_the_cursor_stays_on_its_session_while_rows_move(start_nvim, sessions, project):
+    pids = {}
+    for number in range(30):
+        name = f"session {number:02}"
+        session = sessions.write(project, (name, "ok"), id=f"0000{number:04}-0000-4000-8000-000000000000")
+        pids[name] = (sessions.sleeper(), session)
+        sessions.record(*pids[name], "idle", project, startedAt=1_000_000 - number)
+    nvim = start_nvim()
+    nvim.terminal.resize(20, 100)
+    lines = open_board(nvim, "session 29")
+    assert [line for line in lines if "session" in line and "○" in line][0].startswith("○ idle        session 00")
+
+    def wait_first(name):
+        nvim.wait(lambda: name in board(nvim)[0], what=f"{name} to come first")
+
+    # At the top of the list, the cursor moves with its session.
+    nvim.keys("]]j")
+    nvim.wait(lambda: nvim.lua("return vim.fn.line('.')") == 4)
+    sessions.record(*pids["session 09"], "waiting", project, startedAt=0)
+    wait_first("session 09")
+    assert nvim.lua("return { vim.fn.line('.'), vim.fn.line('w0') }") == [6, 1]
+    # Further down, it also keeps its place on the screen.
+    nvim.keys("gg15]]zt5<C-y>lll")
+    nvim.wait(lambda: nvim.lua("return { vim.fn.winline(), vim.fn.col('.') > 3 }") == [6, True], what="the cursor")
+    here = line_here(nvim)
+
+    def around():
+        return [line[:30] for line in nvim.screen()[6:10]]  # without the ages
+
+    before = around()
+    for name in ("session 20", "session 03", "session 25"):
+        sessions.record(*pids[name], "waiting", project, startedAt=1)
+        nvim.wait(lambda name=name: any("●" in line and name in line for line in board(nvim)), what=name)
+        assert (line_here(nvim)[:24], nvim.lua("return vim.fn.winline()")) == (here[:24], 6)
+        assert nvim.lua("return vim.fn.col('.')") > 1
+    nvim.wait(lambda: around() == before, what="the lines around it to rest, too")
+    # Its own row moves: it stays on it.
+    name = re.search(r"session \d\d", here)[0]
+    sessions.record(*pids[name], "waiting", project, startedAt=9_999_999)
+    wait_first(name)
+    assert name in line_here(nvim)
+
+
+def test_nothing_is_set_where_nothing_changed_and_no_selection_moves(start_nvim, sessions, project):
+    for number in range(5):
+        session = sessions.write(project, (f"session {number}", "ok"), age=number * MINUTE)
+        sessions.record(sessions.sleeper(), session, "busy", project, startedAt=1_000 - number)
+    nvim = start_nvim()
+    open_board(nvim, "session 4")
+    nvim.lua(
+        """
+        changed, answers = {}, 0
+        vim.api.nvim_buf_attach(vim.fn.bufnr("board (Claude)"), false, {
+          on_lines = function(_, _, _, first, _, last) changed[#changed + 1] = { first, last } end,
+        })
+        local canvas = require("claude-ide.board.canvas")
+        local show = canvas.show
+        canvas.show = function(...) answers = answers + 1 return show(...) end
+        """
+    )
+    nvim.wait("answers > 1", what="the board to be drawn again")
+    assert nvim.lua("return #changed") == 0
+    append(sessions, project, session, **said("other words"))
+    nvim.wait("#changed > 0", what="the change")
+    assert nvim.lua("return changed") == [[9, 10]]
+    nvim.keys("ggVj")
+    append(sessions, project, session, **said("later words"))
+    before = nvim.lua("return answers")
+    nvim.wait(f"answers > {before} + 1", what="the board to be asked for")
+    assert "later words" not in board(nvim)[9]
+    nvim.keys("<Esc>")
+    nvim.wait(lambda: "later words" in board(nvim)[9], what="what waited")
+
+
+def test_a_window_of_20_columns_and_5_lines_has_state_and_title(start_nvim, sessions, project):
+    session = sessions.write(project, ("fix it", "done"), title="The parser of all", tokens=90_000)
+    sessions.record(sessions.sleeper(), session, "waiting", project, waitingFor="input needed")
+    nvim = start_nvim()
+    nvim.terminal.resize(5, 20)
+    open_board(nvim, "The parser")
+    nvim.wait(lambda: board(nvim) == ["● The parser of all", "  waits for your an…"], what="what fits")
+    nvim.wait_screen("1 waiting")
+    nvim.terminal.resize(24, 80)
+    nvim.wait(lambda: board(nvim)[0].startswith("● answer      The parser of all "), what="the columns")
+
+
+def test_a_request_is_answered_by_its_own_window(start_nvim, connect, sessions, project):
+    (project / "a.txt").write_text("one\ntwo\n")
+    nvim = start_nvim(args=["a.txt"])
+    client = connect(nvim)
+    session = sessions.write(project, ("change it", "ok"), title="The change")
+    sessions.record(os.getpid(), session, "busy", project)
+    nvim.wait("#require('claude-ide').sessions.live() == 1")
+    call = client.start_call(
+        "openDiff",
+        old_file_path=str(project / "a.txt"),
+        new_file_path=str(project / "a.txt"),
+        new_file_contents="one\nTWO\n",
+        tab_name="tab",
+    )
+    nvim.wait_screen("ZZ accept")
+    nvim.cmd("tabnew")
+    lines = open_board(nvim, "A change to")
+    assert lines[0].startswith("● asks        The change")
+    assert lines[1] == "  A change to a.txt · ok"
+    nvim.wait_screen("1 waiting")
+    nvim.keys("a")
+    nvim.wait(lambda: nvim.lua("return vim.fn.bufname()") != "board (Claude)", what="the diff to have the focus")
+    nvim.cmd("Claude accept")
+    assert client.call_result(call)[0] == "FILE_SAVED"
+    nvim.wait(lambda: board(nvim)[0].startswith("◐ working     The change"), what="the board without a request")
+
+
+def test_keys_act_on_the_session_under_the_cursor(start_nvim, sessions, project, tmp_path):
+    (tmp_path / "other").mkdir()
+    (project / ".git").mkdir()
+    mine = sessions.write(project, ("mine", "ok"), age=3 * MINUTE)
+    sessions.write(project, ("second", "ok"), age=9 * MINUTE)
+    sessions.write(tmp_path / "other", ("elsewhere", "ok"), age=6 * MINUTE)
+    elsewhere = sessions.sleeper()
+    sessions.record(elsewhere, mine, "idle", project)
+    nvim = start_nvim(notices=True)
+    nvim.cmd("edit before.txt")
+    assert len(open_board(nvim, "second")) == 3
+    nvim.keys("i")
+    nvim.wait_notice(f"No prompt reaches it: it runs elsewhere (pid {elsewhere}): write there.")
+    nvim.keys("x")
+    nvim.wait_notice(f"It runs elsewhere (pid {elsewhere}). End it there.")
+    nvim.keys("a")
+    nvim.wait_notice("It asks nothing.")
+    nvim.keys("r")
+    nvim.wait_notice("It has no changes to review in this Neovim.")
+    nvim.keys("d")
+    nvim.wait(lambda: len(board(nvim)) == 1, what="the hidden session to go")
+    nvim.wait_screen("1 hidden")
+    nvim.keys("u")
+    nvim.wait(lambda: len(board(nvim)) == 3, what="it to come back")
+    nvim.keys("p")
+    nvim.wait(lambda: any("elsewhere" in line for line in board(nvim)), what="the other project")
+    nvim.wait_screen("all projects")
+    nvim.keys("ggw")
+    nvim.wait(
+        lambda: len(board(nvim)) == 3 and not any("elsewhere" in line for line in board(nvim)), what="one worktree"
+    )
+    nvim.keys("w")
+    nvim.wait(lambda: len(board(nvim)) == 4, what="all of them")
+    nvim.answer("Another title")
+    nvim.keys("ggR")
+    nvim.wait(lambda: "Another title" in board(nvim)[0], what="its title")
+    nvim.keys("t")
+    nvim.wait("vim.bo.filetype == 'claude-transcript'")
+    nvim.keys("q")
+    nvim.wait("vim.bo.filetype == 'claude-board'")
+    nvim.keys("q")
+    nvim.wait("vim.fn.expand('%:t') == 'before.txt'")
+
+
+@pytest.mark.slow
+def test_two_hundred_sessions_are_redrawn_within_16_ms(start_nvim, sessions, project):
+    for number in range(200):
+        session = sessions.write(
+            project, (f"prompt {number}", f"answer {number} " * 9), title=f"Session {number}", tokens=number * 1000
+        )
+        if number < 20:
+            sessions.record(sessions.sleeper(), session, "busy", project, startedAt=1_000 - number)
+    nvim = start_nvim()
+    nvim.lua(
+        """
+        took = {}
+        local transport = require("claude-ide.sessions.transport")
+        local request = transport.request
+        transport.request = function(what, listener)
+          local reply = listener.reply
+          listener.reply = function(...)
+            local start = vim.uv.hrtime()
+            reply(...)
+            took[#took + 1] = (vim.uv.hrtime() - start) / 1e6
+          end
+          return request(what, listener)
+        end
+        """
+    )
+    assert len(open_board(nvim, "Session 199")) == 220
+    for number in range(3):
+        append(sessions, project, session, **said(f"more {number}"))
+    nvim.wait("#took > 3", what="the board to be drawn again")
+    assert min(nvim.lua("return took")) <= 16
