@@ -46,6 +46,7 @@ plug("n", "claude-diff-accept", "<Cmd>Claude accept<CR>", "accept the proposed e
 plug("n", "claude-diff-reject", "<Cmd>Claude reject<CR>", "reject the proposed edit")
 plug("n", "claude-decide", "<Cmd>Claude decide<CR>", "go to what Claude asks")
 plug("n", "claude-diffs", "<Cmd>Claude diffs<CR>", "list the proposed edits")
+plug("n", "claude-board", "<Cmd>Claude board<CR>", "show all sessions of this project")
 plug("n", "claude-sessions", "<Cmd>Claude sessions<CR>", "list the sessions of this project")
 plug("n", "claude-transcript", "<Cmd>Claude transcript<CR>", "show the transcript of the session")
 plug("n", "claude-review", "<Cmd>Claude review<CR>", "review what Claude changed")

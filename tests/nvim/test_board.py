@@ -7,6 +7,8 @@ from datetime import timedelta
 
 import pytest
 
+from harness.fake_cli import FakeCli
+
 MINUTE = timedelta(minutes=1)
 
 TODOS = {
@@ -252,6 +254,40 @@ def test_keys_act_on_the_session_under_the_cursor(start_nvim, sessions, project,
     nvim.wait("vim.bo.filetype == 'claude-board'")
     nvim.keys("q")
     nvim.wait("vim.fn.expand('%:t') == 'before.txt'")
+
+
+PROMPT = "\x1b[2J\x1b[H\r\n" + "─" * 40 + "\r\n❯ \r\n" + "─" * 40 + "\r\n"
+
+
+def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvim, sessions, project, tmp_path):
+    fake = FakeCli(tmp_path)
+    (sessions.config / "sessions").mkdir(parents=True)
+    session = sessions.write(project, ("one", "two"), title="In the terminal")
+    nvim = start_nvim(env=fake.environment())
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("fake CLI ready")
+    pid = fake.starts()[0]["pid"]
+    sessions.record(pid, session, "busy", cwd=project)
+    fake.show(PROMPT)
+    nvim.keys("<C-\\><C-n>")
+    nvim.cmd("Claude hide")
+    open_board(nvim, "working     In the terminal")
+    nvim.answer("and the tests")
+    nvim.keys("i")
+    nvim.wait(lambda: "1 queued" in board(nvim)[1], what="the prompt to be queued")
+    assert nvim.asked()[0]["prompt"] == "To “In the terminal”: " and fake.typed() == b""
+    nvim.keys("x")
+    nvim.wait(lambda: fake.typed() == b"\x1b", what="Esc")
+    sessions.record(pid, session, "idle", cwd=project)
+    nvim.wait(lambda: b"and the tests" in fake.typed(), what="the prompt to be typed")
+    nvim.wait(lambda: "queued" not in board(nvim)[1], what="the board without it")
+    nvim.keys("<CR>")
+    nvim.wait("vim.bo.buftype == 'terminal'", what="its terminal")
+    nvim.keys("<C-\\><C-n>:Claude board<CR>")
+    nvim.wait("vim.bo.filetype == 'claude-board'")
+    nvim.answer(2)
+    nvim.keys("x")
+    nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI")
 
 
 @pytest.mark.slow

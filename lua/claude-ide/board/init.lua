@@ -7,6 +7,8 @@ local M = {}
 local LEAST_MS = 200
 ---Transcripts grow without an event of their own while a session works; and ages change.
 local WORKING_MS, RESTING_MS = 1000, 60 * 1000
+---A record may be ahead of its transcript.
+local BEHIND_MS = 5000
 ---Ended sessions with a row.
 local MOST_ENDED = 200
 
@@ -64,7 +66,7 @@ local OPTS = {
 local view
 local timer ---@type uv.uv_timer_t?
 local is_pending, is_wanted, is_fresh = false, false, true
-local asked_at = 0
+local asked_at, changed_at = 0, 0
 
 ---@return integer[]
 local function windows()
@@ -171,7 +173,8 @@ local function take(board, err)
   if is_wanted or (board and board.more) then
     ask_in(LEAST_MS)
   else
-    ask_in(board and board.counts.working > 0 and WORKING_MS or RESTING_MS)
+    local is_lively = board and board.counts.working > 0 or vim.uv.now() - changed_at < BEHIND_MS
+    ask_in(is_lively and WORKING_MS or RESTING_MS)
   end
 end
 
@@ -203,6 +206,7 @@ end
 ---@param change claude-ide.sessions.LiveChange
 local function session_changed(change)
   local session = change.session
+  changed_at = vim.uv.now()
   local is_known = view
     and vim.iter(view.rows):any(function(row)
       return row.id == session.id and row.file ~= nil

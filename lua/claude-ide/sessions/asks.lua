@@ -54,11 +54,17 @@ function M.session_of(waiting)
   return waiting.session.id
 end
 
+---Labels of requests: a description may compare whole files.
+---@type table<claude-ide.Decision, string>
+local labels = setmetatable({}, { __mode = "k" })
+
 ---@param waiting claude-ide.sessions.Waiting
 ---@return string
 function M.label(waiting)
   if waiting.kind then
-    return label_of(waiting --[[@as claude-ide.Decision]])
+    local decision = waiting --[[@as claude-ide.Decision]]
+    labels[decision] = labels[decision] or label_of(decision)
+    return labels[decision]
   end
   local words = require("claude-ide.sessions.phrases").waits(waiting.session.state.waiting_for)
   return ("Claude %s in its terminal"):format(words)

@@ -318,7 +318,8 @@ fn second(session: &Session, known: Option<&Known>, activity: Activity, screen: 
             Some(WaitingFor::Dialog) => "waits for your choice in a dialog",
             _ => "waits for you",
         };
-        parts.push((name.to_owned(), Look::Ask));
+        let call = tally.call().map(|call| format!(": {call}")).unwrap_or_default();
+        parts.push((format!("{name}{call}"), Look::Ask));
     }
     if let Some(known) = known.filter(|known| known.queued > 0) {
         parts.push((format!("{} queued", known.queued), Look::Review));
@@ -330,6 +331,9 @@ fn second(session: &Session, known: Option<&Known>, activity: Activity, screen: 
         parts.push((format!("{done}/{}{now}", tally.tasks.len()), Look::Task));
     } else if let Some(plan) = tally.plan.as_deref().filter(|_| tally.tasks.is_empty()) {
         parts.push((format!("plan: {plan}"), Look::Task));
+    }
+    if let Some(call) = tally.call().filter(|_| activity == Activity::Working) {
+        parts.push((call.to_owned(), Look::Plain));
     }
     if !tally.words.is_empty() {
         let words = if tally.by_user { format!("❯ {}", tally.words) } else { tally.words.clone() };

@@ -151,6 +151,17 @@ fn what_is_asked_comes_before_all_else() {
 }
 
 #[test]
+fn a_session_elsewhere_tells_the_call_that_it_waits_with() {
+    let call = r#"{"type":"assistant","message":{"id":"a","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"rm -r build"}}]}}"#;
+    let mut one = Session { tally: Tally::of(&[call]), ..session("a", Activity::Waiting, 1) };
+    one.live.as_mut().unwrap().state.waiting_for = Some(WaitingFor::Permission);
+    let board = draw(vec![one], &options(80));
+    assert_eq!(board.rows[0].lines[1].text, "  waits for your permission: Bash rm -r build");
+    let works = Session { tally: Tally::of(&[call]), ..session("a", Activity::Working, 1) };
+    assert_eq!(draw(vec![works], &options(80)).rows[0].lines[1].text, "  Bash rm -r build");
+}
+
+#[test]
 fn a_worktree_is_the_folder_that_holds_git() {
     let dir = tempfile::tempdir().unwrap();
     let below = dir.path().join("a/b");

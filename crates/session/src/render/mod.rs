@@ -31,6 +31,7 @@ pub use item::{Chunk, Fence, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, T
 pub(crate) use markdown::Export;
 use text::Origin;
 pub(crate) use text::{head, one_line};
+use tool::{Around, Call, ToolLine};
 
 /// Messages of one transcript to render, with the state around them.
 #[derive(Debug, Deserialize)]
@@ -273,6 +274,14 @@ pub fn plain_text(text: &str) -> String {
 #[must_use]
 pub fn plain_lines(text: &str) -> Vec<String> {
     text::lines(text, Origin::Said)
+}
+
+/// A tool call in a few words: "Bash npm test"; a question to the user: itself.
+pub(crate) fn call_in_words(block: &Block) -> Option<String> {
+    let call = Call::of(block)?;
+    let line = ToolLine::of(&call, &Around::default());
+    let name = if call.name == "AskUserQuestion" { "" } else { &line.name };
+    Some(format!("{name} {}", line.fitted()).trim().to_owned())
 }
 
 #[cfg(test)]

@@ -10,17 +10,18 @@ use serde_json::value::RawValue;
 
 use super::scan::{is_prompt, prompt};
 use crate::body::Body;
-use crate::head::{Head, LineKind, is_api_request};
+use crate::head::{Content, Head, LineKind, is_api_request};
 use crate::lenient::{Object, Scalar};
 use crate::message::{Block, Text, Usage};
 use crate::outcome::{EditTexts, Outcome};
-use crate::render::one_line;
+use crate::render::{call_in_words, one_line};
 
 /// The last words are cut to this many bytes.
 const MAX_WORDS: usize = 400;
-/// Limits of the distinct files, and of tasks.
+/// Limits of the distinct files, of tasks, and of calls at a time.
 const MAX_FILES: usize = 500;
 const MAX_TASKS: usize = 200;
+const MAX_CALLS: usize = 50;
 
 /// Counts prompts and replies; the lines of one reply share an id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +89,8 @@ pub struct Tally {
     pub words: String,
     /// Whether the user said it.
     pub by_user: bool,
+    /// Calls without a result: id, and what it does in a few words.
+    calls: Vec<(String, String)>,
     /// What the session cost until its last run ended, in dollars.
     pub cost: Option<f64>,
 }
@@ -165,6 +168,12 @@ impl Tally {
         self.files.len()
     }
 
+    /// What it does now, or wants to do: the first call without a result.
+    #[must_use]
+    pub fn call(&self) -> Option<&str> {
+        self.calls.first().map(|(_, words)| words.as_str())
+    }
+
     /// Of these lines.
     #[cfg(test)]
     pub(crate) fn of(lines: &[&str]) -> Self {
@@ -186,11 +195,13 @@ impl Tally {
         match head.line_kind() {
             LineKind::Assistant => self.add_reply(line, &head, begins),
             LineKind::User | LineKind::Attachment if is_prompt(&head) => {
+                // Calls of an interrupted turn get no result.
+                self.calls.clear();
                 if let Some(words) = prompt(line) {
                     (self.words, self.by_user) = (one_line(&words), true);
                 }
             }
-            LineKind::User => self.add_result(line),
+            LineKind::User => self.add_result(line, &head),
             LineKind::Other if head.kind.text() == "cost-state" => {
                 let state = serde_json::from_slice::<CostState>(line).ok();
                 self.cost = state.map(|state| state.total).filter(|total| *total > 0.0).or(self.cost);
@@ -208,6 +219,13 @@ impl Tally {
             self.last = usage.into();
         }
         let blocks = Body::parse(line).map(|body| body.blocks(MAX_WORDS)).unwrap_or_default();
+        for block in &blocks {
+            if let Block::ToolUse { id, .. } = block
+                && let Some(words) = call_in_words(block).filter(|_| self.calls.len() < MAX_CALLS)
+            {
+                self.calls.push((id.clone(), words));
+            }
+        }
         let said = blocks.iter().rev().find_map(|block| match block {
             Block::Text(text) => Some(one_line(&text.text)).filter(|words| !words.is_empty()),
             _ => None,
@@ -217,7 +235,10 @@ impl Tally {
         }
     }
 
-    fn add_result(&mut self, line: &[u8]) {
+    fn add_result(&mut self, line: &[u8], head: &Head<'_>) {
+        if let Some(Content::Blocks(blocks)) = head.message.0.as_ref().map(|message| &message.content) {
+            self.calls.retain(|(id, _)| blocks.iter().all(|block| block.tool_use_id.text() != id));
+        }
         let has = |name: &[u8]| memchr::memmem::find(line, name).is_some();
         if !has(br#""toolUseResult""#) {
             return;
@@ -333,6 +354,21 @@ mod tests {
             r#"{"oldTodos":[],"newTodos":[{"content":"Run it","status":"in_progress","activeForm":"Running it"},{"content":"b","status":"pending"}]}"#,
         );
         assert_eq!(Tally::of(&[&todos]).tasks[0].subject, "Running it");
+    }
+
+    #[test]
+    fn a_call_without_a_result_is_what_it_does() {
+        let call = |id: &str, tool: &str, input: &str| {
+            format!(
+                r#"{{"type":"assistant","message":{{"id":"{id}","content":[{{"type":"tool_use","id":"{id}","name":"{tool}","input":{input}}}]}}}}"#
+            )
+        };
+        let bash = call("t", "Bash", r#"{"command":"npm\n test"}"#);
+        let ask = call("q", "AskUserQuestion", r#"{"questions":[{"question":"Which one?"}]}"#);
+        assert_eq!(Tally::of(&[&bash]).call(), Some("Bash npm test"));
+        assert_eq!(Tally::of(&[&bash, &result("{}"), &ask]).call(), Some("Which one?"));
+        let prompt = r#"{"type":"user","message":{"role":"user","content":"no, stop"}}"#;
+        assert_eq!(Tally::of(&[&bash, prompt]).call(), None);
     }
 
     #[test]
