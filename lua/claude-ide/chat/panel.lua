@@ -304,10 +304,11 @@ local function chat_of(panel)
   return type(request) == "table" and request.chat or nil
 end
 
----The title, with the chat's name if there are several.
+---The title, with the chat's or the terminal's name if there are several.
 local function title_of(panel, text)
-  local chat = chat_of(panel)
+  local chat, source = chat_of(panel), panel.decision.source
   local which = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
+    or source.is_one_of_several and source.name
   return which and ("%s · %s"):format(text.title, which) or text.title
 end
 
