@@ -391,16 +391,16 @@ end
 ---@param own string a work tree
 ---@return fun(path: string): boolean is_elsewhere whether a path is in another one of its repository
 function M.elsewhere(own)
-  local folders = find_folders()
-  local related = {} ---@type table<string, boolean>
+  local repository, top = M.repository(own)
+  local real = require("claude-ide.path").real
+  local tops = {} ---@type string[]
+  for _, worktree in ipairs(repository and repository.worktrees or {}) do
+    tops[#tops + 1] = worktree.path
+  end
+  own = real(top or own)
   return function(path)
-    local other = folders[2] and innermost(path, folders)
-    if not other or other == own then
-      return false
-    elseif related[other] == nil then
-      related[other] = are_related(other, own)
-    end
-    return related[other]
+    local other = tops[2] and innermost(real(path), tops)
+    return other ~= nil and other ~= own
   end
 end
 
