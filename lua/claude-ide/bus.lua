@@ -21,6 +21,7 @@ local M = {}
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
+---| "limit_changed" # fun(): a chat was told how near the account's usage limit is
 ---| "hooks_given" # fun(): the first CLI gets the hooks of terminal/hook_folder.lua
 ---| "kernels_changed" # fun(): one starts, runs, waits or ends
 ---| "terminal_used" # fun(): one was entered, shown or hidden

@@ -10,6 +10,7 @@ local SEPARATOR = " · "
 ---@field waiting string
 ---@field working string
 ---@field context string
+---@field limit string
 
 ---@type claude-ide.statusline.Texts?
 local cached
@@ -32,6 +33,7 @@ local function watch()
   require("claude-ide.bus").on("server_stopped", M.refresh)
   require("claude-ide.bus").on("journal_changed", M.refresh)
   require("claude-ide.bus").on("decisions_changed", M.refresh)
+  require("claude-ide.bus").on("limit_changed", M.refresh)
 end
 
 ---Values that change without an event, from loaded modules.
@@ -157,6 +159,7 @@ local function build()
     waiting = counted(status, "waiting"),
     working = counted(status, "working"),
     context = context(status),
+    limit = #chats() > 0 and require("claude-ide.chat.facts").limit(chats()) or "",
   }
 end
 
@@ -222,6 +225,11 @@ function M.context()
     M.refresh()
   end
   return current().context
+end
+
+---@return string "93% of the 5 hours' limit until 14:00": the account's limit while it is near, if a chat was told; "": far, or unknown
+function M.limit()
+  return current().limit
 end
 
 ---Whether the plugin is in use, for statuslines that hide it otherwise.

@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from chat_steps import wait_idle
 
 from harness.fake_cli import FakeCli
 
@@ -288,6 +289,26 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     nvim.answer(2)
     nvim.keys("x")
     nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI")
+
+
+def test_a_chat_is_a_row_whose_cost_is_known_at_once(begin_chat_with_stand_in, sessions):
+    nvim = begin_chat_with_stand_in("SAY hello")
+    chat = "require('claude-ide.chat').current()"
+    wait_idle(nvim)
+    session, pid = nvim.lua(f"local chat = {chat} chat.cost = 1.5 return {{ chat.session, chat.pid }}")
+    sessions.write(nvim.project, ("hello", "there"), id=session, title="The chat")  # it has begun: its file is ours
+    sessions.record(pid, session, "idle", cwd=nvim.project, kind="interactive", entrypoint="sdk-cli")
+    nvim.wait("#require('claude-ide').sessions.live() == 1")
+    nvim.cmd("tabnew")
+    lines = open_board(nvim, "The chat")
+    assert lines[0].startswith("○ idle        The chat") and "$1.50" in lines[0]
+    nvim.answer("one more thing")
+    nvim.keys("i")
+    nvim.wait(
+        lambda: "one more thing" in nvim.lua(f"return table.concat(vim.tbl_map(vim.inspect, {chat}.store.messages))")
+    )
+    nvim.keys("<CR>")
+    nvim.wait_kind("prompt")
 
 
 @pytest.mark.slow

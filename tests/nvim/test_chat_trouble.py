@@ -116,6 +116,7 @@ def test_the_limit_of_the_account_is_above_the_chat_while_it_is_near(begin_chat,
         say(nvim, f"SAY {turn}")
         wait_text(nvim, f"\n{turn}")
         nvim.wait_screen(words)
+        assert words in nvim.lua("return require('claude-ide').statusline.limit()")
         wait_idle(nvim)
         far = {f"{name}-status": "allowed", f"{name}-5h-status": "allowed", f"{name}-5h-utilization": "0.1"}
         mock_api.headers = {key: value for key, value in near.items() if "surpassed" not in key} | far
@@ -123,6 +124,7 @@ def test_the_limit_of_the_account_is_above_the_chat_while_it_is_near(begin_chat,
         wait_answer(nvim, f"\nfar {turn}")
         nvim.wait(lambda: chat(nvim, "return chat.limit") is None, timeout=20, what="the limit to be far again")
         nvim.wait(lambda: "hours' limit" not in "\n".join(nvim.screen()), what="nothing of it on the screen")
+        nvim.wait("require('claude-ide').statusline.limit() == ''")
 
 
 def an_api_that_is_down_is_told(nvim):

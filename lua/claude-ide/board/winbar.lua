@@ -2,8 +2,18 @@
 local M = {}
 
 ---Pieces are dropped in this order.
-local RANKS =
-  { help = 1, prompt = 2, answer = 3, ended = 4, hidden = 5, idle = 6, where = 7, working = 8, waiting = 9 }
+local RANKS = {
+  help = 1,
+  prompt = 2,
+  answer = 3,
+  ended = 4,
+  hidden = 5,
+  idle = 6,
+  limit = 7,
+  where = 8,
+  working = 9,
+  waiting = 10,
+}
 
 ---@type table<integer, string> last text by window
 local held = {}
@@ -28,6 +38,11 @@ local function text(view, width)
   local said = view.problem or not counts and "reading …" or where
   pieces[#pieces + 1] =
     fit.sentence(RANKS.where, view.problem and "ClaudeDiffWarning" or "ClaudeBoardFact", said)
+  local chats = package.loaded["claude-ide.chat"]
+  local limit = type(chats) == "table" and require("claude-ide.chat.facts").limit(chats.list())
+  if limit then
+    pieces[#pieces + 1] = fit.sentence(RANKS.limit, "ClaudeDiffWarning", limit)
+  end
   if counts and counts.waiting > 0 then
     pieces[#pieces + 1] = fit.hint(RANKS.answer, keymaps.answer, "answer")
   end

@@ -256,6 +256,7 @@ end
 
 function ON.limit(self, event)
   self.limit = event.words and { words = event.words, resets = event.resets } or nil
+  require("claude-ide.bus").emit("limit_changed")
 end
 
 ---Updates the winbar's countdown to the next retry.

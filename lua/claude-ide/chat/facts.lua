@@ -17,6 +17,18 @@ local function limit_in_words(limit)
   end
 end
 
+---The usage limit of the account, while it is near: Claude reports it to chats only.
+---@param chats claude-ide.chat.Chat[]
+---@return string? "93% of the 5 hours' limit until 14:00"
+function M.limit(chats)
+  return vim
+    .iter(chats)
+    :map(function(chat)
+      return chat.limit and limit_in_words(chat.limit)
+    end)
+    :next()
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@return claude-ide.transcript.Fact[]
 function M.of(chat)
