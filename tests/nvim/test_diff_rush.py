@@ -105,6 +105,30 @@ def test_slow_keys_keep_their_meaning(diffs):
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", ["q:<CR>", "q::q<CR>", "q/<C-w>c"])
+def test_the_command_line_window_is_no_way_to_another_window(diffs, keys):
+    """A key too many does nothing after it either, however slowly it comes."""
+    nvim = diffs.nvim
+    nvim.lua("vim.keymap.set('n', 'ZQ', function() vim.g.own = 1 end, { buffer = 1 })")
+    diffs.open(1, "b.txt", "B\n")
+    hold_timers(nvim, "ui/guard/closing.lua")
+    nvim.keys("ZQ")
+    assert diffs.answer(1)["outcome"] == "rejected"
+    diffs.wait_current(None)
+    nvim.keys(keys[:2])
+    nvim.wait("vim.fn.getcmdwintype() ~= ''", what="the command-line window")
+    nvim.keys(keys[2:])
+    nvim.wait("vim.fn.getcmdwintype() == '' and vim.fn.mode() == 'n'", what="the file's window")
+    nvim.keys("ZQ:let g:done = 1<CR>")
+    nvim.wait("vim.g.done == 1")
+    assert nvim.lua("return vim.g.own") is None
+    let_timers_go(nvim)
+    nvim.wait("not vim.fn.maparg('ZQ', 'n', false, true).desc", what="the user's own mapping")
+    nvim.keys("ZQ")
+    nvim.wait("vim.g.own == 1")
+
+
+@pytest.mark.every_nvim
 def test_in_another_window_the_keys_keep_their_meaning_at_once(diffs):
     diffs.nvim.cmd("split c.txt | wincmd p")
     diffs.open(1, "b.txt", "B\n")
@@ -113,6 +137,21 @@ def test_in_another_window_the_keys_keep_their_meaning_at_once(diffs):
     diffs.nvim.keys("ix<Esc><C-w>kZQ")
     diffs.nvim.wait(lambda: diffs.traces()["wins"] == 1)
     assert diffs.nvim.lines() == ["xone", "two"]
+
+
+@pytest.mark.every_nvim
+def test_in_another_window_of_the_buffer_too(diffs):
+    nvim = diffs.nvim
+    nvim.lua("vim.keymap.set('n', 'gX', function() vim.g.own = vim.v.count end, { buffer = 1 })")
+    diffs.open(1, "b.txt", "B\n")
+    hold_timers(nvim, "ui/guard/closing.lua")
+    nvim.keys("ZQ")
+    diffs.wait_current(None)
+    nvim.keys(":split<CR>3gXZQ")
+    nvim.wait(lambda: diffs.traces()["wins"] == 1, what="the new window to be closed")
+    assert nvim.lua("return vim.g.own") == 3
+    assert nvim.lua("return vim.fn.maparg('ZQ', 'n')") == ""
+    let_timers_go(nvim)
 
 
 @pytest.mark.every_nvim

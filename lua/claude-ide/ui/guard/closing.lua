@@ -52,11 +52,11 @@ function M.stay(id, is_deciding, clear)
   end)
 end
 
-local GROUP = "claude-ide.ui.guard.closing"
 local DESCRIPTION = "Claude Code: a key for a proposal that has closed"
 
 ---@class claude-ide.ui.guard.Muted
 ---@field buf integer
+---@field win integer
 ---@field timer uv.uv_timer_t
 ---@field presses integer how often the time was restarted
 ---@field maps { mode: string, lhs: string, before?: table<string, any> }[]
@@ -93,7 +93,6 @@ local function unmute()
   muted = nil
   left.timer:stop()
   left.timer:close()
-  pcall(vim.api.nvim_del_augroup_by_name, GROUP)
   local function put_all_back()
     if vim.api.nvim_buf_is_valid(left.buf) then
       vim.api.nvim_buf_call(left.buf, function()
@@ -126,30 +125,39 @@ local function wait()
   )
 end
 
----Disables accept and reject keys in the current buffer, which the user has just returned to.
+---One of the disabled keys. In another window of the buffer it has its meaning.
+local function press()
+  if muted and vim.api.nvim_get_current_win() ~= muted.win then
+    unmute()
+    require("claude-ide.ui.guard.keys").pass_on()
+  else
+    wait()
+  end
+end
+
+---Disables accept and reject keys in the current window, which the user has just returned to. They stay so behind a command-line
+---window or a picker that is left at once.
 ---@param keys string[] to disable
 function M.mute_keys(keys)
   local buf = vim.api.nvim_get_current_buf()
   if muted and muted.buf == buf then
+    muted.win = vim.api.nvim_get_current_win()
     return wait()
   end
   unmute()
-  muted = { buf = buf, timer = assert(vim.uv.new_timer()), presses = 0, maps = {} }
+  muted = {
+    buf = buf,
+    win = vim.api.nvim_get_current_win(),
+    timer = assert(vim.uv.new_timer()),
+    presses = 0,
+    maps = {},
+  }
   for _, mode in ipairs(vim.bo[buf].buftype == "terminal" and { "n", "t" } or { "n" }) do
     for _, lhs in ipairs(keys) do
       muted.maps[#muted.maps + 1] = { mode = mode, lhs = lhs, before = own_mapping(mode, lhs) }
-      vim.keymap.set(mode, lhs, wait, { buffer = buf, nowait = true, silent = true, desc = DESCRIPTION })
+      vim.keymap.set(mode, lhs, press, { buffer = buf, nowait = true, silent = true, desc = DESCRIPTION })
     end
   end
-  vim.api.nvim_create_autocmd({ "WinLeave", "BufLeave" }, {
-    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
-    desc = "Claude Code: restore keys in other buffers",
-    callback = function()
-      if muted and vim.api.nvim_get_current_buf() == muted.buf then
-        unmute()
-      end
-    end,
-  })
   wait()
 end
 
