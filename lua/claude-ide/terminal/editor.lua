@@ -10,16 +10,18 @@ for file do :; done
 case $file in /*) ;; *) file=$PWD/$file ;; esac
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 printf %%s "$file" >"$folder/file"
 mkfifo -m 600 "$folder/closed" || exit 1
 exec 3<>"$folder/closed"
-%s --server %s --remote-expr "v:lua.require'claude-ide.terminal.editor'.open('$folder', '${CLAUDECODE:+tool}')" >/dev/null </dev/null || exit 1
+quoted=$(printf %%s "$folder" | sed "s/'/''/g")
+%s --server %s --remote-expr "v:lua.require'claude-ide.terminal.editor'.open('$quoted', '${CLAUDECODE:+tool}')" >/dev/null </dev/null || exit 1
 read -r _ <&3
 ]]
 
 local script ---@type string?
 
----@type table<integer, string> the FIFO of each program that waits, by buffer
+---@type table<string, true> the FIFOs of programs that wait
 local waiting = {}
 
 ---@return string path
@@ -43,38 +45,70 @@ function M.environment()
   return { EDITOR = path, VISUAL = path }
 end
 
----@param buf integer
-local function release(buf)
-  local fifo = waiting[buf]
-  waiting[buf] = nil
-  local fd = fifo and vim.uv.fs_open(fifo, "a", 0)
+---The program may have been killed: opening a FIFO that has no reader would block.
+---@param fifo string
+local function release(fifo)
+  waiting[fifo] = nil
+  local flags = vim.uv.constants
+  local fd = vim.uv.fs_open(fifo, flags.O_WRONLY + flags.O_NONBLOCK, 0)
   if fd then
     vim.uv.fs_write(fd, "\n")
     vim.uv.fs_close(fd)
   end
 end
 
----@param file string
+---Opens a window of its own for a buffer; without room for one, a tab page.
+---@param buf integer
+local function open_window(buf)
+  local before = vim.api.nvim_get_current_win()
+  if not pcall(vim.api.nvim_exec2, "aboveleft split", {}) then
+    local _, err = pcall(vim.api.nvim_exec2, "tab split", {}) -- in a tiny screen it opens one, and fails
+    assert(vim.api.nvim_get_current_win() ~= before, err)
+  end
+  local win = vim.api.nvim_get_current_win()
+  local ok, err = pcall(vim.api.nvim_win_set_buf, win, buf)
+  if not ok and vim.api.nvim_win_get_buf(win) ~= buf then
+    vim.api.nvim_win_close(win, true)
+    error(err, 0)
+  elseif not ok then
+    require("claude-ide.log").warn("an autocommand failed in a prompt's file: %s", err)
+  end
+end
+
+---@param buf integer
 ---@param fifo string
-local function show(file, fifo)
+local function show(buf, fifo)
   local win, typed = vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode == "t"
-  vim.cmd(("aboveleft split %s"):format(vim.fn.fnameescape(file)))
-  local buf = vim.api.nvim_get_current_buf()
-  waiting[buf] = fifo
-  vim.bo[buf].bufhidden = "wipe" -- so `:q` does not hide unsaved text
-  vim.b[buf].claude_private = true
-  vim.api.nvim_create_autocmd("BufWipeout", {
-    buffer = buf,
-    desc = "Claude Code: a prompt's file is closed",
-    callback = function()
-      release(buf)
-      vim.schedule(function()
-        if typed and vim.api.nvim_get_current_win() == win then
-          vim.cmd.startinsert()
+  local is_users = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].bufhidden ~= "wipe"
+  waiting[fifo] = true
+  open_window(buf)
+  local function on(event, pattern)
+    vim.api.nvim_create_autocmd(event, {
+      pattern = pattern,
+      buffer = not pattern and buf or nil,
+      once = true,
+      desc = "Claude Code: a prompt's file is closed",
+      callback = function()
+        if not waiting[fifo] then
+          return
         end
-      end)
-    end,
-  })
+        release(fifo)
+        vim.schedule(function()
+          if typed and vim.api.nvim_get_current_win() == win then
+            vim.cmd.startinsert()
+          end
+        end)
+      end,
+    })
+  end
+  on("BufWipeout")
+  if is_users then
+    on("WinClosed", tostring(vim.api.nvim_get_current_win())) -- the buffer stays with the user
+  else
+    vim.bo[buf].buflisted = true
+    vim.bo[buf].bufhidden = "wipe" -- so `:q` does not hide unsaved text
+    vim.b[buf].claude_private = true
+  end
 end
 
 ---Opens a file. Called by the script.
@@ -82,16 +116,23 @@ end
 ---@param caller ""|"tool" tool: a command of the model's, so the user may be typing
 function M.open(folder, caller)
   require("claude-ide.at_exit")("terminal.editor", function()
-    vim.tbl_map(release, vim.tbl_keys(waiting))
+    vim.iter(vim.tbl_keys(waiting)):each(release)
   end)
   local file, fifo = assert(require("claude-ide.file").read_now(folder .. "/file", 4096)), folder .. "/closed"
+  local buf = vim.fn.bufadd(vim.fn.fnamemodify(file, ":."))
   local function shown()
-    show(file, fifo)
+    require("claude-ide.safely").catch(show, function(trace)
+      release(fifo)
+      require("claude-ide.log").error("a prompt's file does not open: %s", trace)
+      require("claude-ide.ui.notice").error(("%s cannot be opened here."):format(vim.fs.basename(file)))
+    end)(buf, fifo)
   end
   if caller == "tool" then
     require("claude-ide.ui.guard").when_still("editor " .. folder, shown)
   else
-    vim.schedule(shown)
+    vim.schedule(function()
+      require("claude-ide.ui.guard.waits").when_windows_may_change(shown)
+    end)
   end
   return ""
 end
