@@ -104,6 +104,9 @@ function M.triples()
   elseif machine and system.sysname == "Linux" then
     local gnu, musl = machine .. "-unknown-linux-gnu", machine .. "-unknown-linux-musl"
     local mapped = read("/proc/self/maps") or ""
+    if mapped:find("/bin/linker64", 1, true) then
+      return {} -- Android
+    end
     return mapped:find("/ld-musl-", 1, true) and { musl, gnu } or { gnu, musl }
   end
   return {}

@@ -239,14 +239,19 @@ def test_no_network_and_no_wish_for_one(install, package):
 def test_the_libc_of_this_neovim_is_tried_first_and_the_other_one_next(install, package, releases, asset, tmp_path):
     other = asset.replace("-gnu.so", "-musl.so")
     fits, no_library = LIBRARY.read_bytes(), b"\x7fELF"
-    loader = tmp_path / "ld-musl-x86_64.so.1"
-    loader.write_bytes(bytes(4096))
-    # Neovim's own maps name what is mapped, as musl's loader is where Neovim is linked with musl.
-    mapped = f"""
-      local ffi = require("ffi")
-      ffi.cdef("void *mmap(void *, size_t, int, int, int, long);")
-      ffi.C.mmap(nil, 4096, 1, 2, assert(vim.uv.fs_open("{loader}", "r", 0)), 0)
-    """
+
+    def mapped(name):
+        """Neovim's own maps name what is mapped, as the loader is that it was linked with."""
+        loader = tmp_path / name
+        loader.parent.mkdir(exist_ok=True)
+        loader.write_bytes(bytes(4096))
+        return f"""
+          local ffi = require("ffi")
+          ffi.cdef("void *mmap(void *, size_t, int, int, int, long);")
+          ffi.C.mmap(nil, 4096, 1, 2, assert(vim.uv.fs_open("{loader}", "r", 0)), 0)
+        """
+
+    musl, android = mapped("lib/ld-musl-x86_64.so.1"), mapped("bin/linker64")
 
     def downloads(before, bodies):
         (package / "build" / LIBRARY.name).unlink(missing_ok=True)
@@ -257,11 +262,14 @@ def test_the_libc_of_this_neovim_is_tried_first_and_the_other_one_next(install, 
         return code, [path.removeprefix("/") for path in releases.asked if path != "/SHA256SUMS"], said
 
     assert downloads("", {asset: fits, other: fits})[:2] == (0, [asset])
-    assert downloads(mapped, {asset: fits, other: fits})[:2] == (0, [other])
-    assert downloads(mapped, {asset: fits, other: no_library})[:2] == (0, [other, asset])
-    code, asked, said = downloads(mapped, {asset: no_library, other: no_library})
+    assert downloads(musl, {asset: fits, other: fits})[:2] == (0, [other])
+    assert downloads(musl, {asset: fits, other: no_library})[:2] == (0, [other, asset])
+    code, asked, said = downloads(musl, {asset: no_library, other: no_library})
     assert (code != 0, asked) == (True, [other, asset])
     assert said.count("it cannot be loaded") == 2 and "cargo was asked" in said
+    code, asked, said = downloads(android, {asset: fits, other: fits})
+    assert (code != 0, asked) == (True, [])
+    assert "nothing is released for this machine" in said and "cargo was asked" in said
 
 
 def test_a_neovim_of_nix_downloads_nothing(install, package, releases, asset):
