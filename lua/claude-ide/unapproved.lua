@@ -147,24 +147,41 @@ local function warn(paths, why)
   return words
 end
 
+---What let a call run, if it was not the user's answer.
+---@type table<string, string> by `claude-ide.sessions.AllowedBy`
+local ALLOWS = {
+  user = "a rule of yours allows it",
+  project = "a rule of the project allows it",
+  rule = "a rule allows it",
+  hook = "a hook allows it",
+  mode = "its permission mode allowed it",
+}
+
 ---Calls ended.
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 ---@param places string[] that they may have changed
 function M.results(chat, results, places)
-  local paths = {}
+  local found = {} ---@type { why?: string, paths: string[] }[]
   for _, pair in ipairs(results) do
-    vim.list_extend(paths, changed_by(chat, pair[1], pair[2], places))
+    local paths, last = changed_by(chat, pair[1], pair[2], places), found[#found]
+    -- Older CLIs do not say which.
+    local why = chat.is_cli and (ALLOWS[pair[2].allowed_by or ""] or "a rule or a hook allows it") or nil
+    if last and last.why == why then
+      vim.list_extend(last.paths, paths)
+    elseif #paths > 0 then
+      found[#found + 1] = { why = why, paths = paths }
+    end
   end
-  if #paths > 0 and not UNASKED[chat.mode or "default"] then
-    chat.store:put("notice", warn(paths, chat.is_cli and "a rule or a hook allows it" or nil))
+  for _, one in ipairs(UNASKED[chat.mode or "default"] and {} or found) do
+    chat.store:put("notice", warn(one.paths, one.why))
   end
 end
 
 -- ── CLIs in terminals ──
 
 ---What else than the user and their mode let an edit be made.
-local OTHERS = { project = "a rule of the project allows it", hook = "a hook allows it" }
+local OTHERS = { project = ALLOWS.project, hook = ALLOWS.hook }
 ---Calls of a client that are remembered.
 local MAX_CALLS = 200
 ---How much later than a change the transcript may tell of the call.

@@ -473,3 +473,39 @@ def test_a_diff_comes_to_who_has_sent_a_prompt_and_takes_no_letter_for_it(backgr
     nvim.wait(
         "vim.fn.mode() == 'i' and (vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt to be gone on with"
     )
+
+
+WRITES = """
+for message in prompts("default"):
+    if message["type"] == "user":
+        for name, decision in CALLS:
+            path = os.path.join(os.getcwd(), name)
+            open(path, "w").write("x")
+            said(dict(type="tool_use", id=name, name="Write", input=dict(file_path=path, content="x")))
+            result = dict(type="tool_result", tool_use_id=name, content="made")
+            record = dict(type="create", filePath=path, content="x", structuredPatch=[], originalFile=None)
+            meta = dict(id=name, **(dict(permission_decision=decision) if decision else {}))
+            write(type="user", message=dict(role="user", content=[result]), tool_use_result=record,
+                  tool_result_meta=[meta])
+        over()
+"""
+
+
+def test_a_change_that_was_not_asked_for_is_reported_with_what_allows_it(start_nvim, tmp_path):
+    calls = {
+        "mine.txt": ("user_permanent", "rule", ": a rule of yours allows it"),
+        "theirs.txt": ("config", "rule", ": a rule allows it"),
+        "hooked.txt": ("hook", "hook", ": a hook allows it"),
+        "mode.txt": ("config", "mode", ": its permission mode allowed it"),
+        "odd.txt": ("config", "other", ": a rule or a hook allows it"),
+        "old.txt": (None, None, ": a rule or a hook allows it"),
+    }
+    decisions = [
+        [name, source and {"decision": "accept", "source": source, "reason_type": reason}]
+        for name, (source, reason, _) in calls.items()
+    ]
+    nvim = start_scripted(start_nvim, tmp_path, WRITES, {"CALLS": decisions})
+    begin(nvim, "go")
+    wait_idle(nvim)
+    for name, (_, _, words) in calls.items():
+        assert f"{nvim.project / name} was changed without asking you{words}." in text(nvim), name

@@ -159,9 +159,9 @@ def a_change_that_nobody_was_asked_for_is_told_loudly(nvim):
     assert "without asking you" not in text(nvim)
     say(nvim, call("Write", file_path=str(path), content="x"))
     nvim.wait_screen(
-        "unasked.txt was changed without asking you: a rule or a hook allows it. `:Claude review` shows it."
+        "unasked.txt was changed without asking you: a rule of yours allows it. `:Claude review` shows it."
     )
-    wait_answer(nvim, f"{path} was changed without asking you: a rule or a hook allows it.")
+    wait_answer(nvim, f"{path} was changed without asking you: a rule of yours allows it.")
 
 
 def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):

@@ -35,19 +35,32 @@ pub(crate) struct Body<'a> {
     pub(crate) outcome: Option<&'a RawValue>,
     #[serde(borrow, rename = "permissionDecision")]
     permission: Object<BodyPermission<'a>>,
+    /// The same in the CLI's stream.
+    #[serde(borrow)]
+    tool_result_meta: Option<&'a RawValue>,
     #[serde(borrow)]
     sandboxed: Scalar<'a>,
 }
 
+/// The transcript's names are in camel case, those of the CLI's stream are not.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct BodyPermission<'a> {
     #[serde(borrow)]
     source: Scalar<'a>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "reason_type")]
     reason_type: Scalar<'a>,
     #[serde(borrow)]
     rule_source: Scalar<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct BodyResultMeta<'a> {
+    #[serde(borrow)]
+    id: Scalar<'a>,
+    #[serde(borrow)]
+    permission_decision: Object<BodyPermission<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -133,7 +146,11 @@ impl<'a> Body<'a> {
         let is_it =
             |block: &BodyBlock<'_>| block.kind.text() == "tool_result" && block.tool_use_id.text() == tool_use_id;
         let block = blocks.find(is_it)?;
-        Some(tool_result(&block, self.outcome, max_text))
+        let metas = self.tool_result_meta.map(raw_list).unwrap_or_default();
+        let mut metas = metas.into_iter().filter_map(|raw| serde_json::from_str::<BodyResultMeta<'_>>(raw.get()).ok());
+        let permission = metas.find(|meta| meta.id.text() == tool_use_id).and_then(|meta| meta.permission_decision.0);
+        let allowed_by = permission.and_then(|permission| self.allowed_as(&permission));
+        Some(ToolResult { allowed_by, ..tool_result(&block, self.outcome, max_text) })
     }
 
     /// The id of the first tool call with a result in this line.
@@ -151,9 +168,13 @@ impl<'a> Body<'a> {
 
     /// What let the tool call run; `None` if the CLI does not say, or not in words that are known.
     pub(crate) fn allowed_by(&self) -> Option<AllowedBy> {
-        let permission = self.permission.0.as_ref()?;
+        self.allowed_as(self.permission.0.as_ref()?)
+    }
+
+    fn allowed_as(&self, permission: &BodyPermission<'_>) -> Option<AllowedBy> {
         match (permission.source.text(), permission.reason_type.text(), permission.rule_source.text()) {
             ("config", "mode", _) => Some(AllowedBy::Mode),
+            ("config", "rule", "") => Some(AllowedBy::Rule),
             ("config", "rule", "projectSettings") => Some(AllowedBy::Project),
             ("config", "rule", _) => Some(AllowedBy::User),
             ("config", "subcommandResults", _) if !self.sandboxed.is_true() => Some(AllowedBy::Cli),
@@ -273,6 +294,7 @@ fn tool_result(body: &BodyBlock<'_>, outcome: Option<&RawValue>, max_text: usize
         is_error: body.is_error.is_true(),
         content: own_words.as_deref().or(body.content).map(|raw| parts(raw, max_text)).unwrap_or_default(),
         outcome: outcome.and_then(|raw| Outcome::parse(raw, max_text)),
+        allowed_by: None,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::id::NodeId;
 use crate::index::{RowKind, ToolStatus};
 use crate::outcome::Outcome;
 use crate::time::Millis;
+use crate::transcript::AllowedBy;
 use crate::words;
 
 /// Tokens of one request, or a sum of several.
@@ -180,6 +181,9 @@ pub struct ToolResult {
     /// The CLI's own record, typed if it changed a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// What let it run, if the CLI's stream says so. Of a transcript: [`crate::Transcript::changed_files`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_by: Option<AllowedBy>,
 }
 
 /// A piece of a tool's result.

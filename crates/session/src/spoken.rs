@@ -38,6 +38,7 @@ impl Spoken {
 mod tests {
     use super::*;
     use crate::outcome::Outcome;
+    use crate::transcript::AllowedBy;
 
     #[test]
     fn a_streamed_result_has_what_the_cli_recorded() {
@@ -49,6 +50,25 @@ mod tests {
         let (id, result) = &spoken.results[0];
         assert_eq!(id, "t1");
         assert!(matches!(&result.outcome, Some(Outcome::FileChange(change)) if change.path == "/p/a"));
+    }
+
+    #[test]
+    fn a_streamed_result_has_what_let_its_call_run() {
+        let allowed_by = |decision: &str| {
+            let line = format!(
+                r#"{{"type":"user","message":{{"content":[{{"tool_use_id":"t1","type":"tool_result","content":"ok"}}]}},
+                "tool_result_meta":[{{"id":"t0"}},7,{{"id":"t1","permission_decision":{decision}}}]}}"#
+            );
+            Spoken::parse(line.as_bytes(), 100).unwrap().results[0].1.allowed_by
+        };
+        let of = |source: &str, reason: &str| {
+            allowed_by(&format!(r#"{{"decision":"accept","source":"{source}","reason_type":"{reason}"}}"#))
+        };
+        assert_eq!(of("user_permanent", "rule"), Some(AllowedBy::User));
+        assert_eq!(of("config", "rule"), Some(AllowedBy::Rule));
+        assert_eq!(of("config", "mode"), Some(AllowedBy::Mode));
+        assert_eq!(of("hook", "hook"), Some(AllowedBy::Hook));
+        assert_eq!([of("config", "other"), allowed_by("null"), allowed_by("7")], [None; 3]);
     }
 
     #[test]

@@ -136,10 +136,14 @@
 ---@field encoded_bytes? integer image
 ---@field raw? any unknown
 
+---What let a call run: `AllowedBy` in crates/session.
+---@alias claude-ide.sessions.AllowedBy "user"|"mode"|"project"|"rule"|"hook"|"cli"
+
 ---@class claude-ide.sessions.ToolResult
 ---@field is_error boolean
 ---@field content claude-ide.sessions.Part[] as the model got it
 ---@field outcome? claude-ide.sessions.Outcome
+---@field allowed_by? claude-ide.sessions.AllowedBy of a chat
 
 ---A block of a message. Fields depend on the type.
 ---@class claude-ide.sessions.Block
@@ -180,10 +184,10 @@
 ---@field user_modified boolean
 ---@field start? integer
 ---@field end? integer
----@field allowed_by? "user"|"mode"|"project"|"hook"|"cli" what let it run: `AllowedBy` in crates/session
+---@field allowed_by? claude-ide.sessions.AllowedBy
 
 ---@class claude-ide.sessions.Call another call
----@field allowed_by "user"|"mode"|"project"|"hook"|"cli"|"edit" edit: it changed a file
+---@field allowed_by claude-ide.sessions.AllowedBy|"edit" edit: it changed a file
 ---@field command? string a shell command that the CLI allowed by itself
 ---@field start? integer
 ---@field end? integer

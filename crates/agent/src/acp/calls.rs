@@ -158,7 +158,7 @@ impl Calls {
 
     /// Marks a plan as finished.
     pub(super) fn end_plan(id: String, out: &mut Output) {
-        let done = ToolResult { is_error: false, content: Vec::new(), outcome: None };
+        let done = ToolResult::default();
         out.emit(Event::Results { by: Speaker::default(), results: vec![(id, done)], places: Vec::new() });
     }
 }
@@ -279,7 +279,7 @@ fn result(call: &ToolCall, is_error: bool) -> ToolResult {
     // A failed or refused call too shows what it would have changed.
     let mut changes = diffs(call).take(MOST_PLACES).map(change);
     let outcome = changes.next().map(|first| Outcome::FileChange(FileChange { others: changes.collect(), ..first }));
-    ToolResult { is_error, content, outcome }
+    ToolResult { is_error, content, outcome, allowed_by: None }
 }
 
 fn change(diff: &Diff) -> FileChange {

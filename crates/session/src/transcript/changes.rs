@@ -1,6 +1,6 @@
 //! Lists the files changed by a transcript's calls, and what let each call run. Repeated calls while it grows read no line twice.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Transcript;
 use crate::body::Body;
@@ -10,8 +10,9 @@ use crate::message::Block;
 use crate::outcome::Outcome;
 use crate::time::Millis;
 
-/// What let a call run. Source: `permissionDecision` in lines of results, CLI 2.1.329 and 2.1.332.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// What let a call run. Source: `permissionDecision` in lines of results, and `tool_result_meta` of the stream, CLI 2.1.329 and
+/// 2.1.332.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowedBy {
     /// The user: when asked, or by a rule of their own.
@@ -20,6 +21,8 @@ pub enum AllowedBy {
     Mode,
     /// A rule of the project's shared settings.
     Project,
+    /// A rule of the project, the administrator or the command's arguments: a stream does not say which.
+    Rule,
     /// A hook.
     Hook,
     /// The CLI, of a shell command: a rule allows each part of it, or it counts as reading only.
