@@ -338,7 +338,9 @@ impl Journal {
         if actor.is_none() && turn.is_some_and(|turn| self.has_gone_on(id, turn)) {
             turn = None;
         }
-        if actor.is_none() && bytes.is_some() && same(self.accepted.get(&file.path), bytes) {
+        // Also if nothing had announced it, and a checkpoint found it.
+        let may_be_claudes = matches!(actor, None | Some(Actor::Claude));
+        if may_be_claudes && bytes.is_some() && same(self.accepted.get(&file.path), bytes) {
             self.accepted.remove(&file.path);
             actor = Some(Actor::Accepted);
         }

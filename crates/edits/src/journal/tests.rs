@@ -329,6 +329,17 @@ fn an_accepted_edit_is_reviewed() {
     assert_eq!(desk.undo(Scope::Turn(turn), Undone::All).hunks, 1);
 }
 
+/// As when a CLI that was started with a prompt proposed it before it was connected, so that nothing announced it.
+#[test]
+fn an_accepted_edit_that_a_checkpoint_finds_is_reviewed() {
+    let mut desk = Desk::new("a\n");
+    let turn = desk.prompt();
+    desk.journal.accepted(FILE.into(), b"b\n".as_slice().into());
+    desk.write(Some("b\n"), Some(Actor::Claude), Some(turn));
+    assert_eq!(desk.change(Scope::Unreviewed), None);
+    assert_eq!(desk.undo(Scope::Turn(turn), Undone::All).hunks, 1);
+}
+
 #[test]
 fn a_transcript_reclaims_edits_taken_for_the_users() {
     let mut desk = Desk::new("one\ntwo\n");
