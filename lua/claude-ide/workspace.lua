@@ -480,17 +480,20 @@ end
 local function folders_to_announce(folders)
   local mode = require("claude-ide.config").get().workspace.worktrees
   if mode == "open" or configured_folders() then
-    watch({})
     return folders
-  elseif mode == "off" then
-    watch({})
-    return vim.tbl_filter(function(folder)
-      return folder == folders[1] or not are_related(folder, folders[1])
-    end, folders)
+  elseif mode == "all" then
+    return (with_worktrees(folders))
   end
-  local all, repositories = with_worktrees(folders)
+  return vim.tbl_filter(function(folder)
+    return folder == folders[1] or not are_related(folder, folders[1])
+  end, folders)
+end
+
+---Follows the work trees that are announced.
+local function follow_worktrees()
+  local is_all = require("claude-ide.config").get().workspace.worktrees == "all" and not configured_folders()
+  local _, repositories = with_worktrees(is_all and find_folders() or {})
   watch(repositories)
-  return all
 end
 
 ---The announcement to other programs. The CLI shows the name: "Neovim" and the project.
@@ -507,8 +510,12 @@ end
 
 ---Announces a changed workspace to the server.
 function M.announce()
-  local workspace = announced and M.announcement()
-  if not workspace or vim.deep_equal(workspace, announced) then
+  if not announced then
+    return
+  end
+  follow_worktrees()
+  local workspace = M.announcement()
+  if vim.deep_equal(workspace, announced) then
     return
   end
   local ok, err = require("claude-ide.native").set_workspace(vim.json.encode(workspace))
@@ -550,6 +557,7 @@ end
 function M.attach(announcement)
   announced = announcement
   follow_clients()
+  follow_worktrees()
   chosen_cwd = not vim.o.autochdir and vim.fn.getcwd(-1, -1) or chosen_cwd
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("DirChanged", {

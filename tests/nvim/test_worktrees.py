@@ -53,6 +53,8 @@ def test_the_lock_file_names_all_work_trees_also_later_ones(start_nvim, project,
     git(project, "worktree", "remove", "../later")
     nvim.wait(lambda: announced(nvim) == [fix, main, inner], what="the removed one to go")
     assert nvim.lua("return require('claude-ide.workspace').folders()") == [fix, main], "tools keep to what is open"
+    nvim.cmd("checkhealth claude-ide")
+    assert f"A CLI finds this Neovim in: {fix}, {main}, {inner}" in "\n".join(nvim.lines())
 
 
 def test_the_first_work_tree_of_a_repository_is_announced_too(start_nvim, tmp_path):

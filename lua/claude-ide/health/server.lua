@@ -43,7 +43,11 @@ local function check_address()
       "This system does not tell which process connects: whatever runs as you and has read a token is let in."
     )
   end
-  vim.health.info("Project: " .. table.concat(require("claude-ide.workspace").folders(), ", "))
+  local workspace = require("claude-ide.workspace").announcement()
+  vim.health.info("Project: " .. table.concat(workspace.folders, ", "))
+  if not vim.deep_equal(workspace.announced, workspace.folders) then
+    vim.health.info("A CLI finds this Neovim in: " .. table.concat(workspace.announced, ", "))
+  end
 end
 
 local function check_folder(folder)
