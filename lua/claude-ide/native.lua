@@ -25,7 +25,6 @@
 ---@field sessions_stop fun(): boolean?, string?
 ---@field session_request fun(request_json: string): integer?, string?
 ---@field session_cancel fun(number: integer): boolean?, string?
----@field render_messages fun(request_json: string): claude-ide.transcript.Item[][]?, string?
 ---@field render_growth fun(tail: string, added: string): { lines: string[], first: integer, tail: string }?, string? nil: render everything
 ---@field plain_text fun(text: string): string?, string?
 ---@field plain_lines fun(text: string): string[]?, string?
@@ -38,6 +37,10 @@
 ---@field web_picture fun(text: string): string[]?, string?
 ---@field web_tell fun(told_json: string): boolean?, string?
 ---@field agent_open fun(options_json: string, async: uv.uv_async_t): integer?, string?
+---@field agent_next fun(number: integer, now: integer): claude-ide.chat.Event?
+---@field chat_transcript_new fun(): integer
+---@field chat_transcript fun(number: integer, now: integer, request_json: string): any, string?
+---@field chat_transcript_drop fun(number: integer): boolean
 ---@field agent_command fun(number: integer, command_json: string): boolean?, string?
 ---@field agent_close fun(number: integer): boolean?, string?
 ---@field agents_stop fun(): boolean?, string?
@@ -85,7 +88,6 @@ local FUNCTIONS = {
   "sessions_stop",
   "session_request",
   "session_cancel",
-  "render_messages",
   "render_growth",
   "plain_text",
   "plain_lines",
@@ -97,7 +99,11 @@ local FUNCTIONS = {
   "web_code",
   "web_picture",
   "web_tell",
+  "chat_transcript_new",
+  "chat_transcript",
+  "chat_transcript_drop",
   "agent_open",
+  "agent_next",
   "agent_command",
   "agent_close",
   "agents_stop",

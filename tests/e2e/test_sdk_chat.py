@@ -174,7 +174,7 @@ def test_what_we_write_has_the_shapes_of_what_the_sdks_write(start_nvim, mock_ap
 
     ask("set", setting="model", value="haiku")
     nvim.answer(1)
-    nvim.lua(f"local chat = {chat} require('claude-ide.chat.rewind').to(chat, chat.store.messages[1])")
+    nvim.lua(f"local chat = {chat} require('claude-ide.chat.rewind').to(chat, chat.store:prompts()[1])")
     nvim.wait(lambda: not (project / "a.txt").exists(), what="the file to be rewound")
     ask("set", setting="mode", value="bypassPermissions")
     nvim.lua(f"assert(require('claude-ide.chat').say({chat}, (...)))", SLEEPS)

@@ -1,73 +1,38 @@
-"""A transcript whose source is the test: it emits messages, the last one word by word."""
+"""A chat without an agent: the test says the messages, the last one word by word."""
 
 LIVE = """
-live = { messages_of = {}, listener = nil, asked = 0 }
-live.source = {
-  key = "live", id = "live", session = "live", is_agent = false, title = "A chat",
-  max_text = 8 * 1024 * 1024, max_lines = 1000000,
-}
-function live.source:open(listener)
-  live.listener = listener
-  listener.opened()
-end
-function live.source:close() live.closed = true end
-function live.source:info() return { len = #live.messages_of, complete = true } end
-function live.source:describe() end
-function live.source:rows(from, count, done)
-  local rows = {}
-  for at = from + 1, math.min(from + count, #live.messages_of) do
-    local message = live.messages_of[at]
-    rows[#rows + 1] = { id = message.id, kind = message.kind, bytes = 100 }
-  end
-  done(rows)
-end
+live = { asked = 0, block = 0, store = require("claude-ide.chat.store").new() }
+function live.limits(split_at, most) live.store:change({ limits = { split_at = split_at, most = most } }) end
+live.limits(1e12, 1e12) -- a message is one row
+live.source = require("claude-ide.chat.source").new({
+  number = 0, session = "live", title = "A chat", speaker = "Claude", cwd = vim.uv.cwd(), store = live.store,
+  facts = function() return {} end, runs = function() return true end,
+})
+live.source.describe = function() end
 function live.source:draw(request, done)
   live.asked = live.asked + 1
-  local list, drawn = {}, {}
-  for at, number in ipairs(request.rows) do
-    self:rows(math.max(number - 1, 0), 2, function(rows)
-      self:messages({ number + 1 }, nil, function(messages)
-        local is_first = number == 0
-        list[at] = { row = rows[is_first and 1 or 2], before = not is_first and rows[1] or nil, message = messages[1] }
-      end)
-    end)
-  end
-  for at, one in ipairs(require("claude-ide.transcript.render").draw(self, request, list)) do
-    drawn[request.rows[at]] = one
-  end
-  done(drawn)
-end
-function live.source:messages(ids, _, done)
-  if live.parts then
-    live.parts_of.text = table.concat(live.parts)
-    live.parts, live.parts_of = nil, nil
-  end
-  done(vim.deepcopy(vim.tbl_map(function(id) return live.messages_of[id] end, ids)))
+  getmetatable(self).draw(self, request, done)
 end
 
--- A message that is whole.
+-- A message that is whole, or a reply that can go on.
 function live.say(kind, text)
-  local len = #live.messages_of + 1
-  live.messages_of[len] = { id = len, kind = kind, blocks = { { type = "text", text = text, bytes = #text } } }
-  live.listener.changed({ reset = false, from = len - 1, len = len, changed = {} })
+  if kind == "reply" then
+    live.block = live.block + 1
+    live.append(text)
+  else
+    live.store:put(kind, text)
+  end
 end
 
--- The last one goes on. Its text is put together when it is asked for.
-function live.append(text)
-  local block = live.messages_of[#live.messages_of].blocks[1]
-  live.parts = live.parts_of == block and live.parts or { block.text }
-  live.parts_of = block
-  table.insert(live.parts, text)
-  block.bytes = block.bytes + #text
-  live.listener.appended(text, block.bytes)
-end
+-- The last one goes on.
+function live.append(text) live.store:append(live.block, "text", text) end
 
 function live.view() return require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()) end
 function live.is_quiet()
   local view = live.view()
   local near = require("claude-ide.transcript.render_order")
   return view ~= nil and not view.busy and not view.again and not view.colouring
-    and view.canvas.heights:len() == #live.messages_of
+    and view.canvas.heights:len() == live.store:info().len
     and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0 and next(view.uncoloured) == nil
 end
 

@@ -52,7 +52,7 @@ def chat(nvim, code):
 _DRAWN = """
 local function is_drawn(view)
   local near = require("claude-ide.transcript.render_order")
-  return not (view.busy or view.again or view.queued_changes or view.source.store.batch)
+  return not (view.busy or view.again or view.queued_changes)
     and view.canvas.heights:len() == view.source:info().len
     and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
 end

@@ -191,10 +191,10 @@ def test_what_5000_calls_of_a_turn_cost_grows_with_their_number_alone(begin_acp)
     took = {}
     for count in (1250, 5000):
         main_thread.watch(nvim)
-        before = chat(nvim, "return #chat.store.messages")
+        before = chat(nvim, "return chat.store:info().len")
         say(nvim, f"CALLS {count}")
         nvim.wait(
-            lambda before=before, count=count: chat(nvim, "return #chat.store.messages") > before + count,
+            lambda before=before, count=count: chat(nvim, "return chat.store:info().len") > before + count,
             what="all of them",
             timeout=60,
         )

@@ -19,7 +19,7 @@ DONE = ("reply", "result", "reset", "cleared")
 CLEARED = ("reset", "cleared")
 RECEIVED = {
     "started": "chat.state == 'working'",
-    "reply": "chat.store.messages[#chat.store.messages].kind == 'reply'",
+    "reply": "chat.store:rows(chat.store:info().len - 1, 1)[1].kind == 'reply'",
     "result": "chat.state == 'idle'",
 }
 """Conditions that show that the CLI's last line was taken in."""

@@ -50,7 +50,6 @@ def test_nothing_that_is_on_the_screen_is_drawn_again_while_an_answer_grows(acp)
         say(nvim, f"SAY line {number} stays where it is")
         wait_answer(nvim, f"\nline {number} stays")
     nvim.wait(lambda: nvim.terminal.text().count("line 1 stays") == 2, what="the prompt and the answer")
-    nvim.lua("take_in = require('claude-ide.chat.events').take_in more = { type = 'text', block = 'x', kind = 'text' }")
     words = [f"word{number}" for number in range(60)]
     nvim.lua(GROW, words[0])
     nvim.wait_screen(words[0])
@@ -76,7 +75,7 @@ end)
 """
 GROW = """
 local chat = require("claude-ide.chat").current()
-take_in(chat, vim.tbl_extend("force", more, { text = ... .. " " }))
+chat.store:append(99, "text", ... .. " ")
 chat.on_change()
 """
 

@@ -146,15 +146,14 @@ def a_cli_that_is_killed_says_so_and_the_session_goes_on_with_the_next_prompt(nv
 def two_chats_at_once_do_not_mix(nvim):
     nvim.cmd("Claude chat --new SAY second")
     nvim.wait("#require('claude-ide.chat').list() == 2", what="two chats")
-    nvim.wait("#require('claude-ide.chat').current().store.messages == 2", what="the answer")
+    nvim.wait("require('claude-ide.chat').current().store:info().len == 2", what="the answer")
     wait_idle(nvim)
     texts = nvim.lua(
         """
         return vim.tbl_map(function(chat)
           local said = {}
-          for at = 1, #chat.store.messages do
-            local block = chat.store:message(at, true).blocks[1]
-            said[at] = block and block.text or ""
+          for at, row in ipairs(chat.store:rows(0, 1000)) do
+            said[at] = chat.store:messages({ row.id }, true)[1].blocks[1].text or ""
           end
           return said
         end, require("claude-ide.chat").list())
@@ -192,7 +191,7 @@ def it_continues_the_newest_session_and_forks_one(nvim):
     nvim.cmd(f"Claude chat --fork {session} SAY aside")
     nvim.wait("#require('claude-ide.chat').list() == 2", what="the copy")
     wait_idle(nvim)
-    nvim.wait("#require('claude-ide.chat').current().store.messages == 2", what="the answer")
+    nvim.wait("require('claude-ide.chat').current().store:info().len == 2", what="the answer")
     assert chat(nvim, "return chat.session") != session
 
 

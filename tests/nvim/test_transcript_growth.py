@@ -189,9 +189,11 @@ def test_much_that_waited_comes_a_little_at_a_time(nvim):
 def test_a_word_that_was_missed_is_there_with_the_next(nvim):
     say(nvim, "reply", "one")
     nvim.lua("""
-      local block = live.messages_of[1].blocks[1]
-      block.text, block.bytes = "one two", 7
+      live.store:hold()
+      live.append(" two")
+      live.store:ask("change") -- nothing hears of it
       live.append(" three")
+      live.store:release()
     """)
     nvim.wait(lambda: nvim.lines() == ["Claude", "one two three", ""])
 

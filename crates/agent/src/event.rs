@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use claude_ide_session::{Block, Millis, ToolResult, Usage};
-use serde::Serialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ask::Ask;
 use crate::settings::Setting;
 
 /// The kind of a streamed text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TextKind {
     /// The reply.
@@ -177,15 +177,18 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// A text grows.
+    /// A text grows. Its text stays in the library, in the [`crate::ChatTranscript`].
     Text {
         /// The speaker.
         by: Speaker,
         /// The reply's block.
+        #[serde(skip)]
         block: u64,
         /// The kind of text.
+        #[serde(skip)]
         kind: TextKind,
         /// The added text.
+        #[serde(skip)]
         text: String,
     },
     /// A call is being streamed.
@@ -199,7 +202,7 @@ pub enum Event {
     },
     /// Voids the streamed part of a reply that has not been emitted in full: it will be streamed again.
     Void,
-    /// Complete blocks of a reply or a prompt.
+    /// Complete blocks of a reply or a prompt. They stay in the library, too.
     Said {
         /// The speaker.
         by: Speaker,
@@ -207,13 +210,14 @@ pub enum Event {
         uuid: String,
         /// `reply`, `output` (of the agent's own), `command_output`, `interrupted`, `prompt` (of a session that is loaded), `meta`.
         kind: &'static str,
-        /// The blocks.
+        /// The blocks; serialised as whether there is a call.
+        #[serde(rename = "calls", serialize_with = "has_call")]
         blocks: Vec<Block>,
         /// The model.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip)]
         model: Option<String>,
         /// Tokens of the reply's request.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip)]
         usage: Option<Usage>,
     },
     /// Calls ended.
@@ -369,6 +373,10 @@ pub enum Event {
         /// Why it could not be started, or the end of its stderr.
         words: String,
     },
+}
+
+fn has_call<S: Serializer>(blocks: &[Block], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(blocks.iter().any(|block| matches!(block, Block::ToolUse { .. })))
 }
 
 impl Event {

@@ -35,6 +35,7 @@ mod lenient;
 mod process;
 mod settings;
 pub mod stream_json;
+mod transcript;
 mod writes;
 
 pub use ask::{
@@ -51,4 +52,5 @@ pub use file_part::FilePart;
 pub use gate::{Gate, Reserved};
 pub use process::Program;
 pub use settings::{Choice, Setting, SettingKind, SettingValue};
+pub use transcript::{Change as TranscriptChange, ChatTranscript, TranscriptRequest};
 pub use writes::writing_tools;

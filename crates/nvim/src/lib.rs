@@ -35,10 +35,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use claude_ide_agent::Command;
+use claude_ide_agent::{Command, TranscriptRequest};
 use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
-use claude_ide_session::render::{self, RenderRequest};
-use claude_ide_session::{Request, typed};
+use claude_ide_session::render;
+use claude_ide_session::{Millis, Request, typed};
 use claude_ide_system::worktree::{Repository, Worktree};
 use claude_ide_web::Report;
 use serde_json::value::RawValue;
@@ -78,7 +78,6 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("sessions_stop", export(sessions_stop)),
     ("session_request", export(session_request)),
     ("session_cancel", export(session_cancel)),
-    ("render_messages", export(render_messages)),
     ("render_growth", export(render_growth)),
     ("plain_text", export(plain_text)),
     ("plain_lines", export(plain_lines)),
@@ -90,7 +89,11 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("web_code", export(web_code)),
     ("web_picture", export(web_picture)),
     ("web_tell", export(web_tell)),
+    ("chat_transcript_new", export(chat_transcript_new)),
+    ("chat_transcript", export(chat_transcript)),
+    ("chat_transcript_drop", export(chat_transcript_drop)),
     ("agent_open", export(agent_open)),
+    ("agent_next", export(agent_next)),
     ("agent_command", export(agent_command)),
     ("agent_close", export(agent_close)),
     ("agents_stop", export(agents_stop)),
@@ -299,12 +302,6 @@ fn session_cancel(mut arguments: Arguments) -> Result<Value, Error> {
     sessions::cancel(arguments.id("number")?).map(Value::Bool)
 }
 
-/// `render_messages(request_json)` → the items of each message, as a transcript shows them.
-fn render_messages(mut arguments: Arguments) -> Result<Value, Error> {
-    let request: RenderRequest = parse("request", &arguments.bytes("request")?)?;
-    Ok(json(&render::render(&request)))
-}
-
 /// `render_growth(tail, added)` → the lines of a continued text, or nil if all of it must be rendered.
 fn render_growth(mut arguments: Arguments) -> Result<Value, Error> {
     let (tail, added) = (into_text(arguments.bytes("tail")?), into_text(arguments.bytes("added")?));
@@ -367,11 +364,40 @@ fn web_tell(mut arguments: Arguments) -> Result<Value, Error> {
     web::tell(report).map(|()| Value::Bool(true))
 }
 
+/// `chat_transcript_new()` → the number of an empty transcript.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn chat_transcript_new(_arguments: Arguments) -> Result<Value, Error> {
+    Ok(Value::Id(agents::new_transcript()))
+}
+
+/// `chat_transcript(number, now, request_json)` → the answer; nil for an addition.
+fn chat_transcript(mut arguments: Arguments) -> Result<Value, Error> {
+    let (number, now) = (arguments.id("number")?, time(&mut arguments)?);
+    let request: TranscriptRequest = parse("request", &arguments.bytes("request")?)?;
+    agents::ask_transcript(number, now, request).map(Value::Json)
+}
+
+/// `chat_transcript_drop(number)` → whether it existed.
+fn chat_transcript_drop(mut arguments: Arguments) -> Result<Value, Error> {
+    arguments.id("number").map(|number| Value::Bool(agents::drop_transcript(number)))
+}
+
 /// `agent_open(options_json, async)` → the number of a new chat.
 fn agent_open(mut arguments: Arguments) -> Result<Value, Error> {
     let options: AgentOptions = parse("options", &arguments.bytes("options")?)?;
     let wake = arguments.async_handle("async")?;
     agents::open(options, wake).map(Value::Id)
+}
+
+/// `agent_next(number, now)` → the chat's next event, or nil; it is in the chat's transcript then.
+fn agent_next(mut arguments: Arguments) -> Result<Value, Error> {
+    let (number, now) = (arguments.id("number")?, time(&mut arguments)?);
+    Ok(agents::next(number, now).map_or(Value::Nil, Value::Json))
+}
+
+/// The editor's time, in milliseconds since the epoch.
+fn time(arguments: &mut Arguments) -> Result<Millis, Error> {
+    arguments.id("now").map(|now| Millis(i64::try_from(now).unwrap_or(i64::MAX)))
 }
 
 /// `agent_command(number, command_json)` → true.

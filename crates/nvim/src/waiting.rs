@@ -1,7 +1,7 @@
 //! The waiting events: several sources in one order, each within the bound that it declares.
 //!
 //! A new source is a type that implements [`Event`]; nothing here names one. Invariants: events of one turn keep their
-//! order, also when they are taken in parts; a removed event leaves no trace.
+//! order; a removed event leaves no trace.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
@@ -24,12 +24,6 @@ pub(crate) trait Event: Any + Send + Sized {
     /// Merges a later event with the same key into this unread one.
     fn then(self, later: Self) -> Self {
         later
-    }
-
-    /// Splits off the part for one poll; the rest stays in the queue under the same key. For events whose conversion to
-    /// Lua would block Neovim. Called under a lock: nothing large is copied.
-    fn part(self) -> (Self, Option<Self>) {
-        (self, None)
     }
 
     /// Converts it for Lua.
@@ -63,7 +57,6 @@ trait Erased: Send {
     fn weight(&self) -> usize;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
     fn as_any(&mut self) -> &mut dyn Any;
-    fn part(self: Box<Self>) -> (Box<dyn Erased>, Option<Box<dyn Erased>>);
     fn into_value(self: Box<Self>) -> Value;
 }
 
@@ -84,17 +77,12 @@ impl<E: Event> Erased for E {
         self
     }
 
-    fn part(self: Box<Self>) -> (Box<dyn Erased>, Option<Box<dyn Erased>>) {
-        let (part, rest) = Event::part(*self);
-        (Box::new(part), rest.map(|rest| -> Box<dyn Erased> { Box::new(rest) }))
-    }
-
     fn into_value(self: Box<Self>) -> Value {
         Event::into_value(*self)
     }
 }
 
-/// An event, or a part of one, taken out of the queue.
+/// An event that was taken out of the queue.
 pub(crate) struct Taken(Box<dyn Erased>);
 
 impl Taken {
@@ -163,14 +151,10 @@ impl Waiting {
         Ok(())
     }
 
-    /// Takes the first event, or a part of it.
+    /// Takes the first event.
     pub(crate) fn pop(&mut self) -> Option<Taken> {
         let moment = *self.events.first_key_value()?.0;
-        let (part, rest) = self.take(moment)?.part();
-        if let Some(rest) = rest {
-            self.insert(moment, rest);
-        }
-        Some(Taken(part))
+        self.take(moment).map(Taken)
     }
 
     /// Removes an unread event. Returns whether there was one.

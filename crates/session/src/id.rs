@@ -63,7 +63,9 @@ impl NodeId {
 pub struct Name(Arc<str>);
 
 impl Name {
-    pub(crate) fn new(text: &str) -> Self {
+    /// A name.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 

@@ -96,13 +96,16 @@ pub struct Text {
 }
 
 impl Text {
-    pub(crate) fn cut(mut text: String, max_bytes: usize) -> Self {
-        let bytes = text.len();
-        if bytes > max_bytes {
-            let end = (0..=max_bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            text.truncate(end);
+    pub(crate) fn cut(text: String, max_bytes: usize) -> Self {
+        Self { bytes: text.len(), text }.head(max_bytes)
+    }
+
+    fn head(mut self, max_bytes: usize) -> Self {
+        if self.text.len() > max_bytes {
+            let end = (0..=max_bytes).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
+            self.text.truncate(end);
         }
-        Self { text, bytes }
+        self
     }
 
     /// Removes the CLI's marks around pasted text from a prompt.
@@ -124,7 +127,7 @@ pub struct Image {
 }
 
 /// A piece of a message.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", from = "Flat")]
 #[non_exhaustive]
 pub enum Block {
@@ -169,8 +172,24 @@ pub enum Block {
     },
 }
 
+impl ToolResult {
+    /// Cuts each text to `max_bytes`.
+    #[must_use]
+    pub fn cut(mut self, max_bytes: usize) -> Self {
+        self.content = self
+            .content
+            .into_iter()
+            .map(|part| match part {
+                Part::Text(text) => Part::Text(text.head(max_bytes)),
+                other => other,
+            })
+            .collect();
+        self
+    }
+}
+
 /// The result of a tool call.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ToolResult {
     /// Whether the tool reported failure.
     #[serde(default)]
@@ -187,7 +206,7 @@ pub struct ToolResult {
 }
 
 /// A piece of a tool's result.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", from = "Flat")]
 #[non_exhaustive]
 pub enum Part {

@@ -11,7 +11,7 @@ use crate::json::tellable;
 use crate::message::Text;
 
 /// The CLI's record of a tool call.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", from = "Flat")]
 #[non_exhaustive]
 pub enum Outcome {

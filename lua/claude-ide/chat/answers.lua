@@ -36,13 +36,21 @@ function M.allow(request, answer)
   })
 end
 
+---@param chat claude-ide.chat.Chat
+---@param call string
+---@param status "rejected"|"changed"
+local function refuse(chat, call, status)
+  chat.refused[call] = status
+  chat.store:refuse(call, status)
+end
+
 ---Denies the request.
 ---@param request claude-ide.chat.Request
 ---@param opts { choice?: string, message?: string, status?: "rejected"|"changed" }
 function M.deny(request, opts)
   local chat, ask = request.chat, request.ask
   if ask.call then
-    chat.refused[ask.call] = opts.status or "rejected"
+    refuse(chat, ask.call, opts.status or "rejected")
   end
   for _, path in ipairs(ask.paths or {}) do
     require("claude-ide.unapproved").refused(chat, path)
@@ -55,7 +63,7 @@ end
 ---@param message? string
 function M.unanswered(request, message)
   if request.ask.call then
-    request.chat.refused[request.ask.call] = "rejected"
+    refuse(request.chat, request.ask.call, "rejected")
   end
   request.send({ unanswered = { request = request.id, message = message } })
 end

@@ -56,10 +56,8 @@
 ---@field restarting? boolean starts again when it has ended
 ---@field begin_with claude-ide.chat.ProgramOpts
 ---@field package unsent? (table|string)[] commands sent before the start
----@field package inbox claude-ide.chat.Inbox
 ---@field answers table<integer, fun(answer: claude-ide.chat.Event?, err?: string)> by number
 ---@field package last_ask integer
----@field current_model? string of the current reply
 ---@field package on_change fun()
 ---@field package elsewhere? fun(chat: claude-ide.chat.Chat): string?
 ---@field give_way? fun(chat: claude-ide.chat.Chat, session: string): boolean shows the chat that has the session, if there is one
@@ -79,9 +77,6 @@ Chat.__index = Chat
 ---@field elsewhere? fun(chat: claude-ide.chat.Chat): string? why its session cannot be gone on with here
 ---@field give_way? fun(chat: claude-ide.chat.Chat, session: string): boolean
 ---@field on_change fun() it is to be drawn anew
-
----With more events queued, they are drawn together: drawing takes longer than handling them.
-local MANY = 8
 
 ---Number of chats so far.
 local count = 0
@@ -134,14 +129,6 @@ function Chat.new(begin)
     },
   }, Chat)
   driver.begin(self, begin)
-  self.inbox = require("claude-ide.chat.inbox").new(function(event, waiting)
-    if waiting > MANY then
-      self.store:hold()
-    end
-    require("claude-ide.chat.events").take_in(self, event)
-  end, function()
-    self.on_change()
-  end)
   self.asker = require("claude-ide.chat.asks").source(self)
   self.source = require("claude-ide.chat.source").new({
     number = count,
@@ -173,9 +160,20 @@ function Chat:start(opts)
     return nil, why
   end
   self.cwd = program.cwd
-  local number, err = require("claude-ide.chat.transport").open(program, backend, function(events)
-    self.inbox:put(events)
-  end)
+  local number, err = require("claude-ide.chat.transport").open({
+    program = program,
+    backend = backend,
+    speaker = self.name,
+    transcript = self.store:id(),
+    take_in = function(event)
+      self.store:hold()
+      require("claude-ide.chat.events").take_in(self, event)
+    end,
+    taken_in = function()
+      self.store:release()
+      self.on_change()
+    end,
+  })
   if not number then
     return nil, err
   end

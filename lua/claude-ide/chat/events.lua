@@ -1,11 +1,6 @@
 -- Handles the agent's events.
 local M = {}
 
----A call with a larger argument is drawn on the next tick.
-local LARGE = 256 * 1024
----A longer text is not blank.
-local BLANK = 256
-
 ---@class claude-ide.chat.Retry
 ---@field words string reason and count
 ---@field at integer time, in milliseconds of `vim.uv.now()`
@@ -24,10 +19,6 @@ end
 
 function ON.greeted(self, event)
   self.can = vim.tbl_extend("force", self.can, event.can or {})
-  if not self.greeted then
-    self.greeted = true
-    self.store:put("notice", event.text --[[@as string]])
-  end
 end
 
 function ON.ready(self)
@@ -67,40 +58,11 @@ function ON.title(self, event)
   self.source.title = event.title
 end
 
-function ON.begins(self, event)
+function ON.begins(self)
   self:spoke()
   self.retry, self.doing = nil, nil
-  self.current_model = event.model
   -- The end of a background task begins a turn.
   self.state = self.state == "idle" and "working" or self.state
-end
-
-function ON.text(self, event)
-  local text, kind = event.text or "", event.kind --[[@as "text"|"thinking"]]
-  local is_row = #text >= require("claude-ide.chat.growing_text").ROW
-  if is_row then
-    self.store:hold()
-  end
-  self.store:append(tostring(event.block), kind, text, self.current_model, is_row)
-end
-
-function ON.calling(self, event)
-  self.store:calling(event.id or "", event.name or "", self.current_model)
-end
-
-function ON.void(self)
-  self.store:void()
-end
-
----@param blocks claude-ide.sessions.Block[]
----@return boolean
-local function has_large(blocks)
-  return vim.iter(blocks):any(function(block)
-    return type(block.input) == "table"
-      and vim.iter(pairs(block.input)):any(function(_, value)
-        return type(value) == "string" and #value > LARGE
-      end)
-  end)
 end
 
 ---Whether events are the replay of a loaded session.
@@ -123,32 +85,15 @@ function ON.before_edit(self, event)
   assert(ok, err)
 end
 
-local function is_call(block)
-  return block.type == "tool_use"
-end
-
----What is put among the messages as it was said, by kind, and as which kind of row.
-local PUT = { prompt = "prompt", command_output = "output", interrupted = "interrupted" }
-
 function ON.said(self, event)
-  local blocks = event.blocks or {}
-  if event.kind == "reply" or event.kind == "output" then
-    if has_large(blocks) then
-      self.store:hold()
-    end
-    self.store:said(event)
-    if vim.iter(blocks):any(is_call) then
-      self.source:look_for_file(true) -- it may have started a subagent, which is followed as it works
-    end
-  elseif PUT[event.kind] then
-    self.store:put(PUT[event.kind], event.kind ~= "interrupted" and blocks[1].text or "")
+  if event.calls then
+    self.source:look_for_file(true) -- it may have started a subagent, which is followed as it works
   end
 end
 
 function ON.results(self, event)
   local results, places = event.results or {}, event.places or {}
   self:drive("results", results)
-  self.store:results(results, self.refused)
   require("claude-ide.chat.asks").results(self, results)
   if not is_replay(self) then
     require("claude-ide.unapproved").results(self, results, places)
@@ -201,40 +146,11 @@ function ON.prompt(self, event)
   end
 end
 
----Whether there was visible output since the last prompt.
----@param store claude-ide.chat.Store
----@return boolean
-local function is_answered(store)
-  for at = #store.messages, 1, -1 do
-    local message = store.messages[at]
-    local block = message.block
-    if message.kind == "prompt" then
-      return false
-    elseif message.kind ~= "reply" or block.type == "tool_use" then
-      return true
-    elseif block.type == "text" then
-      local text = (block.bytes or 0) <= BLANK and require("claude-ide.chat.growing_text").text(message)
-      if not text or vim.trim(text) ~= "" then
-        return true
-      end
-    end
-  end
-  return true
-end
-
-function ON.turn(self, event)
+function ON.turn(self)
   if self.state ~= "starting" then
     self:spoke() -- otherwise it reports why it cannot start
   end
-  self.store:settle()
   self.retry, self.doing = nil, nil
-  local last = self.store.messages[#self.store.messages]
-  local is_said = last and (last.kind == "output" or last.kind == "notice" or last.kind == "interrupted")
-  if event.outcome == "failed" and not is_said then
-    self.store:put("notice", event.words or "The turn failed.")
-  elseif event.outcome ~= "aborted" and not is_answered(self.store) then
-    self.store:put("notice", self.name .. " ended its turn without a word.")
-  end
   -- Queued prompts begin the next turn at once, which is reported.
   self.state = self.state ~= "ended" and "idle" or self.state
   require("claude-ide.chat.asks").turn_over(self)
@@ -248,9 +164,6 @@ function ON.usage(self, event)
   self.cost = event.cost or self.cost
   if event.window then
     self.window_size = event.window > 0 and event.window or nil
-  end
-  if event.used then
-    self.store.last_reply = { id = 0, kind = "reply", usage = event.used, model = self.model } --[[@as any]]
   end
 end
 
@@ -280,20 +193,12 @@ function ON.doing(self, event)
   self.doing = event.doing
 end
 
-function ON.compacted(self)
-  self.store:put("compaction", "")
-end
-
 function ON.task_started(self, event)
   self.tasks[event.id] = { id = event.id, words = event.words, call = event.call }
 end
 
 function ON.task_ended(self, event)
-  local call = event.call or (self.tasks[event.id] or {}).call
   self.tasks[event.id] = nil
-  if call then
-    self.store:background_over(call, event.is_done == true)
-  end
 end
 
 ---Handles `/clear`: earlier messages are no longer part of the session.
@@ -305,12 +210,7 @@ function ON.reset(self, event)
   end
 end
 
-function ON.notice(self, event)
-  self.store:put("notice", event.text --[[@as string]])
-end
-
-function ON.failed(self, event)
-  self.store:put("notice", event.text --[[@as string]])
+function ON.failed(self)
   self.has_failed = true -- the end is then not reported again
   self:close()
 end
@@ -355,8 +255,6 @@ local function drop(self, event)
   local number = self.number --[[@as integer]]
   transport.forget(number)
   transport.close(number)
-  self.store:settle()
-  self.store:end_running()
   self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
   self.tasks, self.taken_back = {}, {}
   self.refused, self.granted = {}, {} -- the next process may reuse call ids

@@ -42,7 +42,7 @@ function M.of(chat)
     add("starting", "ClaudeTranscriptWorking")
   end
   local account = chat.account and chat.account.brief
-  if account and #chat.store.messages == 0 then
+  if account and chat.store:info().len == 0 then
     add("draws on " .. account)
   end
   if chat.doing then
@@ -56,7 +56,7 @@ function M.of(chat)
   if running > 0 then
     add(running == 1 and "1 task" or ("%d tasks"):format(running), "ClaudeTranscriptWorking")
   end
-  local reply = chat.store.last_reply
+  local reply = chat.store:info().last_reply
   if chat.window_size and reply and reply.usage then
     local usage = reply.usage
     local used = usage.input + usage.cache_read + usage.cache_write + usage.output

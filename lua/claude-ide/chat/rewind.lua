@@ -8,18 +8,19 @@ local M = {}
 ---@field deletions integer
 ---@field skipped integer links, which are not followed
 
+---@alias claude-ide.chat.rewind.Prompt { uuid: string, text: string }
+
 ---The prompts of a chat that the agent can restore, latest first.
 ---@param chat claude-ide.chat.Chat
----@return claude-ide.chat.Message[]
+---@return claude-ide.chat.rewind.Prompt[]
 local function prompts(chat)
-  local found = {}
-  for at = #chat.store.messages, 1, -1 do
-    local message = chat.store.messages[at]
-    if message.uuid and message.kind == "prompt" then
-      found[#found + 1] = message
-    end
-  end
-  return found
+  return vim
+    .iter(chat.store:prompts())
+    :rev()
+    :filter(function(prompt)
+      return prompt.uuid ~= nil
+    end)
+    :totable()
 end
 
 local function failed(words)
@@ -27,7 +28,7 @@ local function failed(words)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param message claude-ide.chat.Message
+---@param message claude-ide.chat.rewind.Prompt
 ---@param is_dry boolean
 ---@param done fun(rewound: claude-ide.chat.Rewound)
 local function ask(chat, message, is_dry, done)
@@ -54,7 +55,7 @@ local function changed(rewound, chat)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param message claude-ide.chat.Message
+---@param message claude-ide.chat.rewind.Prompt
 ---@param paths string[]
 local function restore(chat, message, paths)
   ask(chat, message, false, function(rewound)
@@ -80,7 +81,7 @@ local function restore(chat, message, paths)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param message claude-ide.chat.Message
+---@param message claude-ide.chat.rewind.Prompt
 ---@param paths string[]
 ---@param rewound claude-ide.chat.Rewound
 local function confirm(chat, message, paths, rewound)
@@ -102,7 +103,7 @@ end
 
 ---Previews the restore to a prompt, and asks.
 ---@param chat claude-ide.chat.Chat
----@param message claude-ide.chat.Message
+---@param message claude-ide.chat.rewind.Prompt
 function M.to(chat, message)
   local guard = require("claude-ide.ui.guard")
   local request = guard.ask()
@@ -131,7 +132,7 @@ function M.choose(chat)
   require("claude-ide.ui.choose").select(found, {
     prompt = "Files as before",
     format_item = function(message)
-      return words.fit(words.one_line(require("claude-ide.chat.growing_text").text(message)), 60)
+      return words.fit(words.one_line(message.text), 60)
     end,
   }, function(message)
     if message then

@@ -9,7 +9,6 @@
 ---@field private is_counted boolean `before_len` is known
 ---@field private last_before? claude-ide.sessions.Row the last visible one of them
 ---@field private agents? claude-ide.sessions.Agent[] as last reported
----@field private linked table<string, true> calls drawn with the subagent that they started
 ---@field private looking? boolean
 ---@field private on_shown? fun() called when the earlier messages are shown
 ---@field private listener? claude-ide.transcript.Listener while it is shown
@@ -21,13 +20,11 @@
 local Source = {}
 Source.__index = Source
 
----Message ids from here on are the chat's own.
-local OWN = 2 ^ 40
 ---A longer text has its own rows (store.lua).
 local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
 
----Where the last visible row is looked for, and the bytes of rows that are drawn at once.
-local ROWS_BEFORE, MOST_DRAWN = 8, 192 * 1024
+---Where the last visible row is looked for.
+local ROWS_BEFORE = 8
 
 ---How long to look for the session's file, which the CLI writes soon after the start.
 local PATIENCE_MS = 3000
@@ -65,7 +62,6 @@ function Source.new(fields)
     file = fields.file,
     before_len = 0,
     is_counted = fields.file == nil,
-    linked = {},
     facts_of = fields.facts,
     runs_now = fields.runs,
   }, Source)
@@ -73,24 +69,22 @@ end
 
 ---@private
 function Source:tell_own()
-  self.store:listen({
-    changed = function(from, len, changed)
-      local shift = self.before_len
-      self:tell({
-        reset = false,
-        from = shift + from,
-        len = shift + len,
-        changed = vim.tbl_map(function(row)
-          return row + shift
-        end, changed),
-      })
-    end,
-    appended = function(text, bytes)
-      if self.listener then
-        self.listener.appended(text, bytes)
-      end
-    end,
-  })
+  self.store:listen(function(change)
+    local shift, listener = self.before_len, self.listener
+    if not listener then
+      return
+    elseif change.appended then
+      return listener.appended(change.appended, change.bytes or 0)
+    end
+    listener.changed({
+      reset = false,
+      from = shift + change.from,
+      len = shift + change.len,
+      changed = vim.tbl_map(function(row)
+        return row + shift
+      end, change.changed or {}),
+    })
+  end)
 end
 
 ---@private
@@ -108,7 +102,7 @@ function Source:file_changed(delta)
   if delta.reset and delta.shift and self.before_len > 0 then
     -- A huge file is now read completely. Other additions are the chat's own messages.
     self.before_len = self.before_len + delta.shift
-    local len = self.before_len + #self.store.messages
+    local len = self:info().len
     return self:tell({ reset = true, shift = delta.shift, from = 0, len = len, changed = {} })
   end
   self:look_at_agents()
@@ -123,17 +117,9 @@ function Source:look_at_agents()
     return
   end
   self.agents = agents
-  local changed = {} ---@type integer[]
-  for _, agent in ipairs(agents or {}) do
-    local call = agent.tool_use_id
-    local _, row = self.store:call(call or "")
-    if call and row and not self.linked[call] then
-      self.linked[call] = true
-      changed[#changed + 1] = self.before_len + row
-    end
-  end
+  self.store:link(agents or {})
   local len = self:info().len
-  self:tell({ reset = false, from = len, len = len, changed = changed })
+  self:tell({ reset = false, from = len, len = len, changed = {} })
 end
 
 ---@private
@@ -274,29 +260,18 @@ end
 
 ---@return claude-ide.transcript.Info
 function Source:info()
-  local file = self.file and self.file:info()
+  local file, own = self.file and self.file:info(), self.store:info()
   return {
-    len = self.before_len + #self.store.messages,
+    len = self.before_len + own.len,
     complete = self.before_len == 0 or not file or file.complete,
-    last_reply = self.store.last_reply or file and file.last_reply,
+    last_reply = own.last_reply or file and file.last_reply,
     total_usage = file and file.total_usage,
   }
 end
 
----@private
----@param from integer
----@param count integer
----@return claude-ide.sessions.Row[]
-function Source:own_rows(from, count)
-  local rows = self.store:rows(from, count)
-  for _, row in ipairs(rows) do
-    row.id = row.id + OWN
-  end
-  return rows
-end
-
 function Source:rows(from, count, done)
-  local own = self:own_rows(math.max(from - self.before_len, 0), count - math.max(self.before_len - from, 0))
+  local own =
+    self.store:rows(math.max(from - self.before_len, 0), count - math.max(self.before_len - from, 0))
   if not self.file or from >= self.before_len then
     return done(own)
   end
@@ -306,18 +281,11 @@ function Source:rows(from, count, done)
 end
 
 function Source:messages(ids, max_text, done)
-  local own, before = {}, {}
+  local mine, before = {}, {}
   for _, id in ipairs(ids) do
-    if id > OWN then
-      local message = self.store:message(id - OWN, max_text > MAX_TEXT)
-      if message then
-        message.id = id
-        own[#own + 1] = message
-      end
-    else
-      before[#before + 1] = id
-    end
+    table.insert(id >= self.store.FIRST_ID and mine or before, id)
   end
+  local own = self.store:messages(mine, max_text > MAX_TEXT)
   if #before == 0 or not self.file then
     return done(own)
   end
@@ -328,28 +296,25 @@ function Source:messages(ids, max_text, done)
 end
 
 function Source:draw(request, done)
-  local before, own, list, bytes = {}, {}, {}, 0 ---@type integer[], integer[], claude-ide.transcript.InMemory[], integer
+  local function part(rows)
+    return vim.tbl_extend("force", request, { rows = rows }) --[[@as claude-ide.transcript.DrawRequest]]
+  end
+  local before, own = {}, {} ---@type integer[], integer[]
   for _, row in ipairs(request.rows) do
-    local at = row - self.before_len --[[@as integer]]
-    local last = at >= 0 and self:own_rows(at, 1)[1]
-    local message = last and self.store:message(at + 1 --[[@as integer]], false)
-    bytes = bytes + (last and last.bytes or 0)
-    if at < 0 then
+    if row < self.before_len then
       before[#before + 1] = row
-    elseif last and message and (#own == 0 or bytes <= MOST_DRAWN) then
-      local above = at > 0 and self:own_rows(at - 1, 1)[1] or self.last_before
-      own[#own + 1], list[#list + 1] = row, { row = last, before = above, message = message }
+    else
+      own[#own + 1] = row - self.before_len
     end
   end
   local drawn = {} ---@type table<integer, claude-ide.transcript.Drawn>
-  for at, one in ipairs(require("claude-ide.transcript.render").draw(self, request, list)) do
-    drawn[own[at]] = one
+  for _, one in ipairs(#own > 0 and self.store:draw(part(own), self.last_before) or {}) do
+    drawn[self.before_len + one.at] = one
   end
   if #before == 0 or not self.file then
     return done(drawn)
   end
-  local part = vim.tbl_extend("force", request, { rows = before }) --[[@as claude-ide.transcript.DrawRequest]]
-  self.file:draw(part, function(earlier, err)
+  self.file:draw(part(before), function(earlier, err)
     done(earlier and vim.tbl_extend("error", earlier, drawn), err)
     self:shown()
   end)
@@ -359,9 +324,8 @@ end
 ---@private
 ---@return claude-ide.transcript.About?
 function Source:first_words()
-  for _, message in ipairs(self.store.messages) do
-    local prompt = message.kind == "prompt" and self.store:message(message.id, false)
-    local words = vim.trim(prompt and prompt.blocks[1].text or "")
+  for _, prompt in ipairs(self.store:prompts()) do
+    local words = vim.trim(prompt.text)
     if words ~= "" then
       return { title = self.title, name = words, cwd = self.cwd }
     end
@@ -417,7 +381,7 @@ function Source:renew(id)
   self.id, self.session = id, id
   if self.file and self.before_len == 0 then
     self:close_file()
-    self.file, self.file_state, self.agents, self.linked = nil, nil, nil, {}
+    self.file, self.file_state, self.agents = nil, nil, nil
   end
 end
 

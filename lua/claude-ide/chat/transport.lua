@@ -13,15 +13,13 @@ local M = {}
 ---@field brief? string account
 ---@field full? string account
 ---@field title? string title
----@field model? string begins, said
----@field block? integer text: number of its block among all replies
----@field kind? "text"|"thinking"|"reply"|"output"|"command_output"|"interrupted"|"prompt"|"meta" text, said
----@field text? string text, greeted, notice, failed
+---@field model? string begins
+---@field kind? "reply"|"output"|"command_output"|"interrupted"|"prompt"|"meta" said
+---@field calls? boolean said: with a tool call
+---@field text? string greeted, notice, failed
 ---@field id? string calling: the call; prompt: the prompt; session; task_started, task_ended
 ---@field name? string calling: the tool
 ---@field uuid? string said
----@field blocks? claude-ide.sessions.Block[] said
----@field usage? claude-ide.sessions.Usage said
 ---@field results? { [1]: string, [2]: claude-ide.sessions.ToolResult }[] results
 ---@field places? string[] results: files that the calls may have changed
 ---@field request? string before_edit, asks, withdrawn
@@ -56,32 +54,68 @@ local M = {}
 ---@field cwd string
 ---@field env table<string, string>
 
----@type table<integer, fun(events: claude-ide.chat.Event[])>
-local listeners = {}
+---@class claude-ide.chat.transport.Opts
+---@field program claude-ide.chat.Program
+---@field backend "stream_json"|table `{ acp = … }`, see `crates/agent/src/acp/mod.rs`
+---@field speaker string what the user calls the agent
+---@field transcript integer its events enter it
+---@field take_in fun(event: claude-ide.chat.Event)
+---@field taken_in fun() after some events: no more for now, or time for keys and the screen
 
----@param news { id: integer, events: claude-ide.chat.Event[] }
+---@type table<integer, claude-ide.chat.transport.Opts>
+local listeners = {}
+---Chats whose events are taken in slices.
+---@type table<integer, true>
+local going_on = {}
+
+---Time limit of a slice, and the pause after it, for the screen and keys.
+local BUDGET_NS, PAUSE_MS = 6 * 1000 * 1000, 5
+
+---@param number integer
+local function take(number)
+  local listener, event = listeners[number], nil ---@type claude-ide.chat.transport.Opts?, claude-ide.chat.Event?
+  going_on[number] = nil
+  if not listener then
+    return
+  end
+  local stop = vim.uv.hrtime() + BUDGET_NS
+  repeat
+    event = require("claude-ide.native").agent_next(number, require("claude-ide.clock").now())
+    if event then
+      listener.take_in(event)
+    end
+  until not event or vim.uv.hrtime() > stop
+  listener.taken_in()
+  if event then
+    going_on[number] = true
+    vim.defer_fn(function()
+      take(number)
+    end, PAUSE_MS)
+  end
+end
+
+---@param news { id: integer }
 local function receive(news)
-  local listener = listeners[news.id]
-  if listener then
-    listener(news.events)
+  if not going_on[news.id] then
+    take(news.id)
   end
 end
 
 ---Starts a chat without waiting: an `ended` event reports a program that cannot be run.
----@param program claude-ide.chat.Program
----@param backend "stream_json"|table `{ acp = … }`, see `crates/agent/src/acp/mod.rs`
----@param listener fun(events: claude-ide.chat.Event[])
+---@param opts claude-ide.chat.transport.Opts
 ---@return integer? number the chat's id
 ---@return string? err
-function M.open(program, backend, listener)
-  local log = require("claude-ide.log")
+function M.open(opts)
+  local log, program = require("claude-ide.log"), opts.program
   local options = {
     program = {
       argv = program.argv,
       cwd = program.cwd,
       env = next(program.env) and program.env or vim.empty_dict(),
     },
-    backend = backend,
+    backend = opts.backend,
+    speaker = opts.speaker,
+    transcript = opts.transcript,
     log = { path = log.path(), level = require("claude-ide.config").get().log.level },
   }
   local ok, json = pcall(vim.json.encode, options)
@@ -90,7 +124,7 @@ function M.open(program, backend, listener)
   end
   local number, err = require("claude-ide.native").agent_open(json, require("claude-ide.wake").handle())
   if number then
-    listeners[number] = listener
+    listeners[number] = opts
     require("claude-ide.at_exit")("chats", function()
       listeners = {}
       require("claude-ide.native").agents_stop()

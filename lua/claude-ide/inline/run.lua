@@ -42,7 +42,7 @@ function M.start(opts)
     return nil, why
   end
   local run = { is_over = false } ---@type claude-ide.inline.Run
-  local said = {} ---@type string[]
+  local store = require("claude-ide.chat.store").new()
   local function finish(text, err)
     if not run.is_over then
       run.is_over = true
@@ -53,22 +53,13 @@ function M.start(opts)
   end
   ---@type table<string, fun(event: claude-ide.chat.Event)>
   local on = {
-    said = function(event)
-      for _, block in ipairs(event.kind == "reply" and event.blocks or {}) do
-        if block.type == "text" then
-          said[#said + 1] = block.text
-        elseif block.type ~= "thinking" then
-          said = {} -- text before a tool call is not the answer
-        end
-      end
-    end,
     asks = function(event)
       transport.send(run.number, {
         deny = { request = event.request, message = "Nobody can be asked here.", interrupt = false },
       })
     end,
     turn = function(event)
-      local text = table.concat(said, "\n")
+      local text = store:answer()
       local err = problem_of(event, text)
       finish(not err and text or nil, err)
     end,
@@ -77,13 +68,18 @@ function M.start(opts)
       finish(nil, words ~= "" and words or "Claude ended without an answer")
     end,
   }
-  local number, err = transport.open(program, "stream_json", function(events)
-    for _, one in ipairs(events) do
-      if on[one.type] and not run.is_over and not (one.by and one.by.call) then
-        on[one.type](one)
+  local number, err = transport.open({
+    program = program,
+    backend = "stream_json",
+    speaker = "Claude",
+    transcript = store:id(),
+    take_in = function(event)
+      if on[event.type] and not run.is_over and not (event.by and event.by.call) then
+        on[event.type](event)
       end
-    end
-  end)
+    end,
+    taken_in = function() end,
+  })
   if not number then
     return nil, err
   end

@@ -150,7 +150,6 @@
 ---@field type "text"|"thinking"|"tool_use"|"tool_result"|"image"|"unknown"
 ---@field text? string text, thinking
 ---@field bytes? integer text, thinking: full size
----@field continues? { fence?: claude-ide.transcript.Fence } text: continues the previous row's, possibly inside a code block
 ---@field id? string tool_use
 ---@field name? string tool_use
 ---@field input? any tool_use: raw arguments

@@ -17,14 +17,19 @@ local function prose_at(item, offset)
   return nil
 end
 
+---@param code string
+---@return string[]
+local function lines_of(code)
+  local text = code:gsub("\r\n", "\n"):gsub("%z", "^@"):gsub("%s+$", "")
+  return vim.split(text, "\n", { plain = true })
+end
+
 ---The command of a call, or what an edit wrote.
 ---@param item claude-ide.transcript.Item
 ---@return string[]?
 local function of_call(item)
   if not item.edit then
-    -- The full code; the text may show less.
-    local code = item.code and item.code:gsub("\r\n", "\n"):gsub("%z", "^@"):gsub("%s+$", "")
-    return code and vim.split(code, "\n", { plain = true })
+    return item.code and lines_of(item.code)
   end
   local lines = {}
   for _, line in ipairs(item.lines) do
@@ -160,6 +165,15 @@ local function into_register(lines, register)
   require("claude-ide.ui.notice").info(("%s of code yanked."):format(count))
 end
 
+---The command of a call, if only its beginning is shown.
+---@param item claude-ide.transcript.Item
+---@return claude-ide.transcript.Target?
+local function cut_command(item)
+  return vim.iter(item.targets):find(function(target)
+    return target.type == "more" and target.argument == "command"
+  end)
+end
+
 ---@param view claude-ide.transcript.View
 function M.yank(view)
   local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
@@ -173,15 +187,23 @@ function M.yank(view)
     and spot.row + 1 < view.canvas.heights:len()
     and (not next_row or next_row.continues)
   local is_part = lines and (from_before or may_go_on)
-  if not is_part then
+  local cut = not lines and cut_command(item)
+  if not is_part and not cut then
     return into_register(lines, register)
   end
   local is_newest = require("claude-ide.transcript.offscreen").watch_register(view, register)
-  of_rows(view, spot.row, spot.offset, function(all)
+  local function done(all)
     if is_newest() then
       into_register(all, register)
     end
-  end)
+  end
+  if cut then
+    require("claude-ide.transcript.targets").read_more(view, cut, function(block)
+      done(lines_of(block.input.command))
+    end)
+  else
+    of_rows(view, spot.row, spot.offset, done)
+  end
 end
 
 return M

@@ -1,5 +1,4 @@
--- Requests rendered messages. The library renders them (`crates/session/src/render`), those of files on its own threads; this module
--- collects the editor's part of the request.
+-- What the editor knows for drawing rows, which the library does (`crates/session/src/render`), those of files on its own threads.
 -- Rows of an item are 0-based.
 
 ---@class claude-ide.transcript.Mark
@@ -61,7 +60,7 @@
 ---@field key string identifies it when its message is rendered again
 ---@field kind "gap"|"heading"|"text"|"thinking"|"tool"|"note"
 ---@field edit? boolean
----@field code? string command of a call
+---@field code? string command of a call; nil: a target leads to all of it
 ---@field lines string[]
 ---@field marks claude-ide.transcript.Mark[]
 ---@field folds claude-ide.transcript.Fold[] inner ones first
@@ -95,88 +94,36 @@ function M.is_prompt(kind)
   return kind == "prompt" or kind == "command"
 end
 
----Size limit of an argument's text in a request; sizes of a new file are counted up to it.
-local MOST_TEXT = 512 * 1024
-
----The arguments of a call with long texts cut.
----@param value any
----@param path string
----@param sizes table<string, integer> full sizes of cut texts, by path
----@return any value unchanged if nothing was cut
-local function bounded(value, path, sizes)
-  if type(value) == "string" and #value > MOST_TEXT then
-    sizes[path] = #value
-    return value:sub(1, MOST_TEXT + vim.str_utf_start(value, MOST_TEXT + 1))
-  elseif type(value) ~= "table" then
-    return value
-  end
-  local copy ---@type table?
-  for name, inner in pairs(value) do
-    local cut = bounded(inner, ("%s/%s"):format(path, name), sizes)
-    if cut ~= inner then
-      copy = copy or vim.tbl_extend("force", {}, value)
-      copy[name] = cut
-    end
-  end
-  return copy or value
-end
-
----@param message claude-ide.sessions.Message
----@return claude-ide.sessions.Block[]
----@return table<string, integer>? sizes of cut texts
-local function blocks_of(message)
-  local blocks, sizes = {}, {}
-  for at, block in ipairs(message.blocks) do
-    local input = block.input and bounded(block.input, tostring(at), sizes)
-    blocks[at] = input == block.input and block or vim.tbl_extend("force", block, { input = input })
-  end
-  return blocks, next(sizes) and sizes
-end
-
 ---@class claude-ide.transcript.Said a message as the library renders it
 ---@field id integer
 ---@field kind claude-ide.sessions.RowKind
 ---@field start? integer
 ---@field previous? { kind: claude-ide.sessions.RowKind, called: boolean }
 ---@field branch? { number: integer, count: integer }
----@field continues? boolean
 ---@field blocks? claude-ide.sessions.Block[]
----@field sizes? table<string, integer>
----@field fence? claude-ide.transcript.Fence
 
 ---@class claude-ide.transcript.DrawRequest
 ---@field rows integer[]
 ---@field agents? table<string, table> subagents by tool call
 
 ---@class claude-ide.transcript.Drawn a rendered row
+---@field at integer its number
 ---@field row claude-ide.sessions.Row
 ---@field items claude-ide.transcript.Item[]
 
----@class claude-ide.transcript.InMemory a message to render
----@field row claude-ide.sessions.Row
----@field before? claude-ide.sessions.Row the previous visible one
----@field message claude-ide.sessions.Message
-
 ---@param row claude-ide.sessions.Row
 ---@param before? claude-ide.sessions.Row the previous visible one
+---@param message claude-ide.sessions.Message
 ---@return claude-ide.transcript.Said
-local function said(row, before)
+local function said(row, before, message)
   return {
     id = row.id,
     kind = row.kind,
     start = row.start,
     previous = before and { kind = before.kind, called = #(before.tools or {}) > 0 },
     branch = row.branch and { number = row.branch.number, count = #row.branch.siblings },
-    continues = row.continues,
+    blocks = message.blocks,
   }
-end
-
----@param one claude-ide.transcript.Said
----@param message claude-ide.sessions.Message
-local function fill(one, message)
-  local continues = one.continues and message.blocks[1] and message.blocks[1].continues
-  one.fence = continues and continues.fence
-  one.blocks, one.sizes = blocks_of(message)
 end
 
 ---The subagent that a call started, if a source knows it.
@@ -234,8 +181,7 @@ local function agents_of(view)
     if agent.open then
       local source, rows, before = agent.source or view.source, {}, nil
       for at, message in ipairs(agent.messages) do
-        rows[at] = said(agent.rows[at], before)
-        fill(rows[at], message)
+        rows[at] = said(agent.rows[at], before, message)
         before = M.is_hidden(agent.rows[at]) and before or agent.rows[at]
       end
       agent.agent = M.agent_of(view, tool_id) or agent.agent
@@ -276,70 +222,6 @@ function M.request(view, rows)
     waits = require("claude-ide.sessions.waits").of(view.session),
     agents = agents_of(view),
   }
-end
-
----Keeps the full command for yanks.
----@param items claude-ide.transcript.Item[]
----@param block claude-ide.sessions.Block
-local function keep_code(items, block)
-  for _, item in ipairs(items) do
-    if item.code and item.key == "tool:" .. (block.id or "") then
-      item.code = block.input.command
-    end
-  end
-end
-
----@return claude-ide.transcript.Item
-local function broken()
-  local line = "  This message cannot be shown (:Claude log tells why)"
-  local mark = { row = 0, col = 2, group = "ClaudeTranscriptNotice" }
-  return {
-    key = "broken",
-    kind = "note",
-    lines = { line },
-    marks = { mark },
-    folds = {},
-    prose = {},
-    targets = {},
-  }
-end
-
----Renders messages in memory, those of a chat.
----@param source claude-ide.transcript.Source
----@param request claude-ide.transcript.DrawRequest
----@param list claude-ide.transcript.InMemory[]
----@return claude-ide.transcript.Drawn[]
-function M.draw(source, request, list)
-  local agents, messages = vim.tbl_extend("force", {}, request.agents or {}), {} ---@type table, claude-ide.transcript.Said[]
-  for at, one in ipairs(list) do
-    messages[at] = said(one.row, one.before)
-    fill(messages[at], one.message)
-    for _, block in ipairs(one.message.blocks) do
-      local tool_id = source.agent_of and block.type == "tool_use" and block.id
-      local agent = tool_id and not agents[tool_id] and source:agent_of(tool_id)
-      if tool_id and agent then
-        agents[tool_id] = closed(agent)
-      end
-    end
-  end
-  local whole = vim.tbl_extend("force", request, { messages = messages }) --[[@as table]]
-  whole.rows, whole.agents = nil, next(agents) and agents or nil
-  local ok, json = pcall(vim.json.encode, whole)
-  local drawn, err
-  if ok then
-    drawn, err = require("claude-ide.native").render_messages(json)
-  end
-  if not drawn then
-    require("claude-ide.log").error("messages cannot be shown: %s", err or json)
-  end
-  local rows = {}
-  for at, one in ipairs(list) do
-    rows[at] = { row = one.row, items = drawn and drawn[at] or { broken() } }
-    for _, block in ipairs(messages[at].sizes and one.message.blocks or {}) do
-      keep_code(rows[at].items, block)
-    end
-  end
-  return rows
 end
 
 return M

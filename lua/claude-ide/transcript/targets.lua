@@ -143,30 +143,41 @@ local function show_text(block, argument)
   )
 end
 
+---Reads the block of a cut text in full.
+---@param view claude-ide.transcript.View
+---@param target claude-ide.transcript.Target
+---@param done fun(block: claude-ide.sessions.Block)
+function M.read_more(view, target, done)
+  local source, id, at = view.source, target.message, target.block
+  for _, agent in pairs(view.agents) do
+    if agent.source and agent.source.key == target.source then
+      source = agent.source
+    end
+  end
+  if not id or not at then
+    return
+  end
+  source:messages({ id }, MOST, function(messages, err)
+    local block = messages and messages[1] and messages[1].blocks[at]
+    if block then
+      done(block)
+    else
+      require("claude-ide.ui.notice").error("This text cannot be read: " .. (err or "it is gone"))
+    end
+  end)
+end
+
 ---A cut text: shows it in full in a window.
 KINDS.more = {
   enter = function(view, target)
-    local source, id, at = view.source, target.message, target.block
-    for _, agent in pairs(view.agents) do
-      if agent.source and agent.source.key == target.source then
-        source = agent.source
-      end
-    end
-    if not id or not at then
-      return
-    end
     local guard = require("claude-ide.ui.guard")
     local request = guard.ask()
-    source:messages({ id }, MOST, function(messages, err)
-      local block = messages and messages[1] and messages[1].blocks[at]
-      if block then
-        -- Keys typed since the request are not meant for it.
-        guard.when_asked(("text %s %d %d"):format(source.key, id, at), "A text of a conversation", function()
-          show_text(block, target.argument)
-        end, request)
-      else
-        require("claude-ide.ui.notice").error("This text cannot be read: " .. (err or "it is gone"))
-      end
+    M.read_more(view, target, function(block)
+      local key = ("text %s %d %d"):format(target.source, target.message, target.block)
+      -- Keys typed since the request are not meant for it.
+      guard.when_asked(key, "A text of a conversation", function()
+        show_text(block, target.argument)
+      end, request)
     end)
   end,
 }

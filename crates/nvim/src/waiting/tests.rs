@@ -23,13 +23,6 @@ macro_rules! source {
                 Self(self.0, self.1 + later.1)
             }
 
-            fn part(self) -> (Self, Option<Self>) {
-                match self.1.checked_sub(AT_ONCE).filter(|rest| *rest > 0) {
-                    Some(rest) => (Self(self.0, AT_ONCE), Some(Self(self.0, rest))),
-                    None => (self, None),
-                }
-            }
-
             fn into_value(self) -> Value {
                 Value::Table(vec![
                     ("type", Value::Text(stringify!($name))),
@@ -40,9 +33,6 @@ macro_rules! source {
         }
     };
 }
-
-/// The size of a part.
-const AT_ONCE: usize = 1_000_000;
 
 source!(Asked, Calls, Bound::Count { events: 3, bytes: 100 });
 source!(Latest, News, Bound::Latest);
@@ -122,34 +112,4 @@ fn removal_by_one_source_keeps_the_entry_of_another() {
     waiting.push(AtEnd(1, 1)).unwrap();
     waiting.clear::<Latest>();
     assert_eq!(drain(&mut waiting), [event("AtEnd", 1, 1)], "of one turn with the others");
-}
-
-#[test]
-fn a_large_event_is_taken_in_parts_and_the_others_keep_their_places() {
-    let mut waiting = Waiting::default();
-    waiting.push(Latest(1, 2 * AT_ONCE + 5)).unwrap();
-    waiting.push(AtEnd(1, AT_ONCE + 1)).unwrap();
-    waiting.push(Latest(2, 1)).unwrap();
-    let pop = |waiting: &mut Waiting| waiting.pop().map(Taken::into_value).unwrap();
-    assert_eq!(pop(&mut waiting), event("Latest", 1, AT_ONCE));
-    assert_eq!((waiting.len(Turn::News), waiting.tally::<Latest>().bytes), (3, AT_ONCE + 6));
-    waiting.push(Latest(1, 2)).unwrap();
-    waiting.push(Asked(1, 1)).unwrap();
-    for expected in
-        [event("Asked", 1, 1), event("Latest", 1, AT_ONCE), event("Latest", 1, 7), event("AtEnd", 1, AT_ONCE)]
-    {
-        assert_eq!(pop(&mut waiting), expected, "what came later is behind its rest");
-    }
-    waiting.push(AtEnd(1, 3)).unwrap();
-    assert_eq!(drain(&mut waiting), [event("Latest", 2, 1), event("AtEnd", 1, 4)], "at the end, as ever");
-    assert!(waiting.is_empty() && waiting.moments.is_empty());
-    assert_eq!(waiting.tally::<Latest>(), Tally::default());
-}
-
-#[test]
-fn the_rest_of_one_can_be_removed() {
-    let mut waiting = Waiting::default();
-    waiting.push(Latest(1, AT_ONCE + 1)).unwrap();
-    waiting.pop().unwrap();
-    assert!(waiting.remove::<Latest>(1) && waiting.is_empty() && waiting.moments.is_empty());
 }

@@ -124,6 +124,9 @@ pub struct Row {
     pub branch: Option<Branch>,
     /// Size of its lines and results in the file, in bytes.
     pub bytes: u64,
+    /// Whether it continues the text of the previous row, without a line break: only in a chat.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub continues: bool,
 }
 
 /// A tool call in a row.

@@ -30,6 +30,7 @@ impl Index {
                 .collect(),
             branch: self.branch(id),
             bytes,
+            continues: false,
         })
     }
 

@@ -18,15 +18,9 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// As many lines of a text as fit, and a note of the rest. `text` may be cut; `bytes` is its whole size.
-    pub(super) fn lines(
-        &mut self,
-        text: &str,
-        bytes: usize,
-        lines_of: fn(&str) -> Vec<String>,
-    ) -> (Vec<String>, Option<String>) {
-        let (head, _) = head(text, self.bytes);
-        let mut left = bytes.saturating_sub(head.len());
+    /// As many lines of a text as fit, and a note of the rest.
+    pub(super) fn lines(&mut self, text: &str, lines_of: fn(&str) -> Vec<String>) -> (Vec<String>, Option<String>) {
+        let (head, mut left) = head(text, self.bytes);
         self.bytes -= head.len();
         let mut lines = lines_of(head);
         let over = lines.split_off(lines.len().min(self.lines));
@@ -79,9 +73,9 @@ mod tests {
     #[test]
     fn all_arguments_have_one_budget() {
         let mut budget = Budget { bytes: 10, lines: 3 };
-        assert_eq!(budget.lines("a\nb\n", 4, split), (split("a\nb"), None));
-        assert_eq!(budget.lines("c\nd\ne\n", 6, split), (split("c"), Some("… 2 more lines".to_owned())));
-        assert_eq!(budget.lines("fgh", 3, split), (vec![], Some("… 3 B more".to_owned())));
+        assert_eq!(budget.lines("a\nb\n", split), (split("a\nb"), None));
+        assert_eq!(budget.lines("c\nd\ne\n", split), (split("c"), Some("… 2 more lines".to_owned())));
+        assert_eq!(budget.lines("fgh", split), (vec![], Some("… 3 B more".to_owned())));
     }
 
     #[test]

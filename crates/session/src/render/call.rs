@@ -159,12 +159,12 @@ impl Drawn<'_> {
     }
 
     fn add_signed(&self, item: &mut Item, name: &str, sign: &str, budget: &mut Budget) {
-        let Some((text, bytes)) = self.call.text(name).filter(|(text, _)| !text.is_empty()) else { return };
+        let Some(text) = self.call.text(name).filter(|text| !text.is_empty()) else { return };
         let raw = |text: &str| match text {
             "" => Vec::new(),
             _ => text.strip_suffix('\n').unwrap_or(text).split('\n').map(str::to_owned).collect(),
         };
-        let (lines, note) = budget.lines(text, bytes, raw);
+        let (lines, note) = budget.lines(text, raw);
         for line in lines {
             add_diff_line(item, &line, sign);
         }
@@ -210,19 +210,18 @@ impl Drawn<'_> {
     fn add_input(&self, item: &mut Item) {
         let input = &self.call.input;
         let mut budget = Budget::default();
-        if let Some((command, bytes)) = self.call.text("command") {
-            item.code = Some(command.to_owned());
-            let (lines, note) = budget.lines(command, bytes, said);
+        if let Some(command) = self.call.text("command") {
+            let (lines, note) = budget.lines(command, said);
+            item.code = note.is_none().then(|| command.to_owned());
             let is_cut = self.line.argument.ends_with('…') || self.line.fitted() != self.line.argument;
             if lines.len() > 1 || note.is_some() || is_cut {
                 self.add_argument(item, "command", (&lines, note), Look::Input, Some("sh"));
             }
-        } else if let Some((plan, bytes)) = self.call.text("plan") {
-            let (lines, note) = budget.lines(plan, bytes, said);
+        } else if let Some(plan) = self.call.text("plan") {
+            let (lines, note) = budget.lines(plan, said);
             self.add_argument(item, "plan", (&lines, note), Look::Plain, Some("markdown"));
-        } else if let Some((prompt, bytes)) = self.call.text("prompt").filter(|_| input.get("subagent_type").is_some())
-        {
-            let (lines, note) = budget.lines(prompt, bytes, said);
+        } else if let Some(prompt) = self.call.text("prompt").filter(|_| input.get("subagent_type").is_some()) {
+            let (lines, note) = budget.lines(prompt, said);
             self.add_argument(item, "prompt", (&lines, note), Look::Input, None);
         } else if let Some(todos) =
             input.get("todos").filter(|todos| todos.is_array() && matches!(self.call.name, "TodoWrite" | "Plan"))
@@ -266,8 +265,7 @@ impl Drawn<'_> {
                 Json::String(text) => (text.clone(), None),
                 _ => budget.json(value),
             };
-            let bytes = self.call.text(name).map_or(shown.len(), |(_, bytes)| bytes);
-            let (lines, note) = budget.lines(&shown, bytes, said);
+            let (lines, note) = budget.lines(&shown, said);
             let note = cut.or(note);
             let label = format!("{}{}:", " ".repeat(BODY), summary(name));
             let is_said = note.is_none() && (self.line.path.is_some() || self.line.argument.contains(&summary(&shown)));

@@ -16,7 +16,7 @@ const OPEN_OUTPUT: usize = 10;
 const RULE: usize = 300;
 
 /// A message as items; none if it is hidden.
-pub(super) fn items(message: &Said, scene: &Scene<'_>) -> Vec<Item> {
+pub(super) fn items(message: &Said<'_>, scene: &Scene<'_>) -> Vec<Item> {
     if message.is_hidden() {
         return Vec::new();
     }
@@ -70,7 +70,7 @@ pub(super) fn of_agent(agent: &AgentView, scene: &Scene<'_>) -> Vec<Item> {
 }
 
 /// Whether no empty line separates a message from the previous one.
-fn is_close(first: &Item, message: &Said) -> bool {
+fn is_close(first: &Item, message: &Said<'_>) -> bool {
     let Some(previous) = message.previous.as_ref().filter(|_| !message.continues) else { return true };
     match message.kind {
         RowKind::Reply => first.kind == ItemKind::Tool && previous.has_called(),
@@ -79,7 +79,7 @@ fn is_close(first: &Item, message: &Said) -> bool {
     }
 }
 
-fn heading(who: &str, look: Look, message: &Said) -> Item {
+fn heading(who: &str, look: Look, message: &Said<'_>) -> Item {
     let mut item = Item::new(ItemKind::Heading, "heading");
     let mut chunks = vec![Chunk::new(who, look)];
     if let Some(branch) = message.branch {
@@ -96,7 +96,7 @@ fn heading(who: &str, look: Look, message: &Said) -> Item {
     item
 }
 
-fn rule(text: &str, message: &Said) -> Item {
+fn rule(text: &str, message: &Said<'_>) -> Item {
     let time = message.start.map(|time| format!(" · {}", moment(time))).unwrap_or_default();
     let mut item = Item::new(ItemKind::Heading, "rule");
     item.chunks(&[Chunk::new(format!("── {text}{time}"), Look::Rule)]);
@@ -104,7 +104,7 @@ fn rule(text: &str, message: &Said) -> Item {
     item
 }
 
-fn text_of(message: &Said) -> String {
+fn text_of(message: &Said<'_>) -> String {
     let texts: Vec<&str> = message
         .blocks
         .iter()
@@ -130,7 +130,7 @@ fn command_of(text: &str) -> String {
     between(text, "bash-input").map_or_else(|| text.trim_matches(is_blank).to_owned(), |shell| format!("! {shell}"))
 }
 
-fn command(message: &Said) -> Vec<Item> {
+fn command(message: &Said<'_>) -> Vec<Item> {
     let command = command_of(&text_of(message));
     if command.strip_prefix("/clear").is_some_and(|rest| rest.chars().next().is_none_or(is_blank)) {
         return vec![rule(&command, message)];
@@ -160,7 +160,7 @@ fn without_tags(text: &str) -> String {
     shown + rest
 }
 
-fn output(message: &Said) -> Vec<Item> {
+fn output(message: &Said<'_>) -> Vec<Item> {
     let lines = paragraphs(&without_tags(&text_of(message)), Origin::Terminal);
     if lines.len() > OPEN_OUTPUT {
         return vec![Item::folded(ItemKind::Note, "Output", 1, &lines, Look::Result, None)];
@@ -171,7 +171,7 @@ fn output(message: &Said) -> Vec<Item> {
 }
 
 /// The heading with the speaker, where that changes.
-fn speaker(message: &Said, scene: &Scene<'_>) -> Option<Item> {
+fn speaker(message: &Said<'_>, scene: &Scene<'_>) -> Option<Item> {
     let goes_on = message.previous.as_ref().is_some_and(|previous| previous.kind == RowKind::Reply);
     match message.kind {
         RowKind::Prompt if scene.of_agent => Some(heading("Claude asks", Look::Claude, message)),
@@ -188,9 +188,9 @@ fn speaker(message: &Said, scene: &Scene<'_>) -> Option<Item> {
     }
 }
 
-fn said(message: &Said, scene: &Scene<'_>) -> Vec<Item> {
+fn said(message: &Said<'_>, scene: &Scene<'_>) -> Vec<Item> {
     let mut items: Vec<Item> = speaker(message, scene).into_iter().collect();
-    for (at, block) in (1..).zip(&message.blocks) {
+    for (at, block) in (1..).zip(message.blocks.iter()) {
         let Some(item) = block_item(block, &Place { scene, message, block: at }) else { continue };
         // An empty line separates text from calls; calls stand together.
         if items.last().is_some_and(|last| last.kind != item.kind && last.kind != ItemKind::Heading) {
@@ -204,7 +204,6 @@ fn said(message: &Said, scene: &Scene<'_>) -> Vec<Item> {
 fn block_item(block: &Block, place: &Place<'_>) -> Option<Item> {
     let at = place.block;
     if let Some(call) = Call::of(block) {
-        let call = Call { sizes: Some((&place.message.sizes, at)), ..call };
         return Some(call::item(&call, place));
     }
     Some(match block {

@@ -1,5 +1,5 @@
 //! Renders messages: lines with highlights, folds and targets. The only place that knows the titles of tool calls.
-//! Transcript, export and page show the same items; each paints them itself.
+//! Transcripts, of files and of chats, export and page show the same items; each paints them itself.
 
 mod budget;
 mod call;
@@ -12,13 +12,13 @@ mod question;
 mod text;
 mod tool;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::error::SessionError;
-use crate::id::NodeId;
 use crate::index::{Row, RowKind};
 use crate::message::Block;
 use crate::time::Millis;
@@ -30,18 +30,16 @@ pub use item::{Chunk, Fence, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, T
 
 pub(crate) use markdown::Export;
 use text::Origin;
-pub(crate) use text::{head, one_line};
+pub use text::head;
+pub(crate) use text::one_line;
 use tool::{Around, Call, ToolLine};
 
 /// Messages of one transcript to render, with the state around them.
 #[derive(Debug, Deserialize)]
 pub struct RenderRequest {
-    /// Rows of a transcript, whose messages are read from its file.
+    /// Rows of the transcript.
     #[serde(default)]
     rows: Vec<usize>,
-    /// Messages of a chat.
-    #[serde(default)]
-    messages: Vec<Said>,
     /// The session's folder; paths below it are shown relative.
     cwd: Option<String>,
     home: Option<String>,
@@ -67,12 +65,12 @@ pub struct RenderRequest {
 
 /// A message and its surroundings.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct Said<'a> {
     id: u64,
     kind: RowKind,
     start: Option<Millis>,
     #[serde(default)]
-    blocks: Vec<Block>,
+    blocks: Cow<'a, [Block]>,
     /// The previous row.
     previous: Option<Previous>,
     branch: Option<BranchPlace>,
@@ -80,32 +78,25 @@ pub(crate) struct Said {
     #[serde(default)]
     continues: bool,
     /// The code block that it then starts in.
-    fence: Option<Fence>,
-    /// Full sizes in bytes of arguments that were cut, by block (from 1) and argument: "1/content",
-    /// "1/edits/1/old_string".
     #[serde(default)]
-    sizes: Sizes,
+    fence: Option<Fence>,
 }
 
-impl Said {
-    /// The message of a transcript's row.
-    fn read(transcript: &mut Transcript, at: usize, row: &Row, max_text: usize) -> Result<Self, SessionError> {
-        let before = transcript.rows(at.saturating_sub(ROWS_BEFORE), at.min(ROWS_BEFORE));
-        let previous = before.iter().rev().find(|row| row.kind != RowKind::Meta);
-        Ok(Self {
+impl<'a> Said<'a> {
+    fn of(row: &Row, content: Content<'a>) -> Self {
+        Self {
             id: row.id.get().into(),
             kind: row.kind,
             start: row.start,
-            blocks: transcript.message(row.id, max_text)?.blocks,
-            previous: previous.map(|row| Previous { kind: row.kind, called: !row.tools.is_empty() }),
+            blocks: content.blocks,
+            previous: content.previous,
             branch: row
                 .branch
                 .as_ref()
                 .map(|branch| BranchPlace { number: branch.number.into(), count: branch.siblings.len() }),
-            continues: false,
-            fence: None,
-            sizes: Sizes::new(),
-        })
+            continues: row.continues,
+            fence: content.fence,
+        }
     }
 
     fn is_hidden(&self) -> bool {
@@ -113,13 +104,81 @@ impl Said {
     }
 }
 
-type Sizes = HashMap<String, usize>;
-
+/// The previous visible row of a message.
 #[derive(Clone, Copy, Debug, Deserialize)]
-struct Previous {
+pub struct Previous {
     kind: RowKind,
     #[serde(default)]
     called: bool,
+}
+
+impl From<&Row> for Previous {
+    fn from(row: &Row) -> Self {
+        Self { kind: row.kind, called: !row.tools.is_empty() }
+    }
+}
+
+/// What a row shows.
+#[derive(Debug)]
+pub struct Content<'a> {
+    /// The message.
+    pub blocks: Cow<'a, [Block]>,
+    /// The previous visible row.
+    pub previous: Option<Previous>,
+    /// The code block that its text continues.
+    pub fence: Option<Fence>,
+    /// The subagents that its calls started, if they are known.
+    pub agents: Vec<(String, KnownAgent)>,
+}
+
+/// The calls of a message.
+pub fn calls(blocks: &[Block]) -> impl Iterator<Item = &str> {
+    blocks.iter().filter_map(|block| match block {
+        Block::ToolUse { id, .. } => Some(id.as_str()),
+        _ => None,
+    })
+}
+
+/// The rows of a transcript: of a file, or in memory.
+pub trait Rows {
+    /// Why a message cannot be read.
+    type Error;
+
+    /// The row with this number.
+    fn row(&mut self, at: usize) -> Option<Row>;
+
+    /// What it shows.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn content(&mut self, at: usize, row: &Row) -> Result<Content<'_>, Self::Error>;
+}
+
+/// A transcript of a file, and its subagents.
+pub(crate) struct OfFile<'a> {
+    pub(crate) transcript: &'a mut Transcript,
+    pub(crate) agents: &'a [Agent],
+    /// Each text is cut to so many bytes.
+    pub(crate) max_text: usize,
+}
+
+impl Rows for OfFile<'_> {
+    type Error = SessionError;
+
+    fn row(&mut self, at: usize) -> Option<Row> {
+        self.transcript.rows(at, 1).pop()
+    }
+
+    fn content(&mut self, at: usize, row: &Row) -> Result<Content<'_>, SessionError> {
+        let before = self.transcript.rows(at.saturating_sub(ROWS_BEFORE), at.min(ROWS_BEFORE));
+        let previous = before.iter().rev().find(|row| row.kind != RowKind::Meta).map(Previous::from);
+        let blocks = self.transcript.message(row.id, self.max_text)?.blocks;
+        let agents = calls(&blocks).filter_map(|call| {
+            let agent = self.agents.iter().find(|agent| agent.tool_use_id.as_deref() == Some(call))?;
+            Some((call.to_owned(), KnownAgent { agent_type: agent.agent_type.clone(), running: agent.running }))
+        });
+        Ok(Content { agents: agents.collect(), blocks: blocks.into(), previous, fence: None })
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -130,12 +189,12 @@ struct BranchPlace {
 
 /// How far back the previous visible row is looked for.
 const ROWS_BEFORE: usize = 8;
-/// Bytes of the file that are drawn at once.
+/// Bytes of a transcript that are drawn at once.
 const MAX_BYTES: u64 = 192 * 1024;
 
 /// A drawn row of a transcript.
-#[derive(Serialize)]
-pub(crate) struct Drawn {
+#[derive(Debug, Serialize)]
+pub struct Drawn {
     at: usize,
     row: Row,
     items: Vec<Item>,
@@ -161,13 +220,16 @@ struct AgentView {
     /// Its first message, if that is in the same file (older CLIs).
     sidechain: Option<u32>,
     #[serde(default)]
-    rows: Vec<Said>,
+    rows: Vec<Said<'static>>,
 }
 
-#[derive(Debug, Deserialize)]
-struct KnownAgent {
-    agent_type: Option<String>,
-    running: bool,
+/// A subagent.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct KnownAgent {
+    /// "Explore", …
+    pub agent_type: Option<String>,
+    /// Whether it still works.
+    pub running: bool,
 }
 
 impl AgentView {
@@ -206,62 +268,50 @@ struct Scene<'a> {
 /// A block of the message being drawn.
 struct Place<'a> {
     scene: &'a Scene<'a>,
-    message: &'a Said,
+    message: &'a Said<'a>,
     /// Its number, from 1.
     block: usize,
 }
 
 impl RenderRequest {
-    /// Draws the first of its rows, as many as fit: with the subagents that they started, each text cut to `max_text` bytes.
-    pub(crate) fn draw(
-        mut self,
-        transcript: &mut Transcript,
-        agents: &[Agent],
-        max_text: usize,
-    ) -> Result<Vec<Drawn>, SessionError> {
-        let calls: HashMap<_, _> =
-            agents.iter().filter_map(|agent| Some((agent.tool_use_id.as_deref()?, agent))).collect();
-        let (mut rows, mut bytes) = (Vec::new(), 0);
+    /// Draws the first of its rows, as many as fit, with the subagents that they started.
+    ///
+    /// # Errors
+    /// A message cannot be read.
+    pub fn draw<R: Rows>(mut self, transcript: &mut R) -> Result<Vec<Drawn>, R::Error> {
+        let (mut drawn, mut bytes) = (Vec::new(), 0_u64);
         for at in std::mem::take(&mut self.rows) {
-            let Some(row) = transcript.rows(at, 1).pop() else { break };
-            bytes += row.bytes;
-            if bytes > MAX_BYTES && !rows.is_empty() {
+            let Some(row) = transcript.row(at) else { break };
+            bytes = bytes.saturating_add(row.bytes);
+            if bytes > MAX_BYTES && !drawn.is_empty() {
                 break;
             }
-            let said = Said::read(transcript, at, &row, max_text)?;
-            let calls_of = said.blocks.iter().filter_map(|block| match block {
-                Block::ToolUse { id, .. } => Some(id),
-                _ => None,
-            });
-            for (call, tool) in calls_of.zip(&row.tools) {
-                let agent = calls
-                    .get(call.as_str())
-                    .map(|agent| KnownAgent { agent_type: agent.agent_type.clone(), running: agent.running });
-                let sidechain = tool.sidechain.map(NodeId::get);
-                if agent.is_some() || sidechain.is_some() {
-                    let view = AgentView { agent, sidechain, ..AgentView::default() };
-                    self.agents.entry(call.clone()).or_insert(view);
+            let mut content = transcript.content(at, &row)?;
+            for (call, agent) in content.agents.drain(..) {
+                self.agents.entry(call).or_insert(AgentView { agent: Some(agent), ..AgentView::default() });
+            }
+            for (call, tool) in calls(&content.blocks).zip(&row.tools) {
+                if let Some(sidechain) = tool.sidechain {
+                    self.agents.entry(call.to_owned()).or_default().sidechain = Some(sidechain.get());
                 }
             }
-            self.messages.push(said);
-            rows.push((at, row));
+            let items = self.items(&Said::of(&row, content));
+            drawn.push(Drawn { at, row, items });
         }
-        let items = render(&self);
-        Ok(rows.into_iter().zip(items).map(|((at, row), items)| Drawn { at, row, items }).collect())
+        Ok(drawn)
     }
-}
 
-/// Each message as items; none if it is hidden.
-#[must_use]
-pub fn render(request: &RenderRequest) -> Vec<Vec<Item>> {
-    let scene = Scene {
-        request,
-        source: request.source.clone(),
-        max_lines: Some(request.max_lines),
-        of_agent: request.of_agent,
-        ended: request.ended,
-    };
-    request.messages.iter().map(|message| message::items(message, &scene)).collect()
+    /// A message as items; none if it is hidden.
+    fn items(&self, message: &Said<'_>) -> Vec<Item> {
+        let scene = Scene {
+            request: self,
+            source: self.source.clone(),
+            max_lines: Some(self.max_lines),
+            of_agent: self.of_agent,
+            ended: self.ended,
+        };
+        message::items(message, &scene)
+    }
 }
 
 /// A text without terminal sequences.

@@ -86,7 +86,8 @@ fn without(text: &str, command: Command) -> String {
 }
 
 /// The beginning of a text, cut between characters, and how many bytes follow it.
-pub(crate) fn head(text: &str, most: usize) -> (&str, usize) {
+#[must_use]
+pub fn head(text: &str, most: usize) -> (&str, usize) {
     if text.len() <= most {
         return (text, 0);
     }

@@ -3,8 +3,8 @@
 use serde_json::Value as Json;
 
 use super::item::Look;
+use super::question;
 use super::text::{fit, size, summary};
-use super::{Sizes, question};
 use crate::index::ToolStatus;
 use crate::message::{Block, ToolResult};
 use crate::outcome::{FileChange, Outcome};
@@ -42,8 +42,6 @@ pub(super) struct Call<'a> {
     pub(super) end: Option<Millis>,
     pub(super) background: bool,
     pub(super) result: Option<&'a ToolResult>,
-    /// Full sizes of arguments that were cut, and the call's block.
-    pub(super) sizes: Option<(&'a Sizes, usize)>,
 }
 
 impl<'a> Call<'a> {
@@ -59,19 +57,16 @@ impl<'a> Call<'a> {
             end: *end,
             background: *background,
             result: result.as_deref(),
-            sizes: None,
         })
     }
 
-    /// The text of an argument (`edits/1/old_string`), and its full size.
-    pub(super) fn text(&self, name: &str) -> Option<(&str, usize)> {
+    /// The text of an argument (`edits/1/old_string`).
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
         let text = match name.split_once('/') {
             None => self.input.get(name),
             Some(_) => self.edit_text(name),
         };
-        let text = text?.as_str()?;
-        let size = self.sizes.and_then(|(sizes, block)| sizes.get(&format!("{block}/{name}")).copied());
-        Some((text, size.unwrap_or(text.len())))
+        text?.as_str()
     }
 
     /// A text within a list of edits, which count from 1.
@@ -276,11 +271,11 @@ pub(super) fn shown_path(path: &str, around: &Around<'_>) -> String {
         .unwrap_or_else(|| path.to_owned())
 }
 
-fn new_detail(content: Option<(&str, usize)>) -> String {
+fn new_detail(content: Option<&str>) -> String {
     match content {
         None => "new".to_owned(),
-        Some((_, bytes)) if bytes > MOST_COUNTED => format!("new, {}", size(bytes)),
-        Some((content, _)) => {
+        Some(content) if content.len() > MOST_COUNTED => format!("new, {}", size(content.len())),
+        Some(content) => {
             let breaks = memchr::memchr_iter(b'\n', content.as_bytes()).count();
             format!("new, +{}", breaks + usize::from(!content.ends_with('\n')))
         }
@@ -379,7 +374,6 @@ mod tests {
             end: took.map(Millis),
             background: false,
             result: None,
-            sizes: None,
         };
         ToolLine::of(&call, &Around { cwd: Some("/p"), home: Some("/home/me"), ..Around::default() })
     }

@@ -18,6 +18,7 @@ use crate::error::{SessionError, chain};
 use crate::id::NodeId;
 use crate::index::{Delta, Row};
 use crate::message::Usage;
+use crate::render::OfFile;
 use crate::time::Millis;
 use crate::transcript::{Batch, Position, Transcript};
 
@@ -239,7 +240,9 @@ impl Reader {
             }
             Question::Sidechain { first } => json(&transcript.sidechain(NodeId::from_number(first))),
             Question::Position { id } => json(&transcript.position(NodeId::from_number(id))),
-            Question::Draw { request, max_text } => reply(request.draw(transcript, &self.agents, max_text)),
+            Question::Draw { request, max_text } => {
+                reply(request.draw(&mut OfFile { transcript, agents: &self.agents, max_text }))
+            }
             Question::Markdown(export) => reply(export.piece_of(transcript)),
             Question::MessageAtLine { line } => json(&transcript.message_at_line(line)),
         }

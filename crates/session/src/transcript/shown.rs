@@ -69,6 +69,7 @@ impl ShownMessages {
             tools: Vec::new(),
             branch: None,
             bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+            continues: false,
         })
     }
 

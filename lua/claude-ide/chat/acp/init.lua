@@ -70,7 +70,7 @@ function M.program(chat, opts)
     name = acp.agent.name,
     cwd = program.cwd,
     resume = opts.resume,
-    shown = #chat.store.messages > 0,
+    shown = chat.store:info().len > 0,
     list = chat.wanted and not opts.resume or false,
     mcp_servers = servers(chat.run),
     patience_ms = M.PATIENCE_MS,
@@ -89,11 +89,11 @@ end
 ---A terminal's text is in the terminal.
 function M.results(chat, results)
   for _, pair in ipairs(results) do
-    for _, part in ipairs(pair[2].content or {}) do
+    for at, part in ipairs(pair[2].content or {}) do
       local id = type(part.text) == "string" and part.text:match("^%(in the terminal (.-)%)$")
       local text = id and require("claude-ide.chat.acp.terminals").text(chat, id)
       if text then
-        part.text, part.bytes = text, #text
+        chat.store:replace_result(pair[1], at, text)
       end
     end
   end
