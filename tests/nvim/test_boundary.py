@@ -26,7 +26,7 @@ FUNCTIONS += [
     "agents_token",
     "begin_run",
 ]
-FUNCTIONS += ["set_offers"]
+FUNCTIONS += ["set_offers", "worktrees"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal", "checkpoint", "privacy"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 RENDER_FUNCTIONS = ["render_growth", "plain_text", "plain_lines", "typed_text", "typed_keys"]
