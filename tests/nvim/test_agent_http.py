@@ -10,6 +10,7 @@ import time
 
 import pytest
 from fake_lsp import LSP
+from test_floats import FLOAT
 
 from harness import left
 from harness.nvim import ROOT
@@ -141,8 +142,10 @@ def test_the_sdk_gets_the_answer_of_a_call_whose_connection_broke(start_nvim, tm
     assert nvim.lua("return fake.withdrawn") == 0
 
 
+@pytest.mark.every_nvim
 def test_mcp_shows_how_agents_get_in(start_nvim):
     nvim = start_nvim()
+    nvim.lua(FLOAT, True)  # Neovim 0.10 splits none
     nvim.cmd("Claude mcp")
     access = nvim.lua('return require("claude-ide.server").agent_access()')
     text = "\n".join(nvim.lines())
@@ -157,4 +160,4 @@ def test_mcp_shows_how_agents_get_in(start_nvim):
     }
     assert nvim.lua("return vim.api.nvim_get_current_line():match('^claude mcp add') ~= nil")
     nvim.keys("q")
-    nvim.wait("#vim.api.nvim_list_wins() == 1")
+    nvim.wait("#vim.api.nvim_list_wins() == 2")

@@ -63,7 +63,7 @@ function M.show()
     bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
   })
   local height = math.min(#lines, math.max(vim.o.lines - 6, 1))
-  local win = vim.api.nvim_open_win(buf, true, { split = "below", height = height })
+  local win = vim.api.nvim_open_win(buf, true, { win = -1, split = "below", height = height })
   vim.wo[win][0].wrap = false
   vim.keymap.set("n", "q", "<C-w>c", { buffer = buf, desc = "Close" })
   vim.fn.search("^claude mcp add")
