@@ -837,7 +837,7 @@ end
 def test_a_user_who_leaves_at_once_is_not_taken_back(start, keys, looks):
     """However late the check of the focus runs."""
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
-    nvim.cmd("set notimeout")  # a slow machine: `<C-\\>` alone would go to the CLI, and with it all that follows
+    nvim.cmd("set notimeout")  # a slow machine: the two keys of a mapping would go to the CLI
     nvim.lua(DEFERRED)
     reopen(nvim)
     for _ in range(looks):

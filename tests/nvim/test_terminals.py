@@ -114,6 +114,19 @@ def test_what_a_cli_says_as_it_fails_stays_until_the_next_one_is_shown(start):
     assert "something is wrong" not in nvim.screen()
 
 
+@pytest.mark.every_nvim
+def test_without_room_nothing_is_left_of_one(start, cli):
+    nvim = start(notices=True)
+    nvim.cmd("set columns=20 winwidth=8 winminwidth=8 | vsplit")
+    buffers = nvim.lua("return vim.api.nvim_list_bufs()")
+    for command in ("Claude", "Claude new", "Claude toggle"):
+        nvim.keys(f":{command}<CR>")
+        nvim.wait_notice("The scr")
+        nvim.lua("notices = {}")
+    assert nvim.lua("return vim.api.nvim_list_bufs()") == buffers
+    assert nvim.lua(NAMES) == [] and cli.starts() == []
+
+
 def test_arguments_for_a_cli_that_runs_may_start_another(start, cli):
     nvim = start("Claude")
     nvim.answer(-1)

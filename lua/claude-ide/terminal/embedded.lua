@@ -176,7 +176,11 @@ function M.provider(host)
     if not spec.in_background then
       keep_focus(handle)
     end
-    local win = host.open_window(buf)
+    local ok, win = pcall(host.open_window, buf)
+    if not ok then
+      require("claude-ide.ui.own_buffer").delete(buf)
+      error(win, 0) -- without room, for one
+    end
     dress(win)
     local job, err = spawn(win, spec, function(code)
       ended(host, handle, code, on_exit)
