@@ -56,6 +56,7 @@ local OPTS = {
 ---@field hidden table<string, true> by session
 ---@field rows claude-ide.board.Row[]
 ---@field counts? claude-ide.board.Counts nil: not known yet
+---@field older integer ended sessions without a row
 ---@field problem? string
 ---@field canvas claude-ide.board.Canvas
 ---@field came_from table<integer, integer> previous buffers by window
@@ -157,17 +158,20 @@ local function stop()
   end
 end
 
+---@param fresh boolean sessions were looked for, not only those known
 ---@param board? claude-ide.board.Board
 ---@param err? string
-local function take(board, err)
+local function take(fresh, board, err)
   is_pending = false
   if not view or not vim.api.nvim_buf_is_valid(view.buf) then
     return
   end
   view.problem = err
   if board then
+    view.older = fresh and math.max(board.counts.ended - MOST_ENDED, 0) or view.older
+    board.counts.ended = math.min(board.counts.ended, MOST_ENDED) + view.older
     view.rows, view.counts = board.rows, board.counts
-    view.canvas:show(board.rows, MOST_ENDED < board.counts.ended and board.counts.ended - MOST_ENDED or 0)
+    view.canvas:show(board.rows, view.older)
   end
   require("claude-ide.board.winbar").refresh(view, windows())
   if is_wanted or (board and board.more) then
@@ -189,9 +193,13 @@ function ask()
   if left > 0 then
     return ask_in(left)
   end
-  local asked = request()
+  local asked, fresh = request(), is_fresh
   asked_at, is_pending, is_wanted, is_fresh = vim.uv.now(), true, false, false
-  require("claude-ide.sessions.transport").request(asked, { reply = take })
+  require("claude-ide.sessions.transport").request(asked, {
+    reply = function(board, err)
+      take(fresh, board, err)
+    end,
+  })
 end
 
 ---Something may have changed.
@@ -244,6 +252,7 @@ local function create()
     all = false,
     hidden = {},
     rows = {},
+    older = 0,
     came_from = {},
     canvas = require("claude-ide.board.canvas").new(buf),
     refresh = M.refresh,
