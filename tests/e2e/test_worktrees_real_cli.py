@@ -123,8 +123,9 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     nvim.wait(lambda: set(nvim.lua(PROPOSED)) == paths, what="three diffs")
     nvim.wait(f"{PENDING} == 4", what="the permission")
     nvim.wait(lambda: nvim.lua(TO_REVIEW) == [str(fix / "new.txt")], what="the change to review")
-    roots = "return vim.tbl_map(function(one) return one.roots[1] end, require('claude-ide.server').clients())"
-    assert sorted(nvim.lua(roots)) == sorted(map(str, [project, fix, fix, docs, docs]))
+    roots = "return vim.tbl_map(function(one) return one.roots[1] end, require('claude-ide.server').%s())"
+    for kind in ("clients", "agents"):  # its two connections, the second for the editor's tools
+        assert sorted(nvim.lua(roots % kind)) == sorted(map(str, [project, fix, fix, docs, docs])), kind
 
     # Each answer is for its own.
     ids = nvim.lua(PROPOSED)
