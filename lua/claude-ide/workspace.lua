@@ -16,13 +16,13 @@ local chosen_cwd
 ---@field announced string[] folders whose CLIs find this Neovim
 ---@field ideName string
 
----@class claude-ide.workspace.Worktree a work tree of git
+---@class claude-ide.workspace.Worktree a worktree of git
 ---@field path string
 ---@field branch? string nil: its head is detached
 ---@field is_main boolean it is the repository's own
 
 ---@class claude-ide.workspace.Repository
----@field common string its folder, which its work trees share
+---@field common string its folder, which its worktrees share
 ---@field worktrees claude-ide.workspace.Worktree[]
 
 ---Roots of clients, by client.
@@ -32,7 +32,7 @@ local roots = {}
 ---@type integer?
 local served
 
----Time until git has written a new work tree after its first file.
+---Time until git has written a new worktree after its first file.
 local WORKTREE_MS = { 100, 1000 }
 
 ---Folder of the user's last file, and the workspace's last first folder.
@@ -244,7 +244,7 @@ end
 ---The git repository of a folder.
 ---@param folder string absolute
 ---@return claude-ide.workspace.Repository? repository
----@return string? top of the folder's work tree
+---@return string? top of the folder's worktree
 function M.repository(folder)
   local top = find_marker(folder, ".git")
   return top and require("claude-ide.native").worktrees(top) or nil, top
@@ -335,7 +335,7 @@ function M.folders()
   return own and each_once(vim.list_extend({ own }, folders)) or folders
 end
 
----The folder of a client: of its work tree, else the main one.
+---The folder of a client: of its worktree, else the main one.
 ---@param client? integer
 ---@return string
 function M.of_client(client)
@@ -368,9 +368,9 @@ function M.outermost(folders)
   end, folders)
 end
 
----Names work trees.
+---Names worktrees.
 ---@param folders string[]
----@return fun(path: string): string? name of the linked work tree that a path is in; nil: in the repository's own
+---@return fun(path: string): string? name of the linked worktree that a path is in; nil: in the repository's own
 function M.worktree_namer(folders)
   local names = {} ---@type table<string, string|false>
   return function(path)
@@ -387,8 +387,8 @@ function M.worktree_namer(folders)
   end
 end
 
----Tells the files of other work trees: each file of the repository is in all of them.
----@param own string a work tree
+---Tells the files of other worktrees: each file of the repository is in all of them.
+---@param own string a worktree
 ---@return fun(path: string): boolean is_elsewhere whether a path is in another one of its repository
 function M.elsewhere(own)
   local repository, top = M.repository(own)
@@ -415,7 +415,7 @@ local function unwatch()
   watched = {}
 end
 
----Announces work trees that are added and removed from now on.
+---Announces worktrees that are added and removed from now on.
 ---@param repositories claude-ide.workspace.Repository[]
 local function watch(repositories)
   local function announce_later()
@@ -447,7 +447,7 @@ local function watch(repositories)
 end
 
 ---@param folders string[]
----@return string[] folders and all work trees of their repositories
+---@return string[] folders and all worktrees of their repositories
 ---@return claude-ide.workspace.Repository[]
 local function with_worktrees(folders)
   local all, known, repositories = {}, {}, {} ---@type string[], table<string, true>, claude-ide.workspace.Repository[]
@@ -467,7 +467,7 @@ local function with_worktrees(folders)
   return all, repositories
 end
 
----The workspace folders, and all other work trees of their repositories.
+---The workspace folders, and all other worktrees of their repositories.
 ---@return string[]
 function M.folders_and_worktrees()
   local folders = find_folders()
@@ -489,7 +489,7 @@ local function folders_to_announce(folders)
   end, folders)
 end
 
----Follows the work trees that are announced.
+---Follows the worktrees that are announced.
 local function follow_worktrees()
   local is_all = require("claude-ide.config").get().workspace.worktrees == "all" and not configured_folders()
   local _, repositories = with_worktrees(is_all and find_folders() or {})

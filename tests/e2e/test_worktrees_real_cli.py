@@ -1,4 +1,4 @@
-"""The real CLI in work trees of one repository."""
+"""The real CLI in worktrees of one repository."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_it_finds_the_neovim_of_another_work_tree_as_the_option_says(start_nvim,
     git(project, "worktree", "add", "-qb", "fix", fix)
     nvim = start_nvim(args=["a.txt"])
     nvim.start_server()
-    prepare_home(nvim.home, project)  # its work trees are trusted, too
+    prepare_home(nvim.home, project)  # its worktrees are trusted, too
 
     # Not open here: it only says where an editor is.
     claude = Cli(nvim.home, fix, mock_api)
@@ -152,7 +152,7 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     assert len(lines) == 5 and sum("project.docs" in line for line in lines) == 2, lines
     assert "1 to review" in next(line for line in lines if "writer" in line)
 
-    # A review is undone in its work tree; the end of another one takes nothing from the rest.
+    # A review is undone in its worktree; the end of another one takes nothing from the rest.
     nvim.lua("assert(require('claude-ide.journal').undo(...))", str(fix / "new.txt"))
     nvim.wait(lambda: not (fix / "new.txt").exists())
     git(project, "commit", "-qam", "here")

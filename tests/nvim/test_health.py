@@ -174,7 +174,7 @@ def test_other_editors_are_told_apart(start_nvim, tmp_path):
     text = health(nvim)
     assert "(Gone, pid 4194305) is of a process that has ended" in text
     assert "WARNING Another editor: Rival" in text and "choose with /ide" in text
-    assert "WARNING Another editor: Within" in text, "a work tree of git in the project"
+    assert "WARNING Another editor: Within" in text, "a worktree of git in the project"
     assert "Another editor: Neighbour" in text and "WARNING Another editor: Neighbour" not in text
     assert "Another editor: unnamed editor, pid unknown" in text
     assert "4.lock is not a lock file that can be read" in text

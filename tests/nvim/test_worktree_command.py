@@ -1,4 +1,4 @@
-"""`:Claude worktree`: makes a work tree with a tab page and a CLI, and ends it without losing anything."""
+"""`:Claude worktree`: makes a worktree with a tab page and a CLI, and ends it without losing anything."""
 
 import pytest
 import review_steps
@@ -9,9 +9,9 @@ from harness.worktrees import git, repository
 pytestmark = pytest.mark.dealt
 
 MERGE, MERGE_AND_KEEP, REMOVE = (
-    "Merge it into main, remove the work tree and the branch",
-    "Merge it into main, keep the work tree",
-    "Remove the work tree, keep the branch fix",
+    "Merge it into main, remove the worktree and the branch",
+    "Merge it into main, keep the worktree",
+    "Remove the worktree, keep the branch fix",
 )
 
 
@@ -30,7 +30,7 @@ def start(start_nvim, cli, tmp_path):
 
 
 def begin(nvim, cli, command="Claude worktree fix"):
-    """Makes a work tree; returns its folder, with the file's window in the focus."""
+    """Makes a worktree; returns its folder, with the file's window in the focus."""
     count, tabs = len(cli.starts()), nvim.lua("return vim.fn.tabpagenr('$')")
     nvim.keys(f":{command}<CR>")
     nvim.wait(lambda: len(cli.starts()) == count + 1, what="the CLI to start")
@@ -115,7 +115,7 @@ def test_says_why_there_can_be_none(start, cli, tmp_path):
     nvim.wait_notice("needs a branch")
     nvim.cmd(f"cd {nvim.project}")
     nvim.cmd("Claude worktree done")
-    nvim.wait_notice("You are in no work tree")
+    nvim.wait_notice("You are in no worktree")
     assert cli.starts() == []
     assert branches(nvim) == ["main"]
 
@@ -150,7 +150,7 @@ def test_done_keeps_what_the_user_wants_to_keep(start, cli):
     assert fix.exists() and git(nvim.project, "show", "main:a.txt") == "two"
     commit(fix, text="three\n")
     done(nvim, 3)
-    nvim.wait_notice("The work tree of fix is removed.")
+    nvim.wait_notice("The worktree of fix is removed.")
     assert not fix.exists() and git(nvim.project, "show", "fix:a.txt") == "three"
 
 
@@ -260,5 +260,5 @@ def test_a_repository_of_jj_has_no_branch_to_merge_into(start, cli):
     commit(fix)
     (question,) = done(nvim, 1)
     assert question["lines"] == [REMOVE, "Keep it"]
-    nvim.wait_notice("The work tree of fix is removed.")
+    nvim.wait_notice("The worktree of fix is removed.")
     assert "fix" in branches(nvim)

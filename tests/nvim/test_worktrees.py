@@ -1,4 +1,4 @@
-"""Work trees of git: which of them the lock file names, and that a session works in its own."""
+"""Worktrees of git: which of them the lock file names, and that a session works in its own."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.dealt
 
 @pytest.fixture
 def project(tmp_path):
-    """A repository, and work trees beside it and in it."""
+    """A repository, and worktrees beside it and in it."""
     project = repository(tmp_path)
     git(project, "worktree", "add", "-qb", "fix", "../project.fix")
     git(project, "worktree", "add", "-qb", "inner", ".claude/worktrees/inner")
@@ -77,7 +77,7 @@ def test_a_client_works_in_its_own_work_tree(start_nvim, connect, connect_agent,
     main, fix, inner = places
     nvim = start_nvim(args=["a.txt"], opts={"selection": {"deny": ["keys/*"]}})
     in_main, in_fix = connect(nvim), connect(nvim, roots=[fix])
-    nvim.wait(lambda: announced(nvim) == [main, fix], what="its work tree")
+    nvim.wait(lambda: announced(nvim) == [main, fix], what="its worktree")
     agent = connect_agent(nvim, roots=[fix])
     nvim.wait("#require('claude-ide.server').agents()[1].roots == 1", what="the agent's folder")
     nvim.cmd(f"edit {fix}/a.txt | edit {inner}/a.txt | edit {main}/a.txt")
@@ -89,7 +89,7 @@ def test_a_client_works_in_its_own_work_tree(start_nvim, connect, connect_agent,
         end
         """
     )
-    # A relative path is one of its own, and is told as such; those of the other work trees are absolute.
+    # A relative path is one of its own, and is told as such; those of the other worktrees are absolute.
     (text,) = agent.call("diagnostics", path="a.txt")
     assert f"{fix}/a.txt" in text and f"{main}/a.txt" not in text
     (text,) = agent.call("open_buffers")

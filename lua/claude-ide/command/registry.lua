@@ -76,8 +76,8 @@ return {
   {
     name = "worktree",
     args = "{branch} [{prompt}] | done",
-    doc = "Open a tab page for the git work tree of a branch, and start a CLI there, with the prompt. Work tree and branch are "
-      .. "made unless they exist. `done` ends the work tree that you are in: it asks whether to merge, and removes it. See "
+    doc = "Open a tab page for the git worktree of a branch, and start a CLI there, with the prompt. Worktree and branch are "
+      .. "made unless they exist. `done` ends the worktree that you are in: it asks whether to merge, and removes it. See "
       .. "|claude-ide-worktrees|.",
     run = function(words, at)
       if not words[1] then

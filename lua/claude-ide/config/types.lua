@@ -35,7 +35,7 @@
 ---@class claude-ide.Opts.workspace
 ---@field root_markers? string[] Files and folders that mark the top folder of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
----@field worktrees? "open"|"all"|"off" Work trees of the project's git repository in which a CLI of another terminal finds this Neovim, too. `open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. `off`: none. Not used with `folders`. |claude-ide-worktrees|
+---@field worktrees? "open"|"all"|"off" Worktrees of the project's git repository in which a CLI of another terminal finds this Neovim, too. `open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. `off`: none. Not used with `folders`. |claude-ide-worktrees|
 ---@field path_map? table<string, string> Folders that Claude sees under another path, in a container or on the Windows side of WSL: `{ ["/home/me/project"] = "/workspaces/project" }`. |claude-ide-elsewhere| Changes apply after a restart of Neovim or `:Claude restart`.
 
 ---@class claude-ide.Opts.context
@@ -276,7 +276,7 @@
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Files and folders that mark the top folder of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
----@field worktrees "open"|"all"|"off" Work trees of the project's git repository in which a CLI of another terminal finds this Neovim, too. `open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. `off`: none. Not used with `folders`. |claude-ide-worktrees|
+---@field worktrees "open"|"all"|"off" Worktrees of the project's git repository in which a CLI of another terminal finds this Neovim, too. `open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. `off`: none. Not used with `folders`. |claude-ide-worktrees|
 ---@field path_map table<string, string> Folders that Claude sees under another path, in a container or on the Windows side of WSL: `{ ["/home/me/project"] = "/workspaces/project" }`. |claude-ide-elsewhere| Changes apply after a restart of Neovim or `:Claude restart`.
 
 ---@class claude-ide.Config.context

@@ -74,7 +74,7 @@ local function freshen(task, buf)
   return #names > 0 and ("(%s has not judged the present text yet.)"):format(table.concat(names, ", ")) or nil
 end
 
----@param own string a file of another work tree of its repository is not listed
+---@param own string a file of another worktree of its repository is not listed
 ---@return integer[] bufs with diagnostics and not withheld, sorted by name
 local function all_bufs(own)
   local is_elsewhere = require("claude-ide.workspace").elsewhere(own)

@@ -14,7 +14,7 @@ local LEAST_PROMPT, MAX_TITLE = 24, 50
 ---@class claude-ide.sessions.Item a session and its running process
 ---@field summary claude-ide.sessions.Summary
 ---@field live? claude-ide.sessions.Live
----@field worktree? string name of its linked work tree
+---@field worktree? string name of its linked worktree
 ---@field terminal? claude-ide.terminal.Session that runs it
 ---@field review? integer changed files to review
 ---@field remembered? claude-ide.terminal.Remembered its terminal ended with Neovim

@@ -19,7 +19,7 @@ local function file(uri, diagnostics)
   }
 end
 
----All files of the client's work tree with diagnostics, and those that the client asked about before, possibly with none.
+---All files of the client's worktree with diagnostics, and those that the client asked about before, possibly with none.
 ---@param late table<integer, table<integer, true>> clients that have not reported yet, by buffer
 ---@return claude-ide.tool.GetDiagnostics.File[]
 local function all_files(client, late)

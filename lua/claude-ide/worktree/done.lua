@@ -1,4 +1,4 @@
--- `:Claude worktree done`: the end of a work tree.
+-- `:Claude worktree done`: the end of a worktree.
 -- Invariant: nothing is lost. It stops at an unsaved buffer, an edit that waits, a change that is not reviewed, and a CLI of another
 -- terminal; it asks about files that are not committed, and names what else a removal takes; git removes and deletes without force, and
 -- all is checked again before that.
@@ -106,7 +106,7 @@ end
 ---@return string? choice
 local function choose(task, asked, choices, prompt)
   local choice = task:await(function(resume)
-    require("claude-ide.ui.guard").when_asked("worktree", "A question about the work tree", function()
+    require("claude-ide.ui.guard").when_asked("worktree", "A question about the worktree", function()
       require("claude-ide.ui.choose").select(choices, { prompt = prompt }, resume)
     end, asked)
   end)
@@ -142,7 +142,7 @@ end
 ---@field ignored string[]
 ---@field stays? string why it cannot be removed
 
----The work tree that has the branch which this one began at, else the repository's default branch.
+---The worktree that has the branch which this one began at, else the repository's default branch.
 ---@param task claude-ide.language.Task
 ---@param repository claude-ide.workspace.Repository
 ---@param own claude-ide.workspace.Worktree
@@ -170,7 +170,7 @@ local function state_of(task, repository, own, ignored)
   local state = { ahead = 0, ignored = ignored } ---@type claude-ide.worktree.State
   local private = git.must(task, own.path, { "rev-parse", "--absolute-git-dir" })
   if vim.uv.fs_stat(own.path .. "/.gitmodules") or vim.uv.fs_stat(private .. "/modules") then
-    state.stays = "it has submodules, with which git removes no work tree"
+    state.stays = "it has submodules, with which git removes no worktree"
   elseif vim.uv.fs_stat(private .. "/locked") then
     state.stays = "it is locked (`git worktree unlock`)"
   elseif not own.branch then
@@ -239,7 +239,7 @@ local function end_clis(task, folder)
     end, PATIENCE_MS, resume)
   end)
   if not over then
-    task:fail("Claude does not end there: the work tree stays.")
+    task:fail("Claude does not end there: the worktree stays.")
   end
 end
 
@@ -270,7 +270,7 @@ local function leave(folder, to)
   end
 end
 
----Removes a work tree, and a branch whose commits are in another.
+---Removes a worktree, and a branch whose commits are in another.
 ---@param task claude-ide.language.Task
 ---@param repository claude-ide.workspace.Repository
 ---@param own claude-ide.workspace.Worktree
@@ -281,7 +281,7 @@ local function remove(task, repository, own, into)
   check(task, own.path)
   local names = git.status(task, own.path).uncommitted
   if names[1] then
-    task:fail(("Not committed meanwhile: %s. The work tree stays."):format(listed(names)))
+    task:fail(("Not committed meanwhile: %s. The worktree stays."):format(listed(names)))
   end
   local other = into or repository.worktrees[1].path ~= own.path and repository.worktrees[1]
   leave(own.path, other and other.path or vim.fs.dirname(own.path))
@@ -334,19 +334,19 @@ local function choices_of(own, state)
   if into and state.ahead > 0 then
     if not state.stays then
       list[1] = {
-        text = ("Merge it into %s, remove the work tree and the branch"):format(into),
+        text = ("Merge it into %s, remove the worktree and the branch"):format(into),
         merges = true,
         removes = true,
         deletes = true,
       }
     end
-    list[#list + 1] = { text = ("Merge it into %s, keep the work tree"):format(into), merges = true }
+    list[#list + 1] = { text = ("Merge it into %s, keep the worktree"):format(into), merges = true }
   elseif into and not state.stays then
-    list[1] = { text = "Remove the work tree and the branch", removes = true, deletes = true }
+    list[1] = { text = "Remove the worktree and the branch", removes = true, deletes = true }
   end
   if not state.stays then
     local keeps = branch and (", keep the branch %s"):format(branch) or ""
-    list[#list + 1] = { text = "Remove the work tree" .. keeps, removes = true }
+    list[#list + 1] = { text = "Remove the worktree" .. keeps, removes = true }
   end
   list[#list + 1] = { text = "Keep it" }
   return list
@@ -386,7 +386,7 @@ function M.run(task, repository, own, asked)
   end
   local name, into = own.branch or vim.fs.basename(own.path), state.into and state.into.branch
   require("claude-ide.ui.notice").info(
-    (chosen.merges and "%s is in %s now." or "The work tree of %s is removed."):format(name, into)
+    (chosen.merges and "%s is in %s now." or "The worktree of %s is removed."):format(name, into)
   )
 end
 

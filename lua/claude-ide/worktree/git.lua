@@ -1,4 +1,4 @@
--- Runs git in a work tree, off the main loop. For tasks (language/task.lua).
+-- Runs git in a worktree, off the main loop. For tasks (language/task.lua).
 local M = {}
 
 ---Variables with which git uses another repository than the folder's, as where git has started Neovim for a message.

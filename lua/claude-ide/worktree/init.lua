@@ -1,4 +1,4 @@
--- `:Claude worktree`: makes a work tree of git for a branch, with a tab page and a CLI in it. done.lua ends it.
+-- `:Claude worktree`: makes a worktree of git for a branch, with a tab page and a CLI in it. done.lua ends it.
 -- Invariant: git alone decides whether a branch or a folder can be made; nothing is forced.
 local M = {}
 
@@ -12,7 +12,7 @@ end
 ---@param repository claude-ide.workspace.Repository
 ---@param top string
 ---@param branch string
----@return string folder beside the repository's own work tree: `project.branch`; of a bare repository: `branch`
+---@return string folder beside the repository's own worktree: `project.branch`; of a bare repository: `branch`
 local function place(repository, top, branch)
   local name = branch:gsub("[^%w%._-]", "-")
   local main = repository.worktrees[1]
@@ -25,7 +25,7 @@ local function place(repository, top, branch)
   return ("%s/%s"):format(is_one and vim.fs.dirname(top) or top, name)
 end
 
----Makes a work tree: of the branch if there is one, also of a remote, else of a new one from the current commit.
+---Makes a worktree: of the branch if there is one, also of a remote, else of a new one from the current commit.
 ---@param task claude-ide.language.Task
 ---@param repository claude-ide.workspace.Repository
 ---@param top string
@@ -67,9 +67,9 @@ local function tab_of(path)
   end
 end
 
----Shows a work tree in its tab page, with the current file as it is there.
+---Shows a worktree in its tab page, with the current file as it is there.
 ---@param path string
----@param top string of the current work tree
+---@param top string of the current worktree
 local function enter(path, top)
   local tab = tab_of(path)
   if tab then
@@ -109,7 +109,7 @@ local function say(err)
   end
 end
 
----Opens a tab page for a branch's work tree, which is made unless there is one, and starts a CLI there.
+---Opens a tab page for a branch's worktree, which is made unless there is one, and starts a CLI there.
 ---@param branch string
 ---@param prompt string for the CLI; "": none
 ---@return boolean? ok
@@ -128,7 +128,7 @@ function M.open(branch, prompt)
     if not path then
       return say(err)
     end
-    guard.when_asked("worktree", "The work tree", function()
+    guard.when_asked("worktree", "The worktree", function()
       enter(path, top)
       start_cli(path, branch, prompt)
     end, asked)
@@ -155,7 +155,7 @@ local function worktree_of(folder)
     repository
 end
 
----Reviews, merges or keeps, and removes the work tree that the user is in.
+---Reviews, merges or keeps, and removes the worktree that the user is in.
 ---@return boolean? ok
 ---@return string? err
 function M.done()
@@ -167,7 +167,7 @@ function M.done()
     end
   end
   if not repository or not own or own.is_main then
-    return nil, "You are in no work tree that `:Claude worktree` or `git worktree add` has made."
+    return nil, "You are in no worktree that `:Claude worktree` or `git worktree add` has made."
   end
   local asked = require("claude-ide.ui.guard").ask()
   require("claude-ide.language.task").run("worktree", function(task)
@@ -178,7 +178,7 @@ function M.done()
   return true
 end
 
----What `:Claude worktree` takes: `done`, and branches that have a work tree.
+---What `:Claude worktree` takes: `done`, and branches that have a worktree.
 ---@return string[]
 function M.names()
   local repository = require("claude-ide.workspace").repository(here())

@@ -191,7 +191,7 @@ return {
         "worktrees",
         kind = kind.one_of({ "open", "all", "off" }),
         default = "open",
-        doc = "Work trees of the project's git repository in which a CLI of another terminal finds this Neovim, too. "
+        doc = "Worktrees of the project's git repository in which a CLI of another terminal finds this Neovim, too. "
           .. "`open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. "
           .. "`off`: none. Not used with `folders`. |claude-ide-worktrees|",
       },
