@@ -114,7 +114,7 @@ vim.api.nvim_create_autocmd("SessionLoadPost", {
   desc = "Claude Code: say how to go on with a conversation of another agent",
 })
 
--- Neovim is certain to exit: see leave.lua for the choice of this event.
+-- Neovim is certain to exit: see leave/init.lua for the choice of this event.
 local leaving, has_left = vim.api.nvim_create_augroup("claude-ide.leave", { clear = true }), false
 vim.api.nvim_create_autocmd("BufWinLeave", {
   group = leaving,
@@ -127,6 +127,15 @@ vim.api.nvim_create_autocmd("BufWinLeave", {
     end
   end,
   desc = "Claude Code: nothing of ours in a saved session",
+})
+vim.api.nvim_create_autocmd("ExitPre", {
+  group = leaving,
+  callback = function()
+    if package.loaded["claude-ide.sessions"] then
+      require("claude-ide.leave.working").before_exit()
+    end
+  end,
+  desc = "Claude Code: sessions that work may go on without Neovim",
 })
 vim.api.nvim_create_autocmd("SessionLoadPost", {
   group = leaving,

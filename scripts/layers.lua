@@ -50,6 +50,7 @@ return {
   { "sessions" },
   -- The features.
   { "terminal", "unapproved", "watch" },
+  { "sessions.background" },
   { "diagnostics", "journal", "mention", "notebook", "selection", "sessions.next_prompt", "sessions.ours" },
   -- Queries to language servers.
   { "language" },

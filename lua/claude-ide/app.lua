@@ -41,6 +41,7 @@ local function attach_the_rest()
   end
   require("claude-ide.update").keep()
   vim.defer_fn(function()
+    require("claude-ide.sessions.background").say()
     require("claude-ide.terminal.remembered").offer()
   end, LATER_MS)
 end

@@ -19,6 +19,7 @@ local M = {}
 ---| "journal_changed" # fun(): debounced
 ---| "turn_forgotten" # fun(turn: integer): its data is no longer needed
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
+---| "session_left" # fun(id: string, since: integer): an earlier Neovim handed it over to the background; milliseconds since the epoch
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
 ---| "limit_changed" # fun(): a chat was told how near the account's usage limit is

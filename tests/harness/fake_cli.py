@@ -20,7 +20,8 @@ for argument in sys.argv[1:]:
         started["argv"].remove(argument)
         started["settings"] = open(argument.removeprefix("--settings=")).read()
 number = len([name for name in os.listdir({folder!r}) if name.endswith(".json")])
-tty.setraw(0)  # what was typed before is lost
+if os.isatty(0):
+    tty.setraw(0)  # what was typed before is lost
 typed = open(os.path.join({folder!r}, f"{{number}}.typed"), "ab", buffering=0)
 
 
@@ -34,6 +35,9 @@ partial = os.path.join({folder!r}, f"{{number}}.tmp")
 with open(partial, "w") as file:
     json.dump(started, file)
 os.rename(partial, os.path.join({folder!r}, f"{{number}}.json"))  # from now on it takes keys
+if not os.isatty(0):  # `--bg`, `stop`
+    refusal = os.path.join({folder!r}, "refusal")
+    sys.exit(open(refusal).read() if os.path.exists(refusal) else 0)
 os.write(1, b"\\x1b[?2004hfake CLI ready\\r\\n")
 while True:
     data = os.read(0, 65536)
@@ -74,6 +78,10 @@ class FakeCli:
         """The bytes it read."""
         path = self.folder / f"{number}.typed"
         return path.read_bytes() if path.exists() else b""
+
+    def refuse(self, words: str) -> None:
+        """Lets starts without a terminal fail with these words."""
+        (self.folder / "refusal").write_text(words)
 
     def show(self, text: str, number: int = 0) -> None:
         """Draws text on its terminal."""

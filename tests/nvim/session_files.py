@@ -99,6 +99,13 @@ class Sessions:
     def forget(self, pid: int) -> None:
         (self.config / "sessions" / f"{pid}.json").unlink(missing_ok=True)
 
+    def end(self, pid: int) -> None:
+        """Ends a process that `sleeper` started, and its record."""
+        process = next(one for one in self.processes if one.pid == pid)
+        process.kill()
+        process.wait()
+        self.forget(pid)
+
     def close(self) -> None:
         for process in self.processes:
             process.kill()

@@ -447,7 +447,7 @@ def test_actions_and_titles_are_completed(start, sessions, project):
     def wait_completed(line, *expected):
         nvim.wait(lambda: completed(line) == list(expected), what=f"the completion of {line!r}")
 
-    assert completed("Claude sessions ") == ["all", "read", "resume", "fork", "copy", "export", "rename"]
+    assert completed("Claude sessions ") == ["all", "read", "resume", "fork", "copy", "export", "rename", "stop"]
     assert completed("Claude sessions re") == ["read", "resume", "rename"]
     wait_completed("Claude sessions Th", r"The\ parser")
     wait_completed("Claude sessions resume ", r"The\ parser")

@@ -36,6 +36,8 @@ pub struct LiveSession {
     pub name: Option<String>,
     /// "interactive", "bg", …
     pub kind: Option<String>,
+    /// The name by which the CLI's `attach` and `stop` know it, if it runs in the background: it stays after `/clear`.
+    pub job: Option<String>,
     /// "cli" in a terminal, "sdk-cli" headless.
     pub entrypoint: Option<String>,
     /// The CLI's version.
@@ -69,6 +71,7 @@ struct Record {
     name: Option<String>,
     name_source: Option<String>,
     kind: Option<String>,
+    job_id: Option<String>,
     entrypoint: Option<String>,
     version: Option<String>,
     started_at: Option<i64>,
@@ -152,6 +155,7 @@ fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
             .filter(|_| record.name_source.as_deref() != Some("derived"))
             .and_then(|name| words::of_title(&name)),
         kind: record.kind,
+        job: record.job_id,
         entrypoint: record.entrypoint,
         version: record.version,
         started: record.started_at.map(Millis),
@@ -250,11 +254,14 @@ mod tests {
             "7.json",
             &own("s", "waiting", r#","waitingFor":"permission prompt","statusUpdatedAt":5,"new":{}"#),
         );
+        record(&config, "6.json", &own("b", "idle", r#","kind":"bg","jobId":"0bd26e51""#));
         record(&config, "8.json", r#"{"pid":8,"sess"#);
         record(&config, "7.abc.key", "secret");
         record(&config, "9.abc.json", &own("never", "idle", ""));
         let sessions = live_sessions(&config).unwrap();
-        assert_eq!(sessions.len(), 1);
+        assert_eq!(sessions.len(), 2);
+        let (other, sessions): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| session.id.as_str() == "b");
+        assert_eq!(other[0].job.as_deref(), Some("0bd26e51"), "one in the background");
         assert_eq!(sessions[0].state.activity, Activity::Waiting);
         assert_eq!(sessions[0].state.waiting_for, Some(WaitingFor::Permission));
         assert_eq!(sessions[0].state.since, Some(Millis(5)));

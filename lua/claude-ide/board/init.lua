@@ -105,6 +105,10 @@ local function known()
     add(ours.session.id, "review", files and #files)
     add(ours.session.id, "cost", ours.other and ours.other.cost)
   end
+  for _, live in ipairs(require("claude-ide.sessions.background").list()) do
+    local files = reviews[require("claude-ide.journal").of_session(live.id)]
+    add(live.id, "review", files and #files)
+  end
   for session, count in pairs(type(deliver) == "table" and deliver.counts() or {}) do
     add(session, "queued", count)
   end

@@ -16,17 +16,26 @@ local function elsewhere(row)
   return row.pid and ("It runs elsewhere (pid %d)."):format(row.pid) or "It does not run."
 end
 
+---@param row claude-ide.board.Row
+---@return claude-ide.sessions.Live? if it runs in the background
+local function in_background(row)
+  local live = require("claude-ide.sessions.catalogue").running(row.id)
+  return live and live.job and live or nil
+end
+
 ---@type table<string, fun(row: claude-ide.board.Row, view: claude-ide.board.View)>
 local ROW = {}
 
----Its terminal or chat, else its transcript.
+---Its terminal or chat, else its transcript. One of the background comes into a terminal.
 function ROW.open(row, view)
-  local terminals = require("claude-ide.terminal")
+  local terminals, background = require("claude-ide.terminal"), in_background(row)
   local terminal, other = terminals.of_session(row.id), require("claude-ide.sessions.ours").other(row.id)
   if terminal then
     terminals.show(terminal)
   elseif other then
     other.show()
+  elseif background then
+    require("claude-ide.sessions.background").open(background)
   else
     ROW.read(row, view)
   end
@@ -45,8 +54,11 @@ function ROW.answer(row)
   local waiting = vim.tbl_filter(function(one)
     return asks.session_of(one) == row.id
   end, asks.list())
+  local background = in_background(row)
   if waiting[1] then
     asks.answer(waiting)
+  elseif background and row.activity == "waiting" then
+    require("claude-ide.sessions.background").open(background)
   else
     say(row.activity == "waiting" and elsewhere(row) .. " Answer there." or "It asks nothing.")
   end
@@ -85,7 +97,7 @@ function ROW.review(row)
   local ours = vim.iter(sessions.list()):find(function(one)
     return one.session.id == row.id
   end)
-  local client = ours and sessions.journal_client(ours)
+  local client = ours and sessions.journal_client(ours) or require("claude-ide.journal").of_session(row.id)
   local files = client and require("claude-ide.journal").files_to_review()[client] or {}
   if not files[1] then
     return say("It has no changes to review in this Neovim.")
@@ -97,23 +109,22 @@ end
 local function end_it(row)
   local terminal = require("claude-ide.terminal").of_session(row.id)
   local other = require("claude-ide.sessions.ours").other(row.id)
-  if not terminal and not other then
+  if not terminal and not other and not in_background(row) then
     return say(row.pid and elsewhere(row) .. " End it there." or elsewhere(row))
   end
   local keep, stop = "Keep it", "End its process"
   local title = require("claude-ide.sessions.phrases").fit(row.title, 40)
   require("claude-ide.ui.choose").select({ keep, stop }, { prompt = title }, function(choice)
-    if choice == stop and terminal then
-      terminal:close()
-    elseif choice == stop and other then
-      other.release(function() end)
+    if choice == stop then
+      require("claude-ide.sessions.actions").run_by_id("stop", row.id)
     end
   end)
 end
 
 ---Interrupts its turn, or ends it.
 function ROW.stop(row)
-  if row.activity ~= "working" then
+  local is_away = in_background(row) and not require("claude-ide.terminal").of_session(row.id)
+  if row.activity ~= "working" or is_away then
     return end_it(row)
   end
   local err = require("claude-ide.deliver").interrupt(row.id)

@@ -61,11 +61,20 @@ local function go_on(item, fork, words)
   local terminal = require("claude-ide.terminal").of_session(summary.id)
   -- Two processes that write to one session would fork it.
   local copy = "Go on in a copy"
-  local here = terminal and "End it there and go on with it here" or "Go on with it here too"
+  local here = (terminal or live.job) and "End it there and go on with it here" or "Go on with it here too"
   require("claude-ide.ui.choose").select({ copy, here }, {
-    prompt = terminal and "It runs in the terminal" or ("It runs elsewhere (pid %d)"):format(live.pid),
+    prompt = terminal and "It runs in the terminal"
+      or live.job and "It runs in the background"
+      or ("It runs elsewhere (pid %d)"):format(live.pid),
   }, function(choice)
-    if choice == here and terminal then
+    if choice == here and live.job then
+      require("claude-ide.sessions.background").stop(live, function(err)
+        if err then
+          return require("claude-ide.ui.notice").error("The session in the background does not end: " .. err)
+        end
+        open(false)
+      end)
+    elseif choice == here and terminal then
       terminal:close()
       when_gone(summary.id, function()
         open(false)

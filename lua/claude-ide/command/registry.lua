@@ -67,7 +67,8 @@ return {
   {
     name = "list",
     doc = "Choose one of several terminals, with what its CLI does or waits for, how full its context is, files to review, its "
-      .. "folder and branch. Those that ended with the last Neovim of the project are resumed.",
+      .. "folder and branch. Also sessions of the project in the background, and those that ended with its last Neovim. "
+      .. "See |claude-ide-background|.",
     run = function()
       require("claude-ide.sessions.picker").open_terminals()
       return true
@@ -265,7 +266,7 @@ return {
     name = "sessions",
     args = "[all] [{words}] | {action} [{title} | {id}] | rename [{title}]",
     doc = "Choose a session of this project, or of all projects, then an action: `read`, `resume` in the "
-      .. "terminal, `fork`, `copy` its id, `export` as Markdown. Words filter by title, prompts, branch or id. "
+      .. "terminal, `fork`, `copy` its id, `export` as Markdown, `stop` its process. Words filter by title, prompts, branch or id. "
       .. "Or give the action first, with a title, words of it, or an id or prefix; without any: for the "
       .. "session of this transcript, or a chosen one. `rename` sets its title. See |claude-ide-sessions|.",
     run = of("sessions", "run"),

@@ -201,6 +201,7 @@
 ---@field cwd? string|fun(): string The CLI's working directory. Not set: the top folder of the project.
 ---@field per_tab? boolean `:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).
 ---@field editor? boolean Open what the CLI gives to `$EDITOR` (`<C-g>`: the prompt) in this Neovim. |claude-ide-terminal-editor|
+---@field on_quit? "ask"|"background"|"end" What happens to sessions that work or wait when Neovim quits: `ask`, let them go on in the `background`, or `end` them. |claude-ide-background|
 ---@field side? "left"|"right"|"top"|"bottom" Side of the screen for the window.
 ---@field size? number Width (or height): below 1 a share of the screen, else columns (or lines).
 ---@field snacks? table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
@@ -442,6 +443,7 @@
 ---@field cwd? string|fun(): string The CLI's working directory. Not set: the top folder of the project.
 ---@field per_tab boolean `:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).
 ---@field editor boolean Open what the CLI gives to `$EDITOR` (`<C-g>`: the prompt) in this Neovim. |claude-ide-terminal-editor|
+---@field on_quit "ask"|"background"|"end" What happens to sessions that work or wait when Neovim quits: `ask`, let them go on in the `background`, or `end` them. |claude-ide-background|
 ---@field side "left"|"right"|"top"|"bottom" Side of the screen for the window.
 ---@field size number Width (or height): below 1 a share of the screen, else columns (or lines).
 ---@field snacks table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.

@@ -687,6 +687,36 @@ local function warm_up()
   require("claude-ide.privacy").denied_by("/")
 end
 
+---Clients of the journal that are sessions of the background, by session. No connection has a negative id, no chat so low a one.
+---@type table<string, integer>
+local in_background, next_background = {}, -1000000
+
+---A session of the background that has changes to review.
+---@param session string
+---@return integer? client
+function M.of_session(session)
+  return in_background[session]
+end
+
+---Follows a session that runs without an editor. Its changes are one turn.
+---@param session string
+---@param since integer milliseconds since the epoch
+local function follow_background(session, since)
+  if not in_background[session] then
+    next_background = next_background - 1
+    in_background[session] = next_background
+    local turn = store().turn_alone(next_background)
+    require("claude-ide.journal.transcript_edits").follow(next_background, turn.id, since, session)
+  end
+end
+
+---@param live claude-ide.sessions.Live
+local function look_at_background(live)
+  if require("claude-ide.sessions.background").is_here(live) then
+    follow_background(live.id, live.started or require("claude-ide.clock").now())
+  end
+end
+
 local follows_server = false
 
 ---Starts to track file changes.
@@ -717,6 +747,11 @@ function M.attach()
       join(client)
     end)
     require("claude-ide.bus").on("client_changed", join)
+    require("claude-ide.bus").on("session_changed", function(change)
+      look_at_background(change.session)
+    end)
+    vim.iter(require("claude-ide.sessions").live()):each(look_at_background)
+    require("claude-ide.bus").on("session_left", follow_background)
     require("claude-ide.bus").on("client_disconnected", function(client)
       joined[client.id] = nil
       M.left(client.id)

@@ -258,8 +258,9 @@ end
 
 ---@param client integer
 ---@param session_of? fun(): string?
+---@param since? integer
 ---@return claude-ide.journal.Reader
-local function new_reader(client, session_of)
+local function new_reader(client, session_of, since)
   return {
     client = client,
     is_terminal = not session_of,
@@ -267,7 +268,7 @@ local function new_reader(client, session_of)
       local session = sessions().of_client(client)
       return session and session.id
     end,
-    began = require("claude-ide.clock").now(),
+    began = since or require("claude-ide.clock").now(),
     turns = {},
     files = {},
   }
@@ -276,9 +277,10 @@ end
 ---Reads the transcript of a client's session once it exists: it is created with the first prompt.
 ---@param client integer
 ---@param session_of? fun(): string? default: the client process's session
+---@param since? integer of a new reader: older edits are ignored; default: now
 ---@return claude-ide.journal.Reader
-local function ensure(client, session_of)
-  local reader = readers[client] or new_reader(client, session_of)
+local function ensure(client, session_of, since)
+  local reader = readers[client] or new_reader(client, session_of, since)
   readers[client] = reader
   local session = reader.session_of()
   if not session or (reader.session == session and (reader.stop_finding or next(reader.files))) then
@@ -330,6 +332,19 @@ function M.begin(client, turn, at, session_of)
   if turn then
     table.insert(reader.turns, { id = turn, began = at or require("claude-ide.clock").now() })
   end
+end
+
+---Reads what a session has changed since a moment, and changes from now on.
+---@param client integer
+---@param turn integer
+---@param since integer milliseconds since the epoch
+---@param session string
+function M.follow(client, turn, since, session)
+  attach()
+  local reader = ensure(client, function()
+    return session
+  end, since)
+  table.insert(reader.turns, { id = turn, began = since })
 end
 
 ---Handles the possible end of a turn.

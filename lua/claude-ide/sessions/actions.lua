@@ -1,12 +1,20 @@
--- Actions on a session: read, resume, fork, copy the id, export, rename.
+-- Actions on a session: read, resume, fork, copy the id, export, rename, stop.
 
 local M = {}
 
----@alias claude-ide.sessions.ActionName "read"|"resume"|"fork"|"copy"|"export"|"rename"
+---@alias claude-ide.sessions.ActionName "read"|"resume"|"fork"|"copy"|"export"|"rename"|"stop"
 
 ---In display order, the most common first.
 ---@type claude-ide.sessions.ActionName[]
-M.NAMES = { "read", "resume", "fork", "copy", "export", "rename" }
+M.NAMES = { "read", "resume", "fork", "copy", "export", "rename", "stop" }
+
+---@param item claude-ide.sessions.Item
+---@return claude-ide.sessions.ActionName[] those that make sense
+function M.names(item)
+  return vim.tbl_filter(function(name)
+    return name ~= "stop" or item.live ~= nil
+  end, M.NAMES)
+end
 
 ---@return boolean whether it runs in Neovim's own terminal
 local function is_in_terminal(item)
@@ -62,6 +70,9 @@ function RUN.resume(item)
   if not live then
     return start(item, { "--resume", id }, "resume")
   end
+  if live.job then
+    return require("claude-ide.sessions.background").open(live)
+  end
   local fork, anyway = "Fork it: go on in a copy", "Resume it here too"
   local words = require("claude-ide.sessions.phrases")
   require("claude-ide.ui.choose").select({ fork, anyway }, {
@@ -73,6 +84,29 @@ function RUN.resume(item)
       start(item, { "--resume", id }, "resume")
     end
   end)
+end
+
+---Ends its process. The session stays.
+function RUN.stop(item)
+  local id, notice = item.summary.id, require("claude-ide.ui.notice")
+  local terminal, other =
+    require("claude-ide.terminal").of_session(id), require("claude-ide.sessions.ours").other(id)
+  local live = require("claude-ide.sessions.catalogue").running(id)
+  if live and live.job then
+    require("claude-ide.sessions.background").stop(live, function(err)
+      if err then
+        notice.error("The session in the background does not end: " .. err)
+      end
+    end)
+  elseif terminal then
+    terminal:close()
+  elseif other then
+    other.release(function() end)
+  elseif live then
+    notice.error(("It runs elsewhere (pid %d)."):format(live.pid))
+  else
+    notice.info("It does not run.")
+  end
 end
 
 function RUN.copy(item)
@@ -101,6 +135,7 @@ local LABELS = {
   copy = "Copy its id",
   export = "Export it as Markdown",
   rename = "Rename it",
+  stop = "Stop it",
 }
 
 ---@param name claude-ide.sessions.ActionName

@@ -46,6 +46,15 @@ function M.of_pid(pid)
   return pid and by_pid[pid]
 end
 
+---The session in the background by this name.
+---@param job string
+---@return claude-ide.sessions.Live?
+function M.of_job(job)
+  return vim.iter(M.list()):find(function(session)
+    return session.job == job
+  end)
+end
+
 ---@return integer? parent
 local function parent_of(pid)
   local known = parents[pid]

@@ -51,16 +51,11 @@ local function read_tail(path, done)
   end)
 end
 
----The mode of a client's session.
----@param client integer
+---The mode of a session.
+---@param id string
 ---@param done fun(mode: claude-ide.sessions.Mode?) on the main loop, once; nil: unknown
-function M.of_client(client, done)
-  local sessions = require("claude-ide.sessions")
-  local session = sessions.of_client(client)
-  if not session then
-    return done(nil)
-  end
-  sessions.find(session.id, function(file)
+function M.of_session(id, done)
+  require("claude-ide.sessions").find(id, function(file)
     if not file then
       return done(nil)
     end
@@ -68,6 +63,17 @@ function M.of_client(client, done)
       done(tail and M.of_lines(tail))
     end)
   end)
+end
+
+---The mode of a client's session.
+---@param client integer
+---@param done fun(mode: claude-ide.sessions.Mode?) on the main loop, once; nil: unknown
+function M.of_client(client, done)
+  local session = require("claude-ide.sessions").of_client(client)
+  if not session then
+    return done(nil)
+  end
+  M.of_session(session.id, done)
 end
 
 return M

@@ -111,12 +111,13 @@ end
 ---@return string[]
 function M.lines(items, options)
   local words = require("claude-ide.sessions.phrases")
-  local ages, states, contexts, reviews, folders, branches = {}, {}, {}, {}, {}, {}
+  local ages, states, places, contexts, reviews, folders, branches = {}, {}, {}, {}, {}, {}, {}
   for at, item in ipairs(items) do
     local summary, live = item.summary, item.live
     ages[at] = words.age(options.now - summary.updated)
     local state = live and words.activity(live.state) or item.remembered and "ended with Neovim" or ""
     states[at] = words.fit(state, MAX_STATE)
+    places[at] = live and live.job and "background" or ""
     local percent = options.terminals and summary.context_percent
     contexts[at] = percent and ("%d%%"):format(percent) or ""
     reviews[at] = (item.review or 0) > 0 and ("%d to review"):format(item.review) or ""
@@ -127,6 +128,7 @@ function M.lines(items, options)
   local columns = {
     column(ages, true),
     column(states),
+    column(places),
     column(contexts, true),
     column(reviews),
     column(folders),
@@ -217,7 +219,7 @@ local SNACKS = {
 local function choose_action(item)
   local actions = require("claude-ide.sessions.actions")
   local words = require("claude-ide.sessions.phrases")
-  require("claude-ide.ui.choose").select(actions.NAMES, {
+  require("claude-ide.ui.choose").select(actions.names(item), {
     prompt = words.fit(words.title(item.summary), math.max(vim.o.columns - 10, 20)),
     kind = "claude_session_action",
     format_item = function(name)
@@ -241,6 +243,7 @@ local VERBS = {
   rename = "Rename",
   copy = "Copy the id of",
   export = "Export",
+  stop = "Stop",
 }
 
 ---@param options claude-ide.sessions.CatalogueOptions
@@ -256,12 +259,16 @@ local function prompt_of(options)
   return ("Claude sessions %s%s"):format(which, found)
 end
 
----Shows a terminal, or resumes its session.
+---Shows a terminal, or its session in one.
 ---@param item claude-ide.sessions.Item
 local function go_to(item)
   local terminals, remembered = require("claude-ide.terminal"), item.remembered
   if item.terminal and item.terminal:is_alive() then
     terminals.show(item.terminal)
+  elseif item.live and item.live.job then
+    require("claude-ide.sessions.background").open(item.live)
+  elseif remembered and item.live then
+    require("claude-ide.sessions.actions").run("resume", item)
   elseif remembered then
     terminals.new({ "--resume", remembered.session }, { cwd = remembered.cwd, name = remembered.name })
   end
@@ -345,28 +352,29 @@ function M.open(options, request)
   end)
 end
 
----@param terminal claude-ide.terminal.Session
+---@param live? claude-ide.sessions.Live
+---@param terminal? claude-ide.terminal.Session
 ---@param summaries table<string, claude-ide.sessions.Item> by session
 ---@param reviews table<integer, string[]> files to review, by client
 ---@return claude-ide.sessions.Item
-local function item_of(terminal, summaries, reviews)
-  local live = terminal:live()
+local function item_of(live, terminal, summaries, reviews)
   local known = live and summaries[live.id]
   ---@type claude-ide.sessions.Summary
   local summary = known and known.summary
     or {
       id = live and live.id or "",
       file = "",
-      cwd = terminal.spec.cwd,
+      cwd = terminal and terminal.spec.cwd or live and live.cwd,
       named = false,
       updated = require("claude-ide.clock").now(),
       bytes = 0,
     }
-  local review = 0
+  local in_background = live and require("claude-ide.journal").of_session(live.id)
+  local review = #(reviews[in_background] or {})
   for _, client in ipairs(require("claude-ide.server").clients()) do
-    review = review + (terminal:has_process(client.pid) and #(reviews[client.id] or {}) or 0)
+    review = review + (terminal and terminal:has_process(client.pid) and #(reviews[client.id] or {}) or 0)
   end
-  summary.title = terminal:name()
+  summary.title = terminal and terminal:name() or summary.title or live and live.name
   return {
     summary = summary,
     live = live,
@@ -375,7 +383,7 @@ local function item_of(terminal, summaries, reviews)
   }
 end
 
----Opens a list of the terminals, and of those that ended with the last Neovim of the project.
+---Opens a list of the terminals, of the project's sessions in the background, and of those that ended with its last Neovim.
 function M.open_terminals()
   local guard, terminals = require("claude-ide.ui.guard"), require("claude-ide.terminal")
   local asked, remembered = guard.ask(), require("claude-ide.terminal.remembered").list()
@@ -383,7 +391,10 @@ function M.open_terminals()
   for _, terminal in ipairs(terminals.list()) do
     folders[terminal.spec.cwd] = true
   end
-  for _, one in ipairs(remembered) do
+  local background = vim.tbl_filter(function(live)
+    return terminals.of_session(live.id) == nil
+  end, require("claude-ide.sessions.background").list())
+  for _, one in ipairs(vim.list_extend(vim.list_slice(background), remembered)) do
     folders[one.cwd] = true
   end
   if not next(folders) then
@@ -398,12 +409,17 @@ function M.open_terminals()
       end
       local reviews = require("claude-ide.journal").files_to_review()
       for _, terminal in ipairs(terminals.list()) do
-        items[#items + 1] = item_of(terminal, by_id, reviews)
+        items[#items + 1] = item_of(terminal:live(), terminal, by_id, reviews)
+      end
+      for _, live in ipairs(background) do
+        items[#items + 1] = item_of(live, nil, by_id, reviews)
       end
       for _, one in ipairs(remembered) do
         local item = by_id[one.session]
-        if item and not item.live then
-          items[#items + 1] = { summary = item.summary, remembered = one }
+        local live = item and item.live
+        -- One that runs without a terminal of ours is about to end, or was resumed elsewhere.
+        if item and not (live and (live.job or terminals.of_session(live.id))) then
+          items[#items + 1] = { summary = item.summary, live = live, remembered = one }
         end
       end
       if items[1] then

@@ -21,7 +21,8 @@
 ---@field id string session id, for `--resume`
 ---@field cwd string
 ---@field name? string
----@field kind? string "interactive", …
+---@field kind? string "interactive", "bg" (in the background), …
+---@field job? string its name for `claude attach` and `claude stop`, if it runs in the background
 ---@field entrypoint? string "cli", …
 ---@field version? string of the CLI
 ---@field started? integer

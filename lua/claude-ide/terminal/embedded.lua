@@ -63,7 +63,7 @@ end
 local function spawn(win, spec, on_exit)
   local options = {
     cwd = spec.cwd,
-    env = spec.env,
+    env = next(spec.env) and spec.env or nil, -- an empty table is a list
     on_exit = function(_, code)
       on_exit(code)
     end,

@@ -185,6 +185,21 @@ local function merged(settings, cwd, asks_here)
   return vim.json.encode(all)
 end
 
+---Arguments for a CLI that is to edit in its folder although it runs in the background: by itself it would refuse until it has made a
+---worktree. Settings in a file are not changed.
+---@param words string[]
+---@return string[] words
+function M.in_place(words)
+  local plain, settings = without_settings(words)
+  local ok, all = pcall(vim.json.decode, settings or "{}")
+  if not ok or type(all) ~= "table" then
+    return words
+  end
+  all.worktree =
+    vim.tbl_extend("force", type(all.worktree) == "table" and all.worktree or {}, { bgIsolation = "none" })
+  return vim.list_extend(plain, { "--settings=" .. vim.json.encode(all) })
+end
+
 ---The settings of Claude's that switch off all hooks, if any do.
 ---@return string? path
 function M.disabled_by()

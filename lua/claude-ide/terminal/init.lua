@@ -12,6 +12,8 @@ local M = {}
 ---@field title string for statuslines
 ---@field name? string given by the user
 ---@field in_background? boolean show it without moving the focus
+---@field args string[] arguments of the user or of a command
+---@field job? string it only shows this session of the background (`claude-ide.sessions.Live`)
 
 ---Called once, when the CLI has exited. `closing`: its window is closed, as after a clean exit.
 ---@alias claude-ide.terminal.OnExit fun(code: integer, closing: boolean)
@@ -183,7 +185,7 @@ local function spec_of(args, folder, name)
   if not cwd then
     return nil, why
   end
-  local ide_env = require("claude-ide.terminal.environment").of(start_server(), vim.fn.environ())
+  local ide_env, given = require("claude-ide.terminal.environment").of(start_server(), vim.fn.environ()), args
   local argv = vim.deepcopy(options.command)
   if options.provider ~= "none" then
     local hooks ---@type string[]
@@ -198,6 +200,7 @@ local function spec_of(args, folder, name)
     ide_env = ide_env,
     title = name or free_title(),
     name = name,
+    args = given,
   }
 end
 
@@ -239,32 +242,20 @@ end
 ---@field name? string
 ---@field in_background? boolean
 
-local remember = require("claude-ide.once")(function()
-  require("claude-ide.terminal.remembered").follow(M.list)
-end)
-
----@param args string[]
----@param options claude-ide.terminal.StartOptions
+---@param spec claude-ide.terminal.Spec
 ---@return boolean? ok
----@return string? err also shown, unless it was started in the background
-local function start(args, options)
-  require("claude-ide.terminal.keymaps").serve(M)
-  remember()
+---@return string? err also shown
+local function begin(spec)
   local with = provider()
-  if options.name then
-    args = vim.list_extend({ ("--name=%s"):format(options.name) }, args)
-  end
-  local spec, why = spec_of(args, options.cwd, options.name)
-  local ok = spec ~= nil
-  if spec and with.check then
+  local ok, why = true, nil ---@type boolean, string?
+  if with.check then
     ok, why = with.check(spec)
   end
-  if not spec or not ok then
+  if not ok then
     why = why or "The terminal cannot be opened here."
     require("claude-ide.ui.notice").error(why)
     return nil, why
   end
-  spec.in_background = options.in_background
   close_ended()
   make_room()
   local id = next_id
@@ -277,6 +268,29 @@ local function start(args, options)
   end
   table.insert(sessions, session)
   return true
+end
+
+local remember = require("claude-ide.once")(function()
+  require("claude-ide.terminal.remembered").follow(M.list)
+end)
+
+---@param args string[]
+---@param options claude-ide.terminal.StartOptions
+---@return boolean? ok
+---@return string? err also shown, unless it was started in the background
+local function start(args, options)
+  require("claude-ide.terminal.keymaps").serve(M)
+  remember()
+  if options.name then
+    args = vim.list_extend({ ("--name=%s"):format(options.name) }, args)
+  end
+  local spec, why = spec_of(args, options.cwd, options.name)
+  if not spec then
+    require("claude-ide.ui.notice").error(why or "")
+    return nil, why
+  end
+  spec.in_background = options.in_background
+  return begin(spec)
 end
 
 ---Terminates a CLI and starts a new one.
@@ -327,6 +341,26 @@ function M.new(args, options)
   before(options, function()
     start(args, { cwd = options.cwd, name = options.name })
   end)
+end
+
+---Shows a session of the background in a terminal of its own: closing it does not end the session.
+---@param live claude-ide.sessions.Live with a job
+---@param argv string[] the command that shows it
+function M.attach(live, argv)
+  require("claude-ide.terminal.keymaps").serve(M)
+  local cwd, why = require("claude-ide.terminal.environment").check(live.cwd)
+  if not cwd then
+    return require("claude-ide.ui.notice").error(why or "")
+  end
+  begin({
+    argv = argv,
+    cwd = cwd,
+    env = require("claude-ide.config").get().terminal.env,
+    ide_env = {},
+    title = live.name or free_title(),
+    args = {},
+    job = live.job,
+  })
 end
 
 ---A running CLI takes no arguments: the user decides whether to end it.

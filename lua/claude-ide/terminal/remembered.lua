@@ -6,6 +6,7 @@ local M = {}
 ---@field session string id
 ---@field cwd string
 ---@field name? string given by the user
+---@field since? integer milliseconds since the epoch: it was handed over to the background
 
 ---Of another Neovim, in a file.
 ---@class claude-ide.terminal.Record
@@ -24,6 +25,13 @@ local MAX_BYTES = 64 * 1024
 ---In this Neovim's record.
 ---@type claude-ide.terminal.Remembered[]
 local written = {}
+---Handed over by this Neovim.
+---@type claude-ide.terminal.Remembered[]
+local handed = {}
+---@type fun(): claude-ide.terminal.Session[]
+local running = function()
+  return {}
+end
 ---Of earlier Neovims.
 ---@type claude-ide.terminal.Remembered[]
 local offered = {}
@@ -41,13 +49,12 @@ local function project()
   return require("claude-ide.workspace").folders()[1]
 end
 
----@param terminals claude-ide.terminal.Session[]
-local function write(terminals)
+local function write()
   if vim.v.exiting ~= vim.NIL then
     return -- they end with Neovim
   end
-  local list = {} ---@type claude-ide.terminal.Remembered[]
-  for _, terminal in ipairs(terminals) do
+  local list = vim.list_slice(handed)
+  for _, terminal in ipairs(running()) do
     local live = terminal:live()
     list[#list + 1] = live and { session = live.id, cwd = terminal.spec.cwd, name = terminal.spec.name }
       or nil
@@ -69,16 +76,24 @@ end
 ---Keeps the record up to date.
 ---@param list fun(): claude-ide.terminal.Session[] those that run
 function M.follow(list)
+  running = list
   local is_soon = false
   require("claude-ide.bus").on("session_changed", function()
     if not is_soon then
       is_soon = true
       vim.defer_fn(function()
         is_soon = false
-        write(list())
+        write()
       end, DELAY_MS)
     end
   end)
+end
+
+---A session that goes on in the background: the next Neovim shows what it changes.
+---@param one claude-ide.terminal.Remembered
+function M.hand_over(one)
+  handed[#handed + 1] = one
+  write()
 end
 
 ---@param path string
@@ -100,6 +115,7 @@ local function is_valid(one)
     and type(one.session) == "string"
     and type(one.cwd) == "string"
     and (one.name == nil or type(one.name) == "string")
+    and (one.since == nil or type(one.since) == "number")
 end
 
 ---Takes records of ended Neovims in this project.
@@ -115,7 +131,12 @@ local function take()
     local runs = pid and require("claude-ide.process").runs(pid)
     is_held = is_held or is_ours and runs == true
     if record and is_ours and not runs then
-      vim.list_extend(offered, vim.tbl_filter(is_valid, record.terminals))
+      for _, one in ipairs(vim.tbl_filter(is_valid, record.terminals)) do
+        offered[#offered + 1] = one
+        if one.since then
+          require("claude-ide.bus").emit("session_left", one.session, one.since)
+        end
+      end
     end
     if stat and not runs and (is_ours or not record or os.time() - stat.mtime.sec > MAX_AGE_S) then
       vim.uv.fs_unlink(path)
@@ -137,7 +158,8 @@ local function say()
   for _, one in ipairs(offered) do
     -- One without a prompt has no transcript to resume.
     require("claude-ide.sessions").find(one.session, function(file)
-      left, count = left - 1, count + (file and 1 or 0)
+      local live = require("claude-ide.sessions.catalogue").running(one.session)
+      left, count = left - 1, count + (file and not (live and live.job) and 1 or 0)
       if left == 0 and count > 1 then
         require("claude-ide.ui.notice").info(
           ("%d terminals of Claude ended with Neovim. `:Claude list` has them."):format(count)

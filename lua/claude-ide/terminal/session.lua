@@ -97,6 +97,9 @@ end
 ---The session that its CLI runs, if sessions are watched.
 ---@return claude-ide.sessions.Live?
 function Session:live()
+  if self.spec.job then
+    return require("claude-ide.sessions.live").of_job(self.spec.job)
+  end
   local buf = self:bufnr()
   local job = buf and vim.b[buf].terminal_job_pid
   return job and require("claude-ide.sessions.live").below(job)
@@ -108,6 +111,9 @@ end
 function Session:has_process(pid)
   if not pid or not self:is_alive() then
     return false
+  elseif self.spec.job then
+    local live = self:live()
+    return live ~= nil and live.pid == pid
   end
   local buf = self:bufnr()
   local job = buf and vim.b[buf].terminal_job_pid or self.provider.pid and self.provider.pid(self.handle)

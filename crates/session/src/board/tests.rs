@@ -19,6 +19,7 @@ fn running(id: &str, activity: Activity, started: i64) -> LiveSession {
         cwd: "/p".to_owned(),
         name: None,
         kind: None,
+        job: None,
         entrypoint: None,
         version: None,
         started: Some(Millis(started)),

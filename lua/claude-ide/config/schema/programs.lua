@@ -97,6 +97,13 @@ return {
         doc = "Open what the CLI gives to `$EDITOR` (`<C-g>`: the prompt) in this Neovim. |claude-ide-terminal-editor|",
       },
       {
+        "on_quit",
+        kind = kind.one_of({ "ask", "background", "end" }),
+        default = "ask",
+        doc = "What happens to sessions that work or wait when Neovim quits: `ask`, let them go on in the `background`, or `end` "
+          .. "them. |claude-ide-background|",
+      },
+      {
         "side",
         kind = kind.one_of({ "left", "right", "top", "bottom" }),
         default = "right",

@@ -26,6 +26,7 @@ fn live(pid: u32, id: &str, activity: Activity, previous: Option<&str>) -> News 
         cwd: "/p".into(),
         name: None,
         kind: None,
+        job: None,
         entrypoint: None,
         version: None,
         started: None,

@@ -1,0 +1,181 @@
+-- Asks before Neovim ends sessions that work: stay, let them go on in the background, or end them.
+-- Invariants: nothing waits for the answer, so no script hangs. `:qa!` quits: like unsaved text, a modified buffer refuses the exit.
+-- Without a UI nothing is asked. No step discards unsaved text.
+local M = {}
+
+local STAY, KEEP, END = "Stay in Neovim", "Quit, and let %s go on in the background", "Quit, and end %s"
+
+local LOOK_MS = 5
+
+---The user has decided.
+local is_decided = false
+
+---Those that end with Neovim. A terminal outside of Neovim and a session of the background go on by themselves.
+---@return claude-ide.sessions.Ours[]
+local function working()
+  return vim.tbl_filter(function(ours)
+    local activity, terminal = ours.session.state.activity, ours.terminal
+    local ends = terminal and terminal:bufnr() ~= nil and not terminal.spec.job or ours.other ~= nil
+    return ends and (activity == "working" or activity == "waiting")
+  end, require("claude-ide.sessions.ours").list())
+end
+
+---Neovim waits for a key after the error of a refused exit. Nothing but a callback that may not touch the editor runs meanwhile.
+---@return fun() stop
+local function dismiss_error()
+  local timer = assert(vim.uv.new_timer())
+  timer:start(0, LOOK_MS, function()
+    if vim.api.nvim_get_mode().mode == "r" then
+      timer:stop() -- a second key would answer the question
+      vim.api.nvim_input("<CR>")
+    end
+  end)
+  return function()
+    timer:close()
+  end
+end
+
+---Makes Neovim refuse to exit, until the function that it returns is called. The buffer is in a window, or Neovim would show it in place of
+---another one.
+---@return fun() release
+local function refuse()
+  local from, asks = vim.api.nvim_get_current_win(), vim.o.confirm
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "guard",
+    name = { "Claude", "works" },
+    bo = { buftype = "acwrite", modified = true, bufhidden = "wipe" },
+  })
+  vim.api.nvim_create_autocmd("BufWriteCmd", {
+    buffer = buf,
+    desc = "Claude Code: it cannot be written",
+    callback = function() end,
+  })
+  local win = vim.api.nvim_open_win(buf, false, {
+    relative = "editor",
+    row = 0,
+    col = 0,
+    width = 1,
+    height = 1,
+    style = "minimal",
+    hide = true,
+    noautocmd = true,
+  })
+  vim.o.confirm = false -- it would ask whether to save this buffer
+  local dismiss = dismiss_error()
+  return function()
+    dismiss()
+    vim.o.confirm = asks
+    if vim.api.nvim_win_is_valid(from) then
+      vim.api.nvim_set_current_win(from)
+    end
+    require("claude-ide.window").close(win)
+    vim.api.nvim_echo({}, false, {}) -- Neovim has named the buffer
+  end
+end
+
+local function quit()
+  is_decided = true
+  local ok, err = pcall(vim.api.nvim_exec2, "silent quitall", {}) -- else Neovim waits for a key after an error
+  is_decided = false
+  if not ok then
+    require("claude-ide.ui.notice").error((tostring(err):gsub("^.-Vim%(%a+%):", ""):gsub("\n.*", "")))
+  end
+end
+
+---@param ours claude-ide.sessions.Ours
+---@return string
+local function name_of(ours)
+  return ours.terminal and ours.terminal:name() or require("claude-ide.sessions.phrases").title(ours.session)
+end
+
+---@param ours claude-ide.sessions.Ours
+---@param done fun(err?: string)
+local function hand_over(ours, done)
+  local live, terminal, since = ours.session, ours.terminal, require("claude-ide.clock").now()
+  ---@type claude-ide.sessions.Leaving
+  local leaving = {
+    id = live.id,
+    pid = live.pid,
+    cwd = live.cwd,
+    name = terminal and terminal.spec.name,
+    args = terminal and terminal.spec.args or {},
+    release = function(go_on)
+      if terminal then
+        terminal:close()
+        go_on()
+      else
+        ours.other.release(go_on)
+      end
+    end,
+  }
+  local name = name_of(ours)
+  require("claude-ide.sessions.background").hand_over(leaving, function(err)
+    if vim.v.exiting ~= vim.NIL then
+      return -- the user has quit with `:qa!` meanwhile
+    elseif err then
+      local words = ("%s did not go on in the background: %s"):format(name, err)
+      require("claude-ide.ui.notice").error(require("claude-ide.ui.one_line").brief(words))
+      require("claude-ide.terminal").new({ "--resume", live.id }, { cwd = live.cwd, name = leaving.name })
+    else
+      require("claude-ide.terminal.remembered").hand_over({
+        session = live.id,
+        cwd = live.cwd,
+        name = leaving.name,
+        since = since,
+      })
+    end
+    done(err)
+  end)
+end
+
+---@param list claude-ide.sessions.Ours[]
+local function keep(list)
+  if #list == 0 then
+    return quit() -- they are done
+  end
+  require("claude-ide.ui.notice").info("Neovim quits as soon as Claude is in the background.")
+  local left, failed = #list, false
+  for _, ours in ipairs(list) do
+    hand_over(ours, function(err)
+      left, failed = left - 1, failed or err ~= nil
+      if left == 0 and not failed then
+        quit()
+      end
+    end)
+  end
+end
+
+---@param list claude-ide.sessions.Ours[]
+local function ask(list)
+  local one = #list == 1
+  local prompt = one and ("%s works"):format(name_of(list[1])) or ("%d sessions of Claude work"):format(#list)
+  local it = one and "it" or "them"
+  local choices = { STAY, KEEP:format(it), END:format(it) }
+  require("claude-ide.ui.choose").select(choices, { prompt = prompt, kind = "claude_quit" }, function(choice)
+    if choice == choices[2] then
+      keep(working())
+    elseif choice == choices[3] then
+      quit()
+    end
+  end)
+end
+
+---Neovim is about to exit, and may still refuse.
+function M.before_exit()
+  local on_quit = require("claude-ide.config").get().terminal.on_quit
+  local list = not is_decided and on_quit ~= "end" and #vim.api.nvim_list_uis() > 0 and working() or {}
+  if #list == 0 then
+    return
+  end
+  local release = refuse()
+  vim.schedule(function()
+    release()
+    if on_quit == "background" then
+      keep(list)
+    else
+      ask(list)
+    end
+  end)
+end
+
+return M

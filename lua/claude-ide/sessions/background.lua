@@ -1,0 +1,236 @@
+-- Sessions in the background: a service of the CLI runs them, without Neovim and its connection. Hands over the session of a process that
+-- is to end, and opens or stops one. Measured (CLI 2.1.329, 2.1.332): doc/dev/sessions.md.
+-- Invariants: one process has a session: the other has ended before. What limits a CLI is passed on, and the permission mode.
+local M = {}
+
+---A session to hand over.
+---@class claude-ide.sessions.Leaving
+---@field id string
+---@field pid integer
+---@field cwd string
+---@field name? string given by the user
+---@field args string[] those that its CLI was started with
+---@field release fun(done: fun()) ends its process
+
+---Time for the service to start and take a session. Measured: 0.4 to 1.4 s.
+local PATIENCE_MS = 30000
+---Time until a session has its record.
+local BEGIN_MS = 20000
+---Time for a process to end. Measured: under 0.1 s.
+local END_MS = 10000
+
+---Arguments that a session needs again, by the number of their values. Its transcript has the model, its prompt is not repeated.
+---@type table<string, 0|1|2> 2: one or more
+local KEPT = {
+  ["--add-dir"] = 2,
+  ["--agent"] = 1,
+  ["--agents"] = 1,
+  ["--allow-dangerously-skip-permissions"] = 0,
+  ["--allowed-tools"] = 2,
+  ["--allowedTools"] = 2,
+  ["--append-system-prompt"] = 1,
+  ["--bare"] = 0,
+  ["--dangerously-skip-permissions"] = 0,
+  ["--disable-slash-commands"] = 0,
+  ["--disallowed-tools"] = 2,
+  ["--disallowedTools"] = 2,
+  ["--effort"] = 1,
+  ["--fallback-model"] = 1,
+  ["--mcp-config"] = 2,
+  ["--model"] = 1,
+  ["--permission-mode"] = 1,
+  ["--plugin-dir"] = 1,
+  ["--restricted"] = 0,
+  ["--safe-mode"] = 0,
+  ["--setting-sources"] = 1,
+  ["--settings"] = 1,
+  ["--strict-mcp-config"] = 0,
+  ["--system-prompt"] = 1,
+  ["--tools"] = 2,
+}
+
+---@param args string[]
+---@return string[]
+function M.kept(args)
+  local list, values = {}, 0
+  for _, word in ipairs(args) do
+    local flag = word:match("^%-[^=]*")
+    if word == "--" then
+      break
+    elseif flag then
+      local count = KEPT[flag]
+      values = count and flag == word and count or 0
+      list[#list + 1] = count and word or nil
+    elseif values > 0 then
+      values = values == 1 and 0 or values
+      list[#list + 1] = word
+    end
+  end
+  return list
+end
+
+---@return string[] the CLI without arguments of its own
+local function program()
+  local words = {}
+  for _, word in ipairs(require("claude-ide.config").get().terminal.command) do
+    if words[1] and vim.startswith(word, "-") then
+      break
+    end
+    words[#words + 1] = word
+  end
+  return words
+end
+
+---@param argv string[]
+---@param cwd? string
+---@param done fun(err?: string) on the main loop
+local function run(argv, cwd, done)
+  local options = {
+    cwd = cwd,
+    env = require("claude-ide.config").get().terminal.env,
+    text = true,
+    timeout = PATIENCE_MS,
+  }
+  local ok, err = pcall(
+    vim.system,
+    argv,
+    options,
+    vim.schedule_wrap(function(result)
+      local words = vim.trim(result.stderr ~= "" and result.stderr or result.stdout or "")
+      words = words ~= "" and words or ("code %d"):format(result.code)
+      done(result.code ~= 0 and require("claude-ide.sessions.phrases").plain_line(words) or nil)
+    end)
+  )
+  if not ok then
+    done(tostring(err))
+  end
+end
+
+---@param pid integer
+---@param done fun(err?: string)
+local function await_end(pid, done)
+  require("claude-ide.retry").until_found(
+    function(answer)
+      answer(not require("claude-ide.process").runs(pid) or nil)
+    end,
+    END_MS,
+    function(has_ended)
+      done(not has_ended and ("process %d does not end"):format(pid) or nil)
+    end
+  )
+end
+
+---Starts a session in the background. The command succeeds also if the session's process then fails: its record counts.
+---@param argv string[]
+---@param one claude-ide.sessions.Leaving
+---@param done fun(err?: string)
+local function begin(argv, one, done)
+  run(argv, one.cwd, function(err)
+    if err then
+      return done(err)
+    end
+    require("claude-ide.retry").until_found(
+      function(answer)
+        local live = require("claude-ide.sessions.catalogue").running(one.id)
+        answer(live and live.job)
+      end,
+      BEGIN_MS,
+      function(job)
+        done(not job and "it did not begin" or nil)
+      end
+    )
+  end)
+end
+
+---The CLI goes on with a session in the background, under the same id, where it was interrupted.
+---@param one claude-ide.sessions.Leaving
+---@param done fun(err?: string) once
+function M.hand_over(one, done)
+  ---@param mode? string
+  ---@param last string argument that lets it go on
+  local function argv(mode, last)
+    local words = vim.deepcopy(require("claude-ide.config").get().terminal.command)
+    words = require("claude-ide.terminal.hooks").in_place(vim.list_extend(words, M.kept(one.args)))
+    vim.list_extend(words, mode and { "--permission-mode", mode } or {})
+    vim.list_extend(words, one.name and { "--name=" .. one.name } or {})
+    return vim.list_extend(words, { "--bg", "--resume", one.id, last })
+  end
+  require("claude-ide.sessions.mode").of_session(one.id, function(mode)
+    one.release(function()
+      await_end(one.pid, function(err)
+        if err then
+          return done(err)
+        end
+        begin(argv(mode, "--reply-on-resume"), one, function(failed)
+          if not failed then
+            return done()
+          end
+          -- The flag is not documented: a CLI without it is told by a prompt.
+          require("claude-ide.log").warn("a session did not go on in the background: %s", failed)
+          begin(argv(mode, "Go on."), one, done)
+        end)
+      end)
+    end)
+  end)
+end
+
+---Whether it is a session in the background, of this project.
+---@param live claude-ide.sessions.Live
+---@return boolean
+function M.is_here(live)
+  return live.job ~= nil
+    and vim.iter(require("claude-ide.workspace").folders_and_worktrees()):any(function(folder)
+      return require("claude-ide.path").within(live.cwd, folder)
+    end)
+end
+
+---Those of this project, oldest first.
+---@return claude-ide.sessions.Live[]
+function M.list()
+  return vim.tbl_filter(M.is_here, require("claude-ide.sessions").live())
+end
+
+---Says what those of this project do, if they work or wait for the user.
+function M.say()
+  local busy = vim.tbl_filter(function(live)
+    return live.state.activity ~= "idle" and not require("claude-ide.terminal").of_session(live.id)
+  end, M.list())
+  local doing = require("claude-ide.sessions.phrases").activities(busy)
+  if doing then
+    local words = #busy == 1 and "A session of Claude is in the background (%s). `:Claude list` has it."
+      or "Sessions of Claude are in the background: %s. `:Claude list` has them."
+    require("claude-ide.ui.notice").info(words:format(doing))
+  end
+end
+
+---@param live claude-ide.sessions.Live with a job
+---@param done fun(err?: string) once its process has ended
+function M.stop(live, done)
+  run(vim.list_extend(program(), { "stop", live.job }), nil, function(err)
+    if err then
+      return done(err)
+    end
+    await_end(live.pid, done)
+  end)
+end
+
+---Shows a session in a terminal: attached while it works, since in the background it goes on without an editor; else resumed here, with
+---this Neovim as its editor.
+---@param live claude-ide.sessions.Live with a job
+function M.open(live)
+  local terminals = require("claude-ide.terminal")
+  local terminal = terminals.of_session(live.id)
+  if terminal then
+    return terminals.show(terminal)
+  elseif live.state.activity ~= "idle" then
+    return terminals.attach(live, vim.list_extend(program(), { "attach", live.job }))
+  end
+  M.stop(live, function(err)
+    if err then
+      return require("claude-ide.ui.notice").error("The session in the background does not end: " .. err)
+    end
+    terminals.new({ "--resume", live.id }, { cwd = live.cwd, name = live.name })
+  end)
+end
+
+return M

@@ -1,0 +1,168 @@
+"""A session of the real CLI that outlives Neovim: handed over at `:qa`, found, reviewed and continued by the next one."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from terminal_steps import IDLE, SESSION, begin
+
+from harness.cli import binary, call, environment, submitting
+from harness.scripted_model import Reply
+
+pytestmark = [pytest.mark.cli]
+
+READY = "(require('claude-ide.server').clients()[1] or {}).pid"
+
+
+@pytest.fixture
+def service(mock_api, tmp_path):
+    """Ends the service of the CLI, and with it the sessions in the background."""
+    yield
+    env = environment(tmp_path / "home", mock_api)
+    subprocess.run([binary(), "daemon", "stop", "--any"], env=env, cwd=tmp_path, capture_output=True, timeout=60)
+
+
+def ask(nvim, mock_api, text):
+    nvim.keys(text)
+    nvim.wait_screen(text)
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+
+
+def state(nvim):
+    return nvim.lua(
+        "local live = require('claude-ide').sessions.live()[1] return live and { live.id, live.state.activity, live.job ~= nil }"
+    )
+
+
+@pytest.mark.usefixtures("service")
+def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_claude, mock_api):
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\ntwo\n"})
+    path = nvim.project / "a.txt"
+    subprocess.run(["git", "init", "-q"], cwd=nvim.project, check=True)
+    begin(nvim, mock_api)
+    nvim.wait_screen("● Hello.")
+    nvim.wait(IDLE, what="the turn to be over")
+    session = nvim.lua(SESSION)
+    change = {"file_path": str(path), "old_string": "two", "new_string": "TWO"}
+    mock_api.paused = True
+    prompt = f"{call('Read', file_path=str(path))} THEN {call('Edit', **change)} THEN SAY All done."
+    nvim.lua("vim.api.nvim_chan_send(vim.bo.channel, ...)", prompt)
+    nvim.wait_screen("All done.")
+    nvim.wait(at_work(nvim), what="the CLI to work")
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.fn.mode() == 'n'")
+
+    nvim.keys(":qa<CR>")
+    nvim.wait_screen("Quit, and let it go on in the background")
+    nvim.keys("2<CR>")
+    nvim.terminal.wait_exit()
+    mock_api.paused = False
+
+    # The next Neovim shows that it waits for a permission, and attaches to it.
+    after = start_with_claude(args=["a.txt"], notices=True)
+    after.cmd("ClaudeConnect")
+    after.wait(lambda: state(after) == [session, "waiting", True], what="the session to wait for a permission")
+    assert path.read_text() == "one\ntwo\n"
+    listed(after, 1)
+    after.wait_screen("Do you want to make this edit")
+    after.keys("1")
+    after.wait(lambda: path.read_text() == "one\nTWO\n", what="the edit, in place")
+    after.wait_screen("● All done.")
+
+    # What it changed can be reviewed and undone.
+    after.wait("require('claude-ide.journal').counts().files == 1", what="the change to review")
+    after.cmd("Claude close")
+    after.wait(lambda: state(after) == [session, "idle", True], what="the session to go on when its terminal is closed")
+
+    # Idle, it comes back as any other: with this Neovim as its editor.
+    listed(after, 1)
+    after.wait(READY, what="the CLI to connect")
+    after.wait(lambda: state(after) == [session, "idle", False], what="the same session")
+    mock_api.script(Reply("Here I am."))
+    after.wait_screen("manual mode on")
+    ask(after, mock_api, "still there?")
+    after.wait_screen("Here I am.")
+    assert mock_api.seen("All done.")
+
+
+def shown(nvim):
+    """What each terminal shows, by its name."""
+    return nvim.lua(
+        """
+        local found = {}
+        for _, one in ipairs(require("claude-ide.terminal").list()) do
+          found[one:name()] = table.concat(vim.api.nvim_buf_get_lines(one:bufnr(), 0, -1, false), "\\n")
+        end
+        return found
+        """
+    )
+
+
+def listed(nvim, *choice):
+    """The lines of `:Claude list`, of which one may be chosen."""
+    nvim.answer(*choice)
+    nvim.cmd("Claude list")
+    nvim.wait("#asked == 1", what="the list")
+    return nvim.asked()[0]["lines"]
+
+
+def at_work(nvim):
+    """A condition: the CLI works, while the model does not answer. Presses Enter, and again if one was lost."""
+    pressed = 0.0
+
+    def works():
+        nonlocal pressed
+        if time.monotonic() - pressed > 5:
+            pressed = time.monotonic()
+            nvim.keys("<CR>")
+        return nvim.lua("return ((require('claude-ide.terminal').session() or {}).state or {}).activity == 'working'")
+
+    return works
+
+
+def test_three_that_work_are_all_offered_after_neovim_was_killed(start_with_claude, mock_api):
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\n"})
+    mock_api.paused = True
+    names = ["alpha", "beta", "gamma"]
+    for number, name in enumerate(names, 1):
+        nvim.keys(f":Claude new {name}<CR>")
+        nvim.wait(f"#require('claude-ide.terminal').list() == {number}", what=f"the terminal {name}")
+        nvim.wait_screen("manual mode on")
+        nvim.wait("vim.fn.mode() == 't'")
+        nvim.keys(f"task of {name}")
+        nvim.wait_screen(f"task of {name}")
+        nvim.wait(at_work(nvim), what=f"{name} to work")
+        nvim.keys("<C-\\><C-\\>")
+        nvim.wait("vim.fn.mode() == 'n'")
+    records = nvim.home / ".local" / "state" / "nvim" / "claude-ide" / "terminals"
+    nvim.wait(
+        lambda: "".join(path.read_text() for path in records.glob("*.json")).count('"session"') == 3,
+        what="the record of the three",
+    )
+    transcripts = nvim.home / ".claude" / "projects"
+    nvim.wait(
+        lambda: all(
+            any(f"task of {name}" in path.read_text() for path in transcripts.rglob("*.jsonl")) for name in names
+        ),
+        what="the prompts on disk: the CLI writes them a moment later",
+    )
+    os.kill(nvim.lua("return vim.uv.os_getpid()"), signal.SIGKILL)  # Neovim alone
+    nvim.terminal.wait_exit()
+    mock_api.paused = False
+
+    after = start_with_claude(args=["a.txt"], notices=True)
+    after.cmd("ClaudeConnect")
+    after.wait_notice("3 terminals of Claude ended with Neovim.")
+    after.wait(lambda: len(listed(after)) == 3, what="the CLIs to have ended")
+    for number, name in enumerate(names, 1):
+        assert len(listed(after, number)) == 3, "those that run again come first"
+        after.wait(f"#require('claude-ide.terminal').list() == {number}", what="the terminal")
+        after.wait(lambda name=name: f"task of {name}" in shown(after).get(name, ""), what=f"what {name} was asked")
+        after.wait("require('claude-ide.terminal').session() ~= nil", what="its record")
+        leave = "<C-\\><C-\\>"
+        after.wait("vim.fn.mode() == 't'")
+        after.keys(leave)
+        after.wait("vim.fn.mode() == 'n'")
+    assert sorted(shown(after)) == names

@@ -1,0 +1,241 @@
+"""Sessions that work when Neovim quits: the question, the background, and the next Neovim of the project.
+
+The CLI is a stand-in: `harness/fake_cli.py`; `tests/e2e/test_background_real_cli.py` has the real one.
+"""
+
+import json
+import os
+
+import pytest
+from test_terminals import leave, open_one, report
+
+from harness.fake_cli import FakeCli
+
+STAY, KEEP, END = 1, 2, 3
+
+
+@pytest.fixture
+def cli(tmp_path):
+    return FakeCli(tmp_path)
+
+
+@pytest.fixture
+def at_work(start_nvim, cli, sessions):
+    """Neovim with a file, and a terminal whose CLI works on a session."""
+
+    def begin(command="Claude new parser", **more):
+        nvim = start_nvim(
+            **{"env": cli.environment(), "files": {"a.txt": "one\n", "b.txt": "b\n"}, "args": ["a.txt"], **more}
+        )
+        open_one(nvim, cli, command)
+        nvim.session = sessions.write(nvim.project, ("fix it", "ok"), title="parser")
+        report(nvim, cli, sessions, 0, nvim.session, "busy", name="parser")
+        return nvim
+
+    return begin
+
+
+def take_over(nvim, cli, sessions):
+    """The session is in the background."""
+    nvim.wait(lambda: "--bg" in cli.starts()[-1]["argv"], what="the CLI to be told")
+    sessions.record(sessions.sleeper(), nvim.session, "busy", nvim.project, kind="bg", jobId=nvim.session[:8])
+    nvim.terminal.wait_exit()
+
+
+def quit_with(nvim, keys):
+    nvim.lua("asked = {}")
+    nvim.keys(keys)
+    nvim.wait("#asked == 1", what=f"the question after {keys}")
+    (asked,) = nvim.asked()
+    return asked
+
+
+@pytest.mark.every_nvim
+def test_each_way_to_quit_asks_once_and_staying_changes_nothing(at_work):
+    nvim = at_work()
+    nvim.cmd("Claude hide")
+    nvim.answer(*([STAY] * 9))
+    before = nvim.lua("return { vim.api.nvim_list_wins(), vim.api.nvim_list_bufs(), vim.fn.bufnr('#') }")
+    for keys in (":qa<CR>", ":q<CR>", "ZZ", ":wqa<CR>", ":x<CR>", ":set confirm<CR>:qa<CR>", ":bufdo quitall<CR>"):
+        asked = quit_with(nvim, keys)
+        assert asked["prompt"] == "parser works"
+        assert asked["lines"] == [
+            "Stay in Neovim",
+            "Quit, and let it go on in the background",
+            "Quit, and end it",
+        ]
+        nvim.wait("vim.api.nvim_get_mode().mode == 'n'", what="a normal Neovim")
+        after = nvim.lua("return { vim.api.nvim_list_wins(), vim.api.nvim_list_bufs(), vim.fn.bufnr('#') }")
+        assert after == before, keys
+    assert nvim.lua("return vim.o.confirm")
+    assert nvim.lua("return require('claude-ide.terminal').is_running()")
+
+
+@pytest.mark.every_nvim
+def test_the_question_is_on_the_screen_and_enter_stays(at_work):
+    nvim = at_work()
+    nvim.keys(":qa<CR>")
+    nvim.wait_screen("parser works")
+    nvim.wait_screen("Quit, and end it")
+    assert "E162" not in nvim.screen()
+    nvim.keys("<CR>")
+    nvim.wait("vim.fn.bufname() == 'a.txt'", what="the file")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", [":qa!<CR>", "ZQ:qa!<CR>", ":cq<CR>"])
+def test_a_quit_that_is_meant_is_not_asked_about(at_work, keys):
+    nvim = at_work()
+    nvim.keys(keys)
+    nvim.terminal.wait_exit()
+
+
+def test_an_idle_one_does_not_keep_neovim(at_work, cli, sessions):
+    nvim = at_work()
+    report(nvim, cli, sessions, 0, nvim.session, "idle", name="parser")
+    nvim.wait("require('claude-ide.terminal').list()[1]:live().state.activity == 'idle'")
+    nvim.keys(":qa<CR>")
+    nvim.terminal.wait_exit()
+    assert len(cli.starts()) == 1
+
+
+def test_one_that_waits_for_the_user_is_asked_about_and_ended(at_work, cli, sessions):
+    nvim = at_work()
+    report(nvim, cli, sessions, 0, nvim.session, "waiting", name="parser", waitingFor="permission prompt")
+    nvim.answer(END)
+    nvim.keys(":qa<CR>")
+    nvim.terminal.wait_exit()
+    assert len(cli.starts()) == 1
+
+
+def test_to_end_it_does_not_end_unsaved_text(at_work):
+    nvim = at_work(notices=True)
+    nvim.cmd("split b.txt | call setline(1, 'typed')")
+    nvim.answer(END)
+    nvim.keys(":qa<CR>")
+    assert "No write since last change" in nvim.wait_notice("E37:")
+    assert nvim.lua("return require('claude-ide.terminal').is_running()")
+
+
+@pytest.mark.every_nvim
+def test_it_goes_on_in_the_background_with_its_limits(at_work, cli, sessions):
+    nvim = at_work('Claude new parser --disallowedTools Bash --model opus --settings \'{"env":{"A":"b"}}\' -- do it')
+    nvim.answer(KEEP)
+    nvim.keys(":qa<CR>")
+    take_over(nvim, cli, sessions)
+    first, second = cli.starts()
+    with pytest.raises(ProcessLookupError):
+        os.kill(first["pid"], 0)
+    settings = {"env": {"A": "b"}, "worktree": {"bgIsolation": "none"}}
+    argv = second["argv"]
+    assert json.loads(argv.pop(4).removeprefix("--settings=")) == settings
+    assert argv == [
+        *("--disallowedTools", "Bash", "--model", "opus"),
+        *("--name=parser", "--bg", "--resume", nvim.session, "--reply-on-resume"),
+    ]
+    assert second["cwd"] == str(nvim.project)
+    assert "CLAUDE_CODE_SSE_PORT" not in second["env"], "that Neovim is gone"
+
+
+def test_with_the_option_nothing_is_asked(at_work, cli, sessions):
+    nvim = at_work(opts={"terminal": {"on_quit": "background"}})
+    nvim.keys(":qa<CR>")
+    take_over(nvim, cli, sessions)
+
+
+def test_a_cli_that_knows_no_flag_is_told_by_a_prompt(at_work, cli):
+    nvim = at_work(notices=True)
+    cli.refuse("error: unknown option '--reply-on-resume'")
+    nvim.answer(KEEP)
+    nvim.keys(":qa<CR>")
+    nvim.wait(lambda: len(cli.starts()) >= 3, what="the second attempt")
+    assert cli.starts()[2]["argv"][-4:] == ["--bg", "--resume", nvim.session, "Go on."]
+    nvim.wait(lambda: len(cli.starts()) == 4, what="the terminal, since that failed too")
+
+
+def test_where_there_is_no_background_neovim_stays_and_the_session_goes_on_here(at_work, cli):
+    nvim = at_work(notices=True)
+    cli.refuse("error: unknown option '--bg'")
+    nvim.answer(KEEP)
+    nvim.keys(":qa<CR>")
+    assert "unknown option '--bg'" in nvim.wait_notice("parser did not go on in the background")
+    nvim.wait(lambda: len(cli.starts()) == 4, what="the terminal")
+    assert cli.starts()[3]["argv"] == ["--name=parser", "--resume", nvim.session]
+
+
+# ── the next Neovim ──
+
+
+@pytest.fixture
+def in_background(start_nvim, cli, sessions, project):
+    """The next Neovim of a project, with a session in the background."""
+
+    def begin(status, **more):
+        (project / "a.txt").write_text("one\n")
+        session = sessions.write(project, ("fix it", "ok"), title="parser", branch=None)
+        pid = sessions.sleeper()
+        facts = {"kind": "bg", "jobId": session[:8], "name": "parser", **more}
+        sessions.record(pid, session, status, project, **facts)
+        nvim = start_nvim(env=cli.environment(), args=["a.txt"], notices=True)
+        nvim.session, nvim.job_pid = session, pid
+        nvim.cmd("ClaudeConnect")
+        nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
+        return nvim
+
+    return begin
+
+
+def choose_one(nvim):
+    nvim.answer(1)
+    nvim.cmd("Claude list")
+    nvim.wait("#asked == 1", what="the list")
+    return nvim.asked()[0]["lines"]
+
+
+def test_one_that_works_is_named_listed_and_attached_to(in_background, cli):
+    nvim = in_background("busy")
+    nvim.wait_notice("A session of Claude is in the background (working). `:Claude list` has it.")
+    nvim.cmd("set columns=160")
+    (line,) = choose_one(nvim)
+    assert line.split()[:3] == ["2h", "working", "background"]
+    nvim.wait(lambda: len(cli.starts()) == 1, what="the terminal")
+    assert cli.starts()[0]["argv"] == ["attach", nvim.session[:8]]
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+    leave(nvim)
+    assert nvim.lua("return require('claude-ide.terminal').session().id") == nvim.session
+
+    # Neovim may quit: the session does not end with it.
+    nvim.keys(":qa<CR>")
+    nvim.terminal.wait_exit()
+
+
+def test_an_idle_one_is_stopped_and_resumed_here(in_background, cli, sessions):
+    nvim = in_background("idle")
+    choose_one(nvim)
+    nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI to be told to stop")
+    assert cli.starts()[0]["argv"] == ["stop", nvim.session[:8]]
+    sessions.end(nvim.job_pid)
+    nvim.wait(lambda: len(cli.starts()) == 2, what="the terminal")
+    assert cli.starts()[1]["argv"] == ["--name=parser", "--resume", nvim.session]
+    assert cli.starts()[1]["env"]["CLAUDE_CODE_SSE_PORT"]
+
+
+def test_the_board_attaches_to_it_and_stops_it(in_background, cli):
+    nvim = in_background("waiting", waitingFor="permission prompt")
+    nvim.cmd("Claude board")
+    nvim.wait_screen("parser")
+    nvim.wait("vim.fn.line('$') > 1")
+    nvim.answer(2)
+    nvim.keys("x")
+    nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI to be told to stop")
+    assert cli.starts()[0]["argv"] == ["stop", nvim.session[:8]]
+    nvim.keys("a")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="the terminal")
+    assert cli.starts()[1]["argv"] == ["attach", nvim.session[:8]]
+
+
+def test_it_can_be_stopped(in_background, cli):
+    nvim = in_background("busy")
+    nvim.cmd(f"Claude sessions stop {nvim.session}")
+    nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI to be told to stop")
+    assert cli.starts()[0]["argv"] == ["stop", nvim.session[:8]]
