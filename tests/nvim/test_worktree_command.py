@@ -1,5 +1,7 @@
 """`:Claude worktree`: makes a worktree with a tab page and a CLI, and ends it without losing anything."""
 
+import shutil
+
 import pytest
 import review_steps
 
@@ -262,3 +264,170 @@ def test_a_repository_of_jj_has_no_branch_to_merge_into(start, cli):
     assert question["lines"] == [REMOVE, "Keep it"]
     nvim.wait_notice("The worktree of fix is removed.")
     assert "fix" in branches(nvim)
+
+
+def hook(nvim, name, script="exit 1"):
+    path = nvim.project / ".git/hooks" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_finds_the_branch_of_exactly_this_name(start, cli, tmp_path):
+    nvim = start()
+    git(tmp_path, "clone", "-q", "project", "copy")
+    git(tmp_path / "copy", "checkout", "-qb", "far/x")
+    for remote in ("origin", "up"):
+        git(nvim.project, "remote", "add", remote, "../copy")
+    git(nvim.project, "fetch", "-q", "--all")
+    git(nvim.project, "branch", "have/sub")
+    nvim.cmd("Claude worktree have")
+    nvim.wait_notice("'refs/heads/have/sub' exists")
+    nvim.cmd("Claude worktree far/x")
+    nvim.wait_notice("Several remotes have far/x")
+    for count, branch in enumerate(["far", "日本", "中国"], 1):
+        nvim.cmd(f"Claude worktree {branch}")
+        nvim.wait(lambda: len(cli.starts()) == count, what=branch)  # noqa: B023
+        assert cli.starts()[-1]["cwd"] == str(tmp_path / f"project.{branch}")
+
+
+@pytest.mark.every_nvim
+def test_says_what_a_repository_lacks(start, cli, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    git(empty, "init", "-qb", "main")
+    nvim = start(cwd=empty, args=[])
+    nvim.cmd("Claude worktree fix")
+    nvim.wait_notice("There is no commit yet")
+    git(empty, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first", "--allow-empty")
+    nvim.cmd("Claude worktree fix")
+    nvim.wait(lambda: len(cli.starts()) == 1)
+    shutil.rmtree(tmp_path / "empty.fix")
+    nvim.keys("<C-\\><C-n>")
+    nvim.cmd("tabfirst | Claude worktree fix")
+    nvim.wait_notice("`git worktree prune` first: git still lists")
+    nvim.lua("vim.env.PATH = '/nowhere'")
+    nvim.cmd("Claude worktree more")
+    assert nvim.wait_notice("git cannot run").startswith("git cannot run: ENOENT")
+
+
+def test_a_hook_that_fails_without_a_word(start, cli):
+    nvim = start()
+    post = hook(nvim, "post-checkout")
+    fix = begin(nvim, cli)
+    nvim.wait_notice("The worktree is there, but git says: `git worktree` failed with code 1.")
+    post.unlink()
+    (fix / "new.txt").write_text("new\n")
+    hook(nvim, "pre-commit")
+    done(nvim, 2, "new")
+    nvim.wait_notice("Nothing was committed: `git commit` failed with code 1.")
+    assert (fix / "new.txt").exists()
+
+
+def test_a_folder_that_neovim_cannot_enter_is_told_without_a_trace(start, cli, tmp_path):
+    home = tmp_path / "a $HOME"  # `:tcd` replaces variables, also escaped ones
+    home.mkdir()
+    nvim = start(cwd=repository(home))
+    nvim.cmd("Claude worktree fix")
+    nvim.wait_notice("The worktree does not open: Vim:E344")
+    assert cli.starts() == []
+    assert nvim.lua("return vim.fn.tabpagenr('$')") == 1
+
+
+def test_one_word_is_a_prompt_and_no_command_of_the_cli(start, cli):
+    nvim = start()
+    begin(nvim, cli, "Claude worktree fix update")
+    assert cli.starts()[0]["argv"] == ["--name=fix", " update"]
+
+
+def test_two_that_wait_for_the_user_both_open(start, cli):
+    nvim = start()
+    nvim.cmd("Claude worktree one first prompt")
+    nvim.cmd("Claude worktree two second prompt")
+    nvim.keys("ihello")
+    nvim.wait("require('claude-ide.ui.guard').is_waiting('worktree ' .. vim.fn.getcwd() .. '.two')", what="it to wait")
+    nvim.keys("<Esc>")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="both")
+    assert sorted(one["argv"][1] for one in cli.starts()) == ["first prompt", "second prompt"]
+
+
+def test_done_tells_of_files_that_git_hides_or_that_came_later(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    commit(fix)
+    git(fix, "update-index", "--skip-worktree", "a.txt")
+    (fix / "a.txt").write_text("local\n")
+    (question,) = done(nvim, -1)
+    assert question["prompt"].endswith("ignored files go with it: a.txt")
+    nvim.lua("vim.ui.select = function(items, _, on_choice) answer = function() on_choice(items[1]) end end")
+    nvim.cmd("Claude worktree done")
+    nvim.wait("answer ~= nil")
+    (fix / ".env").write_text("secret")
+    nvim.lua("answer()")
+    nvim.wait_notice("Ignored files that are new: .env. The worktree stays.")
+    assert (fix / ".env").exists()
+
+
+def test_done_stops_at_a_worktree_in_it(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    git(fix, "worktree", "add", "-q", ".claude/worktrees/inner")
+    nvim.cmd("Claude worktree done")
+    nvim.wait_notice("The worktree inner is in this one: end it first.")
+    git(fix, "worktree", "remove", ".claude/worktrees/inner")
+    repository(fix, "nested")  # once added, a submodule without .gitmodules
+    *_, question = done(nvim, 2, "nested", -1)
+    assert question["prompt"].endswith("it has submodules, with which git removes no worktree")
+
+
+def test_done_does_not_end_another_merge(start, cli):
+    nvim = start()
+    git(nvim.project, "checkout", "-qb", "side")
+    commit(nvim.project, "side.txt")
+    git(nvim.project, "checkout", "-q", "main")
+    commit(nvim.project, "main.txt")
+    commit(begin(nvim, cli))
+    git(nvim.project, "merge", "-q", "--no-commit", "-s", "ours", "side")
+    done(nvim, 1)
+    nvim.wait_notice("project has a merge that is not committed: nothing was merged.")
+    assert (nvim.project / ".git/MERGE_HEAD").exists()
+
+
+def test_done_says_that_git_keeps_a_branch(start, cli, tmp_path):
+    """Its upstream does not have its commits."""
+    nvim = start()
+    git(tmp_path, "clone", "-q", "project", "copy")
+    git(tmp_path / "copy", "checkout", "-qb", "fix")
+    git(nvim.project, "remote", "add", "origin", "../copy")
+    git(nvim.project, "fetch", "-q")
+    fix = begin(nvim, cli)
+    commit(fix)
+    done(nvim, 1)
+    nvim.wait_notice("fix is in main now. Its branch stays: error: the branch 'fix' is not fully merged")
+    assert not fix.exists() and branches(nvim) == ["fix", "main"]
+
+
+def test_done_twice_at_once_ends_it_once(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    commit(fix)
+    nvim.answer(1, 1)
+    nvim.lua("vim.cmd('Claude worktree done') vim.cmd('Claude worktree done')")
+    nvim.wait_notice("Another `:Claude worktree done` is at work in project.fix.")
+    nvim.wait_notice("fix is in main now.")
+    assert not fix.exists() and len(nvim.notices()) == 2
+
+
+def test_done_keeps_a_text_without_a_name(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    nvim.cmd("set nohidden | new")
+    nvim.keys("ityped<Esc>")
+    nvim.wait("vim.bo.modified and vim.fn.mode() == 'n'")
+    done(nvim, 1)
+    nvim.wait_notice("The worktree of fix is removed.")
+    assert not fix.exists()
+    assert ["typed"] in nvim.lua(
+        "return vim.tbl_map(function(buf) return vim.api.nvim_buf_get_lines(buf, 0, -1, true) end, vim.api.nvim_list_bufs())"
+    )

@@ -73,8 +73,13 @@ end
 
 ---What must be decided elsewhere first.
 ---@param task claude-ide.language.Task
----@param folder string
+---@param folder string resolved
 local function check(task, folder)
+  for _, other in ipairs((require("claude-ide.workspace").repository(folder) or { worktrees = {} }).worktrees) do
+    if other.path ~= folder and is_in(other.path, folder) then
+      task:fail(("The worktree %s is in this one: end it first."):format(vim.fs.basename(other.path)))
+    end
+  end
   check_buffers(task, folder)
   for _, proposal in ipairs(require("claude-ide.proposal").list()) do
     if is_in(proposal.path, folder) then
@@ -106,11 +111,31 @@ end
 ---@return string? choice
 local function choose(task, asked, choices, prompt)
   local choice = task:await(function(resume)
-    require("claude-ide.ui.guard").when_asked("worktree", "A question about the worktree", function()
-      require("claude-ide.ui.choose").select(choices, { prompt = prompt }, resume)
-    end, asked)
+    require("claude-ide.ui.guard").when_asked(
+      "worktree " .. task.call.id,
+      "A question about the worktree",
+      function()
+        require("claude-ide.ui.choose").select(choices, { prompt = prompt }, resume)
+      end,
+      asked
+    )
   end)
   return choice
+end
+
+---The task that changes a worktree, by its folder.
+---@type table<string, claude-ide.language.Task>
+local at_work = {}
+
+---Keeps other tasks from a worktree until this one has ended.
+---@param task claude-ide.language.Task
+---@param own claude-ide.workspace.Worktree
+local function claim(task, own)
+  local other = at_work[own.path]
+  if other and other ~= task and not other.ended then
+    task:fail(("Another `:Claude worktree done` is at work in %s."):format(vim.fs.basename(own.path)))
+  end
+  at_work[own.path] = task
 end
 
 ---Offers to commit what is not committed.
@@ -131,9 +156,10 @@ local function commit(task, own, asked, names)
   if not message or vim.trim(message) == "" then
     return false
   end
+  claim(task, own)
   git.must(task, own.path, { "add", "--all" })
-  git.must(task, own.path, { "commit", "--quiet", "--message", message })
-  return true
+  local _, err = git.run(task, own.path, { "commit", "--quiet", "--message", message })
+  return not err or task:fail(("Nothing was committed: %s"):format(err))
 end
 
 ---@class claude-ide.worktree.State
@@ -163,13 +189,14 @@ end
 ---@param task claude-ide.language.Task
 ---@param repository claude-ide.workspace.Repository
 ---@param own claude-ide.workspace.Worktree
----@param ignored string[]
+---@param status claude-ide.worktree.Status
 ---@return claude-ide.worktree.State
-local function state_of(task, repository, own, ignored)
+local function state_of(task, repository, own, status)
   local git = require("claude-ide.worktree.git")
-  local state = { ahead = 0, ignored = ignored } ---@type claude-ide.worktree.State
+  local state = { ahead = 0, ignored = status.ignored } ---@type claude-ide.worktree.State
   local private = git.must(task, own.path, { "rev-parse", "--absolute-git-dir" })
-  if vim.uv.fs_stat(own.path .. "/.gitmodules") or vim.uv.fs_stat(private .. "/modules") then
+  local is_known = status.has_submodules or vim.uv.fs_stat(own.path .. "/.gitmodules")
+  if is_known or vim.uv.fs_stat(private .. "/modules") then
     state.stays = "it has submodules, with which git removes no worktree"
   elseif vim.uv.fs_stat(private .. "/locked") then
     state.stays = "it is locked (`git worktree unlock`)"
@@ -203,6 +230,10 @@ local function merge(task, into, branch)
   local changed = git.must(task, into.path, { "status", "--porcelain=v1", "--untracked-files=no" })
   if changed ~= "" then
     task:fail(("%s has changes that are not committed: nothing was merged."):format(name))
+  end
+  -- Another merge may have changed no file; `--abort` below would end it.
+  if git.run(task, into.path, { "rev-parse", "--quiet", "--verify", "MERGE_HEAD" }) then
+    task:fail(("%s has a merge that is not committed: nothing was merged."):format(name))
   end
   local _, err = git.run(task, into.path, { "merge", "--no-edit", "--quiet", "refs/heads/" .. branch })
   if err then
@@ -249,7 +280,7 @@ end
 local function leave(folder, to)
   for number = vim.fn.tabpagenr("$"), 1, -1 do
     if is_in(vim.fn.getcwd(-1, number), folder) and vim.fn.tabpagenr("$") > 1 then
-      vim.cmd.tabclose(number)
+      vim.cmd(("hide tabclose %d"):format(number)) -- with 'nohidden', too
     end
   end
   for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -274,25 +305,30 @@ end
 ---@param task claude-ide.language.Task
 ---@param repository claude-ide.workspace.Repository
 ---@param own claude-ide.workspace.Worktree
+---@param told string[] ignored files of which the user knows
 ---@param into? claude-ide.workspace.Worktree whose branch has the commits; nil: the branch stays
-local function remove(task, repository, own, into)
+---@return string? err why the branch stays
+local function remove(task, repository, own, told, into)
   local git = require("claude-ide.worktree.git")
   end_clis(task, own.path)
   check(task, own.path)
-  local names = git.status(task, own.path).uncommitted
-  if names[1] then
-    task:fail(("Not committed meanwhile: %s. The worktree stays."):format(listed(names)))
+  local status = git.status(task, own.path)
+  if status.uncommitted[1] then
+    task:fail(("Not committed meanwhile: %s. The worktree stays."):format(listed(status.uncommitted)))
+  end
+  local new = vim.tbl_filter(function(name)
+    return not vim.list_contains(told, name)
+  end, status.ignored)
+  if new[1] then
+    task:fail(("Ignored files that are new: %s. The worktree stays."):format(listed(new)))
   end
   local other = into or repository.worktrees[1].path ~= own.path and repository.worktrees[1]
   leave(own.path, other and other.path or vim.fs.dirname(own.path))
   git.must(task, repository.common, { "worktree", "remove", own.path })
   if into then
-    git.must(task, into.path, {
-      "branch",
-      "--quiet",
-      "--delete",
-      own.branch --[[@as string]],
-    })
+    local branch = own.branch --[[@as string]]
+    local _, err = git.run(task, into.path, { "branch", "--quiet", "--delete", branch })
+    return err
   end
 end
 
@@ -364,9 +400,9 @@ function M.run(task, repository, own, asked)
     if not commit(task, own, asked, status.uncommitted) then
       return
     end
-    asked = require("claude-ide.ui.guard").ask()
+    asked, status = require("claude-ide.ui.guard").ask(), git.status(task, own.path)
   end
-  local state = state_of(task, repository, own, status.ignored)
+  local state = state_of(task, repository, own, status)
   local list = choices_of(own, state)
   local texts = vim.tbl_map(function(choice)
     return choice.text
@@ -378,16 +414,16 @@ function M.run(task, repository, own, asked)
   if not chosen or not (chosen.merges or chosen.removes) then
     return
   end
+  claim(task, own)
   if chosen.merges then
     merge(task, state.into --[[@as claude-ide.workspace.Worktree]], own.branch --[[@as string]])
   end
-  if chosen.removes then
-    remove(task, repository, own, chosen.deletes and state.into or nil)
-  end
+  local kept = chosen.removes
+    and remove(task, repository, own, state.ignored, chosen.deletes and state.into or nil)
   local name, into = own.branch or vim.fs.basename(own.path), state.into and state.into.branch
-  require("claude-ide.ui.notice").info(
-    (chosen.merges and "%s is in %s now." or "The worktree of %s is removed."):format(name, into)
-  )
+  local words = (chosen.merges and "%s is in %s now." or "The worktree of %s is removed."):format(name, into)
+  -- Git asks more of a branch with an upstream: that this has its commits, too.
+  require("claude-ide.ui.notice").info(kept and ("%s Its branch stays: %s"):format(words, kept) or words)
 end
 
 return M

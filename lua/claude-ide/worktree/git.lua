@@ -18,16 +18,24 @@ local function environment()
     variables[name] = nil
   end
   -- Nothing of git may wait for the user: no terminal shows it.
-  return vim.tbl_extend("force", variables, { GIT_TERMINAL_PROMPT = "0", GIT_EDITOR = "true" })
+  variables.GIT_TERMINAL_PROMPT, variables.GIT_EDITOR = "0", "true"
+  if vim.fn.has("nvim-0.11") == 1 then
+    return variables
+  end
+  local list = {} -- Neovim 0.10 hands it to the process as it is: of a table by name, git would get nothing
+  for name, value in pairs(variables) do
+    list[#list + 1] = name .. "=" .. value
+  end
+  return list
 end
 
 ---@param output string
----@return string the line that says most
+---@return string? the line that says most; nil: a hook may fail without a word
 local function reason(output)
   local lines = vim.split(vim.trim(output), "\n")
   return vim.iter(lines):find(function(line)
     return line:find("^fatal: ") or line:find("^error: ")
-  end) or lines[#lines] --[[@as string]]
+  end) or lines[#lines] ~= "" and lines[#lines] or nil
 end
 
 ---@param task claude-ide.language.Task
@@ -44,10 +52,11 @@ function M.run(task, folder, arguments)
     end)
   end)
   if not ok then
-    return nil, ("git cannot run: %s"):format(result)
+    return nil, ("git cannot run: %s"):format((tostring(result):gsub("^.-:%d+: ", "")))
   elseif result.code ~= 0 then
     require("claude-ide.log").info("%s: %s", table.concat(argv, " "), result.stderr)
-    return nil, reason(result.stderr ~= "" and result.stderr or result.stdout)
+    local why = reason(result.stderr ~= "" and result.stderr or result.stdout)
+    return nil, why or ("`git %s` failed with code %d."):format(arguments[1], result.code)
   end
   return (result.stdout:gsub("\n$", ""))
 end
@@ -63,7 +72,8 @@ end
 
 ---@class claude-ide.worktree.Status
 ---@field uncommitted string[] changed and untracked files
----@field ignored string[] files and folders
+---@field ignored string[] files and folders, and files with `--skip-worktree` or `--assume-unchanged`, whose changes git hides
+---@field has_submodules boolean also a repository that was only added
 
 ---@param task claude-ide.language.Task
 ---@param folder string
@@ -77,7 +87,7 @@ function M.status(task, folder)
     "--ignored=traditional",
     "--ignore-submodules=none",
   })
-  local status = { uncommitted = {}, ignored = {} } ---@type claude-ide.worktree.Status
+  local status = { uncommitted = {}, ignored = {}, has_submodules = false } ---@type claude-ide.worktree.Status
   local is_source = false -- of a renamed file: a part of its own
   for part in out:gmatch("[^%z]+") do
     local kind, name = part:sub(1, 2), part:sub(4)
@@ -87,6 +97,14 @@ function M.status(task, folder)
       is_source = kind:find("[RC]") ~= nil
       table.insert(kind == "!!" and status.ignored or status.uncommitted, name)
     end
+  end
+  for part in M.must(task, folder, { "ls-files", "-v", "--stage", "-z" }):gmatch("[^%z]+") do
+    local tag, mode, name = part:match("^(%a) (%d+) %x+ %d\t(.*)$")
+    status.has_submodules = status.has_submodules or mode == "160000"
+    if tag and tag:find("[Sa-z]") and vim.uv.fs_lstat(folder .. "/" .. name) then -- a sparse worktree lacks most of these
+      table.insert(status.ignored, name)
+    end
+    task:breathe()
   end
   return status
 end

@@ -14,7 +14,7 @@ end
 ---@param branch string
 ---@return string folder beside the repository's own worktree: `project.branch`; of a bare repository: `branch`
 local function place(repository, top, branch)
-  local name = branch:gsub("[^%w%._-]", "-")
+  local name = branch:gsub("[^%w%._\128-\255-]", "-")
   local main = repository.worktrees[1]
   if main and main.is_main then
     return ("%s.%s"):format(main.path, name)
@@ -38,21 +38,40 @@ local function make(task, repository, top, branch)
   if vim.uv.fs_lstat(path) then
     task:fail(("%s exists already."):format(vim.fn.fnamemodify(path, ":~")))
   end
-  local known = git.must(task, top, {
-    "for-each-ref",
-    "--count=1",
-    "--format=%(refname)",
-    "refs/heads/" .. branch,
-    "refs/remotes/*/" .. branch,
-  })
+  local here_as, there_as = "refs/heads/" .. branch, "refs/remotes/*/" .. branch
+  local found = git.must(task, top, { "for-each-ref", "--format=%(refname)", here_as, there_as })
+  local is_here, remotes = false, 0 -- the patterns match `branch/more`, too
+  for name in vim.gsplit(found, "\n") do
+    is_here = is_here or name == here_as
+    remotes = remotes + (name:match("^refs/remotes/[^/]+/(.*)$") == branch and 1 or 0)
+  end
+  if
+    not is_here
+    and remotes == 0
+    and not git.run(task, top, { "rev-parse", "--quiet", "--verify", "HEAD" })
+  then
+    task:fail("There is no commit yet at which a branch could begin.")
+  end
   -- The name of the branch that it begins at is in the new one's reflog, where done.lua finds it.
   local base = git.run(task, top, { "symbolic-ref", "--short", "HEAD" }) or "HEAD"
-  git.must(
-    task,
-    top,
-    known ~= "" and { "worktree", "add", path, branch }
-      or { "worktree", "add", "--no-track", "-b", branch, path, base }
-  )
+  local new = { "worktree", "add", "--quiet", "--no-track", "-b", branch, path, base }
+  local is_new = not is_here and remotes == 0
+  local _, err = git.run(task, top, is_new and new or { "worktree", "add", "--quiet", path, branch })
+  if err and vim.uv.fs_lstat(path .. "/.git") then
+    require("claude-ide.ui.notice").warn(("The worktree is there, but git says: %s"):format(err))
+  elseif err and err:find("missing but already registered", 1, true) then
+    task:fail(
+      ("`git worktree prune` first: git still lists %s, which is gone."):format(
+        vim.fn.fnamemodify(path, ":~")
+      )
+    )
+  elseif err and not is_here and remotes > 1 then
+    task:fail(
+      ("Several remotes have %s: make the branch first, or set `checkout.defaultRemote`."):format(branch)
+    )
+  elseif err then
+    task:fail(err)
+  end
   return path
 end
 
@@ -80,9 +99,13 @@ local function enter(path, top)
   local is_file = vim.bo.buftype == "" and paths.is_plain(name) and paths.within(name, top)
   local counterpart = is_file and path .. "/" .. paths.relative(name, top) or nil
   vim.cmd.tabnew()
-  vim.cmd.tcd(vim.fn.fnameescape(path))
+  local ok, err = pcall(vim.cmd.tcd, vim.fn.fnameescape(path)) -- fails at a `$NAME` in a path
+  if not ok then
+    vim.cmd.tabclose()
+    error(err, 0)
+  end
   if counterpart and vim.uv.fs_stat(counterpart) then
-    vim.cmd.edit(vim.fn.fnameescape(counterpart))
+    pcall(vim.cmd.edit, vim.fn.fnameescape(counterpart)) -- fails if the user does not want it over a swap file
   end
 end
 
@@ -97,8 +120,9 @@ local function start_cli(path, branch, prompt)
   if running and prompt == "" then
     return terminals.show(running)
   end
-  -- A prompt that begins with a dash would be an option.
-  local args = prompt ~= "" and { (prompt:gsub("^%-", " -")) } or {}
+  -- A prompt that begins with a dash would be an option, and one word could be a command, as `update`.
+  local is_taken = prompt:find("^%-") or prompt:find("^%w[%w-]*$")
+  local args = prompt ~= "" and { (is_taken and " " or "") .. prompt } or {}
   terminals.new(args, { cwd = path, name = branch })
 end
 
@@ -128,9 +152,15 @@ function M.open(branch, prompt)
     if not path then
       return say(err)
     end
-    guard.when_asked("worktree", "The worktree", function()
-      enter(path, top)
-      start_cli(path, branch, prompt)
+    guard.when_asked("worktree " .. path, "The worktree", function()
+      local ok, problem = pcall(function()
+        enter(path, top)
+        start_cli(path, branch, prompt)
+      end)
+      if not ok then
+        local why = tostring(problem):gsub("^.-:%d+: ", "")
+        say({ code = "failed", message = ("The worktree does not open: %s"):format(why) })
+      end
     end, asked)
   end
   if existing then
