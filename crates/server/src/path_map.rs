@@ -336,6 +336,14 @@ mod tests {
     }
 
     #[test]
+    fn numbers_stay_as_they_are() {
+        let message = |path: &str| format!(r#"{{"path":"{path}","cost":1.1111111111111113e+23}}"#);
+        let raw = RawValue::from_string(message("/workspaces/project/a")).unwrap();
+        let changed = container().incoming(&raw).unwrap();
+        assert_eq!(changed.get(), message("/home/me/project/a"));
+    }
+
+    #[test]
     fn only_members_that_hold_paths_are_changed() {
         let path = "/workspaces/project/a";
         let raw = |value: &Value| RawValue::from_string(value.to_string()).unwrap();

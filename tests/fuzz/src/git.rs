@@ -57,9 +57,17 @@ pub(crate) fn globs(bytes: &[u8]) {
             files.insert(path);
         }
     }
-    // A range that runs backwards is part of a pattern for git, and no pattern for `globset`; a lone `!` takes nothing back for git,
-    // and everything for `ignore`.
-    let is_known = |line: &&str| *line != "!" && testing::matches(line, "a").is_ok();
+    // What git, `ignore` and `globset` each read in a way of their own, and nobody writes: a range that runs backwards, `!` alone, spaces
+    // at the end, parts without a name, `.`, escapes of `/` and in brackets, brackets of all but some letters (where `globset` takes a `/`,
+    // too), and several `*` that are part of a name or more than two (git lets some of them span folders, against its documentation).
+    let is_odd_part = |part: &str| part == "." || part.contains("**") && part != "**";
+    let is_odd = |line: &str| {
+        let has_odd_brackets = line.contains('[') && ["\\", "[!", "[^"].iter().any(|odd| line.contains(odd));
+        let has_odd_slash = line.contains("//") || line.contains("\\/");
+        let has_odd_end = line == "!" || line.ends_with(' ');
+        has_odd_end || has_odd_slash || has_odd_brackets || line.trim_start_matches('!').split('/').any(is_odd_part)
+    };
+    let is_known = |line: &&str| !is_odd(line) && testing::matches(line, "a").is_ok();
     let patterns: Vec<&str> = patterns.lines().filter(is_known).collect();
     alone(tree.path(), &patterns, &files);
     fs::write(tree.path().join(".gitignore"), patterns.join("\n") + "\n").unwrap();
