@@ -4,6 +4,7 @@ import random
 
 import pytest
 from diff_steps import Diffs
+from test_random_keys import TRACE
 
 pytestmark = pytest.mark.dealt
 
@@ -86,6 +87,16 @@ def test_with_every_change_dropped_accepting_rejects_and_asks_nothing(diffs):
     wait_kept(diffs, "0 of 3")
     diffs.reject(1, ":w<CR>")
     diffs.wait_clean()
+
+
+def test_keys_right_after_the_proposals_window_was_closed(diffs):
+    """Before the windows are arranged again, in another one with the proposal."""
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.lua("vim.cmd('split | 3 | wincmd p | close | normal dx')")
+    wait_kept(diffs, "2 of 3")
+    diffs.nvim.lua("vim.cmd('split | wincmd p | close | normal ]c')")
+    assert not diffs.nvim.lua(TRACE)
+    assert diffs.accept(1, "a.txt") == OLD.replace("line 10\n", "").replace("line 20\n", "line 20\nmore\nand more\n")
 
 
 def test_what_the_user_types_besides_is_answered_too(diffs):

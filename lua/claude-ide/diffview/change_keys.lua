@@ -17,7 +17,8 @@ function M.jump(pair, direction)
   local start = side_of(pair, buf) == "now" and "old" or "new"
   local lnum, last = vim.api.nvim_win_get_cursor(0)[1], vim.api.nvim_buf_line_count(buf)
   local list, left, found = pair.hunks.list, vim.v.count1, nil
-  local seen = pair.wins.now and require("claude-ide.diffview.first_change").is_seen
+  local is_shown = vim.api.nvim_win_is_valid(pair.wins.proposal) -- not if it was closed a moment ago
+  local seen = is_shown and pair.wins.now and require("claude-ide.diffview.first_change").is_seen
   for i = direction == 1 and 1 or #list, direction == 1 and #list or 1, direction do
     local further = (math.min(list[i][start], last) - lnum) * direction > 0
     if further and (not seen or seen(pair.wins.proposal, list[i])) then

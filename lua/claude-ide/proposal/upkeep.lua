@@ -38,6 +38,9 @@ local function toggle(view)
     live.take(hunks, dropped)
   end
   local win = view.wins.proposal
+  if not vim.api.nvim_win_is_valid(win) then
+    return -- closed a moment ago: the windows are arranged again soon
+  end
   if vim.wo[win].diff then
     vim.cmd("diffupdate")
   end

@@ -68,7 +68,7 @@ local function open_window(buf)
   local win = vim.api.nvim_get_current_win()
   local ok, err = pcall(vim.api.nvim_win_set_buf, win, buf)
   if not ok and vim.api.nvim_win_get_buf(win) ~= buf then
-    vim.api.nvim_win_close(win, true)
+    require("claude-ide.window").close(win)
     error(err, 0)
   elseif not ok then
     require("claude-ide.log").warn("an autocommand failed in a prompt's file: %s", err)

@@ -1,11 +1,11 @@
 //! Files of others: transcripts, what is drawn of them, notebooks.
 
-use std::{fs, io::Write};
+use std::{convert::Infallible, fs, io::Write};
 
 use claude_ide_notebook::{Ran, put, read};
 use claude_ide_session::{
-    Cancel, ConfigDir, Millis, SearchOptions, SessionId, Store, Transcript, infer,
-    render::{grow, plain_lines, render as draw},
+    Block, Cancel, ConfigDir, Millis, NodeId, Row, RowKind, SearchOptions, SessionId, Store, Transcript, infer,
+    render::{Content, RenderRequest, Rows, grow, plain_lines},
     search,
 };
 use serde_json::json;
@@ -30,16 +30,43 @@ pub(crate) fn transcript(bytes: &[u8]) {
     search(&[(SessionId::new("s"), file)], &options, &Cancel::new(), |_| {}).unwrap();
 }
 
+/// A transcript of one reply with one block.
+struct Reply(Block);
+
+impl Rows for Reply {
+    type Error = Infallible;
+
+    fn row(&mut self, at: usize) -> Option<Row> {
+        let row = Row {
+            id: NodeId::from_number(1),
+            kind: RowKind::Reply,
+            start: None,
+            end: None,
+            model: None,
+            usage: None,
+            tools: Vec::new(),
+            branch: None,
+            bytes: 0,
+            continues: false,
+        };
+        (at == 0).then_some(row)
+    }
+
+    fn content(&mut self, _at: usize, _row: &Row) -> Result<Content<'_>, Infallible> {
+        Ok(Content { blocks: std::slice::from_ref(&self.0).into(), previous: None, fence: None, agents: Vec::new() })
+    }
+}
+
 /// What is shown of a text moves no cursor, and a text that grows looks as if it had been there at once.
 pub(crate) fn render(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let is_plain = |line: &str| !line.chars().any(|c| c.is_control() && c != '\t');
     assert!(plain_lines(&text).iter().all(|line| is_plain(line)), "{text:?}");
     let drawn = |block: serde_json::Value| {
-        let message = json!({"id": 1, "kind": "reply", "blocks": [block]});
-        let request =
-            json!({"messages": [message], "source": "/s.jsonl", "max_lines": 1000, "cwd": "/p", "home": "/h"});
-        let items = draw(&serde_json::from_str(&request.to_string()).unwrap()).remove(0);
+        let request = json!({"rows": [0], "source": "/s.jsonl", "max_lines": 1000, "cwd": "/p", "home": "/h"});
+        let request: RenderRequest = serde_json::from_value(request).unwrap();
+        let mut reply = Reply(serde_json::from_value(block).unwrap());
+        let items = request.draw(&mut reply).unwrap().remove(0).items;
         let lines: Vec<_> = items.iter().flat_map(|item| item.lines.clone()).collect();
         assert!(lines.iter().all(|line| is_plain(line)), "{lines:?}");
         for item in &items {

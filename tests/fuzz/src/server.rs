@@ -55,7 +55,7 @@ struct Lab {
 
 fn bind(lock_dir: PathBuf, project: PathBuf) -> (Server, ServerHandle) {
     let options = ServerOptions {
-        workspace: Workspace { folders: vec![project], ide_name: "Editor".to_owned() },
+        workspace: Workspace { folders: vec![project], ide_name: "Editor".to_owned(), announced: None },
         lock_dirs: vec![lock_dir],
         write_file: WriteFile::Allow,
         serves_agents: true,

@@ -197,7 +197,8 @@ const MAX_BYTES: u64 = 192 * 1024;
 pub struct Drawn {
     at: usize,
     row: Row,
-    items: Vec<Item>,
+    /// What it shows; nothing if it is hidden.
+    pub items: Vec<Item>,
 }
 
 /// A subagent within its session's transcript.

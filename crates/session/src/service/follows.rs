@@ -100,10 +100,10 @@ impl Follows {
                 // Before other readers: what they answer to it must not reach Neovim first.
                 listeners.retain(|listener| {
                     let Some(sink) = listener.upgrade() else { return false };
-                    sink.live(change.clone());
+                    sink.live((*change).clone());
                     !sink.is_closed()
                 });
-                self.lives.take(change);
+                self.lives.take(*change);
             }
         }
     }

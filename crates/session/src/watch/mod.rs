@@ -42,7 +42,7 @@ pub(crate) enum Update {
         follow: FollowId,
     },
     /// A running session began, changed its activity, moved to another session (`/clear`), or ended.
-    Live(LiveChange),
+    Live(Box<LiveChange>),
 }
 
 /// How a watcher detects changes.

@@ -169,7 +169,7 @@ impl Worker {
         let folder = self.config.sessions();
         let there = |pid: u32| folder.join(format!("{pid}.json")).exists();
         for change in self.live.update(sessions, there) {
-            (self.receive)(Update::Live(change));
+            (self.receive)(Update::Live(Box::new(change)));
         }
     }
 
