@@ -143,6 +143,73 @@ def test_the_cursor_stays_on_its_session_while_rows_move(start_nvim, sessions, p
     assert name in line_here(nvim)
 
 
+def test_a_key_acts_on_no_session_that_took_the_place_of_another(start_nvim, sessions, project):
+    first, second = sessions.sleeper(), sessions.sleeper()
+    sessions.record(first, "first-session", "busy", project, name="The first", startedAt=2_000)
+    sessions.record(second, "second-session", "busy", project, name="The second", startedAt=1_000)
+    nvim = start_nvim(notices=True)
+    open_board(nvim, "The second")
+    assert "The first" in line_here(nvim)
+    sessions.forget(first)
+    nvim.wait(lambda: "The second" in line_here(nvim), what="the other session to be under the cursor")
+    nvim.keys("x")
+    nvim.wait_notice("The session under the cursor has gone from the board: nothing was done.")
+    nvim.keys("x")  # after the notice, it is meant for the session that is there
+    nvim.wait(lambda: any(f"(pid {second})" in notice for notice in nvim.notices()), what="the session to be named")
+    nvim.keys("d")
+    nvim.wait(lambda: board(nvim) == ["No sessions here."], what="the hidden session to go")
+
+
+def test_only_lines_that_the_board_shows_stand_for_sessions(start_nvim, sessions, project):
+    for number in range(3):
+        sessions.write(project, (f"session {number}", "ok"), age=number * MINUTE)
+    nvim = start_nvim()
+    lines = open_board(nvim, "session 2")
+    # Its second line is the first one now: `d` may hide neither session.
+    nvim.lua("vim.cmd('setlocal modifiable | 1delete') vim.api.nvim_feedkeys('d', 'xt', false)")
+    nvim.lua("require('claude-ide.board').refresh()")
+    nvim.wait(lambda: board(nvim) == lines, what="all lines to be set again")
+
+
+def test_a_second_call_focuses_the_board(start_nvim, sessions, project):
+    sessions.write(project, ("session", "ok"))
+    nvim = start_nvim(args=["a.txt"])
+    open_board(nvim, "session")
+    nvim.cmd("Claude board")
+    assert nvim.lua("return { #vim.api.nvim_list_wins(), vim.bo.filetype }") == [1, "claude-board"]
+    nvim.cmd("split a.txt | Claude board all")
+    assert nvim.lua("return { #vim.api.nvim_list_wins(), vim.bo.filetype }") == [2, "claude-board"]
+
+
+def test_the_board_goes_on_after_neovim_locked_its_text(start_nvim, sessions, project):
+    session = sessions.write(project, ("session", "ok"))
+    sessions.record(sessions.sleeper(), session, "busy", project)
+    nvim = start_nvim()
+    open_board(nvim, "session")
+    nvim.lua(
+        """
+        answers = 0
+        local transport = require("claude-ide.sessions.transport")
+        local request = transport.request
+        transport.request = function(what, listener)
+          local reply = listener.reply
+          listener.reply = function(...) answers = answers + 1 return reply(...) end
+          return request(what, listener)
+        end
+        vim.keymap.set("n", "zz", function()
+          answers = 0
+          require("claude-ide.board").refresh()
+          vim.wait(10000, function() return answers > 0 end)
+          return ""
+        end, { expr = true })
+        """
+    )
+    append(sessions, project, session, **said("other words"))
+    nvim.keys("zz")
+    nvim.wait(lambda: board(nvim)[1] == "  other words", what="the words")
+    assert "E565" not in nvim.log()
+
+
 def test_nothing_is_set_where_nothing_changed_and_no_selection_moves(start_nvim, sessions, project):
     for number in range(5):
         session = sessions.write(project, (f"session {number}", "ok"), age=number * MINUTE)
@@ -288,6 +355,17 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     nvim.wait("vim.bo.buftype == 'terminal'", what="its terminal")
     nvim.keys("<C-\\><C-n>:Claude board<CR>")
     nvim.wait("vim.bo.filetype == 'claude-board'")
+    # While the user chooses, the process goes on with another session.
+    nvim.lua("vim.ui.select = function(items, _, done) choose = function() done(items[2]) end end")
+    nvim.keys("x")
+    nvim.wait("choose ~= nil", what="the question")
+    other = sessions.write(project, ("three", "four"), title="After it")
+    sessions.record(pid, other, "idle", cwd=project)
+    nvim.wait(lambda: any("idle        After it" in line for line in board(nvim)), what="the other session")
+    nvim.lua("choose()")
+    assert nvim.lua("return require('claude-ide.terminal').is_running()")
+    nvim.keys("gg")
+    nvim.wait(lambda: "After it" in line_here(nvim), what="the cursor to be on it")
     nvim.answer(2)
     nvim.keys("x")
     nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI")

@@ -8,6 +8,7 @@
 ---@field package marks table<integer, { [1]: integer, [2]: integer, [3]: string }[]> by line, from 1
 ---@field private ids string[] session by line; "": none
 ---@field private first table<string, integer> first line by session
+---@field private gone table<integer, { id: string, lnum: integer }> by window: the cursor's session has no row any more
 local Canvas = {}
 Canvas.__index = Canvas
 
@@ -64,17 +65,22 @@ end)
 ---@return claude-ide.board.Canvas
 function Canvas.new(buf)
   provide()
-  local self = setmetatable({ buf = buf, lines = { "" }, marks = {}, ids = {}, first = {} }, Canvas)
+  local self =
+    setmetatable({ buf = buf, lines = { "" }, marks = {}, ids = {}, first = {}, gone = {} }, Canvas)
   canvases[buf] = self
   return self
 end
 
----The session of a line.
----@param lnum integer
+---The session under the cursor.
 ---@return string? id
-function Canvas:session_at(lnum)
-  local id = self.ids[lnum]
-  return id ~= "" and id or nil
+---@return string? gone the session that was there, whose row has gone: told once, if the cursor has not moved
+function Canvas:session_here()
+  local win, lnum = vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0)[1]
+  local gone, id = self.gone[win], self.ids[lnum]
+  self.gone[win] = nil
+  -- A user can make the buffer modifiable.
+  local is_shown = id ~= "" and vim.api.nvim_get_current_line() == self.lines[lnum]
+  return is_shown and id or nil, gone and gone.lnum == lnum and gone.id or nil
 end
 
 ---Goes to another session.
@@ -130,6 +136,12 @@ function Canvas:restore(anchor, last_of)
   local look, first = anchor.look, self.first[anchor.id]
   local lnum = first and math.min(first + anchor.offset, last_of[anchor.id])
     or math.min(look.lnum, #self.lines)
+  local before = self.gone[anchor.win]
+  if not first and anchor.id ~= "" then
+    self.gone[anchor.win] = { id = anchor.id, lnum = lnum }
+  elseif before and before.lnum == look.lnum then
+    before.lnum = lnum
+  end
   -- At the top, what comes there is seen.
   local topline = look.topline > 1 and math.floor(math.max(look.topline + lnum - look.lnum, 1)) or 1
   vim.api.nvim_win_call(anchor.win, function()
@@ -140,7 +152,7 @@ end
 ---@private
 ---@param lines string[]
 function Canvas:set(lines)
-  local before = self.lines
+  local before = vim.api.nvim_buf_get_lines(self.buf, 0, -1, false) -- a user can make it modifiable
   local head, tail = common(before, lines)
   if head == #before and head == #lines then
     return

@@ -201,7 +201,9 @@ function ask()
   asked_at, is_pending, is_wanted, is_fresh = vim.uv.now(), true, false, false
   require("claude-ide.sessions.transport").request(asked, {
     reply = function(board, err)
-      take(fresh, board, err)
+      require("claude-ide.ui.guard.waits").when_buffers_may_change(function()
+        take(fresh, board, err)
+      end)
     end,
   })
 end

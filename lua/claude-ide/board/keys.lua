@@ -186,9 +186,13 @@ function BOARD.help()
 end
 
 ---@param view claude-ide.board.View
----@return claude-ide.board.Row? row under the cursor
+---@return claude-ide.board.Row|false|nil row under the cursor; false: the key may have been pressed for one that has gone
 local function row_here(view)
-  local id = view.canvas:session_at(vim.api.nvim_win_get_cursor(0)[1])
+  local id, gone = view.canvas:session_here()
+  if gone and not view.hidden[gone] then
+    say("The session under the cursor has gone from the board: nothing was done.")
+    return false
+  end
   return id and vim.iter(view.rows):find(function(row)
     return row.id == id
   end)
@@ -208,7 +212,7 @@ function M.map(view)
           of_row(row, view)
         elseif of_board then
           of_board(view, vim.v.count1)
-        elseif view.worktree and option.name == "worktree" then
+        elseif row == nil and view.worktree and option.name == "worktree" then
           view.worktree = nil
           view.refresh(true)
         end

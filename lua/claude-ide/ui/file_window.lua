@@ -58,8 +58,8 @@ function M.choose(buf, tab, kept)
   local previous = vim.fn.win_getid(vim.fn.winnr("#"))
   local best, best_rank
   for _, win in ipairs(wins) do
-    if is_for_files(win) then
-      local shows = vim.api.nvim_win_get_buf(win) == buf
+    local shows = vim.api.nvim_win_get_buf(win) == buf
+    if is_for_files(win) or (shows and vim.bo[buf].buftype ~= "") then
       if shows or (win ~= kept and can_leave(win)) then
         local area = vim.api.nvim_win_get_width(win) * vim.api.nvim_win_get_height(win)
         local rank = area
