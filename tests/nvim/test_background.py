@@ -90,6 +90,13 @@ def test_a_quit_that_is_meant_is_not_asked_about(at_work, keys):
     nvim.terminal.wait_exit()
 
 
+def test_what_waits_at_exit_shows_no_question(at_work):
+    nvim = at_work()
+    nvim.lua("vim.ui.select = function() vim.fn.input('Asked') end")  # as Neovim's own list, it would wait for the user
+    nvim.lua("vim.api.nvim_create_autocmd('VimLeavePre', { callback = function() vim.wait(100) end })")
+    assert nvim.quit() == 0
+
+
 def test_an_idle_one_does_not_keep_neovim(at_work, cli, sessions):
     nvim = at_work()
     report(nvim, cli, sessions, 0, nvim.session, "idle", name="parser")

@@ -49,7 +49,7 @@ vim.cmd("silent! messages clear")
 local interrupt, again = "Keyboard interrupt", 1 -- by <C-c>, on purpose; one trace more for each protected call that passed it on
 found = found:gsub("\n%s+[^\n]*", "")
 while again > 0 do found, again = found:gsub(interrupt .. "\nstack traceback:", interrupt) end
-found = found:gsub("[^\n]*" .. interrupt, "")
+found = found:gsub("[^\n]*" .. interrupt, ""):gsub("Error in [^\n]*\nline +%d+:\nInterrupted", "")
 for _, trace in ipairs({ "stack traceback", "Error executing", "Error in ", "E5108", "claude%-ide[^\n]-%.lua:%d+:" }) do
   if found:find(trace) then return found end
 end

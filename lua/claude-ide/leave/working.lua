@@ -169,6 +169,9 @@ function M.before_exit()
   end
   local release = refuse()
   vim.schedule(function()
+    if vim.v.exiting ~= vim.NIL then
+      return -- `:qa!`: something waits at exit
+    end
     release()
     if on_quit == "background" then
       keep(list)

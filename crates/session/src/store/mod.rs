@@ -90,9 +90,9 @@ impl Store {
         files.filter(|file| file.is_file()).max_by_key(newest).ok_or_else(unknown)
     }
 
-    /// The current summary of a session; `None` if its file is gone.
+    /// The current summary of a session; `None` if its file is gone. To open a pipe would wait for a writer.
     pub fn get(&mut self, file: &Path) -> Option<Summary> {
-        let stamp = Stamp::of(&fs::metadata(file).ok()?);
+        let stamp = Stamp::of(&fs::metadata(file).ok().filter(fs::Metadata::is_file)?);
         self.summary(file, stamp)
     }
 

@@ -74,7 +74,11 @@ fn half_a_character_hides_no_session_and_no_hit() {
     let meta = r#"{"toolUseId":"t","description":"d \ud83d"}"#;
     fs::write(project.file("s/subagents/agent-a.meta.json"), meta).unwrap();
 
-    let summary = Store::new(project.config(), None).get(&file).unwrap();
+    let mut store = Store::new(project.config(), None);
+    let pipe = file.with_file_name("pipe.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(store.get(&pipe).is_none(), "a pipe has no end");
+    let summary = store.get(&file).unwrap();
     assert_eq!(summary.title.as_deref(), Some("name \u{fffd}"));
     assert_eq!(summary.first_prompt.as_deref(), Some("cut \u{fffd}"));
     assert_eq!(live_sessions(&project.config()).unwrap()[0].name.as_deref(), Some("n \u{fffd}"));
