@@ -164,7 +164,7 @@ def test_files_are_made_moved_and_removed_and_all_of_it_is_undone(sets):
     assert sets.nvim.lua("return vim.api.nvim_buf_get_name(buf)").endswith("/d/e.py"), "it goes back, too"
     assert sets.nvim.lines() == ["e = 1"]
     assert not sets.nvim.lua("return vim.bo[buf].modified")
-    assert not (sets.nvim.project / "new").exists()
+    sets.nvim.wait(lambda: not (sets.nvim.project / "new").exists(), what="the empty folder to go")
 
 
 def test_a_moved_file_that_was_changed_since_is_not_moved_back(sets):

@@ -213,11 +213,11 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
     nvim.lua("""
       local journal = require("claude-ide.journal")
       local before_edit = journal.before_edit
-      journal.before_edit = function(client, path)
+      journal.before_edit = function(client, path, call)
         journal.before_edit = before_edit
         vim.uv.sleep(100)
         deferred = vim.fn.readfile(path)[1]
-        return before_edit(client, path)
+        return before_edit(client, path, call)
       end
     """)
     steps = [call("Read", file_path=str(path)), call("Edit", file_path=str(path), old_string="one", new_string="ONE")]

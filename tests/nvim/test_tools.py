@@ -691,6 +691,7 @@ def test_open_editors_are_reported_as_they_are(project, connect):
         project.cmd("enew | %bwipeout! | edit a.py")
         assert labels(client) == {"a.py"}, happens
         project.lua(happens)
+        project.lua("vim.wait(1)")  # what is scheduled may come after a call that is there
         assert labels(client) == shown, happens
 
 
