@@ -63,7 +63,9 @@ def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_c
     # The next Neovim shows that it waits for a permission, and attaches to it.
     after = start_with_claude(args=["a.txt"], notices=True)
     after.cmd("ClaudeConnect")
-    after.wait(lambda: state(after) == [session, "waiting", True], what="the session to wait for a permission")
+    after.wait(
+        lambda: state(after) == [session, "waiting", True], what="the session to wait for a permission", timeout=90
+    )
     assert path.read_text() == "one\ntwo\n"
     listed(after, 1)
     after.wait_screen("Do you want to make this edit")

@@ -148,8 +148,8 @@ def test_in_another_window_of_the_buffer_too(diffs):
     nvim.keys("ZQ")
     diffs.wait_current(None)
     nvim.keys(":split<CR>3gXZQ")
+    nvim.wait("vim.g.own == 3", what="the user's key")
     nvim.wait(lambda: diffs.traces()["wins"] == 1, what="the new window to be closed")
-    assert nvim.lua("return vim.g.own") == 3
     assert nvim.lua("return vim.fn.maparg('ZQ', 'n')") == ""
     let_timers_go(nvim)
 
