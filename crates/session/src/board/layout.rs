@@ -1,10 +1,10 @@
 //! The text of a board: columns that fit the window. State and title come first, so that a narrow window keeps them.
 
 use serde::{Deserialize, Serialize, Serializer};
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{Known, Options, Session};
-use crate::render::one_line;
+use crate::render::{fit_by, one_line};
 use crate::state::{Activity, WaitingFor};
 use crate::time::Millis;
 
@@ -94,24 +94,7 @@ impl Screen {
 
     /// The beginning of a text that fits into `cells` cells.
     fn fit(&self, text: &str, cells: usize) -> String {
-        if self.width_of(text) <= cells {
-            return text.to_owned();
-        }
-        let mut left = cells.saturating_sub(self.width_of("…"));
-        let mut kept = String::new();
-        for char in text.chars() {
-            let width = if self.ambiguous_is_wide { char.width_cjk() } else { char.width() }.unwrap_or_default();
-            if width > left {
-                break;
-            }
-            left -= width;
-            kept.push(char);
-        }
-        kept.truncate(kept.trim_end().len());
-        if self.width_of("…") <= cells {
-            kept.push('…');
-        }
-        kept
+        fit_by(text, cells, |text| self.width_of(text))
     }
 }
 

@@ -239,15 +239,22 @@ pub(super) fn size(bytes: usize) -> String {
 /// Widths are Unicode's: this only limits a line's length. Columns are aligned by the editor, whose widths depend on
 /// its options.
 pub(super) fn fit(text: &str, cells: usize) -> String {
-    if text.width() <= cells {
+    fit_by(text, cells, |text| text.width())
+}
+
+/// The same, by a width that is counted in another way. Where there is no cell for it, no mark says that the text is cut.
+pub(crate) fn fit_by(text: &str, cells: usize, width: impl Fn(&str) -> usize) -> String {
+    const CUT: &str = "…";
+    if width(text) <= cells {
         return text.to_owned();
     }
-    let fits = |end: &usize| text.get(..*end).is_some_and(|kept| kept.width() < cells);
+    let Some(room) = cells.checked_sub(width(CUT)) else { return String::new() };
+    let fits = |end: &usize| text.get(..*end).is_some_and(|kept| width(kept) <= room);
     let ends = text.char_indices().map(|(at, char)| at + char.len_utf8());
     let end = ends.take_while(fits).last().unwrap_or(0);
     let mut kept = text.get(..end).unwrap_or_default().to_owned();
     kept.truncate(kept.trim_end_matches(is_blank).len());
-    kept + "…"
+    kept + CUT
 }
 
 /// Characters that are invisible or change the direction of text.
