@@ -60,10 +60,16 @@ impl Repository {
     }
 }
 
+/// The top of the work tree that a folder is in: the nearest one that has a `.git`.
+#[must_use]
+pub fn top(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
+}
+
 /// The top of the linked work tree that a path is in.
 #[must_use]
 pub fn linked_top(path: &Path) -> Option<&Path> {
-    let top = path.ancestors().skip(1).find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+    let top = top(path.parent()?)?;
     let dot_git = top.join(".git");
     let own = dot_git.is_file().then(|| git_folder(&dot_git))??;
     own.join("commondir").is_file().then_some(top)
@@ -233,6 +239,15 @@ mod tests {
         fs::create_dir(desk.main.join(".jj")).unwrap();
         git(&desk.main, &["checkout", "-q", "--detach"]);
         assert_eq!(told(&desk.main), [(desk.main.clone(), None, true)]);
+    }
+
+    #[test]
+    fn the_top_of_a_folder_is_the_nearest_that_has_git() {
+        let dir = tempfile::tempdir().unwrap();
+        let below = dir.path().join("a/b");
+        fs::create_dir_all(&below).unwrap();
+        fs::write(dir.path().join("a/.git"), "gitdir: /x").unwrap();
+        assert_eq!(top(&below), Some(dir.path().join("a").as_path()));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 mod layout;
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -216,11 +216,6 @@ pub fn draw(sessions: Vec<Session>, options: &Options) -> Board {
         lines,
     };
     Board { rows: sessions.into_iter().zip(lines).map(row).collect(), counts }
-}
-
-/// The folder at or above this one that holds `.git`: the top of a worktree.
-pub(crate) fn worktree_of(folder: &Path) -> Option<PathBuf> {
-    folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }
 
 #[cfg(test)]

@@ -161,12 +161,3 @@ fn a_session_elsewhere_tells_the_call_that_it_waits_with() {
     let works = Session { tally: Tally::of(&[call]), ..session("a", Activity::Working, 1) };
     assert_eq!(draw(vec![works], &options(80)).rows[0].lines[1].text, "  Bash rm -r build");
 }
-
-#[test]
-fn a_worktree_is_the_folder_that_holds_git() {
-    let dir = tempfile::tempdir().unwrap();
-    let below = dir.path().join("a/b");
-    std::fs::create_dir_all(&below).unwrap();
-    std::fs::write(dir.path().join("a/.git"), "gitdir: /x").unwrap();
-    assert_eq!(worktree_of(&below), Some(dir.path().join("a")));
-}

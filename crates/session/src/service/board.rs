@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use claude_ide_system::worktree;
 use serde::Serialize;
 
 use super::Service;
 use super::request::BoardOf;
-use crate::board::{Board, Options, Session, draw, worktree_of};
+use crate::board::{Board, Options, Session, draw};
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::id::SessionId;
@@ -89,7 +90,8 @@ impl Service {
         let mut known: HashMap<PathBuf, Option<PathBuf>> = HashMap::new();
         for session in sessions {
             let Some(cwd) = session.cwd() else { continue };
-            session.worktree = known.entry(cwd).or_insert_with_key(|cwd| worktree_of(cwd)).clone();
+            session.worktree =
+                known.entry(cwd).or_insert_with_key(|cwd| worktree::top(cwd).map(Path::to_owned)).clone();
         }
     }
 
