@@ -35,13 +35,6 @@ local canvases = setmetatable({}, { __mode = "v" })
 
 local provide = require("claude-ide.once")(function()
   require("claude-ide.ui.highlights").link(LINKS)
-  vim.api.nvim_create_autocmd("ColorScheme", {
-    group = vim.api.nvim_create_augroup("claude-ide.board.colours", { clear = true }),
-    desc = "Claude Code: colours of the board",
-    callback = function()
-      require("claude-ide.ui.highlights").link(LINKS)
-    end,
-  })
   vim.api.nvim_set_decoration_provider(namespace, {
     on_win = function(_, _, buf)
       return canvases[buf] ~= nil

@@ -60,6 +60,7 @@ local OPTS = {
 ---@field problem? string
 ---@field canvas claude-ide.board.Canvas
 ---@field came_from table<integer, integer> previous buffers by window
+---@field to_review fun(): table<string, string[]> files by session
 ---@field refresh fun(fresh?: boolean)
 ---@field close fun()
 
@@ -84,6 +85,20 @@ local function width()
   return math.floor(math.max(least, 1))
 end
 
+---Files that were changed and are not reviewed, by session.
+---@return table<string, string[]>
+local function to_review()
+  local journal, sessions = require("claude-ide.journal"), require("claude-ide.sessions.ours")
+  local by_client, files = journal.files_to_review(), {}
+  for _, ours in ipairs(sessions.list()) do
+    files[ours.session.id] = by_client[sessions.journal_client(ours)]
+  end
+  for _, live in ipairs(require("claude-ide.sessions.background").list()) do
+    files[live.id] = files[live.id] or by_client[journal.of_session(live.id)]
+  end
+  return files
+end
+
 ---What only this Neovim knows, by session: requests, files to review, queued prompts, the cost of chats.
 ---@return table<string, { asks?: string, review?: integer, queued?: integer, cost?: number }>
 local function known()
@@ -94,20 +109,15 @@ local function known()
       facts[session][name] = facts[session][name] or value
     end
   end
-  local asks, sessions = require("claude-ide.sessions.asks"), require("claude-ide.sessions.ours")
-  local deliver = package.loaded["claude-ide.deliver"]
-  local reviews = require("claude-ide.journal").files_to_review()
+  local asks, deliver = require("claude-ide.sessions.asks"), package.loaded["claude-ide.deliver"]
   for _, waiting in ipairs(asks.list()) do
     add(asks.session_of(waiting), "asks", asks.label(waiting))
   end
-  for _, ours in ipairs(sessions.list()) do
-    local files = reviews[sessions.journal_client(ours)]
-    add(ours.session.id, "review", files and #files)
-    add(ours.session.id, "cost", ours.other and ours.other.cost)
+  for session, files in pairs(to_review()) do
+    add(session, "review", #files)
   end
-  for _, live in ipairs(require("claude-ide.sessions.background").list()) do
-    local files = reviews[require("claude-ide.journal").of_session(live.id)]
-    add(live.id, "review", files and #files)
+  for _, ours in ipairs(require("claude-ide.sessions.ours").list()) do
+    add(ours.session.id, "cost", ours.other and ours.other.cost)
   end
   for session, count in pairs(type(deliver) == "table" and deliver.counts() or {}) do
     add(session, "queued", count)
@@ -261,6 +271,7 @@ local function create()
     older = 0,
     came_from = {},
     canvas = require("claude-ide.board.canvas").new(buf),
+    to_review = to_review,
     refresh = M.refresh,
     close = M.close,
   }

@@ -92,14 +92,9 @@ function ROW.prompt(row, view)
   end)
 end
 
-function ROW.review(row)
-  local sessions = require("claude-ide.sessions.ours")
-  local ours = vim.iter(sessions.list()):find(function(one)
-    return one.session.id == row.id
-  end)
-  local client = ours and sessions.journal_client(ours) or require("claude-ide.journal").of_session(row.id)
-  local files = client and require("claude-ide.journal").files_to_review()[client] or {}
-  if not files[1] then
+function ROW.review(row, view)
+  local files = view.to_review()[row.id]
+  if not files then
     return say("It has no changes to review in this Neovim.")
   end
   require("claude-ide.review").open_at(files[1])
