@@ -34,4 +34,15 @@ function M.until_found(look, patience_ms, done)
   end or nil
 end
 
+---Waits for processes to end.
+---@param pids integer[]
+---@param patience_ms integer
+---@param done fun(have_ended?: true) nil: timeout
+---@return fun()? cancel nil: already done
+function M.until_ended(pids, patience_ms, done)
+  return M.until_found(function(answer)
+    answer(not vim.iter(pids):any(require("claude-ide.process").runs) or nil)
+  end, patience_ms, done)
+end
+
 return M

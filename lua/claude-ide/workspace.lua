@@ -372,18 +372,18 @@ end
 ---@param folders string[]
 ---@return fun(path: string): string? name of the linked worktree that a path is in; nil: in the repository's own
 function M.worktree_namer(folders)
-  local names = {} ---@type table<string, string|false>
+  local names = {} ---@type table<string, string|false> by top of a worktree: a repository is read once
   return function(path)
     local folder = innermost(path, folders)
-    if folder and names[folder] == nil then
-      local linked = {} ---@type string[]
-      for _, worktree in ipairs((M.repository(folder) or { worktrees = {} }).worktrees) do
-        linked[#linked + 1] = not worktree.is_main and worktree.path or nil
+    local top = folder and find_marker(folder, ".git")
+    top = top and require("claude-ide.path").real(top)
+    if top and names[top] == nil then
+      names[top] = false
+      for _, worktree in ipairs((M.repository(top) or { worktrees = {} }).worktrees) do
+        names[worktree.path] = not worktree.is_main and vim.fs.basename(worktree.path)
       end
-      local top = innermost(require("claude-ide.path").real(folder), linked)
-      names[folder] = top and vim.fs.basename(top) or false
     end
-    return folder and names[folder] or nil
+    return top and names[top] or nil
   end
 end
 

@@ -68,10 +68,7 @@ local function go_on(item, fork, words)
       or ("It runs elsewhere (pid %d)"):format(live.pid),
   }, function(choice)
     if choice == here and live.job then
-      require("claude-ide.sessions.background").stop(live, function(err)
-        if err then
-          return require("claude-ide.ui.notice").error("The session in the background does not end: " .. err)
-        end
+      require("claude-ide.sessions.background").stop(live, function()
         open(false)
       end)
     elseif choice == here and terminal then

@@ -710,9 +710,9 @@ local function follow_background(session, since)
   end
 end
 
----@param live claude-ide.sessions.Live
-local function look_at_background(live)
-  if require("claude-ide.sessions.background").is_here(live) then
+---@param sessions claude-ide.sessions.Live[]
+local function look_at_background(sessions)
+  for _, live in ipairs(require("claude-ide.sessions.background").those_here(sessions)) do
     follow_background(live.id, live.started or require("claude-ide.clock").now())
   end
 end
@@ -748,9 +748,9 @@ function M.attach()
     end)
     require("claude-ide.bus").on("client_changed", join)
     require("claude-ide.bus").on("session_changed", function(change)
-      look_at_background(change.session)
+      look_at_background({ change.session })
     end)
-    vim.iter(require("claude-ide.sessions").live()):each(look_at_background)
+    look_at_background(require("claude-ide.sessions").live())
     require("claude-ide.bus").on("session_left", follow_background)
     require("claude-ide.bus").on("client_disconnected", function(client)
       joined[client.id] = nil

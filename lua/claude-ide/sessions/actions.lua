@@ -93,11 +93,7 @@ function RUN.stop(item)
     require("claude-ide.terminal").of_session(id), require("claude-ide.sessions.ours").other(id)
   local live = require("claude-ide.sessions.catalogue").running(id)
   if live and live.job then
-    require("claude-ide.sessions.background").stop(live, function(err)
-      if err then
-        notice.error("The session in the background does not end: " .. err)
-      end
-    end)
+    require("claude-ide.sessions.background").stop(live)
   elseif terminal then
     terminal:close()
   elseif other then

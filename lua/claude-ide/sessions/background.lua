@@ -109,15 +109,9 @@ end
 ---@param pid integer
 ---@param done fun(err?: string)
 local function await_end(pid, done)
-  require("claude-ide.retry").until_found(
-    function(answer)
-      answer(not require("claude-ide.process").runs(pid) or nil)
-    end,
-    END_MS,
-    function(has_ended)
-      done(not has_ended and ("process %d does not end"):format(pid) or nil)
-    end
-  )
+  require("claude-ide.retry").until_ended({ pid }, END_MS, function(has_ended)
+    done(not has_ended and ("process %d does not end"):format(pid) or nil)
+  end)
 end
 
 ---Starts a session in the background. The command succeeds also if the session's process then fails: its record counts.
@@ -174,20 +168,25 @@ function M.hand_over(one, done)
   end)
 end
 
----Whether it is a session in the background, of this project.
----@param live claude-ide.sessions.Live
----@return boolean
-function M.is_here(live)
-  return live.job ~= nil
-    and vim.iter(require("claude-ide.workspace").folders_and_worktrees()):any(function(folder)
+---Those in the background, of this project.
+---@param sessions claude-ide.sessions.Live[]
+---@return claude-ide.sessions.Live[]
+function M.those_here(sessions)
+  local found = vim.tbl_filter(function(live)
+    return live.job ~= nil
+  end, sessions)
+  local folders = found[1] and require("claude-ide.workspace").folders_and_worktrees() or {} -- read from the disk
+  return vim.tbl_filter(function(live)
+    return vim.iter(folders):any(function(folder)
       return require("claude-ide.path").within(live.cwd, folder)
     end)
+  end, found)
 end
 
----Those of this project, oldest first.
+---All of this project, oldest first.
 ---@return claude-ide.sessions.Live[]
 function M.list()
-  return vim.tbl_filter(M.is_here, require("claude-ide.sessions").live())
+  return M.those_here(require("claude-ide.sessions").live())
 end
 
 ---Says what those of this project do, if they work or wait for the user.
@@ -203,14 +202,22 @@ function M.say()
   end
 end
 
+---Ends a session's process. A failure is shown.
 ---@param live claude-ide.sessions.Live with a job
----@param done fun(err?: string) once its process has ended
+---@param done? fun() it has ended
 function M.stop(live, done)
+  local function ended(err)
+    if err then
+      require("claude-ide.ui.notice").error("The session in the background does not end: " .. err)
+    elseif done then
+      done()
+    end
+  end
   run(vim.list_extend(program(), { "stop", live.job }), nil, function(err)
     if err then
-      return done(err)
+      return ended(err)
     end
-    await_end(live.pid, done)
+    await_end(live.pid, ended)
   end)
 end
 
@@ -225,10 +232,7 @@ function M.open(live)
   elseif live.state.activity ~= "idle" then
     return terminals.attach(live, vim.list_extend(program(), { "attach", live.job }))
   end
-  M.stop(live, function(err)
-    if err then
-      return require("claude-ide.ui.notice").error("The session in the background does not end: " .. err)
-    end
+  M.stop(live, function()
     terminals.new({ "--resume", live.id }, { cwd = live.cwd, name = live.name })
   end)
 end

@@ -264,10 +264,7 @@ local function end_clis(task, folder)
     terminal:close()
   end
   local over = task:await(function(resume)
-    return require("claude-ide.retry").until_found(function(answer)
-      local runs = vim.iter(pids):any(require("claude-ide.process").runs)
-      answer(not runs or nil)
-    end, PATIENCE_MS, resume)
+    return require("claude-ide.retry").until_ended(pids, PATIENCE_MS, resume)
   end)
   if not over then
     task:fail("Claude does not end there: the worktree stays.")
