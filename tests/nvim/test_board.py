@@ -127,7 +127,7 @@ def test_the_cursor_stays_on_its_session_while_rows_move(start_nvim, sessions, p
     here = line_here(nvim)
 
     def around():
-        return [line[:30] for line in nvim.screen()[6:10]]  # without the ages
+        return [line[:30] for line in nvim.drawn()[6:10]]  # without the ages
 
     before = around()
     for name in ("session 20", "session 03", "session 25"):

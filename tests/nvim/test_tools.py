@@ -691,7 +691,8 @@ def test_open_editors_are_reported_as_they_are(project, connect):
         project.cmd("enew | %bwipeout! | edit a.py")
         assert labels(client) == {"a.py"}, happens
         project.lua(happens)
-        project.lua("vim.wait(1)")  # what is scheduled may come after a call that is there
+        # What is scheduled may come after a call that is there already.
+        project.lua("local over vim.schedule(function() over = true end) vim.wait(9000, function() return over end, 1)")
         assert labels(client) == shown, happens
 
 

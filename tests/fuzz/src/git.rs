@@ -57,9 +57,9 @@ pub(crate) fn globs(bytes: &[u8]) {
             files.insert(path);
         }
     }
-    // What git, `ignore` and `globset` each read in a way of their own, and nobody writes: a range that runs backwards, `!` alone, spaces
-    // at the end, parts without a name, `.`, escapes of `/` and in brackets, brackets of all but some letters (where `globset` takes a `/`,
-    // too), and several `*` that are part of a name or more than two (git lets some of them span folders, against its documentation).
+    // Patterns that git, `ignore` and `globset` read differently are left out: a range that runs backwards, `!` alone, spaces at the
+    // end, parts without a name, `.`, escapes of `/` and in brackets, brackets of all but some letters (where `globset` takes a `/`, too),
+    // and several `*` that are part of a name or more than two (git lets some of them span folders, against its documentation).
     let is_odd_part = |part: &str| part == "." || part.contains("**") && part != "**";
     let is_odd = |line: &str| {
         let has_odd_brackets = line.contains('[') && ["\\", "[!", "[^"].iter().any(|odd| line.contains(odd));
