@@ -48,6 +48,13 @@ for _, one in ipairs(require("claude-ide.proposal").list()) do found[one.path] =
 return found
 """
 PENDING = "#require('claude-ide.decisions').pending()"
+CHANGED_BY = """
+for _, client in ipairs(require("claude-ide.server").clients()) do
+  if require("claude-ide.terminal").name_of(client) == ... then
+    return #(require("claude-ide.journal").files_to_review()[client.id] or {})
+  end
+end
+"""
 TO_REVIEW = """
 return vim.tbl_map(function(change) return change.path end, require("claude-ide.journal").changes())
 """
@@ -144,7 +151,8 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     assert (docs / "docs.txt").read_text() == "DOCS\n" and (project / "docs.txt").read_text() == "text\n"
     assert not (project / "made.txt").exists() and not (fix / "made.txt").exists()
 
-    # The list has them with their folders and branches.
+    # The list has them with their folders and branches, once the transcript has said whose the change is.
+    nvim.wait(lambda: nvim.lua(CHANGED_BY, "writer") == 1, what="the change to be the writer's")
     nvim.answer()
     nvim.cmd("Claude list")
     nvim.wait("#asked == 1", what="the list")

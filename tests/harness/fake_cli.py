@@ -19,10 +19,14 @@ for argument in sys.argv[1:]:
     if argument.startswith("--settings=/"):
         started["argv"].remove(argument)
         started["settings"] = open(argument.removeprefix("--settings=")).read()
-number = len([name for name in os.listdir({folder!r}) if name.endswith(".json")])
 if os.isatty(0):
     tty.setraw(0)  # what was typed before is lost
-typed = open(os.path.join({folder!r}, f"{{number}}.typed"), "ab", buffering=0)
+number, typed = 0, None
+while not typed:  # another one may start at the same time
+    try:
+        typed = open(os.path.join({folder!r}, f"{{number}}.typed"), "xb", buffering=0)
+    except FileExistsError:
+        number += 1
 
 
 def report_size(*_):
