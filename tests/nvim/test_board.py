@@ -188,7 +188,7 @@ def test_the_board_goes_on_after_neovim_locked_its_text(start_nvim, sessions, pr
     open_board(nvim, "session")
     nvim.lua(
         """
-        answers = 0
+        answers, is_over = 0, false
         local transport = require("claude-ide.sessions.transport")
         local request = transport.request
         transport.request = function(what, listener)
@@ -200,6 +200,7 @@ def test_the_board_goes_on_after_neovim_locked_its_text(start_nvim, sessions, pr
           answers = 0
           require("claude-ide.board").refresh()
           vim.wait(10000, function() return answers > 0 end)
+          vim.schedule(function() is_over = true end)
           return ""
         end, { expr = true })
         """
@@ -207,6 +208,7 @@ def test_the_board_goes_on_after_neovim_locked_its_text(start_nvim, sessions, pr
     append(sessions, project, session, **said("other words"))
     nvim.keys("zz")
     nvim.wait(lambda: board(nvim)[1] == "  other words", what="the words")
+    nvim.wait("is_over", what="the end of the lock: Neovim would not quit before")
     assert "E565" not in nvim.log()
 
 
