@@ -352,6 +352,41 @@ def test_two_that_wait_for_the_user_both_open(start, cli):
     assert sorted(one["argv"][1] for one in cli.starts()) == ["first prompt", "second prompt"]
 
 
+GIT = """#!/bin/sh
+# Reports an `add` during another one; the first one waits.
+case "$*" in *{project}*"worktree add"*)
+  mkdir {folder}/adds || touch {folder}/overlap
+  while ! [ -e {folder}/go ]; do sleep 0.01; done
+  {git} "$@"; code=$?
+  rmdir {folder}/adds
+  exit $code ;;
+esac
+exec {git} "$@"
+"""
+
+
+def test_worktrees_of_a_repository_are_made_one_after_another(start, cli, tmp_path):
+    """Git fails at one that is half made: "failed to read .git/worktrees/…/commondir"."""
+    other = repository(tmp_path, "other")
+    nvim = start()
+    program = cli.bin / "git"
+    program.write_text(GIT.format(project=nvim.project, folder=tmp_path, git=shutil.which("git")))
+    program.chmod(0o755)
+    for branch in ("one", "two", "one", "a..b"):  # one twice: it is opened twice; the last one fails in its turn
+        nvim.cmd(f"Claude worktree {branch}")
+    nvim.wait((tmp_path / "adds").exists, what="the first to begin")
+    nvim.cmd(f"cd {other}")
+    nvim.cmd("Claude worktree far")  # in another repository: it waits for none
+    nvim.wait(lambda: len(cli.starts()) == 1, what="the other repository's")
+    nvim.keys("<C-\\><C-n>")
+    (tmp_path / "go").touch()
+    nvim.wait_notice("not a valid branch name")
+    nvim.keys("<C-\\><C-n>")
+    nvim.wait(lambda: {one["cwd"][-3:] for one in cli.starts()} == {"far", "one", "two"}, what="all")
+    assert not (tmp_path / "overlap").exists()
+    assert len(nvim.notices()) == 1, nvim.notices()
+
+
 def test_done_tells_of_files_that_git_hides_or_that_came_later(start, cli):
     nvim = start()
     fix = begin(nvim, cli)

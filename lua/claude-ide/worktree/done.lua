@@ -321,12 +321,14 @@ local function remove(task, repository, own, told, into)
   end
   local other = into or repository.worktrees[1].path ~= own.path and repository.worktrees[1]
   leave(own.path, other and other.path or vim.fs.dirname(own.path))
-  git.must(task, repository.common, { "worktree", "remove", own.path })
-  if into then
-    local branch = own.branch --[[@as string]]
-    local _, err = git.run(task, into.path, { "branch", "--quiet", "--delete", branch })
-    return err
-  end
+  return git.in_turn(task, repository, function()
+    git.must(task, repository.common, { "worktree", "remove", own.path })
+    if into then
+      local branch = own.branch --[[@as string]]
+      local _, err = git.run(task, into.path, { "branch", "--quiet", "--delete", branch })
+      return err
+    end
+  end)
 end
 
 ---@param own claude-ide.workspace.Worktree

@@ -70,6 +70,40 @@ function M.must(task, folder, arguments)
   return out or task:fail(err or "git failed")
 end
 
+---The turns in a repository: the first one has begun, the others wait.
+---@type table<string, fun()[]> by the folder that the worktrees share
+local turns = {}
+
+---Calls a function when those before it have ended: git fails at a worktree that is half made or half removed.
+---No one cancels the tasks that do this; a cancelled one would keep its turn.
+---@generic T
+---@param task claude-ide.language.Task
+---@param repository claude-ide.workspace.Repository
+---@param fn fun(): T?
+---@return T?
+function M.in_turn(task, repository, fn)
+  local key = require("claude-ide.path").real(repository.common)
+  local queue = turns[key] or {}
+  turns[key] = queue
+  task:await(function(resume)
+    table.insert(queue, resume)
+    if #queue == 1 then
+      resume()
+    end
+  end)
+  local ok, value = pcall(fn)
+  table.remove(queue, 1)
+  if queue[1] then
+    vim.schedule(queue[1]) -- this task goes on first
+  else
+    turns[key] = nil
+  end
+  if not ok then
+    error(value, 0)
+  end
+  return value
+end
+
 ---@class claude-ide.worktree.Status
 ---@field uncommitted string[] changed and untracked files
 ---@field ignored string[] files and folders, and files with `--skip-worktree` or `--assume-unchanged`, whose changes git hides

@@ -133,19 +133,27 @@ local function say(err)
   end
 end
 
+---@param repository? claude-ide.workspace.Repository
+---@param branch string
+---@return string? path of the worktree that has the branch
+local function path_of(repository, branch)
+  local found = vim.iter(repository and repository.worktrees or {}):find(function(worktree)
+    return worktree.branch == branch
+  end)
+  return found and found.path
+end
+
 ---Opens a tab page for a branch's worktree, which is made unless there is one, and starts a CLI there.
 ---@param branch string
 ---@param prompt string for the CLI; "": none
 ---@return boolean? ok
 ---@return string? err
 function M.open(branch, prompt)
-  local repository, top = require("claude-ide.workspace").repository(here())
+  local workspace = require("claude-ide.workspace")
+  local repository, top = workspace.repository(here())
   if not repository or not top then
     return nil, "There is no git repository here."
   end
-  local existing = vim.iter(repository.worktrees):find(function(worktree)
-    return worktree.branch == branch
-  end)
   local guard = require("claude-ide.ui.guard")
   local asked = guard.ask()
   local function show(path, err)
@@ -163,11 +171,14 @@ function M.open(branch, prompt)
       end
     end, asked)
   end
+  local existing = path_of(repository, branch)
   if existing then
-    show(existing.path)
+    show(existing)
   else
     require("claude-ide.language.task").run("worktree", function(task)
-      return make(task, repository, top, branch)
+      return require("claude-ide.worktree.git").in_turn(task, repository, function()
+        return path_of(workspace.repository(top), branch) or make(task, repository, top, branch)
+      end)
     end, show)
   end
   return true
