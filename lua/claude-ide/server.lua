@@ -197,6 +197,7 @@ local function start_options(workspace)
     port = server.port,
     portRange = server.port_range,
     lockDirs = M.lock_dirs(),
+    handoverDir = vim.fn.stdpath("state") .. "/claude-ide/handover",
     workspace = workspace,
     serverName = SERVER_NAME,
     version = require("claude-ide.native").VERSION,

@@ -316,6 +316,43 @@ def test_what_was_accepted_and_is_not_written_is_reported(nvim, cli, tmp_path):
     assert len(notices()) == 1
 
 
+@pytest.mark.every_nvim
+def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
+    claude = cli(nvim)
+    kept = nvim.home / ".local/state/nvim/claude-ide/handover"
+    nvim.wait(lambda: list(kept.glob("*.json")), what="its process to be known")
+
+    def start_next():
+        following = start_nvim(args=["a.txt"])
+        following.lua('require("claude-ide").connect()')
+        following.wait("#require('claude-ide.server').clients() == 1", what="the CLI to come back")
+        following.wait("require('claude-ide.server').clients()[1].pid", what="the CLI to tell its pid")
+        assert following.lua("return require('claude-ide.server').clients()[1].pid") == claude.pid
+        assert following.locks()[0]["port"] == lock["port"]
+        return following
+
+    # After a crash, with another token.
+    lock = nvim.crash()
+    second = start_next()
+    assert second.locks()[0]["authToken"] != lock["authToken"]
+    claude.prompt(f"{read(second)} THEN {edit(second, 'two', 'TWO')} THEN SAY again")
+    second.wait(IN_THE_DIFF)
+    second.wait(SEEN)
+    second.keys("ZZ")
+    claude.wait_screen("● again")
+    assert text(second) == "one\nTWO\nthree\n"
+
+    # After it was quit, while the CLI still has the token of the first.
+    second.keys(":qa<CR>")
+    assert second.terminal.wait_exit() == 0
+    third = start_next()
+
+    # Not after it was disconnected.
+    third.cmd("Claude disconnect")
+    third.wait("not require('claude-ide.server').is_running()")
+    assert list(kept.glob("*.json")) == []
+
+
 def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_not_alone(nvim, cli):
     first = start_for_a_mention(nvim, cli)
     clear_prompt(first, "@a.txt")

@@ -10,11 +10,13 @@ import json
 import os
 import re
 import shutil
+import socket
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from . import PATIENCE
+from . import PATIENCE, left
 from .rpc import NvimError, Rpc, RpcTimeout
 from .terminal import Terminal
 
@@ -270,6 +272,21 @@ class Nvim:
             self._rpc.close()
             self._rpc = None
         shutil.rmtree(self._run, ignore_errors=True)
+
+    def crash(self) -> dict[str, object]:
+        """Ends it like `kill`, and waits until its server's port is free; returns the lock file that it left."""
+        lock = next(lock for lock in self.locks() if lock["pid"] == self.server_pid)
+        self.kill()
+        began = time.monotonic()
+        while True:
+            try:
+                socket.create_server(("127.0.0.1", lock["port"])).close()
+            except OSError:
+                if left(began) <= 0:
+                    raise
+                time.sleep(0.01)
+            else:
+                return lock
 
     def report(self) -> str:
         """The screen and the end of the log, for a failure message."""

@@ -25,6 +25,7 @@ pub(crate) struct StartOptions {
     #[serde(default)]
     port_range: Option<(u16, u16)>,
     lock_dirs: Vec<PathBuf>,
+    handover_dir: PathBuf,
     workspace: WorkspaceOptions,
     server_name: String,
     version: String,
@@ -102,6 +103,7 @@ impl From<StartOptions> for ServerOptions {
             port: options.port,
             port_range: options.port_range.map(|(first, last)| RangeInclusive::new(first, last)),
             lock_dirs: options.lock_dirs,
+            handover_dir: Some(options.handover_dir),
             workspace: options.workspace.into(),
             server_name: options.server_name,
             version: options.version,
@@ -145,7 +147,7 @@ mod tests {
     #[test]
     fn each_limit_of_the_user_is_one_of_the_server() {
         let options: StartOptions = serde_json::from_value(serde_json::json!({
-            "host": "::1", "port": 1, "portRange": [2, 3], "lockDirs": ["/l"], "workspace": { "folders": ["/w"], "announced": ["/w", "/x"], "ideName": "i" }, "serverName": "s", "version": "v", "handshakeTimeoutMs": 4, "maxConnections": 5,
+            "host": "::1", "port": 1, "portRange": [2, 3], "lockDirs": ["/l"], "handoverDir": "/h", "workspace": { "folders": ["/w"], "announced": ["/w", "/x"], "ideName": "i" }, "serverName": "s", "version": "v", "handshakeTimeoutMs": 4, "maxConnections": 5,
             "maxMessageBytes": 6, "keepalive": { "intervalMs": 7, "timeoutMs": 8, "mcpPing": false },
             "writeFile": "review", "tools": { "on": true, "off": false }, "servesAgents": true, "agentsIde": true, "offers": false,
             "pathMap": [["/here", "/there"]],

@@ -1,4 +1,5 @@
-//! Keeps the discovery file present and current while the server runs, and removes it at the end.
+//! Keeps the discovery file present and current while the server runs, and removes it at the end; and the file for the
+//! next Neovim, which stays.
 //!
 //! Other programs delete it: a CLI in another process namespace that shares the folder takes our process for dead. So
 //! the folder is watched, and the file restored. Folders may be slow, so nothing here runs on the runtime's thread.
@@ -16,7 +17,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::{lock_file::LockFile, options::Workspace};
+use crate::{handover::Handover, lock_file::LockFile, options::Workspace};
 
 /// Delay before a deleted file is restored: two programs that write and delete in turn must not do so at full speed.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -26,10 +27,11 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Runs until the server stops.
 pub(crate) async fn announce(
     lock: LockFile,
+    handover: Handover,
     mut workspace: watch::Receiver<Workspace>,
     mut shutdown: watch::Receiver<Option<Instant>>,
 ) {
-    let lock = Arc::new(lock);
+    let (lock, handover) = (Arc::new(lock), Arc::new(handover));
     let lost = Arc::new(Notify::new());
     let mut watcher = aside({
         let (lock, lost) = (Arc::clone(&lock), Arc::clone(&lost));
@@ -42,17 +44,21 @@ pub(crate) async fn announce(
     loop {
         tokio::select! {
             biased;
-            _ = stopping(&mut shutdown) => return,
+            _ = stopping(&mut shutdown) => break,
+            () = handover.changed() => {
+                let (handover, workspace) = (Arc::clone(&handover), workspace.borrow().clone());
+                aside(move || handover.write(&workspace)).await;
+            }
             changed = workspace.changed() => {
                 if changed.is_err() {
-                    return;
+                    break;
                 }
                 let (lock, workspace) = (Arc::clone(&lock), workspace.borrow_and_update().clone());
                 aside(move || lock.rewrite(&workspace)).await;
             }
             () = something_lost(&lost, watcher.is_some()) => {
                 tokio::select! {
-                    _ = stopping(&mut shutdown) => return,
+                    _ = stopping(&mut shutdown) => break,
                     () = sleep(PAUSE) => {}
                 }
                 let (lock, workspace) = (Arc::clone(&lock), workspace.borrow().clone());
@@ -69,6 +75,8 @@ pub(crate) async fn announce(
             }
         }
     }
+    let workspace = workspace.borrow().clone();
+    aside(move || handover.write(&workspace)).await;
 }
 
 async fn something_lost(lost: &Notify, watched: bool) {

@@ -26,13 +26,13 @@ use claude_ide_protocol::{
     ide::{SUPERSEDED, UNAUTHORIZED},
     without_lone_surrogates,
 };
-use claude_ide_system::peer;
+use claude_ide_system::peer::{self, Process};
 
 use crate::{
     client::Client,
     door::{Access, Knock, Refusal, Routes},
     editor::ClientId,
-    endpoint::Endpoint,
+    endpoint::{Endpoint, IDE},
     http,
     inbox::Inbox,
     liveness::{Verdict, Watch},
@@ -125,7 +125,10 @@ impl claude_ide_http::Visit for Visit {
                 let shared = Arc::clone(&self.shared);
                 let id = shared.identity.next_client();
                 tracing::info!(peer = %self.caller.peer(), client = %id, "connected");
-                Connection::new(shared, id, socket, endpoint, access).await.run().await;
+                let is_handed_over = endpoint.name == IDE && shared.services.options.handover_dir.is_some();
+                let process = if is_handed_over { self.caller.process().await } else { None };
+                process.inspect(|process| shared.identity.remember(*process));
+                Connection::new(shared, id, socket, endpoint, access, process).await.run().await;
                 drop(place);
             }
         }
@@ -154,6 +157,10 @@ impl Visit {
         let (head, body) = request.into_parts();
         match self.shared.routes.judge(&head, self.caller.local())? {
             Knock::Upgrade(endpoint, access, response) => {
+                let access = match access {
+                    None if endpoint.name == IDE => self.access_of_process().await,
+                    access => access,
+                };
                 let upgrade = match access {
                     None => Upgrade::Unauthorized,
                     Some(access) => {
@@ -171,6 +178,16 @@ impl Visit {
                 Ok(http::answer(self, &endpoint, &access, &head, body).await)
             }
         }
+    }
+
+    /// The rights of a client of the last Neovim, which holds the token of that one.
+    async fn access_of_process(&self) -> Option<Access> {
+        let inherited = self.shared.identity.inherited();
+        if inherited.is_empty() {
+            return None;
+        }
+        let process = self.caller.process().await?;
+        inherited.contains(&process).then_some(Access { run: None, program: None })
     }
 
     /// Admits a connection that speaks HTTP.
@@ -219,6 +236,11 @@ impl End {
     fn saying(code: u16, reason: &'static str) -> Self {
         Self { goodbye: Some(Some((code, reason))), reason: reason.to_owned() }
     }
+
+    /// Whether the client is asked not to come back.
+    fn is_for_good(&self) -> bool {
+        matches!(self.goodbye, Some(Some((CLOSE_SUPERSEDED, _))))
+    }
 }
 
 struct Connection {
@@ -228,6 +250,8 @@ struct Connection {
     outbox: Arc<Outbox>,
     liveness: Liveness,
     writer: JoinHandle<std::io::Result<()>>,
+    /// Its process, if the next Neovim may admit it.
+    process: Option<Process>,
     _end_of_writer: AbortOnDrop,
 }
 
@@ -241,7 +265,14 @@ impl Drop for AbortOnDrop {
 }
 
 impl Connection {
-    async fn new(shared: Arc<Shared>, id: ClientId, socket: Socket, endpoint: Arc<Endpoint>, access: Access) -> Self {
+    async fn new(
+        shared: Arc<Shared>,
+        id: ClientId,
+        socket: Socket,
+        endpoint: Arc<Endpoint>,
+        access: Access,
+        process: Option<Process>,
+    ) -> Self {
         let options = &shared.services.options;
         let Socket { stream, rest } = socket;
         let (reader, writer) = stream.into_split();
@@ -254,14 +285,20 @@ impl Connection {
         };
         let client = Client::new(Arc::clone(&shared.services), endpoint, id, &access, Arc::clone(&outbox));
         let end_of_writer = AbortOnDrop(writer.abort_handle());
-        Self { shared, client, inbox, outbox, liveness, writer, _end_of_writer: end_of_writer }
+        Self { shared, client, inbox, outbox, liveness, writer, process, _end_of_writer: end_of_writer }
     }
 
     async fn run(mut self) {
         let mut shutdown = self.shared.shutdown.subscribe();
         let end = self.converse(&mut shutdown).await;
-        let Self { client, inbox, outbox, writer, .. } = self;
+        let Self { shared, client, inbox, outbox, writer, process, .. } = self;
         tracing::info!(client = %client.id(), reason = end.reason, "disconnected");
+        // Before the editor knows: it may stop the server then.
+        if end.is_for_good()
+            && let Some(process) = process
+        {
+            shared.identity.forget(process);
+        }
         client.disconnect(end.reason);
         let Some(goodbye) = end.goodbye else { return };
         outbox.close(goodbye);

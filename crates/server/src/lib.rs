@@ -16,6 +16,7 @@ mod door;
 mod editor;
 mod endpoint;
 mod error;
+mod handover;
 mod hooks;
 mod http;
 mod inbox;

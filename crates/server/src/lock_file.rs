@@ -24,7 +24,7 @@ use crate::{
 };
 
 use folder::{EXTENSION, clean_stale, others};
-pub(crate) use folder::{private_dir, read, remove, write};
+pub(crate) use folder::{is_recent, private_dir, read, remove, write};
 
 /// How often to choose another name when servers choose the same one at the same time.
 const MAX_CHOICES: usize = 5;

@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use claude_ide_http::{Keys, Secret};
 use claude_ide_system::peer::{Owner, Process};
+use tokio::sync::Notify;
 
 use crate::{
     companions::{COMPANIONS, Places},
@@ -30,6 +31,8 @@ use crate::{
 const TOKEN_BYTES: usize = 64;
 /// Limit of agents' runs with a valid secret; the oldest are dropped.
 const MAX_RUNS: usize = 256;
+/// Limit of the live clients that are left to the next Neovim.
+const MAX_KNOWN: usize = 64;
 
 /// The user's options, complete.
 #[derive(Debug, Clone)]
@@ -42,6 +45,8 @@ pub struct ServerOptions {
     pub port_range: Option<RangeInclusive<u16>>,
     /// The folders of the discovery file.
     pub lock_dirs: Vec<PathBuf>,
+    /// Where the port is left for the next server, with the clients that it admits; `None`: nowhere.
+    pub handover_dir: Option<PathBuf>,
     /// The discovery file's description of the editor.
     pub workspace: Workspace,
     /// `serverInfo.name`; also marks discovery files as ours.
@@ -94,6 +99,7 @@ impl Default for ServerOptions {
             port: 0,
             port_range: None,
             lock_dirs: Vec::new(),
+            handover_dir: None,
             workspace: Workspace::default(),
             server_name: "claude-ide".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -159,7 +165,8 @@ impl Workspace {
 ///
 /// Created once per process. A CLI that lost its connection reconnects to the same port with the same token. So the
 /// port stays bound from its first use until another one replaces it, also while no server runs; connections wait.
-/// Otherwise another process could take the port and receive the tokens. A server on another port has other tokens.
+/// Otherwise another process could take the port and receive the tokens. A server on another port has other tokens, and
+/// so has the next Neovim on the same port: it knows our clients by their processes ([`crate::handover`]).
 #[derive(Debug, Clone)]
 pub struct Identity {
     inner: Arc<IdentityInner>,
@@ -169,6 +176,7 @@ pub struct Identity {
 struct IdentityInner {
     state: Mutex<IdentityState>,
     clients: AtomicU64,
+    known_changed: Notify,
 }
 
 #[derive(Debug)]
@@ -177,6 +185,10 @@ struct IdentityState {
     /// The configured host, and the listener since a server was first bound.
     kept: Option<(String, TcpListener)>,
     runs: Keys<Arc<Run>>,
+    /// Clients that the next Neovim admits, see [`crate::handover`].
+    known: Vec<Process>,
+    /// Those of the last Neovim among them, which hold its token.
+    inherited: Vec<Process>,
 }
 
 #[derive(Debug)]
@@ -209,8 +221,11 @@ impl Identity {
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
     pub fn generate() -> Result<Self, ServerError> {
-        let state = IdentityState { secrets: Secrets::generate()?, kept: None, runs: Keys::new(MAX_RUNS) };
-        Ok(Self { inner: Arc::new(IdentityInner { state: Mutex::new(state), clients: AtomicU64::new(0) }) })
+        let secrets = Secrets::generate()?;
+        let state =
+            IdentityState { secrets, kept: None, runs: Keys::new(MAX_RUNS), known: Vec::new(), inherited: Vec::new() };
+        let (state, clients, known_changed) = (Mutex::new(state), AtomicU64::new(0), Notify::new());
+        Ok(Self { inner: Arc::new(IdentityInner { state, clients, known_changed }) })
     }
 
     fn state(&self) -> MutexGuard<'_, IdentityState> {
@@ -237,6 +252,8 @@ impl Identity {
         }
         state.secrets = Secrets::generate()?;
         state.runs = Keys::new(MAX_RUNS);
+        state.known.clear();
+        state.inherited.clear();
         state.kept = None;
         Ok(None)
     }
@@ -282,6 +299,47 @@ impl Identity {
     /// The processes that own runs.
     pub(crate) fn processes(&self) -> Vec<Process> {
         self.state().runs.opened().filter_map(|run| run.owner.process()).collect()
+    }
+
+    /// The live processes that the next Neovim admits.
+    pub(crate) fn known(&self) -> Vec<Process> {
+        self.state().known.iter().copied().filter(|process| process.runs()).collect()
+    }
+
+    /// Adds the process of a client to them.
+    pub(crate) fn remember(&self, process: Process) {
+        let known = &mut self.state().known;
+        known.retain(|one| one.runs() && *one != process);
+        if known.len() < MAX_KNOWN {
+            known.push(process);
+        }
+        self.inner.known_changed.notify_one();
+    }
+
+    /// Admits the clients of the last Neovim, and leaves them to the next one.
+    pub(crate) fn inherit(&self, processes: Vec<Process>) {
+        self.state().known.clone_from(&processes);
+        self.state().inherited = processes;
+        self.inner.known_changed.notify_one();
+    }
+
+    /// Those of the last Neovim.
+    pub(crate) fn inherited(&self) -> Vec<Process> {
+        self.state().inherited.clone()
+    }
+
+    /// Neither admits a process nor leaves it to the next Neovim.
+    pub(crate) fn forget(&self, process: Process) {
+        let mut state = self.state();
+        state.known.retain(|one| *one != process);
+        state.inherited.retain(|one| *one != process);
+        drop(state);
+        self.inner.known_changed.notify_one();
+    }
+
+    /// Waits until they change.
+    pub(crate) async fn known_changed(&self) {
+        self.inner.known_changed.notified().await;
     }
 
     pub(crate) fn next_client(&self) -> ClientId {

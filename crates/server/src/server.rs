@@ -26,6 +26,7 @@ use crate::{
     editor::{ClientId, ClientInfo, Editor},
     endpoint::{Endpoint, IDE, NVIM},
     error::{NotifyError, ServerError},
+    handover::{self, Handover},
     http::Sessions,
     lock_file::{IdeName, LockFile},
     methods::Offers,
@@ -49,6 +50,7 @@ pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,
     lock: LockFile,
+    handover: Handover,
     /// Created with the lock file, so that a change before `run` is not missed.
     workspace: watch::Receiver<Workspace>,
 }
@@ -118,16 +120,17 @@ impl Server {
             shutdown: watch::Sender::new(None),
             services: Arc::new(Services::new(options, editor)),
         });
+        let handover = Handover::new(&shared.services.options, shared.identity.clone(), port);
         let handle = ServerHandle { shared: Arc::clone(&shared), info: Arc::new(info), name: lock.name() };
         let workspace = shared.services.workspace.subscribe();
-        Ok((Self { listener, shared, lock, workspace }, handle))
+        Ok((Self { listener, shared, lock, handover, workspace }, handle))
     }
 
     /// Serves until [`ServerHandle::shutdown`]. Needs a `current_thread` runtime with I/O and time; disk work runs on
     /// its blocking threads.
     pub async fn run(self) {
-        let Self { listener, shared, lock, workspace } = self;
-        let announcing = tokio::spawn(announce(lock, workspace, shared.shutdown.subscribe()));
+        let Self { listener, shared, lock, handover, workspace } = self;
+        let announcing = tokio::spawn(announce(lock, handover, workspace, shared.shutdown.subscribe()));
         let limits = Limits {
             // Each endpoint limits its own clients.
             connections: usize::MAX,
@@ -161,9 +164,15 @@ fn routes(options: &ServerOptions, identity: &Identity) -> Routes {
     Routes::new(routes, &options.host)
 }
 
-/// The last port if there was one, else a configured one.
+/// The last port if there was one, also of the last Neovim; else a configured one.
 fn listen(options: &ServerOptions, identity: &Identity) -> Result<TcpListener, ServerError> {
-    if let Some(listener) = identity.kept(&options.host, |port| is_configured(options, port))? {
+    let is_configured = |port| is_configured(options, port);
+    if let Some(listener) = identity.kept(&options.host, is_configured)? {
+        return Ok(listener);
+    }
+    if let Some((listener, clients)) = handover::take(options, is_configured) {
+        identity.keep(&options.host, &listener)?;
+        identity.inherit(clients);
         return Ok(listener);
     }
     let (ports, named) = match &options.port_range {

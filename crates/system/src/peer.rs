@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use crate::process::start_of;
 
 /// At most this many ancestors are returned.
 const MAX_ANCESTORS: usize = 64;
 
 /// A process; the start time tells it from a later one with the same id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Its id.
     pub pid: u32,
@@ -26,6 +28,12 @@ impl Process {
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, started: start_of(pid)?.parse().ok()? })
+    }
+
+    /// Whether it has not ended.
+    #[must_use]
+    pub fn runs(self) -> bool {
+        Self::of(self.pid) == Some(self)
     }
 }
 

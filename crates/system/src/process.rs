@@ -28,6 +28,13 @@ pub fn space() -> Option<String> {
     Some(format!("{} {}", machine.trim(), namespace.display()))
 }
 
+/// The like for process ids with start times, which a machine counts from its boot.
+#[must_use]
+pub fn space_of_this_boot() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(format!("{} {}", space()?, boot.trim()))
+}
+
 /// A process's start time in the system's unit, if the system shows it; empty for a zombie.
 #[must_use]
 pub fn start_of(number: u32) -> Option<String> {

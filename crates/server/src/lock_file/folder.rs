@@ -64,7 +64,8 @@ fn is_dead(path: &Path, contents: &LockFileContents) -> bool {
     !may_run && port.is_none_or(refuses)
 }
 
-fn is_recent(path: &Path) -> bool {
+/// Whether it is recent enough to be of a live process that cannot be seen.
+pub(crate) fn is_recent(path: &Path) -> bool {
     let written = fs::metadata(path).and_then(|metadata| metadata.modified());
     written.is_ok_and(|written| written.elapsed().unwrap_or_default() < FOREIGN_TIME)
 }

@@ -191,6 +191,53 @@ fn a_server_on_another_port_has_other_tokens() {
     assert!(TcpListener::bind(("127.0.0.1", port)).is_ok());
 }
 
+/// The system shows processes.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_next_editor_in_the_folder_knows_the_clients_by_their_process() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |port| {
+        let workspace = Workspace { folders: vec!["/project".into()], ..Workspace::default() };
+        let handover_dir = Some(home.path().join("handover"));
+        TestServer::start(ServerOptions { handover_dir, workspace, port, ..ServerOptions::default() })
+    };
+    let wait_kept = |port, kept: bool| {
+        let path = home.path().join(format!("handover/{port}.json"));
+        let until = Instant::now() + DEADLINE;
+        while path.exists() != kept {
+            assert!(Instant::now() < until, "kept: {kept}");
+        }
+    };
+    let mut first = at(0);
+    let (port, token) = (first.port(), first.token());
+    let client = first.client();
+    let mut stranger = TestClient::connect(port, "another");
+    assert_eq!(stranger.goodbye().map(|(code, _)| code), Some(1008));
+    wait_kept(port, true);
+    first.stop();
+    drop((first, client));
+    // It holds the token of the first server for good.
+    let mut second = at(0);
+    assert_eq!(second.port(), port);
+    assert_ne!(second.token(), token);
+    TestClient::connect(port, &token).initialize("2025-11-25");
+    second.stop();
+    drop(second);
+    let mut third = at(0);
+    assert_eq!(third.port(), port);
+    let mut client = TestClient::connect(port, &token);
+    client.initialize("2025-11-25");
+    // Until it is sent away.
+    third.handle.disconnect(third.handle.status().clients[0].id).unwrap();
+    assert_eq!(client.goodbye().map(|(code, _)| code), Some(4001));
+    wait_kept(port, false);
+    third.stop();
+    drop(third);
+    let _fourth = at(port);
+    let mut refused = TestClient::connect(port, &token);
+    assert_eq!(refused.goodbye().map(|(code, _)| code), Some(1008));
+}
+
 #[test]
 fn a_port_is_taken_from_the_range() {
     // A free port and its neighbours, of which some are free.
