@@ -229,7 +229,7 @@ local function warn_once(client, path, why)
   if not is_within or not told then
     return
   end
-  require("claude-ide.sessions.mode").of_client(client, function(mode)
+  require("claude-ide.sessions").mode_of_client(client, function(mode)
     if mode and not UNASKED[mode] and not told[path] then
       told[path] = true
       warn({ path }, why)

@@ -1,5 +1,6 @@
 """A session of the real CLI that outlives Neovim: handed over at `:qa`, found, reviewed and continued by the next one."""
 
+import json
 import os
 import signal
 import subprocess
@@ -39,14 +40,19 @@ def state(nvim):
 @pytest.mark.usefixtures("service")
 def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_claude, mock_api):
     nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\ntwo\n"})
-    path = nvim.project / "a.txt"
+    path, held = nvim.project / "a.txt", nvim.home / "held"
     subprocess.run(["git", "init", "-q"], cwd=nvim.project, check=True)
+    hold = {"type": "command", "command": f"while [ -e {held} ]; do sleep 0.05; done"}
+    settings = nvim.home / ".claude" / "settings.json"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hold]}]}}))
     begin(nvim, mock_api)
     nvim.wait_screen("● Hello.")
     nvim.wait(IDLE, what="the turn to be over")
     session = nvim.lua(SESSION)
     change = {"file_path": str(path), "old_string": "two", "new_string": "TWO"}
     mock_api.paused = True
+    held.touch()  # the CLI stores a prompt once the user's hooks have seen it
     prompt = f"{call('Read', file_path=str(path))} THEN {call('Edit', **change)} THEN SAY All done."
     nvim.lua("vim.api.nvim_chan_send(vim.bo.channel, ...)", prompt)
     nvim.wait_screen("All done.")
@@ -57,6 +63,8 @@ def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_c
     nvim.keys(":qa<CR>")
     nvim.wait_screen("Quit, and let it go on in the background")
     nvim.keys("2<CR>")
+    nvim.wait_screen("Neovim quits as soon as Claude is in the background.")
+    held.unlink()
     nvim.terminal.wait_exit()
     mock_api.paused = False
 

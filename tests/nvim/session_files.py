@@ -76,6 +76,13 @@ class Sessions:
         os.utime(path, (written_at.timestamp(), written_at.timestamp()))
         return session
 
+    def ask(self, cwd: Path, session: str, prompt: str) -> None:
+        """Appends a prompt, as the CLI does a moment after its record says that the session works."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = {"type": "user", "timestamp": now, "message": {"role": "user", "content": prompt}, "sessionId": session}
+        with self.path(cwd, session).open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
     def path(self, cwd: Path, session: str) -> Path:
         return self.folder(cwd) / f"{session}.jsonl"
 

@@ -23,13 +23,15 @@ def cli(tmp_path):
 def at_work(start_nvim, cli, sessions):
     """Neovim with a file, and a terminal whose CLI works on a session."""
 
-    def begin(command="Claude new parser", **more):
+    def begin(command="Claude new parser", stored=True, **more):
         nvim = start_nvim(
             **{"env": cli.environment(), "files": {"a.txt": "one\n", "b.txt": "b\n"}, "args": ["a.txt"], **more}
         )
         open_one(nvim, cli, command)
         nvim.session = sessions.write(nvim.project, ("fix it", "ok"), title="parser")
         report(nvim, cli, sessions, 0, nvim.session, "busy", name="parser")
+        if stored:
+            sessions.ask(nvim.project, nvim.session, "go on")
         return nvim
 
     return begin
@@ -142,6 +144,51 @@ def test_it_goes_on_in_the_background_with_its_limits(at_work, cli, sessions):
     ]
     assert second["cwd"] == str(nvim.project)
     assert "CLAUDE_CODE_SSE_PORT" not in second["env"], "that Neovim is gone"
+
+
+def quit_before_the_prompt_is_stored(nvim, patience=None):
+    """Lets it go on in the background. Counts the looks at its transcript in `looks`."""
+    nvim.lua(
+        """
+        looks = 0
+        local retry, patience = require("claude-ide.retry"), ...
+        local until_found = retry.until_found
+        function retry.until_found(look, ms, done)
+          return until_found(function(answer) looks = looks + 1 look(answer) end, patience or ms, done)
+        end
+        """,
+        *([] if patience is None else [patience]),
+    )
+    nvim.answer(KEEP)
+    nvim.keys(":qa<CR>")
+
+
+def test_a_prompt_that_the_cli_has_not_stored_is_waited_for(at_work, cli, sessions):
+    nvim = at_work(stored=False)
+    quit_before_the_prompt_is_stored(nvim)
+    nvim.wait("looks > 1", what="the transcript to be read again")
+    (only,) = cli.starts()
+    os.kill(only["pid"], 0)  # it runs: else its prompt would be lost
+    sessions.ask(nvim.project, nvim.session, "go on")
+    take_over(nvim, cli, sessions)
+
+
+def test_one_that_is_done_before_it_could_be_handed_over_is_not(at_work, cli, sessions):
+    nvim = at_work(stored=False)
+    quit_before_the_prompt_is_stored(nvim)
+    nvim.wait("looks > 1", what="the transcript to be read again")
+    sessions.record(cli.starts()[0]["pid"], nvim.session, "idle", nvim.project)
+    nvim.terminal.wait_exit()
+    assert len(cli.starts()) == 1
+
+
+def test_one_whose_prompt_is_not_stored_in_time_keeps_neovim_and_works_on(at_work, cli):
+    nvim = at_work(stored=False, notices=True)
+    quit_before_the_prompt_is_stored(nvim, patience=0)
+    nvim.wait_notice("parser did not go on in the background: its prompt is not stored yet")
+    (only,) = cli.starts()
+    os.kill(only["pid"], 0)
+    assert nvim.lua("return require('claude-ide.terminal').is_running()")
 
 
 def test_with_the_option_nothing_is_asked(at_work, cli, sessions):

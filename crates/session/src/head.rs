@@ -57,6 +57,8 @@ pub(crate) struct Head<'a> {
     pub(crate) compact_summary: Scalar<'a>,
     #[serde(borrow)]
     pub(crate) operation: Scalar<'a>,
+    #[serde(borrow, rename = "permissionMode")]
+    pub(crate) permission_mode: Scalar<'a>,
     #[serde(borrow, rename = "toolDenialKind")]
     pub(crate) denial: Scalar<'a>,
     #[serde(borrow, rename = "requestId")]
@@ -84,6 +86,15 @@ pub(crate) struct MessageHead<'a> {
     #[serde(borrow)]
     pub(crate) content: Content<'a>,
     pub(crate) usage: Object<UsageHead>,
+}
+
+impl MessageHead<'_> {
+    /// Whether a reply is not the last one of its turn: it calls a tool, will do so, or only thinks.
+    pub(crate) fn goes_on(&self) -> bool {
+        let Content::Blocks(blocks) = &self.content else { return false };
+        let has_text = blocks.iter().any(|block| block.kind.text() == "text");
+        self.content.calls().next().is_some() || self.stop_reason.text() == "tool_use" || !has_text
+    }
 }
 
 /// The fields of an `attachment` that identify a prompt.
@@ -212,6 +223,25 @@ pub(crate) enum Content<'a> {
     None,
     Text(Flavour),
     Blocks(Vec<BlockHead<'a>>),
+}
+
+impl<'a> Content<'a> {
+    /// The kind of the first text; blocks without a text are results of tools.
+    pub(crate) fn flavour(&self) -> Option<Flavour> {
+        match self {
+            Self::None => None,
+            Self::Text(flavour) => Some(*flavour),
+            Self::Blocks(blocks) => {
+                let text = blocks.iter().map(|block| block.text).find(|flavour| *flavour != Flavour::None);
+                Some(text.unwrap_or(Flavour::Plain))
+            }
+        }
+    }
+
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &BlockHead<'a>> {
+        let blocks = if let Self::Blocks(blocks) = self { blocks.as_slice() } else { &[] };
+        blocks.iter().filter(|block| block.kind.text() == "tool_use")
+    }
 }
 
 impl Lenient<'_> for Flavour {

@@ -44,6 +44,7 @@ mod service;
 mod spoken;
 mod state;
 mod store;
+mod stored;
 mod tail;
 mod time;
 mod transcript;
@@ -66,5 +67,6 @@ pub use service::{Change, Client, Followed, Growth, Lives, News, Request, Servic
 pub use spoken::Spoken;
 pub use state::{Activity, SessionState, StateSource, WaitingFor, infer};
 pub use store::{Scope, Store, Summary, Tally, Task};
+pub use stored::Stored;
 pub use time::Millis;
 pub use transcript::{AllowedBy, Batch, Call, ChangedFile, ChangedFiles, Position, Transcript};

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SessionError;
-use crate::head::{Content, Flavour, Head, LineKind, MessageHead, is_api_request};
+use crate::head::{Flavour, Head, LineKind, MessageHead, is_api_request};
 use crate::json::mend;
 use crate::line_buffer::whole_lines;
 use crate::time::Millis;
@@ -212,15 +212,7 @@ fn next_activity(head: &Head<'_>) -> Option<Activity> {
 }
 
 fn after_user(head: &Head<'_>) -> Option<Activity> {
-    let flavour = match &head.message.0.as_ref()?.content {
-        Content::None => return None,
-        Content::Text(flavour) => *flavour,
-        Content::Blocks(blocks) => {
-            let text = blocks.iter().map(|block| block.text).find(|flavour| *flavour != Flavour::None);
-            text.unwrap_or(Flavour::Plain)
-        }
-    };
-    match flavour {
+    match head.message.0.as_ref()?.content.flavour()? {
         Flavour::Interrupted => Some(Activity::Idle),
         Flavour::Plain if !head.meta.is_true() && !head.compact_summary.is_true() => Some(Activity::Working),
         Flavour::Plain
@@ -233,15 +225,10 @@ fn after_user(head: &Head<'_>) -> Option<Activity> {
 }
 
 fn after_assistant(message: &MessageHead<'_>) -> Option<Activity> {
-    let Content::Blocks(blocks) = &message.content else { return Some(Activity::Idle) };
-    let has = |kind: &str| blocks.iter().any(|block| block.kind.text() == kind);
-    let is_call = has("tool_use");
-    if is_call && blocks.iter().any(|block| QUESTIONS.contains(&block.name.text())) {
+    if message.content.calls().any(|block| QUESTIONS.contains(&block.name.text())) {
         return Some(Activity::Waiting);
     }
-    let has_text = has("text");
-    let more_comes = is_call || message.stop_reason.text() == "tool_use";
-    Some(if more_comes || !has_text { Activity::Working } else { Activity::Idle })
+    Some(if message.goes_on() { Activity::Working } else { Activity::Idle })
 }
 
 #[cfg(test)]

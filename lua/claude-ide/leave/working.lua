@@ -109,14 +109,16 @@ local function hand_over(ours, done)
     end,
   }
   local name = name_of(ours)
-  require("claude-ide.sessions.background").hand_over(leaving, function(err)
+  require("claude-ide.sessions.background").hand_over(leaving, function(err, is_over)
     if vim.v.exiting ~= vim.NIL then
       return -- the user has quit with `:qa!` meanwhile
     elseif err then
       local words = ("%s did not go on in the background: %s"):format(name, err)
       require("claude-ide.ui.notice").error(require("claude-ide.ui.one_line").brief(words))
-      require("claude-ide.terminal").new({ "--resume", live.id }, { cwd = live.cwd, name = leaving.name })
-    else
+      if not require("claude-ide.process").runs(live.pid) then
+        require("claude-ide.terminal").new({ "--resume", live.id }, { cwd = live.cwd, name = leaving.name })
+      end
+    elseif not is_over then
       require("claude-ide.terminal.remembered").hand_over({
         session = live.id,
         cwd = live.cwd,

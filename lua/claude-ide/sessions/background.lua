@@ -16,6 +16,8 @@ local M = {}
 local PATIENCE_MS = 30000
 ---Time until a session has its record.
 local BEGIN_MS = 20000
+---Time for the CLI to store a prompt. Measured: 0.1 to 1 s, after the user's hooks.
+local STORE_MS = 30000
 ---Time for a process to end. Measured: under 0.1 s.
 local END_MS = 10000
 
@@ -114,6 +116,24 @@ local function await_end(pid, done)
   end)
 end
 
+---Waits until the CLI has stored the running turn: what is not stored ends with its process, and a session's record is earlier.
+---@param one claude-ide.sessions.Leaving
+---@param done fun(found?: { mode?: claude-ide.sessions.Mode, is_over: boolean }) nil: timeout
+local function await_turn(one, done)
+  require("claude-ide.retry").until_found(function(answer)
+    require("claude-ide.sessions").stored(one.id, function(stored)
+      local live = require("claude-ide.sessions.live").of_pid(one.pid)
+      local activity = live and live.state.activity
+      local turn, mode = stored and stored.turn, stored and stored.mode
+      local is_stored = turn and turn >= (live and live.started or 0) -- an earlier process may have left one
+      answer((activity ~= "working" or is_stored) and {
+        mode = mode,
+        is_over = activity ~= "working" and activity ~= "waiting",
+      } or nil)
+    end)
+  end, STORE_MS, done)
+end
+
 ---Starts a session in the background. The command succeeds also if the session's process then fails: its record counts.
 ---@param argv string[]
 ---@param one claude-ide.sessions.Leaving
@@ -137,8 +157,8 @@ local function begin(argv, one, done)
 end
 
 ---The CLI goes on with a session in the background, under the same id, where it was interrupted.
----@param one claude-ide.sessions.Leaving
----@param done fun(err?: string) once
+---@param one claude-ide.sessions.Leaving its process runs on if its turn is over, or is not stored in time
+---@param done fun(err?: string, is_over?: boolean) once
 function M.hand_over(one, done)
   ---@param mode? string
   ---@param last string argument that lets it go on
@@ -149,7 +169,11 @@ function M.hand_over(one, done)
     vim.list_extend(words, one.name and { "--name=" .. one.name } or {})
     return vim.list_extend(words, { "--bg", "--resume", one.id, last })
   end
-  require("claude-ide.sessions.mode").of_session(one.id, function(mode)
+  await_turn(one, function(found)
+    if not found or found.is_over then
+      return done(not found and "its prompt is not stored yet" or nil, found ~= nil)
+    end
+    local mode = found.mode
     one.release(function()
       await_end(one.pid, function(err)
         if err then

@@ -81,17 +81,26 @@ function M.find(id, done)
   return cancel
 end
 
----The state of a session: from its process's record or, for CLIs without one, from the end of its transcript.
+---What the CLI has stored of a session: it does so later than its record tells.
 ---@param id string
----@param file string its transcript
----@param done fun(state: claude-ide.sessions.State?, err: string?)
+---@param done fun(stored: claude-ide.sessions.Stored?, err: string?)
 ---@return fun() cancel
-function M.state(id, file, done)
-  local cancel = require("claude-ide.sessions.transport").request(
-    { state = { id = id, file = file } },
-    { reply = done }
-  )
+function M.stored(id, done)
+  local cancel = require("claude-ide.sessions.transport").request({ stored = { id = id } }, { reply = done })
   return cancel
+end
+
+---The permission mode of a connected client's session.
+---@param client_id integer
+---@param done fun(mode: claude-ide.sessions.Mode?) once; nil: unknown
+function M.mode_of_client(client_id, done)
+  local session = M.of_client(client_id)
+  if not session then
+    return done(nil)
+  end
+  M.stored(session.id, function(stored)
+    done(stored and stored.mode)
+  end)
 end
 
 ---How changes are detected: by events of the system, or by polling where those are incomplete.

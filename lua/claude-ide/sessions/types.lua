@@ -52,6 +52,13 @@
 ---@field turns? integer
 ---@field forked_from? string
 
+---What the end of a transcript tells.
+---@class claude-ide.sessions.Stored
+---@field mode? claude-ide.sessions.Mode
+---@field turn? integer when the last line of a turn that is not over was written
+
+---@alias claude-ide.sessions.Mode "default"|"plan"|"acceptEdits"|"bypassPermissions"|"dontAsk"|"auto"
+
 ---@class claude-ide.sessions.Usage
 ---@field input integer tokens
 ---@field output integer

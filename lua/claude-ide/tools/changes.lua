@@ -50,7 +50,7 @@ local function is_unasked(task)
     return false
   end
   local mode = task:await(function(resume)
-    require("claude-ide.sessions.mode").of_client(cli.id, resume)
+    require("claude-ide.sessions").mode_of_client(cli.id, resume)
   end)
   return ACCEPTS[mode] == true
 end

@@ -33,6 +33,7 @@ use crate::id::SessionId;
 use crate::live::{LiveSession, live_sessions, state_of};
 use crate::state::SessionState;
 use crate::store::{Scope, Store, Summary};
+use crate::stored::Stored;
 use crate::watch::Watcher;
 
 pub use client::Client;
@@ -258,6 +259,10 @@ impl Service {
 
     fn find_now(&self, id: &SessionId) -> Result<PathBuf, SessionError> {
         Store::new(self.config.clone(), None).find(id)
+    }
+
+    fn stored_now(&self, id: &SessionId) -> Result<Stored, SessionError> {
+        Stored::read(&self.find_now(id)?)
     }
 
     fn summary_now(&self, file: &Path) -> Option<Summary> {

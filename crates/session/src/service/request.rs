@@ -25,8 +25,8 @@ pub enum Request {
     Ask(Ask),
     /// Searches sessions.
     Search(Search),
-    /// What a session is doing.
-    State(StateOf),
+    /// What the CLI has stored of a session's turn, and its permission mode.
+    Stored(Find),
     /// Whether the watcher gets events or polls.
     Mode {},
 }
@@ -73,14 +73,6 @@ pub struct BoardOf {
 #[serde(deny_unknown_fields)]
 pub struct Find {
     pub(super) id: String,
-}
-
-/// Asks what a session is doing, also without a record.
-#[derive(Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StateOf {
-    pub(super) id: String,
-    pub(super) file: PathBuf,
 }
 
 /// Opens a transcript; the request's number becomes its id.

@@ -323,12 +323,14 @@ fn a_question_of_another_epoch_is_refused() {
 }
 
 #[test]
-fn reports_the_state_of_a_session_without_a_record() {
+fn reports_what_is_stored_of_a_session_and_how_it_watches() {
     let lab = Lab::new();
     let file = lab.transcript("s.jsonl", 1);
-    let state = lab.ask(json!({ "state": { "id": "s", "file": file } })).unwrap();
-    let state = &lab.hear(state)["result"];
-    assert_eq!((&state["activity"], &state["source"]), (&json!("working"), &json!("transcript")));
+    lab.append(&file, r#"{"type":"user","timestamp":"2026-01-01T00:00:01Z","message":{"content":"do it"}}"#);
+    let stored = lab.ask(json!({ "stored": { "id": "s" } })).unwrap();
+    assert!(lab.hear(stored)["result"]["turn"].is_number());
+    let unknown = lab.ask(json!({ "stored": { "id": "t" } })).unwrap();
+    assert!(lab.hear(unknown)["err"].is_string());
     let mode = lab.ask(json!({ "mode": {} })).unwrap();
     assert!(["events", "polling"].map(Json::from).contains(&lab.hear(mode)["result"]));
 }
