@@ -153,6 +153,26 @@ def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(opened, cli):
 
 
 @pytest.mark.every_nvim
+def test_no_output_is_lost_though_plugins_are_slow_when_a_buffer_gets_a_name(start_nvim, tmp_path):
+    written = tmp_path / "written"
+    script = f"echo the first words; echo > {written}; exec cat"
+    nvim = start_nvim(
+        opts={"terminal": {"command": ["sh", "-c", script]}},
+        init_lua=f"""
+        vim.api.nvim_create_autocmd({{ "BufFilePre", "BufFilePost" }}, {{
+          callback = function()
+            vim.wait(5000, function() return vim.uv.fs_stat({str(written)!r}) ~= nil end)
+            vim.fn.system("true") -- as if to look for a repository
+          end,
+        }})
+        """,
+    )
+    nvim.keys(":Claude<CR>")
+    nvim.wait(written.exists, what="the output")
+    nvim.wait_screen("the first words")
+
+
+@pytest.mark.every_nvim
 def test_the_window_is_bare_and_its_buffer_unlisted(opened):
     nvim = opened(init_lua="vim.o.number, vim.o.signcolumn, vim.o.list = true, 'yes', true")
     found = nvim.lua(

@@ -70,11 +70,7 @@ local function spawn(win, spec, on_exit)
   }
   -- The program starts with the window's size.
   local ok, job = pcall(vim.api.nvim_win_call, win, function()
-    if vim.fn.has("nvim-0.11") == 1 then
-      options.term = true
-      return vim.fn.jobstart(spec.argv, options)
-    end
-    return vim.fn.termopen(spec.argv, options)
+    return require("claude-ide.terminal.job").start(spec.argv, options)
   end)
   if not ok or job <= 0 then
     return nil, ok and (spec.argv[1] .. " could not be run") or tostring(job)

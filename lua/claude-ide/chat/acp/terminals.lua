@@ -74,22 +74,11 @@ end
 ---@return integer? job
 ---@return string? err
 local function spawn(buf, argv, options, is_hidden)
-  local function start()
-    return vim.api.nvim_buf_call(buf, function()
-      if vim.fn.has("nvim-0.11") == 1 then
-        options.term = true
-        return vim.fn.jobstart(argv, options)
-      end
-      return vim.fn.termopen(argv, options)
-    end)
-  end
-  local ok, job ---@type boolean, any
-  if is_hidden then
-    -- The user's TermOpen autocommands, such as `startinsert`, would affect the current window.
-    ok, job = pcall(require("claude-ide.option").without_events, "TermOpen", start)
-  else
-    ok, job = pcall(start)
-  end
+  -- The user's TermOpen autocommands, such as `startinsert`, would affect the current window.
+  local ignored = is_hidden and "TermOpen" or nil
+  local ok, job = pcall(vim.api.nvim_buf_call, buf, function()
+    return require("claude-ide.terminal.job").start(argv, options, ignored)
+  end)
   if not ok or type(job) ~= "number" or job <= 0 then
     return nil, ok and "it could not be run" or tostring(job):gsub("^.-(E%d+: )", "%1"):match("[^\n]*")
   end
