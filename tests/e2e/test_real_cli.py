@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import sys
 import time
 
 import pytest
@@ -317,10 +318,15 @@ def test_what_was_accepted_and_is_not_written_is_reported(nvim, cli, tmp_path):
 
 
 @pytest.mark.every_nvim
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells which process connects")
 def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
-    claude = cli(nvim)
+    # As one that `:Claude` started in another terminal, with the tools for agents.
+    tools = nvim.lua('return require("claude-ide.terminal.agent_tools").of("terminal:1")')
+    claude = cli(nvim, args=("--ide", *tools))
     kept = nvim.home / ".local/state/nvim/claude-ide/handover"
-    nvim.wait(lambda: list(kept.glob("*.json")), what="its process to be known")
+    nvim.wait("#require('claude-ide.server').agents() == 1", what="its other connection")
+    (path,) = nvim.wait(lambda: list(kept.glob("*.json")), what="its process to be known")
+    nvim.wait(lambda: len(json.loads(path.read_text())["clients"]) == 2, what="both connections to be known")
 
     def start_next():
         following = start_nvim(args=["a.txt"])
@@ -329,6 +335,9 @@ def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
         following.wait("require('claude-ide.server').clients()[1].pid", what="the CLI to tell its pid")
         assert following.lua("return require('claude-ide.server').clients()[1].pid") == claude.pid
         assert following.locks()[0]["port"] == lock["port"]
+        following.wait("#require('claude-ide.server').agents() == 1", what="its other connection to come back")
+        (agent,) = following.lua("return require('claude-ide.server').agents()")
+        assert agent["run"] == "terminal:1 of the last Neovim"
         return following
 
     # After a crash, with another token.

@@ -32,7 +32,8 @@ use crate::{
     client::Client,
     door::{Access, Knock, Refusal, Routes},
     editor::ClientId,
-    endpoint::{Endpoint, IDE},
+    endpoint::Endpoint,
+    handover::Known,
     http,
     inbox::Inbox,
     liveness::{Verdict, Watch},
@@ -125,9 +126,11 @@ impl claude_ide_http::Visit for Visit {
                 let shared = Arc::clone(&self.shared);
                 let id = shared.identity.next_client();
                 tracing::info!(peer = %self.caller.peer(), client = %id, "connected");
-                let is_handed_over = endpoint.name == IDE && shared.services.options.handover_dir.is_some();
+                let is_handed_over = shared.services.options.handover_dir.is_some();
                 let process = if is_handed_over { self.caller.process().await } else { None };
-                process.inspect(|process| shared.identity.remember(*process));
+                if let Some(process) = process {
+                    shared.identity.remember(Known::new(process, &endpoint, &access));
+                }
                 Connection::new(shared, id, socket, endpoint, access, process).await.run().await;
                 drop(place);
             }
@@ -158,7 +161,7 @@ impl Visit {
         match self.shared.routes.judge(&head, self.caller.local())? {
             Knock::Upgrade(endpoint, access, response) => {
                 let access = match access {
-                    None if endpoint.name == IDE => self.access_of_process().await,
+                    None => self.access_of_process(&endpoint).await,
                     access => access,
                 };
                 let upgrade = match access {
@@ -180,14 +183,12 @@ impl Visit {
         }
     }
 
-    /// The rights of a client of the last Neovim, which holds the token of that one.
-    async fn access_of_process(&self) -> Option<Access> {
-        let inherited = self.shared.identity.inherited();
-        if inherited.is_empty() {
+    /// The rights of a client of the last Neovim, which holds a token of that one.
+    async fn access_of_process(&self, endpoint: &Endpoint) -> Option<Access> {
+        if !self.shared.identity.has_inherited() {
             return None;
         }
-        let process = self.caller.process().await?;
-        inherited.contains(&process).then_some(Access { run: None, program: None })
+        self.shared.identity.access_of(self.caller.process().await?, endpoint.name)
     }
 
     /// Admits a connection that speaks HTTP.

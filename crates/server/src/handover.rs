@@ -16,10 +16,15 @@ use std::{
 };
 
 use claude_ide_http as http;
-use claude_ide_system::{peer::Process, process};
+use claude_ide_system::{
+    peer::{Owner, Process},
+    process,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    door::{Access, Run},
+    endpoint::Endpoint,
     lock_file::{is_recent, private_dir, read, remove, write},
     options::{Identity, ServerOptions, Workspace},
 };
@@ -32,9 +37,32 @@ struct Left {
     host: String,
     /// The main workspace folder.
     folder: PathBuf,
-    clients: Vec<Process>,
+    clients: Vec<Known>,
     /// Where these processes are.
     space: String,
+}
+
+/// A client that the next server admits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Known {
+    pub(crate) process: Process,
+    /// The endpoint's name.
+    pub(crate) endpoint: Box<str>,
+    /// The name of its run.
+    run: Option<Box<str>>,
+}
+
+impl Known {
+    pub(crate) fn new(process: Process, endpoint: &Endpoint, access: &Access) -> Self {
+        let run = access.run.as_ref().map(|run| run.name.clone());
+        Self { process, endpoint: endpoint.name.into(), run }
+    }
+
+    /// Its run in the next server, which has runs of the same names.
+    pub(crate) fn into_run(self) -> Option<Run> {
+        let name = format!("{} of the last Neovim", self.run?).into();
+        Some(Run { name, owner: Owner::of(self.process) })
+    }
 }
 
 /// The file of a running server. It outlives it.
@@ -70,10 +98,7 @@ impl Handover {
 
 /// The port of an ended server in the same folder, with its clients; the one that was used last. One whose Neovim lives
 /// is not free. Removes files without a living client.
-pub(crate) fn take(
-    options: &ServerOptions,
-    is_configured: impl Fn(u16) -> bool,
-) -> Option<(TcpListener, Vec<Process>)> {
+pub(crate) fn take(options: &ServerOptions, is_configured: impl Fn(u16) -> bool) -> Option<(TcpListener, Vec<Known>)> {
     let (dir, folder) = (options.handover_dir.as_ref()?, options.workspace.folders.first()?);
     let space = process::space_of_this_boot()?;
     let paths = fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
@@ -94,7 +119,7 @@ fn left_in(path: &Path, space: &str) -> Option<(SystemTime, u16, Left)> {
         return None;
     }
     let left = read::<Left>(path).map(|mut left| {
-        left.clients.retain(|client| left.space == space && client.runs());
+        left.clients.retain(|client| left.space == space && client.process.runs());
         left
     });
     match left {
@@ -116,6 +141,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::endpoint::{IDE, NVIM};
 
     /// A client that lives as long as the test.
     struct Living(Child, Process);
@@ -145,9 +171,13 @@ mod tests {
         http::bind("127.0.0.1", [0]).unwrap().local_addr().unwrap().port()
     }
 
+    fn at_ide(process: Process) -> Known {
+        Known { process, endpoint: IDE.into(), run: None }
+    }
+
     fn leave(options: &ServerOptions, port: u16, clients: &[Process]) -> PathBuf {
         let identity = Identity::generate().unwrap();
-        clients.iter().for_each(|client| identity.remember(*client));
+        clients.iter().for_each(|client| identity.remember(at_ide(*client)));
         let handover = Handover::new(options, identity, port);
         handover.write(&options.workspace);
         handover.path.unwrap()
@@ -155,7 +185,7 @@ mod tests {
 
     fn taken(options: &ServerOptions) -> Option<(u16, Vec<Process>)> {
         let (listener, clients) = take(options, |_| true)?;
-        Some((listener.local_addr().unwrap().port(), clients))
+        Some((listener.local_addr().unwrap().port(), clients.into_iter().map(|known| known.process).collect()))
     }
 
     #[test]
@@ -195,7 +225,7 @@ mod tests {
         let (port, client) = (port(), Living::start());
         let identity = Identity::generate().unwrap();
         let handover = Handover::new(&options, identity.clone(), port);
-        identity.remember(client.1);
+        identity.remember(at_ide(client.1));
         handover.write(&options.workspace);
         identity.forget(client.1);
         handover.write(&options.workspace);
@@ -225,6 +255,32 @@ mod tests {
         fs::write(&notes, "{").unwrap();
         assert_eq!(taken(&options), None);
         assert!(notes.exists());
+    }
+
+    #[test]
+    fn each_client_is_admitted_where_it_was_and_as_what_it_was() {
+        let (client, other) = (Living::start(), Living::start());
+        let at_nvim = Known { process: client.1, endpoint: NVIM.into(), run: Some("terminal:1".into()) };
+        let identity = Identity::generate().unwrap();
+        assert!(!identity.has_inherited());
+        identity.inherit(vec![at_ide(client.1), at_nvim, at_ide(other.1)]);
+        let run = |process, endpoint| {
+            let access = identity.access_of(process, endpoint)?;
+            Some(access.run.map(|run| (run.name.to_string(), run.owner.admits(Some(process)))))
+        };
+        assert_eq!(run(client.1, IDE), Some(None));
+        assert_eq!(run(client.1, NVIM), Some(Some(("terminal:1 of the last Neovim".to_owned(), true))));
+        assert_eq!(run(other.1, IDE), Some(None));
+        assert_eq!(run(other.1, NVIM), None);
+        // Its children may use no token that they read somewhere.
+        assert_eq!(identity.processes(), [client.1]);
+        // It is left to the next one as what it was.
+        let renamed = Known { process: client.1, endpoint: NVIM.into(), run: Some("renamed".into()) };
+        identity.remember(renamed);
+        assert_eq!(identity.known()[1].run.as_deref(), Some("terminal:1"));
+        identity.forget(client.1);
+        assert_eq!(identity.known(), [at_ide(other.1)]);
+        assert_eq!(run(client.1, NVIM), None);
     }
 
     #[test]

@@ -21,9 +21,10 @@ use tokio::sync::Notify;
 
 use crate::{
     companions::{COMPANIONS, Places},
-    door::Run,
+    door::{Access, Run},
     editor::ClientId,
     error::ServerError,
+    handover::Known,
     path_map::PathMap,
 };
 
@@ -186,9 +187,9 @@ struct IdentityState {
     kept: Option<(String, TcpListener)>,
     runs: Keys<Arc<Run>>,
     /// Clients that the next Neovim admits, see [`crate::handover`].
-    known: Vec<Process>,
-    /// Those of the last Neovim among them, which hold its token.
-    inherited: Vec<Process>,
+    known: Vec<Known>,
+    /// Those of the last Neovim among them, which hold its tokens, with their runs.
+    inherited: Vec<(Known, Option<Arc<Run>>)>,
 }
 
 #[derive(Debug)]
@@ -298,41 +299,55 @@ impl Identity {
 
     /// The processes that own runs.
     pub(crate) fn processes(&self) -> Vec<Process> {
-        self.state().runs.opened().filter_map(|run| run.owner.process()).collect()
+        let state = self.state();
+        let inherited = state.inherited.iter().filter_map(|(_, run)| run.as_ref());
+        state.runs.opened().chain(inherited).filter_map(|run| run.owner.process()).collect()
     }
 
-    /// The live processes that the next Neovim admits.
-    pub(crate) fn known(&self) -> Vec<Process> {
-        self.state().known.iter().copied().filter(|process| process.runs()).collect()
+    /// The clients that the next Neovim admits, without those that have ended.
+    pub(crate) fn known(&self) -> Vec<Known> {
+        self.state().known.iter().filter(|known| known.process.runs()).cloned().collect()
     }
 
-    /// Adds the process of a client to them.
-    pub(crate) fn remember(&self, process: Process) {
+    /// Adds a client to them.
+    pub(crate) fn remember(&self, client: Known) {
         let known = &mut self.state().known;
-        known.retain(|one| one.runs() && *one != process);
-        if known.len() < MAX_KNOWN {
-            known.push(process);
+        known.retain(|one| one.process.runs());
+        // The name of a run of the last Neovim stays.
+        let is_known = known.iter().any(|one| one.process == client.process && one.endpoint == client.endpoint);
+        if !is_known && known.len() < MAX_KNOWN {
+            known.push(client);
         }
         self.inner.known_changed.notify_one();
     }
 
     /// Admits the clients of the last Neovim, and leaves them to the next one.
-    pub(crate) fn inherit(&self, processes: Vec<Process>) {
-        self.state().known.clone_from(&processes);
-        self.state().inherited = processes;
+    pub(crate) fn inherit(&self, clients: Vec<Known>) {
+        let mut state = self.state();
+        state.known.clone_from(&clients);
+        state.inherited = clients.into_iter().map(|known| (known.clone(), known.into_run().map(Arc::new))).collect();
+        drop(state);
         self.inner.known_changed.notify_one();
     }
 
-    /// Those of the last Neovim.
-    pub(crate) fn inherited(&self) -> Vec<Process> {
-        self.state().inherited.clone()
+    /// Whether there are any of the last Neovim.
+    pub(crate) fn has_inherited(&self) -> bool {
+        !self.state().inherited.is_empty()
+    }
+
+    /// The rights of a client of the last Neovim at an endpoint.
+    pub(crate) fn access_of(&self, process: Process, endpoint: &str) -> Option<Access> {
+        let state = self.state();
+        let mut inherited = state.inherited.iter();
+        let (_, run) = inherited.find(|(known, _)| known.process == process && *known.endpoint == *endpoint)?;
+        Some(Access { run: run.clone(), program: None })
     }
 
     /// Neither admits a process nor leaves it to the next Neovim.
     pub(crate) fn forget(&self, process: Process) {
         let mut state = self.state();
-        state.known.retain(|one| *one != process);
-        state.inherited.retain(|one| *one != process);
+        state.known.retain(|one| one.process != process);
+        state.inherited.retain(|(one, _)| one.process != process);
         drop(state);
         self.inner.known_changed.notify_one();
     }

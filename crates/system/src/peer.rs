@@ -94,6 +94,12 @@ impl Owner {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// This process presented the secret.
+    #[must_use]
+    pub fn of(process: Process) -> Self {
+        Self(Mutex::new(Owners::These(vec![process])))
+    }
+
     /// The first process that presented the secret.
     pub fn process(&self) -> Option<Process> {
         match &*self.lock() {
