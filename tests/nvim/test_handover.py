@@ -72,6 +72,27 @@ def test_a_client_comes_back_with_the_old_token_to_a_new_one_and_no_other_proces
     again.close()
 
 
+@pytest.mark.every_nvim
+def test_the_port_stays_over_a_restart_of_neovim(start_nvim, connect, nvim_version):
+    if nvim_version in {"0.10", "0.11"}:
+        pytest.skip("it has no :restart")
+    nvim = start_nvim(opts={"auto_start": True})
+    nvim.wait(nvim.locks, what="the server to start")
+    connect(nvim)
+    (before,) = nvim.locks()
+    nvim.wait(lambda: left(nvim) == [before["port"]], what="the port to be left")
+    nvim.keys(":restart<CR>")
+    nvim.wait(lambda: [lock["pid"] for lock in nvim.locks()] not in ([], [before["pid"]]), what="the next server")
+    (after,) = nvim.locks()
+    assert after["port"] == before["port"]
+    assert after["authToken"] != before["authToken"]
+    again = Client(after["port"], before["authToken"], roots=[nvim.project])
+    again.initialize()
+    again.close()
+    nvim.keys(":qa!<CR>")
+    assert nvim.terminal.wait_exit() == 0
+
+
 def test_a_port_that_a_foreign_process_took_is_replaced(start_nvim, last):
     port, token = last.lock["port"], last.lock["authToken"]
     last.crash()
