@@ -19,6 +19,7 @@
 ---@field begin_run fun(name: string): string?, string?
 ---@field set_offers fun(json: string): string[]?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
+---@field misleading_for_git fun(): string[]?, string?
 ---@field worktrees fun(top: string): claude-ide.workspace.Repository?, string? nil: no repository
 ---@field status fun(): table?, string?
 ---@field sessions_start fun(options_json: string, async: uv.uv_async_t): boolean?, string?
@@ -26,6 +27,7 @@
 ---@field session_request fun(request_json: string): integer?, string?
 ---@field session_cancel fun(number: integer): boolean?, string?
 ---@field render_growth fun(tail: string, added: string): { lines: string[], first: integer, tail: string }?, string? nil: render everything
+---@field age fun(milliseconds: number): string?, string?
 ---@field plain_text fun(text: string): string?, string?
 ---@field plain_lines fun(text: string): string[]?, string?
 ---@field typed_text fun(text: string): string?, string?
@@ -82,6 +84,7 @@ local FUNCTIONS = {
   "begin_run",
   "set_offers",
   "set_workspace",
+  "misleading_for_git",
   "worktrees",
   "status",
   "sessions_start",
@@ -89,6 +92,7 @@ local FUNCTIONS = {
   "session_request",
   "session_cancel",
   "render_growth",
+  "age",
   "plain_text",
   "plain_lines",
   "typed_text",

@@ -26,10 +26,10 @@ FUNCTIONS += [
     "agents_token",
     "begin_run",
 ]
-FUNCTIONS += ["set_offers", "worktrees"]
+FUNCTIONS += ["set_offers", "worktrees", "misleading_for_git"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read", "notebook_put", "merge", "journal", "checkpoint", "privacy"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
-RENDER_FUNCTIONS = ["render_growth", "plain_text", "plain_lines", "typed_text", "typed_keys"]
+RENDER_FUNCTIONS = ["render_growth", "age", "plain_text", "plain_lines", "typed_text", "typed_keys"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_info", "web_code", "web_picture", "web_tell"]
 AGENT_FUNCTIONS = ["agent_open", "agent_next", "agent_command", "agent_close", "agents_stop", "group_keep", "group_end"]
 AGENT_FUNCTIONS += ["chat_transcript_new", "chat_transcript", "chat_transcript_drop"]

@@ -73,12 +73,14 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("set_offers", export(set_offers)),
     ("set_workspace", export(set_workspace)),
     ("worktrees", export(worktrees)),
+    ("misleading_for_git", export(misleading_for_git)),
     ("status", export(status)),
     ("sessions_start", export(sessions_start)),
     ("sessions_stop", export(sessions_stop)),
     ("session_request", export(session_request)),
     ("session_cancel", export(session_cancel)),
     ("render_growth", export(render_growth)),
+    ("age", export(age)),
     ("plain_text", export(plain_text)),
     ("plain_lines", export(plain_lines)),
     ("typed_text", export(typed_text)),
@@ -189,6 +191,12 @@ fn disconnect(mut arguments: Arguments) -> Result<Value, Error> {
     let client = ClientId::new(arguments.id("client")?);
     server::handle()?.disconnect(client)?;
     Ok(Value::Bool(true))
+}
+
+/// `misleading_for_git()` → the variables with which git uses another repository than the folder's.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn misleading_for_git(_arguments: Arguments) -> Result<Value, Error> {
+    Ok(json(&claude_ide_system::worktree::MISLEADING))
 }
 
 /// `symbol_kinds()` → the names of LSP's symbol kinds, in the order of their numbers.
@@ -306,6 +314,11 @@ fn session_cancel(mut arguments: Arguments) -> Result<Value, Error> {
 fn render_growth(mut arguments: Arguments) -> Result<Value, Error> {
     let (tail, added) = (into_text(arguments.bytes("tail")?), into_text(arguments.bytes("added")?));
     Ok(render::grow(&tail, &added).map_or(Value::Nil, |growth| json(&growth)))
+}
+
+/// `age(milliseconds)` → a duration in at most four characters.
+fn age(mut arguments: Arguments) -> Result<Value, Error> {
+    Ok(Value::Json(claude_ide_session::age(arguments.integer("milliseconds")?).into()))
 }
 
 /// `plain_text(text)` → the text without terminal sequences.

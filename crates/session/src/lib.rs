@@ -68,5 +68,5 @@ pub use spoken::Spoken;
 pub use state::{Activity, SessionState, StateSource, WaitingFor, infer};
 pub use store::{Scope, Store, Summary, Tally, Task};
 pub use stored::Stored;
-pub use time::Millis;
+pub use time::{Millis, age};
 pub use transcript::{AllowedBy, Batch, Call, ChangedFile, ChangedFiles, Position, Transcript};

@@ -51,6 +51,23 @@ impl Millis {
     }
 }
 
+/// A duration in at most four characters.
+#[must_use]
+pub fn age(milliseconds: i64) -> String {
+    const MINUTE: i64 = 60_000;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    match milliseconds {
+        ..MINUTE => "now".to_owned(), // also for times in the future, after the clock was set back
+        MINUTE..HOUR => format!("{}m", milliseconds / MINUTE),
+        HOUR..DAY => format!("{}h", milliseconds / HOUR),
+        _ if milliseconds < 14 * DAY => format!("{}d", milliseconds / DAY),
+        _ if milliseconds < 60 * DAY => format!("{}w", milliseconds / (7 * DAY)),
+        _ if milliseconds < 730 * DAY => format!("{}mo", milliseconds / (30 * DAY)),
+        _ => format!("{}y", milliseconds / (365 * DAY)),
+    }
+}
+
 fn number(digits: &[u8]) -> Option<i64> {
     if digits.is_empty() || digits.len() > 9 {
         return None;

@@ -9,6 +9,17 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
+/// Variables with which git uses another repository than the folder's, as where git has started Neovim for a message.
+pub const MISLEADING: [&str; 7] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
 /// A larger file is none of git's.
 const MAX_BYTES: u64 = 64 * 1024;
 /// More work trees are not listed.

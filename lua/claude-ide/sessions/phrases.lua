@@ -1,30 +1,15 @@
--- Formats ages, durations, sizes, states and titles of sessions. Pure, except for character widths.
+-- Formats ages, durations, sizes, states and titles of sessions. Pure, except for character widths and what the library does.
 
 local M = {}
 
 local SECOND = 1000
 local MINUTE = 60 * SECOND
-local HOUR = 60 * MINUTE
-local DAY = 24 * HOUR
 
 ---An age, in at most four characters.
----@param milliseconds number
+---@param milliseconds number without a fraction
 ---@return string
 function M.age(milliseconds)
-  if milliseconds < MINUTE then
-    return "now" -- also for times in the future, after the clock was set back
-  elseif milliseconds < HOUR then
-    return ("%dm"):format(milliseconds / MINUTE)
-  elseif milliseconds < DAY then
-    return ("%dh"):format(milliseconds / HOUR)
-  elseif milliseconds < 14 * DAY then
-    return ("%dd"):format(milliseconds / DAY)
-  elseif milliseconds < 60 * DAY then
-    return ("%dw"):format(milliseconds / (7 * DAY))
-  elseif milliseconds < 730 * DAY then
-    return ("%dmo"):format(milliseconds / (30 * DAY))
-  end
-  return ("%dy"):format(milliseconds / (365 * DAY))
+  return require("claude-ide.native").age(milliseconds) or ""
 end
 
 ---A duration, rounded.

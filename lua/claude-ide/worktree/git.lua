@@ -1,20 +1,9 @@
 -- Runs git in a worktree, off the main loop. For tasks (language/task.lua).
 local M = {}
 
----Variables with which git uses another repository than the folder's, as where git has started Neovim for a message.
-local MISLEADING = {
-  "GIT_DIR",
-  "GIT_WORK_TREE",
-  "GIT_COMMON_DIR",
-  "GIT_INDEX_FILE",
-  "GIT_OBJECT_DIRECTORY",
-  "GIT_NAMESPACE",
-  "GIT_PREFIX",
-}
-
 local function environment()
   local variables = vim.fn.environ()
-  for _, name in ipairs(MISLEADING) do
+  for _, name in ipairs(require("claude-ide.native").misleading_for_git() or {}) do
     variables[name] = nil
   end
   -- Nothing of git may wait for the user: no terminal shows it.

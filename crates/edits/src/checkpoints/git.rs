@@ -12,6 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use claude_ide_system::worktree::MISLEADING;
+
 /// A work tree that takes longer is too large.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -29,17 +31,6 @@ const HARMLESS: [&str; 9] = [
     "gc.auto=0",
     "maintenance.auto=false",
     "advice.addEmbeddedRepo=false",
-];
-
-/// Variables with which git uses another repository than the folder's, as where git has started Neovim for a message.
-const MISLEADING: [&str; 7] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
 ];
 
 /// A git command in a folder, at low priority.

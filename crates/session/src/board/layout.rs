@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{Known, Options, Session};
 use crate::render::{fit_by, one_line};
 use crate::state::{Activity, WaitingFor};
-use crate::time::Millis;
+use crate::time::{Millis, age};
 
 /// Width of a state's name.
 const STATE: usize = 10;
@@ -129,22 +129,6 @@ fn state_name(activity: Activity, waiting_for: Option<WaitingFor>) -> &'static s
     }
 }
 
-/// A duration in at most four characters.
-pub(crate) fn age(milliseconds: i64) -> String {
-    const MINUTE: i64 = 60_000;
-    const HOUR: i64 = 60 * MINUTE;
-    const DAY: i64 = 24 * HOUR;
-    match milliseconds {
-        ..MINUTE => "now".to_owned(), // also for times in the future, after the clock was set back
-        MINUTE..HOUR => format!("{}m", milliseconds / MINUTE),
-        HOUR..DAY => format!("{}h", milliseconds / HOUR),
-        _ if milliseconds < 14 * DAY => format!("{}d", milliseconds / DAY),
-        _ if milliseconds < 60 * DAY => format!("{}w", milliseconds / (7 * DAY)),
-        _ if milliseconds < 730 * DAY => format!("{}mo", milliseconds / (30 * DAY)),
-        _ => format!("{}y", milliseconds / (365 * DAY)),
-    }
-}
-
 /// "950", "12k", "1.2M".
 fn tokens(count: u64) -> String {
     match count {
@@ -176,7 +160,10 @@ fn place(session: &Session, screen: &Screen) -> String {
     let branch =
         session.summary.as_ref().and_then(|summary| summary.branch.as_deref()).map(one_line).unwrap_or_default();
     let folder = session.worktree.clone().or_else(|| session.cwd());
-    let folder = folder.as_deref().and_then(std::path::Path::file_name).map(|name| one_line(&name.to_string_lossy()));
+    let folder = folder
+        .as_deref()
+        .and_then(std::path::Path::file_name)
+        .map(|name| one_line(&name.to_string_lossy()));
     let is_linked = session.worktree.as_ref().is_some_and(|top| top.join(".git").is_file());
     match folder {
         Some(folder) if (screen.projects || is_linked) && folder != branch => {
