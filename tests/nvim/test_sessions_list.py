@@ -1,6 +1,5 @@
 """`:Claude sessions`: the list, the actions on a session, and the message when one is impossible."""
 
-import os
 import re
 from datetime import timedelta
 
@@ -277,14 +276,11 @@ def test_a_session_that_runs_elsewhere_is_not_resumed_without_a_word(start, sess
 def test_one_that_runs_elsewhere_is_known_from_the_first_moment(start, sessions, project, command):
     session = sessions.write(project, ("one", "ok"))
     pid = sessions.sleeper()
-    records = sessions.config / "sessions"
-    records.mkdir()
-    os.mkfifo(records / f"{pid}.json")  # reading it takes as long as the test wants
+    sessions.record(pid, session, "busy", project)
+    for number in range(3000):  # reading them takes a while
+        (sessions.config / f"sessions/{number + 10_000_000}.json").write_text("{}")
     nvim = start()
     nvim.cmd(f"{command} {session}")
-    with (records / f"{pid}.json").open("w") as pipe:
-        sessions.record(pid, session, "busy", project)
-        pipe.write((records / f"{pid}.json").read_text())
     nvim.wait("#lists == 1", what="the question")
     assert nvim.lua("return lists[1].prompt").startswith(f"It runs elsewhere (pid {pid}")
 

@@ -4,11 +4,11 @@
 //! session is not idle; `turn_duration` and "[Request interrupted" end a turn; `cost-state` is written when the user
 //! leaves. CLI 2.0.77 writes a text before it knows whether a call follows (`stop_reason` null).
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
+use claude_ide_system::file::open_regular;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SessionError;
@@ -103,7 +103,7 @@ pub fn infer(transcript: &Path, now: Millis) -> Result<SessionState, SessionErro
 
 fn read(transcript: &Path, now: Millis) -> Result<(Guess, Millis), SessionError> {
     let read = || -> io::Result<(Guess, Millis)> {
-        let mut file = File::open(transcript)?;
+        let mut file = open_regular(transcript)?;
         let metadata = file.metadata()?;
         let modified = metadata.modified().map_or(now, Millis::from_system);
         let mut want = FIRST_READ;

@@ -4,10 +4,10 @@
 //! prompt 0.1 to 1 s later, or once the user's hooks have seen it. A process that ends before has lost the prompt.
 //! `--reply-on-resume` asks the model only if the conversation ends with a line for it, without calls that have no result.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use claude_ide_system::file::open_regular;
 use serde::Serialize;
 
 use crate::error::SessionError;
@@ -37,7 +37,7 @@ impl Stored {
     /// [`SessionError::Read`] if the file cannot be read.
     pub fn read(transcript: &Path) -> Result<Self, SessionError> {
         let read = || -> io::Result<Self> {
-            let mut file = File::open(transcript)?;
+            let mut file = open_regular(transcript)?;
             let start = file.metadata()?.len().saturating_sub(MAX_READ);
             file.seek(SeekFrom::Start(start))?;
             let mut piece = Vec::new();

@@ -9,6 +9,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use claude_ide_system::file::open_regular;
+
 use crate::error::SessionError;
 use crate::json::mend;
 use crate::line_buffer::{LineBuffer, RawLine, to_u64};
@@ -85,7 +87,7 @@ impl Tail {
         };
         let identity = Identity::of(&metadata);
         if self.file.is_none() {
-            let file = File::open(&self.path).map_err(SessionError::read(&self.path))?;
+            let file = open_regular(&self.path).map_err(SessionError::read(&self.path))?;
             self.file = Some(file);
             let begun_before = self.identity.replace(identity).is_some();
             let beyond = self.buffer.read_offset() > metadata.len();
@@ -93,7 +95,7 @@ impl Tail {
         }
         let replaced = self.identity != Some(identity) || metadata.len() < self.buffer.read_offset();
         if replaced || !self.is_what_was_read(&metadata) {
-            self.file = Some(File::open(&self.path).map_err(SessionError::read(&self.path))?);
+            self.file = Some(open_regular(&self.path).map_err(SessionError::read(&self.path))?);
             self.identity = Some(identity);
             return Ok(self.begin_again());
         }

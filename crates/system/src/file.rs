@@ -1,4 +1,5 @@
-//! Replaces files atomically: readers see the old contents or the new, never a part.
+//! Replaces files atomically: readers see the old contents or the new, never a part. Opens only regular files of
+//! folders to which other programs write.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
@@ -7,6 +8,20 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
+
+/// Opens a regular file to read it. Opening a pipe would wait for its writer.
+///
+/// # Errors
+/// The system's error, or [`io::ErrorKind::InvalidInput`] if it is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+    }
+}
 
 /// The permissions of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,5 +149,18 @@ mod tests {
         whole(&path, &temporary, Access::Usual).write(b"ours").unwrap();
         assert_eq!(fs::read(&other).unwrap(), b"theirs");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
+    }
+
+    #[test]
+    fn only_a_regular_file_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link, pipe) = (dir.path().join("file"), dir.path().join("link"), dir.path().join("pipe"));
+        fs::write(&file, "text").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        rustix::fs::mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        assert_eq!(io::read_to_string(open_regular(&link).unwrap()).unwrap(), "text");
+        for other in [dir.path(), &pipe, Path::new("/dev/null")] {
+            assert_eq!(open_regular(other).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{other:?}");
+        }
     }
 }

@@ -4,10 +4,12 @@
 //! in the repository's `worktrees`, which in turn has the path of that file.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::file::open_regular;
 
 /// Variables with which git uses another repository than the folder's, as where git has started Neovim for a message.
 pub const MISLEADING: [&str; 7] = [
@@ -144,10 +146,10 @@ fn setting(common: &Path, name: &str) -> Option<String> {
 }
 
 fn read(file: &Path) -> Option<Vec<u8>> {
-    // Opening a pipe would wait for its writer.
-    let size = fs::metadata(file).ok().filter(fs::Metadata::is_file)?.len();
+    let file = open_regular(file).ok()?;
+    let size = file.metadata().ok()?.len();
     let mut text = Vec::new();
-    File::open(file).ok().filter(|_| size <= MAX_BYTES)?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+    Some(file).filter(|_| size <= MAX_BYTES)?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
     Some(text)
 }
 

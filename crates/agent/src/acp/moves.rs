@@ -3,11 +3,11 @@
 //! large text (codex-acp 2.6.0).
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use claude_ide_system::file::open_regular;
 use serde_json::Value;
 
 use crate::settings::text;
@@ -110,9 +110,8 @@ impl Texts {
         let left = &mut self.left;
         let text = self.read.entry(place.to_owned()).or_insert_with(|| {
             let most = MAX_BYTES.min(*left);
-            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let file = File::from(rustix::fs::open(place, flags, Mode::empty()).ok()?);
-            let about = file.metadata().ok().filter(|about| about.is_file() && about.len() <= most)?;
+            let file = open_regular(Path::new(place)).ok()?;
+            let about = file.metadata().ok().filter(|about| about.len() <= most)?;
             let mut bytes = Vec::new();
             file.take(about.len()).read_to_end(&mut bytes).ok()?;
             *left = left.saturating_sub(about.len());
@@ -242,8 +241,8 @@ mod tests {
     #[test]
     fn a_pipe_and_a_huge_file_are_not_read() {
         let folder = Folder::new(&[]);
-        rustix::fs::mkfifoat(rustix::fs::CWD, folder.at("pipe"), Mode::RUSR).unwrap();
-        File::create(folder.at("huge")).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, folder.at("pipe"), rustix::fs::Mode::RUSR).unwrap();
+        fs::File::create(folder.at("huge")).unwrap().set_len(MAX_BYTES + 1).unwrap();
         let moved = diff(&folder.at("new"), Some("one"), "", Some("update"));
         assert!(of(&[folder.at("pipe")], std::slice::from_ref(&moved)).is_incomplete);
         assert!(of(&[folder.at("huge")], &[moved]).is_incomplete);

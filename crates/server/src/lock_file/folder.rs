@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, DirBuilder, Permissions},
-    io,
+    io::{self, Read as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -13,7 +13,7 @@ use claude_ide_protocol::ide::LockFileContents;
 use serde::{Serialize, de::DeserializeOwned};
 
 use claude_ide_system::{
-    file::{Access, Whole},
+    file::{Access, Whole, open_regular},
     process::{self, exists},
 };
 
@@ -81,11 +81,9 @@ fn refuses(port: u16) -> bool {
 
 /// The contents of a discovery file; `None` if it has none.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    let metadata = fs::metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return None;
-    }
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    let mut contents = Vec::new();
+    open_regular(path).ok()?.take(MAX_BYTES).read_to_end(&mut contents).ok()?;
+    serde_json::from_slice(&contents).ok()
 }
 
 pub(crate) fn remove(path: &Path) {

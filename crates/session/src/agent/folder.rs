@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use claude_ide_system::file::open_regular;
 use serde::Deserialize;
 
 use super::Agent;
@@ -218,6 +219,6 @@ fn session_of(file: &Path) -> Option<String> {
 
 fn read_limited(file: &Path, limit: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    fs::File::open(file).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+    open_regular(file).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -56,29 +56,22 @@ impl Recorder {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_list_comes_after_the_running_sessions() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("projects/-p")).unwrap();
     fs::create_dir_all(dir.path().join("sessions")).unwrap();
-    // The test decides how long the first look takes: it blocks on a pipe without a writer.
     let own = std::process::id();
     let record = dir.path().join(format!("sessions/{own}.json"));
-    assert!(std::process::Command::new("mkfifo").arg(&record).status().unwrap().success());
+    fs::write(&record, format!(r#"{{"pid":{own},"sessionId":"s","cwd":"/p","status":"busy"}}"#)).unwrap();
+    let before_look = crate::watch::BEFORE_LOOK.write().unwrap();
     let service = Service::start(ConfigDir::at(dir.path()), dir.path().join("cache.json")).unwrap();
     let recorder = Arc::<Recorder>::default();
     let client = service.join(Arc::<Recorder>::clone(&recorder));
     let list = client.request(serde_json::from_value(json!({ "list": { "scope": "all" } })).unwrap()).unwrap();
     let find = client.request(serde_json::from_value(json!({ "find": { "id": "x" } })).unwrap()).unwrap();
     recorder.next("what needs no look", |replies| replies["id"] == json!(find));
-    let text = format!(r#"{{"pid":{own},"sessionId":"s","cwd":"/p","status":"busy"}}"#);
-    let mut pipe = fs::File::options().write(true).open(&record).unwrap();
-    pipe.write_all(text.as_bytes()).unwrap();
-    // An ordinary file by the time of the next look.
-    fs::write(dir.path().join("record"), text).unwrap();
-    fs::rename(dir.path().join("record"), &record).unwrap();
-    drop(pipe);
+    drop(before_look);
     recorder.next("the session that runs", |replies| replies["type"] == "live");
     recorder.next("the list", |replies| replies["id"] == json!(list));
 }

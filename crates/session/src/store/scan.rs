@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use claude_ide_system::file::open_regular;
 use serde::Deserialize;
 
 use super::Summary;
@@ -108,7 +109,7 @@ pub(super) fn is_prompt(head: &Head<'_>) -> bool {
 }
 
 pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
-    let mut reader = File::open(file)?;
+    let mut reader = open_regular(file)?;
     let mut found = Found::default();
     let head_bytes = scan_beginning(&mut reader, stamp.bytes, &mut found)?;
     let is_whole = head_bytes >= stamp.bytes;
@@ -348,7 +349,7 @@ fn title_file(file: &Path) -> Option<String> {
         title: String,
     }
     let mut json = Vec::new();
-    let title = File::open(file.with_extension("").join("custom-title.json")).ok()?;
+    let title = open_regular(&file.with_extension("").join("custom-title.json")).ok()?;
     title.take(MAX_TITLE_FILE).read_to_end(&mut json).ok()?;
     let title = parse_file::<Title>(json)?.title;
     (!title.trim().is_empty()).then_some(title)

@@ -29,6 +29,10 @@ use follow::Follow;
 use inbox::{Command, Inbox};
 use worker::Worker;
 
+/// The first look at the running sessions waits for this lock: a test decides how long it takes.
+#[cfg(test)]
+pub(crate) static BEFORE_LOOK: std::sync::RwLock<()> = std::sync::RwLock::new(());
+
 /// Identifies a follower of a [`Watcher`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FollowId(u64);

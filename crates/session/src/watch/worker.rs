@@ -70,6 +70,8 @@ impl Worker {
 
     pub(super) fn run(mut self) {
         self.register();
+        #[cfg(test)]
+        drop(super::BEFORE_LOOK.read());
         self.look_at_live();
         self.inbox.has_looked();
         let mut last_sweep = Instant::now();

@@ -75,9 +75,6 @@ fn half_a_character_hides_no_session_and_no_hit() {
     fs::write(project.file("s/subagents/agent-a.meta.json"), meta).unwrap();
 
     let mut store = Store::new(project.config(), None);
-    let pipe = file.with_file_name("pipe.jsonl");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert!(store.get(&pipe).is_none(), "a pipe has no end");
     let summary = store.get(&file).unwrap();
     assert_eq!(summary.title.as_deref(), Some("name \u{fffd}"));
     assert_eq!(summary.first_prompt.as_deref(), Some("cut \u{fffd}"));
@@ -87,6 +84,37 @@ fn half_a_character_hides_no_session_and_no_hit() {
     let mut hits = 0;
     search(&[(SessionId::new("s"), file)], &options, &Cancel::new(), |_| hits += 1).unwrap();
     assert_eq!(hits, 3);
+}
+
+/// Opening one would wait for its writer.
+#[test]
+fn a_pipe_in_place_of_a_file_stops_nothing() {
+    let project = Project::new();
+    let session = project.file("s.jsonl");
+    project.open(&[PROMPT, CALL, RESULT]);
+    let own = std::process::id();
+    for (number, id) in [(1, "s"), (2, "pipe")] {
+        let record = format!(r#"{{"pid":{own},"sessionId":"{id}","cwd":"/p"}}"#);
+        fs::write(project.dir.path().join(format!("sessions/{number}.json")), record).unwrap();
+    }
+    let (pipe, agent) = (project.file("pipe.jsonl"), project.file("s/subagents/agent-a.jsonl"));
+    let beside = [project.file("s/custom-title.json"), project.file("s/subagents/agent-b.meta.json")];
+    for path in [&project.dir.path().join("sessions/3.json"), &pipe, &agent, &beside[0], &beside[1]] {
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    }
+    fs::write(project.file("s/subagents/agent-b.jsonl"), "{}\n").unwrap();
+
+    let live: Vec<_> = live_sessions(&project.config()).unwrap().into_iter().map(|live| live.id).collect();
+    assert_eq!(live, [SessionId::new("s"), SessionId::new("pipe")]);
+    let mut store = Store::new(project.config(), None);
+    assert!(store.get(&pipe).is_none());
+    assert_eq!(store.get(&session).unwrap().first_prompt.as_deref(), Some("cut \u{fffd}"));
+    assert!(Transcript::open(&pipe, &Cancel::new()).is_err());
+    assert_eq!(agents_of(&session).last().unwrap().description, None);
+    let files = [(SessionId::new("pipe"), pipe), (SessionId::new("s"), session)];
+    let (options, mut hits) = (SearchOptions { pattern: "echo".into(), ..SearchOptions::default() }, 0);
+    search(&files, &options, &Cancel::new(), |_| hits += 1).unwrap();
+    assert_eq!(hits, 1);
 }
 
 /// `JSON.parse` has no limit to nesting, `serde_json` has one at 128.
