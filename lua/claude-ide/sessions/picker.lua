@@ -58,8 +58,12 @@ local function width_of(columns)
   return width
 end
 
+local function printable(text)
+  return require("claude-ide.width").printable(text)
+end
+
 local function folder_name(path)
-  return path and vim.fn.fnamemodify(path, ":~") or ""
+  return path and printable(vim.fn.fnamemodify(path, ":~")) or ""
 end
 
 ---@param summary claude-ide.sessions.Summary
@@ -122,8 +126,8 @@ function M.lines(items, options)
     contexts[at] = percent and ("%d%%"):format(percent) or ""
     reviews[at] = (item.review or 0) > 0 and ("%d to review"):format(item.review) or ""
     folders[at] = options.folders and words.fit_end(folder_name(summary.cwd), MAX_FOLDER)
-      or words.fit(words.one_line(item.worktree or ""), MAX_BRANCH)
-    branches[at] = words.fit(words.one_line(summary.branch or ""), MAX_BRANCH)
+      or words.fit(printable(item.worktree or ""), MAX_BRANCH)
+    branches[at] = words.fit(summary.branch or "", MAX_BRANCH)
   end
   local columns = {
     column(ages, true),

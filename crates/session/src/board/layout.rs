@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{Known, Options, Session};
-use crate::render::{fit_by, one_line};
+use crate::render::{fit_by, one_line, with_unseen_marked};
 use crate::state::{Activity, WaitingFor};
 use crate::time::{Millis, age};
 
@@ -157,13 +157,12 @@ fn changes(session: &Session) -> Cell {
 
 /// The branch, and the worktree's folder if it has another name.
 fn place(session: &Session, screen: &Screen) -> String {
-    let branch =
-        session.summary.as_ref().and_then(|summary| summary.branch.as_deref()).map(one_line).unwrap_or_default();
+    let branch = session.summary.as_ref().and_then(|summary| summary.branch.clone()).unwrap_or_default();
     let folder = session.worktree.clone().or_else(|| session.cwd());
     let folder = folder
         .as_deref()
         .and_then(std::path::Path::file_name)
-        .map(|name| one_line(&name.to_string_lossy()));
+        .map(|name| with_unseen_marked(&one_line(&name.to_string_lossy())));
     let is_linked = session.worktree.as_ref().is_some_and(|top| top.join(".git").is_file());
     match folder {
         Some(folder) if (screen.projects || is_linked) && folder != branch => {

@@ -31,7 +31,7 @@ pub use item::{Chunk, Fence, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, T
 pub(crate) use markdown::Export;
 use text::Origin;
 pub use text::head;
-pub(crate) use text::{fit_by, one_line};
+pub(crate) use text::{fit_by, one_line, with_unseen_marked};
 use tool::{Around, Call, ToolLine};
 
 /// Messages of one transcript to render, with the state around them.

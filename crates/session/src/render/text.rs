@@ -271,7 +271,7 @@ fn is_joining(char: char) -> bool {
 }
 
 /// Spells out invisible characters: `<202e>`.
-pub(super) fn with_unseen_marked(text: &str) -> String {
+pub(crate) fn with_unseen_marked(text: &str) -> String {
     let mut marked = String::with_capacity(text.len());
     let mut before = None;
     for char in text.chars() {

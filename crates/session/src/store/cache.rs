@@ -18,7 +18,7 @@ use crate::error::SessionError;
 use crate::tail::{Tail, TailEvent};
 
 /// Raised whenever the meaning of the stored data changes.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Limit of cached sessions; beyond it the least recently used are dropped.
 const MAX_ENTRIES: usize = 20_000;
 /// A larger file is no cache.

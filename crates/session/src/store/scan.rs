@@ -17,6 +17,7 @@ use crate::json::{mend, parse_file, without_debris};
 use crate::lenient::{Object, Scalar, Tokens};
 use crate::line_buffer::{MAX_LINE, to_u64, whole_lines};
 use crate::message::{Block, Text, Usage};
+use crate::render::{one_line, with_unseen_marked};
 use crate::time::Millis;
 use crate::words;
 
@@ -129,7 +130,7 @@ pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
             .or_else(|| found.first_prompt.as_deref().or(found.command.as_deref()).map(first_line)),
         last_prompt: found.last_prompt.or_else(|| found.first_prompt.clone()),
         first_prompt: found.first_prompt,
-        branch: found.branch,
+        branch: found.branch.map(|branch| with_unseen_marked(&one_line(&branch))),
         context_percent: found.reply.as_ref().and_then(|reply| reply.usage?.context_percent(&reply.model)),
         model: found.reply.map(|reply| reply.model),
         started: found.started,
@@ -391,6 +392,12 @@ mod tests {
         assert_eq!(scanned(&near_end).title.as_deref(), Some("The parser"));
         let near_start = [&begin, filler(50).as_slice(), &[title], &filler(300), &end].concat();
         assert_eq!(scanned(&near_start).title.as_deref(), Some("The parser"));
+    }
+
+    #[test]
+    fn a_branch_shows_what_would_change_the_direction_of_a_line() {
+        let reply = replied("").replace("\"main\"", "\"a\u{202e}\\u001b[31mb\"");
+        assert_eq!(scanned(&[said(r#""hello""#), reply]).branch.as_deref(), Some("a<202e>b"));
     }
 
     #[test]
