@@ -117,7 +117,13 @@ impl Files {
     }
 
     fn contents(&self, token: &Secret, workspace: &Workspace) -> DiscoveryFile {
-        let folders = env::join_paths(workspace.announced()).unwrap_or_default();
+        // Paths in the list are separated by colons.
+        let (listed, others): (Vec<_>, Vec<_>) =
+            workspace.announced().iter().partition(|folder| env::join_paths([folder]).is_ok());
+        if !others.is_empty() {
+            tracing::warn!(folders = ?others, "companions cannot be told of a folder with a colon in its path");
+        }
+        let folders = env::join_paths(listed).unwrap_or_default();
         DiscoveryFile {
             port: self.port,
             workspace_path: folders.to_string_lossy().into_owned(),
@@ -220,6 +226,14 @@ mod tests {
         assert!(paths[0].exists());
         drop(files);
         assert!(paths.iter().all(|path| !path.exists()));
+    }
+
+    #[test]
+    fn a_folder_with_a_colon_is_left_out() {
+        let announced = Some(vec!["/one".into(), "/a:b".into(), "/two".into()]);
+        let workspace = Workspace { announced, ..workspace() };
+        let contents = Files::default().contents(&Secret::random::<64>().unwrap(), &workspace);
+        assert_eq!(contents.workspace_path, "/one:/two");
     }
 
     #[test]
