@@ -19,20 +19,18 @@ local function said(words)
   }
 end
 
----Polling interval and limit while a session's process exits.
-local LOOK_MS, MOST_LOOKS = 100, 100
+---How long a session's process may take to end.
+local PATIENCE_MS = 10000
 
----@param looks? integer
-local function when_gone(id, done, looks)
-  looks = looks or 0
-  if not require("claude-ide.sessions.catalogue").running(id) then
-    return done()
-  elseif looks == MOST_LOOKS then
-    return require("claude-ide.ui.notice").error("The process that had the session does not end.")
-  end
-  vim.defer_fn(function()
-    when_gone(id, done, looks + 1)
-  end, LOOK_MS)
+---@param pid integer
+---@param done fun()
+local function when_gone(pid, done)
+  require("claude-ide.retry").until_ended({ pid }, PATIENCE_MS, function(has_ended)
+    if has_ended then
+      return done()
+    end
+    require("claude-ide.ui.notice").error("The process that had the session does not end.")
+  end)
 end
 
 ---Resumes a session.
@@ -54,7 +52,7 @@ local function go_on(item, fork, words)
   if not live or fork or require("claude-ide.chat").of_session(summary.id) then
     return open(fork)
   elseif require("claude-ide.chat").is_leaving(live.pid) then
-    return when_gone(summary.id, function()
+    return when_gone(live.pid, function()
       open(false)
     end)
   end
@@ -73,7 +71,7 @@ local function go_on(item, fork, words)
       end)
     elseif choice == here and terminal then
       terminal:close()
-      when_gone(summary.id, function()
+      when_gone(live.pid, function()
         open(false)
       end)
     elseif choice then
