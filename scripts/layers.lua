@@ -61,8 +61,8 @@ return {
   { "hook_context" },
   { "sessions.actions", "sessions.notify", "sessions.asks" },
   { "sessions.announce", "sessions.picker", "transcript" },
-  { "chat", "sessions.grep", "worktree" },
-  { "inline", "deliver" },
+  { "chat", "sessions.grep" },
+  { "inline", "deliver", "worktree" },
   { "board", "sessions.api", "web" },
   -- Modules that show, query or start all features.
   { "status", "tools" },

@@ -197,13 +197,17 @@ def test_done_stops_at_what_would_be_lost(start, cli, connect):
     nvim.wait_notice("An edit of a.txt waits")
     nvim.lua("local all = require('claude-ide.proposal') all.reject(all.list()[1].id)")
     # A merge over changes of the user's, and one with conflicts.
+    (fix / "日本.txt").write_text("ours\n")
+    git(fix, "add", ".")
     git(fix, "commit", "-qam", "changed")
     (nvim.project / "a.txt").write_text("mine\n")
     done(nvim, 1)
     nvim.wait_notice("project has changes that are not committed: nothing was merged.")
-    git(nvim.project, "commit", "-qam", "mine")
+    (nvim.project / "日本.txt").write_text("mine\n")
+    git(nvim.project, "add", ".")
+    git(nvim.project, "commit", "-qm", "mine")
     done(nvim, 1)
-    nvim.wait_notice("Conflicts in a.txt: nothing was merged.")
+    nvim.wait_notice("Conflicts in a.txt, 日本.txt: nothing was merged.")
     assert git(nvim.project, "status", "--porcelain") == ""
     assert fix.exists() and nvim.lua("return #require('claude-ide.terminal').list()") == 1
 
@@ -400,8 +404,112 @@ def test_done_tells_of_files_that_git_hides_or_that_came_later(start, cli):
     nvim.wait("answer ~= nil")
     (fix / ".env").write_text("secret")
     nvim.lua("answer()")
-    nvim.wait_notice("Ignored files that are new: .env. The worktree stays.")
+    nvim.wait_notice("Ignored files since the question: .env. The worktree stays.")
     assert (fix / ".env").exists()
+
+
+def ask_later(nvim):
+    """Runs `:Claude worktree done`; `answer(number)` in Lua answers its question."""
+    nvim.lua(
+        """
+        answer = nil
+        vim.ui.select = function(items, options, on_choice)
+          question, answer = options.prompt, function(at) on_choice(items[at]) end
+        end
+        vim.cmd("Claude worktree done")
+        """
+    )
+    nvim.wait("answer ~= nil", what="the question")
+    return nvim.lua("return question")
+
+
+def test_done_names_text_that_was_not_sent(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    buf = nvim.lua("return require('claude-ide.terminal').list()[1]:bufnr()")
+    nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", buf)
+    nvim.keys("ihalf a")
+    nvim.wait(lambda: cli.typed() == b"half a", what="the keys")
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.bo.buftype == '' and vim.fn.mode() == 'n'")
+    assert ask_later(nvim) == "fix · all in main · not sent: a line in the terminal fix"
+    # Typed while the question is open, into a chat that has no process.
+    nvim.lua(
+        """
+        local chats = require("claude-ide.chat")
+        assert(chats.open({ cwd = ... }))
+        local prompts = require("claude-ide.chat.open_prompts").by_buffer
+        require("claude-ide.chat.prompt").add(next(prompts), "another\\n\u202eidea")
+        """,
+        str(fix),
+    )
+    nvim.lua("answer(1)")
+    nvim.wait_notice('Text that is not sent since the question: "another <202e>idea". The worktree stays.')
+    assert fix.exists()
+    # A chat that is closed leaves its text to the next one in that folder.
+    nvim.lua("require('claude-ide.chat').close_all()")
+    assert '"another <202e>idea", a line in the terminal fix' in ask_later(nvim)
+    nvim.lua("answer(1)")
+    nvim.wait_notice("The worktree of fix is removed.")
+
+
+def test_done_ends_a_chat(begin_chat_with_stand_in, sessions, tmp_path):
+    git(repository(tmp_path), "worktree", "add", "-qb", "fix", "../project.fix")
+    fix = tmp_path / "project.fix"
+    nvim = begin_chat_with_stand_in(cwd=fix, notices=True)
+    pid = nvim.wait("require('claude-ide.chat').current().pid")
+    sessions.record(pid, "s", "idle", fix)
+    nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
+    done(nvim, 1)
+    nvim.wait_notice("The worktree of fix is removed.")
+    assert not fix.exists()
+    assert nvim.lua("return { #require('claude-ide.chat').list(), require('claude-ide.process').runs(...) }", pid) == [0, False]
+
+
+def test_done_names_jobs_of_other_terminals(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    nvim.cmd(f"tabprevious | terminal cd {fix} && echo there && exec sleep 300")
+    nvim.wait_screen("there")
+    nvim.wait("vim.uv.fs_readlink(('/proc/%d/cwd'):format(vim.b.terminal_job_pid)) ~= vim.fn.getcwd()")
+    nvim.cmd("terminal true")
+    nvim.wait_screen("Process exited")
+    nvim.cmd("tabnext")
+    prompt = ask_later(nvim)
+    assert prompt == f"fix · all in main · terminals lose their folder: cd {fix} && echo there && exec sleep 300"
+    nvim.cmd("terminal exec sleep 299")
+    nvim.lua("answer(1)")
+    nvim.wait_notice("Terminals since the question: exec sleep 299. The worktree stays.")
+    assert fix.exists()
+
+
+def test_done_merges_into_the_branch_of_the_question(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    commit(fix)
+    assert "1 commit not in main" in ask_later(nvim)
+    git(nvim.project, "checkout", "-qb", "other")
+    nvim.lua("answer(1)")
+    nvim.wait_notice("project is on other now, not on main: nothing was merged.")
+    assert fix.exists() and git(nvim.project, "show", "other:a.txt") == "one"
+
+
+def test_done_keeps_commits_that_lost_their_branch_meanwhile(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    ask_later(nvim)
+    git(fix, "checkout", "-q", "--detach")
+    commit(fix)
+    nvim.lua("answer(1)")
+    nvim.wait_notice("The worktree stays: no branch has its commits.")
+    assert fix.exists()
+
+
+def test_a_branch_goes_again_if_its_worktree_cannot_be_made(start, cli):
+    nvim = start()
+    nvim.cmd(f"Claude worktree {'b' * 249}")  # too long for a folder, with the project's name before it
+    nvim.wait_notice("could not create")
+    assert branches(nvim) == ["main"]
 
 
 def test_done_stops_at_a_worktree_in_it(start, cli):

@@ -107,19 +107,26 @@ function M.forget_draft(cwd, text)
   end
 end
 
+---The kept draft.
+---@param cwd string
+---@param there string[] texts in open prompts, which are no part of it
+---@return string?
+function M.draft(cwd, there)
+  local draft = read(cwd).draft
+  for _, text in ipairs(there) do
+    draft = without(draft, text)
+  end
+  return draft
+end
+
 ---Takes the kept draft, which the user then has again.
 ---@param cwd string
 ---@param there string[] texts in open prompts: they stay kept
 ---@return string?
 function M.take_draft(cwd, there)
-  local kept = read(cwd)
-  local draft = kept.draft
-  for _, text in ipairs(there) do
-    draft = without(draft, text)
-  end
+  local draft = M.draft(cwd, there)
   if draft then
-    kept.draft = without(kept.draft, draft)
-    write(cwd, kept)
+    M.forget_draft(cwd, draft)
   end
   return draft
 end

@@ -18,6 +18,29 @@ local function unsent(prompt)
   return prompt.at > 0 and text == prompt.recalled and prompt.draft or text
 end
 
+---Texts that were not sent: queued ones and those at the prompts of chats, and the draft that a folder's next chat would have.
+---@param chats claude-ide.chat.Chat[]
+---@param cwd string
+---@return string[]
+function M.unsent(chats, cwd)
+  local texts = {} ---@type string[]
+  local function add(text)
+    texts[#texts + 1] = text and vim.trim(text) ~= "" and text or nil
+  end
+  for _, chat in ipairs(chats) do
+    for _, queued in ipairs(chat:waiting()) do
+      add(queued.text)
+    end
+  end
+  for _, prompt in vim.spairs(prompts) do
+    if vim.list_contains(chats, prompt.chat) then
+      add(unsent(prompt))
+    end
+  end
+  add(require("claude-ide.chat.history").draft(cwd, require("claude-ide.chat.open_prompts").kept(cwd)))
+  return texts
+end
+
 ---Keeps the unsent text, in place of the previous draft.
 ---@param prompt claude-ide.chat.PromptBuffer
 local function keep_draft(prompt)

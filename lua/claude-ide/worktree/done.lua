@@ -1,18 +1,21 @@
 -- `:Claude worktree done`: the end of a worktree.
 -- Invariant: nothing is lost. It stops at an unsaved buffer, an edit that waits, a change that is not reviewed, and a CLI of another
--- terminal; it asks about files that are not committed, and names what else a removal takes; git removes and deletes without force, and
--- all is checked again before that.
+-- terminal; it asks about files that are not committed, and names what else a removal takes: ignored files, text that was typed and
+-- not sent, the folder of other terminals. Git removes and deletes without force, and all is checked again before that.
 local M = {}
 
 ---Names in a sentence.
 local MAX_NAMES = 3
+---Width of a text that was not sent, in a sentence.
+local MAX_TEXT = 30
 ---How long a CLI may take to end.
 local PATIENCE_MS = 10000
 
 ---@param names string[]
 ---@return string
 local function listed(names)
-  local text = table.concat(vim.list_slice(names, 1, MAX_NAMES), ", ")
+  local shown = vim.tbl_map(require("claude-ide.width").printable, vim.list_slice(names, 1, MAX_NAMES))
+  local text = table.concat(shown, ", ")
   return #names > MAX_NAMES and ("%s and %d more"):format(text, #names - MAX_NAMES) or text
 end
 
@@ -71,6 +74,51 @@ local function terminals_in(folder)
   end, require("claude-ide.terminal").list())
 end
 
+---@param folder string
+---@return claude-ide.chat.Chat[]
+local function chats_in(folder)
+  local chats = package.loaded["claude-ide.chat"]
+  return vim.tbl_filter(function(chat)
+    return is_in(chat.cwd, folder)
+  end, type(chats) == "table" and chats.list() or {})
+end
+
+---What was typed for Claude and not sent: at the prompts of chats, as drafts of closed ones, and in terminals.
+---@param folder string
+---@return string[]
+local function unsent_in(folder)
+  local names = {} ---@type string[]
+  local phrases = require("claude-ide.sessions.phrases")
+  for _, text in ipairs(require("claude-ide.chat.prompt").unsent(chats_in(folder), folder)) do
+    names[#names + 1] = ('"%s"'):format(phrases.fit(phrases.one_line(text), MAX_TEXT))
+  end
+  for _, terminal in ipairs(terminals_in(folder)) do
+    local buf = terminal:bufnr()
+    if buf and require("claude-ide.terminal.prompt").has_draft(buf) then
+      names[#names + 1] = ("a line in the terminal %s"):format(terminal:name())
+    end
+  end
+  return names
+end
+
+---Jobs in other terminals.
+---@param folder string
+---@return string[] commands
+local function jobs_in(folder)
+  local names = {} ---@type string[]
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local ok, pid = pcall(vim.fn.jobpid, vim.bo[buf].buftype == "terminal" and vim.bo[buf].channel or 0)
+    if ok and not require("claude-ide.terminal").of_buffer(buf) then
+      local begun_in, command = vim.api.nvim_buf_get_name(buf):match("^term://(.-)//%d+:(.*)$")
+      local now_in = vim.uv.fs_readlink(("/proc/%d/cwd"):format(pid))
+      if is_in(now_in or vim.fs.normalize(begun_in or ""), folder) then
+        names[#names + 1] = command or tostring(pid)
+      end
+    end
+  end
+  return names
+end
+
 ---What must be decided elsewhere first.
 ---@param task claude-ide.language.Task
 ---@param folder string resolved
@@ -86,8 +134,12 @@ local function check(task, folder)
       task:fail(("An edit of %s waits: accept or reject it first."):format(vim.fs.basename(proposal.path)))
     end
   end
+  local own = vim.tbl_map(function(chat)
+    return chat.pid
+  end, chats_in(folder))
   for _, session in ipairs(sessions_in(folder)) do
-    if not require("claude-ide.terminal").of_process(session.pid) then
+    local is_own = vim.list_contains(own, session.pid)
+    if not is_own and not require("claude-ide.terminal").of_process(session.pid) then
       task:fail(("Claude runs there outside of `:Claude` (pid %d): end it first."):format(session.pid))
     end
   end
@@ -115,7 +167,9 @@ local function choose(task, asked, choices, prompt)
       "worktree " .. task.call.id,
       "A question about the worktree",
       function()
-        require("claude-ide.ui.choose").select(choices, { prompt = prompt }, resume)
+        local printable = require("claude-ide.width").printable
+        local options = { prompt = printable(prompt), format_item = printable }
+        require("claude-ide.ui.choose").select(choices, options, resume)
       end,
       asked
     )
@@ -166,6 +220,8 @@ end
 ---@field into? claude-ide.workspace.Worktree where its base is checked out
 ---@field ahead integer commits that `into` does not have
 ---@field ignored string[]
+---@field unsent string[] texts for Claude
+---@field jobs string[] commands in terminals
 ---@field stays? string why it cannot be removed
 
 ---The worktree that has the branch which this one began at, else the repository's default branch.
@@ -193,14 +249,14 @@ end
 ---@return claude-ide.worktree.State
 local function state_of(task, repository, own, status)
   local git = require("claude-ide.worktree.git")
-  local state = { ahead = 0, ignored = status.ignored } ---@type claude-ide.worktree.State
+  local state = { ahead = 0, ignored = status.ignored, unsent = unsent_in(own.path), jobs = jobs_in(own.path) } ---@type claude-ide.worktree.State
   local private = git.must(task, own.path, { "rev-parse", "--absolute-git-dir" })
   local is_known = status.has_submodules or vim.uv.fs_stat(own.path .. "/.gitmodules")
   if is_known or vim.uv.fs_stat(private .. "/modules") then
     state.stays = "it has submodules, with which git removes no worktree"
   elseif vim.uv.fs_stat(private .. "/locked") then
     state.stays = "it is locked (`git worktree unlock`)"
-  elseif not own.branch then
+  else
     local holders = { "for-each-ref", "--count=1", "--contains", "HEAD", "--format=%(refname)" }
     if git.must(task, own.path, holders) == "" then
       state.stays = "no branch has its commits"
@@ -222,6 +278,10 @@ end
 local function merge(task, into, branch)
   local git, name = require("claude-ide.worktree.git"), vim.fs.basename(into.path)
   check_buffers(task, into.path)
+  local now = git.run(task, into.path, { "symbolic-ref", "--short", "HEAD" }) or "no branch"
+  if now ~= into.branch then
+    task:fail(("%s is on %s now, not on %s: nothing was merged."):format(name, now, into.branch))
+  end
   for _, session in ipairs(sessions_in(into.path)) do
     if session.state.activity == "working" then
       task:fail(("Claude works in %s: merge when it is done."):format(name))
@@ -237,9 +297,9 @@ local function merge(task, into, branch)
   end
   local _, err = git.run(task, into.path, { "merge", "--no-edit", "--quiet", "refs/heads/" .. branch })
   if err then
-    local conflicts = git.run(task, into.path, { "diff", "--name-only", "--diff-filter=U" })
+    local conflicts = git.run(task, into.path, { "diff", "--name-only", "-z", "--diff-filter=U" })
     git.run(task, into.path, { "merge", "--abort" })
-    local files = conflicts and conflicts ~= "" and vim.split(conflicts, "\n")
+    local files = conflicts and conflicts ~= "" and vim.split(conflicts, "%z", { trimempty = true })
     task:fail(
       files
           and ("Conflicts in %s: nothing was merged. Merge %s into %s there first."):format(
@@ -253,7 +313,7 @@ local function merge(task, into, branch)
   vim.cmd.checktime()
 end
 
----Ends the CLIs that `:Claude` started there.
+---Ends the CLIs that `:Claude` started there, and chats.
 ---@param task claude-ide.language.Task
 ---@param folder string
 local function end_clis(task, folder)
@@ -262,6 +322,10 @@ local function end_clis(task, folder)
   end, sessions_in(folder))
   for _, terminal in ipairs(terminals_in(folder)) do
     terminal:close()
+  end
+  for _, chat in ipairs(chats_in(folder)) do
+    pids[#pids + 1] = chat.pid
+    require("claude-ide.chat").close(chat)
   end
   local over = task:await(function(resume)
     return require("claude-ide.retry").until_ended(pids, PATIENCE_MS, resume)
@@ -298,26 +362,40 @@ local function leave(folder, to)
   end
 end
 
+---@param task claude-ide.language.Task
+---@param kind string
+---@param told string[]
+---@param now string[]
+local function stop_at_new(task, kind, told, now)
+  local new = vim.tbl_filter(function(name)
+    return not vim.list_contains(told, name)
+  end, now)
+  if new[1] then
+    task:fail(("%s since the question: %s. The worktree stays."):format(kind, listed(new)))
+  end
+end
+
 ---Removes a worktree, and a branch whose commits are in another.
 ---@param task claude-ide.language.Task
 ---@param repository claude-ide.workspace.Repository
 ---@param own claude-ide.workspace.Worktree
----@param told string[] ignored files of which the user knows
+---@param told claude-ide.worktree.State what the user knows
 ---@param into? claude-ide.workspace.Worktree whose branch has the commits; nil: the branch stays
 ---@return string? err why the branch stays
 local function remove(task, repository, own, told, into)
   local git = require("claude-ide.worktree.git")
+  stop_at_new(task, "Text that is not sent", told.unsent, unsent_in(own.path))
+  stop_at_new(task, "Terminals", told.jobs, jobs_in(own.path))
   end_clis(task, own.path)
   check(task, own.path)
   local status = git.status(task, own.path)
   if status.uncommitted[1] then
     task:fail(("Not committed meanwhile: %s. The worktree stays."):format(listed(status.uncommitted)))
   end
-  local new = vim.tbl_filter(function(name)
-    return not vim.list_contains(told, name)
-  end, status.ignored)
-  if new[1] then
-    task:fail(("Ignored files that are new: %s. The worktree stays."):format(listed(new)))
+  stop_at_new(task, "Ignored files", told.ignored, status.ignored)
+  local stays = state_of(task, repository, own, status).stays
+  if stays then
+    task:fail(("The worktree stays: %s."):format(stays))
   end
   local other = into or repository.worktrees[1].path ~= own.path and repository.worktrees[1]
   leave(own.path, other and other.path or vim.fs.dirname(own.path))
@@ -341,8 +419,13 @@ local function question(own, state)
   elseif state.into then
     parts[#parts + 1] = ("all in %s"):format(state.into.branch)
   end
-  if not state.stays and state.ignored[1] then
-    parts[#parts + 1] = ("ignored files go with it: %s"):format(listed(state.ignored))
+  local taken = {
+    { "ignored files go with it: %s", state.ignored },
+    { "not sent: %s", state.unsent },
+    { "terminals lose their folder: %s", state.jobs },
+  }
+  for _, one in ipairs(not state.stays and taken or {}) do
+    parts[#parts + 1] = one[2][1] and one[1]:format(listed(one[2]))
   end
   for _, session in ipairs(sessions_in(own.path)) do
     if session.state.activity ~= "idle" then
@@ -418,7 +501,7 @@ function M.run(task, repository, own, asked)
     merge(task, state.into --[[@as claude-ide.workspace.Worktree]], own.branch --[[@as string]])
   end
   local kept = chosen.removes
-    and remove(task, repository, own, state.ignored, chosen.deletes and state.into or nil)
+    and remove(task, repository, own, state, chosen.deletes and state.into or nil)
   local name, into = own.branch or vim.fs.basename(own.path), state.into and state.into.branch
   local words = (chosen.merges and "%s is in %s now." or "The worktree of %s is removed."):format(name, into)
   -- Git asks more of a branch with an upstream: that this has its commits, too.

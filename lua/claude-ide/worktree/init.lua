@@ -52,11 +52,15 @@ local function make(task, repository, top, branch)
   then
     task:fail("There is no commit yet at which a branch could begin.")
   end
-  -- The name of the branch that it begins at is in the new one's reflog, where done.lua finds it.
-  local base = git.run(task, top, { "symbolic-ref", "--short", "HEAD" }) or "HEAD"
-  local new = { "worktree", "add", "--quiet", "--no-track", "-b", branch, path, base }
-  local is_new = not is_here and remotes == 0
-  local _, err = git.run(task, top, is_new and new or { "worktree", "add", "--quiet", path, branch })
+  if not is_here and remotes == 0 then
+    -- The name of the branch that it begins at is in the new one's reflog, where done.lua finds it.
+    local base = git.run(task, top, { "symbolic-ref", "--short", "HEAD" }) or "HEAD"
+    git.must(task, top, { "branch", "--quiet", "--no-track", branch, base })
+  end
+  local _, err = git.run(task, top, { "worktree", "add", "--quiet", path, branch })
+  if err and not is_here and not vim.uv.fs_lstat(path .. "/.git") then
+    git.run(task, top, { "branch", "--quiet", "--delete", branch }) -- git keeps one that has commits of its own
+  end
   if err and vim.uv.fs_lstat(path .. "/.git") then
     require("claude-ide.ui.notice").warn(("The worktree is there, but git says: %s"):format(err))
   elseif err and err:find("missing but already registered", 1, true) then
