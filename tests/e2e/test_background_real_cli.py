@@ -57,12 +57,7 @@ def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_c
     nvim.lua("vim.api.nvim_chan_send(vim.bo.channel, ...)", prompt)
     nvim.wait_screen("All done.")
     nvim.wait(at_work(nvim), what="the CLI to work")
-    nvim.keys("<C-\\><C-\\>")
-    nvim.wait("vim.fn.mode() == 'n'")
-
-    nvim.keys(":qa<CR>")
-    nvim.wait_screen("Quit, and let it go on in the background")
-    nvim.keys("2<CR>")
+    quit_while_it_goes_on(nvim)
     nvim.wait_screen("Neovim quits as soon as Claude is in the background.")
     held.unlink()
     nvim.terminal.wait_exit()
@@ -95,6 +90,46 @@ def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_c
     ask(after, mock_api, "still there?")
     after.wait_screen("Here I am.")
     assert mock_api.seen("All done.")
+
+
+@pytest.mark.usefixtures("service")
+def test_a_prompt_that_waits_for_the_end_of_the_turn_goes_on_with_it(start_with_claude, mock_api):
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\n"})
+    begin(nvim, mock_api)
+    mock_api.paused = True
+    nvim.keys("the first")
+    nvim.wait_screen("the first")
+    nvim.wait(at_work(nvim), what="the CLI to work")
+    nvim.wait(lambda: stored(nvim, '"the first"'), what="the prompt on disk")
+    nvim.keys("- the second")
+    nvim.wait_screen("- the second")
+    nvim.keys("<CR>")
+    nvim.wait(lambda: stored(nvim, '"- the second"'), what="the prompt that waits")
+    quit_while_it_goes_on(nvim)
+    nvim.terminal.wait_exit()
+    mock_api.paused = False
+
+    after = start_with_claude(args=["a.txt"], notices=True)
+
+    def is_asked_both():  # in any order: the ended CLI's request, with the first alone, is answered now, too
+        asked = [json.dumps(body["messages"]) for body in list(mock_api.requests) if body.get("tools")]
+        return any("the first" in messages and "- the second" in messages for messages in asked)
+
+    after.wait(is_asked_both, what="the model to be asked")
+
+
+def quit_while_it_goes_on(nvim):
+    """Leaves Claude's terminal and quits Neovim, in the background."""
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.fn.mode() == 'n'")
+    nvim.keys(":qa<CR>")
+    nvim.wait_screen("Quit, and let it go on in the background")
+    nvim.keys("2<CR>")
+
+
+def stored(nvim, text):
+    """Whether a transcript has the text."""
+    return any(text in path.read_text() for path in (nvim.home / ".claude" / "projects").rglob("*.jsonl"))
 
 
 def shown(nvim):
@@ -151,11 +186,8 @@ def test_three_that_work_are_all_offered_after_neovim_was_killed(start_with_clau
         lambda: "".join(path.read_text() for path in records.glob("*.json")).count('"session"') == 3,
         what="the record of the three",
     )
-    transcripts = nvim.home / ".claude" / "projects"
     nvim.wait(
-        lambda: all(
-            any(f"task of {name}" in path.read_text() for path in transcripts.rglob("*.jsonl")) for name in names
-        ),
+        lambda: all(stored(nvim, f"task of {name}") for name in names),
         what="the prompts on disk: the CLI writes them a moment later",
     )
     os.kill(nvim.lua("return vim.uv.os_getpid()"), signal.SIGKILL)  # Neovim alone

@@ -76,12 +76,14 @@ class Sessions:
         os.utime(path, (written_at.timestamp(), written_at.timestamp()))
         return session
 
-    def ask(self, cwd: Path, session: str, prompt: str) -> None:
-        """Appends a prompt, as the CLI does a moment after its record says that the session works."""
+    def ask(self, cwd: Path, session: str, prompt: str, *, queued: bool = False) -> None:
+        """Appends a prompt, as the CLI does a moment after its record says that the session works; or one for after its turn."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = {"type": "user", "timestamp": now, "message": {"role": "user", "content": prompt}, "sessionId": session}
+        line = {"type": "user", "message": {"role": "user", "content": prompt}}
+        if queued:
+            line = {"type": "queue-operation", "operation": "enqueue", "content": prompt}
         with self.path(cwd, session).open("a") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(json.dumps({**line, "timestamp": now, "sessionId": session}) + "\n")
 
     def path(self, cwd: Path, session: str) -> Path:
         return self.folder(cwd) / f"{session}.jsonl"

@@ -191,6 +191,16 @@ def test_one_whose_prompt_is_not_stored_in_time_keeps_neovim_and_works_on(at_wor
     assert nvim.lua("return require('claude-ide.terminal').is_running()")
 
 
+def test_prompts_that_wait_for_the_end_of_the_turn_go_on_with_it(at_work, cli, sessions):
+    nvim = at_work()
+    for prompt in ("and test it", "then commit"):
+        sessions.ask(nvim.project, nvim.session, prompt, queued=True)
+    nvim.answer(KEEP)
+    nvim.keys(":qa<CR>")
+    take_over(nvim, cli, sessions)
+    assert cli.starts()[-1]["argv"][-3:] == ["--reply-on-resume", "--", "and test it\n\nthen commit"]
+
+
 def test_with_the_option_nothing_is_asked(at_work, cli, sessions):
     nvim = at_work(opts={"terminal": {"on_quit": "background"}})
     nvim.keys(":qa<CR>")

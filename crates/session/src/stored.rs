@@ -3,12 +3,13 @@
 //! Measured, CLI 2.1.329: the record of a session says "busy" as soon as the user presses Enter; the transcript has the
 //! prompt 0.1 to 1 s later, or once the user's hooks have seen it. A process that ends before has lost the prompt.
 //! `--reply-on-resume` asks the model only if the conversation ends with a line for it, without calls that have no result.
+//! A prompt that waits for the turn's end is stored as a `queue-operation`, which no resume reads: it ends with its process.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use claude_ide_system::file::open_regular;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::SessionError;
 use crate::head::{Flavour, Head, LineKind, is_api_request};
@@ -25,17 +26,26 @@ pub struct Stored {
     /// The permission mode, which the CLI writes with each prompt and each change of it. Undocumented.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// When the last line of a turn that is not over was written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Millis>,
+    /// Whether it has a turn that is not over.
+    pub turn: bool,
+    /// The prompts that wait for its end, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queued: Vec<String>,
+}
+
+/// A change of the prompts that wait.
+#[derive(Deserialize)]
+struct QueueOperation {
+    operation: String,
+    content: Option<String>,
 }
 
 impl Stored {
-    /// Reads the end of a transcript.
+    /// Reads the end of a transcript. The turn and the prompts are those `since` its process began: earlier ones may have left some.
     ///
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
-    pub fn read(transcript: &Path) -> Result<Self, SessionError> {
+    pub fn read(transcript: &Path, since: Millis) -> Result<Self, SessionError> {
         let read = || -> io::Result<Self> {
             let mut file = open_regular(transcript)?;
             let start = file.metadata()?.len().saturating_sub(MAX_READ);
@@ -45,13 +55,18 @@ impl Stored {
             mend(&mut piece);
             let mut stored = Self::default();
             let lines = whole_lines(&piece, start == 0).filter(|line| !is_api_request(line));
-            lines.filter_map(Head::parse).for_each(|head| stored.take(&head));
+            for line in lines {
+                if let Some(head) = Head::parse(line) {
+                    stored.take(line, &head, since);
+                }
+            }
+            stored.queued.retain(|text| Flavour::of(text) == Flavour::Plain); // not those of the CLI
             Ok(stored)
         };
         read().map_err(SessionError::read(transcript))
     }
 
-    fn take(&mut self, head: &Head<'_>) {
+    fn take(&mut self, line: &[u8], head: &Head<'_>, since: Millis) {
         if head.sidechain.is_true() {
             return;
         }
@@ -59,8 +74,27 @@ impl Stored {
         if !mode.is_empty() {
             self.mode = Some(mode.to_owned());
         }
+        let is_new = head.time().is_some_and(|time| time.0 >= since.0);
         if let Some(goes_on) = goes_on_after(head) {
-            self.turn = goes_on.then(|| head.time()).flatten();
+            self.turn = goes_on && is_new;
+        }
+        if is_new && head.kind.text() == "queue-operation" {
+            self.queue(line);
+        }
+    }
+
+    fn queue(&mut self, line: &[u8]) {
+        let Ok(QueueOperation { operation, content }) = serde_json::from_slice(line) else { return };
+        match (operation.as_str(), content) {
+            ("enqueue", Some(text)) => self.queued.push(text),
+            (_, Some(text)) => {
+                if let Some(at) = self.queued.iter().position(|queued| *queued == text) {
+                    self.queued.remove(at);
+                }
+            }
+            ("dequeue", None) if !self.queued.is_empty() => drop(self.queued.remove(0)),
+            ("popAll", None) => self.queued.clear(),
+            (_, None) => {}
         }
     }
 }
@@ -88,7 +122,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("s.jsonl");
         std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
-        Stored::read(&file).unwrap()
+        Stored::read(&file, Millis::parse("2026-01-01T00:00:00Z").unwrap()).unwrap()
     }
 
     fn user(content: &str) -> String {
@@ -108,16 +142,40 @@ mod tests {
         let call = reply("tool_use", r#""tool_use""#);
         let result = user(r#"[{"type":"tool_result","content":"ok"}]"#);
         let duration = r#"{"type":"system","subtype":"turn_duration"}"#;
-        assert_eq!(after(&[]).turn, None);
-        assert_eq!(after(&[&answer, &prompt]).turn, Millis::parse("2026-01-01T00:00:01Z"));
-        assert_eq!(after(&[&prompt, &call]).turn, Millis::parse("2026-01-01T00:00:02Z"));
-        assert!(after(&[&prompt, &call, &result]).turn.is_some());
-        assert!(after(&[&prompt, &reply("text", r#""tool_use""#)]).turn.is_some());
-        assert!(after(&[&prompt, &reply("thinking", "null")]).turn.is_some());
-        assert_eq!(after(&[&prompt, &call, &result, &answer]).turn, None);
-        assert_eq!(after(&[&prompt, &answer, duration]).turn, None);
-        assert_eq!(after(&[&prompt, duration]).turn, None);
-        assert_eq!(after(&[&prompt, r#"{"type":"cost-state"}"#]).turn, None);
+        assert!(!after(&[]).turn);
+        assert!(after(&[&answer, &prompt]).turn);
+        assert!(after(&[&prompt, &call]).turn);
+        assert!(after(&[&prompt, &call, &result]).turn);
+        assert!(after(&[&prompt, &reply("text", r#""tool_use""#)]).turn);
+        assert!(after(&[&prompt, &reply("thinking", "null")]).turn);
+        assert!(!after(&[&prompt, &call, &result, &answer]).turn);
+        assert!(!after(&[&prompt, &answer, duration]).turn);
+        assert!(!after(&[&prompt, duration]).turn);
+        assert!(!after(&[&prompt, r#"{"type":"cost-state"}"#]).turn);
+    }
+
+    #[test]
+    fn a_turn_of_an_earlier_process_is_none() {
+        let before = r#"{"type":"user","timestamp":"2025-12-31T23:59:59Z","message":{"content":"do it"}}"#;
+        assert!(!after(&[&user(r#""do it""#), before]).turn);
+    }
+
+    #[test]
+    fn prompts_wait_until_they_are_taken() {
+        let operation = |name: &str, more: &str| {
+            format!(r#"{{"type":"queue-operation","operation":"{name}","timestamp":"2026-01-01T00:00:01Z"{more}}}"#)
+        };
+        let enqueue = |text: &str| operation("enqueue", &format!(r#","content":"{text}""#));
+        let (one, two, notified) = (enqueue("one"), enqueue("two"), enqueue("<task-notification>it ended"));
+        let old = one.replace("2026", "2025");
+        let absorbed = operation("remove", r#","content":"two","reason":"absorbed_mid_turn""#);
+        let (taken, withdrawn) = (operation("dequeue", ""), operation("popAll", r#","content":"one""#));
+        assert_eq!(after(&[&old, &one, &notified, &two]).queued, ["one", "two"]);
+        assert_eq!(after(&[&one, &two, &taken]).queued, ["two"]);
+        assert_eq!(after(&[&notified, &one, &taken]).queued, ["one"]);
+        assert_eq!(after(&[&one, &two, &absorbed]).queued, ["one"]);
+        assert_eq!(after(&[&one, &two, &withdrawn]).queued, ["two"]);
+        assert!(after(&[&taken, &one, &operation("popAll", ""), "{}"]).queued.is_empty());
     }
 
     #[test]
@@ -127,10 +185,10 @@ mod tests {
         let output = user(r#""<local-command-stdout>done</local-command-stdout>""#);
         let notified = user(r#""<task-notification>it ended</task-notification>""#);
         let interrupted = user(r#"[{"type":"text","text":"[Request interrupted by user]"}]"#);
-        assert!(after(&[&command, meta]).turn.is_some());
-        assert!(after(&[&notified]).turn.is_some());
-        assert_eq!(after(&[&reply("text", r#""end_turn""#), &command, &output]).turn, None);
-        assert_eq!(after(&[&user(r#""do it""#), &interrupted]).turn, None);
+        assert!(after(&[&command, meta]).turn);
+        assert!(after(&[&notified]).turn);
+        assert!(!after(&[&reply("text", r#""end_turn""#), &command, &output]).turn);
+        assert!(!after(&[&user(r#""do it""#), &interrupted]).turn);
     }
 
     #[test]
@@ -139,7 +197,7 @@ mod tests {
         let attached = r#"{"type":"attachment","attachment":{"type":"date"}}"#;
         let ended = [&reply("text", r#""end_turn""#), side, attached, r#"{"type":"mode","mode":"normal"}"#, "broken"];
         assert_eq!(after(&ended), Stored::default());
-        assert!(after(&[&user(r#""do it""#), attached, side]).turn.is_some());
+        assert!(after(&[&user(r#""do it""#), attached, side]).turn);
     }
 
     #[test]

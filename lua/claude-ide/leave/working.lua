@@ -97,6 +97,7 @@ local function hand_over(ours, done)
     id = live.id,
     pid = live.pid,
     cwd = live.cwd,
+    started = live.started,
     name = terminal and terminal.spec.name,
     args = terminal and terminal.spec.args or {},
     release = function(go_on)

@@ -8,6 +8,7 @@ local M = {}
 ---@field id string
 ---@field pid integer
 ---@field cwd string
+---@field started? integer
 ---@field name? string given by the user
 ---@field args string[] those that its CLI was started with
 ---@field release fun(done: fun()) ends its process
@@ -118,18 +119,14 @@ end
 
 ---Waits until the CLI has stored the running turn: what is not stored ends with its process, and a session's record is earlier.
 ---@param one claude-ide.sessions.Leaving
----@param done fun(found?: { mode?: claude-ide.sessions.Mode, is_over: boolean }) nil: timeout
+---@param done fun(activity?: claude-ide.sessions.Activity) nil: timeout
 local function await_turn(one, done)
   require("claude-ide.retry").until_found(function(answer)
-    require("claude-ide.sessions").stored(one.id, function(stored)
+    require("claude-ide.sessions").stored(one.id, one.started, function(stored)
       local live = require("claude-ide.sessions.live").of_pid(one.pid)
-      local activity = live and live.state.activity
-      local turn, mode = stored and stored.turn, stored and stored.mode
-      local is_stored = turn and turn >= (live and live.started or 0) -- an earlier process may have left one
-      answer((activity ~= "working" or is_stored) and {
-        mode = mode,
-        is_over = activity ~= "working" and activity ~= "waiting",
-      } or nil)
+      local activity = live and live.state.activity or "gone"
+      local is_late = activity == "working" and not (stored and stored.turn)
+      answer(not is_late and activity or nil)
     end)
   end, STORE_MS, done)
 end
@@ -160,33 +157,42 @@ end
 ---@param one claude-ide.sessions.Leaving its process runs on if its turn is over, or is not stored in time
 ---@param done fun(err?: string, is_over?: boolean) once
 function M.hand_over(one, done)
-  ---@param mode? string
-  ---@param last string argument that lets it go on
-  local function argv(mode, last)
+  ---@param stored claude-ide.sessions.Stored
+  ---@param ... string arguments that let it go on
+  local function argv(stored, ...)
     local words = vim.deepcopy(require("claude-ide.config").get().terminal.command)
     words = require("claude-ide.terminal.hooks").in_place(vim.list_extend(words, M.kept(one.args)))
-    vim.list_extend(words, mode and { "--permission-mode", mode } or {})
+    vim.list_extend(words, stored.mode and { "--permission-mode", stored.mode } or {})
     vim.list_extend(words, one.name and { "--name=" .. one.name } or {})
-    return vim.list_extend(words, { "--bg", "--resume", one.id, last })
+    return vim.list_extend(words, { "--bg", "--resume", one.id, ... })
   end
-  await_turn(one, function(found)
-    if not found or found.is_over then
-      return done(not found and "its prompt is not stored yet" or nil, found ~= nil)
+  local function go_on()
+    require("claude-ide.sessions").stored(one.id, one.started, function(stored)
+      stored = stored or { turn = false }
+      local queued = table.concat(stored.queued or {}, "\n\n") -- they ended with the process
+      local first = queued ~= "" and argv(stored, "--reply-on-resume", "--", queued)
+        or argv(stored, "--reply-on-resume")
+      begin(first, one, function(failed)
+        if not failed then
+          return done()
+        end
+        -- The flag is not documented: a CLI without it is told by a prompt.
+        require("claude-ide.log").warn("a session did not go on in the background: %s", failed)
+        begin(argv(stored, vim.trim("Go on.\n\n" .. queued)), one, done)
+      end)
+    end)
+  end
+  await_turn(one, function(activity)
+    if activity ~= "working" and activity ~= "waiting" then
+      return done(not activity and "its prompt is not stored yet" or nil, activity ~= nil)
     end
-    local mode = found.mode
     one.release(function()
       await_end(one.pid, function(err)
         if err then
-          return done(err)
+          done(err)
+        else
+          go_on()
         end
-        begin(argv(mode, "--reply-on-resume"), one, function(failed)
-          if not failed then
-            return done()
-          end
-          -- The flag is not documented: a CLI without it is told by a prompt.
-          require("claude-ide.log").warn("a session did not go on in the background: %s", failed)
-          begin(argv(mode, "Go on."), one, done)
-        end)
       end)
     end)
   end)

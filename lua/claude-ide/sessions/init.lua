@@ -83,10 +83,14 @@ end
 
 ---What the CLI has stored of a session: it does so later than its record tells.
 ---@param id string
+---@param since? integer when its process began: turns and prompts of earlier ones do not count
 ---@param done fun(stored: claude-ide.sessions.Stored?, err: string?)
 ---@return fun() cancel
-function M.stored(id, done)
-  local cancel = require("claude-ide.sessions.transport").request({ stored = { id = id } }, { reply = done })
+function M.stored(id, since, done)
+  local cancel = require("claude-ide.sessions.transport").request(
+    { stored = { id = id, since = since } },
+    { reply = done }
+  )
   return cancel
 end
 
@@ -98,7 +102,7 @@ function M.mode_of_client(client_id, done)
   if not session then
     return done(nil)
   end
-  M.stored(session.id, function(stored)
+  M.stored(session.id, nil, function(stored)
     done(stored and stored.mode)
   end)
 end

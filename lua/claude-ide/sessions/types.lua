@@ -55,7 +55,8 @@
 ---What the end of a transcript tells.
 ---@class claude-ide.sessions.Stored
 ---@field mode? claude-ide.sessions.Mode
----@field turn? integer when the last line of a turn that is not over was written
+---@field turn boolean it has one that is not over
+---@field queued? string[] prompts that wait for its end
 
 ---@alias claude-ide.sessions.Mode "default"|"plan"|"acceptEdits"|"bypassPermissions"|"dontAsk"|"auto"
 

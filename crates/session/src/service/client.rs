@@ -71,7 +71,7 @@ impl Client {
             }
             Request::Board(of) => self.run(move |work| work.service.board_now(*of, &work.cancel)),
             Request::Find(find) => self.run(move |work| work.service.find_now(&SessionId::new(&find.id))),
-            Request::Stored(find) => self.run(move |work| work.service.stored_now(&SessionId::new(&find.id))),
+            Request::Stored(of) => self.run(move |work| work.service.stored_now(&SessionId::new(&of.id), of.since)),
             Request::Mode {} => {
                 let mode = self.service()?.watcher.mode();
                 self.answer(json(&mode))

@@ -34,6 +34,7 @@ use crate::live::{LiveSession, live_sessions, state_of};
 use crate::state::SessionState;
 use crate::store::{Scope, Store, Summary};
 use crate::stored::Stored;
+use crate::time::Millis;
 use crate::watch::Watcher;
 
 pub use client::Client;
@@ -261,8 +262,8 @@ impl Service {
         Store::new(self.config.clone(), None).find(id)
     }
 
-    fn stored_now(&self, id: &SessionId) -> Result<Stored, SessionError> {
-        Stored::read(&self.find_now(id)?)
+    fn stored_now(&self, id: &SessionId, since: Millis) -> Result<Stored, SessionError> {
+        Stored::read(&self.find_now(id)?, since)
     }
 
     fn summary_now(&self, file: &Path) -> Option<Summary> {

@@ -8,6 +8,7 @@ use crate::board::Options;
 use crate::render::{Export, RenderRequest};
 use crate::search::SearchOptions;
 use crate::store::Scope;
+use crate::time::Millis;
 
 /// A request of a client.
 #[derive(Debug, Deserialize)]
@@ -26,7 +27,7 @@ pub enum Request {
     /// Searches sessions.
     Search(Search),
     /// What the CLI has stored of a session's turn, and its permission mode.
-    Stored(Find),
+    Stored(StoredOf),
     /// Whether the watcher gets events or polls.
     Mode {},
 }
@@ -73,6 +74,16 @@ pub struct BoardOf {
 #[serde(deny_unknown_fields)]
 pub struct Find {
     pub(super) id: String,
+}
+
+/// Asks what is stored of a session.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredOf {
+    pub(super) id: String,
+    /// When its process began.
+    #[serde(default)]
+    pub(super) since: Millis,
 }
 
 /// Opens a transcript; the request's number becomes its id.

@@ -321,7 +321,9 @@ fn reports_what_is_stored_of_a_session_and_how_it_watches() {
     let file = lab.transcript("s.jsonl", 1);
     lab.append(&file, r#"{"type":"user","timestamp":"2026-01-01T00:00:01Z","message":{"content":"do it"}}"#);
     let stored = lab.ask(json!({ "stored": { "id": "s" } })).unwrap();
-    assert!(lab.hear(stored)["result"]["turn"].is_number());
+    assert_eq!(lab.hear(stored)["result"], json!({ "turn": true }));
+    let since = lab.ask(json!({ "stored": { "id": "s", "since": 1_900_000_000_000_i64 } })).unwrap();
+    assert_eq!(lab.hear(since)["result"], json!({ "turn": false }));
     let unknown = lab.ask(json!({ "stored": { "id": "t" } })).unwrap();
     assert!(lab.hear(unknown)["err"].is_string());
     let mode = lab.ask(json!({ "mode": {} })).unwrap();
