@@ -174,6 +174,7 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     nvim.answer(2, "all of docs", 1)
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("docs is in main now.")
+    assert nvim.asked()[-1]["prompt"] == "docs · 1 commit not in main", "an empty prompt of the CLI is no text"
     assert not docs.exists() and (project / "docs.txt").read_text() == "DOCS\n"
     assert git(project, "status", "--porcelain") == ""
     assert nvim.lua("return #require('claude-ide.terminal').list()") == 3

@@ -58,6 +58,16 @@ def test_all_of_an_item_is_shown(nvim, offer):
     assert "\n".join(nvim.screen()).count(" long") == 62
 
 
+def test_all_of_a_question_is_shown_and_is_no_item(nvim, offer):
+    nvim.lua("LIST_PROMPT = 'Which' .. (' of'):rep(60)")
+    nvim.lua(LIST.replace('"Which"', "LIST_PROMPT"), 3)
+    nvim.wait_screen("<CR> choose")
+    assert "\n".join(nvim.screen()).count(" of") == 60
+    nvim.keys("j<CR>")
+    nvim.wait("chosen ~= nil")
+    assert nvim.lua("return chosen") == [True, 2]
+
+
 @pytest.mark.parametrize("away", ["wincmd w", "tabnew", "quit"])
 def test_a_list_that_is_left_is_answered_with_nothing(nvim, offer, away):
     offer(3)

@@ -86,10 +86,11 @@ end
 ---@param items any[]
 ---@param options table
 ---@param width integer
+---@param head string[] lines above the items
 ---@return string[] lines
 ---@return claude-ide.ui.menu.Choice[]
-local function lines_of(items, options, width)
-  local format, lines, choices = options.format_item or tostring, {}, {}
+local function lines_of(items, options, width, head)
+  local format, lines, choices = options.format_item or tostring, vim.list_slice(head), {}
   local digits = #tostring(#items)
   for index, item in ipairs(items) do
     local line = ("%" .. digits .. "d  %s"):format(index, in_a_line(format(item)))
@@ -118,12 +119,14 @@ end
 ---@param on_choice fun(item: any, index: integer?)
 local function open(items, options, on_choice)
   local width = math.max(vim.o.columns - 4, 10)
-  local lines, choices = lines_of(items, options, width)
+  local title = in_a_line(options.prompt or "Choose")
+  local fits = vim.fn.strdisplaywidth(title) <= width - 2
+  local lines, choices =
+    lines_of(items, options, width, fits and {} or require("claude-ide.width").pieces(title, width))
   local widest = #KEYS + 2
   for _, line in ipairs(lines) do
     widest = math.max(widest, vim.fn.strdisplaywidth(line))
   end
-  local title = in_a_line(options.prompt or "Choose")
   width = math.min(math.max(widest, vim.fn.strdisplaywidth(title) + 4), width)
   local list = {
     items = items,
@@ -140,15 +143,19 @@ local function open(items, options, on_choice)
   } ---@type claude-ide.ui.choose.List
   vim.cmd.stopinsert()
   local config = place(#lines, width)
-  config.style, config.title_pos, config.footer, config.footer_pos = "minimal", "left", KEYS, "right"
-  config.title = (" %s "):format(require("claude-ide.width").cut(title, width - 2))
+  config.style, config.footer, config.footer_pos = "minimal", KEYS, "right"
+  if fits then
+    config.title, config.title_pos = (" %s "):format(title), "left"
+  end
   list.win = vim.api.nvim_open_win(list.buf, true, config)
   local wo = vim.wo[list.win][0]
   wo.wrap, wo.linebreak, wo.breakindent, wo.winfixbuf = true, true, true, true
   wo.breakindentopt = ("shift:%d"):format(#tostring(#items) + 2)
   vim.api.nvim_win_set_config(list.win, place(vim.api.nvim_win_text_height(list.win, {}).all, width))
   shown = list
-  require("claude-ide.ui.menu").set(list.buf, choices)
+  local menu = require("claude-ide.ui.menu")
+  menu.set(list.buf, choices)
+  menu.go(list.win, 1)
   if options.is_unasked then
     require("claude-ide.ui.guard.window").opened(list.buf)
   end
