@@ -249,7 +249,8 @@ end
 ---@return claude-ide.worktree.State
 local function state_of(task, repository, own, status)
   local git = require("claude-ide.worktree.git")
-  local state = { ahead = 0, ignored = status.ignored, unsent = unsent_in(own.path), jobs = jobs_in(own.path) } ---@type claude-ide.worktree.State
+  local state =
+    { ahead = 0, ignored = status.ignored, unsent = unsent_in(own.path), jobs = jobs_in(own.path) } ---@type claude-ide.worktree.State
   local private = git.must(task, own.path, { "rev-parse", "--absolute-git-dir" })
   local is_known = status.has_submodules or vim.uv.fs_stat(own.path .. "/.gitmodules")
   if is_known or vim.uv.fs_stat(private .. "/modules") then
@@ -500,8 +501,7 @@ function M.run(task, repository, own, asked)
   if chosen.merges then
     merge(task, state.into --[[@as claude-ide.workspace.Worktree]], own.branch --[[@as string]])
   end
-  local kept = chosen.removes
-    and remove(task, repository, own, state, chosen.deletes and state.into or nil)
+  local kept = chosen.removes and remove(task, repository, own, state, chosen.deletes and state.into or nil)
   local name, into = own.branch or vim.fs.basename(own.path), state.into and state.into.branch
   local words = (chosen.merges and "%s is in %s now." or "The worktree of %s is removed."):format(name, into)
   -- Git asks more of a branch with an upstream: that this has its commits, too.
