@@ -463,7 +463,10 @@ def test_done_ends_a_chat(begin_chat_with_stand_in, sessions, tmp_path):
     done(nvim, 1)
     nvim.wait_notice("The worktree of fix is removed.")
     assert not fix.exists()
-    assert nvim.lua("return { #require('claude-ide.chat').list(), require('claude-ide.process').runs(...) }", pid) == [0, False]
+    assert nvim.lua("return { #require('claude-ide.chat').list(), require('claude-ide.process').runs(...) }", pid) == [
+        0,
+        False,
+    ]
 
 
 def test_done_names_jobs_of_other_terminals(start, cli):
