@@ -167,7 +167,7 @@ impl Workspace {
 /// Created once per process. A CLI that lost its connection reconnects to the same port with the same token. So the
 /// port stays bound from its first use until another one replaces it, also while no server runs; connections wait.
 /// Otherwise another process could take the port and receive the tokens. A server on another port has other tokens, and
-/// so has the next Neovim on the same port: it knows our clients by their processes ([`crate::handover`]).
+/// so has the next Neovim on the same port: it knows our clients by their processes (`handover`).
 #[derive(Debug, Clone)]
 pub struct Identity {
     inner: Arc<IdentityInner>,
