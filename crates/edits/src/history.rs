@@ -125,8 +125,8 @@ pub(crate) struct History {
     pub(crate) decided: Mark,
     /// The unfinished turn that announced an edit: changes on disk are Claude's.
     pub(crate) turn: Option<TurnId>,
-    /// When that turn announced it, in nanoseconds.
-    pub(crate) announced: Option<u64>,
+    /// The last turn that announced edits, and when it announced the first one, in nanoseconds.
+    pub(crate) announced: Option<(TurnId, u64)>,
     /// While an undo is being written: the undone turns.
     pub(crate) undoing: Option<BTreeSet<TurnId>>,
     /// The turns of the last requested undo.
@@ -444,8 +444,7 @@ impl History {
         // A checkpoint that was incomplete when the edit was announced may contain the edit, and one within the turn
         // contains the turn's changes so far.
         let seen = self.steps.get(first).and_then(|step| step.at).unwrap_or_default();
-        let is_older =
-            self.announced.is_some_and(|announced| found.taken < announced) && (found.is_start || seen > found.taken);
+        let is_older = self.announced.is_some_and(|(_, at)| found.taken < at) && (found.is_start || seen > found.taken);
         let before = first.checked_sub(1).and_then(|before| self.steps.get(before));
         let is_users = before.is_some_and(|step| step.actor == Actor::User) && first > decided;
         let from = match from {

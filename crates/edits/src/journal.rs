@@ -362,8 +362,11 @@ impl Journal {
         if !is_new {
             self.note(id, bytes, None, None, now);
         }
-        if let Some(file) = self.files.get_mut(&id).filter(|file| file.turn != Some(turn)) {
-            (file.turn, file.announced) = (Some(turn), Some(now.nanos));
+        if let Some(file) = self.files.get_mut(&id) {
+            file.turn = Some(turn);
+            if file.announced.is_none_or(|(of, _)| of != turn) {
+                file.announced = Some((turn, now.nanos));
+            }
         }
         id
     }

@@ -412,6 +412,22 @@ fn text_found_by_an_announced_edit_is_a_commands_of_the_turn() {
 }
 
 #[test]
+fn a_checkpoint_between_two_edits_of_a_turn_has_the_first_one_however_late_that_is_seen() {
+    let mut desk = Desk::new("a\n");
+    let turn = desk.prompt();
+    desk.announce();
+    let taken = desk.now().nanos;
+    desk.write(Some("a one\n"), None, None);
+    desk.journal.release(desk.id, turn);
+    desk.announce();
+    desk.write(Some("a one two\n"), None, None);
+    let found = Found { turn, before: Some(b"a one\n"), since: taken, taken, is_start: false };
+    let now = desk.now();
+    desk.journal.found(opened(), None, &found, now);
+    assert_eq!(desk.without(Scope::Turn(turn)), "a\n");
+}
+
+#[test]
 fn a_kept_change_is_not_undone_with_later_ones() {
     let mut desk = Desk::new("a\nb\n");
     let turn = desk.prompt();
