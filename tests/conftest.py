@@ -44,24 +44,35 @@ def pytest_addoption(parser):
     parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
 
 
+def _versions(config):
+    versions = config.getoption("--nvim") or VERSIONS
+    return _middle(versions) if config.getoption("--gate") else versions
+
+
+def _middle(versions):
+    return versions[len(versions) // 2 :][:1]
+
+
 def pytest_sessionstart(session):
     """Ends the run at once if the library cannot be loaded, for instance after a change of its sources."""
-    version = (session.config.getoption("--nvim") or VERSIONS)[0]
-    if hasattr(session.config, "workerinput") or not binary(version).exists():
+    if hasattr(session.config, "workerinput"):
         return
+    try:
+        nvim = binary(_versions(session.config)[0])
+    except FileNotFoundError as error:
+        pytest.exit(str(error), returncode=2)
     ask = "lua io.stdout:write(select(2, require('claude-ide.native').load()) or '')"
-    command = [binary(version), "--clean", "--headless", "--cmd", f"set rtp+={ROOT}", "--cmd", ask, "--cmd", "qall"]
+    command = [nvim, "--clean", "--headless", "--cmd", f"set rtp+={ROOT}", "--cmd", ask, "--cmd", "qall"]
     if problem := subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout:
         pytest.exit(problem, returncode=2)
 
 
 def pytest_generate_tests(metafunc):
     if "nvim_version" in metafunc.fixturenames:
-        versions = metafunc.config.getoption("--nvim") or VERSIONS
+        versions = _versions(metafunc.config)
         marked = metafunc.definition.get_closest_marker
-        one = marked("one_nvim") and not marked("every_nvim")
-        if one or metafunc.config.getoption("--gate"):
-            versions = versions[len(versions) // 2 :][:1]
+        if marked("one_nvim") and not marked("every_nvim"):
+            versions = _middle(versions)
         metafunc.parametrize("nvim_version", versions)
 
 

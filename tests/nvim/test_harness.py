@@ -2,12 +2,14 @@
 
 import os
 import random
+import subprocess
+import sys
 
 import pyte
 import pytest
 
 from harness import pairs
-from harness.nvim import NvimError
+from harness.nvim import ROOT, NvimError
 from harness.screen import Screen
 from harness.terminal import Terminal, marked_processes
 
@@ -125,3 +127,24 @@ def test_leaves_no_process_behind(start_nvim):
     nvim.wait(lambda: len(marked_processes(marker)) >= 3, what="the screen, the server and the child to run")
     nvim.kill()
     nvim.terminal.wait(lambda: not marked_processes(marker), what="every process to end")
+
+
+def test_the_gate_needs_one_neovim():
+    missing = {f"CLAUDE_IDE_NVIM_{other}": "/nonexistent" for other in ("010", "012")}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--rootdir",
+        ROOT / "tests",
+        "--config-file",
+        ROOT / "tests" / "pytest.ini",
+    ]
+    run = subprocess.run(
+        [*command, "--gate", "--collect-only", __file__],
+        env=os.environ | missing,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
