@@ -349,7 +349,14 @@ def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path
         command = [str(nvim), "-u", str(HERE / "pictures.lua"), "-i", "NONE", "shelf.py"]
         first = scenes[0]
         terminal = Terminal(command, env=environment, cwd=project, rows=first.rows, columns=first.columns)
-        terminal.wait((folder / "ready").exists, timeout=120, what=f"{first.name}: {beginning.ready}")
+        try:
+            terminal.wait((folder / "ready").exists, timeout=120, what=f"{first.name}: {beginning.ready}")
+        except AssertionError as error:
+            terminal.keys(":Claude<CR>")
+            terminal.wait_quiet()
+            log = "\n".join(path.read_text() for path in (folder / "state").rglob("claude-ide.log"))
+            error.add_note(f"Claude's terminal:\n{terminal.framed()}\nThe log:\n{log}")
+            raise
         for scene in scenes:
             path = into / scene.file
             path.parent.mkdir(parents=True, exist_ok=True)
