@@ -7,6 +7,7 @@ exempts a test from its module's mark.
 """
 
 import gc
+import os
 import re
 import subprocess
 import zlib
@@ -18,6 +19,8 @@ from harness.cli import Cli, prepare_home
 from harness.client import Client
 from harness.mock_api import MockApi
 from harness.nvim import ROOT, VERSIONS, Nvim, binary
+
+os.environ["GIT_CONFIG_GLOBAL"] = os.devnull  # a fresh machine has no name for commits
 
 NO_OPTIONS = MappingProxyType({})
 _CRASHES = {-4, -6, -7, -8, -11, 132, 134, 135, 136, 139}

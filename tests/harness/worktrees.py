@@ -6,7 +6,7 @@ from pathlib import Path
 
 def git(folder: Path, *arguments: object) -> str:
     """The output of a git command, which must succeed."""
-    settings = ["-c", "protocol.file.allow=always"]
+    settings = ["-c", "protocol.file.allow=always", "-c", "user.name=A User", "-c", "user.email=user@example.org"]
     argv = ["git", *settings, *map(str, arguments)]
     done = subprocess.run(argv, cwd=folder, check=False, capture_output=True, text=True)
     assert done.returncode == 0, f"{argv}: {done.stderr}"
