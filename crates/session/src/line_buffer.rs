@@ -4,7 +4,8 @@
 //! Invariant: memory stays within the read size plus one line of at most [`MAX_LINE`]. A longer line is skipped and
 //! counted. A line without its newline stays in the buffer until the rest arrives; at the end of a file, for good.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek as _, SeekFrom};
 
 use memchr::{memchr, memrchr};
 
@@ -149,6 +150,15 @@ impl LineBuffer {
         self.searched -= self.start;
         self.start = 0;
     }
+}
+
+/// A piece of a file, without lone surrogates.
+pub(crate) fn read_piece(file: &mut File, start: u64, len: u64) -> io::Result<Vec<u8>> {
+    let mut piece = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
+    file.seek(SeekFrom::Start(start))?;
+    file.take(len).read_to_end(&mut piece)?;
+    mend(&mut piece);
+    Ok(piece)
 }
 
 /// The whole lines of a piece of a file, without the partial ones at its ends unless those are the file's own.

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use claude_ide_system::file::open_regular;
+use claude_ide_system::file::read_regular;
 use serde::{Deserialize, Serialize};
 
 use crate::config_dir::{ConfigDir, encode_folder};
@@ -132,9 +132,7 @@ pub(crate) fn is_record(path: &Path) -> bool {
 
 /// Reads a record; `None` if it is gone, half-written, or of another shape.
 fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
-    let mut json = Vec::new();
-    open_regular(path).ok()?.take(MAX_RECORD).read_to_end(&mut json).ok()?;
-    let record: Record = parse_file(json)?;
+    let record: Record = parse_file(read_regular(path, MAX_RECORD).ok()?)?;
     let mark =
         ProcessMark { pid: record.pid, start: record.proc_start.as_deref(), domain: record.pid_domain.as_deref() };
     let liveness = liveness(mark);

@@ -4,7 +4,7 @@
 //! session is not idle; `turn_duration` and "[Request interrupted" end a turn; `cost-state` is written when the user
 //! leaves. CLI 2.0.77 writes a text before it knows whether a call follows (`stop_reason` null).
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::SessionError;
 use crate::head::{Flavour, Head, LineKind, MessageHead, is_api_request};
-use crate::json::mend;
-use crate::line_buffer::whole_lines;
+use crate::line_buffer::{read_piece, whole_lines};
 use crate::time::Millis;
 
 /// Tools that ask the user.
@@ -109,10 +108,7 @@ fn read(transcript: &Path, now: Millis) -> Result<(Guess, Millis), SessionError>
         let mut want = FIRST_READ;
         loop {
             let start = metadata.len().saturating_sub(want);
-            file.seek(SeekFrom::Start(start))?;
-            let mut piece = Vec::new();
-            (&mut file).take(want).read_to_end(&mut piece)?;
-            mend(&mut piece);
+            let piece = read_piece(&mut file, start, want.min(metadata.len()))?;
             let mut guess = Guess::default();
             whole_lines(&piece, start == 0).for_each(|line| guess.observe_line(line));
             if guess.activity.is_some() || start == 0 || want >= MAX_READ {

@@ -5,7 +5,7 @@
 //! `--reply-on-resume` asks the model only if the conversation ends with a line for it, without calls that have no result.
 //! A prompt that waits for the turn's end is stored as a `queue-operation`, which no resume reads: it ends with its process.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
 
 use claude_ide_system::file::open_regular;
@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::SessionError;
 use crate::head::{Flavour, Head, LineKind, is_api_request};
-use crate::json::mend;
-use crate::line_buffer::whole_lines;
+use crate::line_buffer::{read_piece, whole_lines};
 use crate::time::Millis;
 
 /// Bytes read of a transcript's end.
@@ -48,11 +47,9 @@ impl Stored {
     pub fn read(transcript: &Path, since: Millis) -> Result<Self, SessionError> {
         let read = || -> io::Result<Self> {
             let mut file = open_regular(transcript)?;
-            let start = file.metadata()?.len().saturating_sub(MAX_READ);
-            file.seek(SeekFrom::Start(start))?;
-            let mut piece = Vec::new();
-            file.take(MAX_READ).read_to_end(&mut piece)?;
-            mend(&mut piece);
+            let size = file.metadata()?.len();
+            let start = size.saturating_sub(MAX_READ);
+            let piece = read_piece(&mut file, start, size - start)?;
             let mut stored = Self::default();
             let lines = whole_lines(&piece, start == 0).filter(|line| !is_api_request(line));
             for line in lines {

@@ -2,7 +2,7 @@
 //! folders to which other programs write.
 
 use std::fs::{File, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -21,6 +21,16 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     } else {
         Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
     }
+}
+
+/// The first `most` bytes of a regular file.
+///
+/// # Errors
+/// As [`open_regular`], or the system's at reading.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The permissions of a file.
@@ -159,6 +169,7 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).unwrap();
         rustix::fs::mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
         assert_eq!(io::read_to_string(open_regular(&link).unwrap()).unwrap(), "text");
+        assert_eq!(read_regular(&link, 3).unwrap(), b"tex");
         for other in [dir.path(), &pipe, Path::new("/dev/null")] {
             assert_eq!(open_regular(other).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{other:?}");
         }

@@ -5,11 +5,10 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::file::open_regular;
+use crate::file::read_regular;
 
 /// Variables with which git uses another repository than the folder's, as where git has started Neovim for a message.
 pub const MISLEADING: [&str; 7] = [
@@ -146,11 +145,8 @@ fn setting(common: &Path, name: &str) -> Option<String> {
 }
 
 fn read(file: &Path) -> Option<Vec<u8>> {
-    let file = open_regular(file).ok()?;
-    let size = file.metadata().ok()?.len();
-    let mut text = Vec::new();
-    Some(file).filter(|_| size <= MAX_BYTES)?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
-    Some(text)
+    let text = read_regular(file, MAX_BYTES + 1).ok()?;
+    (u64::try_from(text.len()).ok()? <= MAX_BYTES).then_some(text)
 }
 
 #[cfg(test)]

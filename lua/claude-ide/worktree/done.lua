@@ -243,26 +243,37 @@ local function destination(task, repository, own)
 end
 
 ---@param task claude-ide.language.Task
+---@param own claude-ide.workspace.Worktree
+---@param status claude-ide.worktree.Status
+---@return string? why it cannot be removed
+local function why_it_stays(task, own, status)
+  local git = require("claude-ide.worktree.git")
+  local private = git.must(task, own.path, { "rev-parse", "--absolute-git-dir" })
+  local is_known = status.has_submodules or vim.uv.fs_stat(own.path .. "/.gitmodules")
+  if is_known or vim.uv.fs_stat(private .. "/modules") then
+    return "it has submodules, with which git removes no worktree"
+  elseif vim.uv.fs_stat(private .. "/locked") then
+    return "it is locked (`git worktree unlock`)"
+  end
+  local holders = { "for-each-ref", "--count=1", "--contains", "HEAD", "--format=%(refname)" }
+  return git.must(task, own.path, holders) == "" and "no branch has its commits" or nil
+end
+
+---@param task claude-ide.language.Task
 ---@param repository claude-ide.workspace.Repository
 ---@param own claude-ide.workspace.Worktree
 ---@param status claude-ide.worktree.Status
 ---@return claude-ide.worktree.State
 local function state_of(task, repository, own, status)
   local git = require("claude-ide.worktree.git")
-  local state =
-    { ahead = 0, ignored = status.ignored, unsent = unsent_in(own.path), jobs = jobs_in(own.path) } ---@type claude-ide.worktree.State
-  local private = git.must(task, own.path, { "rev-parse", "--absolute-git-dir" })
-  local is_known = status.has_submodules or vim.uv.fs_stat(own.path .. "/.gitmodules")
-  if is_known or vim.uv.fs_stat(private .. "/modules") then
-    state.stays = "it has submodules, with which git removes no worktree"
-  elseif vim.uv.fs_stat(private .. "/locked") then
-    state.stays = "it is locked (`git worktree unlock`)"
-  else
-    local holders = { "for-each-ref", "--count=1", "--contains", "HEAD", "--format=%(refname)" }
-    if git.must(task, own.path, holders) == "" then
-      state.stays = "no branch has its commits"
-    end
-  end
+  ---@type claude-ide.worktree.State
+  local state = {
+    ahead = 0,
+    ignored = status.ignored,
+    unsent = unsent_in(own.path),
+    jobs = jobs_in(own.path),
+    stays = why_it_stays(task, own, status),
+  }
   if own.branch then
     state.into = destination(task, repository, own)
   end
@@ -394,7 +405,7 @@ local function remove(task, repository, own, told, into)
     task:fail(("Not committed meanwhile: %s. The worktree stays."):format(listed(status.uncommitted)))
   end
   stop_at_new(task, "Ignored files", told.ignored, status.ignored)
-  local stays = state_of(task, repository, own, status).stays
+  local stays = why_it_stays(task, own, status)
   if stays then
     task:fail(("The worktree stays: %s."):format(stays))
   end

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, DirBuilder, Permissions},
-    io::{self, Read as _},
+    io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -13,7 +13,7 @@ use claude_ide_protocol::ide::LockFileContents;
 use serde::{Serialize, de::DeserializeOwned};
 
 use claude_ide_system::{
-    file::{Access, Whole, open_regular},
+    file::{Access, Whole, read_regular},
     process::{self, exists},
 };
 
@@ -81,9 +81,7 @@ fn refuses(port: u16) -> bool {
 
 /// The contents of a discovery file; `None` if it has none.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    let mut contents = Vec::new();
-    open_regular(path).ok()?.take(MAX_BYTES).read_to_end(&mut contents).ok()?;
-    serde_json::from_slice(&contents).ok()
+    serde_json::from_slice(&read_regular(path, MAX_BYTES).ok()?).ok()
 }
 
 pub(crate) fn remove(path: &Path) {

@@ -4,11 +4,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use claude_ide_system::file::open_regular;
+use claude_ide_system::file::read_regular;
 use serde::Deserialize;
 
 use super::Agent;
@@ -173,7 +172,7 @@ impl Known {
         let file = self.agent.file.with_extension("meta.json");
         let Some(stamp) = modified(&file).filter(|stamp| self.meta != Some(*stamp)) else { return false };
         // A half-written one is read again later.
-        let Some(meta) = read_limited(&file, MAX_META).and_then(parse_file::<Meta>) else { return false };
+        let Some(meta) = read_regular(&file, MAX_META).ok().and_then(parse_file::<Meta>) else { return false };
         self.meta = is_settled(stamp).then_some(stamp);
         let before = self.agent.clone();
         self.agent.tool_use_id = meta.tool_use_id;
@@ -213,12 +212,6 @@ fn session_of(file: &Path) -> Option<String> {
         #[serde(rename = "sessionId")]
         session: String,
     }
-    let head = read_limited(file, HEAD)?;
+    let head = read_regular(file, HEAD).ok()?;
     whole_lines(&head, true).find_map(|line| parse_file::<Line>(line.to_vec())).map(|line| line.session)
-}
-
-fn read_limited(file: &Path, limit: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_regular(file).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }

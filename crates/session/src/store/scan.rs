@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use claude_ide_system::file::open_regular;
+use claude_ide_system::file::{open_regular, read_regular};
 use serde::Deserialize;
 
 use super::Summary;
@@ -15,7 +15,7 @@ use crate::head::{Content, Flavour, Head, LineKind, is_api_request};
 use crate::id::SessionId;
 use crate::json::{mend, parse_file, without_debris};
 use crate::lenient::{Object, Scalar, Tokens};
-use crate::line_buffer::{MAX_LINE, to_u64, whole_lines};
+use crate::line_buffer::{MAX_LINE, read_piece, to_u64, whole_lines};
 use crate::message::{Block, Text, Usage};
 use crate::render::{one_line, with_unseen_marked};
 use crate::time::Millis;
@@ -208,14 +208,6 @@ fn scan_end(reader: &mut File, from: u64, size: u64, found: &mut Found) -> io::R
     }
 }
 
-fn read_piece(reader: &mut File, start: u64, len: u64) -> io::Result<Vec<u8>> {
-    let mut piece = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
-    reader.seek(SeekFrom::Start(start))?;
-    reader.take(len).read_to_end(&mut piece)?;
-    mend(&mut piece);
-    Ok(piece)
-}
-
 impl Found {
     /// Whether everything that only the beginning can provide is known.
     fn has_begun(&self) -> bool {
@@ -349,9 +341,7 @@ fn title_file(file: &Path) -> Option<String> {
         #[serde(rename = "customTitle")]
         title: String,
     }
-    let mut json = Vec::new();
-    let title = open_regular(&file.with_extension("").join("custom-title.json")).ok()?;
-    title.take(MAX_TITLE_FILE).read_to_end(&mut json).ok()?;
+    let json = read_regular(&file.with_extension("").join("custom-title.json"), MAX_TITLE_FILE).ok()?;
     let title = parse_file::<Title>(json)?.title;
     (!title.trim().is_empty()).then_some(title)
 }
