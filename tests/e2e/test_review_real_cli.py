@@ -99,7 +99,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     (tmp_path / "go").touch()
     claude.wait_screen("● begun")
     nvim.wait(lambda: nvim.lua(WAITING) == [["b.txt", 1, 1]], what="the file to wait for a review")
-    nvim.lua("require('claude-ide.journal').undo_turn()")
+    nvim.undo_turn()
     assert contents(nvim, "b.txt") == "first\nsecond\n"
 
     # Undo takes back several edits and a shell command of one turn together, in each mode.
@@ -133,7 +133,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     claude.prompt(steps(nvim, said="unannounced"))
     claude.wait_screen("● unannounced")
     nvim.wait(lambda: nvim.lua(WAITING) == [["a.txt", 2, 2], ["c.txt", 1, 0]], what="two files to wait for a review")
-    results = nvim.lua("return require('claude-ide.journal').undo_turn()")
+    results = nvim.undo_turn()
     assert all(result["ok"] for result in results)
     assert (contents(nvim, "a.txt"), contents(nvim, "c.txt")) == ("one\ntwo\nthree\n", None)
     nvim.lua("require('claude-ide.tools.diagnostics').get_diagnostics.run = run")

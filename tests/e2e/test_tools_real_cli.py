@@ -256,12 +256,7 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
     tidy = 'import os\nimport re\n\nx = [os.name, re.escape(".")]\n'
     assert (nvim.project / "untidy.py").read_text() == tidy
     for _ in steps:
-        nvim.lua("""
-          _G.undone = nil
-          local journal = require("claude-ide.journal")
-          journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)
-        """)
-        nvim.wait("undone ~= nil", what="the turn to be taken back")
+        nvim.undo_turn()
         if {name: (nvim.project / name).read_text() for name in files} == files:
             break
     assert {name: (nvim.project / name).read_text() for name in files} == files

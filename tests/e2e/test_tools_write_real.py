@@ -27,14 +27,6 @@ def start(start_nvim, connect_agent, server, files, opened):
     return nvim, agent
 
 
-def undo(nvim):
-    nvim.lua(
-        "local journal = require('claude-ide.journal') "
-        "journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)"
-    )
-    nvim.wait("undone ~= nil", what="the turn to be taken back")
-
-
 def test_pyright_renames_forty_files_with_one_change_dropped(start_nvim, connect_agent):
     nvim, agent = start(start_nvim, connect_agent, PYRIGHT, PYTHON, "core.py")
     asked = agent.start_call("rename", path="core.py", symbol="add", line=1, new_name="plus")
@@ -59,7 +51,7 @@ def test_pyright_renames_forty_files_with_one_change_dropped(start_nvim, connect
     for name in PYTHON:
         py_compile.compile(str(nvim.project / name), doraise=True)
     assert nvim.lua("return #vim.lsp.get_clients()") == 1, "no second server"
-    undo(nvim)
+    nvim.undo_turn()
     assert texts(nvim, PYTHON) == PYTHON
 
 
@@ -88,7 +80,7 @@ def test_typescript_answers_what_is_asked_of_it_and_renames_over_files_that_are_
     assert "Diagnostics now" in text  # a busy machine may be too late: then the answer says so
     assert "error:" not in text
     assert texts(nvim, files) == files | {name: old.replace("add", "plus") for name, old in SUMS.items()}
-    undo(nvim)
+    nvim.undo_turn()
     assert texts(nvim, files) == files
 
 

@@ -24,6 +24,20 @@ ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("0.10", "0.11", "0.12")
 
 
+_UNDO = """
+local turn, journal = ..., require("claude-ide.journal")
+undone = nil
+journal.when_known(function()
+  turn = turn or journal.undoable_turn()
+  if not turn then
+    undone = {}
+    return
+  end
+  journal.take_back_turn(turn, function(results) undone = results end)
+end)
+"""
+
+
 def binary(version: str) -> Path:
     """The Neovim of that version: `$CLAUDE_IDE_NVIM_010` and so on, else the one that `make setup` has installed in
     `.deps/`.
@@ -230,6 +244,12 @@ class Nvim:
     def asked(self) -> list[dict[str, object]]:
         """The questions so far: `prompt`, and for a list `kind` and `lines` (`asked` in Lua)."""
         return self.lua("return asked")
+
+    def undo_turn(self, turn: int | None = None) -> list[dict[str, object]]:
+        """Undoes the last turn that has changes, or this one, like `:Claude undo`; returns what became of each file."""
+        self.lua(_UNDO, turn or False)
+        self.wait("undone ~= nil", what="the turn to be taken back")
+        return self.lua("return undone")
 
     def log(self) -> str:
         """The text of the plugin's log file."""

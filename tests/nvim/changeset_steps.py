@@ -91,12 +91,3 @@ class Changesets:
 
     def bytes(self, name):
         return bytes_of(self.nvim.project / name)
-
-    def undo(self):
-        """Undoes the last turn, like `:Claude undo`."""
-        self.nvim.lua(
-            "_G.undone = nil; local journal = require('claude-ide.journal') "
-            "journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)"
-        )
-        self.nvim.wait("undone ~= nil", what="the turn to be taken back")
-        return self.nvim.lua("return undone")

@@ -110,8 +110,5 @@ class Claude:
 
         self.nvim.wait(lambda: found() == expected, what=f"{expected}")
 
-    def undo(self):
-        return self.nvim.lua("return require('claude-ide.journal').undo_turn()")
-
     def text(self, name):
         return text_of(self.project / name)

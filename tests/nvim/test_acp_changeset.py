@@ -119,7 +119,7 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
     assert "-TWO\n+mine" in prompts[1] and "b stays" in prompts[1]
     assert f"{project}/new/c.txt is as you proposed it" in prompts[1]
     assert "without asking" not in text(nvim)
-    nvim.lua("require('claude-ide.journal').undo_turn()")
+    nvim.undo_turn()
     assert (content(nvim, "a.txt"), content(nvim, "new/c.txt")) == (BEFORE, None)
 
 

@@ -46,7 +46,7 @@ def test_an_edit_that_names_its_file_alone_is_reported_and_undone(begin_acp, tmp
     path = tmp_path / "project/a.txt"
     assert does(nvim, call("c1", "edit", [path], does=[write(path, "two\n")])) == [str(path)]
     assert changes(nvim) == ["a.txt"]
-    nvim.lua("require('claude-ide.journal').undo_turn()")
+    nvim.undo_turn()
     assert path.read_text() == "one\n"
 
 

@@ -42,7 +42,7 @@ def test_what_is_accepted_is_written_and_undone_byte_for_byte(sets):
     assert sets.bytes("b.py") == B.replace("add", "plus").encode()
     assert sets.nvim.lines() == A.replace("add", "plus").splitlines()
     sets.wait_clean()
-    assert all(result["ok"] for result in sets.undo())
+    assert all(result["ok"] for result in sets.nvim.undo_turn())
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
 
 
@@ -158,7 +158,7 @@ def test_files_are_made_moved_and_removed_and_all_of_it_is_undone(sets):
     assert sets.nvim.lua("return vim.api.nvim_buf_get_name(buf)").endswith("/new/f.py"), "its buffer follows"
     assert not sets.nvim.lua("return vim.bo[buf].modified")
     sets.wait_clean()
-    assert all(result["ok"] for result in sets.undo())
+    assert all(result["ok"] for result in sets.nvim.undo_turn())
     assert {name: sets.bytes(name) for name in files} == before
     assert [sets.bytes(name) for name in ("moved.py", "new/f.py", "x/y/z.py")] == [None, None, None]
     assert sets.nvim.lua("return vim.api.nvim_buf_get_name(buf)").endswith("/d/e.py"), "it goes back, too"
@@ -175,7 +175,7 @@ def test_a_moved_file_that_was_changed_since_is_not_moved_back(sets):
     sets.wait_clean()
     sets.nvim.keys("Omine = 1<Esc>:write<CR>")
     sets.nvim.wait(lambda: b"mine = 1" in (sets.bytes("m.py") or b""))
-    sets.undo()
+    sets.nvim.undo_turn()
     assert b"mine = 1" in sets.bytes("m.py")
 
 
@@ -279,7 +279,7 @@ def test_what_no_edit_touches_stays_byte_for_byte(sets):
             answer = sets.answer()
             assert answer.get("outcome") == "accepted", (name, opened, answer)
             assert path.read_bytes() == after, (name, opened)
-            assert all(result["ok"] for result in sets.undo())
+            assert all(result["ok"] for result in sets.nvim.undo_turn())
             assert path.read_bytes() == before, (name, opened)
 
 
@@ -290,7 +290,7 @@ def test_utf_8_and_utf_32_columns(sets):
         sets.propose(edit, unasked="true", encoding=f"'{encoding}'")
         assert sets.answer()["outcome"] == "accepted"
         assert sets.bytes("a.txt") == "a😀c\n".encode()
-        sets.undo()
+        sets.nvim.undo_turn()
 
 
 @pytest.mark.every_nvim
@@ -305,7 +305,7 @@ def test_unsaved_text_is_the_base_and_stays_unsaved(sets):
     sets.wait_clean()
     assert sets.bytes("a.py") == A.encode(), "nobody has saved it"
     assert sets.nvim.lines()[:2] == ["new = 1", "def plus(a, b):"]
-    sets.undo()
+    sets.nvim.undo_turn()
     assert sets.nvim.lines()[:2] == ["new = 1", "def add(a, b):"]
     assert sets.bytes("a.py") == A.encode()
 
@@ -514,7 +514,7 @@ def test_a_folder_with_a_picture_is_moved_and_moved_back(sets):
     assert answer["outcome"] == "accepted", answer
     assert (sets.bytes("d/p.png"), sets.bytes("e/p.png"), sets.bytes("e/b.py")) == (None, PICTURE, B.encode())
     sets.wait_clean()
-    assert all(result["ok"] for result in sets.undo())
+    assert all(result["ok"] for result in sets.nvim.undo_turn())
     assert (sets.bytes("d/p.png"), sets.bytes("e/p.png"), sets.bytes("d/b.py")) == (PICTURE, None, B.encode())
 
 
@@ -720,7 +720,7 @@ def test_it_opens_where_diffs_open(sets, place, layout):
         nvim.wait(lambda: nvim.lua(LEFT) == [2, 0], what="nothing of it to be left")
         nvim.wait(lambda: nvim.lua(LAYOUT) == before, what="the windows as they were")
         if outcome == "accepted":
-            assert all(result["ok"] for result in sets.undo())
+            assert all(result["ok"] for result in sets.nvim.undo_turn())
 
 
 def test_its_events_are_those_of_diffs(sets):

@@ -183,7 +183,7 @@ def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds
     claude.nvim.wait("#require('claude-ide.journal').changes()[1].hunks == 2", what="both edits")
     (change,) = claude.changes()
     assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 3"], ["LINE 9"]]
-    results = claude.nvim.lua("return require('claude-ide.journal').undo_turn()")
+    results = claude.nvim.undo_turn()
     assert [result["ok"] for result in results] == [True]
     assert claude.text() == TEXT
 
@@ -215,7 +215,7 @@ def test_what_is_read_late_of_a_turn_is_not_what_the_next_one_wrote(claude):
     claude.done()
     hunks = [[hunk["after_lines"] for hunk in change["hunks"]] for turn in (1, 2) for change in claude.changes(turn)]
     assert hunks == [[["LINE 3"]], [["LINE 9"]]]
-    assert [result["ok"] for result in claude.nvim.lua("return require('claude-ide.journal').undo_turn()")] == [True]
+    assert [result["ok"] for result in claude.nvim.undo_turn()] == [True]
     assert claude.text() == TEXT.replace("line 3\n", "LINE 3\n")
 
 
@@ -270,11 +270,11 @@ def test_a_turn_is_undone_after_a_look_at_what_will_happen(claude):
     claude.edit("b.txt", "b", "c")
     claude.write("new.txt", "new\n")
     claude.done()
-    preview = claude.nvim.lua("return require('claude-ide.journal').preview_undo()")
+    preview = claude.nvim.lua("return require('claude-ide.journal').preview_undo(2)")
     assert [(os.path.basename(each["path"]), each["action"], each["hunks"]) for each in preview] == [
         ("a.txt", "restore", 1), ("b.txt", "restore", 1), ("new.txt", "remove", 1),
     ]  # fmt: skip
-    results = claude.nvim.lua("return require('claude-ide.journal').undo_turn()")
+    results = claude.nvim.undo_turn()
     assert [result["ok"] for result in results] == [True, True, True]
     assert claude.text() == TEXT.replace("line 1\n", "first turn\n", 1)
     assert claude.text("b.txt") == "b\n"
@@ -335,11 +335,10 @@ def test_what_others_write_after_a_turn_stays_however_often_it_is_undone(claude,
     claude.turn((name, "line 5\n", "LINE 5\n"))
     path.write_text(claude.text(name).replace("line 7\n", "somebody else\n"))
     others = TEXT.replace("line 7\n", "somebody else\n")
-    undo = "return require('claude-ide.journal').undo_turn()"
     for left in (others.replace("line 3\n", "LINE 3\n"), others):
-        assert [result["ok"] for result in claude.nvim.lua(undo)] == [True]
+        assert [result["ok"] for result in claude.nvim.undo_turn()] == [True]
         assert claude.text(name) == left
-    assert claude.nvim.lua(undo) == []
+    assert claude.nvim.undo_turn() == []
     assert claude.changes("all") == []
     assert claude.text(name) == others
 

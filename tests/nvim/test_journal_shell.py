@@ -61,12 +61,6 @@ vim.notify = function(message)
 end
 """
 
-UNDO = """
-undone = nil
-local journal = require("claude-ide.journal")
-journal.when_known(function() undone = journal.undo_turn() end)
-"""
-
 
 class Session:
     """A CLI with a status file, in a repository with a commit."""
@@ -125,13 +119,8 @@ class Session:
         path.write_text("by a command\n")
         self.over(changes=1)
         self.nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil", what="the end of the turn")
-        self.nvim.lua("require('claude-ide.journal').undo_turn()")
+        self.nvim.undo_turn()
         assert path.read_text() == "b\n"
-
-    def undo(self):
-        """Undoes the last turn, once all its changes are known."""
-        self.nvim.lua(UNDO)
-        self.nvim.wait("undone ~= nil", what="the undo")
 
 
 @pytest.fixture
@@ -169,7 +158,7 @@ def test_what_a_shell_command_changed_is_found_and_taken_back(session):
     }  # fmt: skip
     assert {change["source"] for change in changes.values()} == {"checkpoint"}
     assert changes["b.txt"]["before"] == "not committed\n"
-    results = session.nvim.lua("return require('claude-ide.journal').undo_turn()")
+    results = session.nvim.undo_turn()
     assert all(result["ok"] for result in results), results
     assert (project / "b.txt").read_text() == "not committed\n"
     assert (project / "untracked.txt").read_text() == "old\n"
@@ -401,7 +390,7 @@ def test_a_command_and_an_announced_edit_of_one_file_are_undone_together(session
     path.write_text("by a command\nand by an edit\n")
     session.status("idle")
     session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 1")
-    session.undo()
+    session.nvim.undo_turn()
     assert path.read_text() == "b\n"
 
 
@@ -415,7 +404,7 @@ def test_an_edit_that_restores_what_a_command_of_the_turn_had_changed_leaves_not
     session.nvim.wait("compared == 1")
     session.status("idle")
     session.nvim.wait("compared == 2")
-    session.undo()
+    session.nvim.undo_turn()
     assert path.read_text() == "b\n"
     assert session.changes() == []
 
@@ -433,7 +422,7 @@ def test_a_command_late_in_a_turn_and_an_edit_are_undone_together(session, last)
     path.write_text(last)
     session.status("idle")
     session.nvim.wait("compared == 2")
-    session.undo()
+    session.nvim.undo_turn()
     assert path.read_text() == "b\n"
     assert (session.project / "a.txt").read_text() == TEXT
 
@@ -448,7 +437,7 @@ def test_what_two_edits_of_a_turn_left_between_them_is_not_what_it_began_with(se
         session.nvim.wait(f"compared == {count}")
     session.status("idle")
     session.nvim.wait("compared == 3")
-    session.undo()
+    session.nvim.undo_turn()
     assert path.read_text() == "b\n"
 
 
@@ -643,7 +632,7 @@ def test_a_folder_that_is_moved_comes_back_with_what_was_changed_in_it(session):
         "mv old new; echo more >> new/two.txt; mv three.txt 3; echo 3 >> 3", shell=True, cwd=project, check=True
     )
     session.over(changes=6)
-    session.undo()
+    session.nvim.undo_turn()
     assert (project / "old" / "one.txt").read_text() == "one\n"
     assert (project / "old" / "two.txt").read_text() == "two\n"
     assert (project / "three.txt").read_text() == "three\n"
@@ -660,7 +649,7 @@ def test_an_edit_that_restores_a_file_whose_ends_of_line_git_would_convert_leave
     path.write_text("b\n")
     session.status("idle")
     session.nvim.wait("compared == 1")
-    session.undo()
+    session.nvim.undo_turn()
     assert path.read_bytes() == b"b\n"
     assert session.changes() == []
 
@@ -682,7 +671,7 @@ def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_count
     contents, size = copies(session)
     assert b"not committed" in contents and b"PASSWORD" not in contents
     assert size < 100_000
-    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    session.nvim.undo_turn()
     assert (project / "b.txt").read_text() == "not committed\n"
 
 
@@ -693,7 +682,7 @@ def test_copies_go_when_the_last_client_goes(session):
     session.over(changes=1)
     session.client.close()
     session.nvim.wait(lambda: folders_of_copies(session) == [], what="the copies to go")
-    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    session.nvim.undo_turn()
     assert (session.project / "b.txt").read_text() == "z\n"
 
 
@@ -724,7 +713,7 @@ def test_renamed_binary_and_executable_files_are_taken_back(session):
     assert kinds == {
         "image.bin": "modified", "run.sh": "deleted", "walk.sh": "created", "b.txt": "deleted", "odd name é.txt": "created",
     }  # fmt: skip
-    results = session.nvim.lua("return require('claude-ide.journal').undo_turn()")
+    results = session.nvim.undo_turn()
     assert all(result["ok"] for result in results), results
     assert (project / "image.bin").read_bytes() == image
     assert (project / "run.sh").stat().st_mode & 0o777 == 0o755
@@ -742,7 +731,7 @@ def test_contents_that_look_like_gits_own_answers_come_back(session):
     for name in ("b.txt", "empty.txt", "unended.txt"):
         (project / name).write_text("other\n")
     session.over(changes=3)
-    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    session.nvim.undo_turn()
     assert (project / "b.txt").read_text() == text
     assert (project / "empty.txt").read_text() == ""
     assert (project / "unended.txt").read_text() == "unended"
@@ -808,7 +797,7 @@ def test_what_one_of_two_clis_did_is_not_the_others_too(session, other):
     nvim.wait("compared > before and #require('claude-ide.journal').changes() == 1", what="what the second one did")
     found = {os.path.basename(change["path"]): change["turns"] for change in session.changes("all")}
     assert found == {"b.txt": [1], "c.txt": [2]}
-    nvim.lua("require('claude-ide.journal').undo_turn(2)")
+    nvim.undo_turn(2)
     assert path.read_text() == "by the first again\n"
-    nvim.lua("require('claude-ide.journal').undo_turn(1)")
+    nvim.undo_turn(1)
     assert path.read_text() == "b\n"

@@ -172,7 +172,7 @@ class Story:
 
     def undo_all(self):
         for turn in reversed(self.nvim.lua("return require('claude-ide.journal').turns()")):
-            results = self.nvim.lua("return require('claude-ide.journal').undo_turn(...)", turn["id"])
+            results = self.nvim.undo_turn(turn["id"])
             self.tale.append(f"undo {turn['id']}: {results}")
 
 

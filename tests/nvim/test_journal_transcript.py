@@ -22,7 +22,7 @@ def test_an_edit_that_nobody_announced_is_known_and_undone(claude):
     claude.edit("a.txt", "two", "TWO")
     claude.wait(a_txt=(1, 1))
     assert claude.changes()["a.txt"]["source"] == "transcript"
-    (result,) = claude.undo()
+    (result,) = claude.nvim.undo_turn()
     assert result["ok"]
     assert claude.text("a.txt") == A
 
@@ -40,7 +40,7 @@ def test_a_turn_that_neovim_was_too_busy_to_hear_of_is_one_of_its_own(claude, tm
     (tmp_path / "go").touch()
     claude.client.call_result(prompt)
     claude.wait(a_txt=(2, 2))
-    claude.undo()
+    claude.nvim.undo_turn()
     assert claude.text("a.txt") == before
 
 
@@ -50,7 +50,7 @@ def test_a_client_that_tells_nothing_at_all_is_followed_by_its_transcript(claude
     claude.edit("a.txt", "two", "TWO")
     claude.edit("a.txt", "four", "FOUR")
     claude.wait(a_txt=(2, 2))
-    claude.undo()
+    claude.nvim.undo_turn()
     assert claude.text("a.txt") == A
 
 
@@ -86,7 +86,7 @@ def test_a_turn_whose_end_is_seen_late_takes_nothing_of_the_next_one(claude):
     claude.edited("a.txt", "one", "ONE", before)
     claude.wait(a_txt=(3, 3))
     claude.nvim.lua("for _, read in ipairs(deferred) do read() end")
-    claude.undo()
+    claude.nvim.undo_turn()
     assert claude.text("a.txt") == after_one_turn
 
 

@@ -142,7 +142,7 @@ def test_files_that_were_deleted_and_made_come_and_go_with_their_turn(claude):
 def test_a_turn_between_two_others_is_undone_alone(claude):
     turn(claude, claude.client, a_txt=THIRD.replace("nine", "NINE"))
     claude.wait(lambda: claude.lines()[-1] == "NINE", what="the third turn in the buffer")
-    results = claude.lua("return require('claude-ide.journal').undo_turn(2)")
+    results = claude.undo_turn(2)
     assert all(result["ok"] for result in results)
     assert text(claude) == SECOND.replace("nine", "NINE")
     assert hunks(claude, "unreviewed") == [["TWO", "claude", False], ["NINE", "claude", False]]

@@ -396,10 +396,9 @@ function M.undoable_turn()
 end
 
 ---Previews the undo of a turn.
----@param id? integer default: `undoable_turn()`
+---@param id integer
 ---@return claude-ide.journal.Preview[]
 function M.preview_undo(id)
-  id = id or M.undoable_turn()
   return vim.tbl_map(function(one)
     local undo, buf =
       one.undo, --[[@as claude-ide.journal.Undo]]
@@ -416,7 +415,7 @@ function M.preview_undo(id)
       conflicts = undo.left,
       unsaved = buf ~= nil and vim.bo[buf].modified,
     }
-  end, id and undoables(id) or {})
+  end, undoables(id))
 end
 
 ---@class claude-ide.journal.Undone
@@ -433,14 +432,6 @@ local function undo_file(view)
     reviewed("undo", view.file.path)
   end
   return { path = view.file.path, ok = ok == true, err = err, left = left or 0 }
-end
-
----Undoes a turn's file changes.
----@param id? integer default: `undoable_turn()`
----@return claude-ide.journal.Undone[] one per file
-function M.undo_turn(id)
-  id = id or M.undoable_turn()
-  return vim.tbl_map(undo_file, id and undoables(id) or {})
 end
 
 ---Files whose contents are requested from git at a time.
