@@ -34,13 +34,14 @@ local function first_of(pair)
 end
 
 ---Cursor position for a change. The column is 0 unless the change would be out of sight.
----@param pair claude-ide.diffview.Pair
+---@param hunks claude-ide.diffview.Differences
+---@param win integer of the new text
 ---@param hunk claude-ide.buffer.Hunk
 ---@param rows integer virtual rows of removed lines above the line
 ---@return integer lnum
 ---@return integer column bytes
-function M.place(pair, hunk, rows)
-  local win, buf = pair.wins.proposal, pair.bufs.proposal
+function M.place(hunks, win, hunk, rows)
+  local buf = hunks.buf
   local last, height = vim.api.nvim_buf_line_count(buf), vim.api.nvim_win_get_height(win)
   local lnum = math.min(hunk.new, last)
   if hunk.new_count == 0 then
@@ -50,7 +51,7 @@ function M.place(pair, hunk, rows)
     return lnum, 0
   end
   local line = vim.api.nvim_buf_get_lines(buf, lnum - 1, lnum, true)[1]
-  local column = require("claude-ide.diffview.changed_words").common(pair.hunks.old[hunk.old], line)
+  local column = require("claude-ide.diffview.changed_words").common(hunks.old[hunk.old], line)
   local info = vim.fn.getwininfo(win)[1]
   local room = (info.width - info.textoff) * (vim.wo[win].wrap and math.max(height / 2, 1) or 1)
   local beyond = vim.fn.strdisplaywidth(line:sub(1, column)) >= room - 1
@@ -88,7 +89,7 @@ function M.show(pair)
     return false
   end
   local missing = math.max(hunk.old_count - hunk.new_count, 0)
-  local lnum, column = M.place(pair, hunk, missing)
+  local lnum, column = M.place(pair.hunks, wins.proposal, hunk, missing)
   local line = math.min(hunk.old, vim.api.nvim_buf_line_count(pair.bufs.now))
   M.reveal(wins.now, line, 0, 0, false)
   -- The proposal last: the other window is aligned to it.

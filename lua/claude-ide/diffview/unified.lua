@@ -11,9 +11,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.unified")
 
 ---@class claude-ide.diffview.Unified
 ---@field pair claude-ide.diffview.Pair
----@field hunks claude-ide.diffview.Differences
----@field now integer buffer of the current text
----@field win integer
+---@field win integer with the cursor; the proposal's, or another of its buffer
 ---@field look claude-ide.diffview.Look
 ---@field heights table<claude-ide.buffer.Hunk, integer> virtual rows of removed lines
 ---@field syntax? claude-ide.diffview.Syntax of the current text; nil: none, or not parsed yet
@@ -40,10 +38,10 @@ local function removed_rows(self, hunk, spans)
   local count = math.min(hunk.old_count, MAX_REMOVED)
   local colours = {}
   if self.syntax then
-    colours = removed.colours(self.now, hunk.old, count, self.syntax)
+    colours = removed.colours(self.pair.bufs.now, hunk.old, count, self.syntax)
   end
   for i = 1, count do
-    local line = self.hunks.old[hunk.old + i - 1]
+    local line = self.pair.hunks.old[hunk.old + i - 1]
     local changed = spans[i] and spans[i][1] and spans[i][1][1]
     vim.list_extend(rows, removed.rows(line, spans[i] or {}, colours[i], self.look, changed))
   end
@@ -74,7 +72,7 @@ end
 ---@param hunk claude-ide.buffer.Hunk
 local function draw(self, hunk)
   local words = require("claude-ide.diffview.changed_words")
-  local buf, old_spans = self.hunks.buf, {}
+  local buf, old_spans = self.pair.hunks.buf, {}
   local new =
     vim.api.nvim_buf_get_lines(buf, hunk.new - 1, hunk.new - 1 + math.min(hunk.new_count, 200), false)
   if hunk.new_count > 0 then
@@ -86,7 +84,7 @@ local function draw(self, hunk)
       priority = 20,
       undo_restore = false,
     })
-    local old = vim.list_slice(self.hunks.old, hunk.old, hunk.old + math.min(hunk.old_count, 200) - 1)
+    local old = vim.list_slice(self.pair.hunks.old, hunk.old, hunk.old + math.min(hunk.old_count, 200) - 1)
     for i, j in pairs(words.pair(old, new)) do
       local new_spans
       old_spans[i], new_spans = words.between(old[i], new[j])
@@ -104,7 +102,7 @@ local function draw(self, hunk)
   local rows = removed_rows(self, hunk, old_spans)
   self.heights[hunk] = #rows
   if #rows > 0 then
-    draw_removed(self.hunks, hunk, rows)
+    draw_removed(self.pair.hunks, hunk, rows)
   end
 end
 
@@ -112,14 +110,14 @@ end
 ---@return boolean
 local function is_shown(self)
   return self.pair.unified == self
-    and vim.api.nvim_buf_is_loaded(self.hunks.buf)
+    and vim.api.nvim_buf_is_loaded(self.pair.hunks.buf)
     and vim.api.nvim_win_is_valid(self.win)
 end
 
 ---Scrolls to virtual lines above the first line, which are hidden by default.
 ---@param self claude-ide.diffview.Unified
 local function show_top(self)
-  local hunk = self.hunks.list[1]
+  local hunk = self.pair.hunks.list[1]
   local rows = hunk and hunk.new == 1 and self.heights[hunk] or 0
   if rows > 0 and vim.fn.line("w0", self.win) == 1 then
     vim.api.nvim_win_call(self.win, function()
@@ -136,8 +134,8 @@ local function redraw(self)
   local generation = self.generation + 1
   self.generation = generation
   self.look, self.heights = look_of(self.win), {}
-  vim.api.nvim_buf_clear_namespace(self.hunks.buf, namespace, 0, -1)
-  require("claude-ide.diffview.nearest_first").draw(self.hunks, self.win, function(hunk)
+  vim.api.nvim_buf_clear_namespace(self.pair.hunks.buf, namespace, 0, -1)
+  require("claude-ide.diffview.nearest_first").draw(self.pair.hunks, self.win, function(hunk)
     draw(self, hunk)
   end, function()
     return generation == self.generation and is_shown(self)
@@ -145,32 +143,24 @@ local function redraw(self)
   show_top(self)
 end
 
----Moves the cursor to a hunk, with its removed lines visible.
----@param self claude-ide.diffview.Unified
----@param hunk claude-ide.buffer.Hunk
-local function go_to(self, hunk)
-  local opening, buf = require("claude-ide.diffview.first_change"), self.hunks.buf
-  if not self.heights[hunk] then
-    draw(self, hunk)
-  end
-  local rows = self.heights[hunk]
-  local pair = { bufs = { proposal = buf }, wins = { proposal = self.win }, hunks = self.hunks }
-  local lnum, column = opening.place(pair, hunk, rows)
-  local below = hunk.new > vim.api.nvim_buf_line_count(buf)
-    or require("claude-ide.diffview.hunks").is_emptied(self.hunks)
-  opening.reveal(self.win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
-end
-
 ---Goes to a change, with its removed lines visible.
 ---@param pair claude-ide.diffview.Pair
 ---@param hunk claude-ide.buffer.Hunk
 ---@param win integer
 function M.go_to(pair, hunk, win)
-  local self = pair.unified
-  if self then
-    self.win = win
-    go_to(self, hunk)
+  local self, opening = pair.unified, require("claude-ide.diffview.first_change")
+  if not self then
+    return
   end
+  self.win = win
+  if not self.heights[hunk] then
+    draw(self, hunk)
+  end
+  local rows, buf = self.heights[hunk], pair.bufs.proposal
+  local lnum, column = opening.place(pair.hunks, win, hunk, rows)
+  local below = hunk.new > vim.api.nvim_buf_line_count(buf)
+    or require("claude-ide.diffview.hunks").is_emptied(pair.hunks)
+  opening.reveal(win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
 end
 
 ---Folds unchanged text, like diff mode. The folds are created once, so that folds opened by the user stay open.
@@ -218,18 +208,15 @@ end
 
 ---@param pair claude-ide.diffview.Pair with only the proposal's window
 function M.show(pair)
-  local hunks, now, win = pair.hunks, pair.bufs.now, pair.wins.proposal
-  require("claude-ide.diffview.colours").define()
-  local buf = hunks.buf
+  local win = pair.wins.proposal
+  local group = "claude-ide.diffview.unified." .. pair.bufs.proposal
   local self = {
     pair = pair,
-    hunks = hunks,
-    now = now,
     win = win,
     look = look_of(win),
     heights = {},
     generation = 0,
-    group = vim.api.nvim_create_augroup("claude-ide.diffview.unified." .. buf, { clear = true }),
+    group = vim.api.nvim_create_augroup(group, { clear = true }),
   }
   pair.unified = self
   fold(pair)
@@ -245,7 +232,7 @@ function M.show(pair)
   redraw(self)
   vim.schedule(function()
     if is_shown(self) then
-      self.syntax = require("claude-ide.diffview.removed_lines").syntax(now)
+      self.syntax = require("claude-ide.diffview.removed_lines").syntax(pair.bufs.now)
       if self.syntax then
         redraw(self)
       end
@@ -255,9 +242,9 @@ end
 
 ---@param pair claude-ide.diffview.Pair
 function M.go_to_first(pair)
-  local self = pair.unified
-  if self and self.hunks.list[1] then
-    go_to(self, self.hunks.list[1])
+  local first = pair.hunks.list[1]
+  if first then
+    M.go_to(pair, first, pair.wins.proposal)
   end
 end
 
