@@ -28,6 +28,17 @@ function M.of_xdiff(old, old_count, new, new_count, above)
   }
 end
 
+---@param hunks claude-ide.buffer.Hunk[]
+---@return integer added lines
+---@return integer removed
+function M.count(hunks)
+  local added, removed = 0, 0
+  for _, hunk in ipairs(hunks) do
+    added, removed = added + hunk.new_count, removed + hunk.old_count
+  end
+  return added, removed
+end
+
 ---The hunk between the common beginning and end of two texts.
 ---@param old string[]
 ---@param new string[]

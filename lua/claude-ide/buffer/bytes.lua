@@ -162,6 +162,13 @@ function M.level(lines, format, other, other_format)
   return levelled, { bom = format.bom, eol = "\n", final = format.final, empty = format.empty }
 end
 
+---The lines of a text: none if it is empty, though its buffer has one, or if there is no file.
+---@param text? { lines: string[], format: { empty: boolean } }
+---@return string[]
+function M.lines_of(text)
+  return (not text or text.format.empty) and {} or text.lines
+end
+
 ---A text as agents read files: with LF line endings and without byte order mark.
 ---@param text? { lines: string[], format: claude-ide.bytes.Format } nil: no file
 ---@return string

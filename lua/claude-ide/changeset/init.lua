@@ -8,12 +8,6 @@ local M = {}
 ---Limit for reading files before the event loop gets a turn.
 local STEP_MS = 6
 
----@param text? claude-ide.changeset.Text
----@return string[] lines empty if there is no text
-function M.lines_of(text)
-  return (not text or text.format.empty) and {} or text.lines
-end
-
 ---Yielded by a plan's coroutine while it waits for a comparison; nothing is yielded if it only gives the event loop a turn.
 local COMPARES = "compares"
 
@@ -21,8 +15,8 @@ local COMPARES = "compares"
 ---@param file claude-ide.changeset.File
 ---@param go_on fun()
 local function compare(file, go_on)
-  local before, after = M.lines_of(file.before), M.lines_of(file.after)
-  local is_waiting = false
+  local lines_of, is_waiting = require("claude-ide.buffer.bytes").lines_of, false
+  local before, after = lines_of(file.before), lines_of(file.after)
   require("claude-ide.diffview.comparison").run(before, after, function(comparison)
     file.comparison = comparison
     if is_waiting then

@@ -18,10 +18,7 @@ local DEADLINE_MS = 1500
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@return claude-ide.diffview.Comparison
 local function counted(hunks)
-  local added, removed = 0, 0
-  for _, hunk in ipairs(hunks) do
-    added, removed = added + hunk.new_count, removed + hunk.old_count
-  end
+  local added, removed = require("claude-ide.hunk").count(hunks)
   return { hunks = hunks, added = added, removed = removed }
 end
 

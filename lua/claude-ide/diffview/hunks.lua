@@ -111,11 +111,8 @@ end
 ---@param hunks claude-ide.diffview.Hunks
 ---@return boolean
 local function adds_up(hunks)
-  local count = #hunks.old
-  for _, hunk in ipairs(hunks.list) do
-    count = count + hunk.new_count - hunk.old_count
-  end
-  return count == line_count(hunks)
+  local added, removed = require("claude-ide.hunk").count(hunks.list)
+  return #hunks.old + added - removed == line_count(hunks)
 end
 
 ---@param hunks claude-ide.diffview.Hunks
@@ -162,12 +159,13 @@ end
 ---@param changed fun()
 ---@return claude-ide.diffview.Hunks
 function M.follow(text, changed)
+  local lines_of = require("claude-ide.buffer.bytes").lines_of
   local hunks = {
     buf = text.bufs.proposal,
     format = text.format,
-    old = text.now.format.empty and {} or text.now.lines,
+    old = lines_of(text.now),
     old_format = text.now.format,
-    proposed = text.format.empty and {} or text.lines,
+    proposed = lines_of(text),
     original = text.comparison.hunks,
     list = text.comparison.hunks,
     changed = changed,
@@ -302,17 +300,6 @@ end
 function M.take(hunks, original)
   local lines = vim.list_slice(hunks.proposed, original.new, original.new + original.new_count - 1)
   replace(hunks, M.place(hunks, original), original.old_count, lines)
-end
-
----@param hunks claude-ide.diffview.Hunks
----@return integer added
----@return integer removed
-function M.count(hunks)
-  local added, removed = 0, 0
-  for _, hunk in ipairs(hunks.list) do
-    added, removed = added + hunk.new_count, removed + hunk.old_count
-  end
-  return added, removed
 end
 
 return M

@@ -68,7 +68,7 @@ function M.left(file)
   if hunks and M.is_touched(file) then
     left.dropped = live.dropped(hunks)
     left.kept = left.total - #left.dropped
-    left.added, left.removed = live.count(hunks)
+    left.added, left.removed = require("claude-ide.hunk").count(hunks.list)
     local is_as_before = left.total > 0 and #hunks.list == 0
     local kind = file.planned and file.planned.kind
     left.nothing = file.dropped or is_as_before and (kind == "modified" or kind == "created")

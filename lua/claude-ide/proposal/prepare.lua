@@ -140,9 +140,8 @@ function M.run(diff, file, changed, done, failed)
           next_step()
           return
         end
-        -- The buffer of an empty text has one line.
-        local old = text.now.format.empty and {} or text.now.lines
-        local new = text.format.empty and {} or text.lines
+        local lines_of = require("claude-ide.buffer.bytes").lines_of
+        local old, new = lines_of(text.now), lines_of(text)
         require("claude-ide.diffview.comparison").run(old, new, function(comparison)
           text.comparison = comparison
           next_step()

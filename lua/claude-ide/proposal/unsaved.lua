@@ -8,13 +8,6 @@ local M = {}
 ---@field proposed string[] as Claude proposed it
 ---@field shown string[] merged with the unsaved changes
 
----@param text string[]
----@param format { empty: boolean }
----@return string[] lines none for an empty text, whose buffer has one line
-local function lines_of(text, format)
-  return format.empty and {} or text
-end
-
 ---Merges the unsaved changes into a proposal.
 ---@param now claude-ide.proposal.Now
 ---@param lines string[] as proposed
@@ -27,7 +20,7 @@ function M.put_in(now, lines, format)
     return lines, nil
   end
   local disk, disk_format = require("claude-ide.buffer.bytes").decode(now.disk.bytes)
-  local merged = require("claude-ide.merge").three_way(lines_of(disk, disk_format), now.lines, lines)
+  local merged = require("claude-ide.merge").three_way(disk_format.empty and {} or disk, now.lines, lines)
   if #merged == 0 then
     return lines, nil
   end
