@@ -4,10 +4,12 @@
 local M = {}
 
 ---A requester, such as a client of the server.
----@class claude-ide.decisions.Source
+---@class claude-ide.decisions.Source: claude-ide.decisions.SourceFields
 ---@field id integer assigned here
----@field name string for the user
 ---@field is_one_of_several? boolean the name tells the user which Claude it is
+
+---@class claude-ide.decisions.SourceFields
+---@field name string for the user
 ---@field client? integer claude-ide.Client.id, if it is a client
 ---@field writes "agent"|"editor" who writes an accepted edit
 ---@field takes_empty? boolean an empty new file is accepted, not taken for a rejection
@@ -91,19 +93,6 @@ function M.register(kind, presenter)
   end
   presenters[kind] = presenter
 end
-
----@class claude-ide.decisions.SourceFields see `claude-ide.decisions.Source`
----@field name string
----@field client? integer
----@field writes "agent"|"editor"
----@field takes_empty? boolean
----@field overwrites? boolean
----@field answer fun(request: any, answer?: claude-ide.decisions.Answer, err?: string)
----@field tell fun(words: string)
----@field cannot_hear fun(): string?
----@field session? fun(): string?
----@field call? fun(request: any): string?
----@field asks_here? fun(): boolean
 
 ---@param fields claude-ide.decisions.SourceFields
 ---@return claude-ide.decisions.Source

@@ -78,6 +78,13 @@ function M.relative(path, root)
   return path:sub(root == "/" and 2 or #root + 2)
 end
 
+---A path for the user: relative to the current directory or the home, if it is below.
+---@param path string absolute
+---@return string
+function M.short(path)
+  return vim.fn.fnamemodify(path, ":~:.")
+end
+
 ---Whether a name is a file system path, not `oil://…`, `term://…` or a URL.
 ---@param name string
 ---@return boolean

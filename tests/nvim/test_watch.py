@@ -573,7 +573,6 @@ def test_it_can_be_off(start_nvim, off):
     nvim.start_server()
     if off == "stopped":
         nvim.lua("require('claude-ide.server').stop()")
-    assert nvim.lua("return require('claude-ide.watch').is_following(vim.api.nvim_get_current_buf())") is False
     assert nvim.lua(COUNTS) == [0, 0, 0, False]
 
 

@@ -128,16 +128,6 @@ function M.language(buf)
   return LANGUAGES[filetype] or filetype
 end
 
----Starts to track reads and writes of files, so that changes by other programs are detected in time.
-function M.attach()
-  require("claude-ide.buffer.stamp").attach()
-end
-
----Stops tracking.
-function M.detach()
-  require("claude-ide.buffer.stamp").detach()
-end
-
 ---Whether `vim.b.claude_private` withholds this buffer from Claude.
 ---@param buf integer
 ---@return boolean

@@ -26,7 +26,7 @@ function M.note(buf)
   seen[buf], without_file[buf] = M.key_now(buf), nil
 end
 
----Starts to track reads and writes.
+---Starts to track reads and writes of files, so that changes by other programs are detected in time.
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufWritePost" }, {

@@ -69,9 +69,7 @@ local STEP_MS = 8
 ---@field file claude-ide.changeset.File
 ---@field text? claude-ide.changeset.Text nil: delete the file
 
-local function short(path)
-  return vim.fn.fnamemodify(path, ":~:.")
-end
+local short = require("claude-ide.path").short
 
 ---@param job claude-ide.changeset.Job
 ---@return string? err
@@ -136,7 +134,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function do_job(landing, job)
-  local journal, file = require("claude-ide.journal").landing(), job.file
+  local journal, file = require("claude-ide.journal.landing"), job.file
   if file.kind == "renamed" then
     local ok, err = journal.move(landing, file.from --[[@as string]], file.path)
     if not ok then
@@ -200,7 +198,7 @@ local going_on = {}
 ---@param done fun(err: string?) nil: everything is applied. Called later, once
 function M.run(jobs, opts, done)
   jobs = in_order(jobs)
-  local journal = require("claude-ide.journal").landing()
+  local journal = require("claude-ide.journal.landing")
   local landing ---@type claude-ide.journal.Landing?
   local at, checking, ended = 0, true, false
 

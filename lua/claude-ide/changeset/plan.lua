@@ -41,9 +41,7 @@ local M = {}
 ---@field now table<string, claude-ide.changeset.Node|false>
 ---@field order string[] paths, in the order of first use
 
-local function short(path)
-  return vim.fn.fnamemodify(path, ":~:.")
-end
+local short = require("claude-ide.path").short
 
 ---@param tree claude-ide.changeset.Tree
 ---@param path string

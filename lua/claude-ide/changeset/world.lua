@@ -10,9 +10,7 @@ local MAX_FILES = 1000
 
 local ANY_WRITE = 146 -- 0222
 
-local function short(path)
-  return vim.fn.fnamemodify(path, ":~:.")
-end
+local short = require("claude-ide.path").short
 
 ---Why a file may not be edited.
 ---@param path string absolute

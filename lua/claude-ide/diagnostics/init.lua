@@ -172,7 +172,7 @@ end
 
 local function start()
   timer = timer or assert(vim.uv.new_timer())
-  require("claude-ide.buffer").attach()
+  require("claude-ide.buffer.stamp").attach()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("DiagnosticChanged", {
     group = group,
@@ -215,7 +215,7 @@ end
 
 local function stop()
   vim.api.nvim_create_augroup(GROUP, { clear = true })
-  require("claude-ide.buffer").detach()
+  require("claude-ide.buffer.stamp").detach()
   changed = {}
   if timer then
     timer:close()

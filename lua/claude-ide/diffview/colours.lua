@@ -11,7 +11,6 @@ local READABLE = 4.5
 
 ---@type table<string, vim.api.keyset.get_hl_info> groups defined by this module
 local made = {}
-local listening = false
 
 ---@param name string
 ---@return vim.api.keyset.get_hl_info
@@ -141,6 +140,14 @@ function M.of_side(side)
   return groups
 end
 
+local listen = require("claude-ide.once")(function()
+  local opts = { desc = "Claude Code: colours of diffs", callback = M.define }
+  opts.group = vim.api.nvim_create_augroup("claude-ide.colours", { clear = true })
+  vim.api.nvim_create_autocmd("ColorScheme", opts)
+  opts.pattern = "background"
+  vim.api.nvim_create_autocmd("OptionSet", opts)
+end)
+
 ---Defines the groups, now and after each change of the colour scheme.
 function M.define()
   local added, added_word = shades("DiffAdd", "Added", "Green")
@@ -155,21 +162,7 @@ function M.define()
   local changed, text = get("DiffChange"), get("DiffText")
   make("ClaudeDiffChangedLine", next(changed) and { link = "DiffChange" } or { link = "CursorLine" })
   make("ClaudeDiffChangedWord", next(text) and { link = "DiffText" } or added_word)
-  if listening then
-    return
-  end
-  listening = true
-  local group = vim.api.nvim_create_augroup("claude-ide.colours", { clear = true })
-  vim.api.nvim_create_autocmd(
-    "ColorScheme",
-    { group = group, desc = "Claude Code: colours of diffs", callback = M.define }
-  )
-  vim.api.nvim_create_autocmd("OptionSet", {
-    group = group,
-    pattern = "background",
-    desc = "Claude Code: colours of diffs",
-    callback = M.define,
-  })
+  listen()
 end
 
 return M

@@ -49,7 +49,7 @@ end
 ---@param width integer
 ---@return table[] chunks
 local function title(view, width)
-  local name = vim.fn.strtrans(vim.fn.fnamemodify(view.path, ":~:."))
+  local name = vim.fn.strtrans(require("claude-ide.path").short(view.path))
   local shown = name
   while vim.fn.strdisplaywidth(shown) > math.max(width - 20, 8) do
     local rest = shown:match("^…?/?[^/]+(/.+)$")

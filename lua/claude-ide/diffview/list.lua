@@ -61,7 +61,7 @@ end
 ---@return string name
 ---@return string folder
 local function split(path)
-  local shown = vim.fn.strtrans(vim.fn.fnamemodify(path, ":~:."))
+  local shown = vim.fn.strtrans(require("claude-ide.path").short(path))
   local folder = vim.fs.dirname(shown)
   return vim.fs.basename(shown), folder ~= "." and folder or ""
 end

@@ -157,15 +157,6 @@ function M.set_winbars(view)
   end
 end
 
----Sets the proposal's winbar.
----@param view claude-ide.diffview.View
----@param text string
-function M.set_winbar(view, text)
-  if M.is_shown(view, "proposal") then
-    require("claude-ide.ui.winbar").hold(view.wins.proposal, text)
-  end
-end
-
 ---Sizes the windows, if the screen's size or the layout has changed.
 ---@param view claude-ide.diffview.View
 function M.fit(view)

@@ -56,10 +56,7 @@ local function packed(list)
   return table.concat(list, "\0")
 end
 
-local listens = false
-
-local function listen()
-  listens = true
+local listen = require("claude-ide.once")(function()
   require("claude-ide.wake").on({ "checkpoint" }, function(part)
     if jobs[part.job] then
       jobs[part.job](part)
@@ -68,15 +65,13 @@ local function listen()
   require("claude-ide.at_exit")("checkpoints", function()
     require("claude-ide.native").checkpoint("stop")
   end)
-end
+end)
 
 ---@param wanted "take"|"compare"|"contained"|"read"|"uncommitted"
 ---@param each fun(file: claude-ide.journal.FoundFile)
 ---@param done fun(part: claude-ide.journal.CheckpointPart)
 local function ask(wanted, each, done, ...)
-  if not listens then
-    listen()
-  end
+  listen()
   require("claude-ide.privacy").load()
   local job, err = require("claude-ide.native").checkpoint(wanted, require("claude-ide.wake").handle(), ...)
   if not job then

@@ -133,11 +133,6 @@ function M.await_allowed(client, path, done)
   return require("claude-ide.journal.refusals").await(client, path, done)
 end
 
----Writes of this editor for Claude, each as one step that `:Claude undo` undoes.
-function M.landing()
-  return require("claude-ide.journal.landing")
-end
-
 ---Handles the reported end of a turn's edits.
 ---@param client integer
 function M.edits_over(client)
@@ -708,7 +703,24 @@ local function look_at_background(sessions)
   end
 end
 
-local follows_server = false
+local follow_server = require("claude-ide.once")(function()
+  local bus = require("claude-ide.bus")
+  bus.on("client_ready", function(client)
+    vim.defer_fn(warm_up, 0)
+    require("claude-ide.journal.transcript_edits").begin(client.id)
+    join(client)
+  end)
+  bus.on("client_changed", join)
+  bus.on("session_changed", function(change)
+    look_at_background({ change.session })
+  end)
+  look_at_background(require("claude-ide.sessions").live())
+  bus.on("session_left", follow_background)
+  bus.on("client_disconnected", function(client)
+    joined[client.id] = nil
+    M.left(client.id)
+  end)
+end)
 
 ---Starts to track file changes.
 function M.attach()
@@ -730,24 +742,7 @@ function M.attach()
       end
     end,
   })
-  if not follows_server then
-    follows_server = true
-    require("claude-ide.bus").on("client_ready", function(client)
-      vim.defer_fn(warm_up, 0)
-      require("claude-ide.journal.transcript_edits").begin(client.id)
-      join(client)
-    end)
-    require("claude-ide.bus").on("client_changed", join)
-    require("claude-ide.bus").on("session_changed", function(change)
-      look_at_background({ change.session })
-    end)
-    look_at_background(require("claude-ide.sessions").live())
-    require("claude-ide.bus").on("session_left", follow_background)
-    require("claude-ide.bus").on("client_disconnected", function(client)
-      joined[client.id] = nil
-      M.left(client.id)
-    end)
-  end
+  follow_server()
   vim.defer_fn(function()
     store().clean()
   end, CLEAN_AFTER_MS)

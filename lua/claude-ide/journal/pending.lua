@@ -1,19 +1,17 @@
 -- Running checks for changes, and callbacks for their end: a turn's changes are then complete.
 local M = {}
 
----@alias claude-ide.journal.Look table
-
----@type table<claude-ide.journal.Look, (fun())[]> with the callbacks for its end
+---@type table<table, (fun())[]> with the callbacks for its end
 local open = {}
 
 ---Starts a check.
 ---@return fun() finish to call once
 function M.begin()
   local look = {}
-  rawset(open, look, {})
+  open[look] = {}
   return function()
     local waiting = open[look] or {}
-    rawset(open, look, nil)
+    open[look] = nil
     for _, done in ipairs(waiting) do
       done()
     end

@@ -16,8 +16,6 @@ local MAX_HEIGHT = 20
 ---@field win? integer
 ---@field buf? integer
 
-local is_registered = false
-
 local function attention_id(question)
   return "run_code " .. question.id
 end
@@ -177,12 +175,13 @@ local presenter = {
   end,
 }
 
+local register = require("claude-ide.once")(function()
+  require("claude-ide.decisions").register(KIND, presenter)
+end)
+
 ---@return claude-ide.decisions.Source
 local function source_of(run)
-  if not is_registered then
-    is_registered = true
-    require("claude-ide.decisions").register(KIND, presenter)
-  end
+  register()
   return require("claude-ide.decisions").source({
     name = "Claude",
     writes = "agent",

@@ -77,7 +77,7 @@ function Kernel:end_process(why, lost)
   end
   if run and (run.phase == "starting" or run.phase == "running") then
     self.current = nil
-    require("claude-ide.notebook.log").ended(self, run, why)
+    require("claude-ide.notebook.log").ended(run, why)
     finish(run, nil, why)
   end
 end
@@ -114,7 +114,7 @@ function Kernel:on_done(event)
   local runs = require("claude-ide.notebook.run")
   local answer, line = runs.answer(run, event)
   finish(run, answer)
-  require("claude-ide.notebook.log").ended(self, run, line)
+  require("claude-ide.notebook.log").ended(run, line)
   if event.status == "stubborn" then
     self.state, run.overdue = "stubborn", true
     self:refuse_waiting(runs.STUBBORN)
@@ -149,7 +149,7 @@ function Kernel:on_event(event)
   if event.event == "started" then
     self:on_started(event)
   elseif event.event == "output" and self.current and self.current.id == event.id then
-    require("claude-ide.notebook.log").output(self, event)
+    require("claude-ide.notebook.log").output(event)
   elseif event.event == "done" then
     self:on_done(event)
   elseif event.event == "free" and self.state == "stubborn" then
@@ -181,7 +181,7 @@ function Kernel:on_exit(why)
   end
   if run and not run.overdue then
     local message = was == "starting" and failed or require("claude-ide.notebook.run").DIED
-    require("claude-ide.notebook.log").ended(self, run, message)
+    require("claude-ide.notebook.log").ended(run, message)
     finish(run, nil, message)
   end
   self:pump()

@@ -107,9 +107,8 @@ local function keep_image(path)
   end
 end
 
----@param _ claude-ide.notebook.Kernel
 ---@param event table
-function M.output(_, event)
+function M.output(event)
   if event.kind == "text" then
     fence(true)
     append(event.text)
@@ -120,10 +119,9 @@ function M.output(_, event)
   end
 end
 
----@param _ claude-ide.notebook.Kernel
 ---@param run claude-ide.notebook.Run
 ---@param how string
-function M.ended(_, run, how)
+function M.ended(run, how)
   if not run.overdue then
     fence(false)
     append(("\n*%s*\n"):format(how))

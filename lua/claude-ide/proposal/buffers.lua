@@ -116,12 +116,4 @@ function M.finish(path, bufs, source)
   end)
 end
 
----Restores the proposed text, for `:edit!`.
----@param buf integer
----@param lines string[]
-function M.refill(buf, lines)
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modified = true
-end
-
 return M

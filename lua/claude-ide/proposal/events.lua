@@ -68,7 +68,8 @@ function M.attach(entry, file, mend)
   on("BufReadCmd", {
     buffer = bufs.proposal,
     callback = function()
-      require("claude-ide.proposal.buffers").refill(bufs.proposal, file.text.lines)
+      vim.api.nvim_buf_set_lines(bufs.proposal, 0, -1, false, file.text.lines) -- `:edit!`
+      vim.bo[bufs.proposal].modified = true
     end,
   })
   -- Undoing the last edit resets 'modified', and then `:x` and `:update` would do nothing.

@@ -249,7 +249,7 @@ end
 ---Number of waiting proposals.
 ---@return integer
 function M.count()
-  return #M.pending()
+  return state.count()
 end
 
 ---A source's turn is over: no further proposal will reuse the windows.

@@ -115,8 +115,8 @@ local function stay(entry)
   closing.stay(entry, require("claude-ide.proposal.events").is_deciding, function()
     clear(entry)
   end)
-  local winbar = require("claude-ide.proposal.winbar").of_decided(entry.diff)
-  require("claude-ide.diffview.windows").set_winbar(entry.view --[[@as claude-ide.diffview.View]], winbar)
+  local winbar = require("claude-ide.proposal.winbar").of_accepted(entry.file.path)
+  require("claude-ide.ui.winbar").hold(entry.view.wins.proposal, winbar)
   vim.bo[entry.file.text.bufs.proposal].modifiable = false
   -- Not during the write that has accepted it.
   vim.schedule(function()

@@ -86,7 +86,7 @@ local function state(diff, opts)
   elseif of and of.kind == "deleted" then
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "will be deleted"
   elseif of and of.kind == "renamed" then
-    local from = vim.fn.strtrans(vim.fn.fnamemodify(of.from --[[@as string]], ":~:."))
+    local from = vim.fn.strtrans(require("claude-ide.path").short(of.from --[[@as string]]))
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "moved from " .. from
   elseif
     of and of.kind == "created" or opts.now and require("claude-ide.proposal.present_text").is_new(opts.now)
@@ -164,16 +164,12 @@ function M.of_proposal(diff, opts)
   return fit.winbar(pieces, opts.width)
 end
 
----The winbar of a decided diff that is still shown.
----@param diff claude-ide.Diff
+---The winbar of an accepted diff that is still shown.
+---@param path string
 ---@return string
-function M.of_decided(diff)
-  local part = fit.part
-  local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.files[1].path))
-  if diff.state == "accepted" then
-    return name .. part("ClaudeDiffAccepted", " · accepted")
-  end
-  return name .. part("ClaudeDiffRejected", " · rejected")
+function M.of_accepted(path)
+  return fit.part("ClaudeDiffFile", " " .. vim.fs.basename(path))
+    .. fit.part("ClaudeDiffAccepted", " · accepted")
 end
 
 return M

@@ -1,12 +1,6 @@
 -- Claude's changes by line: the one at a line, the next one.
 local M = {}
 
----@param path string
----@return claude-ide.journal.Change? unreviewed
-function M.change_of(path)
-  return require("claude-ide.journal").change(path)
-end
-
 ---A hunk's lines on one side; if it has none there, the lines around its place.
 ---@param hunk claude-ide.journal.Hunk
 ---@param side claude-ide.review.Side

@@ -96,10 +96,6 @@ local function current()
   return require("claude-ide.review.current")
 end
 
-local function short(path)
-  return vim.fn.fnamemodify(path, ":~:.")
-end
-
 ---The given file, else the review's, else the current window's.
 local function meant(path)
   if path then
@@ -118,7 +114,7 @@ local function changes_of(path)
   if entry and here then
     return entry.change, here.scope
   end
-  return require("claude-ide.review.hunks").change_of(path), "unreviewed"
+  return journal().change(path), "unreviewed"
 end
 
 local function stays(left)
@@ -161,10 +157,9 @@ local function decide(action, path, hunk, scope)
   end
   if not ok then
     return nil, err
-  elseif err then
-    require("claude-ide.ui.notice").warn(("%s: %s."):format(short(path), err))
-  elseif left and left > 0 then
-    require("claude-ide.ui.notice").warn(("%s: %s"):format(short(path), stays(left)))
+  elseif err or left and left > 0 then
+    local said = err and err .. "." or stays(left)
+    require("claude-ide.ui.notice").warn(("%s: %s"):format(require("claude-ide.path").short(path), said))
   end
   current().refresh()
   for _, done in ipairs({ entry or false, other and current().find(other) or false }) do
@@ -207,11 +202,6 @@ local function decide_file(action, path)
   local wanted = meant(path)
   local _, scope = changes_of(wanted)
   return decide(action, wanted, nil, scope)
-end
-
----Updates the review.
-function M.refresh()
-  current().refresh()
 end
 
 ---Opens the review: Claude's changed files, each beside its text before.
@@ -300,7 +290,7 @@ local function jump_here(step)
   local here = current().here()
   local change = here and here.entries[here.shown].change
   if not here then
-    change = hunks.change_of(vim.api.nvim_buf_get_name(0))
+    change = journal().change(vim.api.nvim_buf_get_name(0))
   end
   return hunks.jump(change or nil, step, here and view.side(here.view) or "file", vim.o.wrapscan)
 end

@@ -19,9 +19,6 @@ local LINKS = {
   ClaudeSignConflict = "WarningMsg",
 }
 
----@type fun()?
-local unsubscribe
-
 ---Buffers that have signs.
 ---@type table<integer, true>
 local marked = {}
@@ -93,10 +90,7 @@ function M.refresh()
 end
 
 ---Starts to show signs.
-function M.attach()
-  if unsubscribe then
-    return
-  end
+M.attach = require("claude-ide.once")(function()
   local function define()
     require("claude-ide.ui.highlights").link(LINKS)
     require("claude-ide.review.covered").define()
@@ -105,29 +99,28 @@ function M.attach()
   require("claude-ide.review.covered").attach(namespace, function(buf)
     return marked[buf] == true
   end)
-  unsubscribe = require("claude-ide.bus").on("journal_changed", M.refresh)
+  require("claude-ide.bus").on("journal_changed", M.refresh)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = define, desc = "Claude: signs" })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
     group = group,
     desc = "Claude: signs of unreviewed changes",
     callback = function(event)
-      local known = require("claude-ide.review.hunks").change_of(vim.api.nvim_buf_get_name(event.buf))
-      if known then
+      if require("claude-ide.journal").change(vim.api.nvim_buf_get_name(event.buf)) then
         vim.schedule(M.refresh)
       end
     end,
   })
-end
+end)
 
 ---Goes to the next or previous change in the current buffer, else to one in the next or previous file.
 ---@param step 1|-1
 ---@return boolean? ok
 ---@return string? err
 function M.jump(step)
-  local hunks = require("claude-ide.review.hunks")
-  local changes = require("claude-ide.journal").changes("unreviewed")
-  local here = hunks.change_of(vim.api.nvim_buf_get_name(0))
+  local hunks, journal = require("claude-ide.review.hunks"), require("claude-ide.journal")
+  local changes = journal.changes("unreviewed")
+  local here = journal.change(vim.api.nvim_buf_get_name(0))
   if here then
     if hunks.jump(here, step, "file", vim.o.wrapscan and #changes == 1) then
       return true
@@ -141,13 +134,13 @@ function M.jump(step)
   if not there or (here and there.path == here.path) then
     return nil, here and "No further change of Claude's." or "No change of Claude's waits for a review."
   elseif there.kind == "deleted" then
-    return nil, vim.fn.fnamemodify(there.path, ":~:.") .. " was deleted. `:Claude review` shows it."
+    return nil, require("claude-ide.path").short(there.path) .. " was deleted. `:Claude review` shows it."
   end
   local buf = require("claude-ide.buffer.hidden").load(there.path)
   if not buf then
     local stat, why_not = require("claude-ide.file").stat_regular(there.path)
     if not stat then
-      return nil, ("%s cannot be shown: %s."):format(vim.fn.fnamemodify(there.path, ":~:."), why_not)
+      return nil, ("%s cannot be shown: %s."):format(require("claude-ide.path").short(there.path), why_not)
     end
     buf = vim.fn.bufadd(there.path)
   end

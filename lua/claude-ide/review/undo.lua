@@ -92,11 +92,12 @@ local function show(preview, title, others, rest)
   unshown = unshown > 0 and unshown + 1 or 0 -- for the line with their number
   preview = vim.list_slice(preview, 1, #preview - unshown)
   for _, item in ipairs(preview) do
-    widest = math.max(widest, vim.fn.strdisplaywidth(vim.fn.strtrans(vim.fn.fnamemodify(item.path, ":~:."))))
+    widest =
+      math.max(widest, vim.fn.strdisplaywidth(vim.fn.strtrans(require("claude-ide.path").short(item.path))))
   end
   for i, item in ipairs(preview) do
     local icon, group, what = describe(item)
-    local name = vim.fn.strtrans(vim.fn.fnamemodify(item.path, ":~:."))
+    local name = vim.fn.strtrans(require("claude-ide.path").short(item.path))
     local pad = (" "):rep(widest - vim.fn.strdisplaywidth(name))
     lines[i] = (" %s %s%s   %s "):format(icon, name, pad, what)
     marks[i] = { group = group, icon = 1 + #icon, what = 2 + #icon + #name + #pad }
@@ -160,7 +161,7 @@ local function report(results, others, stopped)
   for _, result in ipairs(results) do
     files[result.path] = files[result.path] or result.ok or nil
     if result.err then
-      problems[#problems + 1] = ("%s: %s"):format(vim.fn.fnamemodify(result.path, ":~:."), result.err)
+      problems[#problems + 1] = ("%s: %s"):format(require("claude-ide.path").short(result.path), result.err)
     end
   end
   local said = ("Took back Claude's changes in %s"):format(counted(vim.tbl_count(files), "file", "files"))

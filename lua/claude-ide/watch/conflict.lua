@@ -344,7 +344,7 @@ function M.resolve(choice)
   elseif choice then
     return M.decide(buf, choice)
   end
-  local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
+  local name = require("claude-ide.path").short(vim.api.nvim_buf_get_name(buf))
   require("claude-ide.ui.choose").select(choices(buf), {
     prompt = name .. " changed on disk",
     format_item = function(item)

@@ -192,10 +192,4 @@ function M.detach()
   end
 end
 
----@param buf integer
----@return boolean
-function M.is_following(buf)
-  return followed[buf] ~= nil
-end
-
 return M

@@ -152,7 +152,7 @@ function M.put(chat, path, contents)
     end
     return ok, err
   end
-  local journal = require("claude-ide.journal").landing()
+  local journal = require("claude-ide.journal.landing")
   local landing = journal.begin(nil, true)
   local ok, err = journal.write(landing, path, contents)
   if ok then
