@@ -392,8 +392,11 @@ def test_a_prompt_that_is_written_is_kept_and_not_sent(talk, tmp_path):
     nvim = talk
     nvim.keys("imy own words<Esc>")
     nvim.wait("vim.api.nvim_get_current_line() == 'my own words' and vim.fn.mode() == 'n'")
+    completes = "return #vim.api.nvim_get_autocmds({ event = 'TextChangedI', buffer = 0 })"
+    before = nvim.lua(completes)
     nvim.cmd("edit")
     nvim.wait(lambda: nvim.lines() == ["my own words"], what="the draft, once")
+    assert nvim.lua(completes) == before, "each word is completed once"
     nvim.keys(":w<CR>")
     nvim.wait_screen("Kept as a draft. `<CR>` sends it.")
     kept = list((tmp_path / "home").rglob("claude-ide/chat/*.json"))

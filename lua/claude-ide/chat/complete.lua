@@ -152,10 +152,12 @@ function M.func(find_start, base)
   return require("claude-ide.context").complete(line .. base, prompt and prompt.chat.cwd or "") or items or {}
 end
 
----@param buf integer
+---@param buf integer perhaps attached before: `:edit` keeps its autocommands
 function M.attach(buf)
+  local group = vim.api.nvim_create_augroup("claude-ide.chat.complete", { clear = false })
+  vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
   vim.api.nvim_create_autocmd("TextChangedI", {
-    group = vim.api.nvim_create_augroup("claude-ide.chat.complete", { clear = false }),
+    group = group,
     buffer = buf,
     desc = "Claude Code: complete commands, files and editor context",
     callback = require("claude-ide.safely").wrap("complete a prompt", function()

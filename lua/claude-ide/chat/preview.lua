@@ -63,10 +63,11 @@ local function look(buf, cwd)
 end
 
 ---Starts to show sizes.
----@param buf integer a prompt's
+---@param buf integer a prompt's, perhaps attached before: `:edit` keeps its autocommands
 ---@param cwd string
 function M.attach(buf, cwd)
   local group = vim.api.nvim_create_augroup("claude-ide.chat.preview", { clear = false })
+  vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
   known[buf] = {}
   local waits = false
   local function look_soon()
