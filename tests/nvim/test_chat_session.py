@@ -370,7 +370,7 @@ def test_an_edit_that_a_turns_end_overtakes_is_reviewed(begin_chat_with_stand_in
     nvim.wait("known", what="the file to be looked at")
     path.write_text("ONE\n")
     result = {"content": [], "is_error": False}
-    nvim.lua(take_in, {"type": "results", "by": {"call": "agent"}, "results": [["edit", result]]})
+    nvim.lua(take_in, {"type": "results", "by": "agent", "results": [["edit", result]]})
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
     (turn,) = nvim.wait(
         "local turns = require('claude-ide.journal').turns() return turns[#turns].ended and { turns[#turns] }",

@@ -18,14 +18,6 @@ pub enum TextKind {
     Thinking,
 }
 
-/// The speaker: the agent itself, or a subagent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Speaker {
-    /// The call that started the subagent; `None`: the agent itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub call: Option<String>,
-}
-
 /// A slash command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SlashCommand {
@@ -171,16 +163,18 @@ pub enum Event {
     },
     /// A reply begins.
     Begins {
-        /// The speaker.
-        by: Speaker,
+        /// The call whose subagent speaks; `None`: the agent itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// The model.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
     /// A text grows. Its text stays in the library, in the [`crate::ChatTranscript`].
     Text {
-        /// The speaker.
-        by: Speaker,
+        /// The call whose subagent speaks; `None`: the agent itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// The reply's block.
         #[serde(skip)]
         block: u64,
@@ -193,8 +187,9 @@ pub enum Event {
     },
     /// A call is being streamed.
     Calling {
-        /// The speaker.
-        by: Speaker,
+        /// The call whose subagent speaks; `None`: the agent itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// The call's id.
         id: String,
         /// The tool.
@@ -204,10 +199,9 @@ pub enum Event {
     Void,
     /// Complete blocks of a reply or a prompt. They stay in the library, too.
     Said {
-        /// The speaker.
-        by: Speaker,
-        /// The agent's id for the line.
-        uuid: String,
+        /// The call whose subagent speaks; `None`: the agent itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// `reply`, `output` (of the agent's own), `command_output`, `interrupted`, `prompt` (of a session that is loaded), `meta`.
         kind: &'static str,
         /// The blocks; serialised as whether there is a call.
@@ -222,8 +216,9 @@ pub enum Event {
     },
     /// Calls ended.
     Results {
-        /// The speaker.
-        by: Speaker,
+        /// The call whose subagent speaks; `None`: the agent itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// By call.
         results: Vec<(String, ToolResult)>,
         /// Files that the call may have changed, if there is one call and it reports them.
@@ -380,6 +375,11 @@ fn has_call<S: Serializer>(blocks: &[Block], serializer: S) -> Result<S::Ok, S::
 }
 
 impl Event {
+    /// Complete blocks of the agent itself, without a model or usage.
+    pub(crate) fn said(kind: &'static str, blocks: Vec<Block>) -> Self {
+        Self::Said { by: None, kind, blocks, model: None, usage: None }
+    }
+
     /// Its approximate size in bytes, beyond the line that caused it.
     #[must_use]
     pub fn weight(&self) -> usize {
@@ -471,7 +471,7 @@ mod tests {
     use super::*;
 
     fn text(block: u64, text: &str) -> Event {
-        Event::Text { by: Speaker::default(), block, kind: TextKind::Text, text: text.to_owned() }
+        Event::Text { by: None, block, kind: TextKind::Text, text: text.to_owned() }
     }
 
     #[test]

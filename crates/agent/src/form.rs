@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::ask::{Field, FieldChoice, FieldKind, FieldValue};
-use crate::settings::text;
+use crate::json::text;
 
 /// The fields of a schema: in `order`, then required ones, then by name.
 pub(crate) fn fields(schema: &Value, order: Option<&[String]>) -> Vec<Field> {

@@ -31,6 +31,7 @@ mod event;
 mod file_part;
 mod form;
 mod gate;
+mod json;
 mod lenient;
 mod process;
 mod settings;
@@ -45,9 +46,7 @@ pub use ask::{
 pub use backend::{Backend, Output, Streamed};
 pub use chat::{Chat, Sink};
 pub use command::{Command, CommandError, ReplyCode, ReplyError};
-pub use event::{
-    Abilities, Answer, Event, ListedSession, Rewound, SignInMethod, SlashCommand, Speaker, TextKind, TurnEnd,
-};
+pub use event::{Abilities, Answer, Event, ListedSession, Rewound, SignInMethod, SlashCommand, TextKind, TurnEnd};
 pub use file_part::FilePart;
 pub use gate::{Gate, Reserved};
 pub use process::Program;

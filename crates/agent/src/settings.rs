@@ -79,8 +79,3 @@ pub struct Setting {
     /// Whether it is listed with the model; other settings have their own keys.
     pub is_listed: bool,
 }
-
-/// A non-empty text.
-pub(crate) fn text(value: Option<&Value>) -> Option<String> {
-    value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
-}

@@ -58,7 +58,7 @@
 ---@field package unsent? (table|string)[] commands sent before the start
 ---@field answers table<integer, fun(answer: claude-ide.chat.Event?, err?: string)> by number
 ---@field package last_ask integer
----@field package on_change fun()
+---@field on_change fun() draws it anew
 ---@field package elsewhere? fun(chat: claude-ide.chat.Chat): string?
 ---@field give_way? fun(chat: claude-ide.chat.Chat, session: string): boolean shows the chat that has the session, if there is one
 local Chat = {}
@@ -248,10 +248,11 @@ end
 
 ---Sends a prompt: at once, or after the current turn. An ended chat is resumed.
 ---@param text string as the user sees it
----@param content table[] blocks for the agent
+---@param content? table[] blocks for the agent; default: the text
 ---@return boolean? ok
 ---@return string? err
 function Chat:say(text, content)
+  content = content or require("claude-ide.context").blocks(text, {})
   if self.closing then
     -- Closed while references were read. Another process may have its session now.
     return nil, "The chat is closed."
@@ -381,11 +382,6 @@ function Chat:restart()
     self:close()
   end
   return true
-end
-
----Redraws the chat.
-function Chat:redraw()
-  self.on_change()
 end
 
 ---Handles a new session id.

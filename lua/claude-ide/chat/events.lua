@@ -8,7 +8,6 @@ local M = {}
 ---@class claude-ide.chat.Task a background task
 ---@field id string
 ---@field words string
----@field call? string id of the call that started it
 
 ---@type table<string, fun(self: claude-ide.chat.Chat, event: claude-ide.chat.Event)>
 local ON = {}
@@ -178,7 +177,7 @@ local function count_down(self)
   local retry = self.retry
   vim.defer_fn(function()
     if retry and self.retry == retry and self.state ~= "ended" then
-      self:redraw()
+      self.on_change()
       count_down(self)
     end
   end, 1000)
@@ -194,7 +193,7 @@ function ON.doing(self, event)
 end
 
 function ON.task_started(self, event)
-  self.tasks[event.id] = { id = event.id, words = event.words, call = event.call }
+  self.tasks[event.id] = { id = event.id, words = event.words }
 end
 
 function ON.task_ended(self, event)
@@ -251,10 +250,7 @@ end
 ---@param self claude-ide.chat.Chat
 ---@param event claude-ide.chat.Event
 local function drop(self, event)
-  local transport = require("claude-ide.chat.transport")
-  local number = self.number --[[@as integer]]
-  transport.forget(number)
-  transport.close(number)
+  require("claude-ide.chat.transport").drop(self.number --[[@as integer]])
   self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
   self.tasks, self.taken_back = {}, {}
   self.refused, self.granted = {}, {} -- the next process may reuse call ids
@@ -295,9 +291,6 @@ function ON.ended(self, event)
   end
 end
 
----Events of subagents that are handled; their output is read from their files.
-local OF_SUBAGENTS_TOO = { asks = true, withdrawn = true }
-
 ---Events that belong to an answer, or end a turn without one.
 local ANSWERS =
   { begins = true, text = true, calling = true, said = true, results = true, asks = true, turn = true }
@@ -305,9 +298,9 @@ local ANSWERS =
 ---@param chat claude-ide.chat.Chat
 ---@param event claude-ide.chat.Event
 function M.take_in(chat, event)
-  if event.by and event.by.call and not OF_SUBAGENTS_TOO[event.type] then
+  if event.by then
+    -- What a subagent says is read from its file.
     if event.type == "results" then
-      -- Subagents request and announce edits, too.
       require("claude-ide.chat.asks").results(chat, event.results or {})
       require("claude-ide.chat.record").calls_over(chat, event.results or {})
     end

@@ -4,7 +4,7 @@ local M = {}
 ---An event; its fields depend on the type: see `crates/agent/src/event.rs`.
 ---@class claude-ide.chat.Event
 ---@field type string
----@field by? { call?: string } the agent, or the subagent of a call
+---@field by? string the call whose subagent speaks; nil: the agent itself
 ---@field pid? integer started
 ---@field can? { list: boolean, fork: boolean, close: boolean, embeds: boolean } greeted
 ---@field is_kept? boolean session
@@ -13,13 +13,8 @@ local M = {}
 ---@field brief? string account
 ---@field full? string account
 ---@field title? string title
----@field model? string begins
----@field kind? "reply"|"output"|"command_output"|"interrupted"|"prompt"|"meta" said
 ---@field calls? boolean said: with a tool call
----@field text? string greeted, notice, failed
----@field id? string calling: the call; prompt: the prompt; session; task_started, task_ended
----@field name? string calling: the tool
----@field uuid? string said
+---@field id? string prompt: the prompt; session; task_started, task_ended
 ---@field results? { [1]: string, [2]: claude-ide.sessions.ToolResult }[] results
 ---@field places? string[] results: files that the calls may have changed
 ---@field request? string before_edit, asks, withdrawn
@@ -30,12 +25,10 @@ local M = {}
 ---@field outcome? "done"|"aborted"|"failed" turn
 ---@field cost? number usage: dollars
 ---@field window? integer usage
----@field used? claude-ide.sessions.Usage usage
 ---@field resets? integer limit
 ---@field delay? integer retry: milliseconds
 ---@field doing? string doing
----@field call? string before_edit, task_started, task_ended
----@field is_done? boolean task_ended
+---@field call? string before_edit
 ---@field session? string reset
 ---@field reason? string sign_in
 ---@field methods? claude-ide.chat.SignInMethod[] sign_in
@@ -152,10 +145,11 @@ function M.close(number)
   require("claude-ide.native").agent_close(number)
 end
 
----Removes a chat's listener.
+---Ends a chat without its last events.
 ---@param number integer
-function M.forget(number)
+function M.drop(number)
   listeners[number] = nil
+  M.close(number)
 end
 
 require("claude-ide.wake").on({ "chat_news" }, receive)

@@ -45,9 +45,7 @@ function M.start(opts)
   local store = require("claude-ide.chat.store").new()
   local function finish(text, err)
     if not run.is_over then
-      run.is_over = true
-      transport.forget(run.number)
-      transport.close(run.number)
+      M.cancel(run)
       opts.done(text, err)
     end
   end
@@ -74,7 +72,7 @@ function M.start(opts)
     speaker = "Claude",
     transcript = store:id(),
     take_in = function(event)
-      if on[event.type] and not run.is_over and not (event.by and event.by.call) then
+      if on[event.type] and not run.is_over and not event.by then
         on[event.type](event)
       end
     end,
@@ -97,9 +95,7 @@ end
 function M.cancel(run)
   if not run.is_over then
     run.is_over = true
-    local transport = require("claude-ide.chat.transport")
-    transport.forget(run.number)
-    transport.close(run.number)
+    require("claude-ide.chat.transport").drop(run.number)
   end
 end
 

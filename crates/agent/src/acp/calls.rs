@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::updates::{in_text, raw};
 use crate::backend::Output;
-use crate::event::{Event, Speaker};
+use crate::event::Event;
 use crate::writes;
 
 /// Longer results are cut.
@@ -115,7 +115,7 @@ impl Calls {
         let id = call.tool_call_id.0.to_string();
         self.ended.push(&id, is_error);
         let results = vec![(id, result(call, is_error))];
-        out.emit(Event::Results { by: Speaker::default(), results, places: places(call) });
+        out.emit(Event::Results { by: None, results, places: places(call) });
     }
 
     /// `number` is set if the call was open.
@@ -159,7 +159,7 @@ impl Calls {
     /// Marks a plan as finished.
     pub(super) fn end_plan(id: String, out: &mut Output) {
         let done = ToolResult::default();
-        out.emit(Event::Results { by: Speaker::default(), results: vec![(id, done)], places: Vec::new() });
+        out.emit(Event::Results { by: None, results: vec![(id, done)], places: Vec::new() });
     }
 }
 
@@ -193,14 +193,7 @@ fn said(id: String, name: String, input: &Value, out: &mut Output) {
         background: false,
         result: None,
     };
-    out.emit(Event::Said {
-        by: Speaker::default(),
-        uuid: String::new(),
-        kind: "reply",
-        blocks: vec![call],
-        model: None,
-        usage: None,
-    });
+    out.emit(Event::said("reply", vec![call]));
 }
 
 /// The tool's own name if the agent sends it, else one derived from the call's kind.

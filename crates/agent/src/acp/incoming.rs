@@ -16,6 +16,7 @@ use super::{Acp, Waits};
 use crate::ask::{Ask, Form};
 use crate::backend::Output;
 use crate::form;
+use crate::json::list;
 use crate::lenient;
 
 /// Gemini's name for itself. It reads a file before writing it, and takes any error as a reason not to write, including
@@ -118,11 +119,10 @@ impl Acp {
             "fs/write_text_file" => Ask::WriteFile { path: required("path"), content: required("content") },
             "terminal/create" => {
                 let texts = |value: &Value| value.as_str().map(str::to_owned);
-                let list = |field: &str| params.get(field).and_then(Value::as_array).into_iter().flatten();
                 Ask::CreateTerminal {
                     command: required("command"),
-                    args: list("args").filter_map(texts).collect(),
-                    env: list("env")
+                    args: list(params.get("args")).filter_map(texts).collect(),
+                    env: list(params.get("env"))
                         .filter_map(|one| Some((texts(one.get("name")?)?, texts(one.get("value")?)?)))
                         .collect(),
                     cwd: string("cwd"),

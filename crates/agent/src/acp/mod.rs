@@ -313,7 +313,9 @@ impl Backend for Acp {
                 self.answered_agent(out);
             }
             Command::Set { number, setting, value } => self.set(number, setting, value, out),
-            Command::ListSessions { number } => self.list_sessions(number, Vec::new(), None, out),
+            Command::ListSessions { number } => {
+                self.list_sessions(Asked::Sessions { number, before: Vec::new(), pages: 1 }, None, out);
+            }
             Command::BeginSession { session, fork } => self.begin_chosen_session(session, fork, out),
             Command::CloseSession { number } => {
                 let params = json!({ "sessionId": self.session });

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use claude_ide_system::file::open_regular;
 use serde_json::Value;
 
-use crate::settings::text;
+use crate::json::text;
 
 /// Limits of files that are read: size of each, and of all together.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;

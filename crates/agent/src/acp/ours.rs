@@ -12,7 +12,8 @@ use super::updates::Replay;
 use super::{Acp, Loaded, QUIET, Stage, TELLS_LATE, later};
 use crate::backend::Output;
 use crate::event::{Abilities, Answer, Event, ListedSession, SignInMethod, TurnEnd};
-use crate::settings::{SettingValue, text};
+use crate::json::{list, text};
+use crate::settings::SettingValue;
 
 /// Limit of pages when listing sessions.
 const MOST_PAGES: usize = 10;
@@ -361,17 +362,8 @@ impl Acp {
         self.command_asks(Asked::Set { number, setting, value }, method, &params, out);
     }
 
-    pub(super) fn list_sessions(
-        &mut self,
-        number: u64,
-        before: Vec<ListedSession>,
-        cursor: Option<&str>,
-        out: &mut Output,
-    ) {
-        self.list_page(Asked::Sessions { number, before, pages: 1 }, cursor, out);
-    }
-
-    fn list_page(&mut self, asked: Asked, cursor: Option<&str>, out: &mut Output) {
+    /// Asks for the first page of sessions, or for the one at the cursor.
+    pub(super) fn list_sessions(&mut self, asked: Asked, cursor: Option<&str>, out: &mut Output) {
         let mut params = json!({ "cwd": self.options.cwd });
         if let (Some(cursor), Some(params)) = (cursor, params.as_object_mut()) {
             params.insert("cursor".to_owned(), json!(cursor));
@@ -414,11 +406,10 @@ impl Acp {
                 out.answer(number, None);
             }
             Asked::Sessions { number, mut before, pages } => {
-                let listed = result.get("sessions").and_then(Value::as_array);
-                before.extend(listed.into_iter().flatten().filter_map(listed_session));
+                before.extend(list(result.get("sessions")).filter_map(listed_session));
                 match result.get("nextCursor").and_then(Value::as_str) {
                     Some(cursor) if pages < MOST_PAGES => {
-                        self.list_page(
+                        self.list_sessions(
                             Asked::Sessions { number, before, pages: pages.saturating_add(1) },
                             Some(cursor),
                             out,
@@ -437,12 +428,12 @@ fn listed_session(one: &Value) -> Option<ListedSession> {
 }
 
 /// Sign-in methods, without those that have no id or name.
-fn sign_in_methods(list: Option<&Value>) -> Vec<SignInMethod> {
+fn sign_in_methods(reported: Option<&Value>) -> Vec<SignInMethod> {
     let texts = |value: &Value| value.as_str().map(str::to_owned);
     let method = |one: &Value| {
         let id = one.get("id")?.as_str()?.to_owned();
         let is_program = one.get("type").and_then(Value::as_str) == Some("terminal");
-        let args = one.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(texts).collect();
+        let args = list(one.get("args")).filter_map(texts).collect();
         let env = one.get("env").and_then(Value::as_object).into_iter().flatten();
         Some(SignInMethod {
             name: text(one.get("name")).unwrap_or_else(|| id.clone()),
@@ -453,7 +444,7 @@ fn sign_in_methods(list: Option<&Value>) -> Vec<SignInMethod> {
             takes_key: one.get("_meta").and_then(|meta| meta.get(API_KEY)).is_some_and(Value::is_object),
         })
     };
-    list.and_then(Value::as_array).into_iter().flatten().filter_map(method).collect()
+    list(reported).filter_map(method).collect()
 }
 
 fn code(error: &Value) -> Option<i64> {

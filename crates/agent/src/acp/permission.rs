@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::moves::{self, Diff, with_lf};
 use crate::ask::{Change, ChoiceKind, Edit, Part, Permission, PermissionChoice, Step, Style};
-use crate::settings::text;
+use crate::json::{list, text};
 
 /// An answer offered by the agent.
 #[derive(Debug, Clone)]
@@ -13,10 +13,6 @@ pub(super) struct Offered {
     id: Option<String>,
     name: String,
     kind: ChoiceKind,
-}
-
-fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
-    value.and_then(Value::as_array).into_iter().flatten()
 }
 
 fn is_allowing(kind: ChoiceKind) -> bool {

@@ -107,10 +107,7 @@ impl Questions {
     }
 
     pub(super) fn unanswered(&mut self, request: &str) {
-        self.settle(request, |question| match question.method {
-            PERMISSION => json!({ "outcome": { "outcome": "cancelled" } }),
-            _ => json!({ "action": "cancel" }),
-        });
+        self.settle(request, |question| cancelled(question.method).and_then(Result::ok).unwrap_or_default());
     }
 
     /// Answers a question to the user.
@@ -161,8 +158,8 @@ impl Questions {
 /// The answer to a question in a cancelled turn. Terminals continue: the agent ends them itself.
 pub(super) fn cancelled(method: &str) -> Option<Outcome> {
     match method {
-        "session/request_permission" => Some(Ok(json!({ "outcome": { "outcome": "cancelled" } }))),
-        "elicitation/create" => Some(Ok(json!({ "action": "cancel" }))),
+        PERMISSION => Some(Ok(json!({ "outcome": { "outcome": "cancelled" } }))),
+        FORM => Some(Ok(json!({ "action": "cancel" }))),
         _ if method.starts_with("terminal/") => None,
         _ => Some(Err(taken_back())),
     }

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::settings::{Choice, Setting, SettingKind, SettingValue, text};
+use crate::json::{list, text};
+use crate::settings::{Choice, Setting, SettingKind, SettingValue};
 
 /// The choices of each agent (by its name in the options) without the current values: some agents report them only with
 /// a new session, not with a resumed one.
@@ -98,8 +99,8 @@ impl Settings {
     }
 
     /// The agent reported all options.
-    pub(super) fn options_changed(&mut self, list: Option<&Value>) {
-        self.options = options(list);
+    pub(super) fn options_changed(&mut self, reported: Option<&Value>) {
+        self.options = options(reported);
     }
 
     /// The request that sets something: method and parameters.
@@ -171,12 +172,12 @@ impl Settings {
 
 /// Modes, or models.
 fn choice(reported: Option<&Value>, id: &str, kind: SettingKind) -> Option<Setting> {
-    let (list, key, current, name) = match kind {
+    let (names, key, current, name) = match kind {
         SettingKind::Mode => ("availableModes", "id", "currentModeId", "Mode"),
         _ => ("availableModels", "modelId", "currentModelId", "Model"),
     };
     let reported = reported?;
-    let choices = choices(reported.get(list), key);
+    let choices = choices(reported.get(names), key);
     (!choices.is_empty()).then(|| Setting {
         id: id.to_owned(),
         kind,
@@ -187,22 +188,18 @@ fn choice(reported: Option<&Value>, id: &str, kind: SettingKind) -> Option<Setti
     })
 }
 
-fn entries(list: Option<&Value>) -> impl Iterator<Item = &Value> {
-    list.and_then(Value::as_array).into_iter().flatten()
-}
-
 /// The entries of a list that have a name.
-fn choices(list: Option<&Value>, key: &str) -> Vec<Choice> {
+fn choices(entries: Option<&Value>, key: &str) -> Vec<Choice> {
     let choice = |one: &Value| {
         let value = one.get(key)?.as_str()?;
         let name = text(one.get("name")).unwrap_or_else(|| value.to_owned());
         Some(Choice { value: value.into(), name, description: text(one.get("description")) })
     };
-    entries(list).filter_map(choice).collect()
+    list(entries).filter_map(choice).collect()
 }
 
-fn options(list: Option<&Value>) -> Vec<Setting> {
-    entries(list).filter_map(option).collect()
+fn options(entries: Option<&Value>) -> Vec<Setting> {
+    list(entries).filter_map(option).collect()
 }
 
 fn option(reported: &Value) -> Option<Setting> {
@@ -212,7 +209,7 @@ fn option(reported: &Value) -> Option<Setting> {
         vec![switch(true, "on"), switch(false, "off")]
     } else {
         // Values may be in groups.
-        let grouped = entries(reported.get("options")).flat_map(|one| match one.get("options") {
+        let grouped = list(reported.get("options")).flat_map(|one| match one.get("options") {
             Some(Value::Array(group)) => group.iter().collect::<Vec<_>>(),
             _ => vec![one],
         });

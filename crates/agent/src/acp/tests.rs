@@ -68,23 +68,17 @@ fn asks(acp: &mut Acp, id: u64, method: &str, mut params: Value) -> (Vec<Value>,
     hear(acp, &json!({"jsonrpc":"2.0","id":id,"method":method,"params":params}))
 }
 
-fn permission(acp: &mut Acp, id: u64) -> String {
+fn asks_permission(acp: &mut Acp, id: u64) -> (Vec<Value>, Vec<Event>) {
     let params = json!({"toolCall":{"toolCallId":"c","title":"t"},
         "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
-    let (lines, events) = asks(acp, id, "session/request_permission", params);
+    asks(acp, id, "session/request_permission", params)
+}
+
+fn permission(acp: &mut Acp, id: u64) -> String {
+    let (lines, events) = asks_permission(acp, id);
     assert!(lines.is_empty());
     let Some(Event::Asks { request, .. }) = events.into_iter().last() else { panic!("nothing is asked") };
     request
-}
-
-#[test]
-fn why_a_session_is_not_gone_on_with_is_one_sentence() {
-    let resume = Options { resume: Some("old".to_owned()), ..options() };
-    let (mut acp, _, _) = begun(resume, &json!({"loadSession":true}));
-    let error = json!({"code":-32603,"message":"Internal error","data":{"details":"No sessions found.\n"}});
-    let (_, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"error":error}));
-    let said = serde_json::to_string(&events).unwrap();
-    assert!(said.contains("session: Internal error: No sessions found. This is a new one"), "{said}");
 }
 
 #[test]
@@ -152,13 +146,14 @@ fn geminis_late_replay_of_a_loaded_session_is_no_answer() {
 }
 
 #[test]
-fn a_missing_session_is_reported_and_a_new_one_begun() {
+fn a_missing_session_is_reported_in_one_sentence_and_a_new_one_begun() {
     let resume = Options { resume: Some("old".to_owned()), ..options() };
     let (mut acp, _, _) = begun(resume, &json!({"loadSession":true}));
-    let gone = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"no such session"}});
-    let (lines, events) = hear(&mut acp, &gone);
+    let error = json!({"code":-32603,"message":"Internal error","data":{"details":"No sessions found.\n"}});
+    let (lines, events) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"error":error}));
     assert_eq!(lines[0]["method"], "session/new");
-    assert!(matches!(&events[..], [Event::Notice { .. }]));
+    let [Event::Notice { text }] = &events[..] else { panic!("{events:?}") };
+    assert!(text.contains("session: Internal error: No sessions found. This is a new one"), "{text}");
 }
 
 #[test]
@@ -240,9 +235,7 @@ fn a_request_that_crosses_a_cancel_is_cancelled_until_the_turn_ends() {
     let mut acp = ready();
     prompt(&mut acp, "a");
     want(&mut acp, &json!("interrupt"));
-    let params = json!({"toolCall":{"toolCallId":"c","title":"t"},
-        "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
-    let (lines, events) = asks(&mut acp, 70, "session/request_permission", params);
+    let (lines, events) = asks_permission(&mut acp, 70);
     assert_eq!((&lines[0]["id"], &lines[0]["result"]["outcome"]["outcome"]), (&json!(70), &json!("cancelled")));
     assert!(!events.iter().any(|one| matches!(one, Event::Asks { .. })), "the user is not asked");
     let (lines, _) = asks(&mut acp, 71, "fs/write_text_file", json!({"path":"/p/a","content":"x"}));

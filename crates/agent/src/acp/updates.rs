@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::calls::Calls;
 use super::settings::Settings;
 use crate::backend::Output;
-use crate::event::{Event, SlashCommand, Speaker, TextKind};
-use crate::settings::text;
+use crate::event::{Event, SlashCommand, TextKind};
+use crate::json::{list, text};
 
 /// Longer lines are broken: each piece of a text costs as much as its line.
 const MAX_LINE: usize = 32 * 1024;
@@ -75,14 +75,7 @@ impl Updates {
         self.calls.end(is_cancelled, unanswered, out);
         self.end_plan(out);
         if is_cancelled {
-            out.emit(Event::Said {
-                by: Speaker::default(),
-                uuid: String::new(),
-                kind: "interrupted",
-                blocks: Vec::new(),
-                model: None,
-                usage: None,
-            });
+            out.emit(Event::said("interrupted", Vec::new()));
         }
     }
 
@@ -203,14 +196,8 @@ impl Updates {
         let text = std::mem::take(&mut self.prompt);
         if !text.trim().is_empty() {
             self.text = None;
-            out.emit(Event::Said {
-                by: Speaker::default(),
-                uuid: String::new(),
-                kind: "prompt",
-                blocks: vec![plain(&text)],
-                model: None,
-                usage: None,
-            });
+            let bytes = text.len();
+            out.emit(Event::said("prompt", vec![Block::Text(Text { text, bytes })]));
         }
     }
 
@@ -229,7 +216,7 @@ impl Updates {
         }
         self.text = Some((block, kind, message));
         let text = self.in_lines(in_text(&chunk.content));
-        out.emit(Event::Text { by: Speaker::default(), block, kind, text });
+        out.emit(Event::Text { by: None, block, kind, text });
         Some(())
     }
 
@@ -261,8 +248,7 @@ impl Updates {
             let description = text(command.get("description")).unwrap_or_default();
             Some(SlashCommand { name: text(command.get("name"))?, description })
         };
-        let listed = update.get("availableCommands").and_then(Value::as_array);
-        self.commands = listed.into_iter().flatten().filter_map(command).collect();
+        self.commands = list(update.get("availableCommands")).filter_map(command).collect();
         out.emit(Event::Commands { commands: self.commands.clone() });
     }
 
@@ -303,10 +289,6 @@ fn usage(update: &Value) -> Event {
 
 fn typed<T: DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).inspect_err(|error| tracing::debug!(%error, "an update does not match its kind")).ok()
-}
-
-pub(super) fn plain(text: &str) -> Block {
-    Block::Text(Text { text: text.to_owned(), bytes: text.len() })
 }
 
 pub(super) fn raw(value: &Value) -> Box<RawValue> {

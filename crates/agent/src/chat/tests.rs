@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 use claude_ide_system::testing::where_sigpipe_ends;
 
 use super::*;
-use crate::event::{Speaker, TextKind};
+use crate::event::TextKind;
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -19,7 +19,7 @@ impl Backend for Plain {
 
     fn line(&mut self, line: &[u8], out: &mut Output) {
         let text = format!("{}\n", String::from_utf8_lossy(line));
-        out.emit(Event::Text { by: Speaker::default(), block: 0, kind: TextKind::Text, text });
+        out.emit(Event::Text { by: None, block: 0, kind: TextKind::Text, text });
     }
 
     fn command(&mut self, command: Command, out: &mut Output) {
@@ -39,11 +39,18 @@ impl Sink for Hears {
     }
 }
 
-fn open(script: &str) -> (Chat, Receiver<Vec<Event>>) {
+fn program(argv: &[&str]) -> Program {
+    let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+    Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() }
+}
+
+fn open_with(argv: &[&str], backend: impl Backend) -> (Chat, Receiver<Vec<Event>>) {
     let (tell, events) = mpsc::channel();
-    let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
-    let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
-    (Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap(), events)
+    (Chat::open(1, program(argv), Box::new(backend), Arc::new(Hears(Mutex::new(tell)))).unwrap(), events)
+}
+
+fn open(script: &str) -> (Chat, Receiver<Vec<Event>>) {
+    open_with(&["/bin/sh", "-c", script], Plain)
 }
 
 /// The process id that the script prints.
@@ -96,9 +103,7 @@ fn a_process_gets_input_and_reports_its_exit() {
 
 #[test]
 fn a_missing_program_is_reported_in_a_sentence() {
-    let (tell, events) = mpsc::channel();
-    let program = Program { argv: vec!["/nowhere/agent".to_owned()], cwd: PathBuf::from("/"), env: BTreeMap::new() };
-    let _chat = Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap();
+    let (_chat, events) = open_with(&["/nowhere/agent"], Plain);
     assert_eq!(until_end(&events).3, "`/nowhere/agent` was not found.");
 }
 
@@ -108,16 +113,10 @@ fn much_text_comes_in_few_pieces_without_loss() {
     let (_chat, events) = open("read a; i=0; while [ $i -lt 60000 ]; do echo line $i; i=$((i+1)); done");
     let mut pieces = 0;
     let mut lines = String::new();
-    'all: loop {
-        for one in events.recv_timeout(LONG).unwrap() {
-            match one {
-                Event::Text { text, .. } => {
-                    pieces += 1;
-                    lines.push_str(&text);
-                }
-                Event::Ended { .. } => break 'all,
-                _ => {}
-            }
+    for one in events.iter().flatten() {
+        if let Event::Text { text, .. } = one {
+            pieces += 1;
+            lines.push_str(&text);
         }
     }
     assert!(lines.lines().eq((0..60000).map(|number| format!("line {number}"))));
@@ -133,7 +132,7 @@ fn a_text_waits_for_others_no_longer_than_60_ms() {
     let last = Some(Instant::now());
     let mut emitter = Emitter { number: 1, sink, gate: Arc::default(), waiting: Vec::new(), of_lines: None, last };
     let text = "a word".to_owned();
-    emitter.add(vec![Event::Text { by: Speaker::default(), block: 0, kind: TextKind::Text, text }]);
+    emitter.add(vec![Event::Text { by: None, block: 0, kind: TextKind::Text, text }]);
     assert!(emitter.patience().is_some_and(|left| left <= Duration::from_millis(60)));
     emitter.flush();
     assert!(emitter.patience().is_none(), "nothing waits");
@@ -235,8 +234,7 @@ impl Sink for Weighs {
 #[test]
 fn the_news_of_a_line_weigh_as_much_as_the_line() {
     let (tell, events) = mpsc::channel();
-    let argv = ["/bin/sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; read a"].map(str::to_owned).to_vec();
-    let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
+    let program = program(&["/bin/sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; read a"]);
     let _chat = Chat::open(1, program, Box::new(OfItself), Arc::new(Weighs(Mutex::new(tell)))).unwrap();
     loop {
         let (has_line, bytes) = events.recv_timeout(LONG).unwrap();
@@ -279,12 +277,9 @@ impl Backend for OneByOne {
 type Asked = Arc<Mutex<Vec<String>>>;
 
 fn open_one_by_one(script: &str) -> (Chat, Receiver<Vec<Event>>, Asked) {
-    let (tell, events) = mpsc::channel();
-    let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
-    let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
     let asked = Asked::default();
-    let backend = OneByOne { asked: Arc::clone(&asked), is_busy: false };
-    (Chat::open(1, program, Box::new(backend), Arc::new(Hears(Mutex::new(tell)))).unwrap(), events, asked)
+    let (chat, events) = open_with(&["/bin/sh", "-c", script], OneByOne { asked: Arc::clone(&asked), is_busy: false });
+    (chat, events, asked)
 }
 
 #[test]
@@ -323,9 +318,6 @@ fn files_for_an_agent_are_read_at_its_pace() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     std::fs::write(&path, vec![b'x'; 4 << 20]).unwrap();
-    let (tell, events) = mpsc::channel();
-    let argv = ["/bin/sh", "-c", "echo ready; sleep 1000"].map(str::to_owned).to_vec();
-    let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
     /// Writes the file's text.
     struct Files;
     impl Backend for Files {
@@ -340,7 +332,7 @@ fn files_for_an_agent_are_read_at_its_pace() {
             }
         }
     }
-    let chat = Chat::open(1, program, Box::new(Files), Arc::new(Hears(Mutex::new(tell)))).unwrap();
+    let (chat, events) = open_with(&["/bin/sh", "-c", "echo ready; sleep 1000"], Files);
     for number in 0..50 {
         let file = serde_json::from_value(serde_json::json!({"path": path, "most_bytes": 8 << 20})).unwrap();
         chat.command(Command::ReplyWithFile { request: number.to_string(), file }).unwrap();

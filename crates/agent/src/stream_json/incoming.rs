@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 use super::reports;
 use super::settings::Settings;
 use crate::backend::{Output, Streamed as Passed};
-use crate::event::{Event, Speaker, TextKind};
+use crate::event::{Event, TextKind};
+use crate::json::text;
 use crate::lenient;
-use crate::settings::text;
 
 /// Longer texts are cut.
 const MAX_TEXT: usize = 8 * 1024 * 1024;
@@ -153,7 +153,6 @@ struct Kind {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Said {
-    uuid: String,
     parent_tool_use_id: Option<String>,
     #[serde(rename = "isReplay")]
     is_replay: bool,
@@ -248,14 +247,13 @@ impl Speech {
     }
 
     fn streamed(&mut self, line: &[u8], out: &mut Output) -> Option<()> {
-        let Streamed { parent_tool_use_id, session_id, event: raw } = serde_json::from_slice(line).ok()?;
+        let Streamed { parent_tool_use_id: by, session_id, event: raw } = serde_json::from_slice(line).ok()?;
         let event: StreamEvent<'_> = serde_json::from_str(raw.get()).ok()?;
         // A subagent's messages are not part of the conversation.
-        if let (None, Some(session)) = (&parent_tool_use_id, session_id) {
+        if let (None, Some(session)) = (&by, session_id) {
             let event = Some((event.kind.clone(), raw.get().to_owned()));
             out.stream(Passed { session: session.into_owned(), event });
         }
-        let by = Speaker { call: parent_tool_use_id };
         let block = self.base.saturating_add(event.index);
         match event.kind.as_str() {
             "message_start" => {
@@ -290,8 +288,7 @@ fn whole(line: &[u8]) -> Option<Value> {
 }
 
 fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
-    let Said { uuid, parent_tool_use_id, is_replay, message } = serde_json::from_slice(line).ok()?;
-    let by = Speaker { call: parent_tool_use_id };
+    let Said { parent_tool_use_id: by, is_replay, message } = serde_json::from_slice(line).ok()?;
     let spoken = Spoken::parse(line, MAX_TEXT)?;
     if !spoken.results.is_empty() {
         out.emit(Event::Results { by: by.clone(), results: spoken.results, places: Vec::new() });
@@ -316,6 +313,6 @@ fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
         cache_read: usage.cache_read_input_tokens,
     });
     let model = message.model.filter(|_| !is_own);
-    out.emit(Event::Said { by, uuid, kind, blocks: spoken.blocks, model, usage });
+    out.emit(Event::Said { by, kind, blocks: spoken.blocks, model, usage });
     Some(())
 }

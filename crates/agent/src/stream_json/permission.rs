@@ -8,7 +8,7 @@ use crate::ask::{
     Ask, Change, ChoiceKind, Edit, Form, Part, Permission, PermissionChoice, Question, QuestionOption, Style,
 };
 use crate::form;
-use crate::settings::text;
+use crate::json::{list, text};
 
 pub(super) const ALLOW: &str = "allow";
 pub(super) const REJECT: &str = "reject";
@@ -48,10 +48,6 @@ pub(super) fn form(ask: &Value) -> Ask {
         url,
         fields,
     })
-}
-
-fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
-    value.and_then(Value::as_array).into_iter().flatten()
 }
 
 fn question(one: &Value) -> Option<Question> {
@@ -304,8 +300,11 @@ mod tests {
                 "allow  (?)",
             ]
         );
-        ask["requires_user_interaction"] = json!(true);
-        assert!(of(&ask).rules.is_empty());
+        for is_asked_each_time in ["requires_user_interaction", "suppress_always_allow_rule"] {
+            ask[is_asked_each_time] = json!(true);
+            assert!(of(&ask).rules.is_empty());
+            ask[is_asked_each_time] = json!(false);
+        }
     }
 
     #[test]
@@ -340,7 +339,8 @@ mod tests {
         assert_eq!(questions[0].options[0].preview.as_deref(), Some("+-+\n"));
         assert!(matches!(asked("AskUserQuestion", json!({"questions":[]})), Ask::Permission(_)));
         assert!(matches!(asked("ExitPlanMode", json!({"plan":"# It"})), Ask::Plan { plan, .. } if plan == "# It"));
-        assert!(matches!(asked("ExitPlanMode", json!({"plan":"\n"})), Ask::Permission(_)));
+        let Ask::Permission(no_plan) = asked("ExitPlanMode", json!({"plan":"\n"})) else { panic!() };
+        assert!(matches!(&no_plan.parts[..], [.., Part::Text { text, .. }] if text == "There is no plan."));
     }
 
     #[test]

@@ -4,28 +4,24 @@ use serde_json::{Map, Value};
 
 use crate::backend::Output;
 use crate::event::{Event, Rewound, SlashCommand, TurnEnd};
-use crate::settings;
+use crate::json::{self, list};
 
 /// A non-blank text, trimmed.
 fn text(value: Option<&Value>) -> Option<String> {
-    settings::text(value).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
-}
-
-fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
-    value.and_then(Value::as_array).into_iter().flatten()
+    json::text(value).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 pub(super) fn commands(list_of_them: Option<&Value>) -> Event {
     let command = |one: &Value| {
-        let description = settings::text(one.get("description")).unwrap_or_default();
-        Some(SlashCommand { name: settings::text(one.get("name"))?, description })
+        let description = json::text(one.get("description")).unwrap_or_default();
+        Some(SlashCommand { name: json::text(one.get("name"))?, description })
     };
     Event::Commands { commands: list(list_of_them).filter_map(command).collect() }
 }
 
 /// `AccountInfo` of the Agent SDK (0.3.330), in words.
 pub(super) fn account(account: Option<&Value>) -> Event {
-    let known = |field: &str| settings::text(account?.get(field)).filter(|text| text != "none");
+    let known = |field: &str| json::text(account?.get(field)).filter(|text| text != "none");
     let key = known("apiKeySource");
     let brief = match (known("apiProvider").as_deref(), known("subscriptionType"), &key) {
         (Some("bedrock"), ..) => Some("Amazon Bedrock".to_owned()),

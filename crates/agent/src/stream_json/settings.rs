@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::settings::{Choice, Setting, SettingKind, SettingValue, text};
+use crate::json::{list, text};
+use crate::settings::{Choice, Setting, SettingKind, SettingValue};
 
 pub(super) const MODE: &str = "mode";
 pub(super) const MODEL: &str = "model";
@@ -35,8 +36,7 @@ impl Settings {
         if let Some(mode) = text(result.get("current_permission_mode")) {
             self.mode = Some(mode);
         }
-        let models = result.get("models").and_then(Value::as_array);
-        self.models = models.into_iter().flatten().filter_map(model).collect();
+        self.models = list(result.get("models")).filter_map(model).collect();
     }
 
     /// Reads the `init` of a session.
@@ -121,7 +121,7 @@ impl Settings {
 
 fn model(reported: &Value) -> Option<Model> {
     let value = text(reported.get("value"))?;
-    let efforts = reported.get("supportedEffortLevels").and_then(Value::as_array);
+    let efforts = list(reported.get("supportedEffortLevels"));
     Some(Model {
         choice: Choice {
             value: value.as_str().into(),
@@ -129,7 +129,7 @@ fn model(reported: &Value) -> Option<Model> {
             description: text(reported.get("description")),
         },
         resolved: text(reported.get("resolvedModel")),
-        efforts: efforts.into_iter().flatten().filter_map(Value::as_str).map(Choice::named).collect(),
+        efforts: efforts.filter_map(Value::as_str).map(Choice::named).collect(),
     })
 }
 

@@ -151,10 +151,14 @@ fn pieces_of_a_text_carry_their_block_over_replies() {
                 &mut backend,
                 &event(json!({"type":"content_block_start","index":index,"content_block":{"type":"text","text":""}})),
             );
-            let delta = json!({"type":"content_block_delta","index":index,"delta":{"type":"text_delta","text":"é\"x"}});
+            let delta = match index {
+                0 => json!({"type":"thinking_delta","thinking":"é\"x"}),
+                _ => json!({"type":"text_delta","text":"é\"x"}),
+            };
+            let delta = json!({"type":"content_block_delta","index":index,"delta":delta});
             let out = hear(&mut backend, &event(delta));
-            let [Event::Text { block, kind: TextKind::Text, text, .. }] = &out.events[..] else { panic!("{out:?}") };
-            assert_eq!(text, "é\"x");
+            let [Event::Text { block, kind, text, .. }] = &out.events[..] else { panic!("{out:?}") };
+            assert_eq!((*kind, text.as_str()), ([TextKind::Thinking, TextKind::Text][index], "é\"x"));
             blocks.push(*block);
         }
     }

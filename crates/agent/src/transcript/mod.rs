@@ -210,12 +210,11 @@ impl ChatTranscript {
     /// Handles an event of the agent. Those of subagents are read from their files.
     pub fn take(&mut self, event: Event) {
         match event {
-            Event::Begins { by, .. }
-            | Event::Text { by, .. }
-            | Event::Calling { by, .. }
-            | Event::Said { by, .. }
-            | Event::Results { by, .. }
-                if by.call.is_some() => {}
+            Event::Begins { by: Some(_), .. }
+            | Event::Text { by: Some(_), .. }
+            | Event::Calling { by: Some(_), .. }
+            | Event::Said { by: Some(_), .. }
+            | Event::Results { by: Some(_), .. } => {}
             Event::Greeted { text, .. } if !self.greeted => {
                 self.greeted = true;
                 self.put(RowKind::Notice, &text);

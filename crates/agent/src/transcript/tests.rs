@@ -3,7 +3,6 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::event::Speaker;
 
 fn transcript(split_at: usize, most: usize) -> ChatTranscript {
     ChatTranscript { limits: Limits { split_at, most }, speaker: "Claude".to_owned(), ..ChatTranscript::default() }
@@ -28,12 +27,16 @@ fn shown(transcript: &mut ChatTranscript) -> Vec<String> {
 }
 
 fn text(text: &str) -> Event {
-    Event::Text { by: Speaker::default(), block: 1, kind: TextKind::Text, text: text.to_owned() }
+    Event::Text { by: None, block: 1, kind: TextKind::Text, text: text.to_owned() }
+}
+
+fn thought(text: &str) -> Event {
+    Event::Text { by: None, block: 1, kind: TextKind::Thinking, text: text.to_owned() }
 }
 
 fn said(block: Block) -> Event {
     let usage = Some(Usage { output: 1, ..Usage::default() });
-    Event::Said { by: Speaker::default(), uuid: String::new(), kind: "reply", blocks: vec![block], model: None, usage }
+    Event::Said { by: None, kind: "reply", blocks: vec![block], model: None, usage }
 }
 
 fn call(id: &str, input: &Json) -> Block {
@@ -43,11 +46,11 @@ fn call(id: &str, input: &Json) -> Block {
 
 fn result(id: &str, result: &Json) -> Event {
     let result = serde_json::from_str(&result.to_string()).unwrap();
-    Event::Results { by: Speaker::default(), results: vec![(id.to_owned(), result)], places: Vec::new() }
+    Event::Results { by: None, results: vec![(id.to_owned(), result)], places: Vec::new() }
 }
 
 fn calling(id: &str) -> Event {
-    Event::Calling { by: Speaker::default(), id: id.to_owned(), name: "Bash".to_owned() }
+    Event::Calling { by: None, id: id.to_owned(), name: "Bash".to_owned() }
 }
 
 fn put(transcript: &mut ChatTranscript, kind: &str, text: &str) {
@@ -148,21 +151,19 @@ fn a_long_thought_is_in_rows_as_a_text_is() {
     let line = |number: usize| {
         format!("Let me see whether {number} holds.\n{}", ["```\n", ""][usize::from(!number.is_multiple_of(9))])
     };
-    let thought: String = (0..400).map(line).collect();
+    let whole: String = (0..400).map(line).collect();
     for is_streamed in [true, false] {
         let mut transcript = transcript(2000, 4000);
-        for piece in pieces(&thought).into_iter().filter(|_| is_streamed) {
-            let event =
-                Event::Text { by: Speaker::default(), block: 1, kind: TextKind::Thinking, text: piece.to_owned() };
-            transcript.take(event);
+        for piece in pieces(&whole).into_iter().filter(|_| is_streamed) {
+            transcript.take(thought(piece));
         }
-        transcript.take(said(Block::Thinking(Text { bytes: thought.len(), text: thought.clone() })));
+        transcript.take(said(Block::Thinking(Text { bytes: whole.len(), text: whole.clone() })));
         assert!(transcript.rows.len() > 2);
         assert!(transcript.rows.iter().all(|held| !held.partial && held.end.fence.is_none()));
         let lines = shown(&mut transcript);
         assert!(!lines.concat().is_empty() && lines.iter().skip(2).all(|line| !line.is_empty()), "nothing between");
         let said: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("    ")).collect();
-        assert!(said.iter().copied().eq(thought.lines()), "all of it, in its order");
+        assert!(said.iter().copied().eq(whole.lines()), "all of it, in its order");
     }
 }
 
@@ -267,6 +268,7 @@ fn the_end_of_a_turn_says_what_the_agent_did_not() {
     for (event, turn, expected) in [
         (None, over(TurnEnd::Done, None), Some("Claude ended its turn without a word.")),
         (Some(text(" \n")), over(TurnEnd::Done, None), Some("Claude ended its turn without a word.")),
+        (Some(thought("hm")), over(TurnEnd::Done, None), Some("Claude ended its turn without a word.")),
         (Some(text("word")), over(TurnEnd::Done, None), None),
         (Some(calling("a")), over(TurnEnd::Done, None), None),
         (None, over(TurnEnd::Aborted, None), None),
@@ -286,7 +288,7 @@ fn the_end_of_a_turn_says_what_the_agent_did_not() {
 #[test]
 fn a_subagents_words_are_not_the_agents() {
     let mut transcript = transcript(2000, 4000);
-    let by = || Speaker { call: Some("a".to_owned()) };
+    let by = || Some("a".to_owned());
     transcript.take(Event::Text { by: by(), block: 1, kind: TextKind::Text, text: "inner".to_owned() });
     transcript.take(Event::Calling { by: by(), id: "b".to_owned(), name: "Bash".to_owned() });
     assert!(transcript.rows.is_empty());
@@ -311,8 +313,7 @@ fn prompts_notices_and_replayed_messages_have_their_rows() {
     );
     let block = || vec![Block::Text(Text { text: "words".to_owned(), bytes: 5 })];
     for kind in ["prompt", "command_output", "interrupted", "meta"] {
-        let (by, uuid) = (Speaker::default(), String::new());
-        transcript.take(Event::Said { by, uuid, kind, blocks: block(), model: None, usage: None });
+        transcript.take(Event::said(kind, block()));
     }
     transcript.take(Event::Compacted);
     let kinds: Vec<RowKind> = transcript.rows.iter().map(|held| held.kind).collect();

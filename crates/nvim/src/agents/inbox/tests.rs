@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use claude_ide_agent::{Gate, Speaker, TextKind};
+use claude_ide_agent::{Gate, TextKind};
 
 use super::*;
 
 fn text(text: &str) -> Event {
-    Event::Text { by: Speaker::default(), block: 1, kind: TextKind::Text, text: text.to_owned() }
+    Event::Text { by: None, block: 1, kind: TextKind::Text, text: text.to_owned() }
 }
 
 fn put(inbox: &mut Inbox, gate: &Arc<Gate>, events: Vec<Event>) {
