@@ -70,8 +70,7 @@ end
 
 ---If an agent's answers carry no message, it is sent as the next prompt.
 local function say_as_prompt(chat, words)
-  local content = { { type = "text", text = require("claude-ide.position").valid(words) } }
-  if not chat:say(words, content) then
+  if not chat:say(words) then
     require("claude-ide.ui.kept_words").give_back(words, ("%s is gone"):format(chat.name))
   end
 end

@@ -123,13 +123,7 @@ end
 ---@param request claude-ide.chat.Request
 ---@param serve fun(...)
 local function serve_editor(request, serve)
-  local is_answered = false
-  local function once(command)
-    if not is_answered then
-      is_answered = true
-      request.send(command)
-    end
-  end
+  local once = require("claude-ide.once")(request.send)
   local function reply(result, code, message)
     local fields = { request = request.id } ---@type table
     if code then
@@ -175,16 +169,17 @@ function M.ask(chat, id, ask)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param matches fun(request: claude-ide.chat.Request): boolean
----@param why string
-local function cancel(chat, matches, why)
-  local decisions = require("claude-ide.decisions")
-  local taken_back = decisions.pending(function(decision)
-    return decision.source == chat.asker and matches(decision.request)
+---@return claude-ide.Decision[]
+local function pending(chat)
+  return require("claude-ide.decisions").pending(function(decision)
+    return decision.source == chat.asker
   end)
-  for _, decision in ipairs(taken_back) do
-    decisions.cancel(decision, why)
-  end
+end
+
+---@return table? the proposals, if there was one
+local function proposals()
+  local loaded = package.loaded["claude-ide.proposal"]
+  return type(loaded) == "table" and loaded or nil -- not while it is loaded
 end
 
 ---Withdraws a chat's requests: its process is gone.
@@ -193,9 +188,9 @@ end
 function M.gone(chat, why)
   require("claude-ide.chat.edit").forget(chat)
   require("claude-ide.decisions").gone(chat.asker, why)
-  local diff = package.loaded["claude-ide.proposal"]
-  if type(diff) == "table" then
-    diff.source_gone(chat.asker)
+  local proposal = proposals()
+  if proposal then
+    proposal.source_gone(chat.asker)
   end
 end
 
@@ -204,17 +199,19 @@ end
 ---@param id string
 function M.withdraw(chat, id)
   require("claude-ide.chat.edit").forget(chat, id)
-  cancel(chat, function(request)
-    return request.id == id
-  end, chat.name .. " has taken it back")
+  for _, decision in ipairs(pending(chat)) do
+    if decision.request.id == id then
+      require("claude-ide.decisions").cancel(decision, chat.name .. " has taken it back")
+    end
+  end
 end
 
 ---Ends a turn's edits.
 ---@param chat claude-ide.chat.Chat
 function M.turn_over(chat)
-  local diff = package.loaded["claude-ide.proposal"]
-  if type(diff) == "table" then
-    diff.end_of_turn(chat.asker)
+  local proposal = proposals()
+  if proposal then
+    proposal.end_of_turn(chat.asker)
   end
 end
 
@@ -222,14 +219,11 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 function M.results(chat, results)
-  local diff = package.loaded["claude-ide.proposal"]
-  if type(diff) ~= "table" then
-    return
-  end
-  for _, pair in ipairs(results) do
+  local proposal = proposals()
+  for _, pair in ipairs(proposal and results or {}) do
     -- Edits written by the editor were denied to the agent.
     if not chat.refused[pair[1]] then
-      diff.call_ended(chat.asker, pair[1], pair[2])
+      proposal.call_ended(chat.asker, pair[1], pair[2])
     end
   end
 end
@@ -238,9 +232,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@return integer
 function M.count(chat)
-  return #require("claude-ide.decisions").pending(function(decision)
-    return decision.source == chat.asker
-  end)
+  return #pending(chat)
 end
 
 return M

@@ -1,6 +1,8 @@
 -- A form or a link from an agent or an MCP server: a kind of decision. Each field is a line.
 local M = {}
 
+local panel, form_field = require("claude-ide.chat.panel"), require("claude-ide.chat.form_field")
+
 ---@class claude-ide.chat.Form : claude-ide.Decision
 ---@field name string of the requester
 ---@field message string
@@ -20,10 +22,6 @@ local M = {}
 ---@field most? number
 ---@field format? string text
 
-local function redraw(form)
-  require("claude-ide.chat.panel").redraw(form)
-end
-
 ---@param form claude-ide.chat.Form
 ---@param field claude-ide.chat.form.Field
 local function choose(form, field)
@@ -40,14 +38,14 @@ local function choose(form, field)
       return
     elseif field.takes ~= "list" then
       form.values[field.key] = choice.value
-      return redraw(form)
+      return panel.redraw(form)
     end
     local list = form.values[field.key] or {}
     local without = vim.tbl_filter(function(value)
       return value ~= choice.value
     end, list)
     form.values[field.key] = #without == #list and vim.list_extend(without, { choice.value }) or without
-    redraw(form)
+    panel.redraw(form)
   end)
 end
 
@@ -58,20 +56,20 @@ local function fill_in(form, field)
     return choose(form, field)
   end
   local now = form.values[field.key]
-  require("claude-ide.chat.panel").input(form, {
+  panel.input(form, {
     prompt = field.title .. ": ",
     default = now ~= nil and tostring(now) or nil,
   }, function(text)
     if text == "" then
       form.values[field.key] = nil
-      return redraw(form)
+      return panel.redraw(form)
     end
-    local value, problem = require("claude-ide.chat.form_field").read(field, text)
+    local value, problem = form_field.read(field, text)
     if problem then
       return require("claude-ide.ui.notice").warn(("%s: %s."):format(field.title, problem))
     end
     form.values[field.key] = value
-    redraw(form)
+    panel.redraw(form)
   end)
 end
 
@@ -106,7 +104,7 @@ local function lines_of(form)
   lines[#lines + 1] = { "" }
   if form.url then
     lines[#lines + 1] = { form.url, "ClaudeTranscriptInput" }
-    local doubt = require("claude-ide.chat.form_field").doubt_of_url(form.url)
+    local doubt = form_field.doubt_of_url(form.url)
     lines[#lines + 1] = doubt and { doubt, "ClaudeTranscriptFailed" } or nil
   end
   for number, field in ipairs(form.fields) do
@@ -122,17 +120,13 @@ local function lines_of(form)
   return lines
 end
 
-local function settle(...)
-  require("claude-ide.chat.panel").settle(...)
-end
-
 ---@param form claude-ide.chat.Form
 local function send(form)
-  local problem = require("claude-ide.chat.form_field").complete(form.fields, form.values)
+  local problem = form_field.complete(form.fields, form.values)
   if problem then
     return require("claude-ide.ui.notice").info(problem .. ".")
   end
-  settle(form, { outcome = "accepted", changes = form.values })
+  panel.settle(form, { outcome = "accepted", changes = form.values })
 end
 
 ---The first field without a value, else the first.
@@ -157,7 +151,7 @@ local function text_of(form)
       desc = "open the page",
       run = function()
         vim.ui.open(form.url)
-        settle(form, { outcome = "accepted", changes = {} })
+        panel.settle(form, { outcome = "accepted", changes = {} })
       end,
     }
   else
@@ -165,7 +159,7 @@ local function text_of(form)
       keys = { "<CR>" },
       desc = "fill in",
       run = function()
-        local field = require("claude-ide.chat.panel").choice(form)
+        local field = panel.choice(form)
         if field then
           fill_in(form, field)
         end
@@ -184,10 +178,10 @@ local function text_of(form)
       keys = { "n" },
       desc = "decline",
       run = function()
-        settle(form, { outcome = "rejected", message = "declined" })
+        panel.settle(form, { outcome = "rejected", message = "declined" })
       end,
     },
-    require("claude-ide.chat.panel").later(),
+    panel.later(),
   })
   for number, field in ipairs(vim.list_slice(form.fields, 1, 9)) do
     actions[#actions + 1] = {
@@ -309,7 +303,7 @@ end
 ---@return table<string, any>? values
 ---@return string? problem
 local function values_of(form, answer)
-  local values, form_field = {}, require("claude-ide.chat.form_field")
+  local values = {}
   for _, field in ipairs(form.fields) do
     local value, problem
     local text = (answer.answers or {})[field.key]
@@ -368,7 +362,7 @@ function M.ask(request)
   for _, field in ipairs(ask.fields) do
     values[field.key] = field.default
   end
-  require("claude-ide.chat.panel").ask(KIND, request, {
+  panel.ask(KIND, request, {
     name = ask.name,
     message = ask.message,
     url = ask.url,

@@ -1,6 +1,9 @@
 -- Permission for a tool: a kind of decision, shown as text with the agent's choices.
 local M = {}
 
+local panel = require("claude-ide.chat.panel")
+local settle = panel.settle
+
 ---@class claude-ide.chat.Permission : claude-ide.Decision
 ---@field ask claude-ide.chat.Ask
 
@@ -74,10 +77,6 @@ function M.is_allowing(choice)
   return choice.kind:find("^allow") ~= nil
 end
 
-local function settle(...)
-  require("claude-ide.chat.panel").settle(...)
-end
-
 ---@param permission claude-ide.chat.Permission
 ---@param choice { id: string, kind: string }
 local function choose(permission, choice)
@@ -97,7 +96,7 @@ end
 
 ---@param permission claude-ide.chat.Permission
 local function deny_with_words(permission)
-  require("claude-ide.chat.panel").input(permission, { prompt = "Why not? " }, function(text)
+  panel.input(permission, { prompt = "Why not? " }, function(text)
     if vim.trim(text) ~= "" then
       settle(permission, { outcome = "rejected", message = vim.trim(text) })
     end
@@ -212,7 +211,7 @@ local function actions_of(permission)
       end,
     }
   end
-  actions[#actions + 1] = require("claude-ide.chat.panel").later()
+  actions[#actions + 1] = panel.later()
   return actions
 end
 
@@ -287,7 +286,7 @@ local KIND = {
 ---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
-  require("claude-ide.chat.panel").ask(KIND, request, { ask = request.ask })
+  panel.ask(KIND, request, { ask = request.ask })
 end
 
 return M

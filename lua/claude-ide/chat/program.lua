@@ -28,6 +28,22 @@ function M.uuid()
   )
 end
 
+---Starts the server, which has the editor's tools and the watch on files: a chat works without it, too.
+function M.start_server()
+  local _, problem = require("claude-ide.server").start()
+  if problem then
+    require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
+  end
+end
+
+---@param own? table<string, string> variables of the agent's own
+---@return table<string, string>
+function M.environment(own)
+  local env = require("claude-ide.terminal.environment").of(nil, vim.fn.environ())
+  env.ENABLE_IDE_INTEGRATION = nil
+  return vim.tbl_extend("force", env, own or {})
+end
+
 ---@class claude-ide.chat.ProgramOpts
 ---@field session string its id, or the new one
 ---@field resume? string session to resume
@@ -60,17 +76,11 @@ function M.of(opts, run)
   argv, hooks, args = require("claude-ide.terminal.hooks").of(argv, args, cwd, true)
   vim.list_extend(vim.list_extend(argv, hooks), args)
   if not opts.alone then
-    -- The editor's tools and the watch on files need the server: without it the chat works without them.
-    local _, problem = require("claude-ide.server").start()
-    if problem then
-      require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
-    end
+    M.start_server()
     vim.list_extend(argv, require("claude-ide.terminal.agent_tools").of(run))
   end
-  local env = require("claude-ide.terminal.environment").of(nil, vim.fn.environ())
-  env.ENABLE_IDE_INTEGRATION = nil
-  env.CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING = "1"
-  return { argv = argv, cwd = cwd, env = vim.tbl_extend("force", env, options.env) }
+  local env = vim.tbl_extend("keep", options.env, { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING = "1" })
+  return { argv = argv, cwd = cwd, env = M.environment(env) }
 end
 
 ---What differs from one kind of agent to another: how it is run, and what it does with what all kinds report.

@@ -252,7 +252,7 @@ function RUN.tasks(prompt)
         return notice.error(("It was not stopped: %s"):format(err))
       end
       chat.tasks[task.id] = nil
-      chat:redraw()
+      chat.on_change()
       notice.info("Stopped: " .. task.words)
     end)
   end)

@@ -1,6 +1,8 @@
 -- AskUserQuestion: questions with choices, one after the other; one or several choices, or free text.
 local M = {}
 
+local panel = require("claude-ide.chat.panel")
+
 ---@class claude-ide.chat.AskedQuestion
 ---@field question string
 ---@field header? string
@@ -32,7 +34,7 @@ end
 ---The arguments that answer a question. Like the CLI's dialog (2.1.329), they name the preview of a single choice.
 ---@param questions claude-ide.chat.AskedQuestion[]
 ---@param answers table<string, string> by question
----@return { answers: table<string, string>, annotations?: table<string, { preview: string }> }
+---@return table<string, any>
 local function changes_of(questions, answers)
   local annotations = {} ---@type table<string, { preview: string }>
   for _, one in ipairs(questions) do
@@ -45,23 +47,19 @@ local function changes_of(questions, answers)
   return { answers = answers, annotations = next(annotations) and annotations or nil }
 end
 
-local function settle(...)
-  require("claude-ide.chat.panel").settle(...)
-end
-
 ---Goes to the next question, or sends the answers.
 ---@param question claude-ide.chat.Question
 local function go_on(question)
   if question.at < #question.questions then
     question.at = question.at + 1
-    return require("claude-ide.chat.panel").redraw(question, true)
+    return panel.redraw(question, true)
   end
   local answers = {}
   for at, one in ipairs(question.questions) do
     answers[one.question] = answer_of(question, at)
   end
   if next(answers) then
-    settle(question, { outcome = "accepted", changes = changes_of(question.questions, answers) })
+    panel.settle(question, { outcome = "accepted", changes = changes_of(question.questions, answers) })
   end
 end
 
@@ -76,7 +74,7 @@ local function pick(question, index)
     local chosen = question.chosen[question.at] or {}
     chosen[index] = not chosen[index] or nil
     question.chosen[question.at] = chosen
-    return require("claude-ide.chat.panel").redraw(question)
+    return panel.redraw(question)
   end
   question.chosen[question.at], question.own[question.at] = { [index] = true }, nil
   go_on(question)
@@ -96,7 +94,7 @@ end
 
 ---@param question claude-ide.chat.Question
 local function own_words(question)
-  local at, panel = question.at, require("claude-ide.chat.panel")
+  local at = question.at
   panel.input(question, { prompt = "Your answer: ", default = question.own[at] }, function(text)
     local words = vim.trim(text)
     if words == "" and not question.own[at] then
@@ -141,7 +139,6 @@ end
 ---@return claude-ide.chat.panel.Text
 local function text_of(question)
   local one = question.questions[question.at]
-  local panel = require("claude-ide.chat.panel")
   local function pick_here()
     local index = panel.choice(question)
     if index then
@@ -185,7 +182,7 @@ local function text_of(question)
       keys = { "n" },
       desc = "do not answer",
       run = function()
-        settle(question, { outcome = "rejected" })
+        panel.settle(question, { outcome = "rejected" })
       end,
     },
     panel.later(),
@@ -272,7 +269,7 @@ local KIND = {
     return remote
   end,
   withdraw = function(question)
-    require("claude-ide.chat.panel").close(question)
+    panel.close(question)
     give_back(question)
   end,
 }
@@ -281,7 +278,7 @@ local KIND = {
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local fields = { questions = request.ask.questions, at = 1, chosen = {}, own = {} }
-  require("claude-ide.chat.panel").ask(KIND, request, fields)
+  panel.ask(KIND, request, fields)
 end
 
 return M

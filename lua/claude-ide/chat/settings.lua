@@ -57,7 +57,7 @@ local function set(chat, setting, value)
     local now = of_id(chat, setting.id) or setting
     local words = now.kind == "mode" and now.value or name_of_value(now) or "as the model has it"
     require("claude-ide.ui.notice").info(("%s: %s."):format(now.name, words))
-    chat:redraw()
+    chat.on_change()
   end)
 end
 

@@ -2,9 +2,7 @@
 -- The earlier ones are read from the session's file as it was when the chat began; later additions to the file are the chat's own
 -- messages.
 
----@class claude-ide.chat.Source : claude-ide.transcript.Source
----@field private store claude-ide.chat.Store
----@field private file? claude-ide.transcript.Source the session's
+---@class claude-ide.chat.Source : claude-ide.transcript.Source, claude-ide.chat.source.Fields
 ---@field private before_len integer number of earlier rows
 ---@field private is_counted boolean `before_len` is known
 ---@field private last_before? claude-ide.sessions.Row the last visible one of them
@@ -14,9 +12,6 @@
 ---@field private listener? claude-ide.transcript.Listener while it is shown
 ---@field private file_state? "opening"|"open"
 ---@field private is_over? boolean its chat has ended
----@field private is_others boolean
----@field private facts_of fun(): claude-ide.transcript.Fact[]
----@field private runs_now fun(): boolean
 local Source = {}
 Source.__index = Source
 
@@ -38,33 +33,24 @@ local PATIENCE_MS = 3000
 ---@field speaker string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
----@field file? claude-ide.transcript.Source if it resumes a session
+---@field file? claude-ide.transcript.Source the session's, if it resumes one
 ---@field facts fun(): claude-ide.transcript.Fact[]
 ---@field runs fun(): boolean
 
 ---@param fields claude-ide.chat.source.Fields
 ---@return claude-ide.chat.Source
 function Source.new(fields)
-  return setmetatable({
+  local own = {
     key = "chat " .. fields.number,
     id = fields.session,
-    session = fields.session,
     is_agent = false,
     is_chat = true,
-    title = fields.title,
-    noun = fields.noun,
-    speaker = fields.speaker,
-    is_others = fields.is_others,
-    cwd = fields.cwd,
     max_text = MAX_TEXT,
     max_lines = MAX_LINES,
-    store = fields.store,
-    file = fields.file,
     before_len = 0,
     is_counted = fields.file == nil,
-    facts_of = fields.facts,
-    runs_now = fields.runs,
-  }, Source)
+  }
+  return setmetatable(vim.tbl_extend("error", own, fields), Source)
 end
 
 ---@private
@@ -365,14 +351,6 @@ end
 
 function Source:subagent(agent, cwd)
   return require("claude-ide.transcript.source.file").new(agent.file, cwd)
-end
-
-function Source:facts()
-  return self.facts_of()
-end
-
-function Source:runs()
-  return self.runs_now()
 end
 
 ---Handles a new session id, after `/clear`.

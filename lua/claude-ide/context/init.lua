@@ -22,14 +22,6 @@ local function of(module, field)
   end
 end
 
----@param pick fun(at: claude-ide.context.At): integer?, integer|string
----@return claude-ide.context.Read
-local function beside(pick)
-  return function(...)
-    return require("claude-ide.context.lines").beside(pick)(...)
-  end
-end
-
 ---@param list fun(task: claude-ide.language.Task, at: claude-ide.context.At, argument?: string): claude-ide.language.List
 ---@return claude-ide.context.Read
 local function listed(list)
@@ -51,9 +43,7 @@ M.LIST = {
   {
     name = "buffer",
     doc = "the file beside the chat, unsaved changes too",
-    read = beside(function(at)
-      return 1, vim.api.nvim_buf_line_count(at.buf --[[@as integer]])
-    end),
+    read = of("lines", "buffer"),
   },
   {
     name = "buffers",
@@ -78,12 +68,7 @@ M.LIST = {
   {
     name = "visible",
     doc = "what is on the screen of that file",
-    read = beside(function(at)
-      if not at.win or not vim.api.nvim_win_is_valid(at.win) then
-        return nil, "it is not on the screen"
-      end
-      return vim.fn.line("w0", at.win), vim.fn.line("w$", at.win)
-    end),
+    read = of("lines", "visible"),
   },
   { name = "symbol", doc = "the function or class around the cursor", read = of("symbol") },
   {

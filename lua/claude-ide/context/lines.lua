@@ -54,7 +54,7 @@ end
 ---Reads lines of the adjacent file.
 ---@param pick fun(at: claude-ide.context.At): integer?, integer|string first and last line; nil and a reason
 ---@return claude-ide.context.Read
-function M.beside(pick)
+local function beside(pick)
   return function(at, _, done)
     local why = missing(at)
     if why then
@@ -69,6 +69,17 @@ function M.beside(pick)
     })
   end
 end
+
+M.buffer = beside(function(at)
+  return 1, vim.api.nvim_buf_line_count(at.buf --[[@as integer]])
+end)
+
+M.visible = beside(function(at)
+  if not at.win or not vim.api.nvim_win_is_valid(at.win) then
+    return nil, "it is not on the screen"
+  end
+  return vim.fn.line("w0", at.win), vim.fn.line("w$", at.win)
+end)
 
 ---The lines of the selection as it is sent to Claude.
 ---@return integer? buf nil: nothing is selected
@@ -110,7 +121,7 @@ function M.selection(at, _, done)
     local why = require("claude-ide.context.place").withheld(buf)
     return done(not why and { text = M.of(buf, first, last) } or nil, why)
   end
-  M.beside(marked)(at, nil, done)
+  beside(marked)(at, nil, done)
 end
 
 ---A reference to a range: `#lines:lua/a.lua:3-9`.

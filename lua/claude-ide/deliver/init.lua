@@ -86,7 +86,7 @@ local function say(message, chat)
   if not is_free or #chat.queue > 0 or require("claude-ide.chat.asks").count(chat) > 0 then
     return
   end
-  local ok, err = chat:say(message.text, { { type = "text", text = message.text } })
+  local ok, err = chat:say(message.text)
   if ok then
     sent(message)
   else

@@ -99,18 +99,4 @@ function M.check(agent, chosen)
   return cwd
 end
 
----@param agent claude-ide.chat.acp.Agent
----@param chosen? string
----@return claude-ide.chat.Program? program
----@return string? why it cannot run
-function M.program(agent, chosen)
-  local cwd, why = M.check(agent, chosen)
-  if not cwd then
-    return nil, why
-  end
-  local env = require("claude-ide.terminal.environment").of(nil, vim.fn.environ())
-  env.ENABLE_IDE_INTEGRATION = nil
-  return { argv = agent.cmd, cwd = cwd, env = vim.tbl_extend("force", env, agent.env or {}) }
-end
-
 return M

@@ -80,8 +80,7 @@ function M.tell(chat, became, words, on_top)
   local lines = { how:format(what) .. " Do not make that edit again." }
   vim.list_extend(lines, words_for_all(became))
   lines[#lines + 1] = words
-  local text = table.concat(lines, "\n")
-  chat:say(text, { { type = "text", text = require("claude-ide.position").valid(text) } })
+  chat:say(table.concat(lines, "\n"))
 end
 
 return M

@@ -41,10 +41,7 @@ end
 ---@param run string the chat's name for the tools
 ---@return table[]
 local function servers(run)
-  local _, problem = require("claude-ide.server").start()
-  if problem then
-    require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
-  end
+  require("claude-ide.chat.program").start_server()
   local access = require("claude-ide.server").agent_access(run)
   if not access then
     return {}
@@ -61,14 +58,14 @@ end
 
 function M.program(chat, opts)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  local program, why = require("claude-ide.chat.acp.agents").program(acp.agent, opts.cwd)
-  if not program then
+  local cwd, why = require("claude-ide.chat.acp.agents").check(acp.agent, opts.cwd)
+  if not cwd then
     return nil, nil, why
   end
   local options = {
     key = acp.agent.key,
     name = acp.agent.name,
-    cwd = program.cwd,
+    cwd = cwd,
     resume = opts.resume,
     shown = chat.store:info().len > 0,
     list = chat.wanted and not opts.resume or false,
@@ -77,7 +74,8 @@ function M.program(chat, opts)
     version = require("claude-ide.native").VERSION,
   }
   acp.accepted = {}
-  return program, { acp = options }
+  local env = require("claude-ide.chat.program").environment(acp.agent.env)
+  return { argv = acp.agent.cmd, cwd = cwd, env = env }, { acp = options }
 end
 
 function M.session(chat)
@@ -114,13 +112,7 @@ function M.close(chat, close)
   if chat.state ~= "idle" or not chat.can.close then
     return close()
   end
-  local is_over = false
-  local function once()
-    if not is_over then
-      is_over = true
-      close()
-    end
-  end
+  local once = require("claude-ide.once")(close)
   chat:ask("close_session", {}, once)
   vim.defer_fn(once, M.CLOSE_MS)
 end

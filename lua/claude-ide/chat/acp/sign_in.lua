@@ -36,7 +36,7 @@ local function authenticate(chat, fields)
     elseif chat.state ~= "starting" then
       chat.acp.signed_in = fields
       chat.store:put("notice", ("%s is signed in."):format(chat.name))
-      chat:redraw()
+      chat.on_change()
     end
   end)
 end
