@@ -5,7 +5,7 @@ It sends prompts to the scripted model (`mock_api`) and reports the answer in th
 stores sessions as the CLI does, so that they can be resumed. It has no tools, modes or questions; tests of those use
 the real CLI.
 
-It stops at the step of `STEPS` named in its home's file `hold`, once, until it is killed; `hold` becomes `held`. The
+It stops at the step of `STEPS` named in its home's file `hold`, once, until it is killed; `hold` becomes `deferred`. The
 file `starts` has a line of JSON for each start, `rests` a line for each turn that is over with all its steps. A missing
 or empty session, and the time of writes to its file, are handled as by CLI 2.1.329.
 """

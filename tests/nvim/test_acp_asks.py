@@ -2,21 +2,16 @@
 
 import acp_steps
 import pytest
-from acp_steps import answers, request, say, text, wait_answer, wait_idle, wait_text
+from acp_steps import OPTIONS, answers, diff, permission, request, say, text, wait_answer, wait_idle, wait_text
 from chat_steps import chat, edit_proposal, wait_asked, wait_diff
 
 pytestmark = pytest.mark.dealt
 
-OPTIONS = [
-    {"optionId": "once", "name": "Allow", "kind": "allow_once"},
+ALL = [
+    *OPTIONS,
     {"optionId": "ever", "name": "Always allow", "kind": "allow_always"},
-    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
     {"optionId": "never", "name": "Always reject", "kind": "reject_always"},
 ]
-
-
-def permission(**call):
-    return request("session/request_permission", toolCall={"toolCallId": "c1", **call}, options=OPTIONS)
 
 
 def wait_answers(nvim, count=1):
@@ -28,7 +23,7 @@ def test_all_four_answers_to_a_permission(begin_acp):
     nvim = begin_acp()
     options = []
     for key, option in (("y", "once"), ("a", "ever"), ("n", "no"), ("N", "never")):
-        say(nvim, permission(title=f"rm -rf build/{option}", kind="execute"))
+        say(nvim, permission(title=f"rm -rf build/{option}", kind="execute", options=ALL))
         wait_asked(nvim, f"rm -rf build/{option}")
         nvim.keys(key)
         options.append({"outcome": {"outcome": "selected", "optionId": option}})
@@ -55,9 +50,14 @@ def test_what_the_agent_takes_back_is_gone_from_the_screen(begin_acp, tmp_path):
 def test_an_edit_is_a_diff_and_the_agent_writes_it(begin_acp, tmp_path):
     nvim = begin_acp(files={"a.txt": "one\ntwo\n"})
     path = tmp_path / "project/a.txt"
-    diff = {"type": "diff", "path": str(path), "oldText": "one\ntwo\n", "newText": "one\nTWO\n"}
     write = request("fs/write_text_file", path=str(path), content="one\nTWO\n")
-    say(nvim, permission(title="Edit", kind="edit", content=[diff]) + "\n" + write + "\nSAY done")
+    say(
+        nvim,
+        permission(title="Edit", kind="edit", content=[diff(path, "one\ntwo\n", "one\nTWO\n")])
+        + "\n"
+        + write
+        + "\nSAY done",
+    )
     wait_diff(nvim)
     assert nvim.lua("return require('claude-ide.proposal').accept()") is True
     wait_text(nvim, "\ndone")
@@ -68,8 +68,7 @@ def test_an_edit_is_a_diff_and_the_agent_writes_it(begin_acp, tmp_path):
 def test_what_the_user_makes_of_an_edit_is_written_and_told(begin_acp, tmp_path):
     nvim = begin_acp(files={"a.txt": "one\ntwo\n"})
     path = tmp_path / "project/a.txt"
-    diff = {"type": "diff", "path": str(path), "oldText": "one\ntwo\n", "newText": "ONE\nTWO\n"}
-    say(nvim, permission(title="Edit", kind="edit", content=[diff]))
+    say(nvim, permission(title="Edit", kind="edit", content=[diff(path, "one\ntwo\n", "ONE\nTWO\n")]))
     wait_diff(nvim)
     edit_proposal(nvim, 0, 1, ["mine  "])
     assert nvim.lua("return require('claude-ide.proposal').accept()") is True
@@ -77,6 +76,8 @@ def test_what_the_user_makes_of_an_edit_is_written_and_told(begin_acp, tmp_path)
     assert path.read_text() == "mine  \nTWO\n"
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
     assert "+mine  " in acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
+    wait_text(nvim, "· changed by you")
+    assert "without asking" not in text(nvim)
 
 
 def test_a_file_is_written_only_after_a_review(begin_acp, tmp_path):
@@ -175,8 +176,7 @@ def test_a_command_of_an_agent_leaves_the_user_where_they_are(begin_acp):
 def test_what_was_accepted_ends_with_its_turn_and_the_reason_of_a_rejection_reaches_the_agent(begin_acp, tmp_path):
     nvim = begin_acp(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
-    diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "ONE\n"}
-    edit = permission(title="Edit", kind="edit", content=[diff])
+    edit = permission(title="Edit", kind="edit", content=[diff(path, "one\n", "ONE\n")])
     say(nvim, edit)
     wait_diff(nvim)
     assert nvim.lua("return require('claude-ide.proposal').accept()") is True
@@ -200,8 +200,7 @@ def test_a_second_change_of_a_file_in_a_turn_is_not_excused_by_the_first(begin_a
     path = tmp_path / "project/a.txt"
 
     def done(call, old, new):
-        diff = {"type": "diff", "path": str(path), "oldText": old, "newText": new}
-        fields = {"toolCallId": call, "title": "Edit", "kind": "edit", "content": [diff]}
+        fields = {"toolCallId": call, "title": "Edit", "kind": "edit", "content": [diff(path, old, new)]}
         begun = acp_steps.update("tool_call", **fields, status="in_progress")
         return begun + "\n" + acp_steps.update("tool_call_update", toolCallId=call, status="completed")
 
@@ -253,10 +252,17 @@ def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
           large:text()
         end
         table.concat = concat
-        return { reported, read, #large:text(), (large:text():sub(-14)) }
+        local small = {}
+        for at, each in ipairs({ { 6, "abc\255\255\255" }, { 5, "ääää" } }) do
+          local one = require("claude-ide.chat.acp.output").new(each[1])
+          one:add(each[2])
+          small[at] = one:text()
+        end
+        return { small, reported, read, #large:text(), (large:text():sub(-14)) }
         """
     )
-    texts, read, length, last = reported
+    small, texts, read, length, last = reported
+    assert small == ["\ufffd\ufffd", "ää"], "no more than was asked for"
     assert [text for text, _ in texts[:4]] == [
         "one\nred",
         "one\nredgreen",
@@ -328,12 +334,12 @@ def test_a_form_is_filled_in(begin_acp):
 def test_the_keys_are_in_sight_however_long_a_question_is(begin_acp):
     nvim = begin_acp()
     words = "\n".join(f"step {number} of a plan" for number in range(100))
-    call = {"toolCallId": "p", "title": "Go?", "kind": "switch_mode", "content": [{"type": "text", "text": words}]}
     options = [
         {"optionId": "a", "name": "Yes, and do not ask again for such commands", "kind": "allow_always"},
         {"optionId": "n", "name": "No", "kind": "reject_once"},
     ]
-    say(nvim, request("session/request_permission", toolCall=call, options=options))
+    content = [{"type": "text", "text": words}]
+    say(nvim, permission(title="Go?", kind="switch_mode", content=content, options=options))
     wait_asked(nvim, "step 9 of a plan")
     nvim.wait_screen(" a Yes, and do not a…  n No  q later ─")
     nvim.keys("G")

@@ -4,31 +4,20 @@ import json
 
 import acp_steps
 import pytest
-from acp_steps import answers, request, say, text, update, wait_answer, wait_idle, wait_text
+from acp_steps import answers, diff, permission, request, say, text, update, wait_answer, wait_idle, wait_text
 from chat_steps import chat, wait_diff
 
 from harness.files import bytes_of
 
 pytestmark = pytest.mark.dealt
 
-OPTIONS = [
-    {"optionId": "once", "name": "Allow", "kind": "allow_once"},
-    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
-]
 BEFORE = "one\ntwo\nthree\n"
 CRLF = "one\r\ntwo\r\nthree\r\n"
 
 
 @pytest.fixture
-def begin(start_nvim, tmp_path):
-    def begin(files=None):
-        return acp_steps.begin_idle(start_nvim, tmp_path, files=files or {"a.txt": BEFORE, "b.txt": CRLF})
-
-    return begin
-
-
-def diff(path, old, new):
-    return {"type": "diff", "path": str(path), "oldText": old, "newText": new}
+def begin(begin_acp):
+    return lambda files=None: begin_acp(files=files or {"a.txt": BEFORE, "b.txt": CRLF})
 
 
 def edit(project):
@@ -38,12 +27,11 @@ def edit(project):
         diff(project / "b.txt", BEFORE, BEFORE.replace("three", "THREE")),
         diff(project / "new/c.txt", None, "c\n"),
     ]
-    return {"toolCallId": "c1", "title": "Edit 3 files", "kind": "edit", "content": diffs}
+    return {"title": "Edit 3 files", "kind": "edit", "content": diffs}
 
 
 def ask(nvim, *then):
-    asked = request("session/request_permission", toolCall=edit(nvim.project), options=OPTIONS)
-    say(nvim, "\n".join([asked, *then]))
+    say(nvim, "\n".join([permission(**edit(nvim.project)), *then]))
 
 
 def wait_shown(nvim):
@@ -123,77 +111,6 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
     assert (content(nvim, "a.txt"), content(nvim, "new/c.txt")) == (BEFORE, None)
 
 
-def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
-    nvim = begin(files={name: BEFORE for name in ("a.txt", "b.txt", "gone.txt", "old.txt")})
-    project = nvim.project
-    diffs = [
-        diff(project / "a.txt", BEFORE, BEFORE.replace("one", "1")),
-        diff(project / "b.txt", BEFORE, BEFORE.replace("one", "1")),
-        {**diff(project / "gone.txt", BEFORE, ""), "_meta": {"kind": "delete"}},
-        {**diff(project / "to/moved.txt", BEFORE, BEFORE.replace("one", "1")), "_meta": {"kind": "update"}},
-    ]
-    places = [{"path": str(project / name)} for name in ("a.txt", "b.txt", "gone.txt", "old.txt")]
-    call = {"toolCallId": "c1", "title": "Edit files", "kind": "edit", "content": diffs, "locations": places}
-    (project / "old.txt").write_text(BEFORE)
-    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
-    wait_shown(nvim)
-    for words in ("− gone.txt", "~ moved.txt"):
-        nvim.wait_screen(words)
-    nvim.lua(
-        """
-        vim.ui.input = function(_, done) done("") end
-        for _, entry in ipairs(require('claude-ide.proposal').pending()[1].files) do
-          entry.dropped = vim.endswith(entry.path, "b.txt")
-        end
-        assert(require('claude-ide.proposal').accept())
-        """
-    )
-    wait_answer(nvim, "· changed by you")
-    changed = BEFORE.replace("one", "1")
-    assert {name: content(nvim, name) for name in ("a.txt", "b.txt", "gone.txt", "old.txt", "to/moved.txt")} == {
-        "a.txt": changed, "b.txt": BEFORE, "gone.txt": None, "old.txt": None, "to/moved.txt": changed,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("what", ["goes", "moves"])
-def test_one_file_that_goes_or_moves_is_not_shown_as_one_that_is_edited(begin, what):
-    nvim = begin()
-    a = nvim.project / "a.txt"
-    if what == "goes":
-        reported = {**diff(a, BEFORE, ""), "_meta": {"kind": "delete"}}
-    else:
-        reported = diff(nvim.project / "moved.txt", BEFORE, BEFORE.replace("one", "1"))
-    call = {
-        "toolCallId": "c1",
-        "title": "Edit files",
-        "kind": "edit",
-        "content": [reported],
-        "locations": [{"path": str(a)}],
-    }
-    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
-    wait_shown(nvim)
-    kinds = nvim.lua(
-        "return vim.tbl_map(function(one) return one.planned.kind end, require('claude-ide.proposal').pending()[1].files)"
-    )
-    assert kinds == ["deleted" if what == "goes" else "renamed"]
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
-    wait_idle(nvim)
-    assert answers(nvim)[0]["outcome"]["optionId"] == "once"
-
-
-def test_rejected_with_a_word_nothing_is_written(begin, tmp_path):
-    nvim = begin()
-    ask(nvim)
-    wait_shown(nvim)
-    nvim.lua("assert(require('claude-ide.proposal').reject(nil, 'use tabs'))")
-    wait_text(nvim, "· rejected")
-    nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the word to be told")
-    wait_idle(nvim)
-    assert acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"] == "use tabs"
-    assert answers(nvim)[0]["outcome"]["optionId"] == "no"
-    assert (content(nvim, "a.txt"), content(nvim, "new/c.txt")) == (BEFORE, None)
-
-
 def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
     nvim = begin()
     nvim.keep_notices()
@@ -220,8 +137,7 @@ def test_to_interrupt_takes_it_away(begin):
 
 def test_each_file_of_a_call_is_shown_and_leads_to_it(begin):
     nvim = begin()
-    reported = {key: value for key, value in edit(nvim.project).items() if key != "toolCallId"}
-    say(nvim, update("tool_call", toolCallId="c1", status="completed", **reported))
+    say(nvim, update("tool_call", toolCallId="c1", status="completed", **edit(nvim.project)))
     wait_answer(nvim, "Edit a.txt +1 −1, and 2 more files")
     shown = text(nvim).rpartition("Edit a.txt")[2]
     for name, line in (("b.txt", "+THREE"), ("new/c.txt", "+c")):
@@ -254,7 +170,7 @@ def test_what_cannot_be_shown_so_is_asked_in_words(begin, tmp_path, why):
         call["content"][1]["path"] = str(tmp_path / "elsewhere.txt")
     else:
         call["content"][0]["oldText"] = "not there\n"
-    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
+    say(nvim, permission(**call))
     nvim.wait_kind("question")
     shown = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
     assert "+TWO" in shown and "+THREE" in shown and "+c" in shown
@@ -291,33 +207,34 @@ changeset.plan_steps, disk.read = hold(changeset.plan_steps), hold(disk.read)
 """
 
 
-@pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("end", ["close", "restart"])
-def test_one_that_is_gone_before_its_files_were_read_asks_nobody(begin, count, end):
+@pytest.mark.parametrize(("what", "end"), [("edit", "close"), ("changeset", "restart"), ("write", "kill")])
+def test_one_that_is_gone_before_its_files_were_read_asks_nobody(begin, what, end):
     nvim = begin()
     nvim.lua(DEFERRED, "go_on")
     call = edit(nvim.project)
-    call["content"] = call["content"][:count]
-    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
+    if what == "edit":
+        del call["content"][1:]
+    path = str(nvim.project / "a.txt")
+    write = request("fs/write_text_file", path=path, content="other\n")
+    say(nvim, write if what == "write" else permission(**call))
     nvim.wait("go_on ~= nil", what="the files to be read")
     pid = chat(nvim, "return chat.pid")
-    nvim.cmd(f"Claude chat {end}")
-    nvim.wait(f"not vim.uv.kill({pid}, 0)", what="the agent to be gone")
+    if end == "kill":
+        nvim.lua("vim.uv.kill(..., 'sigkill')", pid)
+        nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the agent to be gone")
+    else:
+        nvim.cmd(f"Claude chat {end}")
+        nvim.wait(f"not vim.uv.kill({pid}, 0)", what="the agent to be gone")
     if end == "restart":
         wait_answer(nvim, "Robot is started anew.")
-    nvim.lua("go_on()")
-    assert nvim.lua("return #require('claude-ide.decisions').pending(function() return true end)") == 0
+    nvim.lua("local before = go_on go_on = nil before() if go_on then go_on() end")
+    assert nvim.lua("return #require('claude-ide.decisions').pending()") == 0
 
 
 def ask_for(nvim, diffs, places=(), *then):
-    call = {
-        "toolCallId": "c1",
-        "title": "Edit files",
-        "kind": "edit",
-        "content": diffs,
-        "locations": [{"path": str(nvim.project / place)} for place in places],
-    }
-    say(nvim, "\n".join([request("session/request_permission", toolCall=call, options=OPTIONS), *then]))
+    locations = [{"path": str(nvim.project / place)} for place in places]
+    call = permission(title="Edit files", kind="edit", content=diffs, locations=locations)
+    say(nvim, "\n".join([call, *then]))
 
 
 def of_codex(kind, path, old, new):
@@ -352,51 +269,41 @@ def test_one_file_by_two_names_is_not_written_twice(begin, what):
     assert "+ONE" in wait_question(nvim), "a changeset would write the one, and then the other over it"
 
 
-def test_files_that_codex_moves(begin):
+def test_files_that_codex_moves_and_deletes(begin):
     """For a file that is only moved it gives no text, for one that also changes some lines; both at the new place."""
     long = "".join(f"line {number}\n" for number in range(30))
-    nvim = begin(files={"a.txt": BEFORE, "as_is.txt": "as it is\n", "empty.txt": "", "twin.txt": "", "long.txt": long})
+    whole = {"as_is.txt": "as it is\n", "empty.txt": "", "twin.txt": "", "long.txt": long}
+    nvim = begin(files={"a.txt": BEFORE, "gone.txt": BEFORE, **whole})
     project = nvim.project
     diffs = [
         of_codex("update", project / "a.txt", "one\n", "1\n"),
+        of_codex("delete", project / "gone.txt", BEFORE, ""),
         of_codex("update", project / "to/as_is.txt", "", ""),
         of_codex("update", project / "to/empty.txt", "", ""),
         of_codex("update", project / "to/twin.txt", "", ""),
         of_codex("update", project / "to/long.txt", "line 1\nline 2\n", "LINE 1\nline 2\n"),
         of_codex("update", project / "to/long.txt", "line 20\n", "LINE 20\n"),
     ]
-    ask_for(nvim, diffs, ["a.txt", "as_is.txt", "empty.txt", "twin.txt", "long.txt"])
+    ask_for(nvim, diffs, ["a.txt", "gone.txt", *whole])
     wait_shown(nvim)
-    moved = ["as_is.txt", "empty.txt", "long.txt", "twin.txt"]
-    assert kinds(nvim) == [["a.txt", "modified", ""], *([one, "renamed", one] for one in moved)]
+    for words in ("− gone.txt", "~ long.txt"):
+        nvim.wait_screen(words)
+    moved = [[name, "renamed", name] for name in sorted(whole)]
+    assert sorted(kinds(nvim)) == sorted([["a.txt", "modified", ""], ["gone.txt", "deleted", ""], *moved])
     nvim.lua(
         """
         vim.ui.input = function(_, done) done("") end
-        require('claude-ide.proposal').pending()[1].files[1].dropped = true
+        for _, entry in ipairs(require('claude-ide.proposal').pending()[1].files) do
+          entry.dropped = vim.endswith(entry.path, "a.txt")
+        end
         assert(require('claude-ide.proposal').accept())
         """
     )
     wait_answer(nvim, "· changed by you")
-    assert [content(nvim, name) for name in ("a.txt", "as_is.txt", "empty.txt", "long.txt")] == [
-        BEFORE,
-        None,
-        None,
-        None,
-    ]
+    assert content(nvim, "a.txt") == BEFORE
+    assert [content(nvim, name) for name in ("gone.txt", *whole)] == [None] * 5
     assert content(nvim, "to/as_is.txt") == "as it is\n"
     assert content(nvim, "to/long.txt") == long.replace("line 1\n", "LINE 1\n").replace("line 20\n", "LINE 20\n")
-
-
-@pytest.mark.parametrize("others", [0, 1], ids=["one diff", "two diffs"])
-def test_a_change_of_which_nothing_is_reported_is_not_accepted_with_the_others(begin, others):
-    """Codex gives no text of a file whose change is large."""
-    nvim = begin(files={"a.txt": BEFORE, "b.txt": BEFORE, "large.txt": BEFORE})
-    project = nvim.project
-    diffs = [of_codex("update", project / name, "one\n", "1\n") for name in ("a.txt", "b.txt")[: others + 1]]
-    ask_for(nvim, diffs, ["a.txt", "b.txt", "large.txt"] if others else ["a.txt", "large.txt"])
-    shown = wait_question(nvim)
-    assert "large.txt" in shown and "+1" in shown
-    assert nvim.lua("return #require('claude-ide.proposal').list()") == 0
 
 
 def test_words_for_changes_that_are_gone_are_kept(begin):
@@ -416,17 +323,6 @@ def test_words_for_changes_that_are_gone_are_kept(begin):
     nvim.lua("type_words('because')")
     assert nvim.lua("return vim.fn.getreg('\"')") == "because"
     assert "Your words are in" in nvim.notices()[-1]
-
-
-def test_a_file_that_one_who_is_gone_wanted_to_write_is_not_shown(begin):
-    nvim = begin()
-    nvim.lua(DEFERRED, "go_on")
-    say(nvim, request("fs/write_text_file", path=str(nvim.project / "a.txt"), content="other\n"))
-    nvim.wait("go_on ~= nil", what="the file to be read")
-    nvim.lua("vim.uv.kill(require('claude-ide.chat').current().pid, 'sigkill')")
-    nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the agent to be gone")
-    nvim.lua("local before = go_on go_on = nil before() if go_on then go_on() end")
-    assert nvim.lua("return #require('claude-ide.decisions').pending()") == 0
 
 
 def test_bytes_that_nobody_changed_stay_where_the_agent_has_the_editor_write(begin):
@@ -531,15 +427,17 @@ def test_a_new_file_that_was_refused_is_not_said_to_be_changed(begin, count):
     call = edit(nvim.project)
     call["content"] = call["content"][-count:]
     # Like Gemini, which says no more of a refused call; it ends with the turn.
-    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
+    say(nvim, permission(**call))
     if count == 1:
         wait_diff(nvim)
         nvim.cmd("Claude reject")
     else:
         wait_shown(nvim)
-        nvim.lua("assert(require('claude-ide.proposal').reject())")
+        nvim.lua("assert(require('claude-ide.proposal').reject(nil, 'SAY use tabs'))")
+        wait_text(nvim, "\nuse tabs")
     wait_answer(nvim, "· rejected")
     assert "without asking" not in text(nvim)
+    assert (content(nvim, "a.txt"), content(nvim, "new/c.txt")) == (BEFORE, None)
 
 
 def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, tmp_path):

@@ -27,24 +27,39 @@ def shown(nvim):
     return nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
 
 
-def test_fields_are_in_the_order_of_the_agent_and_have_a_line_each(begin_acp):
-    nvim = begin_acp()
-    ask(nvim, {"zeta": {"type": "string", "title": "The\nfirst"}, "alpha": {"type": "string"}, "m": {"type": "number"}})
-    assert shown(nvim)[2:5] == ["1 The first: ", "2 alpha: ", "3 m: "]
-    nvim.keys("2second<CR>")
-    nvim.wait(lambda: shown(nvim)[3] == "2 alpha: second", what="what was filled in")
-    assert sent(nvim) == {"alpha": "second"}
+@pytest.mark.shared
+@pytest.mark.one_nvim
+def test_what_is_typed_has_the_type_and_the_format_of_its_field(nvim):
+    number, text = {"takes": "number"}, {"takes": "text"}
+    for field, typed, expected in [
+        *((number, typed, "a number is wanted") for typed in ("nan", "-inf", "1e999", "one")),
+        (number, "12", 12),
+        ({"takes": "integer", "least": 1, "most": 9}, "1.5", "a whole number is wanted"),
+        ({"takes": "integer", "least": 1, "most": 9}, "12", "a number from 1 to 9 is wanted"),
+        ({**text, "least": 2}, "é", "at least 2 characters are wanted"),
+        ({**text, "format": "email"}, "nobody", "an address of mail is wanted"),
+        ({**text, "format": "email"}, "a@b.example", "a@b.example"),
+        ({**text, "format": "date"}, "today", "a date like 2026-01-31 is wanted"),
+        ({**text, "format": "date"}, "2026-11-23", "2026-11-23"),
+        ({**text, "format": "date-time"}, "2026-11-23", "a time like 2026-01-31T12:00:00Z is wanted"),
+        ({**text, "format": "date-time"}, "2026-11-23T10:00:00+01:00", "2026-11-23T10:00:00+01:00"),
+        ({**text, "format": "uri"}, "no place", "a URI is wanted"),
+        ({**text, "format": "uri"}, "https://a.example/b", "https://a.example/b"),
+    ]:
+        read = "local value, problem = require('claude-ide.chat.form_field').read(...) return problem or value"
+        assert nvim.lua(read, field, typed) == expected, (field, typed)
 
 
-@pytest.mark.parametrize("number", ["nan", "-inf", "1e999"])
-def test_what_no_message_can_hold_is_no_number(begin_acp, number):
-    nvim = begin_acp()
-    ask(nvim, {"n": {"type": "number"}})
-    nvim.keys(f"1{number}<CR>")
-    nvim.wait_screen("n: a number is wanted.")
-    nvim.keys("112<CR>")
-    nvim.wait(lambda: shown(nvim)[2] == "1 n: 12", what="a number")
-    assert sent(nvim) == {"n": 12}
+@pytest.mark.shared
+@pytest.mark.one_nvim
+def test_an_address_that_may_be_another_than_it_looks_like_says_so(nvim):
+    alike = "letters that may only look like those that you know"
+    for url, words in [
+        ("https://\u0435xample.com/x", alike),
+        ("https://xn--xample-2of.com", alike),
+        ("https://github.com@evil.example/login", "It leads to evil.example: what is before the @"),
+    ]:
+        assert words in nvim.lua("return require('claude-ide.chat.form_field').doubt_of_url(...)", url), url
 
 
 def test_a_list_has_as_many_as_are_wanted(begin_acp):
@@ -59,45 +74,11 @@ def test_a_list_has_as_many_as_are_wanted(begin_acp):
     assert sent(nvim) == {"m": ["x", "y"]}
 
 
-FORMATS = {
-    "email": ("nobody", "an address of mail", "a@b.example"),
-    "date": ("today", "a date like 2026-01-31", "2026-11-23"),
-    "date-time": ("2026-11-23", "a time like 2026-01-31T12:00:00Z", "2026-11-23T10:00:00+01:00"),
-    "uri": ("no place", "a URI", "https://a.example/b"),
-}
-
-
-def test_a_text_has_its_format(begin_acp):
-    nvim = begin_acp()
-    ask(nvim, {name: {"type": "string", "format": name} for name in FORMATS})
-    for at, (name, (wrong, words, right)) in enumerate(FORMATS.items(), 1):
-        nvim.keys(f"{at}{wrong}<CR>")
-        nvim.wait_screen(f"{name}: {words} is wanted.")
-        nvim.keys(f"{at}{right}<CR>")
-        nvim.wait(lambda line=f"{at} {name}: {right}": line in shown(nvim), what="a text")
-    assert sent(nvim) == {name: right for name, (_, _, right) in FORMATS.items()}
-
-
 @pytest.mark.every_nvim
 def test_the_keys_are_in_sight_below_a_long_address(begin_acp):
     nvim = begin_acp()
-    ask(nvim, mode="url", elicitationId="e1", url="https://example.com/" + "p" * 200)
+    ask(nvim, mode="url", elicitationId="e1", url="https://me@example.com/" + "p" * 200)
     nvim.wait_screen("decline")
-    nvim.keys("n")
-    nvim.wait(lambda: answers(nvim) == [{"action": "decline"}], what="the answer")
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("https://\u0435xample.com/x", "letters that may only look like those that you know"),
-        ("https://xn--xample-2of.com", "letters that may only look like those that you know"),
-        ("https://github.com@evil.example/login", "It leads to evil.example: what is before the @"),
-    ],
-)
-def test_an_address_that_may_be_another_than_it_looks_like_says_so(begin_acp, url, words):
-    nvim = begin_acp()
-    ask(nvim, mode="url", elicitationId="e1", url=url)
-    assert words in " ".join(shown(nvim)), shown(nvim)
+    assert "It leads to example.com: what is before the @" in " ".join(shown(nvim))
     nvim.keys("n")
     nvim.wait(lambda: answers(nvim) == [{"action": "decline"}], what="the answer")

@@ -7,63 +7,30 @@ import signal
 
 import acp_steps
 import pytest
-from acp_steps import request, say, text, update, wait_answer, wait_idle, wait_text
-from chat_steps import chat, edit_proposal, wait_diff
+from acp_steps import diff, permission, request, say, text, update, wait_answer, wait_idle, wait_text
+from chat_steps import chat, wait_diff
 
 pytestmark = pytest.mark.dealt
 
-OPTIONS = [
-    {"optionId": "once", "name": "Allow", "kind": "allow_once"},
-    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
-]
 BEFORE, AFTER = "one\ntwo\nthree\n", "one\nTWO\nthree\n"
 
 
-@pytest.fixture
-def begin(start_nvim, tmp_path):
-    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path, files={"a.txt": BEFORE})
-
-
-def edit(path, status):
+def edit(path):
     """A call with its diff, and a question about it without one."""
-    diff = {"type": "diff", "path": str(path), "oldText": BEFORE, "newText": AFTER}
-    asked = {"toolCallId": "c1", "title": "Edit files", "kind": "edit", "locations": [{"path": str(path)}]}
+    call = {"toolCallId": "c1", "title": "Editing files", "kind": "edit", "status": "pending"}
     return "\n".join(
         [
-            update("tool_call", toolCallId="c1", title="Editing files", kind="edit", status=status, content=[diff]),
-            request("session/request_permission", toolCall=asked, options=OPTIONS),
+            update("tool_call", **call, content=[diff(path, BEFORE, AFTER)]),
+            permission(title="Edit files", kind="edit", locations=[{"path": str(path)}]),
         ]
     )
 
 
-@pytest.mark.every_nvim
-def test_a_diff_that_was_reported_before_the_question_is_reviewed(begin, tmp_path):
-    nvim = begin()
-    say(nvim, edit(tmp_path / "project/a.txt", "in_progress"))
-    wait_diff(nvim)
-    nvim.wait_screen("TWO")
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
-    wait_answer(nvim, '"optionId": "once"')
-
-
-def test_what_the_user_made_of_an_edit_is_not_called_rejected(begin, tmp_path):
-    nvim = begin()
-    path = tmp_path / "project/a.txt"
-    say(nvim, edit(path, "in_progress"))
-    wait_diff(nvim)
-    edit_proposal(nvim, 1, 2, ["mine"])
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
-    wait_text(nvim, "· changed by you")
-    assert path.read_text() == "one\nmine\nthree\n"
-    assert '"optionId": "no"' in text(nvim), "the agent is not to write its own"
-    assert "without asking" not in text(nvim)
-
-
 @pytest.mark.parametrize("is_written", [False, True])
-def test_a_refused_edit_that_is_never_mentioned_again_is_no_change(begin, tmp_path, is_written):
-    nvim = begin()
+def test_a_refused_edit_that_is_never_mentioned_again_is_no_change(begin_acp, tmp_path, is_written):
+    nvim = begin_acp(files={"a.txt": BEFORE})
     path = tmp_path / "project/a.txt"
-    script = edit(path, "pending")
+    script = edit(path)
     if is_written:
         script += f"\nWRITE {path} {json.dumps(AFTER)}"
     say(nvim, script)
@@ -73,10 +40,10 @@ def test_a_refused_edit_that_is_never_mentioned_again_is_no_change(begin, tmp_pa
     assert ("was changed without asking you" in text(nvim)) is is_written
 
 
-def test_gemini_reads_a_file_before_it_makes_it(begin, tmp_path):
+def test_gemini_reads_a_file_before_it_makes_it(begin_acp, tmp_path):
     missing = request("fs/read_text_file", path=str(tmp_path / "project/new.txt"))
     for name, answer in (("gemini-cli", {"content": ""}), ("another", -32002)):
-        nvim = begin(setup={"name": name})
+        nvim = begin_acp(setup={"name": name})
         say(nvim, missing)
         wait_text(nvim, "ANSWER ")
         line = next(line for line in text(nvim).splitlines() if line.startswith("ANSWER "))
@@ -85,8 +52,8 @@ def test_gemini_reads_a_file_before_it_makes_it(begin, tmp_path):
         nvim.quit()
 
 
-def test_the_prompt_is_called_after_the_agent_and_lists_what_it_can(begin):
-    nvim = begin()
+def test_the_prompt_is_called_after_the_agent_and_lists_what_it_can(begin_acp):
+    nvim = begin_acp()
     nvim.wait_screen("Robot (prompt)")
     nvim.keys("g?")
     nvim.wait_screen("interrupt Robot")

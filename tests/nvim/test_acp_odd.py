@@ -6,7 +6,7 @@ import os
 import acp_steps
 import main_thread
 import pytest
-from acp_steps import answers, request, say, text, update, wait_answer, wait_idle, wait_text
+from acp_steps import answers, diff, permission, request, say, text, update, wait_answer, wait_idle, wait_text
 from chat_steps import chat, wait_diff
 
 pytestmark = pytest.mark.dealt
@@ -52,22 +52,6 @@ def test_what_comes_after_the_end_of_a_turn_is_shown(begin_acp):
     assert chat(nvim, "return chat.state") == "idle"
 
 
-def test_ids_that_are_there_already(begin_acp):
-    nvim = begin_acp()
-    said = shown(nvim, tool("a", "first"), tool("a", "second"), more("a", status="completed", content=SUNNY))
-    assert "first" not in said and "Fetch second · ok" in said and said.count("sunny") == 1
-    twice = json.dumps(
-        {"jsonrpc": "2.0", "id": "x", "method": "terminal/output", "params": {"sessionId": "one", "terminalId": "no"}}
-    )
-    assert "over" in shown(nvim, f"RAW {twice}", f"RAW {twice}")
-
-
-def permission(options, **call):
-    return request(
-        "session/request_permission", toolCall={"toolCallId": "p", "title": "Do it", **call}, options=options
-    )
-
-
 def decide(nvim, words, key):
     """Answers a permission with a key."""
     before = len(answers(nvim))
@@ -83,14 +67,13 @@ def decide(nvim, words, key):
 def test_a_permission_with_many_answers(begin_acp):
     nvim = begin_acp()
     many = [{"optionId": f"o{number}", "name": f"N\n{number}", "kind": "allow_once"} for number in range(30)]
-    assert decide(nvim, permission(many), "9") == {"outcome": "selected", "optionId": "o8"}
+    assert decide(nvim, permission(title="Do it", options=many), "9") == {"outcome": "selected", "optionId": "o8"}
 
 
 def test_an_edit_that_cannot_be_allowed_is_not_written(begin_acp, tmp_path):
     nvim = begin_acp(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
-    diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "two\n"}
-    say(nvim, permission([], kind="edit", content=[diff]))
+    say(nvim, permission(title="Do it", options=[], kind="edit", content=[diff(path, "one\n", "two\n")]))
     wait_diff(nvim)
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "cancelled"}}], what="the answer")
@@ -211,7 +194,7 @@ def test_a_nul_in_a_question_is_shown_as_one(begin_acp):
     nvim = begin_acp()
     options = [{"optionId": "x", "name": "Al\0low\nit", "kind": "allow_once"}]
     call = {"title": "rm\0 -rf\n /", "rawInput": {"command": "a\0b", "url": "u\0v"}, "locations": [{"path": "/a\0b"}]}
-    say(nvim, permission(options, **call))
+    say(nvim, permission(options=options, **call))
     nvim.wait_screen("rm^@ -rf")
     nvim.wait_kind("question")
     nvim.keys_count()

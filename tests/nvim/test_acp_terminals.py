@@ -85,12 +85,6 @@ def test_a_call_in_a_terminal_shows_what_came_there(begin_acp, is_released):
     nvim.wait(lambda: nvim.lines()[:3] == ["1", "2", "3"], what="it to be looked at: a timer fills the buffer")
 
 
-def test_no_more_is_reported_than_was_asked_for(begin_acp):
-    nvim = begin_acp()
-    assert ran(nvim, "printf", r"abc\377\377\377", outputByteLimit=6) == (0, "\ufffd\ufffd")
-    assert ran(nvim, "printf", "ääää", outputByteLimit=5) == (0, "ää")
-
-
 STUBBORN = "trap '' HUP TERM; (while :; do sleep 1; done) & echo $! $$; wait"
 """A command that ignores the end of its terminal, like its child."""
 

@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from acp_steps import say, text, update, wait_answer, wait_idle
+from acp_steps import diff, permission, say, text, update, wait_answer, wait_idle
 from chat_steps import wait_diff
 
 pytestmark = pytest.mark.dealt
@@ -19,9 +19,7 @@ def write(path, contents):
 def call(id_, kind, places=(), diffs=(), status="completed", does=()):
     """A call's start, its work, and its end."""
     locations = [{"path": str(path)} for path in places]
-    content = [
-        {"type": "diff", "path": str(path), "oldText": "one\n", "newText": new} for path, new in dict(diffs).items()
-    ]
+    content = [diff(path, "one\n", new) for path, new in dict(diffs).items()]
     begun = update("tool_call", toolCallId=id_, title="", kind=kind, status="in_progress", locations=locations)
     ended = update("tool_call_update", toolCallId=id_, status=status, **({"content": content} if content else {}))
     return "\n".join([begun, 'REQUEST fs/read_text_file {"path": "/nowhere"}', *does, ended])
@@ -137,8 +135,7 @@ def test_what_was_allowed_is_not_reported(begin_acp, tmp_path, option):
     nvim = begin_acp(files={"a.txt": "one\n"})
     kinds = {"once": "allow_once", "ever": "allow_always"}
     options = [{"optionId": option, "name": "Allow", "kind": kinds[option]}]
-    params = {"toolCall": {"toolCallId": "c1", "title": "Edit", "kind": "edit"}, "options": options}
-    say(nvim, "REQUEST session/request_permission " + json.dumps(params))
+    say(nvim, permission(title="Edit", kind="edit", options=options))
     nvim.wait_kind("question")
     nvim.keys_count()
     nvim.keys("1")
@@ -149,14 +146,13 @@ def test_what_was_allowed_is_not_reported(begin_acp, tmp_path, option):
 
 def test_what_a_session_did_before_is_not_reported_again(begin_acp, tmp_path):
     path = tmp_path / "project/a.txt"
-    diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "two\n"}
     said = {
         "sessionUpdate": "tool_call",
         "toolCallId": "old",
         "title": "Edit",
         "kind": "edit",
         "status": "completed",
-        "content": [diff],
+        "content": [diff(path, "one\n", "two\n")],
         "locations": [{"path": str(path)}],
     }
     setup = {
@@ -164,15 +160,6 @@ def test_what_a_session_did_before_is_not_reported_again(begin_acp, tmp_path):
         "sessions": [{"sessionId": "old", "cwd": "/", "title": "An old one"}],
         "history": [said],
     }
-    nvim = begin_acp(setup={**setup, "capabilities": {}}, files={"a.txt": "two\n"})
-    nvim.lua("require('claude-ide.chat').close(require('claude-ide.chat').current())")
-    nvim.lua(
-        """
-        vim.ui.select = function(items, _, done) done(items[#items], #items) end
-        require("claude-ide.config").get().agents.scripted.env.ACP_AGENT = ...
-        vim.cmd("Claude chat --agent scripted --resume")
-        """,
-        json.dumps(setup),
-    )
+    nvim = begin_acp(setup=setup, files={"a.txt": "two\n"}, args="--resume", chosen=[-1])
     wait_answer(nvim, "Edit ")
     assert does(nvim) == []

@@ -2,7 +2,7 @@
 
 import acp_steps
 import pytest
-from acp_steps import answers, request, say, wait_idle, wait_text
+from acp_steps import answers, diff, permission, request, say, wait_idle, wait_text
 from chat_steps import edit_proposal, wait_diff
 
 pytestmark = pytest.mark.dealt
@@ -141,13 +141,7 @@ def test_an_edit_that_is_allowed_is_one_of_the_file_as_it_is(begin_acp, tmp_path
     nvim = begin_acp(files={"a.txt": TEXT})
     path = tmp_path / "project/a.txt"
     edited = TEXT.replace("9\n", "NINE\n")
-    options = [
-        {"optionId": "once", "name": "Allow", "kind": "allow_once"},
-        {"optionId": "no", "name": "Reject", "kind": "reject_once"},
-    ]
-    diff = {"type": "diff", "path": str(path), "oldText": TEXT, "newText": edited}
-    call = {"toolCallId": "c1", "title": "Edit", "kind": "edit", "content": [diff]}
-    say(nvim, request("session/request_permission", toolCall=call, options=options))
+    say(nvim, permission(title="Edit", kind="edit", content=[diff(path, TEXT, edited)]))
     wait_diff(nvim)
     path.write_text(TEXT.replace("1\n", "one\n"))
     changed_meanwhile(nvim, "a.txt")
@@ -161,13 +155,7 @@ def test_an_edit_that_is_allowed_is_one_of_the_file_as_it_is(begin_acp, tmp_path
 def test_what_was_allowed_is_written_in_the_encoding_of_the_file(begin_acp, tmp_path, mine):
     nvim = begin_acp(files={"a.txt": "é\none\n".encode("latin1")})
     path = tmp_path / "project/a.txt"
-    options = [
-        {"optionId": "once", "name": "Allow", "kind": "allow_once"},
-        {"optionId": "no", "name": "Reject", "kind": "reject_once"},
-    ]
-    diff = {"type": "diff", "path": str(path), "oldText": "é\none\n", "newText": "é\nü\n"}
-    call = {"toolCallId": "c1", "title": "Edit", "kind": "edit", "content": [diff]}
-    ask = request("session/request_permission", toolCall=call, options=options)
+    ask = permission(title="Edit", kind="edit", content=[diff(path, "é\none\n", "é\nü\n")])
     # The agent has the accepted text written; if the user changed it, nothing is left to write.
     say(nvim, ask if mine else "\n".join([ask, write(path, "é\nü\n")]))
     wait_diff(nvim)

@@ -3,49 +3,16 @@
 import re
 
 import pytest
-from acp_steps import begin as begin_acp
-from acp_steps import read, update
-from chat_steps import chat, say, start, start_scripted, text, wait_answer, wait_idle, wait_text
+from acp_steps import begin, read
+from chat_steps import chat, say, start, start_scripted, wait_answer, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
 
-@pytest.fixture
-def acp(start_nvim, tmp_path):
-    """A chat with the scripted agent (harness/acp_agent.py)."""
-
-    def begin(**more):
-        nvim = begin_acp(start_nvim, tmp_path, **more)
-        wait_idle(nvim)
-        return nvim
-
-    return begin
-
-
-def test_a_turn_that_ends_without_a_word_is_reported(acp):
-    """carlos-algms/agentic.nvim has a spinner that stops; olimorris/codecompanion.nvim#2374, #2376: an empty answer and no reason."""
-    nvim = acp()
-    say(nvim, "nothing that the script knows")
-    reported = "Robot ended its turn without a word."
-    wait_text(nvim, reported)
-    # Neither a blank line nor a thought counts as a word.
-    for count, said in ((2, update("agent_message_chunk", content={"type": "text", "text": "\n"})), (3, "THINK hm")):
-        say(nvim, said)
-        nvim.wait(lambda count=count: text(nvim).count(reported) == count, what="what is told of it")
-        wait_idle(nvim)
-    say(nvim, "SAY a word")
-    wait_answer(nvim, "\na word")
-    say(nvim, "WAIT")
-    nvim.wait("require('claude-ide.chat').current().state == 'working'")
-    nvim.lua("require('claude-ide.chat').current():interrupt()")
-    wait_idle(nvim)
-    assert text(nvim).count("without a word") == 3
-
-
 @pytest.mark.every_nvim
-def test_nothing_that_is_on_the_screen_is_drawn_again_while_an_answer_grows(acp):
+def test_nothing_that_is_on_the_screen_is_drawn_again_while_an_answer_grows(begin_acp):
     """carlos-algms/agentic.nvim#147: it flickers."""
-    nvim = acp()
+    nvim = begin_acp()
     for number in range(2):
         say(nvim, f"SAY line {number} stays where it is")
         wait_answer(nvim, f"\nline {number} stays")
@@ -119,7 +86,7 @@ def test_keys_before_the_cli_has_said_a_word_say_what_is_not_known(start_nvim, t
 
 
 def test_keys_before_an_agent_has_said_a_word_say_what_is_not_known(start_nvim, tmp_path):
-    nvim = begin_acp(start_nvim, tmp_path, setup={"silent": ["initialize"]})
+    nvim = begin(start_nvim, tmp_path, setup={"silent": ["initialize"]})
     said = {
         "gm": "Robot has told of no models.",
         "gE": "Robot has told of no levels of effort.",
@@ -133,10 +100,6 @@ MODES = {
     "availableModes": [{"id": id, "name": id, "description": None} for id in ("ask", "code", "yolo")],
 }
 MODELS = {"currentModelId": "small", "availableModels": [{"modelId": id, "name": id} for id in ("small", "large")]}
-SIZES = [{"value": value, "name": value} for value in ("small", "large")]
-OPTION = {"type": "select", "currentValue": "small", "options": SIZES}
-MODEL = {"id": "model", "name": "The model", "category": "model", **OPTION}
-EFFORT = {"id": "effort", "name": "Effort", "category": "thought_level", **OPTION}
 LOADS = {"capabilities": {"loadSession": True}}
 
 
@@ -153,8 +116,8 @@ def reported(nvim):
     )
 
 
-def test_the_keys_set_a_loaded_session_as_its_agent_says(acp, tmp_path):
-    nvim = acp(setup={"modes": MODES, "models": MODELS, "setsMode": "plan", **LOADS})
+def test_the_keys_set_a_loaded_session_as_its_agent_says(begin_acp, tmp_path):
+    nvim = begin_acp(setup={"modes": MODES, "models": MODELS, "setsMode": "plan", **LOADS})
     nvim.cmd("Claude chat close")
     load(nvim, "old")
     assert reported(nvim) == [None, None], "which is set, nobody reported (carlos-algms/agentic.nvim#310)"
@@ -171,17 +134,8 @@ def test_the_keys_set_a_loaded_session_as_its_agent_says(acp, tmp_path):
     assert read(tmp_path, "session/set_model") == [{"sessionId": "old", "modelId": "large"}]
 
 
-def test_the_effort_of_an_agent_is_an_option_of_its_own(acp, tmp_path):
-    nvim = acp(setup={"configOptions": [MODEL, EFFORT]})
-    nvim.lua("vim.ui.select = function(items, options, done) prompt = options.prompt done(items[2], 2) end")
-    nvim.keys("gE")
-    nvim.wait(lambda: read(tmp_path, "session/set_config_option"), what="the effort to be set")
-    assert nvim.lua("return prompt") == "Effort"
-    assert read(tmp_path, "session/set_config_option") == [{"sessionId": "one", "configId": "effort", "value": "large"}]
-
-
-def test_an_agent_that_is_started_anew_has_no_mode_that_the_one_before_was_set_to(acp, tmp_path):
-    nvim = acp(setup={"modes": MODES, "models": MODELS, **LOADS})
+def test_an_agent_that_is_started_anew_has_no_mode_that_the_one_before_was_set_to(begin_acp, tmp_path):
+    nvim = begin_acp(setup={"modes": MODES, "models": MODELS, **LOADS})
     nvim.keys("<S-Tab>")
     nvim.wait("require('claude-ide.chat').current().mode == 'code'", what="the mode")
     nvim.wait(lambda: " code " in nvim.screen()[0], what="the mode in the bar")
@@ -213,41 +167,38 @@ def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):
     wait_text(nvim, "\nhello you")
 
 
-@pytest.mark.parametrize(
-    ("answer", "reported"),
-    [
-        ({"files": ["a.txt"], "insertions": 0, "deletions": 0, "skipped": 0}, "Restored a.txt."),
-        (
-            {"files": ["a.txt"], "insertions": 0, "deletions": 0, "skipped": 1},
-            "Restored a.txt. 1 file is left as it is: links are not followed.",
-        ),
-        (None, "The files were not restored: gone"),
-    ],
-)
-def test_what_came_of_going_back_is_reported(start_nvim, answer, reported):
+def test_what_came_of_going_back_is_reported(start_nvim):
     """anthropics/claude-code 2.1.83: a rewind that fails says nothing."""
-    nvim = start_nvim(files={"a.txt": "new\n"})
-    nvim.lua(
-        """
-        local answer = ...
-        vim.ui.select = function(items, _, done) done(items[1], 1) end
-        local chat = { cwd = vim.fn.getcwd(), store = { put = function(_, _, words) put = words end } }
-        function chat.ask(_, _, fields, done)
-          if fields.is_dry then
-            local files = { "a.txt", "link.txt" }
-            done({ rewound = { files = files, insertions = 1, deletions = 1, skipped = 0 } })
-          elseif answer == vim.NIL then
-            done({ error = "gone" }, "gone")
-          else
-            done({ rewound = answer })
-          end
-        end
-        require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
-        """,
-        answer,
-    )
-    nvim.wait_screen(reported)
-    assert nvim.lua("return put") == (reported if reported.startswith("Restored") else None)
+    nvim = start_nvim(files={"a.txt": "new\n"}, notices=True)
+    restored = {"files": ["a.txt"], "insertions": 0, "deletions": 0, "skipped": 0}
+    links = {**restored, "skipped": 1}
+    for answer, reported in (
+        (restored, "Restored a.txt."),
+        (links, "Restored a.txt. 1 file is left as it is: links are not followed."),
+        (None, "The files were not restored: gone"),
+    ):
+        nvim.answer(1)
+        nvim.lua(
+            """
+            local answer = ...
+            put = nil
+            local chat = { cwd = vim.fn.getcwd(), store = { put = function(_, _, words) put = words end } }
+            function chat.ask(_, _, fields, done)
+              if fields.is_dry then
+                local files = { "a.txt", "link.txt" }
+                done({ rewound = { files = files, insertions = 1, deletions = 1, skipped = 0 } })
+              elseif answer == vim.NIL then
+                done({ error = "gone" }, "gone")
+              else
+                done({ rewound = answer })
+              end
+            end
+            require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
+            """,
+            answer,
+        )
+        nvim.wait(lambda reported=reported: nvim.notices()[-1:] == [reported], what=reported)
+        assert nvim.lua("return put") == (reported if answer else None)
 
 
 def test_a_late_question_about_going_back_takes_nothing_that_is_typed(start_nvim):

@@ -3,11 +3,10 @@
 import hashlib
 import json
 
-import acp_steps
 import chat_steps
 import main_thread
 import pytest
-from acp_steps import say, text, update, wait_answer, wait_idle, wait_text
+from acp_steps import diff, permission, say, text, update, wait_answer, wait_idle, wait_text
 
 from harness.acp_agent import big
 from harness.nvim import ROOT
@@ -35,17 +34,6 @@ for prompt in prompts():
 
 
 @pytest.fixture
-def acp(start_nvim, tmp_path):
-    def begin():
-        nvim = acp_steps.begin(start_nvim, tmp_path)
-        nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
-        wait_idle(nvim)
-        return nvim
-
-    return begin
-
-
-@pytest.fixture
 def headless(start_nvim, tmp_path):
     def begin():
         nvim = chat_steps.start_scripted(start_nvim, tmp_path, CLI, {"TESTS": str(ROOT / "tests")})
@@ -60,20 +48,14 @@ def value(shape):
     return f"BIG {LARGE} {shape}"
 
 
-def permission(**call):
-    options = [{"optionId": "once", "name": "Allow", "kind": "allow_once"}]
-    params = {"toolCall": {"toolCallId": "c1", **call}, "options": options}
-    return "REQUEST session/request_permission " + json.dumps(params)
-
-
 def call(kind, **raw_input):
     begun = update("tool_call", toolCallId="c1", title="", kind=kind, status="in_progress", rawInput=raw_input)
     return begun + "\n" + update("tool_call_update", toolCallId="c1", status="completed")
 
 
 def change(path, old, new):
-    diff = {"type": "diff", "path": str(path), "oldText": old, "newText": new}
-    return update("tool_call", toolCallId="c1", title="", kind="edit", status="completed", content=[diff])
+    content = [diff(path, old, new)]
+    return update("tool_call", toolCallId="c1", title="", kind="edit", status="completed", content=content)
 
 
 def held_up(nvim, words, seen):
@@ -90,8 +72,8 @@ MOST_MS = 60
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["lines", "one line"])
 @pytest.mark.parametrize("what", ["command", "content", "old_string", "others", "title", "diff"])
-def test_a_large_argument_of_an_acp_agent_holds_nobody_up(acp, tmp_path, what, shape):
-    nvim = acp()
+def test_a_large_argument_of_an_acp_agent_holds_nobody_up(begin_acp, tmp_path, what, shape):
+    nvim = begin_acp()
     words = {
         "command": call("execute", command=value(shape)),
         "content": call("edit", file_path="/a.txt", content=value(shape)),
@@ -118,8 +100,8 @@ def test_a_large_argument_of_the_cli_holds_nobody_up(headless, name, asks, shape
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["lines", "one line"])
-def test_a_permission_for_a_large_command_says_what_is_left_out_and_how_it_ends(acp, shape):
-    nvim = acp()
+def test_a_permission_for_a_large_command_says_what_is_left_out_and_how_it_ends(begin_acp, shape):
+    nvim = begin_acp()
     command = [value(shape), "rm -rf the end"]
     main_thread.watch(nvim)
     say(nvim, permission(title="Run", kind="execute", rawInput={"command": command}))
@@ -130,8 +112,8 @@ def test_a_permission_for_a_large_command_says_what_is_left_out_and_how_it_ends(
 
 
 @pytest.mark.every_nvim
-def test_what_is_left_out_of_a_command_is_said_and_to_be_had(acp):
-    nvim = acp()
+def test_what_is_left_out_of_a_command_is_said_and_to_be_had(begin_acp):
+    nvim = begin_acp()
     say(nvim, call("execute", command="BIG 1000000 lines") + "\nSAY and the end")
     wait_answer(nvim, "\nand the end")
     note = "    … 934 kB more · Enter shows it all"
@@ -162,8 +144,8 @@ def test_what_is_left_out_of_a_command_is_said_and_to_be_had(acp):
 
 
 @pytest.mark.slow
-def test_many_arguments_are_shown_up_to_a_bound(acp):
-    nvim = acp()
+def test_many_arguments_are_shown_up_to_a_bound(begin_acp):
+    nvim = begin_acp()
     main_thread.watch(nvim)
     many = {f"name{number}": "value" * 20 for number in range(50_000)}
     todos = {"todos": [{"content": f"todo {number}", "status": "pending"} for number in range(50_000)]}

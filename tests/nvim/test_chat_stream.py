@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from chat_steps import begin, chat, say, start_scripted, text, wait_idle, wait_text
+from chat_steps import begin, chat, say, start_scripted, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -11,18 +11,8 @@ AGENT = """
 for prompt in prompts():
     if prompt["type"] == "user":
         wanted = words(prompt).split()
-        if wanted[0] == "die":
-            sys.stderr.write("out of luck\\n")
-            sys.stderr.flush()
-            os._exit(7)
         count = int(wanted[1]) if wanted[0] == "much" else 1
         event(type="message_start", message=dict(id="m", model="mock"))
-        if wanted[0] == "think":
-            event(type="content_block_start", index=0, content_block=dict(type="thinking", thinking="", signature=""))
-            for delta in ("Which file\\nmay ", "it be?"):
-                event(type="content_block_delta", index=0, delta=dict(type="thinking_delta", thinking=delta))
-            event(type="content_block_delta", index=0, delta=dict(type="signature_delta", signature="c2ln"))
-            continue
         event(type="content_block_start", index=0, content_block=dict(type="text", text=""))
         texts = []
         for number in range(count):
@@ -77,34 +67,10 @@ def test_a_chat_begins_in_turns_of_the_loop(start_nvim, tmp_path):
     assert len({at for _, at in turns}) == 4, turns
 
 
-def test_one_that_dies_says_why_and_goes_on_with_the_next_prompt(begin_chat):
-    nvim = begin_chat("hello")
-    wait_idle(nvim)
-    say(nvim, "die")
-    wait_text(nvim, "Claude ended with code 7: out of luck")
-    nvim.wait(lambda: "an agent says on stderr: out of luck\n" in nvim.log(), what="the same in the log")
-    say(nvim, "once more")
-    nvim.wait(lambda: text(nvim).count("word 0 of many") == 2, what="another answer")
-
-
 def test_a_program_that_is_missing_is_one_sentence(start_nvim):
     nvim = start_nvim(opts={"terminal": {"command": ["no-such-agent"]}})
     begin(nvim, "hello")
     nvim.wait_screen("`no-such-agent` was not found")
-
-
-def test_a_stream_that_was_cut_is_void_and_the_retry_is_reported(begin_chat):
-    nvim = begin_chat("cut")
-    nvim.wait_screen("overloaded (529)")
-    nvim.wait(lambda: "word 0" not in text(nvim), what="the partial text to go")
-    assert "retry 1/10" in "\n".join(nvim.screen())
-
-
-def test_a_thought_is_there_before_it_is_over(begin_chat):
-    nvim = begin_chat("think")
-    wait_text(nvim, "it be?")
-    assert text(nvim) == "You\nthink\n\nClaude\n  Thinking\n    Which file\n    may it be?\n"
-    assert chat(nvim, "return chat.state") == "working"
 
 
 @pytest.mark.every_nvim
@@ -142,35 +108,6 @@ def test_an_interrupt_that_waits_fails_nothing_that_is_reported(begin_chat):
     wait_idle(nvim)
     wait_text(nvim, "word 19999 of many")
     assert "ERROR" not in nvim.log()
-
-
-@pytest.mark.slow
-def test_much_text_arrives_whole_in_rows_that_stay_short(begin_chat):
-    nvim = begin_chat("much 20000")
-    wait_idle(nvim)
-    messages = chat(
-        nvim,
-        """
-        local ids, most = {}, 0
-        for _, row in ipairs(chat.store:rows(1, 1e6)) do
-          ids[#ids + 1], most = row.id, math.max(most, row.bytes)
-        end
-        return { chat.store:answer(), most, #ids }
-        """,
-    )
-    expected = "".join(
-        f"word {n} of many " + ("\n" if n % 7 == 6 else "") + ("\n" if n % 70 == 69 else "") for n in range(20000)
-    )
-    assert messages[0] == expected
-    assert messages[2] > 3 and messages[1] < 200_000, messages[1:]
-
-
-def test_what_is_sent_while_it_works_and_never_taken_is_given_back(begin_chat):
-    nvim = begin_chat("cut")
-    nvim.wait_screen("overloaded (529)")
-    nvim.keys("idie<Esc><CR>")
-    nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end")
-    assert nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)") == ["die"]
 
 
 @pytest.mark.slow

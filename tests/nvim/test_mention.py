@@ -19,16 +19,9 @@ FILES = {
 def editor(start_nvim):
     """A Neovim in a.txt; one client listens, unless `clients=0`."""
 
-    def start(clients=1, args=("a.txt",), **kwargs):
-        kwargs.setdefault("init_lua", "")
-        kwargs["init_lua"] += """
-        Notices, Events = {}, {}
-        vim.notify = function(message, level) table.insert(Notices, { message, level }) end
-        vim.api.nvim_create_autocmd("User", { pattern = "ClaudeMentionSent", callback = function(event)
-          table.insert(Events, event.data)
-        end })
-        """
-        nvim = start_nvim(list(args), files=FILES, **kwargs)
+    def start(clients=1, **kwargs):
+        nvim = start_nvim(["a.txt"], files=FILES, notices=True, **kwargs)
+        nvim.keep_events("ClaudeMentionSent")
         nvim.server = FakeServer(nvim, "mention")
         if clients:
             nvim.server.connect(roots=[nvim.project])
@@ -72,7 +65,7 @@ def notices(nvim):
     """All notices, including scheduled ones: Neovim runs scheduled functions in order."""
     nvim.lua("_G.all_said = false vim.schedule(function() _G.all_said = true end)")
     nvim.wait("_G.all_said")
-    return [message for message, _ in nvim.lua("return Notices")]
+    return nvim.notices()
 
 
 def send(nvim, call):
@@ -96,7 +89,7 @@ def test_a_file_is_mentioned_with_its_lines_or_as_a_whole(editor, call, expected
     assert send(nvim, call) == [True]
     assert mentioned(nvim) == [(*expected, 1)]
     assert notices(nvim) == [f"Sent to Claude: {said}"]
-    (event,) = nvim.lua("return Events")
+    ((_, event),) = nvim.events()
     path, first, last = expected
     assert event["path"] == str(nvim.project / path)
     assert [event.get("first"), event.get("last")] == [None if line is None else line + 1 for line in (first, last)]
