@@ -217,12 +217,6 @@ impl Journal {
         self.files.get(&id).map_or(0, |file| file.revision)
     }
 
-    /// The number of steps of a file.
-    #[must_use]
-    pub fn steps(&self, id: FileId) -> usize {
-        self.files.get(&id).map_or(0, |file| file.steps.len())
-    }
-
     /// Whether these bytes are the last recorded content.
     #[must_use]
     pub fn is_last(&self, id: FileId, bytes: Option<&[u8]>) -> bool {
@@ -604,11 +598,12 @@ fn in_bytes(edit: &Reported<'_>, steps: &[Option<Bytes>]) -> (Option<Vec<u8>>, V
     }
     let current = edit.current.unwrap_or_default();
     let returns = current.windows(2).any(|pair| pair == b"\r\n");
-    let form: Form = match (current.starts_with(BOM), returns) {
-        (false, false) => <[u8]>::to_vec,
-        (false, true) => with_carriage_returns,
-        (true, false) => |text| [BOM, text].concat(),
-        (true, true) => |text| [BOM, with_carriage_returns(text).as_slice()].concat(),
+    let [plain, crlf, bom, bom_crlf] = FORMS;
+    let form = match (current.starts_with(BOM), returns) {
+        (false, false) => plain,
+        (false, true) => crlf,
+        (true, false) => bom,
+        (true, true) => bom_crlf,
     };
     (edit.before.map(form), form(edit.after))
 }

@@ -52,7 +52,6 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("set_mode", set_mode),
     ("turn_of", |journal, given| Ok(optional(journal.turn_of(file(given)?), Value::Id))),
     ("revision", |journal, given| Ok(Value::Id(journal.revision(file(given)?)))),
-    ("steps", |journal, given| Ok(count(journal.steps(file(given)?)))),
     ("is_last", |journal, given| {
         let (id, now) = (file(given)?, given.optional_bytes("bytes")?);
         Ok(Value::Bool(journal.is_last(id, now.as_deref())))

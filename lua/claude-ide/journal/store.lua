@@ -49,7 +49,6 @@
 ---@field set_mode fun(file: integer, mode?: integer)
 ---@field turn_of fun(file: integer): integer? the running turn that announced an edit
 ---@field revision fun(file: integer): integer differs after each change of the recorded state
----@field steps fun(file: integer): integer
 ---@field is_last fun(file: integer, bytes?: string): boolean whether these bytes were recorded last
 ---@field note fun(file: integer, bytes?: string, actor?: claude-ide.journal.Actor, turn?: integer) records contents on disk, and who wrote them
 ---@field before_edit fun(client: integer, path: string, real: string, secret: boolean, bytes?: string): claude-ide.journal.File

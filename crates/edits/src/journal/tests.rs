@@ -70,6 +70,10 @@ impl Desk {
         undo
     }
 
+    fn steps(&self) -> usize {
+        self.journal.files[&self.id].steps.len()
+    }
+
     fn keep(&mut self, hunk: Option<usize>) -> Option<bool> {
         let (disk, now) = (self.disk.clone(), self.now());
         self.journal.keep(self.id, Scope::Unreviewed, Now::Disk(disk.as_deref().map(str::as_bytes)), hunk, now)
@@ -290,7 +294,7 @@ fn redo_after_undo_leaves_no_trace() {
     let back = desk.journal.change(desk.id, Scope::Unreviewed, Now::Unsaved(b"A\nb\nC\n"));
     assert_eq!(back.unwrap().hunks.len(), 2, "before it is saved");
     desk.user("A\nb\nC\n");
-    assert_eq!(desk.journal.steps(desk.id), 2);
+    assert_eq!(desk.steps(), 2);
     assert_eq!(desk.change(Scope::Unreviewed).unwrap().hunks.len(), 2);
 }
 
@@ -367,7 +371,7 @@ fn many_edits_of_one_turn_are_one_step() {
     for edit in 1..50 {
         desk.claude(turn, &format!("{edit}\n"));
     }
-    assert_eq!(desk.journal.steps(desk.id), 2);
+    assert_eq!(desk.steps(), 2);
 }
 
 #[test]
@@ -378,7 +382,7 @@ fn a_long_history_forgets_its_oldest_steps_and_nothing_that_waits() {
     for edit in 0..150 {
         desk.user(&format!("A\nb {edit}\n"));
     }
-    assert_eq!(desk.journal.steps(desk.id), 100);
+    assert_eq!(desk.steps(), 100);
     assert_eq!(desk.without(Scope::Unreviewed), "a\nb 149\n");
 }
 
@@ -471,7 +475,7 @@ fn an_announced_edit_is_not_counted_twice() {
     desk.announce();
     desk.write(Some("one\nTWO\n"), None, None);
     assert!(!desk.reported(turn, "one\ntwo\n", "one\nTWO\n"));
-    assert_eq!((desk.journal.steps(desk.id), desk.change(Scope::All).unwrap().added), (2, 1));
+    assert_eq!((desk.steps(), desk.change(Scope::All).unwrap().added), (2, 1));
 }
 
 #[test]
