@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from unittest import mock
 
 import pytest
@@ -92,11 +91,6 @@ class Session:
     def wait_busy(self):
         """Waits until the turn has seen the CLI busy: only then does idle end it."""
         self.nvim.wait(f"require('claude-ide.journal.shell').is_busy({self.number})", what="the status to be read")
-
-    def later_than(self, path):
-        """Waits for a time that file systems tell apart from that at which it was made."""
-        made = path.stat().st_ctime
-        self.nvim.wait(lambda: time.time() > made + 0.1, what="a later time")
 
     def over(self, changes):
         """Ends the turn, and waits until this many files have changed."""
@@ -485,27 +479,6 @@ def test_what_happens_between_two_prompts_is_nobodys(session):
     assert session.changes() == []
 
 
-def test_line_ends_that_git_converts_come_back_as_they_lay_on_the_disk(session):
-    project = session.project
-    (project / ".gitattributes").write_text("*.txt text eol=crlf\n")
-    (project / "b.txt").write_bytes(b"one\r\ntwo\r\n")
-    session.prompt()
-    (project / "b.txt").write_bytes(b"one\r\nTWO\r\n")
-    session.finish()
-    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
-    assert session.nvim.lua("return require('claude-ide.journal').undo(...) == true", str(project / "b.txt"))
-    assert (project / "b.txt").read_bytes() == b"one\r\ntwo\r\n"
-
-
-def test_without_a_repository_turns_go_on(start_nvim, connect):
-    nvim = start_nvim(files={"a.txt": "a\n"})
-    session = Session(nvim, connect)
-    session.prompt()
-    assert nvim.lua("return last == nil")
-    session.status("idle")
-    nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil")
-
-
 def test_a_neovim_that_git_started_takes_checkpoints_of_its_folder(start_nvim, connect):
     nvim = start_nvim(files={"a.txt": "a\n"}, env={"GIT_INDEX_FILE": "elsewhere", "GIT_DIR": "nowhere"})
     git(nvim.project, "init", "-q")
@@ -620,40 +593,6 @@ def copies(session):
     return b"".join(found), size
 
 
-def test_a_folder_that_is_moved_comes_back_with_what_was_changed_in_it(session):
-    project = session.project
-    (project / "old").mkdir()
-    (project / "old" / "one.txt").write_text("one\n")
-    (project / "old" / "two.txt").write_text("two\n")
-    (project / "three.txt").write_text("three\n")
-    session.later_than(project / "old" / "two.txt")
-    session.prompt()
-    subprocess.run(
-        "mv old new; echo more >> new/two.txt; mv three.txt 3; echo 3 >> 3", shell=True, cwd=project, check=True
-    )
-    session.over(changes=6)
-    session.nvim.undo_turn()
-    assert (project / "old" / "one.txt").read_text() == "one\n"
-    assert (project / "old" / "two.txt").read_text() == "two\n"
-    assert (project / "three.txt").read_text() == "three\n"
-    assert not list(project.glob("new/*"))
-    assert not (project / "3").exists()
-
-
-def test_an_edit_that_restores_a_file_whose_ends_of_line_git_would_convert_leaves_it_alone(session):
-    path = session.project / "b.txt"
-    git(session.project, "config", "core.autocrlf", "true")
-    session.prompt()
-    path.write_text("by a command\n")
-    session.announce(path)
-    path.write_text("b\n")
-    session.status("idle")
-    session.nvim.wait("compared == 1")
-    session.nvim.undo_turn()
-    assert path.read_bytes() == b"b\n"
-    assert session.changes() == []
-
-
 def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_counted(session):
     project = session.project
     (project / "data").mkdir()
@@ -694,47 +633,6 @@ def test_without_checkpoints_nothing_is_copied(repository, connect):
     session.nvim.cmd("checkhealth claude-ide")
     assert "review.checkpoints is off" in "\n".join(session.nvim.lines())
     assert folders_of_copies(session) == []
-
-
-def test_renamed_binary_and_executable_files_are_taken_back(session):
-    project = session.project
-    image = bytes(range(256)) * 4
-    (project / "image.bin").write_bytes(image)
-    (project / "run.sh").write_text("#!/bin/sh\n")
-    (project / "run.sh").chmod(0o755)
-    (project / "odd \\ name\twith\nlines.txt").write_text("odd\n")
-    session.prompt()
-    (project / "image.bin").write_bytes(image[::-1])
-    (project / "run.sh").rename(project / "walk.sh")
-    (project / "a.txt").chmod(0o755)  # same text: nothing to review
-    (project / "b.txt").rename(project / "odd name é.txt")
-    session.over(changes=5)
-    kinds = {os.path.basename(change["path"]): change["kind"] for change in session.changes()}
-    assert kinds == {
-        "image.bin": "modified", "run.sh": "deleted", "walk.sh": "created", "b.txt": "deleted", "odd name é.txt": "created",
-    }  # fmt: skip
-    results = session.nvim.undo_turn()
-    assert all(result["ok"] for result in results), results
-    assert (project / "image.bin").read_bytes() == image
-    assert (project / "run.sh").stat().st_mode & 0o777 == 0o755
-    assert (project / "b.txt").read_text() == "b\n"
-    assert not (project / "walk.sh").exists() and not (project / "odd name é.txt").exists()
-
-
-def test_contents_that_look_like_gits_own_answers_come_back(session):
-    project = session.project
-    text = "0123456789012345678901234567890123456789 blob 3\nabc\nbetween-1-1 missing\n\n"
-    (project / "b.txt").write_text(text)
-    (project / "empty.txt").write_text("")
-    (project / "unended.txt").write_text("unended")
-    session.prompt()
-    for name in ("b.txt", "empty.txt", "unended.txt"):
-        (project / name).write_text("other\n")
-    session.over(changes=3)
-    session.nvim.undo_turn()
-    assert (project / "b.txt").read_text() == text
-    assert (project / "empty.txt").read_text() == ""
-    assert (project / "unended.txt").read_text() == "unended"
 
 
 def test_a_turn_ends_once_when_the_cli_is_idle_again(session):

@@ -92,21 +92,33 @@ fn names(found: &[FoundFile]) -> Vec<&str> {
 
 #[test]
 fn finds_the_earlier_contents_of_changed_made_and_removed_files() {
-    let mut desk =
-        Desk::new(&[("a.txt", "a\n"), ("deep/b.txt", "b\r\n"), ("odd name é.txt", ""), ("same.txt", "same")]);
-    desk.write("untracked.txt", "u\n");
+    let (odd, like_gits) = ("odd \\ name\té.txt", format!("{:040} blob 3\nabc\n\0-1 missing\n\n", 1));
+    let mut desk = Desk::new(&[("a.txt", &like_gits), ("deep/b.txt", "b\r\n"), (odd, ""), ("same.txt", "same")]);
+    desk.write("untracked.txt", "unended");
     let from = desk.take();
     desk.write("a.txt", "A\n");
     desk.write("untracked.txt", "U\n");
     desk.write("new.txt", "new\n");
     fs::remove_file(desk.top.join("deep/b.txt")).unwrap();
-    desk.write("odd name é.txt", "x");
+    desk.write(odd, "x");
     let found = compare(&from, &desk.take());
-    assert_eq!(names(&found.found), ["a.txt", "deep/b.txt", "odd name é.txt", "untracked.txt", "new.txt"]);
+    assert_eq!(names(&found.found), ["a.txt", "deep/b.txt", odd, "untracked.txt", "new.txt"]);
     let before: Vec<Option<&[u8]>> = found.found.iter().map(|file| file.before.as_deref()).collect();
-    assert_eq!(before, [Some(b"a\n".as_slice()), Some(b"b\r\n"), Some(b""), Some(b"u\n"), None]);
+    assert_eq!(before, [Some(like_gits.as_bytes()), Some(b"b\r\n"), Some(b""), Some(b"unended"), None]);
     assert_eq!(found.found.first().unwrap().mode, Some(0o644));
     assert_eq!((found.left_out, found.rest, found.too_many), (Vec::new(), Vec::new(), None));
+}
+
+#[test]
+fn line_ends_that_git_would_convert_stay_as_on_disk() {
+    let mut desk = Desk::new(&[(".gitattributes", "*.txt text eol=crlf\n"), ("a.txt", "one\r\n"), ("b.md", "b\n")]);
+    desk.git(&["config", "core.autocrlf", "true"]);
+    let from = desk.take();
+    desk.write("a.txt", "ONE\r\n");
+    let found = compare(&from, &desk.take());
+    assert_eq!(found.found.first().unwrap().before.as_deref(), Some(b"one\r\n".as_slice()));
+    let contained = from.contained(&[desk.top.join("b.md")]);
+    assert_eq!(contained.first().unwrap().before.as_deref(), Some(b"b\n".as_slice()));
 }
 
 #[test]
@@ -173,7 +185,7 @@ fn as_much_is_copied_as_there_is_room_for() {
 #[test]
 fn a_file_that_was_there_all_the_time_or_came_from_outside_was_not_made() {
     let text = "text that moves\n".repeat(20);
-    let mut desk = Desk::new(&[("moved.txt", text.as_str()), (".gitignore", "*.old\n")]);
+    let mut desk = Desk::new(&[("moved.txt", text.as_str()), (".gitignore", "*.old\n"), ("folder/in.txt", "in")]);
     desk.write("there.old", "there");
     desk.write("changed.old", "before");
     desk.write("nested/theirs.txt", "theirs");
@@ -188,9 +200,11 @@ fn a_file_that_was_there_all_the_time_or_came_from_outside_was_not_made() {
     fs::remove_dir_all(desk.top.join("nested/.git")).unwrap();
     fs::rename(outside, desk.top.join("inside.txt")).unwrap();
     fs::rename(desk.top.join("moved.txt"), desk.top.join("here.txt")).unwrap();
+    fs::rename(desk.top.join("folder"), desk.top.join("elsewhere")).unwrap();
     desk.write("here.txt", &(text + "and more\n"));
     let found = compare(&from, &desk.take());
-    assert_eq!(names(&found.found), [".gitignore", "moved.txt", "here.txt", "made.txt"]);
+    let expected = [".gitignore", "folder/in.txt", "moved.txt", "elsewhere/in.txt", "here.txt", "made.txt"];
+    assert_eq!(names(&found.found), expected);
     assert_eq!(found.left_out, [b"changed.old".to_vec(), b"inside.txt".to_vec()]);
 }
 
