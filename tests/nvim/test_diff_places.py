@@ -39,14 +39,20 @@ return { found, vim.fn.winlayout(), vim.fn.winrestcmd() }
 ARRANGEMENTS = {
     "one window": "normal! 120Gzt5l",
     "splits of odd sizes": "split b.txt | resize 12 | vsplit c.txt | vertical resize 20 | wincmd p",
+    "in a closed fold": "50,60fold | normal! 55G",
     "folds, jumps and an alternate file": "edit c.txt | edit a.txt | 50,60fold | normal! 20G150Gzz",
+    "splitkeep": "set splitkeep=screen | normal! 100Gzz | split | normal! 150Gzz",
     "without equal sizes": "set noequalalways | split b.txt | resize 25 | wincmd j | resize 5 | normal! 100Gzt",
     "one status line": "set laststatus=3 showtabline=2 splitbelow splitright | vsplit b.txt",
+    "no status and no tab line": "set laststatus=0 showtabline=0 | split",
     "low windows": "set winheight=3 winminheight=3 | split b.txt | split c.txt | split d.txt",
     "the terminal beside it": "vsplit | terminal cat",
     "nothing but a terminal": "terminal cat",
     "the user's own diff": "diffthis | vsplit b.txt | diffthis",
     "a window that keeps its buffer": "setlocal winfixbuf winfixheight",
+    "a window without numbers and with a tree's options": "setlocal nonumber nowrap winfixwidth statuscolumn=X",
+    "the help": "help vim.api | wincmd K",
+    "the quickfix list": "call setqflist([{'text': 'x'}]) | copen 5",
     "tab pages": "tabnew c.txt | tabnew d.txt | 1tabnext | 3tabnext",
 }
 
@@ -64,6 +70,30 @@ def state(diffs):
 
 def layout(diffs):
     return diffs.nvim.lua("return require('claude-ide.diffview.layout').preferred()")
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS.values(), ids=ARRANGEMENTS)
+def test_all_is_as_it_was_around_a_tab_page(start_nvim, arrangement):
+    diffs = make(start_nvim, "tab")
+    nvim = diffs.nvim
+    nvim.cmd("let g:_ts_force_sync_parsing = v:true")
+    nvim.cmd(arrangement)
+    drawn, before = diffs.drawn(), state(diffs)
+    for id, keys in enumerate(["ZZ", ":q<CR>", ":tabclose<CR>"], 1):
+        diffs.open(id, "b.txt", NEW)
+        assert len(nvim.lua("return vim.api.nvim_tabpage_list_wins(0)")) == 2
+        options = nvim.lua("return { vim.wo.number, vim.wo.statuscolumn, vim.wo.winfixwidth, vim.wo.diff }")
+        assert options == [False, "", False, True]
+        nvim.keys(keys)
+        diffs.answer(id)
+        wait_as_it_was(diffs, before)
+        nvim.wait(lambda: diffs.drawn() == drawn, what=f"the screen as it was before {keys}")
+
+
+def wait_as_it_was(diffs, before):
+    diffs.wait_current(None)
+    diffs.nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to be gone")
+    diffs.nvim.wait(lambda: state(diffs) == before, what="the windows as they were")
 
 
 @pytest.mark.parametrize("place", ["current", "float"])
@@ -92,9 +122,7 @@ def test_all_is_as_it_was(start_nvim, place, arrangement):
                 diffs.wait_current(id)
         nvim.keys(keys)
         diffs.answer(id)
-        diffs.wait_current(None)
-        nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to be gone")
-        nvim.wait(lambda: state(diffs) == before, what="the windows as they were")
+        wait_as_it_was(diffs, before)
     nvim.wait(lambda: diffs.drawn() == drawn, what="the screen as it was")
 
 

@@ -15,44 +15,6 @@ def diffs(start_nvim):
     return Diffs(start_nvim(files=FILES, args=["a.txt"]))
 
 
-LAYOUTS = {
-    "splits of odd sizes": "split b.txt | resize 3 | vsplit c.txt | vertical resize 20 | wincmd p",
-    "without equal sizes": "set noequalalways | split b.txt | resize 25 | wincmd j | resize 5 | normal! 100Gzt",
-    "one status line, always a tab line": "set laststatus=3 showtabline=2 | vsplit b.txt",
-    "no status and no tab line": "set laststatus=0 showtabline=0 | split",
-    "in the middle of the file": "normal! 120Gzt5l",
-    "the last of three tabs": "tabnew b.txt | tabnew c.txt | 1tabnext | 3tabnext",
-    "splitkeep": "set splitkeep=screen | split | normal! 150Gzz",
-    "a window that keeps its buffer": "setlocal winfixbuf winfixheight",
-    "the help": "help vim.api | wincmd K",
-    "the quickfix list": "call setqflist([{'text': 'x'}]) | copen 5",
-    "the user's own diff": "diffthis | vsplit b.txt | diffthis",
-    "a window without numbers and with a tree's options": "setlocal nonumber nowrap winfixwidth statuscolumn=X",
-    "the terminal, not typing": "vsplit | terminal cat",
-    "a fold that is closed": "50,60fold | normal! 55G",
-}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_the_screen_is_as_it_was(diffs, layout):
-    nvim = diffs.nvim
-    nvim.cmd("let g:_ts_force_sync_parsing = v:true")
-    nvim.cmd(layout)
-    lines = diffs.drawn()
-    before = diffs.screen_state()
-    for id, keys in enumerate(["ZZ", ":q<CR>", ":tabclose<CR>"], 1):
-        diffs.open(id, "b.txt", "B\n")
-        assert len(nvim.lua("return vim.api.nvim_tabpage_list_wins(0)")) == 2
-        options = nvim.lua("return { vim.wo.number, vim.wo.statuscolumn, vim.wo.winfixwidth, vim.wo.diff }")
-        assert options == [False, "", False, True]
-        nvim.keys(keys)
-        diffs.answer(id)
-        diffs.wait_current(None)
-        nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to be gone")
-        nvim.wait(lambda: diffs.screen_state() == before, what=f"the windows as they were before {keys}")
-        nvim.wait(lambda: diffs.drawn() == lines, what=f"the screen as it was before {keys}")
-
-
 @pytest.mark.every_nvim
 def test_a_floating_window_stays_and_is_the_current_one_again(diffs):
     nvim = diffs.nvim

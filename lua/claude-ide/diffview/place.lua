@@ -11,12 +11,22 @@ local M = {}
 ---@field fit fun(view: claude-ide.diffview.View) sizes the windows, after they were opened or the screen was resized
 ---@field close fun(view: claude-ide.diffview.View) closes the windows
 
+---Opens, closes or sizes windows; cursors stay, which other values of 'splitkeep' move in windows that get low.
+---@generic T
+---@param fn fun(): T
+---@return T
+function M.keeping_cursors(fn)
+  return require("claude-ide.option").during("splitkeep", "cursor", fn)
+end
+
 ---Opens or closes windows without resizing others.
 ---@generic T
 ---@param fn fun(): T
 ---@return T
 function M.keeping_sizes(fn)
-  return require("claude-ide.option").during("equalalways", false, fn)
+  return M.keeping_cursors(function()
+    return require("claude-ide.option").during("equalalways", false, fn)
+  end)
 end
 
 ---The remaining windows, the one to keep longest first.

@@ -170,7 +170,9 @@ function M.fit(view)
       if M.is_shown(view, "list") then
         vim.api.nvim_win_set_width(view.wins.list, view.list_width())
       end
-      place_of(view).fit(view)
+      places.keeping_cursors(function()
+        place_of(view).fit(view)
+      end)
     end)
   end
 end
