@@ -128,17 +128,6 @@ def test_a_diff_that_ends_before_it_is_shown_leaves_nothing(diffs):
     diffs.wait_clean()
 
 
-def test_what_the_user_typed_outlives_a_diff_that_others_end(diffs):
-    diffs.open(1, "a.txt", "A\n")
-    diffs.nvim.keys("omine<Esc>")
-    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["A", "mine"])
-    diffs.nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
-    diffs.nvim.wait_screen("Your edits to the proposal are kept")
-    kept = diffs.nvim.lua("return vim.fn.bufnr('a.txt (kept)')")
-    assert diffs.nvim.lines(kept) == ["A", "mine"]
-    assert diffs.nvim.lua("return vim.bo[...].modified", kept) is False
-
-
 def test_what_the_user_typed_goes_when_they_reject_it(diffs):
     diffs.open(1, "a.txt", "A\n")
     diffs.nvim.keys("omine<Esc>ZQ")

@@ -208,15 +208,6 @@ def test_a_write_from_another_window_does_not_accept(diffs):
     assert diffs.outcomes(1) == []
 
 
-def test_a_write_elsewhere_under_another_name_is_just_that(diffs):
-    diffs.open(1, "a.txt", NEW)
-    diffs.nvim.keys(":w copy.txt<CR>")
-    diffs.nvim.wait_screen('"copy.txt" [New] 2L, 8B written')
-    diffs.nvim.wait(lambda: text_of(diffs.nvim.project / "copy.txt") == NEW)
-    assert diffs.outcomes(1) == []
-    assert diffs.accept(1, "a.txt", ":x<CR>") == NEW
-
-
 COPIES = {
     ":w copy": NEW,
     ":w! copy": NEW,

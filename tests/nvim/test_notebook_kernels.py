@@ -213,28 +213,21 @@ def test_the_environment_that_is_active_comes_first_then_that_of_the_project(sta
     assert nvim.lua(FIND, project)[0]["kernel"] == "julia-1.11"
 
 
-@pytest.mark.parametrize(
-    ("folder", "env", "from_where"),
-    [
-        ("active", {"VIRTUAL_ENV": "active"}, "$VIRTUAL_ENV"),
-        ("mine", {"CONDA_PREFIX": "mine", "CONDA_DEFAULT_ENV": "mine"}, "$CONDA_PREFIX"),
-        ("uvs", {"UV_PROJECT_ENVIRONMENT": "uvs"}, "$UV_PROJECT_ENVIRONMENT"),
-        ("project/.venv", {}, ".venv"),
-        ("project/venv", {}, "venv"),
-        ("project/env", {}, "env"),
-        ("project/.pixi/envs/default", {}, ".pixi/envs/default"),
-        ("path", {}, None),
-    ],
-)
-def test_each_kind_of_environment_is_found(start_nvim, tmp_path, folder, env, from_where):
-    env = {name: value if name == "CONDA_DEFAULT_ENV" else str(tmp_path / value) for name, value in env.items()}
-    if not from_where:
-        env["PATH"] = f"{tmp_path}/path/bin:{os.environ['PATH']}"
-    nvim = start_nvim(opts=LOOK, env=env, files={"pyproject.toml": ""})
-    root = nvim.project if folder.startswith("project/") else tmp_path
-    program = python(root / folder.removeprefix("project/"))
-    if not from_where:
-        program = program.rename(program.with_name("python3"))
-        from_where = "python3 on the PATH"
-    found = nvim.lua(FIND, str(nvim.project))[0]
-    assert [found["path"], found["from"]] == [str(program), from_where]
+def test_each_kind_of_environment_is_found_and_the_first_of_all_counts(start_nvim, tmp_path):
+    """From the last to the first: each is found although those after it are there."""
+    on_path = python(tmp_path / "path")
+    on_path = on_path.rename(on_path.with_name("python3"))
+    nvim = start_nvim(opts=LOOK, env={"PATH": f"{on_path.parent}:{os.environ['PATH']}"}, files={"pyproject.toml": ""})
+
+    def assert_found(program, from_where):
+        found = nvim.lua(FIND, str(nvim.project))[0]
+        assert [found["path"], found["from"]] == [str(program), from_where]
+
+    assert_found(on_path, "python3 on the PATH")
+    for name in (".pixi/envs/default", "env", "venv", ".venv"):
+        assert_found(python(nvim.project / name), name)
+    for name in ("UV_PROJECT_ENVIRONMENT", "CONDA_PREFIX", "VIRTUAL_ENV"):
+        program = python(tmp_path / name)
+        nvim.lua("vim.fn.setenv(...)", name, str(tmp_path / name))
+        nvim.lua("vim.env.CONDA_DEFAULT_ENV = 'mine'")
+        assert_found(program, f"${name}")

@@ -64,9 +64,7 @@ def test_files_that_no_buffer_holds_and_buffers_that_are_hidden_are_undone_alike
     assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == ""
 
 
-@pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
-def test_a_conflict_is_shown_and_stays_in_every_layout(nvim, layout):
-    nvim.lua("require('claude-ide.config').get().diff.layout = ...", layout)
+def test_a_conflict_is_shown_and_stays(nvim):
     turn(nvim, nvim.client, a_txt=A_CLAUDE)
     nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
     nvim.keys("2GAmine<Esc>:w<CR>")
