@@ -43,6 +43,17 @@ def text(nvim):
     )
 
 
+def to_transcript(nvim):
+    """Goes to the window of a chat's transcript."""
+    nvim.lua(
+        """
+        vim.api.nvim_set_current_win(vim.iter(vim.api.nvim_list_wins()):find(function(win)
+          return (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind == "transcript"
+        end))
+        """
+    )
+
+
 def chat(nvim, code):
     """Runs Lua with `chat`, the one shown last."""
     return nvim.lua(f"local chat = require('claude-ide.chat').current() {code}")
@@ -94,6 +105,16 @@ def wait_diff(nvim, count=1):
         f"require('claude-ide.proposal').count() == {count} and require('claude-ide.proposal').list()[1].seen",
         what="a diff",
     )
+
+
+def accept(nvim):
+    """Accepts the proposal, or the changeset, that is shown."""
+    nvim.lua("assert(require('claude-ide.proposal').accept())")
+
+
+def reject(nvim, reason=None):
+    """Rejects it."""
+    nvim.lua("assert(require('claude-ide.proposal').reject(nil, ...))", *([reason] if reason else []))
 
 
 def edit_proposal(nvim, first, last, lines):

@@ -3,7 +3,7 @@
 import acp_steps
 import pytest
 from acp_steps import OPTIONS, answers, diff, permission, request, say, text, wait_answer, wait_idle, wait_text
-from chat_steps import chat, edit_proposal, wait_asked, wait_diff
+from chat_steps import accept, chat, edit_proposal, reject, wait_asked, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -59,7 +59,7 @@ def test_an_edit_is_a_diff_and_the_agent_writes_it(begin_acp, tmp_path):
         + "\nSAY done",
     )
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.proposal').accept()") is True
+    accept(nvim)
     wait_text(nvim, "\ndone")
     assert wait_answers(nvim, 2) == [{"outcome": {"outcome": "selected", "optionId": "once"}}, {}]
     assert path.read_text() == "one\nTWO\n", "it is asked once"
@@ -71,7 +71,7 @@ def test_what_the_user_makes_of_an_edit_is_written_and_told(begin_acp, tmp_path)
     say(nvim, permission(title="Edit", kind="edit", content=[diff(path, "one\ntwo\n", "ONE\nTWO\n")]))
     wait_diff(nvim)
     edit_proposal(nvim, 0, 1, ["mine  "])
-    assert nvim.lua("return require('claude-ide.proposal').accept()") is True
+    accept(nvim)
     assert wait_answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": "no"}}]
     assert path.read_text() == "mine  \nTWO\n"
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
@@ -86,13 +86,13 @@ def test_a_file_is_written_only_after_a_review(begin_acp, tmp_path):
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\ntwo"))
     wait_diff(nvim)
     assert path.read_bytes() == b"one\r\ntwo"
-    nvim.lua("assert(require('claude-ide.proposal').reject())")
+    reject(nvim)
     assert "rejected" in wait_answers(nvim)[0]["message"]
     assert path.read_bytes() == b"one\r\ntwo"
     say(nvim, request("fs/write_text_file", path=str(new), content="new\n"))
     wait_diff(nvim)
     assert not new.exists()
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     assert wait_answers(nvim, 2)[1] == {}
     assert new.read_text() == "new\n"
 
@@ -103,7 +103,7 @@ def test_line_ends_stay_as_the_file_has_them(begin_acp, tmp_path):
         path = tmp_path / "project" / name
         say(nvim, request("fs/write_text_file", path=str(path), content=content))
         wait_diff(nvim)
-        nvim.lua("assert(require('claude-ide.proposal').accept())")
+        accept(nvim)
         nvim.wait(lambda path=path: path.read_bytes() == b"ONE\r\ntwo\r\n", what="the file")
         wait_idle(nvim)
 
@@ -179,18 +179,18 @@ def test_what_was_accepted_ends_with_its_turn_and_the_reason_of_a_rejection_reac
     edit = permission(title="Edit", kind="edit", content=[diff(path, "one\n", "ONE\n")])
     say(nvim, edit)
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.proposal').accept()") is True
+    accept(nvim)
     wait_answers(nvim)
     wait_idle(nvim)
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\n"))
     wait_diff(nvim)
     assert path.read_text() == "one\n"
-    nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
+    reject(nvim, "not so loud")
     assert "not so loud" in wait_answers(nvim, 2)[1]["message"]
     wait_idle(nvim)
     say(nvim, edit)
     wait_diff(nvim)
-    nvim.lua("require('claude-ide.proposal').reject(nil, 'SAY quieter')")
+    reject(nvim, "SAY quieter")
     wait_text(nvim, "\nquieter")
     assert wait_answers(nvim, 3)[2] == {"outcome": {"outcome": "selected", "optionId": "no"}}
 
@@ -213,7 +213,7 @@ def test_a_second_change_of_a_file_in_a_turn_is_not_excused_by_the_first(begin_a
     ]
     say(nvim, "\n".join(lines))
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.proposal').accept()") is True
+    accept(nvim)
     wait_text(nvim, "\nover")
     reported = f"{path} was changed without asking you"
     wait_text(nvim, reported)

@@ -5,7 +5,7 @@ import json
 import acp_steps
 import pytest
 from acp_steps import answers, diff, permission, request, say, text, update, wait_answer, wait_idle, wait_text
-from chat_steps import chat, wait_diff
+from chat_steps import accept, chat, reject, to_transcript, wait_diff
 
 from harness.files import bytes_of
 
@@ -42,6 +42,20 @@ def wait_shown(nvim):
     )
 
 
+def accept_but(nvim, *dropped, words=""):
+    """Accepts the changeset without some of its files, with these words about them."""
+    nvim.answer(words)
+    nvim.lua(
+        """
+        for _, entry in ipairs(require('claude-ide.proposal').pending()[1].files) do
+          entry.dropped = vim.list_contains(..., vim.fs.basename(entry.path))
+        end
+        """,
+        dropped,
+    )
+    accept(nvim)
+
+
 def content(nvim, name):
     found = bytes_of(nvim.project / name)
     return None if found is None else found.decode()
@@ -65,7 +79,7 @@ def test_left_as_it_is_the_agent_writes_it_and_is_asked_no_more(begin, tmp_path)
     for name in ("a.txt", "b.txt", "c.txt"):
         nvim.wait_screen(name)
     assert content(nvim, "a.txt") == BEFORE, "nothing is written before"
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     wait_idle(nvim)
     assert answers(nvim)[0] == {"outcome": {"outcome": "selected", "optionId": "once"}}
     assert content(nvim, "a.txt") == "one\nTWO\nthree\n"
@@ -82,17 +96,12 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
     wait_shown(nvim)
     nvim.lua(
         """
-        local changeset = require('claude-ide.proposal').pending()[1]
-        local entries = {}
-        for _, entry in ipairs(changeset.files) do entries[vim.fs.basename(entry.path)] = entry end
-        local first = changeset.files[1]
+        local first = require('claude-ide.proposal').pending()[1].files[1]
         assert(vim.fs.basename(first.path) == "a.txt")
         vim.api.nvim_buf_set_lines(first.text.bufs.proposal, 1, 2, false, { "mine" })
-        entries["b.txt"].dropped = true
-        vim.ui.input = function(_, done) done("b stays") end
-        assert(require('claude-ide.proposal').accept())
         """
     )
+    accept_but(nvim, "b.txt", words="b stays")
     wait_answer(nvim, "· changed by you")
     assert (content(nvim, "a.txt"), content(nvim, "b.txt"), content(nvim, "new/c.txt")) == (
         "one\nmine\nthree\n",
@@ -120,7 +129,7 @@ def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
     nvim.lua("require('claude-ide.proposal').accept()")
     nvim.wait("notices[1] and notices[1]:find('b.txt has changed meanwhile', 1, true)", what="why not to be said")
     assert answers(nvim) == []
-    nvim.lua("assert(require('claude-ide.proposal').reject())")
+    reject(nvim)
     wait_idle(nvim)
     assert content(nvim, "b.txt") == "somebody else\n"
 
@@ -142,15 +151,8 @@ def test_each_file_of_a_call_is_shown_and_leads_to_it(begin):
     shown = text(nvim).rpartition("Edit a.txt")[2]
     for name, line in (("b.txt", "+THREE"), ("new/c.txt", "+c")):
         assert line in shown.partition(f"    {name}\n")[2][:120]
-    nvim.lua(
-        """
-        local transcript = vim.iter(vim.api.nvim_list_wins()):find(function(win)
-          return (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind == "transcript"
-        end)
-        vim.api.nvim_set_current_win(transcript)
-        vim.fn.search("^ *+THREE", "w")
-        """
-    )
+    to_transcript(nvim)
+    nvim.lua("vim.fn.search('^ *+THREE', 'w')")
     nvim.keys("gf")
     nvim.wait(
         "vim.fs.basename(vim.api.nvim_buf_get_name(0)) == 'b.txt' and vim.fn.line('.') == 3",
@@ -290,15 +292,7 @@ def test_files_that_codex_moves_and_deletes(begin):
         nvim.wait_screen(words)
     moved = [[name, "renamed", name] for name in sorted(whole)]
     assert sorted(kinds(nvim)) == sorted([["a.txt", "modified", ""], ["gone.txt", "deleted", ""], *moved])
-    nvim.lua(
-        """
-        vim.ui.input = function(_, done) done("") end
-        for _, entry in ipairs(require('claude-ide.proposal').pending()[1].files) do
-          entry.dropped = vim.endswith(entry.path, "a.txt")
-        end
-        assert(require('claude-ide.proposal').accept())
-        """
-    )
+    accept_but(nvim, "a.txt")
     wait_answer(nvim, "· changed by you")
     assert content(nvim, "a.txt") == BEFORE
     assert [content(nvim, name) for name in ("gone.txt", *whole)] == [None] * 5
@@ -336,7 +330,7 @@ def test_bytes_that_nobody_changed_stay_where_the_agent_has_the_editor_write(beg
     ]
     ask_for(nvim, [diff(project / name, "one\n", "ONE\n") for name in texts], texts, *writes)
     wait_shown(nvim)
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     wait_idle(nvim)
     assert {name: (project / name).read_bytes() for name in texts} == {
         name: content.replace(b"one", b"ONE") for name, content in texts.items()
@@ -351,7 +345,7 @@ def test_what_the_user_wrote_since_they_accepted_is_not_written_over(begin):
     by_them = f"WRITE {project / 'a.txt'} {json.dumps(theirs)}"
     ask(nvim, by_them, write)
     wait_shown(nvim)
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     nvim.wait(
         "local list = require('claude-ide.proposal').list() return #list == 1 and list[1].files == nil",
         what="a diff, after the changeset",
@@ -363,23 +357,22 @@ def test_a_new_file_of_which_nothing_is_taken_is_not_made(begin):
     nvim = begin()
     ask(nvim)
     wait_shown(nvim)
-    nvim.lua("vim.ui.input = function(_, done) done('') end require('claude-ide.ui.guard.times').unread = 0")
+    nvim.answer("")
+    nvim.lua("require('claude-ide.ui.guard.times').unread = 0")
     nvim.keys("]f]f")
     nvim.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1] == 'c'", what="the new file")
     nvim.keys("dx")
     nvim.wait_screen("◌ c.txt")
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     wait_answer(nvim, "· changed by you")
     assert (content(nvim, "a.txt"), content(nvim, "new/c.txt")) == (BEFORE.replace("two", "TWO"), None)
 
 
 def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     nvim = begin()
+    nvim.keep_notices()
     nvim.lua(
         """
-        _G.notices = {}
-        vim.notify = function(words) table.insert(notices, words) end
-        vim.ui.input = function(_, done) done("because") end
         local apply = require("claude-ide.changeset.apply")
         local run = apply.run
         apply.run = function(jobs, opts, done) _G.go_on = function() run(jobs, opts, done) end end
@@ -387,12 +380,7 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     )
     ask(nvim)
     wait_shown(nvim)
-    nvim.lua(
-        """
-        require('claude-ide.proposal').pending()[1].files[2].dropped = true
-        assert(require('claude-ide.proposal').accept())
-        """
-    )
+    accept_but(nvim, "b.txt", words="because")
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
     nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="it to go")
@@ -433,7 +421,7 @@ def test_a_new_file_that_was_refused_is_not_said_to_be_changed(begin, count):
         nvim.cmd("Claude reject")
     else:
         wait_shown(nvim)
-        nvim.lua("assert(require('claude-ide.proposal').reject(nil, 'SAY use tabs'))")
+        reject(nvim, "SAY use tabs")
         wait_text(nvim, "\nuse tabs")
     wait_answer(nvim, "· rejected")
     assert "without asking" not in text(nvim)
@@ -447,13 +435,11 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
     wait_shown(nvim)
     nvim.lua(
         """
-        vim.ui.input = function(_, done) done("") end
-        local entries = require('claude-ide.proposal').pending()[1].files
-        vim.api.nvim_buf_set_lines(entries[1].text.bufs.proposal, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
-        entries[2].dropped = true
-        assert(require('claude-ide.proposal').accept())
+        local first = require('claude-ide.proposal').pending()[1].files[1]
+        vim.api.nvim_buf_set_lines(first.text.bufs.proposal, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
         """
     )
+    accept_but(nvim, "1.txt")
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
     reported = acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
     assert f"What is in {nvim.project}/0.txt now differs from what you proposed: read it again." in reported

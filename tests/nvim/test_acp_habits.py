@@ -8,7 +8,7 @@ import signal
 import acp_steps
 import pytest
 from acp_steps import diff, permission, request, say, text, update, wait_answer, wait_idle, wait_text
-from chat_steps import chat, wait_diff
+from chat_steps import chat, reject, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -35,7 +35,7 @@ def test_a_refused_edit_that_is_never_mentioned_again_is_no_change(begin_acp, tm
         script += f"\nWRITE {path} {json.dumps(AFTER)}"
     say(nvim, script)
     wait_diff(nvim)
-    nvim.lua("assert(require('claude-ide.proposal').reject())")
+    reject(nvim)
     wait_answer(nvim, "· rejected")
     assert ("was changed without asking you" in text(nvim)) is is_written
 

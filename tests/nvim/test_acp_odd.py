@@ -7,7 +7,7 @@ import acp_steps
 import main_thread
 import pytest
 from acp_steps import answers, diff, permission, request, say, text, update, wait_answer, wait_idle, wait_text
-from chat_steps import chat, wait_diff
+from chat_steps import accept, chat, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -75,7 +75,7 @@ def test_an_edit_that_cannot_be_allowed_is_not_written(begin_acp, tmp_path):
     path = tmp_path / "project/a.txt"
     say(nvim, permission(title="Do it", options=[], kind="edit", content=[diff(path, "one\n", "two\n")]))
     wait_diff(nvim)
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "cancelled"}}], what="the answer")
     nvim.wait("vim.fn.execute('messages'):find('Robot offers no way to allow it') ~= nil", what="the notice")
     assert path.read_text() == "one\n"
@@ -148,7 +148,7 @@ def test_what_cannot_be_written_is_said(begin_acp, tmp_path):
         say(nvim, write(path))
         wait_diff(nvim)
         before = len(answers(nvim))
-        nvim.lua("assert(require('claude-ide.proposal').accept())")
+        accept(nvim)
         nvim.wait(lambda before=before: len(answers(nvim)) > before, what="the answer")
         assert "could not be written" in answers(nvim)[-1]["message"]
         wait_idle(nvim)
@@ -161,7 +161,7 @@ def test_what_is_not_saved_is_what_an_edit_is_shown_against(begin_acp, tmp_path)
     say(nvim, request("fs/write_text_file", path=str(path), content="ONE\ntyped\n"))
     wait_diff(nvim)
     assert path.read_text() == "one\n"
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
     lines = "vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, false)"
     nvim.wait(lambda: nvim.lua(f"return {lines}") == ["ONE", "typed"], what="the buffer to hold it")

@@ -8,7 +8,20 @@ import signal
 
 import other_agents
 import pytest
-from chat_steps import call, chat, edit_proposal, say, text, wait_answer, wait_asked, wait_diff, wait_idle, wait_text
+from chat_steps import (
+    accept,
+    call,
+    chat,
+    edit_proposal,
+    reject,
+    say,
+    text,
+    wait_answer,
+    wait_asked,
+    wait_diff,
+    wait_idle,
+    wait_text,
+)
 
 from harness import cli
 from harness.terminal import marked_processes
@@ -31,10 +44,6 @@ def begin(start_nvim, mock_api, tmp_path):
         return nvim
 
     return begin
-
-
-def accept(nvim):
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
 
 
 def an_edit_goes_through_the_review(nvim, edit):
@@ -63,7 +72,7 @@ def an_edit_is_rejected(nvim, edit):
     path, reported = nvim.project / "a.txt", text(nvim).count("without asking")
     say(nvim, edit(path, "TWO", "never") + " THEN SAY after")
     wait_diff(nvim)
-    nvim.lua("assert(require('claude-ide.proposal').reject())")
+    reject(nvim)
     wait_idle(nvim)
     assert "+never" in text(nvim).rpartition("THEN SAY after")[2], "what was proposed stays to be seen"
     assert path.read_text() == "one\nTWO\nthree\n"
@@ -198,7 +207,7 @@ def test_a_session_with_codex(begin, mock_api):
             if not is_whole:
                 nvim.answer("")
                 nvim.lua("require('claude-ide.proposal').pending()[1].files[2].dropped = true")
-            nvim.lua("assert(require('claude-ide.proposal').accept())")
+            accept(nvim)
             nvim.wait(lambda new=new: c.read_text() == f"one\n{new}\nthree\n", what="what was accepted")
             if not is_whole:
                 nvim.wait(lambda: mock_api.seen("was left as it was"), what="the model to be told")

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from acp_steps import diff, permission, say, text, update, wait_answer, wait_idle
-from chat_steps import wait_diff
+from chat_steps import accept, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -124,7 +124,7 @@ def test_what_was_reviewed_is_not_reported_and_excuses_nothing_else(begin_acp, t
         lines = [asked, call("c2", "edit", [], {path: "three\n"}, does=[write(path, "three\n")])]
     say(nvim, "\n".join([*lines, "SAY over"]))
     wait_diff(nvim)
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     wait_answer(nvim, "\nover")
     assert (f"{path} {WARNING}" in text(nvim)) is is_told
 

@@ -3,7 +3,7 @@
 import acp_steps
 import pytest
 from acp_steps import answers, diff, permission, request, say, wait_idle, wait_text
-from chat_steps import edit_proposal, wait_diff
+from chat_steps import accept, edit_proposal, reject, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -22,11 +22,6 @@ def send(path, content):
 def results(tmp_path):
     """The answers to all of the agent's requests."""
     return [message for message in acp_steps.read(tmp_path) if "method" not in message]
-
-
-def accept(nvim):
-    """Accepts a diff that nothing hinders."""
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
 
 
 def changed_meanwhile(nvim, name):
@@ -75,7 +70,7 @@ def test_where_both_changed_a_line_the_edit_is_shown_against_that(begin_acp, tmp
     changed_meanwhile(nvim, "a.txt")
     nvim.wait_screen("others")
     nvim.wait_screen("mine")  # the user's typing is kept
-    nvim.lua("assert(require('claude-ide.proposal').reject())")
+    reject(nvim)
     wait_idle(nvim)
     assert path.read_text() == TEXT.replace("5\n", "others\n")
 

@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from chat_steps import call, chat, edit_proposal, say, text, wait_answer, wait_diff, wait_idle, wait_text
+from chat_steps import accept, call, chat, edit_proposal, say, text, wait_answer, wait_diff, wait_idle, wait_text
 
 from harness.scripted_model import Reply
 
@@ -49,7 +49,7 @@ def an_edit_is_our_diff_and_what_the_user_made_of_it_is_written(nvim):
     wait_diff(nvim)
     assert path.read_text() == "one\ntwo\nthree\n"
     edit_proposal(nvim, 1, 2, ["mine  ", "\tand more"])
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     wait_text(nvim, "\ndone")
     assert path.read_text() == "one\nmine  \n\tand more\nthree\n"
     wait_idle(nvim)

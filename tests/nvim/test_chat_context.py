@@ -5,10 +5,22 @@ The model's input is tested with the real CLI, Neovim's own part with a stand-in
 
 import base64
 import os
-import subprocess
 
 import pytest
-from chat_steps import begin, chat, say, start, start_with_stand_in, text, wait_answer, wait_idle, wait_text
+from chat_steps import (
+    begin,
+    chat,
+    say,
+    start,
+    start_with_stand_in,
+    text,
+    to_transcript,
+    wait_answer,
+    wait_idle,
+    wait_text,
+)
+
+from harness.worktrees import git
 
 pytestmark = pytest.mark.dealt
 
@@ -31,11 +43,6 @@ def expand(nvim, words):
     )
     nvim.wait("_G.parts ~= nil", what="what is named to be read")
     return nvim.lua("return _G.parts")
-
-
-def git(project, *args):
-    command = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com", *args]
-    subprocess.run(command, cwd=project, check=True, capture_output=True)
 
 
 RANGE = {"a b.txt": "one\ntwo\nthree\nfour\n"}
@@ -328,15 +335,8 @@ def test_what_a_prompt_named_is_a_folded_line_where_a_chat_goes_on(begin_chat_wi
     wait_text(nvim, "Claude\nsee #lines")
     said = text(nvim).split("\n")
     assert "ide_selection" not in text(nvim) and "  #lines:a.txt:1-2" in said, said
-    shown = nvim.lua(
-        """
-        local win = vim.fn.win_findbuf(vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
-          return (vim.b[buf].claude_ide or {}).kind == "transcript"
-        end))[1]
-        return vim.api.nvim_win_call(win, function() return vim.fn.foldclosed(vim.fn.search("alpha", "nw")) end)
-        """
-    )
-    assert shown > 0, said
+    to_transcript(nvim)
+    assert nvim.lua("return vim.fn.foldclosed(vim.fn.search('alpha', 'nw'))") > 0, said
 
 
 @pytest.mark.parametrize(

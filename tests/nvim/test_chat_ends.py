@@ -3,12 +3,12 @@
 import json
 import os
 import signal
-import subprocess
 
 import pytest
 from chat_steps import begin, chat, say, start_with_stand_in, text, wait_answer, wait_idle, wait_text
 
 from harness.headless_cli import STEPS
+from harness.worktrees import git
 
 pytestmark = pytest.mark.dealt
 
@@ -177,8 +177,8 @@ def test_what_commands_did_in_a_turn_that_ended_with_the_cli_is_known(lab, tmp_p
         folder = tmp_path / "elsewhere"
         folder.mkdir()
         nvim.lua("require('claude-ide').setup({ auto_start = false, terminal = { cwd = ... } })", str(folder))
-    for words in ("init -q", "add -A", "-c user.name=a -c user.email=a@b.c commit -q --allow-empty -m first"):
-        subprocess.run(["git", *words.split()], cwd=folder, check=True)
+    for words in ("init -q", "add -A", "commit -q --allow-empty -m first"):
+        git(folder, *words.split())
     begin(nvim)
     lab.hold("started")
     say(nvim, "SAY never")

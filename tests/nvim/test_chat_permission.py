@@ -6,7 +6,7 @@ import json
 
 import acp_steps
 import pytest
-from chat_steps import begin, chat, say, start_scripted, text, wait_asked, wait_diff, wait_idle
+from chat_steps import accept, begin, chat, say, start_scripted, text, wait_asked, wait_diff, wait_idle
 
 pytestmark = pytest.mark.dealt
 
@@ -226,7 +226,7 @@ def test_what_a_subagent_asks_outlives_the_turn(background):
     wait_idle(nvim)
     say(nvim, "commands")  # of another turn: no reason to close the diff
     wait_pending(nvim, 3)
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     nvim.wait(lambda: answered(nvim)[2:] == [("edit", "allow")], what="the answer")
 
 
@@ -426,7 +426,7 @@ def test_a_diff_comes_to_who_has_sent_a_prompt_and_takes_no_letter_for_it(backgr
     nvim.keys("ian edit<C-s>")
     wait_diff(nvim)
     nvim.wait("vim.fn.bufname() == 'a.txt (Claude)' and vim.fn.mode() == 'n'", what="the diff to have the focus")
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    accept(nvim)
     nvim.wait(lambda: answered(nvim) == [("edit", "allow")], what="the answer")
     nvim.wait(
         "vim.fn.mode() == 'i' and (vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt to be gone on with"

@@ -19,25 +19,9 @@ from harness.scripted_model import Reply
 
 pytestmark = pytest.mark.dealt
 
-CHOOSE_FIRST = """
-  vim.ui.select = function(items, options, done)
-    chosen = { prompt = options.prompt, items = vim.tbl_map(options.format_item or tostring, items) }
-    done(items[1], 1)
-  end
-"""
-
-
-EVENTS = """
-  events = {}
-  vim.api.nvim_create_autocmd("User", {
-    pattern = { "ClaudeTurnStarted", "ClaudeTurnEnded", "ClaudeWorking", "ClaudeWaiting", "ClaudeIdle" },
-    callback = function(event) table.insert(events, { event.match, event.data }) end,
-  })
-"""
-
 
 def the_effort_is_read_back(nvim):
-    nvim.lua(CHOOSE_FIRST)
+    nvim.answer(1)
     nvim.keys("gE")
     nvim.wait("require('claude-ide.chat').current().effort == 'low'", what="the effort")
     nvim.wait_screen("low effort")
@@ -58,11 +42,11 @@ def a_task_in_the_background_is_listed_and_stopped(nvim):
     wait_text(nvim, "\non")
     nvim.wait("next(require('claude-ide.chat').current().tasks) ~= nil", what="the task")
     nvim.wait_screen("1 task")
-    nvim.lua(CHOOSE_FIRST)
+    nvim.answer(1)
     wait_idle(nvim)
     nvim.keys("gB")
     nvim.wait("next(require('claude-ide.chat').current().tasks) == nil", what="the task to be stopped")
-    assert nvim.lua("return chosen.items") == ["Sleeps long"]
+    assert nvim.asked()[0]["lines"] == ["Sleeps long"]
     wait_idle(nvim)
 
 
@@ -72,21 +56,21 @@ def is_told(nvim, event):
 
 def what_it_does_is_told_and_in_the_list_of_sessions(nvim, mock_api):
     nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="what came before to be told")
-    nvim.lua(EVENTS)
+    nvim.keep_events("ClaudeTurnStarted", "ClaudeTurnEnded", "ClaudeWorking", "ClaudeWaiting", "ClaudeIdle")
     wait_for_go = call("Bash", command="until test -e go; do sleep 0.05; done")
     say(nvim, f"{wait_for_go} THEN {call('mcp__asker__plan')} THEN SAY planned")
     is_told(nvim, "ClaudeWorking")
     (nvim.project / "go").touch()
     is_told(nvim, "ClaudeWaiting")
-    nvim.lua("vim.ui.select = function(items, options) listed = vim.tbl_map(options.format_item, items) end")
+    nvim.answer()
     nvim.cmd("Claude sessions")
-    nvim.wait("listed ~= nil", what="the list")
-    (listed,) = nvim.lua("return listed")
+    nvim.wait("#asked > 0", what="the list")
+    (listed,) = nvim.asked()[0]["lines"]
     assert "waiting: answer" in listed and wait_for_go[:30] in listed
     a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api)
     is_told(nvim, "ClaudeIdle")
     is_told(nvim, "ClaudeTurnEnded")  # either may be the first
-    about, events = chat(nvim, "return { chat.session, chat.pid }"), nvim.lua("return events")
+    about, events = chat(nvim, "return { chat.session, chat.pid }"), nvim.events()
     turns = [(name, data["turn"]) for name, data in events if "turn" in data]
     assert [name for name, _ in turns] == ["ClaudeTurnStarted", "ClaudeTurnEnded"]
     assert turns[0][1]["id"] == turns[1][1]["id"] and "ended" not in turns[0][1] and turns[1][1]["ended"]
@@ -102,7 +86,8 @@ def a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api):
     nvim.keys_count()
     nvim.keys("y")
     nvim.wait_screen("is missing")
-    nvim.keys("<CR>Nowhere<CR>")
+    nvim.answer("Nowhere")
+    nvim.keys("<CR>")
     nvim.wait_screen("Nowhere")
     nvim.keys("y")
     wait_text(nvim, "\nplanned")
@@ -229,8 +214,7 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
     nvim.wait(lambda: re.search(r"^  Agent Change it · ok · ", text(nvim), re.M), what="its end")
     wait_idle(nvim)
-    nvim.lua(CHOOSE_FIRST)
-    nvim.lua("vim.fn.confirm = function() return 1 end")
+    nvim.answer(1)
     undo(nvim)
     nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the turn to be undone")
 
@@ -249,8 +233,7 @@ def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
     wait_answer(nvim, "\nit late")
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
     nvim.lua("in_time()")
-    nvim.lua(CHOOSE_FIRST)
-    nvim.lua("vim.fn.confirm = function() return 1 end")
+    nvim.answer(1)
     undo(nvim)
     assert path.read_text() == "one\ntwo\n"
 
@@ -280,6 +263,7 @@ def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
         "local now = require('claude-ide.journal').changes()[1] return now and now.after == 'ONE\\nTWO\\n'",
         what="both changes to be known",
     )
+    nvim.answer(1, 1)
     undo(nvim)
     assert path.read_text() == "ONE\ntwo\n", "the second turn is undone"
     undo(nvim)
@@ -306,14 +290,13 @@ def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     wait_answer(nvim, "\ndone")
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
     nvim.wait("require('claude-ide.statusline').text():find('1 to review') ~= nil", what="the statusline")
-    nvim.lua(CHOOSE_FIRST)
-    nvim.lua("vim.fn.confirm = function() return 1 end")
+    nvim.answer(1)
     undo(nvim)
     assert path.read_text() == "one\ntwo\n"
     say(nvim, edit(path, "two", "TWO", "done too"))
     wait_answer(nvim, "\ndone too")
     assert path.read_text() == "one\nTWO\n"
-    nvim.lua(CHOOSE_FIRST)
+    nvim.answer(1, 1)
     # The choice is held back: nothing may be written before it.
     nvim.lua("""
       local select = vim.ui.select
@@ -330,7 +313,7 @@ def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     assert path.read_text() == "one\nTWO\n", "a dry run writes nothing"
     nvim.lua("go()")
     nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the file to be as before")
-    assert nvim.lua("return chosen.items[1]") == "Restore a.txt"
+    assert nvim.asked()[-1]["lines"][0] == "Restore a.txt"
     wait_text(nvim, "Restored a.txt")
 
 
@@ -393,13 +376,11 @@ def it_goes_on_in_the_terminal_and_back(nvim):
     assert nvim.lua("return #require('claude-ide.chat').list()") == 0
     assert nvim.lua("return vim.uv.kill(...) == nil", pid, 0), "the chat's process is gone"
     nvim.wait_screen("remember")
-    nvim.lua("""
-      vim.ui.select = function(items, options, done) chosen = options.prompt done(items[2], 2) end
-    """)
+    nvim.answer(2)
     nvim.cmd("stopinsert")
     nvim.cmd(f"Claude chat --resume {session} SAY again")
     wait_text(nvim, "\nagain")
-    assert nvim.lua("return chosen") == "It runs in the terminal"
+    assert nvim.asked()[0]["prompt"] == "It runs in the terminal"
     assert chat(nvim, "return chat.session") == session
     assert not nvim.lua("return require('claude-ide.terminal').is_running()")
     wait_idle(nvim)
@@ -411,19 +392,12 @@ def it_goes_on_where_another_session_in_the_terminal_is_kept(nvim):
     nvim.wait("(require('claude-ide.terminal').session() or {}).id ~= nil", what="the terminal's session")
     other = nvim.lua("return require('claude-ide.terminal').session().id")
     assert other != session
-    nvim.lua("""
-      answers = {}
-      vim.ui.select = function(items, options, done)
-        answers[#answers + 1] = items
-        local keep = #answers < 3
-        done(keep and items[1] or items[2], keep and 1 or 2)
-      end
-      current = require("claude-ide.chat").current()
-    """)
+    nvim.answer(1, 1, 2)
+    nvim.lua("current = require('claude-ide.chat').current()")
     for ask in ("require('claude-ide.chat').to_terminal(current)", f"vim.cmd('Claude open --resume {session}')"):
         nvim.lua(ask)
         assert chat(nvim, "return { chat.session, chat.pid, chat.state }") == [session, pid, "idle"]
-    assert nvim.lua("return #answers") == 2
+    assert len(nvim.asked()) == 2
     nvim.cmd("stopinsert")
     say(nvim, "SAY still here")
     wait_answer(nvim, "\nstill here")
@@ -443,7 +417,7 @@ def test_a_chat_goes_on_in_the_terminal_and_back(begin_chat):
 def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(begin_chat_with_stand_in):
     nvim = begin_chat_with_stand_in("SAY hello")
     wait_answer(nvim, "\nhello")
-    nvim.lua("vim.ui.select = function(_, options) asked = options.prompt end")
+    nvim.answer()
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
     starts = nvim.home / "starts"
     for number, which in enumerate([f"--resume {session}", f"--resume {session[:8]}", "--continue"]):
@@ -454,7 +428,7 @@ def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(beg
         nvim.cmd(f"Claude chat {which} SAY again {number}")
         wait_answer(nvim, f"\nagain {number}")
         assert chat(nvim, "return { chat.session, chat.pid }") == [session, pid]
-        assert nvim.lua("return asked") is None and len(starts.read_text().splitlines()) == begun
+        assert nvim.asked() == [] and len(starts.read_text().splitlines()) == begun
         assert nvim.lua("return #require('claude-ide.chat').list()") == 2
         nvim.lua("local chats = require('claude-ide.chat') chats.close(chats.list()[1])")
     nvim.cmd(f"Claude chat --fork {session} SAY in a copy")

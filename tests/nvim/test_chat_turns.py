@@ -8,7 +8,20 @@ import signal
 from pathlib import Path
 
 import pytest
-from chat_steps import at_work_in, call, chat, edit_proposal, say, text, wait_answer, wait_diff, wait_idle, wait_text
+from chat_steps import (
+    accept,
+    at_work_in,
+    call,
+    chat,
+    edit_proposal,
+    reject,
+    say,
+    text,
+    wait_answer,
+    wait_diff,
+    wait_idle,
+    wait_text,
+)
 
 pytestmark = pytest.mark.dealt
 
@@ -94,7 +107,7 @@ def bytes_that_nobody_changed_stay(nvim, name, before, arguments, line, after):
     wait_diff(nvim)
     if line:
         edit_proposal(nvim, 0, 1, [line])
-    assert nvim.lua("return require('claude-ide.proposal').accept()")
+    accept(nvim)
     wait_text(nvim, f"\ndone with {name}")
     assert path.read_bytes() == after
     wait_idle(nvim)
@@ -113,7 +126,7 @@ def what_is_not_saved_stays_so_beside_an_edit_of_its_file(nvim):
     )
     say(nvim, f"{read} THEN {edit} THEN SAY done beside it")
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.proposal').accept()")
+    accept(nvim)
     wait_answer(nvim, "\ndone beside it")
     assert path.read_text() == "one\ntwo\nthree\nfour\nFIVE\n", "the edit alone"
     nvim.wait(
@@ -132,7 +145,7 @@ def a_hunk_that_is_dropped_is_not_written(nvim):
     nvim.wait("vim.b.claude_ide.kind == 'proposal' and vim.api.nvim_get_current_line() == 'ONE'", what="the first hunk")
     nvim.keys("dx")
     nvim.wait_screen("1 of 2 kept")
-    assert nvim.lua("return require('claude-ide.proposal').accept()")
+    accept(nvim)
     wait_text(nvim, "\none of two")
     assert path.read_text() == HUNKS.replace("9\n", "NINE\n")
     wait_idle(nvim)
@@ -142,13 +155,13 @@ def an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(nvim, mock_
     path = nvim.project / "empty.txt"
     say(nvim, f"{call('Write', file_path=str(path), content='')} THEN SAY made")
     wait_diff(nvim)
-    nvim.lua("require('claude-ide.proposal').reject(nil, 'not yet')")
+    reject(nvim, "not yet")
     wait_text(nvim, "\nmade")
     assert mock_api.seen("not yet") and not path.exists()
     wait_idle(nvim)
     say(nvim, f"{call('Write', file_path=str(path), content='')} THEN SAY again")
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.proposal').accept()")
+    accept(nvim)
     wait_text(nvim, "\nagain")
     assert path.read_bytes() == b""
     wait_idle(nvim)

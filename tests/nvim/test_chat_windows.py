@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from chat_steps import begin, chat, say, text, wait_answer, wait_idle, wait_text
+from chat_steps import begin, chat, say, text, to_transcript, wait_answer, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -374,14 +374,7 @@ def test_a_file_of_a_conversation_opens_where_files_are(begin_chat_with_stand_in
     if not there_is_a_place:
         nvim.lua("vim.cmd.wincmd('t') vim.cmd.quit()")
     nvim.keys("<Esc>")
-    nvim.lua(
-        """
-        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-          local kind = (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind
-          if kind == "transcript" then vim.api.nvim_set_current_win(win) end
-        end
-        """
-    )
+    to_transcript(nvim)
     nvim.keys("G?see a<CR>wgf")
     nvim.wait("vim.fn.expand('%:t') == 'a.txt' and vim.fn.line('.') == 2", what="the file")
     assert {"transcript", "prompt", "file"} == set(layout(nvim))

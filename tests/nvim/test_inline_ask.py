@@ -4,7 +4,7 @@ The CLI's part is tested with the real one against the scripted model, Neovim's 
 """
 
 import pytest
-from chat_steps import chat, start, start_with_stand_in, text, wait_answer, wait_diff, wait_text
+from chat_steps import chat, reject, start, start_with_stand_in, text, wait_answer, wait_diff, wait_text
 
 from harness.scripted_model import Reply
 
@@ -157,7 +157,7 @@ def test_an_edit_is_begun_from_every_mode(nvim, model):
         nvim.wait(lambda asked=turn + 1: model.turns() == asked, what=f"Claude to be asked after {keys}")
         assert f"<region>\\n{region}\\n</region>" in str(model.conversation()), keys
         wait_diff(nvim)
-        nvim.lua("require('claude-ide.proposal').reject()")
+        reject(nvim)
         nvim.wait("require('claude-ide.inline.edit').count() == 0")
         nvim.wait("vim.fn.bufname() == 'a.txt' and vim.fn.mode() == 'n'", what="the file to be back")
 

@@ -5,10 +5,9 @@ The CLI's part is tested with the real one against the scripted model, Neovim's 
 
 import re
 import threading
-from pathlib import Path
 
 import pytest
-from chat_steps import start, start_with_stand_in, wait_diff
+from chat_steps import accept, at_work_in, reject, start, start_with_stand_in, wait_diff
 
 from harness.scripted_model import Reply
 
@@ -71,8 +70,8 @@ def lines(nvim):
     return nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, false)")
 
 
-def accept(nvim):
-    assert nvim.lua("return require('claude-ide.proposal').accept()")
+def accept_it(nvim):
+    accept(nvim)
     nvim.wait("require('claude-ide.inline.edit').count() == 0", what="the edit to be over")
 
 
@@ -92,7 +91,7 @@ def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, mod
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
     assert lines(nvim) == ["one", "two", "three", "four", "fivemine"], "nothing changes before it is accepted"
     assert_reported(model)
-    accept(nvim)
+    accept_it(nvim)
     assert lines(nvim) == ["one", "TWO", "THREE", "four", "fivemine"]
     assert (nvim.project / "a.txt").read_text() == TEXT, "nothing is written"
     nvim.wait("vim.fn.bufname() == 'a.txt' and #vim.api.nvim_list_wins() == 1", what="the file to be back")
@@ -130,7 +129,7 @@ def test_a_change_can_be_dropped_and_the_rest_taken(edit, model):
     wait_diff(nvim)
     nvim.keys("gg" + nvim.lua("return require('claude-ide.config').get().diff.keymaps.hunk"))
     nvim.wait_screen("1 of 2 kept")
-    accept(nvim)
+    accept_it(nvim)
     assert lines(nvim) == ["one", "two", "THREE", "four", "five"]
 
 
@@ -144,7 +143,7 @@ def test_what_is_typed_meanwhile_is_merged(edit, model):
     deferred.go()
     wait_diff(nvim)
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), -2, -1, false, { 'later' })")
-    accept(nvim)
+    accept_it(nvim)
     assert lines(nvim) == ["above", "one", "TWO", "threemine", "four", "five", "later"]
 
 
@@ -199,11 +198,11 @@ def test_lines_that_both_changed_are_shown_again_before_they_go(edit, model):
     nvim = edit("2Claude edit louder")
     wait_diff(nvim)
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 1, 2, false, { 'mine' })")
-    assert nvim.lua("return require('claude-ide.proposal').accept()")
+    accept(nvim)
     nvim.wait_screen("changed in the same lines")
     wait_diff(nvim)
     assert lines(nvim)[1] == "mine", "what the user typed is there until they say so"
-    accept(nvim)
+    accept_it(nvim)
     assert lines(nvim)[1] == "TWO"
 
 
@@ -233,7 +232,7 @@ def test_several_edits_at_once_each_have_their_lines(edit, model):
     nvim.wait("require('claude-ide.proposal').count() == 2")
     for count in (1, 0):
         nvim.wait("require('claude-ide.proposal').list()[1].seen", what="the next one")
-        assert nvim.lua("return require('claude-ide.proposal').accept()")
+        accept(nvim)
         nvim.wait(f"require('claude-ide.inline.edit').count() == {count}")
     assert lines(nvim) == ["ONE", "two", "three", "four", "FIVE", "SIX"]
 
@@ -246,7 +245,7 @@ def test_an_edit_is_cancelled_and_leaves_no_process(edit_with_cli, mock_api):
     nvim.wait_screen("taken back")
     assert nvim.lua("return require('claude-ide.inline.edit').count()") == 0
     assert nvim.lua("return #vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, {})") == 0
-    nvim.terminal.wait(lambda: not _claudes(nvim.project), 20, "the CLI to end")
+    nvim.terminal.wait(lambda: "stream-json" not in str(at_work_in(nvim.project)), 20, "the CLI to end")
 
 
 def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposal(edit_with_cli, mock_api):
@@ -263,12 +262,12 @@ def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposa
     assert not (nvim.project / "never").exists()
     assert_reported(mock_api)
     before = nvim.lua("return require('claude-ide.proposal').list()[1].id")
-    nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
+    reject(nvim, "not so loud")
     nvim.wait(f"(require('claude-ide.proposal').list()[1] or {{ id = {before} }}).id ~= {before}", what="another one")
     wait_diff(nvim)
     said = str(mock_api.conversation())
     assert "not so loud" in said and "<rejected_proposal>\\nTWO\\nTHREE\\n" in said
-    accept(nvim)
+    accept_it(nvim)
     assert lines(nvim) == ["one", "Two", "four", "fivemine"]
 
 
@@ -286,7 +285,7 @@ def test_bytes_that_nobody_changed_stay(edit, model):
     model.script(replacement("TWO"))
     nvim = edit("2Claude edit louder", text="one\r\ntwo\r\nthree")
     wait_diff(nvim)
-    accept(nvim)
+    accept_it(nvim)
     nvim.lua("vim.api.nvim_buf_call(vim.fn.bufnr('a.txt'), function() vim.cmd('setl nofixeol | write') end)")
     assert (nvim.project / "a.txt").read_bytes() == b"one\r\nTWO\r\nthree"
 
@@ -304,7 +303,7 @@ def test_what_became_private_is_not_reported_again_and_the_words_come_back(edit,
     wait_diff(nvim)
     asked = model.turns()
     nvim.lua("vim.b[vim.fn.bufnr('a.txt')].claude_private = true")
-    nvim.lua("require('claude-ide.proposal').reject(nil, 'not so loud')")
+    reject(nvim, "not so loud")
     nvim.wait("require('claude-ide.inline.edit').count() == 0", what="the edit to be over")
     nvim.wait("vim.fn.getreg('\"') == 'not so loud'", what="the words to be back")
     assert model.turns() == asked
@@ -319,16 +318,5 @@ def test_a_carriage_return_in_the_text_stays_where_a_proposal_leaves_one_in_ever
     model.script(replacement())
     nvim = edit("3Claude edit drop it", text="one\r\ntwo\r\nthree\n")
     wait_diff(nvim)
-    accept(nvim)
+    accept_it(nvim)
     assert lines(nvim) == ["one\r", "two\r"]
-
-
-def _claudes(project):
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if entry.joinpath("cwd").resolve() == project and b"stream-json" in entry.joinpath("cmdline").read_bytes():
-                found.append(entry.name)
-        except OSError:
-            continue
-    return found
