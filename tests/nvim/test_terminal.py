@@ -4,7 +4,9 @@ The CLI is a stand-in: `harness/fake_cli.py`.
 """
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -583,8 +585,12 @@ def launcher(tmp_path):
     return program, lambda: given.read_text().splitlines() if given.exists() else None
 
 
-PATIENT = "require('claude-ide.terminal.external').patience_ms = { launch = 6e5, connect = 6e5, reconnect = 10 }"
-"""However slow the machine is, what opens a window is soon done, and its CLI soon there."""
+PATIENT = """
+  local retry = require("claude-ide.retry")
+  local until_found = retry.until_found
+  function retry.until_found(look, _, done) return until_found(look, 6e5, done) end
+"""
+"""However slow the machine is, the CLI of a window that was opened is soon there."""
 
 
 @pytest.mark.parametrize("tail", [["-e"], ["-d", "{cwd}", "{command}", "--hold"]])
@@ -603,7 +609,9 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     server = json.loads(config.read_text())["mcpServers"]["nvim"]
     assert list(server["headers"]) == ["Authorization"]
     command = ["env", f"CLAUDE_CODE_SSE_PORT={port}", "ENABLE_IDE_INTEGRATION=true"]
-    command += ["NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1", "claude", tools, settings, "--resume"]
+    command += ["NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1"]
+    (script,) = [argument for argument in arguments() if argument.endswith(".sh")]
+    command += ["sh", script, "claude", tools, settings, "--resume"]
     expected = [*tail, *command]
     if "{command}" in tail:
         expected = ["-d", nvim.lua("return vim.fn.getcwd()"), *command, "--hold"]
@@ -611,37 +619,38 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
-@pytest.mark.parametrize("is_late", [False, True, "too late"])
-def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, tmp_path, connect, is_late):
-    """As with tmux, whose command exits at once: mostly before the CLI in its window connects."""
+@pytest.mark.parametrize("held", [None, "before", "after"])
+def test_another_terminal_is_opened_once_as_long_as_its_cli_runs(start, tmp_path, connect, held):
+    """As with tmux, whose command exits at once: mostly before the CLI in its window has begun."""
     program, arguments = launcher(tmp_path)
     hold = program.with_suffix(".hold")
-    if is_late:
+    if held:
         hold.touch()
-    nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher"]}})
+    command = ["sh", "-c", "exec sleep 600"]
+    begin = '"$@" <&- >&- 2>&- &'
+    text = program.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\n{begin}\n" if held == "after" else "#!/bin/sh\n")
+    program.write_text(text if held == "after" else text.replace("exit ", f"{begin}\nexit "))
+    nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher"], "command": command}})
     nvim.lua(PATIENT)
-    if is_late == "too late":  # for one that opens a window and exits, the time alone decides
-        nvim.lua("require('claude-ide.terminal.external').patience_ms.launch = 0")
-    nvim.lua("""
-      ended = 0
-      local jobstart = vim.fn.jobstart
-      vim.fn.jobstart = function(command, options)
-        local on_exit = options.on_exit
-        options.on_exit = function(...) on_exit(...) ended = ended + 1 end
-        return jobstart(command, options)
-      end
-    """)
     nvim.keys(":Claude<CR>")
     nvim.wait(arguments, what="the other terminal to be started")
-    client = connect(nvim)
+    foreign = connect(nvim)  # as one that comes back from the last Neovim
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid ~= nil")
+    assert not nvim.lua("return require('claude-ide.terminal').of_process(...) ~= nil", os.getpid())
     hold.unlink(missing_ok=True)
-    nvim.wait("ended == 1", what="the end of what opened the terminal")
+    pid_file = Path(next(argument for argument in arguments() if argument.endswith(".sh")) + ".pid")
+    pid = nvim.wait(lambda: pid_file.exists() and pid_file.read_text().strip(), what="the CLI to begin")
+    foreign.close()
+    nvim.wait("#require('claude-ide.server').clients() == 0")
     (tmp_path / "bin" / "launcher.args").unlink()
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("Claude runs in a window of its own.")
     assert arguments() is None
-    client.close()
+    if held == "after":  # Neovim ends it, as no program closes its window
+        nvim.wait(f"require('claude-ide.terminal').of_process({pid}) ~= nil", what="its process to be known")
+        nvim.cmd("Claude close")
+    else:
+        os.kill(int(pid), signal.SIGTERM)
     nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI to be known")
     nvim.keys(":Claude<CR>")
     nvim.wait(arguments, what="another one")
@@ -694,7 +703,7 @@ def test_tmux_gets_a_pane_that_is_gone_to_and_closed(start, tmux, tmp_path):
     nvim.wait(lambda: tmux("list-panes", "-F", "#{pane_id}") == [pane], what="the pane to be closed")
 
 
-def test_each_of_two_panes_has_the_cli_that_connected_after_it_was_opened(start, tmux, cli, connect, tmp_path):
+def test_each_of_two_panes_has_the_cli_that_was_started_in_it(start, tmux, cli, connect, tmp_path):
     (pane,) = tmux("list-panes", "-a", "-F", "#{pane_id}")
     nvim = start(
         env={"TMUX": f"{tmp_path}/tmux,1,0", "TMUX_PANE": pane},

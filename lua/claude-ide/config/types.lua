@@ -196,7 +196,7 @@
 ---@class claude-ide.Opts.terminal
 ---@field provider? "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside Neovim's. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
 ---@field command? string[] The CLI and its arguments. No shell is involved.
----@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts the terminal itself and returns nil.
+---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts `spec.argv` in a terminal itself and returns nil.
 ---@field env? table<string, string> Additional environment variables for the CLI.
 ---@field cwd? string|fun(): string The CLI's working directory. Not set: the top folder of the project.
 ---@field per_tab? boolean `:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).
@@ -438,7 +438,7 @@
 ---@class claude-ide.Config.terminal
 ---@field provider "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside Neovim's. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
 ---@field command string[] The CLI and its arguments. No shell is involved.
----@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts the terminal itself and returns nil.
+---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts `spec.argv` in a terminal itself and returns nil.
 ---@field env table<string, string> Additional environment variables for the CLI.
 ---@field cwd? string|fun(): string The CLI's working directory. Not set: the top folder of the project.
 ---@field per_tab boolean `:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).

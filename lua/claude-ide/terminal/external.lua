@@ -1,6 +1,8 @@
 -- The CLI in an external terminal: kitty, wezterm, a tmux window, … Neovim only starts it.
 -- Many of these programs ask a running server for a window, which does not inherit our environment. So the variables that the CLI
 -- needs to find this Neovim are part of its command, through env(1).
+-- Such a program is no parent of the CLI, and has mostly ended before it connects. So a shell that becomes the CLI writes down its
+-- process: any other CLI that connects meanwhile, as one that comes back from the last Neovim, is not taken for it.
 
 local M = {}
 
@@ -77,67 +79,17 @@ end
 ---@field job? integer while it runs
 ---@field id? string of the window, as the program printed it
 ---@field program? claude-ide.terminal.external.Program
----@field following claude-ide.terminal.external.Following
+---@field pid? integer of the CLI, once it has begun
+---@field pid_file string
 
----A program that exits within `launch`, or before its CLI does, only opened a window. Then the CLI must connect within `connect`, and
----after a disconnect (`/clear`) within `reconnect`.
-M.patience_ms = { launch = 2000, connect = 20000, reconnect = 3000 }
+---Time for the CLI to begin once the program that opens its window has ended.
+local PATIENCE_MS = 20000
 
----@class claude-ide.terminal.external.Following
----@field begin fun() the program that opened the window has exited
----@field stop fun()
----@field is_found fun(): boolean whether the CLI has connected and its process runs
----@field pid fun(): integer? the CLI's process, once it has connected
-
----Follows the CLI of a program that only opens a window, like tmux: it counts as running while it is connected. Call it before the
----program is started, or a CLI that connects at once is missed.
----@return claude-ide.terminal.external.Following
-local function follow(on_end)
-  local server = require("claude-ide.server")
-  local client, unsubscribe, has_begun = nil, {}, false ---@type claude-ide.Client?, fun()[], boolean
-  local function stop()
-    for _, one in ipairs(unsubscribe) do
-      one()
-    end
-    unsubscribe = {}
-  end
-  local function is_connected()
-    return vim.iter(server.clients()):any(function(other)
-      return client ~= nil and (other.id == client.id or (other.pid ~= nil and other.pid == client.pid))
-    end)
-  end
-  ---@param patience integer
-  local function look_in(patience)
-    vim.defer_fn(function()
-      if #unsubscribe > 0 and not is_connected() then
-        stop()
-        on_end()
-      end
-    end, patience)
-  end
-  unsubscribe[1] = require("claude-ide.bus").on("client_ready", function(ready)
-    client = client or ready
-  end)
-  unsubscribe[2] = require("claude-ide.bus").on("client_disconnected", function()
-    if client and has_begun then
-      look_in(M.patience_ms.reconnect)
-    end
-  end)
-  return {
-    stop = stop,
-    is_found = function()
-      return client ~= nil and client.pid ~= nil and require("claude-ide.process").runs(client.pid)
-    end,
-    pid = function()
-      local now = client and (server.client(client.id) or client)
-      return now and now.pid
-    end,
-    begin = function()
-      has_begun = true
-      look_in(client and M.patience_ms.reconnect or M.patience_ms.connect)
-    end,
-  }
-end
+---Its name is its argument 0, so no word of the command needs quotes: some programs make one text of it.
+local SCRIPT = [[
+echo $$ >"$0.pid"
+exec "$@"
+]]
 
 function M.check()
   local name, chosen = require("claude-ide.config").get().terminal.provider, program()
@@ -156,6 +108,11 @@ end
 ---@return claude-ide.terminal.external.Handle? handle
 ---@return string? err
 function M.open(spec, on_exit)
+  local script = require("claude-ide.file").private(".sh", SCRIPT)
+  if not script then
+    return nil, "No temporary file can be written."
+  end
+  spec = vim.tbl_extend("force", spec, { argv = vim.list_extend({ "sh", script }, spec.argv) })
   local chosen = program()
   local external = chosen and chosen.open or require("claude-ide.config").get().terminal.external
   local template = external ---@type any
@@ -169,15 +126,24 @@ function M.open(spec, on_exit)
   if type(template) == "table" and type(template[1]) ~= "string" then
     return nil, "terminal.external gave no program."
   end
-  local following = follow(function()
-    on_exit(0, true)
-  end)
-  local handle = { program = chosen, following = following } ---@type claude-ide.terminal.external.Handle
+  local handle = { program = chosen, pid_file = script .. ".pid" } ---@type claude-ide.terminal.external.Handle
+  local function await_cli()
+    require("claude-ide.retry").until_found(
+      function(answer)
+        answer(M.pid(handle))
+      end,
+      PATIENCE_MS,
+      function(pid)
+        if not pid then
+          on_exit(0, true)
+        end
+      end
+    )
+  end
   if type(template) ~= "table" then -- the function has started the CLI itself
-    following.begin()
+    await_cli()
     return handle
   end
-  local began = vim.uv.now()
   local ok, job = pcall(vim.fn.jobstart, fill(template, spec), {
     cwd = spec.cwd,
     env = spec.env,
@@ -188,20 +154,15 @@ function M.open(spec, on_exit)
     end or nil,
     on_exit = function(_, code)
       handle.job = nil
-      local is_launcher = vim.uv.now() - began < M.patience_ms.launch or following.is_found()
-      if code == 0 and is_launcher then
-        following.begin()
+      if code == 0 then
+        await_cli()
       else
-        following.stop()
         on_exit(code, true)
-      end
-      if code ~= 0 then
         require("claude-ide.ui.notice").warn(("%s ended with code %d"):format(template[1], code))
       end
     end,
   })
   if not ok or job <= 0 then
-    following.stop()
     return nil, template[1] .. " could not be run"
   end
   handle.job = job
@@ -235,7 +196,8 @@ function M.is_visible()
 end
 
 function M.pid(handle)
-  return handle.following.pid()
+  handle.pid = handle.pid or tonumber((require("claude-ide.file").read_now(handle.pid_file, 32)))
+  return handle.pid
 end
 
 function M.show() end
@@ -247,6 +209,8 @@ function M.close(handle)
     return
   elseif handle.job then
     vim.fn.jobstop(handle.job)
+  elseif M.pid(handle) then
+    vim.uv.kill(handle.pid, "sigterm")
   end
 end
 

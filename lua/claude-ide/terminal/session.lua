@@ -85,8 +85,16 @@ end
 
 ---@return boolean
 function Session:is_alive()
-  -- A user may wipe out the buffer; the exit of the process is reported later.
-  return self.alive and self.handle ~= nil and (self.provider.bufnr == nil or self:bufnr() ~= nil)
+  if not self.alive or self.handle == nil then
+    return false
+  elseif self.provider.bufnr then
+    return self:bufnr() ~= nil -- a user may wipe it out; the exit of the process is reported later
+  end
+  local pid = self.provider.pid and self.provider.pid(self.handle)
+  if pid and not require("claude-ide.process").runs(pid) then
+    self:finish(0, true) -- no program reports the end of a CLI in its window
+  end
+  return self.alive
 end
 
 ---@return integer?

@@ -71,7 +71,7 @@ return {
         }),
         doc = 'For `provider = "external"`: the program that opens a terminal and its arguments. The CLI\'s own command is '
           .. "put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. "
-          .. "Or a function that returns such a list, or starts the terminal itself and returns nil.",
+          .. "Or a function that returns such a list, or starts `spec.argv` in a terminal itself and returns nil.",
       },
       {
         "env",
