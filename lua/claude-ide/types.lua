@@ -8,7 +8,7 @@
 ---@field state "connected"|"ready" ready: it has finished the MCP handshake (or is a plain JSON-RPC client) and accepts notifications
 ---@field name? string clientInfo.name, e.g. "claude-code"
 ---@field version? string clientInfo.version
----@field pid? integer process id, from `ide_connected`
+---@field pid? integer process id, from `ide_connected`; of a program that we started, as the system shows it (Linux)
 ---@field run? string name of the program, if we started it: "terminal:1", "chat:1"
 ---@field protocol? string negotiated MCP version
 ---@field roots string[] absolute folders from `roots/list`

@@ -337,7 +337,7 @@ def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
         assert following.locks()[0]["port"] == lock["port"]
         following.wait("#require('claude-ide.server').agents() == 1", what="its other connection to come back")
         (agent,) = following.lua("return require('claude-ide.server').agents()")
-        assert agent["run"] == "terminal:1 of the last Neovim"
+        assert (agent["run"], agent["pid"]) == ("terminal:1 of the last Neovim", claude.pid)
         return following
 
     # After a crash, with another token.

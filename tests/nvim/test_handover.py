@@ -5,6 +5,7 @@ has the real one.
 """
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -70,6 +71,24 @@ def test_a_client_comes_back_with_the_old_token_to_a_new_one_and_no_other_proces
     again.initialize()
     nvim.wait("#require('claude-ide.server').clients() == 1", what="the client of the last Neovim")
     again.close()
+
+
+def test_the_calls_of_one_that_comes_back_are_those_of_its_session(start_nvim, connect_agent, sessions, project):
+    nvim = start_nvim()
+    session = sessions.write(project, ("fix it", "ok"))
+    sessions.record(os.getpid(), session, "busy", project)
+    nvim.start_server()
+    token = nvim.lua("return require('claude-ide.server').agent_access('terminal:1').token")
+    connect_agent(nvim, token=token)
+    nvim.wait(lambda: left(nvim), what="the port to be left")
+    nvim.crash()
+    following = start_nvim()
+    following.cmd("ClaudeConnect")
+    following.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
+    connect_agent(following, token=token)
+    (agent,) = following.lua("return require('claude-ide.server').agents()")
+    assert agent["run"] == "terminal:1 of the last Neovim"
+    assert following.lua("return require('claude-ide.sessions.ours').of_caller(...)", agent["id"]) == session
 
 
 @pytest.mark.every_nvim

@@ -119,7 +119,7 @@ pub struct ClientInfo {
     /// `clientInfo.version`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Its process id, from `ide_connected`.
+    /// Its process id, from `ide_connected`; of a program that the editor started, as the system shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// The editor's name for it, if the editor started it.

@@ -64,16 +64,18 @@ local function of_run(run)
   end
 end
 
----The session of a caller: a CLI by its process, an agent by its name for the editor's tools.
+---The session of a caller: a CLI by its process, an agent by its name for the editor's tools. One that comes back from the last Neovim has
+---the name that it had there, which is of no use here: it is known by its process, too.
 ---@param caller integer claude-ide.Client.id
 ---@return string? id nil: unknown
 function M.of_caller(caller)
   local server = require("claude-ide.server")
   local agent = server.agent(caller)
   if agent then
-    return agent.run and of_run(agent.run)
+    local live = require("claude-ide.sessions.live").of_pid(agent.pid)
+    return agent.run and of_run(agent.run) or live and live.id
   end
-  local live = server.client(caller) and require("claude-ide.sessions").of_client(caller)
+  local live = require("claude-ide.sessions").of_client(caller)
   return live and live.id
 end
 

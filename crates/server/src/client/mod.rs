@@ -67,7 +67,7 @@ impl Client {
             state: ClientState::Connected,
             name: access.program.map(str::to_owned),
             version: None,
-            pid: None,
+            pid: access.run.as_ref().and_then(|run| run.owner.process()).map(|process| process.pid),
             run: access.run.as_ref().map(|run| run.name.clone()),
             protocol: None,
             roots: Vec::new(),
