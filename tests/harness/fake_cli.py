@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 CLI = """#!{python}
-import json, os, signal, sys, tty
+import json, os, signal, subprocess, sys, tty
 
 os.makedirs({folder!r}, exist_ok=True)
 started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid()}}
@@ -51,6 +51,8 @@ while True:
     if data == b"E":
         os.write(1, b"something is wrong\\r\\n")
         sys.exit(3)
+    if data == b"\x07":
+        subprocess.run([os.environ["EDITOR"], os.path.join({folder!r}, f"{{number}}.prompt")])
     if data == b"L":
         os.write(1, b"".join(b"line %d\\r\\n" % i for i in range(200)))
     if data == b"S":

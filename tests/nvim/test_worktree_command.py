@@ -453,6 +453,21 @@ def test_done_names_text_that_was_not_sent(start, cli):
     nvim.wait_notice("The worktree of fix is removed.")
 
 
+def test_done_names_text_in_a_file_that_is_open_for_its_terminal(start, cli):
+    nvim = start()
+    begin(nvim, cli)
+    buf = nvim.lua("return require('claude-ide.terminal').list()[1]:bufnr()")
+    nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", buf)
+    nvim.keys("i<C-g>")
+    nvim.wait("vim.fs.basename(vim.api.nvim_buf_get_name(0)) == '0.prompt'", what="the prompt in a buffer")
+    nvim.keys("ihalf an idea<CR>and more<Esc>")
+    nvim.wait("vim.fn.line('$') == 2")
+    assert '"half an idea and more"' in ask_later(nvim)
+    nvim.keys("ZQ")
+    nvim.wait("vim.fs.basename(vim.api.nvim_buf_get_name(0)) ~= '0.prompt'", what="the buffer to be closed")
+    assert "half an idea" not in ask_later(nvim)
+
+
 def test_done_ends_a_chat(begin_chat_with_stand_in, sessions, tmp_path):
     git(repository(tmp_path), "worktree", "add", "-qb", "fix", "../project.fix")
     fix = tmp_path / "project.fix"

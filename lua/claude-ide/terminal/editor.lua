@@ -2,7 +2,7 @@
 -- until the buffer is gone.
 local M = {}
 
----Writes the file's name and a FIFO into a folder, and waits for a line in the FIFO. Its last argument is the file.
+---Writes the file's name, its own process and a FIFO into a folder, and waits for a line in the FIFO. Its last argument is the file.
 ---Placeholders: this Neovim, its address.
 local SCRIPT = [[
 #!/bin/sh
@@ -12,6 +12,7 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 printf %%s "$file" >"$folder/file"
+echo $$ >"$folder/process"
 mkfifo -m 600 "$folder/closed" || exit 1
 exec 3<>"$folder/closed"
 quoted=$(printf %%s "$folder" | sed "s/'/''/g")
@@ -21,7 +22,11 @@ read -r _ <&3
 
 local script ---@type string?
 
----@type table<string, true> the FIFOs of programs that wait
+---@class claude-ide.terminal.editor.Open
+---@field buf integer
+---@field pid? integer of the program that waits
+
+---@type table<string, claude-ide.terminal.editor.Open> by the FIFO of the program that waits
 local waiting = {}
 
 ---@return string path
@@ -75,12 +80,13 @@ local function open_window(buf)
   end
 end
 
----@param buf integer
+---@param open claude-ide.terminal.editor.Open
 ---@param fifo string
-local function show(buf, fifo)
+local function show(open, fifo)
+  local buf = open.buf
   local win, typed = vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode == "t"
   local is_users = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].bufhidden ~= "wipe"
-  waiting[fifo] = true
+  waiting[fifo] = open
   open_window(buf)
   local function on(event, pattern)
     vim.api.nvim_create_autocmd(event, {
@@ -118,14 +124,16 @@ function M.open(folder, caller)
   require("claude-ide.at_exit")("terminal.editor", function()
     vim.iter(vim.tbl_keys(waiting)):each(release)
   end)
-  local file, fifo = assert(require("claude-ide.file").read_now(folder .. "/file", 4096)), folder .. "/closed"
+  local read = require("claude-ide.file").read_now
+  local file, fifo = assert(read(folder .. "/file", 4096)), folder .. "/closed"
   local buf = vim.fn.bufadd(vim.fn.fnamemodify(file, ":."))
+  local pid = tonumber((read(folder .. "/process", 32))) --[[@as integer?]]
   local function shown()
     require("claude-ide.safely").catch(show, function(trace)
       release(fifo)
       require("claude-ide.log").error("a prompt's file does not open: %s", trace)
       require("claude-ide.ui.notice").error(("%s cannot be opened here."):format(vim.fs.basename(file)))
-    end)(buf, fifo)
+    end)({ buf = buf, pid = pid }, fifo)
   end
   if caller == "tool" then
     require("claude-ide.ui.guard").when_still("editor " .. folder, shown)
@@ -135,6 +143,18 @@ function M.open(folder, caller)
     end)
   end
   return ""
+end
+
+---The files that are open for programs in a terminal.
+---@param terminal claude-ide.terminal.Session
+---@return integer[] buffers
+function M.buffers_of(terminal)
+  local found = {} ---@type integer[]
+  for _, open in vim.spairs(waiting) do
+    local is_one = terminal:has_process(open.pid) and vim.api.nvim_buf_is_valid(open.buf)
+    found[#found + 1] = is_one and open.buf or nil
+  end
+  return found
 end
 
 return M

@@ -83,22 +83,29 @@ local function chats_in(folder)
   end, type(chats) == "table" and chats.list() or {})
 end
 
----What was typed for Claude and not sent: at the prompts of chats, as drafts of closed ones, and in terminals.
+---What was typed for Claude and not sent: at the prompts of chats, as drafts of closed ones, in terminals, and in the files that are open
+---for those.
 ---@param folder string
 ---@return string[]
 local function unsent_in(folder)
   local names = {} ---@type string[]
   local phrases = require("claude-ide.sessions.phrases")
-  for _, text in ipairs(require("claude-ide.chat.prompt").unsent(chats_in(folder), folder)) do
-    names[#names + 1] = ('"%s"'):format(phrases.fit(phrases.one_line(text), MAX_TEXT))
-  end
+  local texts = require("claude-ide.chat.prompt").unsent(chats_in(folder), folder)
+  local lines = {} ---@type string[]
   for _, terminal in ipairs(terminals_in(folder)) do
     local buf = terminal:bufnr()
     if buf and require("claude-ide.terminal.prompt").has_draft(buf) then
-      names[#names + 1] = ("a line in the terminal %s"):format(terminal:name())
+      lines[#lines + 1] = ("a line in the terminal %s"):format(terminal:name())
+    end
+    for _, open in ipairs(require("claude-ide.terminal.editor").buffers_of(terminal)) do
+      local text = table.concat(vim.api.nvim_buf_get_lines(open, 0, -1, false), "\n")
+      texts[#texts + 1] = vim.trim(text) ~= "" and text or nil
     end
   end
-  return names
+  for _, text in ipairs(texts) do
+    names[#names + 1] = ('"%s"'):format(phrases.fit(phrases.one_line(text), MAX_TEXT))
+  end
+  return vim.list_extend(names, lines)
 end
 
 ---Jobs in other terminals.
