@@ -167,14 +167,8 @@ local function announce_soon()
   end
 end
 
-local follows_files = false
-
 ---Updates the projects of open files on events that may change them.
-local function follow_files()
-  if follows_files then
-    return
-  end
-  follows_files = true
+local follow_files = require("claude-ide.once")(function()
   local group = vim.api.nvim_create_augroup(GROUP .. ".files", { clear = true })
   vim.api.nvim_create_autocmd("BufEnter", {
     group = group,
@@ -197,7 +191,7 @@ local function follow_files()
       open_projects = nil
     end,
   })
-end
+end)
 
 local function configured_folders()
   local folders = require("claude-ide.config").get().workspace.folders
@@ -526,14 +520,8 @@ function M.announce()
   end
 end
 
-local follows_clients = false
-
 ---Keeps the roots of clients.
-local function follow_clients()
-  if follows_clients then
-    return
-  end
-  follows_clients = true
+local follow_clients = require("claude-ide.once")(function()
   local bus = require("claude-ide.bus")
   local function take(client)
     local root = client.roots and client.roots[1]
@@ -550,7 +538,7 @@ local function follow_clients()
       take({ id = client.id })
     end)
   end
-end
+end)
 
 ---Follows directory changes and clients while the server runs.
 ---@param announcement claude-ide.workspace.Announcement at the server's start
