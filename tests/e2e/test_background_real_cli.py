@@ -37,15 +37,21 @@ def state(nvim):
     )
 
 
-@pytest.mark.usefixtures("service")
-def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_claude, mock_api):
-    nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\ntwo\n"})
-    path, held = nvim.project / "a.txt", nvim.home / "held"
-    subprocess.run(["git", "init", "-q"], cwd=nvim.project, check=True)
+def hold_prompts(nvim):
+    """A hook of the user's, which the CLI waits for before it stores a prompt: it ends when this file is gone."""
+    held = nvim.home / "held"
     hold = {"type": "command", "command": f"while [ -e {held} ]; do sleep 0.05; done"}
     settings = nvim.home / ".claude" / "settings.json"
     settings.parent.mkdir(exist_ok=True)
     settings.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hold]}]}}))
+    return held
+
+
+@pytest.mark.usefixtures("service")
+def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_claude, mock_api):
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\ntwo\n"})
+    path, held = nvim.project / "a.txt", hold_prompts(nvim)
+    subprocess.run(["git", "init", "-q"], cwd=nvim.project, check=True)
     begin(nvim, mock_api)
     nvim.wait_screen("● Hello.")
     nvim.wait(IDLE, what="the turn to be over")
@@ -95,6 +101,7 @@ def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_c
 @pytest.mark.usefixtures("service")
 def test_a_prompt_that_waits_for_the_end_of_the_turn_goes_on_with_it(start_with_claude, mock_api):
     nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\n"})
+    held = hold_prompts(nvim)
     begin(nvim, mock_api)
     mock_api.paused = True
     nvim.keys("the first")
@@ -103,9 +110,13 @@ def test_a_prompt_that_waits_for_the_end_of_the_turn_goes_on_with_it(start_with_
     nvim.wait(lambda: stored(nvim, '"the first"'), what="the prompt on disk")
     nvim.keys("- the second")
     nvim.wait_screen("- the second")
+    held.touch()
     nvim.keys("<CR>")
-    nvim.wait(lambda: stored(nvim, '"- the second"'), what="the prompt that waits")
+    nvim.wait_screen("running UserPromptSubmit hook")
+    assert not stored(nvim, "- the second")
     quit_while_it_goes_on(nvim)
+    nvim.wait_screen("Neovim quits as soon as Claude is in the background.")
+    held.unlink()
     nvim.terminal.wait_exit()
     mock_api.paused = False
 

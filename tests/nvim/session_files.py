@@ -85,6 +85,14 @@ class Sessions:
         with self.path(cwd, session).open("a") as file:
             file.write(json.dumps({**line, "timestamp": now, "sessionId": session}) + "\n")
 
+    def reply(self, cwd: Path, session: str, text: str) -> None:
+        """Appends an answer that ends the turn."""
+        message = {"role": "assistant", "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = {"type": "assistant", "message": message, "timestamp": now, "sessionId": session}
+        with self.path(cwd, session).open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
     def path(self, cwd: Path, session: str) -> Path:
         return self.folder(cwd) / f"{session}.jsonl"
 

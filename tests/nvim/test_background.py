@@ -173,6 +173,25 @@ def test_a_prompt_that_the_cli_has_not_stored_is_waited_for(at_work, cli, sessio
     take_over(nvim, cli, sessions)
 
 
+@pytest.mark.parametrize("status", ["busy", "idle"])
+def test_a_prompt_that_the_users_hooks_have_is_waited_for(at_work, cli, sessions, status):
+    nvim = at_work()
+    if status == "idle":
+        report(nvim, cli, sessions, 0, nvim.session, status, name="parser")
+        nvim.wait("require('claude-ide.terminal').list()[1]:live().state.activity == 'idle'")
+        sessions.reply(nvim.project, nvim.session, "done")
+    cli.show("\r\n✢ Working… (running UserPromptSubmit hook · 5s)")
+    nvim.wait("require('claude-ide.terminal.prompt').is_held(require('claude-ide.terminal').bufnr())")
+    quit_before_the_prompt_is_stored(nvim)
+    nvim.wait("looks > 1", what="the screen to be read again")
+    os.kill(cli.starts()[0]["pid"], 0)
+    sessions.ask(nvim.project, nvim.session, "and test it", queued=status == "busy")
+    cli.show("\r\x1b[2K")
+    take_over(nvim, cli, sessions)
+    more = ["and test it"] if status == "busy" else []
+    assert cli.starts()[-1]["argv"][-1 - len(more) :] == ["--reply-on-resume", *more]
+
+
 def test_one_that_is_done_before_it_could_be_handed_over_is_not(at_work, cli, sessions):
     nvim = at_work(stored=False)
     quit_before_the_prompt_is_stored(nvim)
@@ -198,7 +217,7 @@ def test_prompts_that_wait_for_the_end_of_the_turn_go_on_with_it(at_work, cli, s
     nvim.answer(KEEP)
     nvim.keys(":qa<CR>")
     take_over(nvim, cli, sessions)
-    assert cli.starts()[-1]["argv"][-3:] == ["--reply-on-resume", "--", "and test it\n\nthen commit"]
+    assert cli.starts()[-1]["argv"][-2:] == ["--reply-on-resume", "and test it\n\nthen commit"]
 
 
 def test_with_the_option_nothing_is_asked(at_work, cli, sessions):
@@ -217,14 +236,18 @@ def test_a_cli_that_knows_no_flag_is_told_by_a_prompt(at_work, cli):
     nvim.wait(lambda: len(cli.starts()) == 4, what="the terminal, since that failed too")
 
 
-def test_where_there_is_no_background_neovim_stays_and_the_session_goes_on_here(at_work, cli):
-    nvim = at_work(notices=True)
+def test_where_there_is_no_background_neovim_stays_and_the_session_goes_on_here(at_work, cli, sessions):
+    nvim = at_work("Claude new parser --disallowedTools Bash", notices=True)
+    sessions.ask(nvim.project, nvim.session, "update", queued=True)
     cli.refuse("error: unknown option '--bg'")
     nvim.answer(KEEP)
     nvim.keys(":qa<CR>")
     assert "unknown option '--bg'" in nvim.wait_notice("parser did not go on in the background")
     nvim.wait(lambda: len(cli.starts()) == 4, what="the terminal")
-    assert cli.starts()[3]["argv"] == ["--name=parser", "--resume", nvim.session]
+    assert cli.starts()[3]["argv"] == [
+        *("--name=parser", "--disallowedTools", "Bash", "--resume", nvim.session),
+        " update",  # without the space the CLI would update itself
+    ]
 
 
 # ── the next Neovim ──

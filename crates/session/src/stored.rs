@@ -4,6 +4,7 @@
 //! prompt 0.1 to 1 s later, or once the user's hooks have seen it. A process that ends before has lost the prompt.
 //! `--reply-on-resume` asks the model only if the conversation ends with a line for it, without calls that have no result.
 //! A prompt that waits for the turn's end is stored as a `queue-operation`, which no resume reads: it ends with its process.
+//! So does one that was taken from there, until it is stored as a message 0.2 s later.
 
 use std::io;
 use std::path::Path;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::SessionError;
 use crate::head::{Flavour, Head, LineKind, is_api_request};
+use crate::index::{Class, classify};
 use crate::line_buffer::{read_piece, whole_lines};
 use crate::time::Millis;
 
@@ -27,9 +29,12 @@ pub struct Stored {
     pub mode: Option<String>,
     /// Whether it has a turn that is not over.
     pub turn: bool,
-    /// The prompts that wait for its end, in order.
+    /// The prompts that wait for its end, or to be stored as messages, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queued: Vec<String>,
+    /// Those that are no longer in the queue, and are no messages yet.
+    #[serde(skip)]
+    taken: Vec<String>,
 }
 
 /// A change of the prompts that wait.
@@ -57,6 +62,8 @@ impl Stored {
                     stored.take(line, &head, since);
                 }
             }
+            let taken = std::mem::take(&mut stored.taken);
+            stored.queued.splice(0..0, taken);
             stored.queued.retain(|text| Flavour::of(text) == Flavour::Plain); // not those of the CLI
             Ok(stored)
         };
@@ -77,6 +84,8 @@ impl Stored {
         }
         if is_new && head.kind.text() == "queue-operation" {
             self.queue(line);
+        } else if matches!(classify(head), Class::Node(_)) {
+            self.taken.clear(); // results of calls come before the prompts that were taken with them
         }
     }
 
@@ -84,12 +93,13 @@ impl Stored {
         let Ok(QueueOperation { operation, content }) = serde_json::from_slice(line) else { return };
         match (operation.as_str(), content) {
             ("enqueue", Some(text)) => self.queued.push(text),
-            (_, Some(text)) => {
+            (operation, Some(text)) => {
                 if let Some(at) = self.queued.iter().position(|queued| *queued == text) {
                     self.queued.remove(at);
+                    self.taken.extend((operation != "popAll").then_some(text)); // else the user has it back
                 }
             }
-            ("dequeue", None) if !self.queued.is_empty() => drop(self.queued.remove(0)),
+            ("dequeue", None) if !self.queued.is_empty() => self.taken.push(self.queued.remove(0)),
             ("popAll", None) => self.queued.clear(),
             (_, None) => {}
         }
@@ -168,10 +178,15 @@ mod tests {
         let absorbed = operation("remove", r#","content":"two","reason":"absorbed_mid_turn""#);
         let (taken, withdrawn) = (operation("dequeue", ""), operation("popAll", r#","content":"one""#));
         assert_eq!(after(&[&old, &one, &notified, &two]).queued, ["one", "two"]);
-        assert_eq!(after(&[&one, &two, &taken]).queued, ["two"]);
+        let (prompt, result) = (user(r#""one""#), user(r#"[{"type":"tool_result","content":"ok"}]"#));
+        let typed = r#"{"type":"attachment","attachment":{"type":"queued_command","humanTurn":true,"prompt":"two"}}"#;
+        assert_eq!(after(&[&one, &two, &taken, &prompt]).queued, ["two"]);
         assert_eq!(after(&[&notified, &one, &taken]).queued, ["one"]);
-        assert_eq!(after(&[&one, &two, &absorbed]).queued, ["one"]);
+        assert_eq!(after(&[&one, &two, &absorbed, &result, typed]).queued, ["one"]);
         assert_eq!(after(&[&one, &two, &withdrawn]).queued, ["two"]);
+        // They are no messages yet.
+        assert_eq!(after(&[&one, &two, &taken]).queued, ["one", "two"]);
+        assert_eq!(after(&[&one, &two, &absorbed, &result]).queued, ["two", "one"]);
         assert!(after(&[&taken, &one, &operation("popAll", ""), "{}"]).queued.is_empty());
     }
 

@@ -10,13 +10,20 @@ local LOOK_MS = 5
 ---The user has decided.
 local is_decided = false
 
+---@param ours claude-ide.sessions.Ours
+---@return boolean
+local function has_held_prompt(ours)
+  local buf = ours.terminal and ours.terminal:bufnr()
+  return buf ~= nil and require("claude-ide.terminal.prompt").is_held(buf)
+end
+
 ---Those that end with Neovim. A terminal outside of Neovim and a session of the background go on by themselves.
 ---@return claude-ide.sessions.Ours[]
 local function working()
   return vim.tbl_filter(function(ours)
     local activity, terminal = ours.session.state.activity, ours.terminal
     local ends = terminal and terminal:bufnr() ~= nil and not terminal.spec.job or ours.other ~= nil
-    return ends and (activity == "working" or activity == "waiting")
+    return ends and (activity == "working" or activity == "waiting" or has_held_prompt(ours))
   end, require("claude-ide.sessions.ours").list())
 end
 
@@ -100,6 +107,9 @@ local function hand_over(ours, done)
     started = live.started,
     name = terminal and terminal.spec.name,
     args = terminal and terminal.spec.args or {},
+    is_held = function()
+      return has_held_prompt(ours)
+    end,
     release = function(go_on)
       if terminal then
         terminal:close()
@@ -110,14 +120,14 @@ local function hand_over(ours, done)
     end,
   }
   local name = name_of(ours)
-  require("claude-ide.sessions.background").hand_over(leaving, function(err, is_over)
+  require("claude-ide.sessions.background").hand_over(leaving, function(err, is_over, args)
     if vim.v.exiting ~= vim.NIL then
       return -- the user has quit with `:qa!` meanwhile
     elseif err then
       local words = ("%s did not go on in the background: %s"):format(name, err)
       require("claude-ide.ui.notice").error(require("claude-ide.ui.one_line").brief(words))
-      if not require("claude-ide.process").runs(live.pid) then
-        require("claude-ide.terminal").new({ "--resume", live.id }, { cwd = live.cwd, name = leaving.name })
+      if args then
+        require("claude-ide.terminal").new(args, { cwd = live.cwd, name = leaving.name })
       end
     elseif not is_over then
       require("claude-ide.terminal.remembered").hand_over({

@@ -11,6 +11,7 @@ local M = {}
 ---@field started? integer
 ---@field name? string given by the user
 ---@field args string[] those that its CLI was started with
+---@field is_held fun(): boolean the user's hooks have a prompt of it
 ---@field release fun(done: fun()) ends its process
 
 ---Time for the service to start and take a session. Measured: 0.4 to 1.4 s.
@@ -117,15 +118,18 @@ local function await_end(pid, done)
   end)
 end
 
----Waits until the CLI has stored the running turn: what is not stored ends with its process, and a session's record is earlier.
+---Waits until the CLI has stored the running turn and prompts: what is not stored ends with its process, and a session's record is earlier.
 ---@param one claude-ide.sessions.Leaving
 ---@param done fun(activity?: claude-ide.sessions.Activity) nil: timeout
 local function await_turn(one, done)
+  local was_held = false -- the record may say "idle" until the turn of that prompt has begun
   require("claude-ide.retry").until_found(function(answer)
+    local is_held = one.is_held()
+    was_held = was_held or is_held
     require("claude-ide.sessions").stored(one.id, one.started, function(stored)
       local live = require("claude-ide.sessions.live").of_pid(one.pid)
-      local activity = live and live.state.activity or "gone"
-      local is_late = activity == "working" and not (stored and stored.turn)
+      local activity = live and (was_held and "working" or live.state.activity) or "gone"
+      local is_late = is_held or activity == "working" and not (stored and stored.turn)
       answer(not is_late and activity or nil)
     end)
   end, STORE_MS, done)
@@ -155,30 +159,32 @@ end
 
 ---The CLI goes on with a session in the background, under the same id, where it was interrupted.
 ---@param one claude-ide.sessions.Leaving its process runs on if its turn is over, or is not stored in time
----@param done fun(err?: string, is_over?: boolean) once
+---@param done fun(err?: string, is_over?: boolean, args?: string[]) once; args: with an error, of a CLI that goes on with it elsewhere
 function M.hand_over(one, done)
   ---@param stored claude-ide.sessions.Stored
-  ---@param ... string arguments that let it go on
-  local function argv(stored, ...)
+  ---@param goes_on string[] arguments
+  local function argv(stored, goes_on)
     local words = vim.deepcopy(require("claude-ide.config").get().terminal.command)
     words = require("claude-ide.terminal.hooks").in_place(vim.list_extend(words, M.kept(one.args)))
     vim.list_extend(words, stored.mode and { "--permission-mode", stored.mode } or {})
     vim.list_extend(words, one.name and { "--name=" .. one.name } or {})
-    return vim.list_extend(words, { "--bg", "--resume", one.id, ... })
+    return vim.list_extend(vim.list_extend(words, { "--bg", "--resume", one.id }), goes_on)
   end
   local function go_on()
     require("claude-ide.sessions").stored(one.id, one.started, function(stored)
       stored = stored or { turn = false }
       local queued = table.concat(stored.queued or {}, "\n\n") -- they ended with the process
-      local first = queued ~= "" and argv(stored, "--reply-on-resume", "--", queued)
-        or argv(stored, "--reply-on-resume")
-      begin(first, one, function(failed)
+      local prompt = require("claude-ide.terminal").argument(queued)
+      begin(argv(stored, vim.list_extend({ "--reply-on-resume" }, prompt)), one, function(failed)
         if not failed then
           return done()
         end
         -- The flag is not documented: a CLI without it is told by a prompt.
         require("claude-ide.log").warn("a session did not go on in the background: %s", failed)
-        begin(argv(stored, vim.trim("Go on.\n\n" .. queued)), one, done)
+        begin(argv(stored, { vim.trim("Go on.\n\n" .. queued) }), one, function(err)
+          local args = vim.list_extend(M.kept(one.args), { "--resume", one.id })
+          done(err, false, vim.list_extend(args, prompt))
+        end)
       end)
     end)
   end

@@ -237,6 +237,14 @@ local function close_ended()
   sessions = M.list()
 end
 
+---A prompt as the CLI's argument: one that begins with a dash would be an option, and one word could be a command, as `update`.
+---@param prompt string
+---@return string[] none for an empty one
+function M.argument(prompt)
+  local is_taken = prompt:find("^%-") or prompt:find("^%w[%w-]*$")
+  return prompt ~= "" and { (is_taken and " " or "") .. prompt } or {}
+end
+
 ---@class claude-ide.terminal.StartOptions
 ---@field cwd? string
 ---@field name? string

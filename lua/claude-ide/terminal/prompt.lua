@@ -60,6 +60,15 @@ function M.has_draft(buf)
   return require("claude-ide.ui.guard.keys").has_unsent(buf)
 end
 
+---Whether the user's hooks have a prompt before the CLI takes it: it is stored nowhere, and the session's record does not tell (2.1.329).
+---@param buf integer
+---@return boolean
+function M.is_held(buf)
+  return vim.iter(vim.api.nvim_buf_get_lines(buf, -vim.o.lines - 1, -1, false)):any(function(line)
+    return line:find("(running UserPromptSubmit hook", 1, true) ~= nil
+  end)
+end
+
 ---Whether the CLI shows its prompt, and no question.
 ---@param buf integer
 ---@return boolean

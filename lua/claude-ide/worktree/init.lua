@@ -124,10 +124,7 @@ local function start_cli(path, branch, prompt)
   if running and prompt == "" then
     return terminals.show(running)
   end
-  -- A prompt that begins with a dash would be an option, and one word could be a command, as `update`.
-  local is_taken = prompt:find("^%-") or prompt:find("^%w[%w-]*$")
-  local args = prompt ~= "" and { (is_taken and " " or "") .. prompt } or {}
-  terminals.new(args, { cwd = path, name = branch })
+  terminals.new(terminals.argument(prompt), { cwd = path, name = branch })
 end
 
 ---@param err? claude-ide.CallError

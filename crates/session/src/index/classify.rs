@@ -12,7 +12,7 @@ pub(super) fn is_compaction(head: &Head<'_>) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// Begins a message, or for a reply continues one.
     Node(RowKind),
     /// Nothing but results of tool calls.
@@ -23,7 +23,7 @@ pub(super) enum Class {
     Hidden,
 }
 
-pub(super) fn classify(head: &Head<'_>) -> Class {
+pub(crate) fn classify(head: &Head<'_>) -> Class {
     match head.line_kind() {
         LineKind::ApiRequest => Class::Hidden,
         LineKind::Assistant => Class::Node(RowKind::Reply),

@@ -20,7 +20,7 @@ use crate::head::{Content, Head, MessageHead, is_api_request};
 use crate::id::{Key, KeyMap, Name, NodeId};
 use crate::line_buffer::RawLine;
 use crate::message::Usage;
-use classify::{Class, classify};
+pub(crate) use classify::{Class, classify};
 pub use node::{Branch, Delta, Row, RowKind, ToolRow, ToolStatus};
 pub(crate) use node::{LineRef, Node, Tool, ToolEnd};
 use tree::{Link, starts_agent};
