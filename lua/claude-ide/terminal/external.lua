@@ -59,18 +59,13 @@ local function expand(text, values)
   return (text:gsub("{(%a+)}", values))
 end
 
+---@param template string[] the CLI's command is put at the end, unless an item says where
+---@return string[] argv
 local function fill(template, spec)
-  local argv, placed = {}, false
-  for _, item in ipairs(template) do
-    if item == "{command}" then
-      vim.list_extend(argv, cli_command(spec))
-      placed = true
-    else
-      argv[#argv + 1] = expand(item, { cwd = spec.cwd })
-    end
-  end
-  if not placed then
-    vim.list_extend(argv, cli_command(spec))
+  local argv, at_end = {}, not vim.list_contains(template, "{command}") and { "{command}" } or {}
+  for _, item in ipairs(vim.list_extend(vim.list_slice(template), at_end)) do
+    local words = item == "{command}" and cli_command(spec) or { expand(item, { cwd = spec.cwd }) }
+    vim.list_extend(argv, words)
   end
   return argv
 end
@@ -114,10 +109,9 @@ function M.open(spec, on_exit)
   end
   spec = vim.tbl_extend("force", spec, { argv = vim.list_extend({ "sh", script }, spec.argv) })
   local chosen = program()
-  local external = chosen and chosen.open or require("claude-ide.config").get().terminal.external
-  local template = external ---@type any
-  if type(external) == "function" then
-    local ok, result = pcall(external, spec)
+  local template = chosen and chosen.open or require("claude-ide.config").get().terminal.external ---@type any
+  if type(template) == "function" then
+    local ok, result = pcall(template, spec)
     if not ok then
       return nil, "terminal.external failed: " .. tostring(result)
     end

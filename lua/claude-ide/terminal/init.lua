@@ -27,7 +27,7 @@ local M = {}
 ---@field is_visible fun(handle: any): boolean whether it is on the current tab page
 ---@field close fun(handle: any) terminates the CLI
 ---@field bufnr? fun(handle: any): integer? its buffer, if any
----@field pid? fun(handle: any): integer? the CLI's process, or one above it; not needed with a buffer
+---@field pid? fun(handle: any): integer? the CLI's process, or one above it: without a buffer, the CLI has ended when that has
 ---@field check? fun(spec: claude-ide.terminal.Spec): boolean, string? whether it is available; reason if not
 
 ---Oldest first.
