@@ -20,6 +20,7 @@ return {
     "position",
     "process",
     "root",
+    "soon",
     "tty",
     "types",
     "sessions.types",

@@ -19,7 +19,6 @@ local drawn
 ---@type integer?, boolean? values in the cached text
 local mentions, selection
 local watching = false
-local scheduled = false
 
 local function watch()
   watching = true
@@ -175,21 +174,18 @@ local function current()
   return cached
 end
 
+local redraw_soon = require("claude-ide.soon")(function()
+  local texts = current()
+  if not vim.deep_equal(texts, drawn) then
+    drawn = texts
+    vim.cmd("redrawstatus!")
+  end
+end)
+
 ---Updates the text, and redraws if it has changed.
 function M.refresh()
   cached = nil
-  if scheduled then
-    return
-  end
-  scheduled = true
-  vim.schedule(function()
-    scheduled = false
-    local texts = current()
-    if not vim.deep_equal(texts, drawn) then
-      drawn = texts
-      vim.cmd("redrawstatus!")
-    end
-  end)
+  redraw_soon()
 end
 
 ---"Claude idle", "Claude working", "Claude waiting: permission"; "Claude" if the state is unknown, "Claude not connected" without a

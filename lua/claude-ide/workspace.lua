@@ -155,17 +155,9 @@ local function find_open_projects(folders)
   return found
 end
 
-local announcing = false
-
-local function announce_soon()
-  if not announcing then
-    announcing = true
-    vim.schedule(function()
-      announcing = false
-      M.announce()
-    end)
-  end
-end
+local announce_soon = require("claude-ide.soon")(function()
+  M.announce()
+end)
 
 ---Updates the projects of open files on events that may change them.
 local follow_files = require("claude-ide.once")(function()
@@ -219,17 +211,6 @@ local function each_once(folders, find)
     if path and not seen[path] then
       seen[path] = true
       found[#found + 1] = path
-    end
-  end
-  return found
-end
-
----@param folders table<integer, string?>
-local function without_whole_disk(folders)
-  local found = {} ---@type string[]
-  for _, folder in ipairs(folders) do
-    if folder ~= "/" then
-      found[#found + 1] = folder
     end
   end
   return found
@@ -301,7 +282,10 @@ local function find_folders()
   if configured then
     return each_once(configured)
   end
-  local folders = each_once(without_whole_disk(current_folders()), marked_root)
+  local current = vim.tbl_filter(function(folder)
+    return folder ~= "/"
+  end, current_folders())
+  local folders = each_once(current, marked_root)
   follow_files()
   open_projects = open_projects or find_open_projects(folders)
   if open_projects[1] then
@@ -314,7 +298,7 @@ local function find_folders()
   end
   if not folders[1] then
     local home = vim.uv.os_homedir()
-    folders = { without_whole_disk({ file_folder })[1] or main_folder or home or "/" }
+    folders = { file_folder ~= "/" and file_folder or main_folder or home or "/" }
   end
   main_folder = folders[1]
   return vim.list_extend(folders, of_clients(folders))

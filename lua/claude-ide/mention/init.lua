@@ -14,8 +14,6 @@ local sent = {}
 ---@type string[] warnings about files mentioned since
 local warnings = {}
 
-local saying = false
-
 local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end
@@ -78,35 +76,28 @@ local function say(what)
 end
 
 ---Reports once for all mentions of this moment: `:Claude add a b c` is one action.
-local function say_soon()
-  if saying then
-    return
+local say_soon = require("claude-ide.soon")(function()
+  local queue, what = require("claude-ide.mention.queue"), {}
+  if sent[1] then
+    local is_one = vim.iter(sent):all(function(one)
+      return one.to == sent[1].to
+    end)
+    local text = #sent == 1 and label(sent[1].entry) or mentions(#sent)
+    what[#what + 1] = ("Sent to %s: %s"):format(is_one and sent[1].to or "Claude", text)
+    sent = {}
   end
-  saying = true
-  vim.schedule(function()
-    saying = false
-    local queue, what = require("claude-ide.mention.queue"), {}
-    if sent[1] then
-      local is_one = vim.iter(sent):all(function(one)
-        return one.to == sent[1].to
-      end)
-      local text = #sent == 1 and label(sent[1].entry) or mentions(#sent)
-      what[#what + 1] = ("Sent to %s: %s"):format(is_one and sent[1].to or "Claude", text)
-      sent = {}
-    end
-    local awaited = queue.awaited()
-    if awaited then
-      local count = queue.count()
-      local will = count == 1 and "It goes" or "They go"
-      what[#what + 1] = ("Waiting for %s: %s. %s out when a CLI connects."):format(
-        awaited,
-        mentions(count),
-        will
-      )
-    end
-    say(what)
-  end)
-end
+  local awaited = queue.awaited()
+  if awaited then
+    local count = queue.count()
+    local will = count == 1 and "It goes" or "They go"
+    what[#what + 1] = ("Waiting for %s: %s. %s out when a CLI connects."):format(
+      awaited,
+      mentions(count),
+      will
+    )
+  end
+  say(what)
+end)
 
 local function focus_terminal()
   local terminals = require("claude-ide.terminal")

@@ -128,8 +128,6 @@ local waiting = {}
 ---@type table?
 local question
 
-local retrying = false
-
 ---@type fun(entry: claude-ide.mention.Entry, client: claude-ide.Client)?
 local on_sent
 
@@ -183,16 +181,9 @@ local function ask(clients, key)
   end)
 end
 
-local function retry_soon()
-  if retrying then
-    return
-  end
-  retrying = true
-  vim.defer_fn(function()
-    retrying = false
-    M.flush()
-  end, RETRY_MS)
-end
+local retry_soon = require("claude-ide.soon")(function()
+  M.flush()
+end, RETRY_MS)
 
 ---Delivers queued mentions.
 function M.flush()

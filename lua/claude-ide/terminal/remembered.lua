@@ -77,16 +77,7 @@ end
 ---@param list fun(): claude-ide.terminal.Session[] those that run
 function M.follow(list)
   running = list
-  local is_soon = false
-  require("claude-ide.bus").on("session_changed", function()
-    if not is_soon then
-      is_soon = true
-      vim.defer_fn(function()
-        is_soon = false
-        write()
-      end, DELAY_MS)
-    end
-  end)
+  require("claude-ide.bus").on("session_changed", require("claude-ide.soon")(write, DELAY_MS))
 end
 
 ---A session that goes on in the background: the next Neovim shows what it changes.
