@@ -46,6 +46,13 @@ function M.of_client(client_id)
   return client and require("claude-ide.sessions.live").of_pid(client.pid)
 end
 
+---@param question table
+---@param listener claude-ide.sessions.Listener
+---@return fun() cancel
+local function request(question, listener)
+  return (require("claude-ide.sessions.transport").request(question, listener))
+end
+
 ---The sessions of a folder, of a folder and its subfolders, or all.
 ---@class claude-ide.sessions.Scope
 ---@field scope? "folder"|"tree"|"all" default: "folder"
@@ -65,11 +72,7 @@ end
 ---@param done fun(summaries: claude-ide.sessions.Summary[]?, err: string?)
 ---@return fun() cancel
 function M.list(opts, done)
-  local cancel = require("claude-ide.sessions.transport").request(
-    { list = place(opts or {}) },
-    { reply = done }
-  )
-  return cancel
+  return request({ list = place(opts or {}) }, { reply = done })
 end
 
 ---Finds a session's transcript.
@@ -77,8 +80,7 @@ end
 ---@param done fun(file: string?, err: string?)
 ---@return fun() cancel
 function M.find(id, done)
-  local cancel = require("claude-ide.sessions.transport").request({ find = { id = id } }, { reply = done })
-  return cancel
+  return request({ find = { id = id } }, { reply = done })
 end
 
 ---What the CLI has stored of a session: it does so later than its record tells.
@@ -87,11 +89,7 @@ end
 ---@param done fun(stored: claude-ide.sessions.Stored?, err: string?)
 ---@return fun() cancel
 function M.stored(id, since, done)
-  local cancel = require("claude-ide.sessions.transport").request(
-    { stored = { id = id, since = since } },
-    { reply = done }
-  )
-  return cancel
+  return request({ stored = { id = id, since = since } }, { reply = done })
 end
 
 ---The permission mode of a connected client's session.
@@ -111,11 +109,7 @@ end
 ---@param done fun(mode: ("events"|"polling")?, err: string?)
 ---@return fun() cancel
 function M.watch_mode(done)
-  local cancel = require("claude-ide.sessions.transport").request(
-    { mode = vim.empty_dict() },
-    { reply = done }
-  )
-  return cancel
+  return request({ mode = vim.empty_dict() }, { reply = done })
 end
 
 ---Opens a transcript and follows it. Of a huge one the end is available first; a change reports completion.
@@ -145,7 +139,7 @@ end
 ---@param done fun(report: claude-ide.sessions.SearchReport?, err: string?)
 ---@return fun() cancel
 function M.search(opts, on_hits, done)
-  local cancel = require("claude-ide.sessions.transport").request({
+  return request({
     search = {
       pattern = opts.pattern,
       literal = opts.literal or false,
@@ -155,7 +149,6 @@ function M.search(opts, on_hits, done)
       place = place(opts),
     },
   }, { reply = done, hits = on_hits })
-  return cancel
 end
 
 return M

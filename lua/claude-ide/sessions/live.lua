@@ -14,19 +14,18 @@ local MAX_ANCESTORS = 8
 ---@param change claude-ide.sessions.LiveChange
 function M.take(change)
   local session = change.session
-  local gone = session.state.activity == "gone"
+  local gone, before = session.state.activity == "gone", by_pid[session.pid]
   by_pid[session.pid] = not gone and session or nil
   if gone then
     parents[session.pid] = nil
   end
-  require("claude-ide.sessions.waits").take(session)
+  require("claude-ide.sessions.waits").take(before, session)
   require("claude-ide.bus").emit("session_changed", change)
 end
 
 ---Forgets all sessions, for a restart of the library.
 function M.reset()
   by_pid, parents = {}, {}
-  require("claude-ide.sessions.waits").forget_running()
 end
 
 ---The running sessions, oldest first.

@@ -1,16 +1,9 @@
--- Records when sessions waited for the user: transcripts do not, and a call's duration includes the wait for permission. In memory,
--- from states that the library reports.
+-- When sessions waited for the user: transcripts do not tell, and a call's duration includes the wait for permission. In memory, from
+-- states that the library reports.
 
 local M = {}
 
----@class claude-ide.sessions.Wait Unix milliseconds
----@field from integer
----@field to integer
-
----@class claude-ide.sessions.Open
----@field id string the session
----@field from integer
----@field reason string
+---@alias claude-ide.sessions.Wait { [1]: integer, [2]: integer } start and end, Unix milliseconds
 
 ---Limits of remembered sessions, and waits of each.
 local MAX_SESSIONS, MAX_WAITS = 50, 500
@@ -23,9 +16,9 @@ local HOLDS_UP = { permission = true, input = true }
 local seen = {}
 ---@type string[] sessions, oldest first
 local order = {}
----@type table<integer, claude-ide.sessions.Open> by process
-local open = {}
 
+---@param id string
+---@param wait claude-ide.sessions.Wait
 local function remember(id, wait)
   if not seen[id] then
     seen[id] = {}
@@ -40,42 +33,27 @@ local function remember(id, wait)
   end
 end
 
----Records a session's current state.
+---Handles a new state of a process.
+---@param before? claude-ide.sessions.Live
 ---@param session claude-ide.sessions.Live
-function M.take(session)
-  local state, before = session.state, open[session.pid]
-  local now = state.since or require("claude-ide.clock").now()
-  local waits = state.activity == "waiting" and HOLDS_UP[state.waiting_for] or false
-  if before and before.id == session.id and waits and before.from == now then
+function M.take(before, session)
+  local was, state = before and before.state, session.state
+  if not before or not was or was.activity ~= "waiting" or not was.since or not HOLDS_UP[was.waiting_for] then
     return
+  elseif state.activity == "waiting" and state.waiting_for == was.waiting_for then
+    return -- still, or again, and the end of the previous wait was not seen
   end
-  open[session.pid] = waits and { id = session.id, from = now, reason = state.waiting_for } or nil
-  -- Waiting again for the same: the end of the previous wait was not seen.
-  local is_unseen = before and waits and before.reason == state.waiting_for
-  if before and not is_unseen and now > before.from then
-    remember(before.id, { from = before.from, to = now })
+  local now = state.since or require("claude-ide.clock").now()
+  if now > was.since then
+    remember(before.id, { was.since, now })
   end
 end
 
----The last completed wait.
+---The waits of a session that have ended, oldest first.
 ---@param id string
----@return claude-ide.sessions.Wait?
-function M.last(id)
-  return seen[id] and seen[id][#seen[id]]
-end
-
----The waits of a session that have ended.
----@param id string
----@return { [1]: integer, [2]: integer }[] waits start and end
+---@return claude-ide.sessions.Wait[]
 function M.of(id)
-  return vim.tbl_map(function(wait)
-    return { wait.from, wait.to }
-  end, seen[id] or {})
-end
-
----Forgets waits in progress; completed ones stay.
-function M.forget_running()
-  open = {}
+  return seen[id] or {}
 end
 
 return M

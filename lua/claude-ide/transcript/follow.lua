@@ -204,7 +204,8 @@ end
 ---A wait of the session may have ended: redraws calls that were drawn before.
 ---@param view claude-ide.transcript.View
 local function waited(view)
-  local wait = require("claude-ide.sessions.waits").last(view.session)
+  local waits = require("claude-ide.sessions.waits").of(view.session)
+  local wait = waits[#waits]
   if not wait or wait == view.waited then
     return
   end
@@ -212,7 +213,7 @@ local function waited(view)
   view.canvas:distrust()
   for row in pairs(view.canvas.rows) do
     for _, tool in ipairs((view.known[row] or {}).tools or {}) do
-      if (tool["end"] or 0) > wait.from then
+      if (tool["end"] or 0) > wait[1] then
         view.canvas:mark_stale(row)
       end
     end
