@@ -82,16 +82,17 @@ class Sessions:
         line = {"type": "user", "message": {"role": "user", "content": prompt}}
         if queued:
             line = {"type": "queue-operation", "operation": "enqueue", "content": prompt}
+        self.append(cwd, session, {**line, "timestamp": now})
+
+    def append(self, cwd: Path, session: str, *lines) -> None:
         with self.path(cwd, session).open("a") as file:
-            file.write(json.dumps({**line, "timestamp": now, "sessionId": session}) + "\n")
+            file.writelines(json.dumps({**line, "sessionId": session}) + "\n" for line in lines)
 
     def reply(self, cwd: Path, session: str, text: str) -> None:
         """Appends an answer that ends the turn."""
         message = {"role": "assistant", "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = {"type": "assistant", "message": message, "timestamp": now, "sessionId": session}
-        with self.path(cwd, session).open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        self.append(cwd, session, {"type": "assistant", "message": message, "timestamp": now})
 
     def path(self, cwd: Path, session: str) -> Path:
         return self.folder(cwd) / f"{session}.jsonl"

@@ -1,6 +1,5 @@
 """`:Claude board`: all sessions in one buffer that follows them; what a session asks is answered by its own presenter."""
 
-import json
 import os
 import re
 from datetime import timedelta
@@ -50,11 +49,6 @@ def line_here(nvim):
     return nvim.lua("return vim.api.nvim_get_current_line()")
 
 
-def append(sessions, project, session, **line):
-    with sessions.path(project, session).open("a") as out:
-        out.write(json.dumps(line | {"sessionId": session}) + "\n")
-
-
 def said(text):
     return {
         "type": "assistant",
@@ -70,7 +64,7 @@ def test_a_session_is_a_row_with_what_it_does_and_has_done(start_nvim, sessions,
         title="The parser",
         tokens=12_400,
     )
-    append(sessions, project, busy, type="cost-state", totalCostUSD=0.42)
+    sessions.append(project, busy, {"type": "cost-state", "totalCostUSD": 0.42})
     sessions.write(project, ("explain the build", "ok"), age=timedelta(days=3), branch="docs")
     sessions.record(sessions.sleeper(), busy, "busy", project)
     nvim = start_nvim()
@@ -88,7 +82,7 @@ def test_a_session_is_a_row_with_what_it_does_and_has_done(start_nvim, sessions,
     assert second == "  1/2: Running the tests · I found the place"
     assert re.split(r"\s{2,}", ended) == ["· ended", "explain the build", "docs", "1", "3d"]
     nvim.wait_screen("1 working  1 ended")
-    append(sessions, project, busy, **said("Now the tests"))
+    sessions.append(project, busy, said("Now the tests"))
     nvim.wait(lambda: board(nvim)[1] == "  1/2: Running the tests · Now the tests", what="its last words")
     pid = sessions.sleeper()
     new = sessions.write(project, ("begin", "ok"), title="A new one")
@@ -205,7 +199,7 @@ def test_the_board_goes_on_after_neovim_locked_its_text(start_nvim, sessions, pr
         end, { expr = true })
         """
     )
-    append(sessions, project, session, **said("other words"))
+    sessions.append(project, session, said("other words"))
     nvim.keys("zz")
     nvim.wait(lambda: board(nvim)[1] == "  other words", what="the words")
     nvim.wait("is_over", what="the end of the lock: Neovim would not quit before")
@@ -231,11 +225,11 @@ def test_nothing_is_set_where_nothing_changed_and_no_selection_moves(start_nvim,
     )
     nvim.wait("answers > 1", what="the board to be drawn again")
     assert nvim.lua("return #changed") == 0
-    append(sessions, project, session, **said("other words"))
+    sessions.append(project, session, said("other words"))
     nvim.wait("#changed > 0", what="the change")
     assert nvim.lua("return changed") == [[9, 10]]
     nvim.keys("ggVj")
-    append(sessions, project, session, **said("later words"))
+    sessions.append(project, session, said("later words"))
     before = nvim.lua("return answers")
     nvim.wait(f"answers > {before} + 1", what="the board to be asked for")
     assert "later words" not in board(nvim)[9]
@@ -419,7 +413,7 @@ def test_two_hundred_sessions_are_redrawn_within_16_ms_and_older_ones_stay_count
     lines = open_board(nvim, "older")
     assert (len(lines), lines[-1]) == (20 * 2 + 200 + 1, "… 10 older: :Claude sessions")
     for number in range(3):
-        append(sessions, project, session, **said(f"more {number}"))
+        sessions.append(project, session, said(f"more {number}"))
     nvim.wait("#took > 3", what="the board to be drawn again")
     assert min(nvim.lua("return took")) <= 16
     assert board(nvim)[-1] == lines[-1]

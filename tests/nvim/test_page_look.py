@@ -183,36 +183,36 @@ def shown(browser, site, number, text):
     return "[...document.querySelectorAll('article.claude')].at(-1).querySelector('.md')"
 
 
-@pytest.mark.parametrize(
-    ("text", "html"),
-    [
-        ("a ***both*** b", "<p>a <strong><em>both</em></strong> b</p>"),
-        ("*a **b** c*", "<p><em>a <strong>b</strong> c</em></p>"),
-        ("one  \ntwo\\\nthree\nfour", "<p>one<br>two<br>three\nfour</p>"),
-        ("- [x] done\n- [ ] to do", "<ul><li>☑ done</li><li>☐ to do</li></ul>"),
-        ("see https://a.example/a_(b), or", "<p>see <a>https://a.example/a_(b)</a>, or</p>"),
-        ("(https://a.example/b)", "<p>(<a>https://a.example/b</a>)</p>"),
-        ('[it](https://a.example/a_(b) "t")', "<p><a>it</a></p>"),
-        (
-            "| a | b | c |\n| :- | :-: | -: |\n| 1 | 2 | 3 |",
-            '<table><thead><tr><th>a</th><th class="center">b</th><th class="right">c</th></tr></thead>'
-            '<tbody><tr><td>1</td><td class="center">2</td><td class="right">3</td></tr></tbody></table>',
-        ),
-        (
-            "a | b\n--|--\n1 | `x\\|y`\n\nend",
-            "<table><thead><tr><th>a</th><th>b</th></tr></thead>"
-            "<tbody><tr><td>1</td><td><code>x|y</code></td></tr></tbody></table><p>end</p>",
-        ),
-        ("a | b, or not", "<p>a | b, or not</p>"),
-    ],
-)
-def test_markdown_is_read_as_others_read_it(page, site, text, html):
+MARKDOWN = [
+    ("a ***both*** b", "<p>a <strong><em>both</em></strong> b</p>"),
+    ("*a **b** c*", "<p><em>a <strong>b</strong> c</em></p>"),
+    ("one  \ntwo\\\nthree\nfour", "<p>one<br>two<br>three\nfour</p>"),
+    ("- [x] done\n- [ ] to do", "<ul><li>☑ done</li><li>☐ to do</li></ul>"),
+    ("see https://a.example/a_(b), or", "<p>see <a>https://a.example/a_(b)</a>, or</p>"),
+    ("(https://a.example/b)", "<p>(<a>https://a.example/b</a>)</p>"),
+    ('[it](https://a.example/a_(b) "t")', "<p><a>it</a></p>"),
+    (
+        "| a | b | c |\n| :- | :-: | -: |\n| 1 | 2 | 3 |",
+        '<table><thead><tr><th>a</th><th class="center">b</th><th class="right">c</th></tr></thead>'
+        '<tbody><tr><td>1</td><td class="center">2</td><td class="right">3</td></tr></tbody></table>',
+    ),
+    (
+        "a | b\n--|--\n1 | `x\\|y`\n\nend",
+        "<table><thead><tr><th>a</th><th>b</th></tr></thead>"
+        "<tbody><tr><td>1</td><td><code>x|y</code></td></tr></tbody></table><p>end</p>",
+    ),
+    ("a | b, or not", "<p>a | b, or not</p>"),
+]
+
+
+def test_markdown_is_read_as_others_read_it(page, site):
     browser = page()
-    node = shown(browser, site, 1, text)
     clean = "replace(/ (href|rel|target|role|aria-label)=\"[^\"]*\"/g, '').replace(/<span>(☑ |☐ )<\\/span>/g, '$1')"
-    assert browser.js(f"{node}.innerHTML.{clean}") == html
-    for link in browser.js(f"[...{node}.querySelectorAll('a')].map((one) => one.href)"):
-        assert link in ("https://a.example/a_(b)", "https://a.example/b")
+    for number, (text, html) in enumerate(MARKDOWN, 1):
+        node = shown(browser, site, number, text)
+        assert browser.js(f"{node}.innerHTML.{clean}") == html
+        for link in browser.js(f"[...{node}.querySelectorAll('a')].map((one) => one.href)"):
+            assert link in ("https://a.example/a_(b)", "https://a.example/b")
 
 
 def test_code_has_colours(page, site):

@@ -204,20 +204,6 @@ def test_looks_where_claude_keeps_its_files(start_nvim, tmp_path):
     assert ask(nvim, "sessions.list({}, done)") == ([], None)
 
 
-def test_says_why_states_cannot_be_seen(nvim, claude):
-    def problem():
-        return nvim.lua('return require("claude-ide.sessions").problem()')
-
-    assert "Claude Code has not run yet" in problem()
-    claude.config.mkdir()
-    assert "does not say what a session does" in problem()
-    (claude.config / "sessions").write_text("a file, not a folder")
-    assert "cannot be read" in problem()
-    (claude.config / "sessions").unlink()
-    (claude.config / "sessions").mkdir()
-    assert problem() is None
-
-
 def test_an_odd_request_is_a_clear_error(nvim):
     errors = nvim.lua(
         """

@@ -103,35 +103,31 @@ def test_a_name_given_in_the_cli_is_taken_up_by_an_open_transcript(start_nvim, s
     nvim.cmd(f"Claude transcript {session}")
     nvim.wait("vim.fn.bufname():find('/fix it$') ~= nil", what="the transcript")
     nvim.wait("require('claude-ide.sessions').live()[1]", what="the session")
-    with file.open("a") as transcript:
-        transcript.write(json.dumps({"type": "custom-title", "customTitle": "Mine", "sessionId": session}) + "\n")
+    sessions.append(project, session, {"type": "custom-title", "customTitle": "Mine"})
     sessions.record(pid, session, "idle", project, name="Mine", nameSource="user")
     nvim.wait("vim.fn.bufname():find('/Mine$') ~= nil", what="the name of the buffer")
 
 
 @pytest.mark.one_nvim
-@pytest.mark.parametrize(
-    "typed, kept",
-    [
+def test_a_title_is_one_line_that_shows(nvim, session, file):
+    before = file.read_bytes()
+
+    def rename(typed):
+        nvim.lua("notices = {} require('claude-ide').sessions.rename(...)", session, typed)
+
+    rename(" \u200b ")
+    nvim.wait_notice("A title needs at least one character that shows.")
+    assert file.read_bytes() == before and not beside(file).exists()
+    for typed, kept in [
         ("a\u200bb\u202e c", "ab c"),
         ("two\nlines\tof it", "two lines of it"),
         ("ü" * 300, "ü" * 200),
-        ("half \xf0\x9f", None),
-    ],
-)
-def test_a_title_is_one_line_that_shows(nvim, session, file, typed, kept):
-    nvim.lua("require('claude-ide').sessions.rename(...)", session, typed)
+    ]:
+        rename(typed)
+        nvim.wait_notice("now")
+        assert last_line(file)["customTitle"] == kept
+    rename("half \xf0\x9f")
     nvim.wait_notice("now")
-    title = last_line(file)["customTitle"]
-    assert title == kept or kept is None
-
-
-@pytest.mark.one_nvim
-def test_nothing_that_shows_is_no_title(nvim, session, file):
-    before = file.read_bytes()
-    nvim.lua("require('claude-ide').sessions.rename(...)", session, " \u200b ")
-    nvim.wait_notice("A title needs at least one character that shows.")
-    assert file.read_bytes() == before and not beside(file).exists()
 
 
 @pytest.mark.one_nvim

@@ -435,22 +435,11 @@ def test_in_tmux_it_is_wrapped_and_nothing_of_the_text_ends_it(start):
 # ── what cannot be seen ──
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "[]",
-        "{",
-        '{"pid": "x"}',
-        '{"pid": %d, "sessionId": 5}',
-        '{"pid": %d, "sessionId": "s", "status": {"kind": "busy"}}',
-    ],
-)
-def test_a_record_of_another_shape_leaves_the_rest_as_it_is(start, sessions, content):
+def test_a_record_of_another_shape_leaves_the_rest_as_it_is(start, sessions):
     folder = sessions.config / "sessions"
     folder.mkdir(parents=True)
     pid = os.getpid()
-    (folder / f"{pid}.json").write_text(content % pid if "%" in content else content)
+    (folder / f"{pid}.json").write_text('{"pid": "x"}')
     nvim = start()
     shows(nvim, "Claude")
     nvim.wait("require('claude-ide.server').clients()[1].pid", what="the client's pid")

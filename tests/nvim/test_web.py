@@ -53,10 +53,7 @@ def test_a_foreign_client_lists_reads_and_follows(serve, sessions, project):
         reader.until({"type": "caught_up"})
         texts = [frame["message"]["content"] for frame in reader.frames if frame["type"] in ("user", "assistant")]
         assert texts == ["Explain the build", [{"type": "text", "text": "It is cargo."}]]
-        (file,) = sessions.folder(project).glob(f"{id}.jsonl")
-        with file.open("a") as transcript:
-            line = {"type": "user", "uuid": "new", "message": {"content": "And the tests?"}}
-            transcript.write(json.dumps(line) + "\n")
+        sessions.append(project, id, {"type": "user", "uuid": "new", "message": {"content": "And the tests?"}})
         reader.until({"uuid": "new"})
     page = site.get(f"/api/claude/sessions/{id}/messages?limit=1")
     assert [line["uuid"] for line in page["messages"]] == ["new"] and page["hasMore"]

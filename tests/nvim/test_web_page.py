@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from page_steps import SOCKETS
 
 pytestmark = [pytest.mark.one_nvim, pytest.mark.slow]
 
@@ -32,11 +33,6 @@ def page(start_nvim, browser):
     browser.open("about:blank")  # a page left open would poll a site that is gone
     browser.wait("location.href == 'about:blank'")
     assert errors == []
-
-
-def append(sessions, project, id, *lines):
-    with (sessions.folder(project) / f"{id}.jsonl").open("a") as transcript:
-        transcript.writelines(json.dumps(line) + "\n" for line in lines)
 
 
 def said(number, role="user", content=None, **more):
@@ -68,7 +64,7 @@ def test_what_is_written_appears_by_itself(page, browser, sessions, project):
     page(id)
     at_end = "scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 5"
     browser.wait(f"document.body.innerText.includes('prompt 99') && {at_end}", "the end")
-    append(sessions, project, id, said(1))
+    sessions.append(project, id, said(1))
     browser.wait(f"document.body.innerText.includes('message 1') && {at_end}", "what came")
 
 
@@ -113,8 +109,7 @@ def test_what_a_session_says_does_nothing(page, browser, sessions, project):
             "name": attack,
             "input": {"command": attack, "file_path": attack, "old_string": attack},
         }
-        append(
-            sessions,
+        sessions.append(
             project,
             id,
             said(number * 3 + 1, content=[{"type": "text", "text": attack}, {"type": "image", "source": evil}]),
@@ -140,18 +135,15 @@ def test_what_a_session_says_does_nothing(page, browser, sessions, project):
 
 def test_goes_on_by_itself_when_the_connection_drops(page, browser, sessions, project):
     id = sessions.write(project, ("start", "ok"))
-    remember = (
-        "sockets = []; WebSocket = class extends WebSocket { constructor(...a) { super(...a); sockets.push(this); } }"
-    )
-    script = browser.command("Page.addScriptToEvaluateOnNewDocument", source=remember)["identifier"]
+    undo = browser.before_pages(SOCKETS)
     nvim = page(id)
-    browser.command("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    undo()
     port = nvim.lua("return require('claude-ide.web').info().port")
     seen = "[...document.querySelectorAll('article.user')].map((node) => node.innerText.split('\\n').pop())"
     browser.size(1200, 4000)  # all of it is in sight
     browser.wait("window.sockets?.length > 0", "a socket")
     for number in range(1, 21):
-        append(sessions, project, id, said(number))
+        sessions.append(project, id, said(number))
         browser.js("sockets.at(-1).close()")
         if number % 5 == 0:
             browser.wait(f"{seen}.length == {number + 1}", "what was said meanwhile")
@@ -183,7 +175,7 @@ def test_goes_on_by_itself_when_the_connection_drops(page, browser, sessions, pr
 def test_ten_thousand_messages_scroll_without_all_of_them_in_the_document(page, browser, sessions, project):
     id = sessions.write(project, ("start", "ok"))
     lines = (said(number, content=f"message {number}\n\n" + "word " * (number % 90)) for number in range(10_000))
-    append(sessions, project, id, *lines)
+    sessions.append(project, id, *lines)
     page(id)
     browser.wait("document.body.innerText.includes('message 9999')")
     took, most = browser.js(
@@ -259,26 +251,21 @@ NOTIFIED = """<task-notification>
 def test_a_subagent_in_the_background_is_under_way_until_its_end_is_reported(page, browser, sessions, project):
     called = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"description": "Look", "prompt": "Look at it"}}
     id = sessions.write(project, ("start", [called]))
-    path = sessions.folder(project) / f"{id}.jsonl"
-
-    def add(line, **more):
-        with path.open("a") as transcript:
-            transcript.write(json.dumps({**line, "sessionId": id, **more}) + "\n")
-
     page(id)
     browser.js("document.querySelector('article.tool summary').click()")
     result = [{"type": "tool_result", "tool_use_id": "t1", "content": "Async agent launched successfully. (internal)"}]
     launched = {"isAsync": True, "status": "async_launched", "agentId": "a1"}
-    add(said(1, "user", result), toolUseResult=launched)
-    add(said(2, "assistant", "It is on its way."))
+    sessions.append(project, id, said(1, "user", result, toolUseResult=launched))
+    sessions.append(project, id, said(2, "assistant", "It is on its way."))
     browser.wait("document.body.innerText.includes('It is on its way.')")
     sign = "document.querySelector('article.tool .mark')"
     assert browser.js(f"{sign}.textContent + {sign}.title") == "…running"
     assert "internal" not in browser.js("document.querySelector('article.tool').textContent")
-    add({"type": "queue-operation", "operation": "enqueue", "content": NOTIFIED.format("completed")})
+    ended = {"type": "queue-operation", "operation": "enqueue", "content": NOTIFIED.format("completed")}
+    sessions.append(project, id, ended)
     browser.wait(f"{sign}.textContent + {sign}.title == '✓ok'", "its end")
     # It was woken, and ended once more.
-    add(said(3, "user", NOTIFIED.format("killed")))
+    sessions.append(project, id, said(3, "user", NOTIFIED.format("killed")))
     browser.wait(f"{sign}.textContent + {sign}.title == '✗failed'", "its second end")
     browser.js("location.reload()")
     browser.wait(f"{sign}?.textContent == '✗'", "the same where all of it is read")
@@ -311,8 +298,7 @@ def test_a_call_is_named_as_in_a_transcript(page, browser, sessions, project):
     calls = [{"type": "tool_use", "id": name, "name": name, "input": input} for name, input in inputs.items()]
     id = sessions.write(project, ("start", calls, {"Bash": "ok"}))
     denied = said(9, "user", [{"type": "tool_result", "tool_use_id": "Grep", "content": "no", "is_error": True}])
-    with (sessions.folder(project) / f"{id}.jsonl").open("a") as transcript:
-        transcript.write(json.dumps(denied | {"sessionId": id, "toolDenialKind": "user-rejected"}) + "\n")
+    sessions.append(project, id, denied | {"toolDenialKind": "user-rejected"})
     page(id)
     heads = "[...document.querySelectorAll('article.tool summary')].map((node) => node.innerText.trim())"
     expected = ["✓ Bash make", "✗ Grep x in src", "… nvim: code_actions a.py", "… Agent Look"]
@@ -328,9 +314,8 @@ def test_of_a_subagents_answer_its_own_words_are_shown(page, browser, sessions, 
     content = [{"type": "text", "text": words} for words in ("<tools-used>", "I have looked.", "the usage")]
     line = said(1, "user", [{"type": "tool_result", "tool_use_id": "t1", "content": "[hand-back] for the model"}])
     counts = {"harnessNoteCount": 1, "harnessTailCount": 1}
-    line |= {"sessionId": id, "toolUseResult": {"status": "completed", "agentId": "a1", "content": content, **counts}}
-    with (sessions.folder(project) / f"{id}.jsonl").open("a") as transcript:
-        transcript.write(json.dumps(line) + "\n")
+    line["toolUseResult"] = {"status": "completed", "agentId": "a1", "content": content, **counts}
+    sessions.append(project, id, line)
     page(id)
     browser.js("document.querySelector('article.tool summary').click()")
     browser.wait("document.querySelector('article.tool').textContent.includes('I have looked.')")

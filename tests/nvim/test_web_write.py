@@ -87,8 +87,8 @@ def typed(fake):
     return fake.typed().replace(MARK, b"")
 
 
-def still(nvim, fake, waits=True):
-    """Asserts that nothing was typed: only our mark, sent later to the same terminal, has come.
+def still(nvim, fake, waits=True, behind=b""):
+    """Asserts that nothing was typed `behind` what was: only our mark, sent later to the same terminal, has come.
 
     For a message that `waits`, Neovim has checked three more times whether it may type.
     """
@@ -98,7 +98,7 @@ def still(nvim, fake, waits=True):
     marks = fake.typed().count(MARK)
     nvim.lua(SEND_MARK, MARK)
     nvim.wait(lambda: fake.typed().count(MARK) > marks, what="the mark to be typed")
-    assert typed(fake) == b""
+    assert typed(fake) == behind
 
 
 def test_a_message_is_typed_into_the_terminal_and_acknowledged_with_its_line(inside, fake, sessions, project):
@@ -108,8 +108,7 @@ def test_a_message_is_typed_into_the_terminal_and_acknowledged_with_its_line(ins
         reader.say(type="user_message", id="m", content="hello\x1b[201~\x03 there")
         reader.until({"type": "sent", "id": "m"})
         nvim.wait(lambda: fake.typed() == pasted("hello there"), what="what is typed")
-        with sessions.path(project, session).open("a") as file:
-            file.write('{"type":"user","uuid":"u9","message":{"role":"user","content":"hello there"}}\n')
+        sessions.append(project, session, {"type": "user", "uuid": "u9", "message": {"content": "hello there"}})
         assert reader.until({"type": "ack"}) == {"type": "ack", "id": "m", "uuid": "u9"}
 
 
@@ -171,14 +170,9 @@ def queued(connect, fake):
 
 
 def waits_behind(nvim, fake, words):
-    """Neovim has checked three more times, and nothing followed these bytes, which the CLI has not drawn."""
+    """Nothing follows these bytes, which the CLI has not drawn."""
     nvim.wait(lambda: fake.typed() == words, what=f"{words} to be typed")
-    looked = nvim.lua("return looks")
-    nvim.wait(f"looks > {looked + 2}", what="Neovim to look whether it may type")
-    marks = fake.typed().count(MARK)
-    nvim.lua(SEND_MARK, MARK)
-    nvim.wait(lambda: fake.typed().count(MARK) > marks, what="the mark to be typed")
-    assert typed(fake) == words
+    still(nvim, fake, behind=words)
 
 
 def test_why_something_was_rejected_is_a_prompt_of_its_own_and_comes_first(inside, fake, queued):
@@ -293,10 +287,11 @@ def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, s
 
 
 HEAR_LATER = """
+local event = ...
 local wake = require("claude-ide.wake")
 local _, receivers = debug.getupvalue(wake.on, 1)
-deferred, take = {}, receivers.web_ask
-wake.on({ "web_ask" }, function(event) table.insert(deferred, event) end)
+deferred, take = {}, receivers[event]
+wake.on({ event }, function(event) table.insert(deferred, event) end)
 """
 
 
@@ -305,7 +300,7 @@ def test_what_came_before_claude_ended_starts_nothing_though_neovim_hears_of_it_
     state("busy")
     with site.read(session) as reader:
         reader.until({"type": "state", "state": "working"})
-        nvim.lua(HEAR_LATER)
+        nvim.lua(HEAR_LATER, "web_ask")
         reader.say(type="user_message", id="m", content="lost")
         nvim.wait("#deferred == 1", what="the message")
         nvim.lua("require('claude-ide.terminal').close()")
@@ -318,14 +313,7 @@ def test_what_came_before_claude_ended_starts_nothing_though_neovim_hears_of_it_
 def test_a_client_that_knows_of_the_next_session_before_neovim_is_heard(inside, fake, sessions, project):
     nvim, site, _, state = inside()
     fake.show(PROMPT.format(""))
-    nvim.lua(
-        """
-        local wake = require("claude-ide.wake")
-        local _, receivers = debug.getupvalue(wake.on, 1)
-        deferred, take = {}, receivers.session_live
-        wake.on({ "session_live" }, function(event) table.insert(deferred, event) end)
-        """
-    )
+    nvim.lua(HEAR_LATER, "session_live")
     new = sessions.write(project, ("five", "six"))
     state("idle", of=new)
     nvim.wait("#deferred > 0", what="the news of it")

@@ -267,6 +267,17 @@ mod tests {
     }
 
     #[test]
+    fn a_record_of_another_shape_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = ConfigDir::at(dir.path());
+        let status = r#"{"pid":7,"sessionId":"s","status":{"kind":"busy"}}"#;
+        for json in ["", "[]", "{", r#"{"pid":"x"}"#, r#"{"pid":7,"sessionId":5}"#, status] {
+            record(&config, "7.json", json);
+            assert_eq!(live_sessions(&config).unwrap(), [], "{json}");
+        }
+    }
+
+    #[test]
     fn a_name_made_of_the_folder_is_none() {
         let dir = tempfile::tempdir().unwrap();
         let config = ConfigDir::at(dir.path());

@@ -97,6 +97,13 @@ mod tests {
     }
 
     #[test]
+    fn an_age_is_as_short_as_it_can_be() {
+        const HOUR: i64 = 3_600_000;
+        let ages = [-HOUR, 60_000, HOUR - 1, 13 * 24 * HOUR, 14 * 24 * HOUR, 90 * 24 * HOUR, 800 * 24 * HOUR];
+        assert_eq!(ages.map(age), ["now", "1m", "59m", "13d", "2w", "3mo", "2y"]);
+    }
+
+    #[test]
     fn anything_else_is_none() {
         for text in
             ["", "yesterday", "2026-13-01T00:00:00Z", "2026-01-01 00:00:00", "2026-01-01T00:00:00+01:00", "-1-1-1T::Z"]
