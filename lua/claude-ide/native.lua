@@ -64,63 +64,6 @@ M.VERSION = "0.1.0"
 local ENTRY_POINT = "luaopen_claude_ide_native"
 local NAMES = { "claude_ide_native.so", "claude_ide_native.dylib" }
 
----@type string[]
-local FUNCTIONS = {
-  "sources",
-  "sources_beside",
-  "start",
-  "stop",
-  "poll",
-  "respond",
-  "fail",
-  "notify",
-  "disconnect",
-  "set_available",
-  "symbol_kinds",
-  "lsp_methods",
-  "writing_tools",
-  "settings_with_hooks",
-  "agents_token",
-  "begin_run",
-  "set_offers",
-  "set_workspace",
-  "misleading_for_git",
-  "worktrees",
-  "status",
-  "sessions_start",
-  "sessions_stop",
-  "session_request",
-  "session_cancel",
-  "render_growth",
-  "age",
-  "plain_text",
-  "plain_lines",
-  "typed_text",
-  "typed_keys",
-  "web_start",
-  "web_stop",
-  "web_info",
-  "web_code",
-  "web_picture",
-  "web_tell",
-  "chat_transcript_new",
-  "chat_transcript",
-  "chat_transcript_drop",
-  "agent_open",
-  "agent_next",
-  "agent_command",
-  "agent_close",
-  "agents_stop",
-  "group_keep",
-  "group_end",
-  "notebook_read",
-  "merge",
-  "notebook_put",
-  "journal",
-  "checkpoint",
-  "privacy",
-}
-
 ---@class claude-ide.native.Library : claude-ide.native.Functions
 ---@field version fun(): string
 ---@field sources fun(): string
@@ -231,11 +174,6 @@ local function open()
     local detail = ("%s is of version %s, the plugin of %s."):format(path, tostring(version), M.VERSION)
     return nil, misfit(("The library is of version %s"):format(tostring(version)), detail)
   end
-  for _, name in ipairs(FUNCTIONS) do
-    if type(functions[name]) ~= "function" then
-      return nil, misfit("The library does not fit the plugin", ("%s has no %s()."):format(path, name))
-    end
-  end
   -- They may differ after an update whose build failed.
   local expected, unread = functions.sources_beside(M.plugin_root())
   if unread then
@@ -304,16 +242,22 @@ function M.is_loaded()
   return library ~= nil
 end
 
--- Each is replaced by the library's function at the first successful call.
-for _, name in ipairs(FUNCTIONS) do
-  M[name] = function(...)
-    local loaded, err = M.load()
-    if not loaded then
-      return nil, err
+-- Any other field is a function of the library, which the first successful call keeps.
+setmetatable(M, {
+  __index = function(_, name)
+    return function(...)
+      local loaded, err = M.load()
+      if not loaded then
+        return nil, err
+      elseif not loaded[name] then
+        local found = misfit("The library does not fit the plugin", ("It has no %s()."):format(name))
+        require("claude-ide.log").error("%s: %s", found.what, found.detail)
+        return nil, sentence(found)
+      end
+      M[name] = loaded[name]
+      return loaded[name](...)
     end
-    M[name] = loaded[name]
-    return loaded[name](...)
-  end
-end
+  end,
+})
 
 return M
