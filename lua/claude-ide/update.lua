@@ -10,7 +10,7 @@ local TICK_NS, GAP_MS = 4 * 1000 * 1000, 10
 local LOOK_EVERY_MS = 5000
 
 local MODULE = "claude-ide.update"
-M.NOTICE = "claude-ide.nvim was updated on disk: restart Neovim to use it."
+local NOTICE = "claude-ide.nvim was updated on disk: restart Neovim to use it."
 
 ---@class claude-ide.update.File
 ---@field module string
@@ -165,7 +165,7 @@ function M.tell()
   if not is_notified then
     is_notified = true
     vim.schedule(function()
-      require("claude-ide.ui.notice").warn(M.NOTICE)
+      require("claude-ide.ui.notice").warn(NOTICE)
     end)
   end
 end

@@ -40,7 +40,7 @@ function M.run(words)
       return nil, ("`:Claude add`: there is no %s."):format(path)
     end
   end
-  local ok, err = require("claude-ide.command.server").start()
+  local ok, err = require("claude-ide.server").start()
   if not ok then
     return nil, err
   end

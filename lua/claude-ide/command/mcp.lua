@@ -4,11 +4,7 @@ local M = {}
 ---@param access { url: string, token: string }
 local function lines_of(access)
   local url, bearer = "http://" .. access.url, "Bearer " .. access.token
-  local json = vim.json.encode({
-    mcpServers = { nvim = { type = "http", url = url, headers = { Authorization = bearer } } },
-  })
-  -- Pretty-printed, in a stable order.
-  local pretty = {
+  local json = {
     "{",
     '  "mcpServers": {',
     '    "nvim": {',
@@ -19,7 +15,6 @@ local function lines_of(access)
     "  }",
     "}",
   }
-  assert(vim.deep_equal(vim.json.decode(json), vim.json.decode(table.concat(pretty, "\n"))))
   return vim.list_extend(
     {
       "# The tools of this Neovim, for other agents",
@@ -34,7 +29,7 @@ local function lines_of(access)
       "Any agent that speaks MCP over HTTP, or over a WebSocket (`ws` for both `http`):",
       "",
     },
-    vim.list_extend(pretty, {
+    vim.list_extend(json, {
       "",
       "Whoever has the token can read what your editor may tell. It is made anew for each Neovim and goes with it.",
       "`claude mcp add` keeps it in ~/.claude.json: `claude mcp remove nvim` takes it away. Keep it out of a",

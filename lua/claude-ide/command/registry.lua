@@ -214,7 +214,10 @@ return {
     name = "decide",
     doc = "Go to an open request: a permission, a question, a plan, or a diff. If there are several, choose one. "
       .. "See |claude-ide-decide|.",
-    run = of("decide", "run"),
+    run = function()
+      local asks = require("claude-ide.sessions.asks")
+      return asks.answer(asks.list())
+    end,
   },
   {
     name = "hooks",

@@ -5,13 +5,6 @@ local function say(text)
   require("claude-ide.ui.notice").info(text)
 end
 
----@return boolean? ok
----@return string? err
-function M.start()
-  local info, err = require("claude-ide.server").start()
-  return info and true or nil, err
-end
-
 ---@param info? claude-ide.server.Info
 ---@param err? string
 ---@return boolean? ok
@@ -41,7 +34,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.send(_, at)
-  local ok, err = M.start()
+  local ok, err = require("claude-ide.server").start()
   if not ok then
     return nil, err
   end

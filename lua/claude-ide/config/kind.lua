@@ -29,7 +29,6 @@ M.boolean = kind("boolean", "true or false", is("boolean"))
 M.string = kind("string", "a string", function(value)
   return type(value) == "string" and value ~= ""
 end)
-M.func = kind("function", "a function", is("function"))
 
 ---A function with a signature for the generated types.
 ---@param luacats string

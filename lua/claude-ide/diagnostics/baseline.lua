@@ -21,16 +21,11 @@ local MAX_FILES = 500
 ---@type table<integer, claude-ide.diagnostics.Baseline[]> by client
 local files = {}
 
-local follows_clients = false
-
-local function follow_clients()
-  if not follows_clients then
-    follows_clients = true
-    require("claude-ide.bus").on("client_disconnected", function(client)
-      files[client.id] = nil
-    end)
-  end
-end
+local follow_clients = require("claude-ide.once")(function()
+  require("claude-ide.bus").on("client_disconnected", function(client)
+    files[client.id] = nil
+  end)
+end)
 
 ---Records a file that a client is about to edit.
 ---@param client integer

@@ -257,8 +257,7 @@ function M.wait(bufs, ms, done, settle_ms)
   end
   known().subscribe(published, worked)
   vim.uv.update_time()
-  -- Servers are asked even without time to wait: their later reports are observed, until then they are late.
-  local wait = begin(math.max(0, ms), done, settle_ms)
+  local wait = begin(ms, done, settle_ms)
   for _, buf in ipairs(waiting) do
     wait.bufs[buf] = true
     wait.versions[buf] = vim.lsp.util.buf_versions[buf]

@@ -235,8 +235,8 @@ function M.ran_out(client_id, buf, waited)
   if M.is_working(client_id) then
     return false
   end
-  server.silences = server.silences + (waited > 0 and 1 or 0)
-  if server.spoken and waited > 0 and not server.patience then
+  server.silences = server.silences + 1
+  if server.spoken and not server.patience then
     server.patience = math.max(LEAST_PATIENCE_MS, waited / 2)
   end
   return has_judged_text(server, buf)

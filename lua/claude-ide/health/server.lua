@@ -12,7 +12,7 @@ end
 
 ---@param host string
 ---@return boolean
-function M.is_loopback(host)
+local function is_loopback(host)
   return host == "localhost" or host == "::1" or host:match("^127%.") ~= nil
 end
 
@@ -31,7 +31,7 @@ local function check_address()
   else
     vim.health.warn("The server does not run", "`:ClaudeConnect` starts it, or says why it cannot.")
   end
-  if not M.is_loopback(host) then
+  if not is_loopback(host) then
     vim.health.warn(("server.host is %s: other machines can try to connect"):format(host), {
       "They still need the token of the lock file, but the connection is not encrypted.",
       "Use it only between a container and its host, behind a firewall.",

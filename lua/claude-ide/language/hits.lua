@@ -12,7 +12,7 @@ local M = {}
 
 ---@param uri string
 ---@return string
-function M.path_of(uri)
+local function path_of(uri)
   if uri:sub(1, 5) ~= "file:" then
     return uri
   end
@@ -30,7 +30,7 @@ local last_uri, last_path = "", ""
 ---@return claude-ide.language.Hit
 function M.hit(uri, range, client, label)
   if uri ~= last_uri then
-    last_uri, last_path = uri, M.path_of(uri)
+    last_uri, last_path = uri, path_of(uri)
   end
   return {
     path = last_path,

@@ -126,8 +126,8 @@ function Lines:of_server(path, row, kind)
   end
   return row, { at = 0, text = self:raw(path, row) }
 end
+
 ---A line for display: trimmed and cut.
----A line as it is shown: without its indent, and cut.
 ---@param path string absolute
 ---@param row integer 0-based
 ---@return string

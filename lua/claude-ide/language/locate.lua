@@ -40,9 +40,7 @@ function M.refusal(path)
   if not M.is_inside(path) then
     return ("%s is outside of the workspace"):format(path)
   end
-  local buf = require("claude-ide.buffer").find(path)
-  local private = buf ~= nil and require("claude-ide.buffer").is_private(buf)
-  if private or require("claude-ide.privacy").denied_by(path) then
+  if require("claude-ide.privacy").withholds(path) then
     return ("the user keeps %s private"):format(M.shown(path))
   end
   return nil

@@ -9,7 +9,7 @@ local LOOPBACK = { "localhost", "127.0.0.1" }
 ---Adds loopback to the proxy exceptions.
 ---@param present string? e.g. ".corp.example,10.0.0.0/8"
 ---@return string
-function M.no_proxy(present)
+local function no_proxy(present)
   local hosts = vim.split(present or "", "%s*,%s*", { trimempty = true })
   for _, host in ipairs(LOOPBACK) do
     if not vim.tbl_contains(hosts, host) then
@@ -26,8 +26,8 @@ function M.of(port, inherited)
   local exceptions = inherited.NO_PROXY or inherited.no_proxy
   local environment = {
     ENABLE_IDE_INTEGRATION = "true",
-    NO_PROXY = M.no_proxy(exceptions),
-    no_proxy = M.no_proxy(inherited.no_proxy or exceptions),
+    NO_PROXY = no_proxy(exceptions),
+    no_proxy = no_proxy(inherited.no_proxy or exceptions),
   }
   if port then
     environment.CLAUDE_CODE_SSE_PORT = tostring(port)

@@ -1,6 +1,6 @@
 -- No terminal: the user runs the CLI elsewhere, and a notice says how it finds this Neovim.
 
----@type claude-ide.terminal.Provider
+-- It opens nothing, so it has none of a provider's other functions.
 return {
   check = function(spec)
     local port = spec.ide_env.CLAUDE_CODE_SSE_PORT
@@ -14,14 +14,4 @@ return {
         command
       )
   end,
-  open = function()
-    return nil, 'terminal.provider is "none"'
-  end,
-  show = function() end,
-  hide = function() end,
-  focus = function() end,
-  is_visible = function()
-    return false
-  end,
-  close = function() end,
 }

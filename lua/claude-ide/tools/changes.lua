@@ -70,16 +70,12 @@ end
 
 ---@return integer[] bufs with language servers
 local function judged(task, paths)
-  local buffer, hidden, bufs, loaded =
-    require("claude-ide.buffer"), require("claude-ide.buffer.hidden"), {}, 0
+  local bufs, loaded = {}, 0
   local may_load = require("claude-ide.config").get().diagnostics.load_hidden
   for _, path in ipairs(paths) do
-    local buf = buffer.find(path)
-    if buf and not vim.api.nvim_buf_is_loaded(buf) then
-      buf = nil
-    end
+    local buf = require("claude-ide.buffer").loaded(path)
     if not buf and may_load and loaded < MAX_LOADED and vim.uv.fs_stat(path) then
-      loaded, buf = loaded + 1, hidden.load(path)
+      loaded, buf = loaded + 1, require("claude-ide.buffer.hidden").load(path)
     end
     bufs[#bufs + 1] = buf
     task:breathe()
