@@ -4,10 +4,6 @@ import pytest
 
 pytestmark = pytest.mark.dealt
 
-COLLECT = """
-_G.notices = {}
-vim.notify = function(message, level, opts) table.insert(_G.notices, { message, level, opts and opts.title }) end
-"""
 FAKE_MENTION = """
 _G.sent = {}
 package.preload["claude-ide.mention"] = function()
@@ -21,10 +17,6 @@ package.preload["claude-ide.mention"] = function()
   }
 end
 """
-
-
-def notices(nvim):
-    return [message for message, *_ in nvim.notices()]
 
 
 def completions(nvim, line):
@@ -81,12 +73,12 @@ def test_flags_of_the_cli_are_completed(start_nvim):
 
 
 def test_an_unknown_subcommand_is_one_line_with_a_suggestion(start_nvim):
-    nvim = start_nvim(init_lua=COLLECT)
+    nvim = start_nvim(notices=True)
     nvim.cmd("Claude selectoin off")
     nvim.cmd("Claude xyzzy")
     assert nvim.notices() == [
-        ["`:Claude selectoin`: no such subcommand. Did you mean `:Claude selection`?", 4, "Claude"],
-        ["`:Claude xyzzy`: no such subcommand. See `:help :Claude`.", 4, "Claude"],
+        "`:Claude selectoin`: no such subcommand. Did you mean `:Claude selection`?",
+        "`:Claude xyzzy`: no such subcommand. See `:help :Claude`.",
     ]
 
 
@@ -104,45 +96,45 @@ WHY_NOT = {
 
 
 def test_a_command_that_cannot_be_done_says_why_in_one_line(start_nvim):
-    nvim = start_nvim(init_lua=COLLECT, files={"a.txt": "1\n2\n"})
+    nvim = start_nvim(notices=True, files={"a.txt": "1\n2\n"})
     for command in WHY_NOT:
         nvim.cmd(command)
-    assert notices(nvim) == list(WHY_NOT.values())
+    assert nvim.notices() == list(WHY_NOT.values())
 
 
 @pytest.mark.every_nvim
 def test_a_fault_of_ours_is_one_line_and_its_trace_is_in_the_log(start_nvim):
-    nvim = start_nvim(init_lua=COLLECT)
+    nvim = start_nvim(notices=True)
     nvim.lua("require('claude-ide.terminal').focus = function() error('it broke') end")
     nvim.cmd("Claude focus")
-    assert notices(nvim) == ["it broke (`:Claude log` has more)"]
+    assert nvim.notices() == ["it broke (`:Claude log` has more)"]
     assert "stack traceback" in nvim.log()
 
 
 def test_a_library_that_is_missing_is_explained_by_every_command_that_needs_it(start_nvim):
-    nvim = start_nvim(init_lua=COLLECT + FAKE_MENTION)
+    nvim = start_nvim(init_lua=FAKE_MENTION, notices=True)
     nvim.lua("require('claude-ide.server').start = function() return nil, 'Build it with `make build`.' end")
     for command in ["ClaudeConnect", "ClaudeSend", "Claude connect", "Claude send"]:
         nvim.cmd(command)
-    assert notices(nvim) == ["Build it with `make build`."] * 4
+    assert nvim.notices() == ["Build it with `make build`."] * 4
 
 
 # ── the server ──
 
 
 def test_connect_says_where_the_server_listens_and_who_is_connected(start_nvim, connect):
-    nvim = start_nvim(init_lua=COLLECT)
+    nvim = start_nvim(notices=True)
     nvim.cmd("ClaudeConnect")
     (lock,) = nvim.locks()
-    assert notices(nvim) == [f"Port {lock['port']}, lock ~/.claude/ide/{lock['port']}.lock, no CLI connected yet"]
+    assert nvim.notices() == [f"Port {lock['port']}, lock ~/.claude/ide/{lock['port']}.lock, no CLI connected yet"]
     connect(nvim, clientInfo={"name": "claude-code", "version": "9.8.7"})
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
     nvim.cmd("ClaudeConnect")
-    assert "connected: claude-code 9.8.7 (pid " in notices(nvim)[-1]
+    assert "connected: claude-code 9.8.7 (pid " in nvim.notices()[-1]
 
 
 def test_disconnect_takes_the_lock_away_and_connect_brings_the_same_port_back(start_nvim):
-    nvim = start_nvim(init_lua=COLLECT)
+    nvim = start_nvim(notices=True)
     nvim.cmd("ClaudeConnect")
     (before,) = nvim.locks()
     nvim.cmd("Claude disconnect")
@@ -160,7 +152,7 @@ STAY_AWAY = (4001, "Another Claude Code session connected to this IDE")
 
 
 def test_disconnect_tells_the_cli_to_stay_away_and_leaves_it_the_question(start_nvim, connect):
-    nvim = start_nvim(init_lua=COLLECT, args=["a.txt"], files={"a.txt": "one\n"})
+    nvim = start_nvim(notices=True, args=["a.txt"], files={"a.txt": "one\n"})
     client = connect(nvim)
     path = str(nvim.project / "a.txt")
     diff = {"old_file_path": path, "new_file_path": path, "new_file_contents": "two\n", "tab_name": "a.txt"}
@@ -172,15 +164,15 @@ def test_disconnect_tells_the_cli_to_stay_away_and_leaves_it_the_question(start_
     nvim.wait("not require('claude-ide.server').is_running()", what="the server to stop")
     nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the diff to go")
     assert nvim.locks() == []
-    nvim.wait("#_G.notices == 2")
-    assert notices(nvim) == [
+    nvim.wait("#notices == 2")
+    assert nvim.notices() == [
         "Disconnected. `/ide` in Claude connects it again after `:Claude connect`.",
         "a.txt: Claude asks in its terminal.",
     ]
 
 
 def test_disconnect_takes_one_of_several_by_its_name(start_nvim, connect):
-    nvim = start_nvim(init_lua=COLLECT)
+    nvim = start_nvim(notices=True)
     staying, leaving = connect(nvim), connect(nvim, roots=["/some/where else"])
     nvim.wait("vim.tbl_get(require('claude-ide.server').clients(), 2, 'roots', 1)", what="the folder of the second")
     assert completions(nvim, "Claude disconnect some") == []
@@ -188,7 +180,7 @@ def test_disconnect_takes_one_of_several_by_its_name(start_nvim, connect):
     nvim.cmd("Claude disconnect nobody")
     nvim.cmd("Claude disconnect where\\ else")
     assert leaving.wait_closed() == STAY_AWAY
-    assert notices(nvim) == [
+    assert nvim.notices() == [
         "`:Claude disconnect nobody`: no CLI of that name is connected.",
         "where else is disconnected. `/ide` in it connects it again.",
     ]
@@ -287,12 +279,12 @@ def test_several_files_of_one_command_reach_the_cli_in_order(start_nvim, connect
 
 
 def test_selection_is_switched_and_told(start_nvim):
-    nvim = start_nvim(init_lua=COLLECT)
+    nvim = start_nvim(notices=True)
     for command in ["", "off", "toggle", "toggle", "on"]:
         nvim.cmd("Claude selection " + command)
     sees = "Claude sees the current file and selection."
     blind = "Claude does not see the current file and selection."
-    assert notices(nvim) == [sees, blind, sees, blind, sees]
+    assert nvim.notices() == [sees, blind, sees, blind, sees]
 
 
 def test_diffs_are_offered_and_the_chosen_one_is_gone_to(start_nvim):

@@ -92,21 +92,27 @@ def offer(releases, asset, body=None, listed=None):
 
 
 @pytest.fixture
-def install(nvim_binary, package, tmp_path):
+def failing_cargo(tmp_path):
+    """A folder of programs with a cargo that fails."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "cargo").write_text(FAILING_CARGO)
+    (folder / "cargo").chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def install(nvim_binary, package, failing_cargo, tmp_path):
     """Runs `build.lua` like any plugin manager. `programs`: everything on PATH besides cargo."""
 
     def start(url, programs=None, before="", env=None, shell=""):
-        folder = tmp_path / "bin"
-        folder.mkdir(exist_ok=True)
-        (folder / "cargo").write_text(FAILING_CARGO)
-        (folder / "cargo").chmod(0o755)
-        path = f"{folder}:{os.environ['PATH']}"
+        path = f"{failing_cargo}:{os.environ['PATH']}"
         if programs is not None:
             for name in (*programs, "sh", "sed", "dirname", "sort", "tail", "printf", "head", "uname", "mkdir"):
                 found = shutil.which(name)
-                if found and not (folder / name).exists():
-                    (folder / name).symlink_to(found)
-            path = str(folder)
+                if found and not (failing_cargo / name).exists():
+                    (failing_cargo / name).symlink_to(found)
+            path = str(failing_cargo)
         script = tmp_path / "install.lua"
         script.write_text(f"vim.g.claude_ide_release_url = '{url}'\n{before}\ndofile('{package}/build.lua')\n")
         environment = {"PATH": path, "HOME": str(tmp_path / "home"), **(env or {})}
@@ -355,18 +361,12 @@ def test_one_that_is_killed_half_way_and_two_at_once(install, package, releases,
     assert in_folder(package) == [LIBRARY.name]
 
 
-def path_with_a_failing_cargo(tmp_path):
-    folder = tmp_path / "bin"
-    folder.mkdir(exist_ok=True)
-    (folder / "cargo").write_text(FAILING_CARGO)
-    (folder / "cargo").chmod(0o755)
-    return {"PATH": f"{folder}:{os.environ['PATH']}"}
-
-
 @pytest.mark.every_nvim
-def test_the_command_installs_what_is_missing_and_the_server_starts(bare, package, releases, asset, tmp_path):
+def test_the_command_installs_what_is_missing_and_the_server_starts(bare, package, releases, asset, failing_cargo):
     offer(releases, asset)
-    nvim = bare(f"vim.g.claude_ide_release_url = '{releases.url}'", env=path_with_a_failing_cargo(tmp_path))
+    nvim = bare(
+        f"vim.g.claude_ide_release_url = '{releases.url}'", env={"PATH": f"{failing_cargo}:{os.environ['PATH']}"}
+    )
     nvim.wait_screen("The library is not installed yet: `:Claude install`.")
     nvim.keep_notices()
     nvim.cmd("Claude install")
@@ -380,7 +380,7 @@ def test_the_command_installs_what_is_missing_and_the_server_starts(bare, packag
     nvim.wait_notice("The library is downloaded. Restart Neovim to use it.")
 
 
-def test_the_command_says_why_it_failed_and_runs_once_at_a_time(bare, package, releases, asset, tmp_path):
+def test_the_command_says_why_it_failed_and_runs_once_at_a_time(bare, package, releases, asset, failing_cargo):
     released = threading.Event()
 
     def forbidden(request):
@@ -389,7 +389,9 @@ def test_the_command_says_why_it_failed_and_runs_once_at_a_time(bare, package, r
 
     releases.files["/SHA256SUMS"] = forbidden
     settings = f"vim.g.claude_ide_release_url, vim.g.claude_ide_download_args = '{releases.url}', {{ '--retry', '0' }}"
-    nvim = bare(f"{settings} vim.g.claude_ide = {{ auto_start = false }}", env=path_with_a_failing_cargo(tmp_path))
+    nvim = bare(
+        f"{settings} vim.g.claude_ide = {{ auto_start = false }}", env={"PATH": f"{failing_cargo}:{os.environ['PATH']}"}
+    )
     nvim.keep_notices()
     nvim.cmd("Claude install")
     nvim.wait(lambda: "/SHA256SUMS" in releases.asked, what="the request")
