@@ -149,6 +149,16 @@ impl TestClient {
         (error["code"].as_i64().unwrap_or_else(|| panic!("{answer}")), error["message"].as_str().unwrap().to_owned())
     }
 
+    /// Calls a tool and returns the request's id.
+    pub fn start_call(&mut self, tool: &str, args: &Value) -> u64 {
+        self.send("tools/call", &json!({ "name": tool, "arguments": args }))
+    }
+
+    /// Proposes a text for a file, a call that waits for the user; returns the request's id.
+    pub fn propose(&mut self, path: &str) -> u64 {
+        self.start_call("openDiff", &json!({ "old_file_path": path, "new_file_contents": "" }))
+    }
+
     /// The texts of a tool's answer.
     pub fn call(&mut self, tool: &str, args: &Value) -> Vec<String> {
         let result = self.request("tools/call", &json!({ "name": tool, "arguments": args }));
@@ -158,6 +168,12 @@ impl TestClient {
     /// Waits for a notification, or a request of the server.
     pub fn wait_method(&mut self, method: &str) -> Value {
         self.take(method, |message| message["method"] == method)
+    }
+
+    /// The next message after one text.
+    pub fn answer_to(&mut self, text: &str) -> Value {
+        self.send_text(text);
+        self.next_message()
     }
 
     /// The next message of any kind.

@@ -40,46 +40,30 @@ fn code_after(server: &TestServer, bytes: &[u8]) -> Option<u16> {
 const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 #[test]
-fn an_unmasked_frame_ends_with_1002() {
-    let mut bytes = vec![0x81, u8::try_from(PING.len()).unwrap()];
-    bytes.extend(PING);
+fn a_violation_of_the_protocol_ends_with_its_code() {
     let server = start();
-    assert_eq!(code_after(&server, &bytes), Some(1002));
-    assert!(server.editor.wait_disconnected(1)[0].contains("protocol violation"));
-}
-
-#[test]
-fn reserved_bits_and_unknown_frames_end_with_1002() {
-    let server = start();
-    for first in [0xC1, 0xA1, 0x91, 0x83, 0x87, 0x8B, 0x8F] {
-        assert_eq!(code_after(&server, &frame(first, PING)), Some(1002), "{first:#x}");
-    }
-}
-
-#[test]
-fn broken_fragments_end_with_1002() {
-    let server = start();
-    let continuation_of_nothing = frame(0x80, b"x");
-    let text_inside_text = [frame(0x01, b"{"), frame(0x81, b"}")].concat();
-    let fragmented_ping = frame(0x09, b"x");
-    let large_ping = frame(0x89, &[b'x'; 126]);
-    for bytes in [continuation_of_nothing, text_inside_text, fragmented_ping, large_ping] {
-        assert_eq!(code_after(&server, &bytes), Some(1002));
-    }
-}
-
-#[test]
-fn invalid_utf8_ends_with_1007() {
-    let server = start();
-    assert_eq!(code_after(&server, &frame(0x81, b"\"\xFF\"")), Some(1007));
-    assert_eq!(code_after(&server, &frame(0x81, b"\"\xC3\"")), Some(1007));
+    let unmasked = [&[0x81, u8::try_from(PING.len()).unwrap()], PING].concat();
+    let reserved_bits_and_unknown_frames = [0xC1, 0xA1, 0x91, 0x83, 0x87, 0x8B, 0x8F].map(|first| frame(first, PING));
+    let broken_fragments = [
+        frame(0x80, b"x"),
+        [frame(0x01, b"{"), frame(0x81, b"}")].concat(),
+        frame(0x09, b"x"),
+        frame(0x89, &[b'x'; 126]),
+    ];
     let split_wrongly = [frame(0x01, b"\"\xC3"), frame(0x80, b"\x28\"")].concat();
-    assert_eq!(code_after(&server, &split_wrongly), Some(1007));
-}
-
-#[test]
-fn a_binary_message_ends_with_1003() {
-    assert_eq!(code_after(&start(), &frame(0x82, PING)), Some(1003));
+    let no_utf8 = [frame(0x81, b"\"\xFF\""), frame(0x81, b"\"\xC3\""), split_wrongly];
+    for (code, all) in [
+        (1002, vec![unmasked]),
+        (1002, reserved_bits_and_unknown_frames.to_vec()),
+        (1002, broken_fragments.to_vec()),
+        (1007, no_utf8.to_vec()),
+        (1003, vec![frame(0x82, PING)]),
+    ] {
+        for bytes in all {
+            assert_eq!(code_after(&server, &bytes), Some(code), "{bytes:x?}");
+        }
+    }
+    assert!(server.editor.wait_disconnected(1)[0].contains("protocol violation"));
 }
 
 #[test]
@@ -177,10 +161,7 @@ fn a_close_frame_is_answered_with_its_own_code() {
 fn a_half_closed_socket_is_cleaned_up() {
     let server = start();
     let mut client = server.client();
-    client.send(
-        "tools/call",
-        &json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } }),
-    );
+    client.propose("/a");
     server.editor.wait_call("open_diff", 1);
     client.stream().shutdown(Shutdown::Write).unwrap();
     server.editor.wait_cancelled("open_diff");
@@ -195,10 +176,7 @@ fn a_client_that_never_reads_does_not_hold_up_another() {
     server.editor.reply("open_diff", Ok(json!({ "outcome": "saved", "contents": contents })));
     let mut deaf = server.client();
     for _ in 0..40 {
-        deaf.send(
-            "tools/call",
-            &json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } }),
-        );
+        deaf.propose("/a");
     }
     server.wait_status("the answers to pile up", |status| status.queued_bytes > 4 << 20);
     let mut other = server.client();
@@ -239,8 +217,7 @@ fn a_flood_of_pings_is_bounded() {
     let pings = 200_000;
     client.stream().write_all(&frame(0x89, &[b'x'; 120]).repeat(pings)).unwrap();
     client.stream().write_all(&frame(0x89, b"last")).unwrap();
-    let close = json!({ "name": "close_tab", "arguments": { "tab_name": "x" } });
-    let asked = client.send("tools/call", &close);
+    let asked = client.start_call("close_tab", &json!({ "tab_name": "x" }));
     server.editor.wait_call("close_tab", 1);
     assert!(server.handle.status().queued_bytes < 1 << 20, "{:?}", server.handle.status());
     server.editor.answer("close_tab", Ok(json!({ "closed": true })));

@@ -67,13 +67,3 @@ fn requests_that_need_no_user_are_answered_without_the_editor() {
     assert_eq!(displayed.len(), 1);
     assert!(displayed[0].contains(r#"is_final: true, delta: "hello""#), "{displayed:?}");
 }
-
-#[test]
-fn a_cancelled_hook_cancels_the_call() {
-    let server = start();
-    let mut client = server.client();
-    let request = client.send("tools/call", &ask(r#"{"command":"ls"}"#, ""));
-    server.editor.wait_call("permission", 1);
-    client.notify("notifications/cancelled", &json!({ "requestId": request, "reason": "AbortError" }));
-    server.editor.wait_cancelled("permission");
-}

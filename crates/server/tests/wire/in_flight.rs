@@ -1,19 +1,10 @@
 //! Concurrent requests: batches, cancellation, order and limits, over a real socket.
 
-use claude_ide_server::{
-    ClientEvent, ServerOptions,
-    testing::{TestClient, TestServer},
-};
+use claude_ide_server::{ClientEvent, ServerOptions, testing::TestServer};
 use serde_json::{Value, json};
 
 fn start() -> TestServer {
     TestServer::start(ServerOptions::default())
-}
-
-/// The next message after one text.
-fn answer_to(client: &mut TestClient, text: &str) -> Value {
-    client.send_text(text);
-    client.next_message()
 }
 
 #[test]
@@ -23,9 +14,9 @@ fn batches_exist_in_one_version_only() {
     for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         let mut client = server.connect();
         client.initialize(version);
-        assert_eq!(answer_to(&mut client, batch)["error"]["code"], -32600, "{version}");
+        assert_eq!(client.answer_to(batch)["error"]["code"], -32600, "{version}");
     }
-    assert_eq!(answer_to(&mut server.connect(), batch)["error"]["code"], -32600, "before initialize");
+    assert_eq!(server.connect().answer_to(batch)["error"]["code"], -32600, "before initialize");
 }
 
 #[test]
@@ -63,57 +54,31 @@ fn a_batch_of_notifications_or_of_cancelled_requests_is_not_answered() {
     client.notify("notifications/cancelled", &json!({ "requestId": "w" }));
     server.editor.wait_cancelled("close_tab");
     assert_eq!(client.unasked(), Vec::<Value>::new());
-    assert_eq!(answer_to(&mut client, "[]")["error"]["code"], -32600);
+    assert_eq!(client.answer_to("[]")["error"]["code"], -32600);
 }
 
 #[test]
-fn a_cancelled_request_is_cancelled_in_the_editor_and_not_answered() {
+fn only_the_cancelled_request_is_cancelled_and_not_answered() {
     let server = start();
     let mut client = server.client();
-    let diff = json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } });
-    let id = client.send("tools/call", &diff);
-    server.editor.wait_call("open_diff", 1);
-    client.notify("notifications/cancelled", &json!({ "requestId": id, "reason": "changed my mind" }));
-    server.editor.wait_cancelled("open_diff");
-    assert_eq!(client.unasked(), Vec::<Value>::new());
-}
-
-#[test]
-fn only_the_cancelled_request_is_cancelled() {
-    let server = start();
-    let mut client = server.client();
-    let diff = |path| json!({ "name": "openDiff", "arguments": { "old_file_path": path, "new_file_contents": "" } });
-    let first = client.send("tools/call", &diff("/a"));
-    let second = client.send("tools/call", &diff("/b"));
+    let (first, second) = (client.propose("/a"), client.propose("/b"));
     server.editor.wait_call("open_diff", 2);
-    client.notify("notifications/cancelled", &json!({ "requestId": first }));
+    client.notify("notifications/cancelled", &json!({ "requestId": first, "reason": "changed my mind" }));
     assert_eq!(server.editor.wait_cancelled("open_diff").args["old_file_path"], "/a");
     server.editor.answer("open_diff", Ok(json!({ "outcome": "rejected" })));
     assert_eq!(client.answer(second)["result"]["content"][0]["text"], "DIFF_REJECTED");
-}
-
-#[test]
-fn a_disconnect_cancels_the_clients_requests() {
-    let server = start();
-    let mut client = server.client();
-    client.send(
-        "tools/call",
-        &json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } }),
-    );
-    let call = server.editor.wait_call("open_diff", 1);
-    drop(client);
-    assert_eq!(server.editor.wait_cancelled("open_diff").client, call.client);
-    server.editor.wait_disconnected(1);
+    assert_eq!(client.unasked(), Vec::<Value>::new());
 }
 
 #[test]
 fn the_editor_knows_that_a_client_is_gone_before_its_requests_are_cancelled() {
     let server = start();
     let mut client = server.client();
-    client.send("tools/call", &json!({ "name": "close_tab", "arguments": { "tab_name": "x" } }));
-    server.editor.wait_call("close_tab", 1);
+    client.propose("/a");
+    let call = server.editor.wait_call("open_diff", 1);
     drop(client);
-    let earlier = server.editor.wait_events_before_cancelled("close_tab");
+    let earlier = server.editor.wait_events_before_cancelled("open_diff");
+    assert_eq!(server.editor.wait_cancelled("open_diff").client, call.client);
     assert!(matches!(earlier.last(), Some(ClientEvent::Disconnected { .. })), "{earlier:?}");
 }
 
@@ -121,7 +86,7 @@ fn the_editor_knows_that_a_client_is_gone_before_its_requests_are_cancelled() {
 fn answers_come_in_order_of_completion() {
     let server = start();
     let mut client = server.client();
-    let slow = client.send("tools/call", &json!({ "name": "close_tab", "arguments": { "tab_name": "x" } }));
+    let slow = client.start_call("close_tab", &json!({ "tab_name": "x" }));
     assert_eq!(client.request("ping", &json!({})), json!({}));
     server.editor.answer("close_tab", Ok(json!({ "closed": true })));
     assert_eq!(client.answer(slow)["result"]["content"][0]["text"], "TAB_CLOSED");
@@ -149,7 +114,7 @@ fn an_id_cannot_be_used_twice_at_the_same_time() {
     let call = r#"{"jsonrpc":"2.0","id":"same","method":"tools/call","params":{"name":"close_tab","arguments":{"tab_name":"x"}}}"#;
     client.send_text(call);
     server.editor.wait_call("close_tab", 1);
-    assert_eq!(answer_to(&mut client, call)["error"]["code"], -32600);
+    assert_eq!(client.answer_to(call)["error"]["code"], -32600);
     server.editor.answer("close_tab", Ok(json!({ "closed": true })));
     assert_eq!(client.next_message()["result"]["content"][0]["text"], "TAB_CLOSED");
     client.send_text(call);
@@ -184,7 +149,7 @@ fn pending_calls_to_the_editor_are_bounded_in_bytes() {
     };
     client.send_text(&diff("first"));
     server.editor.wait_call("open_diff", 1);
-    let refused = answer_to(&mut client, &diff("second"));
+    let refused = client.answer_to(&diff("second"));
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("second"), &json!(-32000)));
     server.editor.answer("open_diff", Ok(json!({ "outcome": "rejected" })));
     assert_eq!(client.next_message()["id"], "first");

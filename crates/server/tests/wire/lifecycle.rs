@@ -314,45 +314,25 @@ fn a_server_that_never_ran_leaves_no_lock_file() {
 fn answers_that_are_there_leave_before_the_goodbye() {
     let mut server = TestServer::start(ServerOptions::default());
     let mut client = server.client();
-    let diff = json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } });
-    let ids: Vec<_> = (0..5).map(|_| client.send("tools/call", &diff)).collect();
-    server.editor.wait_call("open_diff", 5);
-    for _ in 0..4 {
+    let ids: Vec<_> = (0..200).map(|_| client.propose("/a")).collect();
+    server.editor.wait_call("open_diff", ids.len());
+    let (last, answered) = ids.split_last().unwrap();
+    for _ in answered {
         server.editor.answer("open_diff", Ok(json!({ "outcome": "rejected" })));
     }
     server.stop();
-    for id in &ids[..4] {
+    for id in answered {
         assert_eq!(client.answer(*id)["result"]["content"][0]["text"], "DIFF_REJECTED");
     }
-    assert_eq!(client.answer(ids[4])["error"]["code"], -32603, "one that was not answered is not left open");
+    assert_eq!(client.answer(*last)["error"]["code"], -32603, "one that was not answered is not left open");
     assert_eq!(client.goodbye(), Some((1001, "the editor is closing".to_owned())));
-}
-
-#[test]
-fn hundreds_of_answers_leave_before_the_goodbye() {
-    let mut server = TestServer::start(ServerOptions::default());
-    let mut client = server.client();
-    let call = json!({ "name": "close_tab", "arguments": { "tab_name": "x" } });
-    let ids: Vec<_> = (0..200).map(|_| client.send("tools/call", &call)).collect();
-    server.editor.wait_call("close_tab", ids.len());
-    for _ in &ids {
-        server.editor.answer("close_tab", Ok(json!({ "closed": true })));
-    }
-    server.stop();
-    for id in ids {
-        assert_eq!(client.answer(id)["result"]["content"][0]["text"], "TAB_CLOSED");
-    }
-    assert_eq!(client.goodbye().map(|(code, _)| code), Some(1001));
 }
 
 #[test]
 fn a_large_answer_leaves_before_the_goodbye() {
     let mut server = TestServer::start(ServerOptions::default());
     let mut client = server.client();
-    let id = client.send(
-        "tools/call",
-        &json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } }),
-    );
+    let id = client.propose("/a");
     server.editor.wait_call("open_diff", 1);
     let contents = "x".repeat(20 << 20);
     let reader = std::thread::spawn(move || {
@@ -373,10 +353,7 @@ fn no_client_delays_the_end() {
     let contents = "x".repeat(32 << 20);
     server.editor.reply("open_diff", Ok(json!({ "outcome": "saved", "contents": contents })));
     let mut deaf = server.client();
-    deaf.send(
-        "tools/call",
-        &json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } }),
-    );
+    deaf.propose("/a");
     server.wait_status("the answer to wait", |status| status.queued_bytes > 0);
     let mut halfway = dial(server.port());
     halfway.write_all(b"GET / HTTP/1.1\r\n").unwrap();
@@ -410,10 +387,9 @@ fn a_connection_that_fails_leaves_no_ghost() {
     let server = TestServer::start(ServerOptions::default());
     server.editor.break_on("close_all_diff_tabs");
     let (mut broken, mut other) = (server.client(), server.client());
-    let diff = json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } });
-    broken.send("tools/call", &diff);
+    broken.propose("/a");
     server.editor.wait_call("open_diff", 1);
-    broken.send("tools/call", &json!({ "name": "closeAllDiffTabs" }));
+    broken.start_call("closeAllDiffTabs", &json!({}));
     assert_eq!(server.editor.wait_disconnected(1), ["its connection failed"]);
     server.editor.wait_cancelled("open_diff");
     server.wait_status("the ghost to be gone", |status| status.clients.len() == 1);
@@ -425,8 +401,7 @@ fn a_connection_that_fails_leaves_no_ghost() {
 fn a_disconnected_client_is_asked_not_to_come_back() {
     let server = TestServer::start(ServerOptions::default());
     let (mut leaving, mut staying) = (server.client(), server.client());
-    let diff = json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } });
-    leaving.send("tools/call", &diff);
+    leaving.propose("/a");
     server.editor.wait_call("open_diff", 1);
     let id = server.handle.status().clients[0].id;
     server.handle.disconnect(id).unwrap();
