@@ -4,11 +4,11 @@
 //! `TAB_CLOSED` it applies the edit as proposed. So a diff closed without a decision is `DIFF_REJECTED`.
 
 use serde::{Deserialize, de::Error as _};
-use serde_json::{Value, json, value::RawValue};
+use serde_json::value::RawValue;
 
 use claude_ide_protocol::{content::Content, mcp::CallToolResult};
 
-use super::{Arguments, Context, Hints, InvalidArgument, Question, Takes, Tool, Work, parse_reply, schema};
+use super::{Field, Hints, Kind, Takes, Tool, UnexpectedReply, Work, parse_reply};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "openDiff",
@@ -16,20 +16,16 @@ pub(crate) const TOOL: Tool = Tool {
                   user may edit the proposal. Answers FILE_SAVED and, as a second text, the accepted contents (nothing \
                   is written to disk: that is the caller's part), or DIFF_REJECTED.",
     hints: Hints::NONE,
-    work: Work::AskUser("open_diff", Takes::Own(own_schema, prepare)),
+    work: Work::AskUser("open_diff", Takes::Fields(FIELDS, decided)),
 };
 
-fn own_schema() -> Value {
-    schema(
-        json!({
-            "old_file_path": { "type": "string", "description": "Path of the file as it is; it need not exist yet" },
-            "new_file_path": { "type": "string", "description": "Path of the file after the change; by default the same" },
-            "new_file_contents": { "type": "string", "description": "The whole proposed contents of the file" },
-            "tab_name": { "type": "string", "description": "Name of the diff, for close_tab" },
-        }),
-        &["old_file_path", "new_file_contents"],
-    )
-}
+/// The paths are the same, and the name is the path, unless told otherwise.
+const FIELDS: &[Field] = &[
+    Field::new("old_file_path", Kind::Path).required().described("Path of the file as it is; it need not exist yet"),
+    Field::new("new_file_path", Kind::Path).described("Path of the file after the change; by default the same"),
+    Field::new("new_file_contents", Kind::String).required().described("The whole proposed contents of the file"),
+    Field::new("tab_name", Kind::String).described("Name of the diff, for close_tab"),
+];
 
 #[derive(Deserialize)]
 struct Reply<'a> {
@@ -46,48 +42,29 @@ enum Outcome {
     Rejected,
 }
 
-fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
-    let old = context.absolute(args.path("old_file_path")?);
-    let new = args.optional_path("new_file_path")?.map_or_else(|| old.clone(), |path| context.absolute(path));
-    let contents = args.string("new_file_contents")?;
-    let name = args.optional_string("tab_name")?.unwrap_or_else(|| old.clone());
-    let args = [
-        ("old_file_path", Value::from(old)),
-        ("new_file_path", Value::from(new)),
-        ("new_file_contents", Value::from(contents)),
-        ("tab_name", Value::from(name)),
-    ];
-    Ok(Question::new(args, |reply| {
-        let Reply { outcome, contents } = parse_reply(&reply)?;
-        Ok(match outcome {
-            Outcome::Rejected => CallToolResult::text("DIFF_REJECTED"),
-            Outcome::Saved => {
-                // The CLI crashes if the second text is no string.
-                let contents = contents.filter(|contents| contents.get().starts_with('"'));
-                let contents = contents.ok_or_else(|| serde_json::Error::custom("saved, without the contents"))?;
-                let content = vec![Content::text("FILE_SAVED"), Content::literal(contents.to_owned())];
-                CallToolResult { content, is_error: false }
-            }
-        })
-    }))
+fn decided(reply: Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> {
+    let Reply { outcome, contents } = parse_reply(&reply)?;
+    Ok(match outcome {
+        Outcome::Rejected => CallToolResult::text("DIFF_REJECTED"),
+        Outcome::Saved => {
+            // The CLI crashes if the second text is no string.
+            let contents = contents.filter(|contents| contents.get().starts_with('"'));
+            let contents = contents.ok_or_else(|| serde_json::Error::custom("saved, without the contents"))?;
+            let content = vec![Content::text("FILE_SAVED"), Content::literal(contents.to_owned())];
+            CallToolResult { content, is_error: false }
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::tools::testing::{answer, ask, shaped};
+    use crate::tools::testing::{answer, shaped};
 
     fn args() -> Value {
         json!({ "old_file_path": "/a.txt", "new_file_contents": "new\n" })
-    }
-
-    #[test]
-    fn both_paths_are_the_same_unless_told_otherwise() {
-        let question = ask(&TOOL, &args()).unwrap();
-        assert_eq!(
-            Value::from(question.args),
-            json!({ "old_file_path": "/a.txt", "new_file_path": "/a.txt", "new_file_contents": "new\n", "tab_name": "/a.txt" })
-        );
     }
 
     #[test]
@@ -118,11 +95,5 @@ mod tests {
         ] {
             assert!(shaped(&TOOL, &args(), &reply).is_err(), "{reply}");
         }
-    }
-
-    #[test]
-    fn wants_the_contents() {
-        let error = ask(&TOOL, &json!({ "old_file_path": "/a.txt" })).err().unwrap();
-        assert_eq!(error, r#"invalid argument "new_file_contents": missing"#);
     }
 }
