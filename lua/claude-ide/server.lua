@@ -169,13 +169,9 @@ function M.lock_dirs()
   return dirs
 end
 
----@return table<string, boolean> shown by name; others are shown
-local function shown_tools(config)
-  local shown = { openDiff = config.diff.enabled }
-  for _, name in ipairs(config.tools.hidden) do
-    shown[name] = false
-  end
-  return shown
+---@return string[] names
+local function hidden_tools(config)
+  return vim.list_extend(config.diff.enabled and {} or { "openDiff" }, config.tools.hidden)
 end
 
 ---@return [string, string][] a folder, and its path for clients
@@ -209,7 +205,7 @@ local function start_options(workspace)
       timeoutMs = server.keepalive.timeout_ms,
       mcpPing = server.keepalive.mcp_ping,
     },
-    tools = shown_tools(config),
+    hiddenTools = hidden_tools(config),
     servesAgents = config.tools.enabled,
     agentsIde = config.agents_ide,
     pathMap = path_map(),

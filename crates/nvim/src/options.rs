@@ -2,7 +2,7 @@
 //!
 //! Both sides ship together, so hardly any field is optional: a missing or unknown one is a bug and is reported.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,8 +34,7 @@ pub(crate) struct StartOptions {
     max_message_bytes: usize,
     keepalive: KeepaliveOptions,
     write_file: WriteFile,
-    /// Tools by name; false leaves one out.
-    tools: BTreeMap<String, bool>,
+    hidden_tools: BTreeSet<String>,
     serves_agents: bool,
     agents_ide: bool,
     /// Pairs of a folder here, and its path for clients.
@@ -96,8 +95,6 @@ impl ServeOptions {
 
 impl From<StartOptions> for ServerOptions {
     fn from(options: StartOptions) -> Self {
-        let mut hidden_tools = BTreeSet::new();
-        hidden_tools.extend(options.tools.into_iter().filter(|(_, listed)| !listed).map(|(name, _)| name));
         Self {
             host: options.host,
             port: options.port,
@@ -115,7 +112,7 @@ impl From<StartOptions> for ServerOptions {
                 timeout: Duration::from_millis(options.keepalive.timeout_ms),
                 mcp_ping: options.keepalive.mcp_ping,
             },
-            hidden_tools,
+            hidden_tools: options.hidden_tools,
             write_file: options.write_file,
             serves_agents: options.serves_agents,
             companions: options.agents_ide.then(Places::of_the_user),
@@ -149,7 +146,7 @@ mod tests {
         let options: StartOptions = serde_json::from_value(serde_json::json!({
             "host": "::1", "port": 1, "portRange": [2, 3], "lockDirs": ["/l"], "handoverDir": "/h", "workspace": { "folders": ["/w"], "announced": ["/w", "/x"], "ideName": "i" }, "serverName": "s", "version": "v", "handshakeTimeoutMs": 4, "maxConnections": 5,
             "maxMessageBytes": 6, "keepalive": { "intervalMs": 7, "timeoutMs": 8, "mcpPing": false },
-            "writeFile": "review", "tools": { "on": true, "off": false }, "servesAgents": true, "agentsIde": true, "offers": false,
+            "writeFile": "review", "hiddenTools": ["off"], "servesAgents": true, "agentsIde": true, "offers": false,
             "pathMap": [["/here", "/there"]],
             "log": { "path": "/log", "level": "warn" },
         }))
