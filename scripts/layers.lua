@@ -11,7 +11,6 @@ return {
     "file",
     "hunk",
     "install",
-    "json",
     "line_breaks",
     "log",
     "once",

@@ -25,7 +25,7 @@ use crate::{
     options::{ServerOptions, Workspace, WriteFile},
     path_map::PathMap,
     router::{Outcome, Payload, RequestError, Routed, Services, WaitsFor},
-    tools::{Arguments, InvalidArgument, LenientList, parse_reply},
+    tools::{Arguments, InvalidArgument, parse_reply},
     workspace::{self, PathError, Place},
 };
 
@@ -268,8 +268,8 @@ fn get_workspace_info(caller: Caller, _: Arguments) -> Result<Routed, RequestErr
 fn get_open_files(caller: Caller, _: Arguments) -> Result<Routed, RequestError> {
     let work = async move {
         let reply = caller.ask("get_open_files", Map::new()).await?;
-        let files: LenientList<Value> = parse_reply(&reply).map_err(|error| RequestError::Failed(error.to_string()))?;
-        Ok(Payload::Json(Value::from(files.0)))
+        let files: Vec<Value> = parse_reply(&reply).map_err(|error| RequestError::Failed(error.to_string()))?;
+        Ok(Payload::Json(Value::from(files)))
     };
     Ok(later(work, WaitsFor::Editor))
 }

@@ -42,7 +42,7 @@ local function context(latest)
       open[#open + 1] = file
     end
   end
-  return { workspaceState = { openFiles = #open > 0 and open or require("claude-ide.json").EMPTY_ARRAY } }
+  return { workspaceState = { openFiles = open } }
 end
 
 ---@param latest? claude-ide.selection.Message

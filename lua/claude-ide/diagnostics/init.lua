@@ -154,10 +154,9 @@ local function tell()
   end
   for buf in pairs(bufs) do
     if vim.api.nvim_buf_is_valid(buf) and may_be_told(buf) then
-      local diagnostics = M.of_buffer(buf)
       server.notify("diagnostics_changed", {
         uri = require("claude-ide.path").to_uri(vim.api.nvim_buf_get_name(buf)),
-        diagnostics = #diagnostics > 0 and diagnostics or require("claude-ide.json").EMPTY_ARRAY,
+        diagnostics = M.of_buffer(buf),
       })
     end
   end

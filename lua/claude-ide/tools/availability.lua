@@ -96,7 +96,7 @@ local function report()
   end
   for endpoint in pairs(CONDITIONS) do
     local names = available_on(endpoint)
-    local json = #names > 0 and vim.json.encode(names) or "[]"
+    local json = vim.json.encode(names)
     if reported[endpoint] ~= json then
       local ok, err = require("claude-ide.native").set_available(endpoint, json)
       reported[endpoint] = ok and json or nil

@@ -11,14 +11,6 @@ local GRACE_MS = 100
 ---@field uri string
 ---@field diagnostics claude-ide.Diagnostic[]
 
----@return claude-ide.tool.GetDiagnostics.File
-local function file(uri, diagnostics)
-  return {
-    uri = uri,
-    diagnostics = #diagnostics > 0 and diagnostics or require("claude-ide.json").EMPTY_ARRAY,
-  }
-end
-
 ---All files of the client's worktree with diagnostics, and those that the client asked about before, possibly with none.
 ---@param late table<integer, table<integer, true>> clients that have not reported yet, by buffer
 ---@return claude-ide.tool.GetDiagnostics.File[]
@@ -29,7 +21,8 @@ local function all_files(client, late)
   for _, known in ipairs(baseline.files(client)) do
     local buf = known.path and buffer.find(known.path)
     if buf then
-      files[#files + 1] = file(known.uri, known.key and baseline.since(known, buf, late[buf] or {}) or {})
+      local diagnostics = known.key and baseline.since(known, buf, late[buf] or {}) or {}
+      files[#files + 1] = { uri = known.uri, diagnostics = diagnostics }
       named[buf] = true
     end
   end
@@ -38,7 +31,7 @@ local function all_files(client, late)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
     if by_buf[buf] and not named[buf] and not is_elsewhere(name) then
-      files[#files + 1] = file(paths.to_uri(name), by_buf[buf])
+      files[#files + 1] = { uri = paths.to_uri(name), diagnostics = by_buf[buf] }
     end
   end
   return files
@@ -156,7 +149,7 @@ local function one_file(args, respond, call)
   local path = is_file and require("claude-ide.path").from_uri(uri) or nil
   local known = require("claude-ide.diagnostics.baseline").note(call.client, uri, path)
   if not path then
-    respond({ file(uri, {}) })
+    respond({ { uri = uri, diagnostics = {} } })
     return
   end
   -- The CLI writes the file as soon as it has the answer: keep its bytes first.
@@ -166,7 +159,7 @@ local function one_file(args, respond, call)
     local buf = require("claude-ide.buffer").find(path)
     local new =
       require("claude-ide.diagnostics.baseline").before_edit(known, buf, late and buf and late[buf] or {})
-    respond({ file(uri, new) })
+    respond({ { uri = uri, diagnostics = new } })
   end, wait_ms + GRACE_MS)
   local began = vim.uv.now()
   tell_servers(call.client, function() end)
@@ -209,7 +202,7 @@ local function every_file(respond, call)
   local answer = in_time(function(late)
     local files = all_files(call.client, late or {})
     require("claude-ide.diagnostics.baseline").end_of_edits(call.client)
-    respond(#files > 0 and files or require("claude-ide.json").EMPTY_ARRAY)
+    respond(files)
   end, wait_ms + GRACE_MS)
   local began = vim.uv.now()
   tell_servers(call.client, function(loaded)

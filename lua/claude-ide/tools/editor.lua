@@ -11,10 +11,6 @@ local function answer()
   return require("claude-ide.language.answer")
 end
 
-local function or_empty(list)
-  return #list > 0 and list or require("claude-ide.json").EMPTY_ARRAY
-end
-
 ---@param answered fun(args: table): any
 ---@return claude-ide.Tool
 local function at_once(answered)
@@ -29,11 +25,11 @@ end
 
 M.get_workspace_folders = at_once(function()
   local folders = require("claude-ide.workspace").folders()
-  return { success = true, folders = or_empty(folders), rootPath = folders[1] or vim.uv.cwd() }
+  return { success = true, folders = folders, rootPath = folders[1] or vim.uv.cwd() }
 end)
 
 M.get_all_opened_file_paths = at_once(function()
-  return { paths = or_empty(vim.tbl_map(vim.api.nvim_buf_get_name, editor().buffers())) }
+  return { paths = vim.tbl_map(vim.api.nvim_buf_get_name, editor().buffers()) }
 end)
 
 ---Whether an open file has unsaved changes.
@@ -61,9 +57,9 @@ end
 
 M.get_open_files = at_once(function()
   local active = editor().active()
-  return or_empty(vim.tbl_map(function(buf)
+  return vim.tbl_map(function(buf)
     return describe(buf, active)
-  end, editor().buffers()))
+  end, editor().buffers())
 end)
 
 M.get_current_file = at_once(function()
@@ -116,7 +112,7 @@ M.get_open_editors = at_once(function()
       selection = buf == active and latest and latest.filePath == name and latest.selection or nil,
     }
   end
-  return { tabs = or_empty(tabs) }
+  return { tabs = tabs }
 end)
 
 -- For agents.

@@ -273,7 +273,7 @@ M.open_files = tool(function(args)
   if #opened == 0 and first_error then
     return nil, first_error
   end
-  return { opened_files = #opened > 0 and opened or require("claude-ide.json").EMPTY_ARRAY }
+  return { opened_files = opened }
 end)
 
 return M

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use claude_ide_protocol::mcp::CallToolResult;
 
 use super::{
-    Field, Hints, Kind, LenientList, Listed, Takes, Tool, Touches, UnexpectedReply, Work, blocks, open_diff, open_file,
-    parse_reply, verbatim,
+    Field, Hints, Kind, Listed, Takes, Tool, Touches, UnexpectedReply, Work, blocks, open_diff, open_file, parse_reply,
+    verbatim,
 };
 
 const PATH: &str = "Path of the file, absolute or relative to the workspace";
@@ -98,7 +98,7 @@ pub(crate) const TOOLS: [&Tool; 15] = [
         hints: Hints::NONE,
         work: Work::Ask(
             "get_all_opened_file_paths",
-            Takes::Fields(&[], |reply| Ok(CallToolResult::text(parse_reply::<Paths>(&reply)?.paths.0.join("\n")))),
+            Takes::Fields(&[], |reply| Ok(CallToolResult::text(parse_reply::<Paths>(&reply)?.paths.join("\n")))),
         ),
     },
     &Tool {
@@ -124,7 +124,7 @@ pub(crate) const TOOLS: [&Tool; 15] = [
         hints: Hints::NONE,
         work: Work::Ask(
             "get_diagnostics",
-            Takes::Fields(&[URI], |reply| json_of(&parse_reply::<LenientList<FileDiagnostics<'_>>>(&reply)?)),
+            Takes::Fields(&[URI], |reply| json_of(&parse_reply::<Vec<FileDiagnostics<'_>>>(&reply)?)),
         ),
     },
     &Tool {
@@ -166,7 +166,7 @@ pub(crate) const TOOLS: [&Tool; 15] = [
 #[derive(Serialize, Deserialize)]
 struct Opened<'a> {
     #[serde(borrow)]
-    opened_files: LenientList<&'a RawValue>,
+    opened_files: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -182,12 +182,12 @@ struct Closed {
 #[derive(Serialize, Deserialize)]
 struct Editors<'a> {
     #[serde(borrow)]
-    tabs: LenientList<&'a RawValue>,
+    tabs: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Paths {
-    paths: LenientList<String>,
+    paths: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -196,7 +196,7 @@ struct Folders<'a> {
     #[serde(default)]
     success: bool,
     #[serde(borrow)]
-    folders: LenientList<&'a RawValue>,
+    folders: Vec<&'a RawValue>,
     #[serde(borrow, default)]
     root_path: Option<&'a RawValue>,
 }
@@ -206,7 +206,7 @@ struct FileDiagnostics<'a> {
     #[serde(borrow)]
     uri: &'a RawValue,
     #[serde(borrow)]
-    diagnostics: LenientList<&'a RawValue>,
+    diagnostics: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -274,6 +274,7 @@ mod tests {
         for (name, args, error) in [
             ("checkDocumentDirty", json!({ "filePath": "" }), r#""filePath": must not be empty"#),
             ("close_tab", json!({}), r#""tab_name": missing"#),
+            ("openDiff", json!({ "old_file_path": "/a" }), r#""new_file_contents": missing"#),
             ("open_files", json!({ "file_paths": ["/a", 5] }), r#""file_paths[1]": expected a string"#),
             ("executeCode", json!({ "code": 5 }), r#""code": expected a string, got the number 5"#),
         ] {
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_go_out_in_the_words_of_each_tool_and_empty_lists_stay_lists() {
+    fn replies_go_out_in_the_words_of_each_tool() {
         let (file, path) = (json!({ "filePath": "/a" }), json!({ "file_path": "/a" }));
         let (tab, paths) = (json!({ "tab_name": "✻ [Claude Code] a.txt (1c9983) ⧉" }), json!({ "file_paths": ["/a"] }));
         let dirty = r#"{"filePath":"/a","isDirty":true,"isUntitled":false,"success":true}"#;
@@ -296,16 +297,9 @@ mod tests {
             ("close_tab", &tab, r#"{"closed":true}"#, "TAB_CLOSED"),
             ("close_tab", &tab, r#"{"closed":false}"#, "Tab not found"),
             ("get_all_opened_file_paths", &json!({}), r#"{"paths":["/a","/b c"]}"#, "/a\n/b c"),
-            ("get_all_opened_file_paths", &json!({}), r#"{"paths":{}}"#, ""),
-            ("getDiagnostics", &json!({}), "{}", "[]"),
-            (
-                "getDiagnostics",
-                &json!({}),
-                r#"[{"uri":"file:///a b","diagnostics":{}}]"#,
-                r#"[{"uri":"file:///a b","diagnostics":[]}]"#,
-            ),
+            ("get_all_opened_file_paths", &json!({}), r#"{"paths":[]}"#, ""),
+            ("getDiagnostics", &json!({}), "[]", "[]"),
             ("getOpenEditors", &json!({}), r#"{"tabs":[{"isActive":true}]}"#, r#"{"tabs":[{"isActive":true}]}"#),
-            ("getOpenEditors", &json!({}), r#"{"tabs":{}}"#, r#"{"tabs":[]}"#),
             (
                 "getWorkspaceFolders",
                 &json!({}),
@@ -315,11 +309,10 @@ mod tests {
             (
                 "getWorkspaceFolders",
                 &json!({}),
-                r#"{"folders":{}}"#,
+                r#"{"folders":[]}"#,
                 r#"{"success":true,"folders":[],"rootPath":null}"#,
             ),
             ("open_files", &paths, r#"{"opened_files":["/a"]}"#, r#"{"opened_files":["/a"]}"#),
-            ("open_files", &paths, r#"{"opened_files":{}}"#, r#"{"opened_files":[]}"#),
             ("reformat_file", &path, r#"{"outcome":"ok"}"#, "OK"),
             ("reformat_file", &path, r#"{"outcome":"not_found"}"#, "File not found"),
         ] {

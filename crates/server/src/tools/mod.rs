@@ -27,7 +27,7 @@ pub(crate) use arguments::{Arguments, InvalidArgument};
 pub(crate) use fields::{Field, Kind};
 pub(crate) use hints::{Hints, Listed, Touches};
 pub(crate) use ide::TOOLS;
-pub(crate) use reply::{LenientList, UnexpectedReply, parse as parse_reply};
+pub(crate) use reply::{UnexpectedReply, parse as parse_reply};
 pub(crate) use toolbox::Toolbox;
 
 use crate::{options::Workspace, selection::Selections};

@@ -340,7 +340,7 @@ fn without_a_workspace_nothing_is_served_and_nothing_breaks() {
 #[test]
 fn open_and_current_files_are_the_editors_word() {
     let project = project();
-    project.server.editor.reply("get_open_files", Ok(json!({})));
+    project.server.editor.reply("get_open_files", Ok(json!([])));
     project.server.editor.reply("get_current_file", Ok(Value::Null));
     let mut client = project.connect();
     assert_eq!(client.request("getOpenFiles", &json!({})), json!([]));
