@@ -174,20 +174,20 @@ def test_a_file_that_is_not_open_is_loaded_unseen(start_nvim, connect_agent):
     )
 
 
-@pytest.mark.parametrize(
-    ("path", "symbol", "said"),
-    [
-        ("../outside.py", "x", "outside of the workspace"),
-        ("/etc/passwd", "root", "outside of the workspace"),
-        (".env", "SECRET", "the user keeps .env private"),
-        ("none.py", "x", "none.py cannot be opened: no such file"),
-        ("a.py", "nowhere", "`nowhere` is not in a.py"),
-    ],
-)
-def test_what_cannot_be_asked_is_said_in_a_sentence(start_nvim, connect_agent, path, symbol, said):
+REFUSED = [
+    ("../outside.py", "x", "outside of the workspace"),
+    ("/etc/passwd", "root", "outside of the workspace"),
+    (".env", "SECRET", "the user keeps .env private"),
+    ("none.py", "x", "none.py cannot be opened: no such file"),
+    ("a.py", "nowhere", "`nowhere` is not in a.py"),
+]
+
+
+def test_what_cannot_be_asked_is_said_in_a_sentence(start_nvim, connect_agent):
     files = {**PYTHON, ".env": "SECRET=1\n"}
     nvim = start_nvim(args=["a.py"], files=files, init_lua=LSP + DEFINES)
     (nvim.project.parent / "outside.py").write_text("x = 1\n")
     agent = connect_agent(nvim)
-    with pytest.raises(ToolError, match=said):
-        agent.call("definition", path=path, symbol=symbol)
+    for path, symbol, said in REFUSED:
+        with pytest.raises(ToolError, match=said):
+            agent.call("definition", path=path, symbol=symbol)

@@ -16,12 +16,6 @@ def settled(nvim):
 
 
 @pytest.mark.every_nvim
-def test_an_editor_of_a_user_starts_one(start_nvim):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS)
-    nvim.wait("require('claude-ide.server').is_running()")
-
-
-@pytest.mark.every_nvim
 def test_a_system_without_programs_is_no_reason_against_it(start_nvim):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS, env={"PATH": "/nowhere"})  # not even ps
     nvim.wait("type(package.loaded['claude-ide.autostart']) == 'table'")

@@ -79,37 +79,30 @@ def test_a_selection_outlives_visual_mode_until_the_cursor_moves(editor):
     wait_cursor(nvim, 1, 2)
 
 
-def test_a_selection_made_faster_than_the_pause_is_not_lost(editor):
-    nvim = editor()
-    nvim.keys("lwviw<Esc>")
-    wait_text(nvim, "two")
+# Keys, faster than the pause, and the selection that they leave.
+LEFT = {"lwviw<Esc>": "two", "Vj:": "one two three\nfour five six", "wviwy": "two"}
 
 
 @pytest.mark.every_nvim
-def test_a_selection_that_goes_straight_to_the_command_line_is_reported(editor):
+def test_a_selection_that_is_left_at_once_is_reported_and_lasts(editor):
     nvim = editor()
-    nvim.keys("Vj:")
-    wait_text(nvim, "one two three\nfour five six")
-    nvim.keys("<C-c>")
+    for keys, text in LEFT.items():
+        nvim.keys(keys)
+        wait_text(nvim, text)
+        assert settle(nvim)[-1]["text"] == text, keys
+        nvim.keys("<Esc>:call cursor(1, 12)<CR>")
+        wait_cursor(nvim, 0, 11)
+        nvim.keys("0")
+        wait_cursor(nvim, 0, 0)
 
 
-@pytest.mark.every_nvim
-def test_a_yank_keeps_the_selection_although_the_cursor_jumps_to_its_start(editor):
+def test_another_text_ends_the_selection(editor):
     nvim = editor()
-    nvim.keys("wviwy")
-    wait_text(nvim, "two")
-    assert settle(nvim)[-1]["text"] == "two"
-
-
-@pytest.mark.parametrize(
-    ("keys", "text", "then", "column"), [("wve", "two", "d", 4), ("v<Esc>", "o", "~u", 0)], ids=["deleted", "changed"]
-)
-def test_another_text_ends_the_selection(editor, keys, text, then, column):
-    nvim = editor()
-    nvim.keys(keys)
-    wait_text(nvim, text)
-    nvim.keys(then)
-    wait_cursor(nvim, 0, column)
+    for keys, text, then, column in (("wve", "two", "d", 4), ("0v<Esc>", "o", "~u", 0)):
+        nvim.keys(keys)
+        wait_text(nvim, text)
+        nvim.keys(then)
+        wait_cursor(nvim, 0, column)
 
 
 @pytest.mark.every_nvim
