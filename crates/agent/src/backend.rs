@@ -54,10 +54,7 @@ impl Output {
     /// Writes a line of JSON to the agent: anything else would end some agents.
     pub fn write(&mut self, message: &impl serde::Serialize) {
         match serde_json::to_vec(message) {
-            Ok(mut line) => {
-                line.push(b'\n');
-                self.lines.push(line);
-            }
+            Ok(line) => self.write_line(line),
             Err(error) => tracing::error!(%error, "a message to an agent cannot be written"),
         }
     }

@@ -96,7 +96,9 @@ pub struct Text {
 }
 
 impl Text {
-    pub(crate) fn cut(text: String, max_bytes: usize) -> Self {
+    /// The beginning of a text, cut between characters.
+    #[must_use]
+    pub fn cut(text: String, max_bytes: usize) -> Self {
         Self { bytes: text.len(), text }.head(max_bytes)
     }
 

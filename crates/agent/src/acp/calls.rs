@@ -267,7 +267,7 @@ fn result(call: &ToolCall, is_error: bool) -> ToolResult {
         && let Some(output) = &call.raw_output
     {
         let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
-        content.push(Part::Text(cut(text)));
+        content.push(Part::Text(Text::cut(text, MAX_RESULT)));
     }
     // A failed or refused call too shows what it would have changed.
     let mut changes = diffs(call).take(MOST_PLACES).map(change);
@@ -288,22 +288,13 @@ fn part(content: &ToolCallContent) -> Option<Part> {
             ContentBlock::Image(image) => {
                 Some(Part::Image(Image { media_type: image.mime_type.clone(), encoded_bytes: image.data.len() }))
             }
-            other => Some(Part::Text(cut(in_text(other)))),
+            other => Some(Part::Text(Text::cut(in_text(other), MAX_RESULT))),
         },
         ToolCallContent::Terminal(terminal) => {
-            Some(Part::Text(cut(format!("(in the terminal {})", terminal.terminal_id.0))))
+            Some(Part::Text(Text::cut(format!("(in the terminal {})", terminal.terminal_id.0), MAX_RESULT)))
         }
         _ => None,
     }
-}
-
-fn cut(mut text: String) -> Text {
-    let bytes = text.len();
-    if bytes > MAX_RESULT {
-        let end = (0..=MAX_RESULT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        text.truncate(end);
-    }
-    Text { text, bytes }
 }
 
 /// The difference of two texts as one hunk, with a few lines of context.
@@ -352,7 +343,9 @@ mod tests {
 
     #[test]
     fn the_end_of_a_huge_result_is_left_out_at_a_character() {
-        let text = cut("ä".repeat(MAX_RESULT));
-        assert!(text.text.len() <= MAX_RESULT && text.bytes == 2 * MAX_RESULT);
+        let output = format!("x{}", "ä".repeat(MAX_RESULT));
+        let content = result(&ToolCall::new("c", "Look").raw_output(Value::from(output)), false).content;
+        assert!(matches!(&content[..], [Part::Text(text)]
+            if text.text.len() == MAX_RESULT - 1 && text.bytes == 2 * MAX_RESULT + 1));
     }
 }
