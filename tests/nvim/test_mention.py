@@ -75,25 +75,24 @@ def send(nvim, call):
 # --- what is sent
 
 
-@pytest.mark.parametrize(
-    ("call", "expected", "said"),
-    [
-        ("send_range(2, 3)", ("a.txt", 1, 2), "a.txt:2-3"),  # zero-based, inclusive
-        ("from_here()", ("a.txt", None, None), "a.txt"),
-        ('send_file("sub/", 1, 2)', ("sub", None, None), "sub"),  # a folder has no lines and no final slash
-        ('send_file("with space.txt", 1)', ("with space.txt", 0, 0), "with space.txt:1"),
-    ],
-)
-def test_a_file_is_mentioned_with_its_lines_or_as_a_whole(editor, call, expected, said):
+def test_a_file_is_mentioned_with_its_lines_or_as_a_whole(editor):
     nvim = editor()
-    assert send(nvim, call) == [True]
-    assert mentioned(nvim) == [(*expected, 1)]
-    assert notices(nvim) == [f"Sent to Claude: {said}"]
-    ((_, event),) = nvim.events()
-    path, first, last = expected
-    assert event["path"] == str(nvim.project / path)
-    assert [event.get("first"), event.get("last")] == [None if line is None else line + 1 for line in (first, last)]
-    assert event["client"]["id"] == 1
+    for number, (call, expected, said) in enumerate(
+        [
+            ("send_range(2, 3)", ("a.txt", 1, 2), "a.txt:2-3"),  # zero-based, inclusive
+            ("from_here()", ("a.txt", None, None), "a.txt"),
+            ('send_file("sub/", 1, 2)', ("sub", None, None), "sub"),  # a folder has no lines and no final slash
+            ('send_file("with space.txt", 1)', ("with space.txt", 0, 0), "with space.txt:1"),
+        ]
+    ):
+        assert send(nvim, call) == [True]
+        assert mentioned(nvim)[number:] == [(*expected, 1)]
+        assert notices(nvim)[number:] == [f"Sent to Claude: {said}"]
+        ((_, event),) = nvim.events()[number:]
+        path, first, last = expected
+        assert event["path"] == str(nvim.project / path)
+        assert [event.get("first"), event.get("last")] == [None if line is None else line + 1 for line in (first, last)]
+        assert event["client"]["id"] == 1
 
 
 @pytest.mark.every_nvim
