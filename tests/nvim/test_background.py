@@ -180,8 +180,9 @@ def test_a_prompt_that_the_users_hooks_have_is_waited_for(at_work, cli, sessions
         report(nvim, cli, sessions, 0, nvim.session, status, name="parser")
         nvim.wait("require('claude-ide.terminal').list()[1]:live().state.activity == 'idle'")
         sessions.reply(nvim.project, nvim.session, "done")
-    cli.show("\r\n✢ Working… (running UserPromptSubmit hook · 5s)")
-    nvim.wait("require('claude-ide.terminal.prompt').is_held(require('claude-ide.terminal').bufnr())")
+    shown = {"busy": "✢ Working… (running UserPromptSubmit hook · 5s)", "idle": "✢ Working… (9s)"}[status]
+    cli.show(f"\r\n{shown}")
+    nvim.wait_screen(shown)
     quit_before_the_prompt_is_stored(nvim)
     nvim.wait("looks > 1", what="the screen to be read again")
     os.kill(cli.starts()[0]["pid"], 0)

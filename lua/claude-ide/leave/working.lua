@@ -14,7 +14,9 @@ local is_decided = false
 ---@return boolean
 local function has_held_prompt(ours)
   local buf = ours.terminal and ours.terminal:bufnr()
-  return buf ~= nil and require("claude-ide.terminal.prompt").is_held(buf)
+  local live = require("claude-ide.sessions.live").of_pid(ours.session.pid)
+  local is_idle = live ~= nil and live.state.activity == "idle"
+  return buf ~= nil and require("claude-ide.terminal.prompt").is_held(buf, is_idle)
 end
 
 ---Those that end with Neovim. A terminal outside of Neovim and a session of the background go on by themselves.

@@ -60,12 +60,17 @@ function M.has_draft(buf)
   return require("claude-ide.ui.guard.keys").has_unsent(buf)
 end
 
----Whether the user's hooks have a prompt before the CLI takes it: it is stored nowhere, and the session's record does not tell (2.1.329).
+---Whether the user's hooks have a prompt before the CLI takes it: it is stored nowhere, and the session's record does not tell. While the
+---turn before it runs, the CLI shows "✢ Working… (running UserPromptSubmit hook · 5s)"; then it looks busy: "✢ Working… (9s)" (2.1.329).
 ---@param buf integer
+---@param is_idle boolean as the record says
 ---@return boolean
-function M.is_held(buf)
-  return vim.iter(vim.api.nvim_buf_get_lines(buf, -vim.o.lines - 1, -1, false)):any(function(line)
-    return line:find("(running UserPromptSubmit hook", 1, true) ~= nil
+function M.is_held(buf, is_idle)
+  local lines = vim.api.nvim_buf_get_lines(buf, -vim.o.lines - 1, -1, false)
+  return vim.iter(lines):any(function(line)
+    local is_text = vim.startswith(line, "●") or vim.startswith(line, "❯")
+    local is_busy = not is_text and line:find("^%S+ .*…") ~= nil
+    return is_busy and (is_idle or line:find("running UserPromptSubmit hook", 1, true) ~= nil)
   end)
 end
 
