@@ -17,6 +17,7 @@ end
 function keep.events(pattern)
   events = {}
   vim.api.nvim_create_autocmd("User", {
+    group = vim.api.nvim_create_augroup("keep.events", {}),
     pattern = pattern,
     callback = function(event)
       events[#events + 1] = { event.match, event.data }

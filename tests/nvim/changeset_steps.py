@@ -3,8 +3,7 @@
 from harness.files import bytes_of
 
 _PREPARE = """
-_G.answers, _G.notices = {}, {}
-vim.notify = function(message) notices[#notices + 1] = message end
+_G.answers = {}
 local decisions, changeset = require("claude-ide.decisions"), require("claude-ide.changeset")
 _G.source = decisions.source({
   name = "Claude", writes = "editor",
@@ -68,6 +67,7 @@ class Changesets:
 
     def __init__(self, nvim):
         self.nvim = nvim
+        nvim.keep_notices()
         nvim.lua(_PREPARE)
 
     def propose(self, edit, **opts):

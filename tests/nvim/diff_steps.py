@@ -7,7 +7,7 @@ from held_timers import know_clock, know_timers, pass_clock, pass_time
 from harness.nvim import Nvim
 
 _PREPARE = """
-_G.answers, _G.events = {}, {}
+_G.answers = {}
 function _G.propose(id, client, path, contents, name)
   local args = { old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = name }
   require("claude-ide.tools.client_source").open_diff.run(args, function(result, err)
@@ -16,12 +16,6 @@ function _G.propose(id, client, path, contents, name)
     list[#list + 1] = result or { outcome = "error", message = err and err.message }
   end, { id = id, client = client, name = "open_diff", at = 0 })
 end
-vim.api.nvim_create_autocmd("User", {
-  pattern = { "ClaudeDiffOpened", "ClaudeDiffClosed" },
-  callback = function(event)
-    events[#events + 1] = { event.match, event.data.id, event.data.outcome or "" }
-  end,
-})
 """
 
 _TRACES = """
@@ -96,6 +90,7 @@ class Diffs:
     def __init__(self, nvim: Nvim) -> None:
         self.nvim = nvim
         nvim.lua(_PREPARE)
+        nvim.keep_events("ClaudeDiff*")
         know_timers(nvim, "ui/guard/closing.lua")
         know_clock(nvim)
 
@@ -191,6 +186,6 @@ class Diffs:
         """The screen as Neovim drew it, without the command line."""
         return self.nvim.lua(_DRAWN)
 
-    def events(self) -> list[list[object]]:
-        """The `User` events so far."""
-        return self.nvim.lua("return events")
+    def events(self) -> list[tuple[str, int, str]]:
+        """The `User` events of diffs so far: name, id, outcome."""
+        return [(name, data["id"], data.get("outcome", "")) for name, data in self.nvim.events()]

@@ -3,16 +3,6 @@
 A = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
 A_CLAUDE = A.replace("two\n", "TWO\n").replace("eight\n", "eight\nand a half\n")
 B = "alpha\nbeta\ngamma\n"
-NOTICES = """
-notices, reviewed = {}, {}
-vim.notify = function(message) notices[#notices + 1] = message end
-vim.api.nvim_create_autocmd("User", {
-  pattern = "ClaudeReviewed",
-  callback = function(event)
-    reviewed[#reviewed + 1] = event.data.action .. " " .. vim.fs.basename(event.data.path)
-  end,
-})
-"""
 
 _WINDOWS = """
 local wins = {}
@@ -81,6 +71,11 @@ class Turn:
         contents = {path: text for path, text in self.contents.items() if path.rpartition("/")[2] in names}
         known = lambda: names <= set(waiting(self.nvim)) and self.nvim.lua(_RECORDED, contents)  # noqa: E731
         self.nvim.wait(known, what=f"the journal to know what {names} hold")
+
+
+def reviewed(nvim):
+    """What was reviewed, by the events that `keep_events("ClaudeReviewed")` has kept."""
+    return [f"{data['action']} {data['path'].rpartition('/')[2]}" for _, data in nvim.events()]
 
 
 def waiting(nvim):

@@ -718,17 +718,14 @@ def test_it_opens_where_diffs_open(sets, place, layout):
 
 def test_its_events_are_those_of_diffs(sets):
     sets = sets()
-    sets.nvim.lua("""
-      _G.events = {}
-      vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiff*", callback = function(event)
-        events[#events + 1] = { event.match, event.data.tab_name, event.data.outcome or "" }
-      end })
-    """)
+    sets.nvim.keep_events("ClaudeDiff*")
     sets.show(RENAME)
     sets.nvim.keys("ZZ")
     sets.answer()
     sets.wait_clean()
     sets.nvim.wait("#events == 2", what="its end to be told")
-    opened, closed = sets.nvim.lua("return events")
-    assert opened == ["ClaudeDiffOpened", "Rename a to b", ""]
-    assert closed == ["ClaudeDiffClosed", "Rename a to b", "accepted"]
+    told = [(name, data["tab_name"], data.get("outcome")) for name, data in sets.nvim.events()]
+    assert told == [
+        ("ClaudeDiffOpened", "Rename a to b", None),
+        ("ClaudeDiffClosed", "Rename a to b", "accepted"),
+    ]

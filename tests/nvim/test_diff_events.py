@@ -5,24 +5,17 @@ from diff_steps import Diffs
 
 pytestmark = pytest.mark.dealt
 
-RECORD = """
-_G.seen = {}
-vim.api.nvim_create_autocmd("User", { pattern = "Claude*", callback = function(event)
-  if event.match:find("^ClaudeDiff") or event.match:find("onnected$") then table.insert(_G.seen, { event.match, event.data }) end
-end })
-"""
-
 
 @pytest.fixture
 def diffs(start_nvim):
     diffs = Diffs(start_nvim(files={"a.txt": "a\n", "b.txt": "b\n"}, args=["a.txt"]))
-    diffs.nvim.lua(RECORD)
+    diffs.nvim.keep_events("ClaudeDiff*", "Claude*onnected")
     return diffs
 
 
 def seen(diffs, count):
-    diffs.nvim.wait(lambda: len(diffs.nvim.lua("return _G.seen")) == count, what=f"{count} events")
-    return diffs.nvim.lua("return _G.seen")
+    diffs.nvim.wait(lambda: len(diffs.nvim.events()) == count, what=f"{count} events")
+    return diffs.nvim.events()
 
 
 ENDS = {

@@ -114,7 +114,7 @@ def test_a_caller_that_is_gone_gets_no_answer(diffs):
     diffs.wait_clean()
     assert diffs.outcomes(1) == []
     assert diffs.screen_state() == before
-    assert diffs.events()[-1] == ["ClaudeDiffClosed", 1, "closed"]
+    assert diffs.events()[-1] == ("ClaudeDiffClosed", 1, "closed")
 
 
 def test_a_diff_that_ends_before_it_is_shown_leaves_nothing(diffs):

@@ -8,20 +8,13 @@ pytestmark = pytest.mark.dealt
 
 START = "require('claude-ide.server').start()"
 TEXT = "".join(f"line {i}\n" for i in range(1, 21))
-EVENTS = """
-events = {}
-vim.api.nvim_create_autocmd("User", { pattern = "Claude*", callback = function(args)
-  if args.match ~= "ClaudeConnected" then events[#events + 1] = { args.match, args.data } end
-end })
-notices = {}
-vim.notify = function(message) notices[#notices + 1] = message end
-"""
 
 
 @pytest.fixture
 def claude(start_nvim, connect):
     """A client that edits files like the CLI in acceptEdits mode."""
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT, "b.txt": "b\n"}, init_lua=EVENTS)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT, "b.txt": "b\n"}, notices=True)
+    nvim.keep_events("ClaudeTurn*", "ClaudeFileChanged", "ClaudeReviewed")
     return Claude(nvim, connect(nvim))
 
 
@@ -102,8 +95,7 @@ def test_turns_and_events(claude):
     assert first["files"] == [str(claude.project / "a.txt")]
     assert sorted(second["files"]) == [str(claude.project / name) for name in ("a.txt", "b.txt")]
     assert second["started"] <= second["ended"]
-    names = claude.nvim.lua("return vim.tbl_map(function(event) return event[1] end, events)")
-    assert names == [
+    assert [name for name, _ in claude.nvim.events()] == [
         "ClaudeTurnStarted", "ClaudeFileChanged", "ClaudeTurnEnded",
         "ClaudeTurnStarted", "ClaudeFileChanged", "ClaudeFileChanged", "ClaudeTurnEnded",
     ]  # fmt: skip
@@ -122,8 +114,7 @@ def test_one_hunk_is_undone_and_another_kept(claude):
     assert claude.nvim.lua(act, "undo", path) is True
     assert claude.text() == TEXT.replace("line 3\n", "LINE 3\n")
     assert claude.changes() == []
-    reviewed = "return vim.tbl_map(function(e) return e[2].action end, vim.tbl_filter(function(e) return e[1] == 'ClaudeReviewed' end, events))"
-    assert claude.nvim.lua(reviewed) == ["keep", "undo"]
+    assert [data["action"] for name, data in claude.nvim.events() if name == "ClaudeReviewed"] == ["keep", "undo"]
 
 
 @pytest.mark.every_nvim

@@ -1,7 +1,7 @@
 """The review of Claude's changes: list, sides, keys, conflicts, undo. Driven like the CLI."""
 
 import pytest
-from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, review, turn, waiting, windows
+from review_steps import A_CLAUDE, LAYOUT, A, B, review, reviewed, turn, waiting, windows
 
 pytestmark = pytest.mark.dealt
 
@@ -9,7 +9,8 @@ pytestmark = pytest.mark.dealt
 @pytest.fixture
 def changed(start_nvim, connect):
     """a.txt open, then changed in two places; b.txt changed; c.txt made."""
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, notices=True)
+    nvim.keep_events("ClaudeReviewed")
     turn(nvim, connect(nvim), a_txt=A_CLAUDE, b_txt=B.replace("beta\n", ""), c_txt="new\n")
     nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
     return nvim
@@ -32,7 +33,7 @@ def test_a_kept_change_is_gone_from_both_sides_and_the_cursor_goes_on(changed):
     changed.keys("ga")
     changed.wait(lambda: windows(changed)[1]["lines"][1] == "TWO", what="the change on both sides")
     assert changed.cursor()[0] == 9
-    assert changed.lua("return reviewed") == ["keep a.txt"]
+    assert reviewed(changed) == ["keep a.txt"]
     changed.wait(lambda: changed.lua("return { vim.fn.diff_hlID(2, 1), vim.fn.diff_hlID(9, 1) > 0 }") == [0, True])
     changed.keys("ga")
     changed.wait_screen("kept")
@@ -138,7 +139,7 @@ def test_closing_puts_everything_back(changed, keys):
 
 
 def test_a_deleted_file_comes_back(start_nvim, connect):
-    nvim = start_nvim(files={"a.txt": A}, init_lua=NOTICES)
+    nvim = start_nvim(files={"a.txt": A}, notices=True)
     turn(nvim, connect(nvim), a_txt=None)
     review(nvim)
     nvim.wait_screen("deleted")
@@ -151,7 +152,7 @@ def test_a_deleted_file_comes_back(start_nvim, connect):
 
 def test_bytes_stay_as_they_are(start_nvim, connect):
     text = b"one\r\ntwo\r\nthree"
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": ""}, init_lua=NOTICES)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": ""}, notices=True)
     (nvim.project / "a.txt").write_bytes(text)
     nvim.cmd("edit!")
     turn(nvim, connect(nvim), a_txt="one\r\nTWO\r\nthree")
@@ -162,7 +163,7 @@ def test_bytes_stay_as_they_are(start_nvim, connect):
 
 
 def test_nothing_to_review_is_said(start_nvim, connect):
-    nvim = start_nvim(init_lua=NOTICES)
+    nvim = start_nvim(notices=True)
     connect(nvim)
     nvim.cmd("Claude review")
     assert "Nothing to review" in nvim.notices()[-1]
@@ -189,8 +190,9 @@ def test_reviewed_changes_are_there_when_all_of_the_turn_is_asked_for(changed):
 def test_what_reviews_is_reached_from_the_front_door(changed):
     assert changed.lua("""
       local api = require("claude-ide").review
-      return { #api.changes(), api.keep_file("b.txt"), api.undo_file("c.txt"), #api.changes(), reviewed }
-    """) == [3, True, True, 1, ["keep b.txt", "undo c.txt"]]
+      return { #api.changes(), api.keep_file("b.txt"), api.undo_file("c.txt"), #api.changes() }
+    """) == [3, True, True, 1]
+    assert reviewed(changed) == ["keep b.txt", "undo c.txt"]
 
 
 def test_what_was_opened_only_for_the_review_is_not_listed(changed):
@@ -253,7 +255,7 @@ def test_with_nohidden_unsaved_edits_go_along_from_file_to_file(changed):
 def test_a_file_that_was_not_open_is_read_like_any_other(start_nvim, connect):
     text = "if x:\n    pass\n"
     config = "vim.cmd('filetype plugin indent on | syntax on') "
-    nvim = start_nvim(files={"a.txt": A, "c.py": text}, init_lua=NOTICES + config)
+    nvim = start_nvim(files={"a.txt": A, "c.py": text}, init_lua=config, notices=True)
     turn(nvim, connect(nvim), c_py=text.replace("pass", "return"))
     review(nvim)
     assert nvim.lua("return { vim.bo.filetype, vim.bo.syntax, vim.bo.shiftwidth, vim.bo.expandtab }") == [
@@ -286,7 +288,7 @@ def test_closing_the_only_tab_leaves_the_file(changed):
 
 @pytest.mark.slow
 def test_a_turn_that_comes_during_the_review_joins_the_list(start_nvim, connect):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, notices=True)
     client = connect(nvim)
     turn(nvim, client, b_txt=B.upper())
     review(nvim)

@@ -1,7 +1,7 @@
 """Reviews of files that appear, disappear, move, are empty or binary, or differ between disk and buffer."""
 
 import pytest
-from review_steps import A_CLAUDE, NOTICES, A, B, Turn, review, turn, waiting, windows
+from review_steps import A_CLAUDE, A, B, Turn, review, turn, waiting, windows
 
 pytestmark = pytest.mark.dealt
 
@@ -10,7 +10,7 @@ SELECT = "vim.ui.select = function(items, _, done) asked = items answer = functi
 
 @pytest.fixture
 def nvim(start_nvim, connect):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES + SELECT)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=SELECT, notices=True)
     nvim.client = connect(nvim)
     return nvim
 

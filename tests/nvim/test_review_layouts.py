@@ -1,7 +1,7 @@
 """The layouts of a review: a proposal's, changed by the same key, and remembered for both."""
 
 import pytest
-from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, turn, windows
+from review_steps import A_CLAUDE, LAYOUT, A, B, turn, windows
 
 pytestmark = pytest.mark.dealt
 
@@ -9,9 +9,7 @@ LAYOUTS = ["vertical", "horizontal", "unified"]
 
 
 def start(start_nvim, connect, layout, **files):
-    nvim = start_nvim(
-        args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES, opts={"diff": {"layout": layout}}
-    )
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, notices=True, opts={"diff": {"layout": layout}})
     turn(nvim, connect(nvim), **(files or {"a_txt": A_CLAUDE, "b_txt": B.replace("beta\n", "")}))
     nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
     return nvim
@@ -157,7 +155,7 @@ def test_keys_of_the_users_own_are_back_after_the_unified_layout(start_nvim, con
 def test_a_long_file_is_shown_as_one_text_and_leaves_as_it_came(start_nvim, connect):
     old = "".join(f"line {i}\n" for i in range(50_000))
     new = "".join(f"LINE {i}\n" if i % 100 == 50 else f"line {i}\n" for i in range(50_000))
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": old, "b.txt": B}, init_lua=NOTICES)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": old, "b.txt": B}, notices=True)
     before = nvim.lua(LAYOUT)
     turn(nvim, connect(nvim), a_txt=new, b_txt=B.replace("beta\n", ""))
     nvim.wait(lambda: nvim.lua("return vim.fn.getline(51)") == "LINE 50", what="a.txt to be reloaded")

@@ -1,14 +1,14 @@
 """Reviews of odd things: missing files, binary ones, many at once, unloaded buffers, conflicts."""
 
 import pytest
-from review_steps import A_CLAUDE, NOTICES, A, B, review, turn, waiting, windows
+from review_steps import A_CLAUDE, A, B, review, turn, waiting, windows
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 
 @pytest.fixture
 def nvim(start_nvim, connect):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, notices=True)
     nvim.client = connect(nvim)
     return nvim
 

@@ -1,7 +1,7 @@
 """Keys of a review in one write: the screen ends as the last of them says."""
 
 import pytest
-from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, turn, windows
+from review_steps import A_CLAUDE, LAYOUT, A, B, review, turn, windows
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -18,39 +18,29 @@ return {
 """
 
 
-def start(start_nvim, connect, layout):
-    nvim = start_nvim(
-        args=["a.txt"],
-        files={"a.txt": A, "gone.txt": B},
-        init_lua=NOTICES,
-        opts={"diff": {"layout": layout}},
-    )
-    before = nvim.lua(LAYOUT)
-    turn(nvim, connect(nvim), a_txt=A_CLAUDE, empty_txt="", fresh_txt=B, gone_txt=None)
-    nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
-    nvim.cmd("Claude review")
-    nvim.wait(lambda: len(windows(nvim)) > 1, what="the review")
-    assert len(windows(nvim)[0]["lines"]) == len(FILES)
-    return nvim, before
-
-
 def shown(nvim):
     """The review's current file according to its list, and the number of windows of its sides."""
     return nvim.lua("return { vim.fn.line('.', vim.fn.win_getid(1)), vim.fn.winnr('$') - 1 }")
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("step", "window"), [("]f", "file"), ("[f", "file"), ("[f", "list")])
-def test_a_file_and_a_layout_in_one_breath(start_nvim, connect, layout, step, window):
-    nvim, before = start(start_nvim, connect, layout)
+def test_a_file_and_a_layout_in_one_breath(start_nvim, connect, step, window):
+    opts = {"diff": {"layout": LAYOUTS[0]}}
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "gone.txt": B}, notices=True, opts=opts)
+    before = nvim.lua(LAYOUT)
+    turn(nvim, connect(nvim), a_txt=A_CLAUDE, empty_txt="", fresh_txt=B, gone_txt=None)
+    nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
+    review(nvim)
+    assert len(windows(nvim)[0]["lines"]) == len(FILES)
     if window == "list":
         nvim.keys("<C-w>t")
-    names, file, name = LAYOUTS, 1, layout
-    for _ in range(7):
+    file, name = 1, LAYOUTS[0]
+    for at in range(len(FILES) * len(LAYOUTS)):
+        times = 2 if at % len(FILES) == 3 else 1  # so each file comes in each layout
         file = (file - 1 + (1 if step == "]f" else -1)) % len(FILES) + 1
         alone = FILES[file - 1] == "gone.txt"  # a single window, whatever the layout
-        name = name if alone else names[(names.index(name) + 1) % 3]
-        nvim.keys(f"{step}gl")
+        name = name if alone else LAYOUTS[(LAYOUTS.index(name) + times) % 3]
+        nvim.keys(step + "gl" * times)
         nvim.wait(
             lambda file=file, name=name, sides=1 if alone or name == "unified" else 2: (
                 shown(nvim) == [file, sides] and nvim.lua(STATE) == {"layout": name, "mapped": True, "fixed": True}

@@ -1,7 +1,7 @@
 """Reviews of a turn, a session and all: the meaning of keep and undo there, and undo of turn after turn."""
 
 import pytest
-from review_steps import NOTICES, A, B, Turn, review, turn, waiting, windows
+from review_steps import A, B, Turn, review, reviewed, turn, waiting, windows
 
 from harness.files import text_of
 
@@ -16,7 +16,8 @@ def claude(start_nvim, connect):
     """Two turns: the first changes line 2, the second line 2 again and line 5; b.txt in the first, c.txt made in the
     second.
     """
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, notices=True)
+    nvim.keep_events("ClaudeReviewed")
     client = connect(nvim)
     turn(nvim, client, a_txt=SECOND, b_txt=B.upper())
     nvim.wait(lambda: nvim.lines() == SECOND.splitlines(), what="the first turn in the buffer")
@@ -86,7 +87,7 @@ def test_what_is_reviewed_can_still_be_undone_in_a_wider_scope(claude):
     claude.wait_screen("✓ reviewed")
     claude.keys("dx")
     claude.wait(lambda: text(claude) == THIRD.replace("Two!", "two"), what="line 2 undone")
-    assert claude.lua("return reviewed") == ["keep a.txt", "undo a.txt"]
+    assert reviewed(claude) == ["keep a.txt", "undo a.txt"]
 
 
 @pytest.mark.parametrize("scope", ["turn", "session", "all"])

@@ -1,7 +1,7 @@
 """Signs at Claude's unreviewed changes, the jumps between them, and `:Claude undo`."""
 
 import pytest
-from review_steps import A_CLAUDE, NOTICES, A, B, signs, turn, waiting, windows
+from review_steps import A_CLAUDE, A, B, signs, turn, waiting, windows
 
 pytestmark = pytest.mark.dealt
 
@@ -16,7 +16,7 @@ end
 @pytest.fixture
 def changed(start_nvim, connect):
     """a.txt open, then changed in two places; b.txt changed, not open."""
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES + SELECT)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=SELECT, notices=True)
     turn(nvim, connect(nvim), a_txt=A_CLAUDE, b_txt=B.replace("beta\n", ""))
     nvim.wait(lambda: signs(nvim, "a.txt") == MARKS, what="the signs")
     return nvim
@@ -42,7 +42,7 @@ def test_a_file_that_is_opened_later_has_its_signs(changed):
 
 @pytest.mark.every_nvim
 def test_a_file_that_somebody_puts_back_has_no_sign_any_more(start_nvim, connect):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": A}, init_lua=NOTICES)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A}, notices=True)
     client = connect(nvim)
     turn(nvim, client, a_txt=A_CLAUDE)
     nvim.wait(lambda: signs(nvim, "a.txt") == MARKS, what="the signs")
@@ -59,7 +59,7 @@ def test_a_file_that_somebody_puts_back_has_no_sign_any_more(start_nvim, connect
 
 
 def test_without_the_option_there_is_none(start_nvim, connect):
-    nvim = start_nvim(args=["a.txt"], opts={"review": {"signs": False}}, files={"a.txt": A}, init_lua=NOTICES)
+    nvim = start_nvim(args=["a.txt"], opts={"review": {"signs": False}}, files={"a.txt": A}, notices=True)
     turn(nvim, connect(nvim), a_txt=A_CLAUDE)
     nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
     nvim.lua("require('claude-ide.review.signs').refresh()")
@@ -130,7 +130,7 @@ def test_of_two_windows_the_narrower_column_counts(changed):
 
 
 def test_an_underlined_sign_is_one_after_lines_were_joined(start_nvim, connect):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": A}, init_lua=NOTICES)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A}, notices=True)
     turn(nvim, connect(nvim), a_txt=A.replace("one\ntwo\n", "ONE\nTWO\n"))
     nvim.wait(lambda: len(signs(nvim, "a.txt")) == 2, what="the signs")
     nvim.cmd("set signcolumn=yes")

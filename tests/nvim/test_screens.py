@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from diff_steps import Diffs
-from review_steps import NOTICES, Turn, windows
+from review_steps import Turn, windows
 
 from harness import snapshot
 from harness.nvim import VERSIONS
@@ -100,7 +100,8 @@ def start(start_nvim, layout, place="tab", files=None, args=("calc.lua",), init=
         args=args,
         files=files or {"calc.lua": CODE},
         opts={"diff": {"layout": layout, "open_in": place}},
-        init_lua=OPTIONS + NOTICES + init + snapshot.colour_scheme(),
+        init_lua=OPTIONS + init + snapshot.colour_scheme(),
+        notices=True,
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
-from review_steps import A_CLAUDE, NOTICES, A, turn, windows
+from review_steps import A_CLAUDE, A, turn, windows
 
 # Like lualine, barbecue and dropbar: on events, a moment later, and on a timer.
 OTHERS = """
@@ -78,7 +78,9 @@ def test_a_diff_among_the_users_windows_leaves_theirs_alone(start_nvim):
 
 @pytest.mark.slow
 def test_a_review_has_its_own_lines_and_the_file_has_theirs_afterwards(start_nvim, connect):
-    nvim = start_nvim(["a.txt"], opts={"diff": {"layout": "vertical"}}, files={"a.txt": A}, init_lua=OTHERS + NOTICES)
+    nvim = start_nvim(
+        ["a.txt"], opts={"diff": {"layout": "vertical"}}, files={"a.txt": A}, init_lua=OTHERS, notices=True
+    )
     turn(nvim, connect(nvim), a_txt=A_CLAUDE)
     nvim.cmd("Claude review")
     nvim.wait(lambda: len(windows(nvim)) == 3, what="the review")
