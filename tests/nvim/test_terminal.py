@@ -124,14 +124,13 @@ def test_a_missing_cli_is_one_notice_that_says_what_to_do(start_nvim):
 
 
 def test_arguments_for_a_cli_that_runs_are_asked_about(opened, cli):
-    nvim = opened(
-        init_lua="vim.ui.select = function(items, opts, on_choice) _G.asked = items; on_choice(items[_G.answer]) end"
-    )
-    nvim.lua("_G.answer = 1; require('claude-ide.terminal').open({ '--resume' })")
+    nvim = opened()
+    nvim.answer(1, 2)
+    nvim.lua("require('claude-ide.terminal').open({ '--resume' })")
     both = "Keep it and start with --resume in another terminal"
-    assert nvim.lua("return _G.asked") == ["Keep it", "End it and start anew with --resume", both]
+    assert nvim.asked()[0]["lines"] == ["Keep it", "End it and start anew with --resume", both]
     assert len(cli.starts()) == 1
-    nvim.lua("_G.answer = 2; require('claude-ide.terminal').open({ '--resume' })")
+    nvim.lua("require('claude-ide.terminal').open({ '--resume' })")
     nvim.wait(lambda: len(cli.starts()) == 2, what="the second start")
     assert cli.starts()[1]["argv"] == ["--resume"]
     ready(nvim)
