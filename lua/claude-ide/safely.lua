@@ -16,6 +16,14 @@ function M.wrap(doing, fn)
   end
 end
 
+---The first line of an error, without its position.
+---@param err any
+---@return string
+function M.brief(err)
+  local line = tostring(err):match("^[^\n]*") --[[@as string]]
+  return (line:gsub("^[^%s:]+%.lua:%d+: ", ""))
+end
+
 local function traceback(err)
   return debug.traceback(tostring(err), 2)
 end

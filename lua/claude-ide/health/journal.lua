@@ -2,9 +2,7 @@
 -- data.
 local M = {}
 
-local function counted(count, one, many)
-  return ("%d %s"):format(count, count == 1 and one or many)
-end
+local number = require("claude-ide.language.answer").number
 
 local function check_watch()
   if not require("claude-ide.config").get().watch.enabled then
@@ -14,8 +12,8 @@ local function check_watch()
   local counts = require("claude-ide.watch.files").counts()
   vim.health.ok(
     ("Buffers follow the disk: %s by the system's events, %s by looking once a second"):format(
-      counted(counts.watched, "folder", "folders"),
-      counted(counts.polled, "file", "files")
+      number(counts.watched, "folder"),
+      number(counts.polled, "file")
     )
   )
 end
@@ -56,17 +54,14 @@ local function check_kept()
   local spilled = counts.total - counts.memory
   vim.health.info(
     ("To undo with: %s, %s in memory, %s in %s"):format(
-      counted(counts.count, "text of a file", "texts of files"),
+      number(counts.count, "text of a file", "texts of files"),
       require("claude-ide.sessions.phrases").size(counts.memory),
       require("claude-ide.sessions.phrases").size(spilled),
       short(vim.fn.stdpath("state") .. "/claude-ide/journal")
     )
   )
   vim.health.info(
-    ("Not reviewed: %s in %s"):format(
-      counted(review.hunks, "change", "changes"),
-      counted(review.files, "file", "files")
-    )
+    ("Not reviewed: %s in %s"):format(number(review.hunks, "change"), number(review.files, "file"))
   )
 end
 

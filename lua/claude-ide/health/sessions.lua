@@ -90,7 +90,8 @@ local function check_records(folder)
     )
   else
     vim.health.ok(
-      ("What running sessions do can be seen: %d %s"):format(#live, #live == 1 and "session" or "sessions")
+      "What running sessions do can be seen: "
+        .. require("claude-ide.language.answer").number(#live, "session")
     )
   end
   vim.iter(live):each(check_session)

@@ -46,7 +46,7 @@ function Task:continue(...)
     if getmetatable(failure) ~= Failure then
       local name = self.call.name
       require("claude-ide.log").error("%s failed: %s", name, debug.traceback(self.thread, tostring(failure)))
-      local line = (tostring(failure):match("^[^\n]*") or ""):gsub("^[^%s:]+%.lua:%d+: ", "")
+      local line = require("claude-ide.safely").brief(failure)
       failure = { code = "failed", message = ("%s failed: %s"):format(name:match("[^.]*$"), line) }
     end
     self:finish(nil, failure)

@@ -2,6 +2,8 @@
 -- Invariant: a call is answered exactly once, or not at all after a cancel, even if the tool answers twice, late, or fails.
 local M = {}
 
+local safely = require("claude-ide.safely")
+
 local PREFIX = "claude-ide.tools."
 
 ---Names of tools by module. A tool's name is the last word of a call's name.
@@ -48,12 +50,6 @@ function M.find(call)
   return nil, "no such tool: " .. call
 end
 
----The first line of an error, without its position.
-local function brief(err)
-  local line = tostring(err):match("^[^\n]*") --[[@as string]]
-  return (line:gsub("^[^%s:]+%.lua:%d+: ", ""))
-end
-
 local function send_result(call, result)
   local native = require("claude-ide.native")
   if result == nil then
@@ -62,7 +58,7 @@ local function send_result(call, result)
   local ok, json = pcall(vim.json.encode, result)
   if not ok then
     require("claude-ide.log").error("the result of %s cannot be sent: %s", call.name, json)
-    native.fail(call.id, "failed", "the editor's answer cannot be sent: " .. brief(json))
+    native.fail(call.id, "failed", "the editor's answer cannot be sent: " .. safely.brief(json))
     return
   end
   local sent, err = native.respond(call.id, json)
@@ -96,14 +92,12 @@ local function responder(call)
   end
 end
 
-local function traceback(err)
-  return debug.traceback(tostring(err), 2)
-end
-
----@param trace? string
-local function fail(call, respond, trace)
-  require("claude-ide.log").error("%s failed: %s", call.name, trace)
-  respond(nil, { code = "failed", message = ("%s failed: %s"):format(call.name, brief(trace)) })
+---Wraps a function of a call: its error is the answer.
+local function answering(call, respond, fn)
+  return safely.catch(fn, function(trace)
+    require("claude-ide.log").error("%s failed: %s", call.name, trace)
+    respond(nil, { code = "failed", message = ("%s failed: %s"):format(call.name, safely.brief(trace)) })
+  end)
 end
 
 local function waiting_id(id)
@@ -115,12 +109,7 @@ end
 ---@param respond claude-ide.Respond
 ---@param show fun()
 function M.when_still(call, respond, show)
-  require("claude-ide.ui.guard").when_still(waiting_id(call.id), function()
-    local ok, trace = xpcall(show, traceback)
-    if not ok then
-      fail(call, respond, trace)
-    end
-  end)
+  require("claude-ide.ui.guard").when_still(waiting_id(call.id), answering(call, respond, show))
 end
 
 local function run(call, args)
@@ -133,11 +122,7 @@ local function run(call, args)
   end
   running[call.id] = { tool = tool, call = call }
   local respond = responder(call)
-  local serve = require("claude-ide.workspace").serve
-  local ok, trace = serve(call.client, xpcall, tool.run, traceback, args, respond, call)
-  if not ok then
-    fail(call, respond, trace)
-  end
+  require("claude-ide.workspace").serve(call.client, answering(call, respond, tool.run), args, respond, call)
 end
 
 local function cancel(id)
@@ -148,10 +133,7 @@ local function cancel(id)
   running[id] = nil
   require("claude-ide.ui.guard").forget(waiting_id(id))
   if entry.tool.cancel then
-    local ok, trace = xpcall(entry.tool.cancel, traceback, entry.call)
-    if not ok then
-      require("claude-ide.log").error("cancelling %s failed: %s", entry.call.name, trace)
-    end
+    safely.wrap("cancel " .. entry.call.name, entry.tool.cancel)(entry.call)
   end
 end
 
