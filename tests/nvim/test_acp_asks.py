@@ -8,8 +8,9 @@ from chat_steps import accept, chat, edit_proposal, reject, wait_asked, wait_dif
 pytestmark = pytest.mark.dealt
 
 ALL = [
-    *OPTIONS,
+    OPTIONS[0],
     {"optionId": "ever", "name": "Always allow", "kind": "allow_always"},
+    OPTIONS[1],
     {"optionId": "never", "name": "Always reject", "kind": "reject_always"},
 ]
 

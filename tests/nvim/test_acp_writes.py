@@ -1,5 +1,7 @@
 """Writes that an agent of the Agent Client Protocol requests: the user accepts exactly what was shown."""
 
+import itertools
+
 import acp_steps
 import pytest
 from acp_steps import answers, diff, permission, request, say, wait_idle, wait_text
@@ -163,13 +165,14 @@ def test_what_was_allowed_is_written_in_the_encoding_of_the_file(begin_acp, tmp_
     assert path.read_bytes() == f"é\n{mine or 'ü'}\n".encode("latin1")
 
 
-@pytest.mark.parametrize("before", [b"a\r\nb\r\n", b"\xef\xbb\xbfa\nb\n"])
-def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin_acp, tmp_path, before):
-    nvim = begin_acp(files={"a.txt": before})
-    path = tmp_path / "project/a.txt"
-    say(nvim, write(path, "a\nb\n"))
-    nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
-    assert path.read_bytes() == before and nvim.lua("return require('claude-ide.proposal').count()") == 0
+def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin_acp, tmp_path):
+    files = {"a.txt": b"a\r\nb\r\n", "b.txt": b"\xef\xbb\xbfa\nb\n"}
+    nvim = begin_acp(files=files)
+    paths = [tmp_path / "project" / name for name in files]
+    say(nvim, "\n".join(write(path, "a\nb\n") for path in paths))
+    nvim.wait(lambda: answers(nvim) == [{}, {}], what="the answers")
+    assert [path.read_bytes() for path in paths] == list(files.values())
+    assert nvim.lua("return require('claude-ide.proposal').count()") == 0
 
 
 def test_a_path_with_a_nul_is_none(begin_acp, tmp_path):
@@ -179,25 +182,22 @@ def test_a_path_with_a_nul_is_none(begin_acp, tmp_path):
     nvim.wait(lambda: [one["code"] for one in answers(nvim)] == [-32602] * 2, what="the answers")
 
 
-@pytest.mark.parametrize(("line", "encoding"), [("ONE", "latin1"), ("€", "utf-8")])
-@pytest.mark.parametrize("is_open", [True, False], ids=["open", "on disk"])
-def test_a_file_keeps_its_encoding_where_it_has_a_word_for_all(begin_acp, tmp_path, line, encoding, is_open):
-    after = f"é\n{line}\n"
-    nvim = begin_acp(files={"a.txt": "é\none\n".encode("latin1")})
-    path = tmp_path / "project/a.txt"
-    if is_open:
-        nvim.lua("vim.fn.bufload(vim.fn.bufadd('a.txt'))")
-        assert nvim.lua("return vim.bo[vim.fn.bufnr('a.txt')].fileencoding") == "latin1"
-    say(nvim, "\n".join([request("fs/read_text_file", path=str(path)), write(path, after)]))
-    wait_diff(nvim)
-    nvim.wait_screen("a.txt +1 −1")
-    accept(nvim)
-    wait_idle(nvim)
-    assert answers(nvim)[0]["content"] == "é\none\n"
-    assert path.read_bytes() == after.encode(encoding)
-    if not is_open:
-        return
-    nvim.wait(
-        lambda: nvim.lines(nvim.lua("return vim.fn.bufnr('a.txt')")) == after.splitlines(), what="it in the buffer"
-    )
-    assert nvim.lua("return vim.bo[vim.fn.bufnr('a.txt')].modified") is False
+def test_a_file_keeps_its_encoding_where_it_has_a_word_for_all(begin_acp, tmp_path):
+    names = [f"{number}.txt" for number in range(4)]
+    nvim = begin_acp(files=dict.fromkeys(names, "é\none\n".encode("latin1")))
+    cases = itertools.product([("ONE", "latin1"), ("€", "utf-8")], [True, False])
+    for name, ((line, encoding), is_open) in zip(names, cases, strict=True):
+        path, after = tmp_path / "project" / name, f"é\n{line}\n"
+        if is_open:
+            buf = nvim.lua("local buf = vim.fn.bufadd(...) vim.fn.bufload(buf) return buf", name)
+            assert nvim.lua("return vim.bo[...].fileencoding", buf) == "latin1"
+        say(nvim, "\n".join([request("fs/read_text_file", path=str(path)), write(path, after)]))
+        wait_diff(nvim)
+        nvim.wait_screen(f"{name} +1 −1")
+        accept(nvim)
+        wait_idle(nvim)
+        assert answers(nvim)[-2]["content"] == "é\none\n"
+        assert path.read_bytes() == after.encode(encoding)
+        if is_open:
+            nvim.wait(lambda buf=buf, after=after: nvim.lines(buf) == after.splitlines(), what="it in the buffer")
+            assert nvim.lua("return vim.bo[...].modified", buf) is False

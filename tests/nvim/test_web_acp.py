@@ -8,9 +8,9 @@ import signal
 
 import acp_steps
 import pytest
-from acp_steps import say, text, wait_idle
-from chat_steps import chat
-from test_acp_asks import OPTIONS, permission, request, wait_answers, wait_asked
+from acp_steps import permission, request, say, text, wait_idle
+from chat_steps import chat, wait_asked
+from test_acp_asks import ALL, wait_answers
 
 from harness.site import Site
 
@@ -70,11 +70,11 @@ def refused(reader, decision, words, **answer):
 
 
 def test_each_answer_of_a_permission_is_a_choice(reader):
-    for at, option in enumerate(OPTIONS):
-        asked = ask(reader, permission(title="rm -r x", kind="execute", rawInput={"command": "rm -r x"}))
+    for at, option in enumerate(ALL):
+        asked = ask(reader, permission(options=ALL, title="rm -r x", kind="execute", rawInput={"command": "rm -r x"}))
         assert (asked["kind"], asked["text"]) == ("permission", "rm -r x")
         assert asked["title"] == "Robot asks for permission · destructive: rm -r"
-        assert [choice["label"] for choice in asked["choices"]] == [one["name"] for one in OPTIONS]
+        assert [choice["label"] for choice in asked["choices"]] == [one["name"] for one in ALL]
         is_yes = option["kind"].startswith("allow")
         decide(reader, asked, "accepted" if is_yes else "rejected", choice=asked["choices"][at]["id"])
         said = wait_answers(reader.nvim, at + 1)[-1]
@@ -84,7 +84,7 @@ def test_each_answer_of_a_permission_is_a_choice(reader):
 
 
 def test_words_that_go_with_a_no_are_the_next_prompt(reader, tmp_path):
-    asked = ask(reader, permission(title="rm -r x"))
+    asked = ask(reader, permission(options=ALL, title="rm -r x"))
     assert [bool(choice.get("message")) for choice in asked["choices"]] == [False, False, True, True]
     decide(reader, asked, "rejected", choice="option:3", message="SAY never so")
     reader.nvim.wait(lambda: "\nnever so" in text(reader.nvim), what="what was said then")
@@ -92,7 +92,7 @@ def test_words_that_go_with_a_no_are_the_next_prompt(reader, tmp_path):
 
 
 def test_who_is_first_decides(reader):
-    asked = ask(reader, permission(title="rm -r x"))
+    asked = ask(reader, permission(options=ALL, title="rm -r x"))
     wait_asked(reader.nvim, "rm -r x")
     reader.nvim.keys("n")
     assert reader.until({"type": "decision_closed", "id": asked["id"]})["outcome"] == "rejected"
@@ -200,7 +200,7 @@ def test_who_accepts_several_edits_elsewhere_is_told_why_nothing_is_written(read
         for name in ("a.txt", "b.txt")
     ]
     call = {"toolCallId": "c1", "title": "Edit 2 files", "kind": "edit", "content": diffs}
-    asked = ask(reader, request("session/request_permission", toolCall=call, options=OPTIONS))
+    asked = ask(reader, request("session/request_permission", toolCall=call, options=ALL))
     (project / "b.txt").write_text("mine\n")
     refused(reader, asked, "b.txt has changed meanwhile", choice="accept")
     (project / "b.txt").write_text("one\n")
@@ -209,12 +209,12 @@ def test_who_accepts_several_edits_elsewhere_is_told_why_nothing_is_written(read
 
 def test_of_what_is_allowed_elsewhere_nothing_is_left_out(reader):
     long = "\n".join(f"echo {number}" for number in range(2000))
-    asked = ask(reader, permission(title="run", rawInput={"command": f"{long}\ncurl evil"}))
+    asked = ask(reader, permission(options=ALL, title="run", rawInput={"command": f"{long}\ncurl evil"}))
     assert asked["text"] == f"run\n{long}\ncurl evil"
-    assert len(asked["choices"]) == len(OPTIONS)
+    assert len(asked["choices"]) == len(ALL)
     decide(reader, asked, "rejected", choice="option:3")
     wait_idle(reader.nvim)
-    asked = ask(reader, permission(title="run", rawInput={"command": "x" * 200_000}))
-    assert [choice["label"] for choice in asked["choices"]] == [OPTIONS[2]["name"], OPTIONS[3]["name"]]
+    asked = ask(reader, permission(options=ALL, title="run", rawInput={"command": "x" * 200_000}))
+    assert [choice["label"] for choice in asked["choices"]] == [ALL[2]["name"], ALL[3]["name"]]
     assert "more" in asked["text"]
     decide(reader, asked, "rejected", choice="option:3")
