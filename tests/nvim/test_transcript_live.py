@@ -189,6 +189,36 @@ def test_a_subagent_that_works_is_followed(start_nvim, tmp_path):
     nvim.wait(lambda: "    I have seen it." in nvim.lines())
 
 
+def test_a_subagent_of_a_subagent_is_shown_within_it(start_nvim, tmp_path):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("Ask somebody")
+    call = script.call("Agent", description="look around", prompt="Look.", subagent_type="Explore")
+    script.reply(call)
+    agent = script.agent(call)
+    agent.prompt("Look.")
+    deeper = agent.call("Agent", description="look deeper", prompt="Deeper.", subagent_type="Plan")
+    agent.reply(deeper)
+    inner = script.agent(deeper, kind="Plan", id="a2")
+    inner.prompt("Deeper.")
+    inner.edit(tmp_path / "project/a.txt", "one", "two", "one\n", (1, 1, ["-one", "+two"]))
+    nvim = show(start_nvim, script)
+    nvim.wait(lambda: "    Subagent Explore · Enter shows what it did" in nvim.lines())
+    go_to(nvim, "  Agent look around")
+    nvim.keys("zoj<CR>")
+    nvim.wait(lambda: "        Subagent Plan · Enter shows what it did" in nvim.lines())
+    go_to(nvim, "      Agent look deeper")
+    nvim.keys("zoj<CR>")
+    nvim.wait(lambda: "        Subagent Plan · 2 messages" in nvim.lines())
+    inner.reply("It is deep.")
+    nvim.wait(lambda: "        It is deep." in nvim.lines())
+    lines = nvim.lines()
+    at = lines.index("        Subagent Plan · 3 messages")
+    assert lines[at : at + 3] == ["        Subagent Plan · 3 messages", "        Claude asks", "        Deeper."]
+    nvim.keys(":call search('Edit a.txt')<CR><CR>")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the file before and after")
+    nvim.wait("vim.fn.getline(1) == 'two'", what="its text")
+
+
 def test_a_file_that_was_replaced_is_read_anew(start_nvim, script):
     nvim = show(start_nvim, script)
     line = json.loads(script.path.read_text().splitlines()[1])

@@ -120,7 +120,7 @@ impl Text {
 }
 
 /// An image, without its data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     /// "image/png", …
     pub media_type: String,
@@ -129,8 +129,8 @@ pub struct Image {
 }
 
 /// A piece of a message.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", from = "Flat")]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Block {
     /// Text of a user, of Claude, or of the CLI.
@@ -191,25 +191,23 @@ impl ToolResult {
 }
 
 /// The result of a tool call.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ToolResult {
     /// Whether the tool reported failure.
-    #[serde(default)]
     pub is_error: bool,
     /// The content given to the model.
-    #[serde(default)]
     pub content: Vec<Part>,
     /// The CLI's own record, typed if it changed a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// What let it run, if the CLI's stream says so. Of a transcript: [`crate::Transcript::changed_files`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_by: Option<AllowedBy>,
 }
 
 /// A piece of a tool's result.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", from = "Flat")]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Part {
     /// Text.
@@ -221,82 +219,6 @@ pub enum Part {
         /// The part.
         raw: Box<RawValue>,
     },
-}
-
-/// A block or part sent back by the client: serde cannot keep raw JSON in an internally tagged enum.
-#[derive(Deserialize)]
-struct Flat {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    text: String,
-    bytes: Option<usize>,
-    #[serde(default)]
-    id: String,
-    #[serde(default)]
-    name: String,
-    input: Option<Box<RawValue>>,
-    status: Option<ToolStatus>,
-    start: Option<Millis>,
-    end: Option<Millis>,
-    #[serde(default)]
-    background: bool,
-    result: Option<Box<ToolResult>>,
-    #[serde(default)]
-    tool_use_id: String,
-    #[serde(default)]
-    media_type: String,
-    #[serde(default)]
-    encoded_bytes: usize,
-    raw: Option<Box<RawValue>>,
-}
-
-fn or_null(raw: Option<Box<RawValue>>) -> Box<RawValue> {
-    raw.unwrap_or_else(|| RawValue::NULL.to_owned())
-}
-
-impl Flat {
-    fn text(self) -> Text {
-        Text { bytes: self.bytes.unwrap_or(self.text.len()), text: self.text }
-    }
-
-    fn image(self) -> Image {
-        Image { media_type: self.media_type, encoded_bytes: self.encoded_bytes }
-    }
-}
-
-impl From<Flat> for Block {
-    fn from(flat: Flat) -> Self {
-        match flat.kind.as_str() {
-            "text" => Self::Text(flat.text()),
-            "thinking" => Self::Thinking(flat.text()),
-            "image" => Self::Image(flat.image()),
-            "tool_use" => Self::ToolUse {
-                id: flat.id,
-                name: flat.name,
-                input: or_null(flat.input),
-                status: flat.status.unwrap_or(ToolStatus::Running),
-                start: flat.start,
-                end: flat.end,
-                background: flat.background,
-                result: flat.result,
-            },
-            "tool_result" => {
-                Self::ToolResult { tool_use_id: flat.tool_use_id, result: flat.result.unwrap_or_default() }
-            }
-            _ => Self::Unknown { raw: or_null(flat.raw) },
-        }
-    }
-}
-
-impl From<Flat> for Part {
-    fn from(flat: Flat) -> Self {
-        match flat.kind.as_str() {
-            "text" => Self::Text(flat.text()),
-            "image" => Self::Image(flat.image()),
-            _ => Self::Unknown { raw: or_null(flat.raw) },
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use crate::json::tellable;
 use crate::message::Text;
 
 /// The CLI's record of a tool call.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", from = "Flat")]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Outcome {
     /// A file was changed.
@@ -32,8 +32,7 @@ pub enum Outcome {
 }
 
 /// A change to a file. [`crate::Transcript::edit_texts`] gives the full texts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileChange {
     /// Absolute path.
     pub path: String,
@@ -87,68 +86,15 @@ impl FileChange {
 #[serde(default, rename_all(deserialize = "camelCase"))]
 pub struct Hunk {
     /// First line before, 1-based.
-    #[serde(alias = "old_start")]
     pub old_start: u32,
     /// Number of lines before.
-    #[serde(alias = "old_lines")]
     pub old_lines: u32,
     /// First line after, 1-based.
-    #[serde(alias = "new_start")]
     pub new_start: u32,
     /// Number of lines after.
-    #[serde(alias = "new_lines")]
     pub new_lines: u32,
     /// The lines, each beginning with " ", "-" or "+".
     pub lines: Vec<String>,
-}
-
-/// An outcome sent back by the client: serde cannot keep raw JSON in an internally tagged enum.
-#[derive(Deserialize)]
-struct Flat {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    agent: String,
-    #[serde(default)]
-    text: String,
-    bytes: Option<usize>,
-    raw: Option<Box<RawValue>>,
-    #[serde(default)]
-    path: String,
-    #[serde(default)]
-    created: bool,
-    #[serde(default)]
-    user_modified: bool,
-    #[serde(default)]
-    added: usize,
-    #[serde(default)]
-    removed: usize,
-    #[serde(default)]
-    hunks: Vec<Hunk>,
-    #[serde(default)]
-    left_out: usize,
-    #[serde(default)]
-    others: Vec<FileChange>,
-}
-
-impl From<Flat> for Outcome {
-    fn from(flat: Flat) -> Self {
-        match flat.kind.as_str() {
-            "file_change" => Self::FileChange(FileChange {
-                path: flat.path,
-                created: flat.created,
-                user_modified: flat.user_modified,
-                added: flat.added,
-                removed: flat.removed,
-                hunks: flat.hunks,
-                left_out: flat.left_out,
-                others: flat.others,
-            }),
-            "launch" => Self::Launch { agent: flat.agent },
-            "message" => Self::Message(Text { bytes: flat.bytes.unwrap_or(flat.text.len()), text: flat.text }),
-            _ => Self::Other { raw: flat.raw.unwrap_or_else(|| RawValue::NULL.to_owned()) },
-        }
-    }
 }
 
 /// A file before and after a change, in full.

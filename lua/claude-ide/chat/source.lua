@@ -164,7 +164,7 @@ function Source:count_earlier()
   local len = (file and file:info() or { len = 0 }).len ---@type integer
   local function counted(rows)
     for _, row in ipairs(rows or {}) do
-      self.last_before = require("claude-ide.transcript.render").is_hidden(row) and self.last_before or row
+      self.last_before = row.kind == "meta" and self.last_before or row
     end
     self.before_len, self.is_counted = len, true
     self:opened()
@@ -345,8 +345,8 @@ function Source:edit_texts(tool_id, done)
   end
 end
 
-function Source:agent_of(tool_id)
-  return self.file and self.file.agent_of and self.file:info() and self.file:agent_of(tool_id) or nil
+function Source:known_agents()
+  return self.file and self.file.known_agents and self.file:known_agents() or {}
 end
 
 function Source:subagent(agent, cwd)

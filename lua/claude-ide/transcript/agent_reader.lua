@@ -1,4 +1,4 @@
--- Shows subagents inside their session's transcript: reads their messages on demand and drops them when closed.
+-- Shows subagents inside their session's transcript: has their messages drawn on demand and drops them when closed.
 
 local M = {}
 
@@ -11,9 +11,11 @@ local M = {}
 ---@field loading boolean
 ---@field err? string
 ---@field source? claude-ide.transcript.Source nil: its messages are in the session's source
----@field rows claude-ide.sessions.Row[]
----@field messages claude-ide.sessions.Message[]
+---@field inside? claude-ide.transcript.AgentView the subagent that started it
+---@field items claude-ide.transcript.Item[]
+---@field count integer messages
 ---@field left_out integer earlier messages that are not shown
+---@field reading integer number of the last drawing
 
 ---Maximum number of messages shown, the newest ones.
 local MOST = 200
@@ -34,41 +36,61 @@ local function fail(view, agent, err)
   show(view, agent)
 end
 
+---Draws the rows from `left_out` on, as many as fit at a time.
 ---@param view claude-ide.transcript.View
 ---@param agent claude-ide.transcript.AgentView
----@param from claude-ide.transcript.Source
----@param rows claude-ide.sessions.Row[]
 ---@param left_out integer
-local function read(view, agent, from, rows, left_out)
-  local ids = vim.tbl_map(function(row)
-    return row.id
-  end, rows)
-  from:messages(ids, MAX_TEXT, function(messages, err)
-    if not messages then
-      return fail(view, agent, err or "it cannot be read")
+---@param len integer
+local function draw(view, agent, left_out, len)
+  local items, source = {}, agent.source or view.source
+  agent.reading = agent.reading + 1
+  local drawing = agent.reading
+  ---@param at integer
+  local function go_on(at)
+    local rows = {}
+    for row = at, len - 1 do
+      rows[#rows + 1] = row
     end
-    agent.loading, agent.err = false, nil
-    agent.rows, agent.messages, agent.left_out = rows, messages, left_out
-    show(view, agent)
-  end)
+    source:draw(require("claude-ide.transcript.render").request(view, rows, agent), function(drawn, err)
+      if not agent.open or agent.reading ~= drawing then
+        return -- the next drawing has all of it
+      elseif not drawn then
+        return fail(view, agent, err or "it cannot be read")
+      end
+      local is_over = not drawn[at]
+      while drawn[at] do
+        for _, item in ipairs(drawn[at].items) do
+          item.key = ("%d:%s"):format(drawn[at].row.id, item.key)
+          items[#items + 1] = item
+        end
+        at = at + 1
+      end
+      if at < len and not is_over then
+        return go_on(at)
+      end
+      agent.loading, agent.err = false, nil
+      agent.items, agent.count, agent.left_out = items, at - left_out, left_out
+      show(view, agent)
+    end)
+  end
+  go_on(left_out)
 end
 
 ---@param view claude-ide.transcript.View
 ---@param agent claude-ide.transcript.AgentView
-local function read_source(view, agent)
-  local source = agent.source
-  local info = source and source:info()
-  if not source or not info then
-    return
+local function read(view, agent)
+  local info = agent.source and agent.source:info()
+  if info then
+    draw(view, agent, math.max(info.len - MOST, 0), info.len)
+  elseif not agent.source and view.source.sidechain and agent.sidechain then
+    view.source:sidechain(agent.sidechain, function(rows, err)
+      if rows then
+        draw(view, agent, math.max(#rows - MOST, 0), #rows)
+      else
+        fail(view, agent, err or "it cannot be read")
+      end
+    end)
   end
-  local from = math.max(info.len - MOST, 0)
-  source:rows(from, MOST, function(rows, err)
-    if rows then
-      read(view, agent, source, rows, from)
-    else
-      fail(view, agent, err or "it cannot be read")
-    end
-  end)
 end
 
 ---@param view claude-ide.transcript.View
@@ -77,10 +99,11 @@ local function load(view, agent)
   local source = view.source
   agent.loading = true
   local function read_again()
-    read_source(view, agent)
+    read(view, agent)
   end
   if agent.agent and source.subagent then
     agent.source = source:subagent(agent.agent, view.cwd)
+    agent.source.max_text = MAX_TEXT
     agent.source:open({
       opened = read_again,
       changed = read_again,
@@ -90,20 +113,14 @@ local function load(view, agent)
         fail(view, agent, err)
       end,
     })
-  elseif source.sidechain and agent.sidechain then
-    source:sidechain(agent.sidechain, function(rows, err)
-      if not rows then
-        return fail(view, agent, err or "it cannot be read")
-      end
-      local left_out = math.max(#rows - MOST, 0)
-      read(view, agent, source, vim.list_slice(rows, left_out + 1), left_out)
-    end)
+  else
+    read_again()
   end
 end
 
 ---@param agent claude-ide.transcript.AgentView
 local function close(agent)
-  agent.open, agent.messages, agent.rows = false, {}, {}
+  agent.open, agent.items, agent.count = false, {}, 0
   if agent.source then
     agent.source:close()
     agent.source = nil
@@ -116,17 +133,23 @@ end
 ---@return claude-ide.transcript.AgentView
 local function learn(view, target, item)
   local tool_id = target.tool_id --[[@as string]]
+  local inside = target.owner
+    and vim.iter(vim.tbl_values(view.agents)):find(function(agent)
+      return agent.source == target.owner
+    end)
   view.agents[tool_id] = view.agents[tool_id]
     or {
       tool_id = tool_id,
       root = item.key:gsub("^tool:", ""),
       agent = require("claude-ide.transcript.render").agent_of(view, tool_id),
       sidechain = target.sidechain,
+      inside = inside,
       open = false,
       loading = false,
-      rows = {},
-      messages = {},
+      items = {},
+      count = 0,
       left_out = 0,
+      reading = 0,
     }
   return view.agents[tool_id]
 end
@@ -152,15 +175,19 @@ function M.toggle(view, target, item)
     agent.open, agent.err = true, nil
     load(view, agent)
   end
-  show(view, agent)
+  if agent.inside and agent.inside.open then
+    read(view, agent.inside) -- its call looks different now
+  else
+    show(view, agent)
+  end
 end
 
----Redraws open subagents: nested ones may be known now.
+---Draws open subagents again: what is around them changed.
 ---@param view claude-ide.transcript.View
 function M.look_again(view)
   for _, agent in pairs(view.agents) do
     if agent.open then
-      show(view, agent)
+      read(view, agent)
     end
   end
 end

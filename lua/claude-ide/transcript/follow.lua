@@ -50,8 +50,8 @@ end
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 local function change(view, delta)
-  if delta.from == delta.len and #(delta.changed or {}) == 0 then
-    require("claude-ide.transcript.agent_reader").look_again(view)
+  if delta.from == delta.len or #(delta.changed or {}) > 0 then
+    require("claude-ide.transcript.agent_reader").look_again(view) -- not after a new message
   end
   for _, row in ipairs(delta.changed or {}) do
     -- The beginning of the next row depends on it.
@@ -182,6 +182,20 @@ function M.append(view, text, bytes)
   end)
 end
 
+---Draws again the rendered rows with such a call.
+---@param view claude-ide.transcript.View
+---@param is_one fun(tool: claude-ide.sessions.ToolRow): boolean
+local function draw_calls_again(view, is_one)
+  view.canvas:distrust()
+  for row in pairs(view.canvas.rows) do
+    if vim.iter((view.known[row] or {}).tools or {}):any(is_one) then
+      view.canvas:mark_stale(row)
+    end
+  end
+  require("claude-ide.transcript.agent_reader").look_again(view)
+  require("claude-ide.transcript.loader").update(view)
+end
+
 ---The session started or ended: redraws what is shown as running.
 ---@param view claude-ide.transcript.View
 local function run_or_end(view)
@@ -190,15 +204,9 @@ local function run_or_end(view)
     return
   end
   view.ended = is_ended
-  view.canvas:distrust()
-  for row in pairs(view.canvas.rows) do
-    for _, tool in ipairs((view.known[row] or {}).tools or {}) do
-      if tool.status == "running" then
-        view.canvas:mark_stale(row)
-      end
-    end
-  end
-  require("claude-ide.transcript.loader").update(view)
+  draw_calls_again(view, function(tool)
+    return tool.status == "running"
+  end)
 end
 
 ---A wait of the session may have ended: redraws calls that were drawn before.
@@ -210,15 +218,9 @@ local function waited(view)
     return
   end
   view.waited = wait
-  view.canvas:distrust()
-  for row in pairs(view.canvas.rows) do
-    for _, tool in ipairs((view.known[row] or {}).tools or {}) do
-      if (tool["end"] or 0) > wait[1] then
-        view.canvas:mark_stale(row)
-      end
-    end
-  end
-  require("claude-ide.transcript.loader").update(view)
+  draw_calls_again(view, function(tool)
+    return (tool["end"] or 0) > wait[1]
+  end)
 end
 
 ---@param view claude-ide.transcript.View

@@ -99,7 +99,7 @@ local function ask(view, rows)
   local generation, canvas = view.generation, view.canvas
   view.busy = true
   canvas:expect()
-  view.source:draw(render.request(view, rows), function(drawn, err)
+  render.draw(view, rows, function(drawn, err)
     if not slices.is_alive(view, canvas) then
       return
     elseif not drawn or not next(drawn) or generation ~= view.generation then

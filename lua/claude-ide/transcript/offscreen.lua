@@ -73,7 +73,7 @@ function ask(visit)
   if #rows == 0 then
     return finish(visit, true)
   end
-  visit.view.source:draw(require("claude-ide.transcript.render").request(visit.view, rows), function(drawn)
+  require("claude-ide.transcript.render").draw(visit.view, rows, function(drawn)
     if is_void(visit) then
       return
     elseif not drawn then

@@ -43,12 +43,12 @@
 ---@field tool_id? string edit, agent
 ---@field path? string file
 ---@field lnum? integer file
----@field source? string more: key of the source with the full text
 ---@field message? integer more
 ---@field block? integer more: index of the message's block, from 1
 ---@field argument? string more: name of the call's argument; nil: its result
 ---@field call? boolean agent: on the line of the call
 ---@field sidechain? integer agent: its first message, if it is in the same file
+---@field owner? claude-ide.transcript.Source of a subagent that is shown within; nil: the view's
 
 ---Where a text may grow.
 ---@class claude-ide.transcript.OpenEnd
@@ -70,13 +70,6 @@
 
 local M = {}
 
----Whether a row is for the model only.
----@param row claude-ide.sessions.Row
----@return boolean
-function M.is_hidden(row)
-  return row.kind == "meta"
-end
-
 ---Whether the session has ended; a call without a result runs only in a running session.
 ---@param view claude-ide.transcript.View
 ---@return boolean
@@ -94,36 +87,35 @@ function M.is_prompt(kind)
   return kind == "prompt" or kind == "command"
 end
 
----@class claude-ide.transcript.Said a message as the library renders it
----@field id integer
----@field kind claude-ide.sessions.RowKind
----@field start? integer
----@field previous? { kind: claude-ide.sessions.RowKind, called: boolean }
----@field branch? { number: integer, count: integer }
----@field blocks? claude-ide.sessions.Block[]
-
 ---@class claude-ide.transcript.DrawRequest
 ---@field rows integer[]
----@field agents? table<string, table> subagents by tool call
+---@field agents? table<string, claude-ide.sessions.Agent> by call: those that the source may not know
+---@field open? string[] calls whose subagents are shown within
+---@field sidechain? integer the rows are those of the subagent with this first message
 
 ---@class claude-ide.transcript.Drawn a rendered row
 ---@field at integer its number
 ---@field row claude-ide.sessions.Row
 ---@field items claude-ide.transcript.Item[]
 
----@param row claude-ide.sessions.Row
----@param before? claude-ide.sessions.Row the previous visible one
----@param message claude-ide.sessions.Message
----@return claude-ide.transcript.Said
-local function said(row, before, message)
-  return {
-    id = row.id,
-    kind = row.kind,
-    start = row.start,
-    previous = before and { kind = before.kind, called = #(before.tools or {}) > 0 },
-    branch = row.branch and { number = row.branch.number, count = #row.branch.siblings },
-    blocks = message.blocks,
-  }
+---The subagents that sources know, by the call that started each.
+---@param view claude-ide.transcript.View
+---@return table<string, claude-ide.sessions.Agent>
+local function agents_by_call(view)
+  local sources = { view.source }
+  for _, agent in pairs(view.agents) do
+    sources[#sources + 1] = agent.source -- knows nested subagents
+  end
+  local by_call = {} ---@type table<string, claude-ide.sessions.Agent>
+  for _, source in ipairs(sources) do
+    for _, agent in ipairs(source.known_agents and source:known_agents() or {}) do
+      local call = agent.tool_use_id
+      if call then
+        by_call[call] = by_call[call] or agent
+      end
+    end
+  end
+  return by_call
 end
 
 ---The subagent that a call started, if a source knows it.
@@ -131,97 +123,47 @@ end
 ---@param tool_id string
 ---@return claude-ide.sessions.Agent?
 function M.agent_of(view, tool_id)
-  local sources = { view.source }
-  for _, agent in pairs(view.agents) do
-    sources[#sources + 1] = agent.source -- knows nested subagents
-  end
-  for _, source in ipairs(sources) do
-    local agent = source.agent_of and source:agent_of(tool_id)
-    if agent then
-      return agent
-    end
-  end
-  return nil
-end
-
----@param agent? claude-ide.sessions.Agent
----@param sidechain? integer
-local function closed(agent, sidechain)
-  return {
-    agent = agent and { agent_type = agent.agent_type, running = agent.running },
-    sidechain = sidechain,
-  }
-end
-
----@param view claude-ide.transcript.View
----@param agents table<string, table> gets the subagents started by the message
----@param message claude-ide.sessions.Message
----@param row claude-ide.sessions.Row
-local function add_nested(view, agents, message, row)
-  local call = 0
-  for _, block in ipairs(message.blocks) do
-    local tool_id = block.type == "tool_use" and block.id
-    if tool_id then
-      call = call + 1
-      local agent, tool = M.agent_of(view, tool_id), row.tools and row.tools[call]
-      local sidechain = tool and tool.sidechain
-      if (agent or sidechain) and not agents[tool_id] then
-        agents[tool_id] = closed(agent, sidechain)
-      end
-    end
-  end
-end
-
----Open subagents and those that they started, by call.
----@param view claude-ide.transcript.View
----@return table<string, table>? nil: none
-local function agents_of(view)
-  local agents = {}
-  for tool_id, agent in pairs(view.agents) do
-    if agent.open then
-      local source, rows, before = agent.source or view.source, {}, nil
-      for at, message in ipairs(agent.messages) do
-        rows[at] = said(agent.rows[at], before, message)
-        before = M.is_hidden(agent.rows[at]) and before or agent.rows[at]
-      end
-      agent.agent = M.agent_of(view, tool_id) or agent.agent
-      agents[tool_id] = vim.tbl_extend("error", closed(agent.agent, agent.sidechain), {
-        open = true,
-        loading = agent.loading,
-        err = agent.err,
-        left_out = agent.left_out,
-        source = source.key,
-        max_lines = source.max_lines,
-        rows = rows,
-      })
-    end
-  end
-  for _, agent in pairs(view.agents) do
-    for at, message in ipairs(agent.open and agent.messages or {}) do
-      add_nested(view, agents, message, agent.rows[at])
-    end
-  end
-  return next(agents) and agents or nil
+  return agents_by_call(view)[tool_id]
 end
 
 ---The request to render rows.
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
+---@param agent? claude-ide.transcript.AgentView whose rows they are
 ---@return claude-ide.transcript.DrawRequest
-function M.request(view, rows)
-  local source = view.source
+function M.request(view, rows, agent)
+  local source = agent and agent.source or view.source
+  local open = vim.tbl_filter(function(tool_id)
+    return view.agents[tool_id].open
+  end, vim.tbl_keys(view.agents))
+  local agents = agent and agents_by_call(view) or {}
+  local own = agent and (agents[agent.tool_id] or agent.agent)
   return {
     rows = rows,
     cwd = view.cwd,
     home = vim.env.HOME,
-    source = source.key,
     max_lines = source.max_lines,
     speaker = source.speaker,
-    of_agent = source.is_agent,
-    ended = M.is_ended(view),
+    of_agent = agent ~= nil or source.is_agent,
+    ended = M.is_ended(view) or own ~= nil and not own.running,
     waits = require("claude-ide.sessions.waits").of(view.session),
-    agents = agents_of(view),
+    agents = next(agents) and agents,
+    open = open[1] and open,
+    sidechain = agent and not agent.source and agent.sidechain or nil,
   }
+end
+
+---Renders rows, with the subagents that are open within.
+---@param view claude-ide.transcript.View
+---@param rows integer[]
+---@param done claude-ide.sessions.Done<table<integer, claude-ide.transcript.Drawn>>
+function M.draw(view, rows, done)
+  view.source:draw(M.request(view, rows), function(drawn, err)
+    for _, one in pairs(drawn or {}) do
+      one.items = require("claude-ide.transcript.nested").embed(view, one.items)
+    end
+    done(drawn, err)
+  end)
 end
 
 return M

@@ -30,31 +30,13 @@ KINDS.file = {
   end,
 }
 
----The source with an edit: the session's, or that of an open subagent.
----@param view claude-ide.transcript.View
----@param tool_id string
----@return claude-ide.transcript.Source
-local function owner_of(view, tool_id)
-  for _, agent in pairs(view.agents) do
-    local source = agent.source
-    for _, message in ipairs(source and agent.messages or {}) do
-      for _, block in ipairs(message.blocks) do
-        if source and block.id == tool_id then
-          return source
-        end
-      end
-    end
-  end
-  return view.source
-end
-
 KINDS.edit = {
   enter = function(view, target)
     local tool_id = target.tool_id
     if not tool_id then
       return false
     end
-    require("claude-ide.transcript.edit").open(owner_of(view, tool_id), tool_id)
+    require("claude-ide.transcript.edit").open(target.owner or view.source, tool_id)
   end,
   go = KINDS.file.go,
 }
@@ -148,15 +130,11 @@ end
 ---@param target claude-ide.transcript.Target
 ---@param done fun(block: claude-ide.sessions.Block)
 function M.read_more(view, target, done)
-  local source, id, at = view.source, target.message, target.block
-  for _, agent in pairs(view.agents) do
-    if agent.source and agent.source.key == target.source then
-      source = agent.source
-    end
-  end
+  local id, at = target.message, target.block
   if not id or not at then
     return
   end
+  local source = target.owner or view.source
   source:messages({ id }, MOST, function(messages, err)
     local block = messages and messages[1] and messages[1].blocks[at]
     if block then
@@ -173,7 +151,7 @@ KINDS.more = {
     local guard = require("claude-ide.ui.guard")
     local request = guard.ask()
     M.read_more(view, target, function(block)
-      local key = ("text %s %d %d"):format(target.source, target.message, target.block)
+      local key = ("text %s %d %d"):format((target.owner or view.source).key, target.message, target.block)
       -- Keys typed since the request are not meant for it.
       guard.when_asked(key, "A text of a conversation", function()
         show_text(block, target.argument)

@@ -4,7 +4,7 @@ use std::{convert::Infallible, fs, io::Write};
 
 use claude_ide_notebook::{Ran, put, read};
 use claude_ide_session::{
-    Block, Cancel, ConfigDir, Millis, NodeId, Row, RowKind, SearchOptions, SessionId, Store, Transcript, infer,
+    Block, Cancel, ConfigDir, Millis, NodeId, Row, RowKind, SearchOptions, SessionId, Spoken, Store, Transcript, infer,
     render::{Content, RenderRequest, Rows, grow, plain_lines},
     search,
 };
@@ -62,10 +62,14 @@ pub(crate) fn render(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let is_plain = |line: &str| !line.chars().any(|c| c.is_control() && c != '\t');
     assert!(plain_lines(&text).iter().all(|line| is_plain(line)), "{text:?}");
-    let drawn = |block: serde_json::Value| {
-        let request = json!({"rows": [0], "source": "/s.jsonl", "max_lines": 1000, "cwd": "/p", "home": "/h"});
+    let spoken = |block: serde_json::Value| {
+        let line = json!({"message": {"content": [block]}}).to_string();
+        Spoken::parse(line.as_bytes(), usize::MAX).unwrap()
+    };
+    let drawn = |block: Block| {
+        let request = json!({"rows": [0], "max_lines": 1000, "cwd": "/p", "home": "/h"});
         let request: RenderRequest = serde_json::from_value(request).unwrap();
-        let mut reply = Reply(serde_json::from_value(block).unwrap());
+        let mut reply = Reply(block);
         let items = request.draw(&mut reply).unwrap().remove(0).items;
         let lines: Vec<_> = items.iter().flat_map(|item| item.lines.clone()).collect();
         assert!(lines.iter().all(|line| is_plain(line)), "{lines:?}");
@@ -84,11 +88,16 @@ pub(crate) fn render(bytes: &[u8]) {
         }
         serde_json::to_value(items).unwrap();
     };
-    drawn(json!({"type": "text", "text": text}));
+    let block = |value| spoken(value).blocks.remove(0);
+    drawn(block(json!({"type": "text", "text": text})));
+    let (_, ended) = spoken(json!({"type": "tool_result", "tool_use_id": "t", "content": text})).results.remove(0);
     for name in ["Bash", "Edit", "Write", "Read", "Grep", "TodoWrite", "Task", &text] {
         let input = serde_json::from_str(&text).unwrap_or_else(|_| json!({"command": text, "file_path": text}));
-        drawn(json!({"type": "tool_use", "id": "t", "name": name, "input": input, "status": "done",
-            "result": {"text": {"text": text}}}));
+        let mut call = block(json!({"type": "tool_use", "id": "t", "name": name, "input": input}));
+        if let Block::ToolUse { result, .. } = &mut call {
+            *result = Some(Box::new(ended.clone()));
+        }
+        drawn(call);
     }
     if let Some((tail, added)) = text.split_once('|') {
         drop(grow(tail, added));

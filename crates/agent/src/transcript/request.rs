@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use claude_ide_session::render::{KnownAgent, Previous, RenderRequest, head};
-use claude_ide_session::{Block, Row, RowKind, ToolStatus};
+use claude_ide_session::{Block, Image, Row, RowKind, ToolStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -54,7 +54,7 @@ pub enum TranscriptRequest {
         text: String,
         /// A prompt's images.
         #[serde(default)]
-        images: Vec<Block>,
+        images: Vec<Image>,
         /// The prompt's id.
         uuid: Option<String>,
     },
@@ -141,6 +141,7 @@ impl ChatTranscript {
             }
             TranscriptRequest::Answer => return self.last_answer().into(),
             TranscriptRequest::Put { kind, text, images, uuid } => {
+                let images = images.into_iter().map(Block::Image).collect();
                 self.put_held(Held { images, uuid, ..Held::new(kind, text_block(TextKind::Text, &text), self.now) });
             }
             TranscriptRequest::Append { block, kind, text } => self.append(block, kind, &text),

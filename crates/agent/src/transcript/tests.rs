@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
+use claude_ide_session::Spoken;
 
 fn transcript(split_at: usize, most: usize) -> ChatTranscript {
     ChatTranscript { limits: Limits { split_at, most }, speaker: "Claude".to_owned(), ..ChatTranscript::default() }
@@ -17,7 +18,7 @@ fn shown(transcript: &mut ChatTranscript) -> Vec<String> {
     let rows: Vec<usize> = (0..transcript.rows.len()).collect();
     let mut lines = Vec::new();
     for row in rows {
-        let request = json!({"rows": [row], "source": "chat", "max_lines": 1_000_000});
+        let request = json!({"rows": [row], "max_lines": 1_000_000});
         let drawn = ask(transcript, &json!({"draw": {"request": request, "above": null}}));
         for item in drawn[0]["items"].as_array().unwrap() {
             lines.extend(item["lines"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()));
@@ -41,11 +42,11 @@ fn said(block: Block) -> Event {
 
 fn call(id: &str, input: &Json) -> Block {
     let block = json!({"type": "tool_use", "id": id, "name": "Bash", "input": input});
-    serde_json::from_str(&block.to_string()).unwrap()
+    let line = json!({"message": {"content": [block]}}).to_string();
+    Spoken::parse(line.as_bytes(), usize::MAX).unwrap().blocks.remove(0)
 }
 
-fn result(id: &str, result: &Json) -> Event {
-    let result = serde_json::from_str(&result.to_string()).unwrap();
+fn result(id: &str, result: ToolResult) -> Event {
     Event::Results { by: None, results: vec![(id.to_owned(), result)], places: Vec::new() }
 }
 
@@ -192,14 +193,14 @@ fn changes_are_merged_until_they_are_asked_for() {
     assert_eq!(transcript.change(), Some(Change::Appended { appended: "!".to_owned(), bytes: 14 }));
     assert_eq!(transcript.change(), rows(1, 2, &[]), "a text grew before the row");
     transcript.take(said(call("a", &json!({}))));
-    transcript.take(result("a", &json!({})));
+    transcript.take(result("a", ToolResult::default()));
     assert_eq!(transcript.change(), rows(2, 2, &[1]));
     transcript.take(text("more"));
     transcript.take(text(" words"));
-    transcript.take(result("a", &json!({})));
+    transcript.take(result("a", ToolResult::default()));
     assert_eq!((transcript.change(), transcript.change()), (rows(2, 3, &[1]), None));
     transcript.take(text("!"));
-    transcript.take(result("a", &json!({})));
+    transcript.take(result("a", ToolResult::default()));
     assert_eq!(transcript.change(), Some(Change::Appended { appended: "!".to_owned(), bytes: 11 }));
     assert_eq!((transcript.change(), transcript.change()), (rows(3, 3, &[1]), None));
 }
@@ -212,19 +213,19 @@ fn a_call_is_one_row_from_its_name_to_its_result() {
     transcript.take(said(call("a", &json!({"command": "make"}))));
     assert_eq!(transcript.rows.len(), 1);
     assert_eq!(shown(&mut transcript), ["Claude", "  Bash make · running"]);
-    for (given, refuse, expected) in [
-        (json!({}), None, "done"),
-        (json!({"is_error": true}), None, "failed"),
-        (json!({"is_error": true}), Some("rejected"), "rejected"),
-        (json!({}), Some("changed"), "changed"),
+    for (is_error, refuse, expected) in [
+        (false, None, "done"),
+        (true, None, "failed"),
+        (true, Some("rejected"), "rejected"),
+        (false, Some("changed"), "changed"),
     ] {
         if let Some(status) = refuse {
             ask(&mut transcript, &json!({"refuse": {"call": "a", "status": status}}));
         }
-        transcript.take(result("a", &given));
+        transcript.take(result("a", ToolResult { is_error, ..ToolResult::default() }));
         assert_eq!(status(&mut transcript, 0), expected);
     }
-    transcript.take(result("unknown", &json!({})));
+    transcript.take(result("unknown", ToolResult::default()));
 }
 
 #[test]
@@ -233,7 +234,8 @@ fn a_background_task_ends_when_that_is_reported() {
     let ended =
         |call: Option<&str>, is_done| Event::TaskEnded { id: "t".to_owned(), call: call.map(str::to_owned), is_done };
     transcript.take(said(call("a", &json!({}))));
-    transcript.take(result("a", &json!({"outcome": {"type": "launch", "agent": "x"}})));
+    let launch = Some(Outcome::Launch { agent: "x".to_owned() });
+    transcript.take(result("a", ToolResult { outcome: launch, ..ToolResult::default() }));
     assert_eq!(status(&mut transcript, 0), "running");
     transcript.take(Event::TaskStarted { id: "t".to_owned(), words: String::new(), call: Some("a".to_owned()) });
     transcript.take(ended(None, true));
@@ -334,8 +336,8 @@ fn prompts_notices_and_replayed_messages_have_their_rows() {
 fn a_long_result_is_cut_and_told_in_full_on_request() {
     let mut transcript = transcript(2000, 4000);
     transcript.take(said(call("a", &json!({"command": "seq"}))));
-    let part = |text: &str| json!({"content": [{"type": "text", "text": text}]});
-    transcript.take(result("a", &part("(in the terminal 1)")));
+    let content = vec![Part::Text(Text { text: "(in the terminal 1)".to_owned(), bytes: 19 })];
+    transcript.take(result("a", ToolResult { content, ..ToolResult::default() }));
     let long = "x\n".repeat(MAX_RESULT);
     ask(&mut transcript, &json!({"replace_result": {"call": "a", "part": 0, "text": long}}));
     assert!(shown(&mut transcript).last().unwrap().contains("more"));

@@ -7,7 +7,7 @@ use super::item::{BODY, Chunk, Item, ItemKind, Look, To};
 use super::question;
 use super::text::{Origin, cut_note, left_note, line, lines, size, summary, with_unseen_marked};
 use super::tool::{Around, Call, ToolLine, first_line, shown_path};
-use super::{AgentView, Place, message};
+use super::{KnownAgent, Place};
 use crate::message::{Image, Part, ToolResult};
 use crate::outcome::{FileChange, Hunk};
 
@@ -26,20 +26,19 @@ struct Drawn<'a> {
 }
 
 pub(super) fn item(call: &Call<'_>, place: &Place<'_>) -> Item {
-    let scene = place.scene;
-    let agent = scene.request.agents.get(call.id);
+    let request = place.message.request;
     let around = Around {
-        cwd: scene.request.cwd.as_deref(),
-        home: scene.request.home.as_deref(),
-        is_ended: scene.ended || agent.is_some_and(AgentView::has_ended),
-        waits: &scene.request.waits,
+        cwd: request.cwd.as_deref(),
+        home: request.home.as_deref(),
+        is_ended: request.ended || place.message.agent_of(call.id).is_some_and(|agent| !agent.running),
+        waits: &request.waits,
     };
     let line = ToolLine::of(call, &around);
     let key = if call.id.is_empty() { place.block.to_string() } else { call.id.to_owned() };
     let mut item = Item::new(ItemKind::Tool, format!("tool:{key}"));
     item.chunks(&whole(&line));
     let drawn = Drawn { call, line: &line, place, around };
-    let closed = drawn.add_to(&mut item, agent);
+    let closed = drawn.add_to(&mut item);
     item.fold("call", 0, closed, left_of(&line), right_of(&line));
     item
 }
@@ -94,13 +93,14 @@ fn whole(line: &ToolLine) -> Vec<Chunk> {
 
 impl Drawn<'_> {
     /// Adds the lines below the first and their targets. Returns whether the item is folded at first.
-    fn add_to(&self, item: &mut Item, agent: Option<&AgentView>) -> bool {
+    fn add_to(&self, item: &mut Item) -> bool {
         if self.call.is_edit() {
             return self.add_edit(item);
         }
-        if let Some(agent) = agent {
-            self.add_agent(item, agent);
-            return !agent.open;
+        let (agent, sidechain) =
+            (self.place.message.agent_of(self.call.id), self.place.message.sidechain_of(self.call.id));
+        if agent.is_some() || sidechain.is_some() {
+            return self.add_agent(item, agent, sidechain);
         }
         match question::questions_of(self.call) {
             Some(questions) => {
@@ -179,22 +179,21 @@ impl Drawn<'_> {
         item.lead(first, item.lines.len() - 1, to);
     }
 
-    fn add_agent(&self, item: &mut Item, agent: &AgentView) {
-        let to = |call| To::Agent { tool_id: self.call.id.to_owned(), call, sidechain: agent.sidechain };
+    /// Adds a subagent's line; the client shows its messages below. Returns whether the item is folded at first.
+    fn add_agent(&self, item: &mut Item, agent: Option<&KnownAgent>, sidechain: Option<u32>) -> bool {
+        let is_open = self.place.message.request.open.contains(self.call.id);
+        let to = |call| To::Agent { tool_id: self.call.id.to_owned(), call, sidechain };
         item.lead(0, 0, to(true));
-        let title = agent.title();
+        let kind = agent.and_then(|agent| agent.agent_type.as_deref());
+        let name = kind.map_or_else(|| "Subagent".to_owned(), |kind| format!("Subagent {kind}"));
+        let title = if is_open { name } else { format!("{name} · Enter shows what it did") };
         let row = item.indented(&title, Look::Agent, BODY);
         item.lead(row, row, to(false));
-        if agent.open {
-            for nested in message::of_agent(agent, self.place.scene) {
-                item.adopt(nested, BODY);
-            }
-            let left = Chunk::new(" ".repeat(BODY) + &title, Look::Agent);
-            item.fold("agent", row, false, vec![left], Vec::new());
-        } else {
+        if !is_open {
             self.add_input(item);
         }
         self.add_result(item, Some("markdown"));
+        !is_open
     }
 
     /// Adds the result, after an empty line if anything precedes it.

@@ -1,6 +1,6 @@
 //! An item is a piece of a message as lines, with its highlights, folds and targets. Rows count from 0.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::text::{is_blank, left_note, one_line};
 use super::{Origin, Place};
@@ -102,7 +102,7 @@ pub struct Fold {
 }
 
 /// The code block that a line is in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fence {
     mark: String,
     language: String,
@@ -199,10 +199,8 @@ pub enum To {
     },
     /// The whole of a cut text.
     More {
-        /// The transcript that contains it.
-        source: String,
         /// The message.
-        message: u64,
+        message: u32,
         /// The block, from 1.
         block: usize,
         /// The argument of a call; `None`: its result.
@@ -364,8 +362,7 @@ impl Item {
         if let Some(note) = note {
             let row = self.indented(&format!("{note} · Enter shows it all"), Look::Dim, indent);
             let to = To::More {
-                source: place.scene.source.clone(),
-                message: place.message.id,
+                message: place.message.row.id.get(),
                 block: place.block,
                 argument: argument.map(str::to_owned),
             };
@@ -384,39 +381,6 @@ impl Item {
         if last > first {
             self.folds.push(Fold { key: key.to_owned(), first, last, closed, left, right });
         }
-    }
-
-    /// Appends another item, with its marks, folds and targets.
-    pub(super) fn adopt(&mut self, other: Self, indent: usize) {
-        let (from, blanks) = (self.lines.len(), " ".repeat(indent));
-        self.marks.extend(other.marks.into_iter().map(|mark| {
-            let is_empty = other.lines.get(mark.row).is_some_and(String::is_empty);
-            let col = mark.col + if is_empty { 0 } else { indent };
-            Mark { row: mark.row + from, col, end_col: mark.end_col.map(|end| end + indent), ..mark }
-        }));
-        let indented = |text: String| if text.is_empty() { text } else { blanks.clone() + &text };
-        self.lines.extend(other.lines.into_iter().map(indented));
-        self.folds.extend(other.folds.into_iter().map(|mut fold| {
-            if let Some(chunk) = fold.left.first_mut() {
-                chunk.0.insert_str(0, &blanks);
-            }
-            Fold {
-                key: format!("{}/{}", other.key, fold.key),
-                first: fold.first + from,
-                last: fold.last + from,
-                ..fold
-            }
-        }));
-        self.prose.extend(other.prose.into_iter().map(|prose| Prose {
-            row: prose.row + from,
-            indent: prose.indent + indent,
-            ..prose
-        }));
-        self.targets.extend(other.targets.into_iter().map(|target| Target {
-            first: target.first + from,
-            last: target.last + from,
-            ..target
-        }));
     }
 
     /// A folded item: a summary line, and its lines below.

@@ -293,6 +293,7 @@ fn image(image: &Image) -> String {
 mod tests {
     use serde_json::json;
 
+    use super::super::tests::blocks;
     use super::*;
     use crate::id::NodeId;
 
@@ -301,25 +302,18 @@ mod tests {
         serde_json::from_value(about).unwrap()
     }
 
-    fn message(kind: RowKind, blocks: Json) -> Message {
-        Message {
-            id: NodeId::from_number(1),
-            kind,
-            start: None,
-            end: None,
-            // Parsed from text: raw JSON does not survive a `Value`.
-            blocks: serde_json::from_str(&blocks.to_string()).unwrap(),
-        }
+    fn message(kind: RowKind, blocks: Vec<Block>) -> Message {
+        Message { id: NodeId::from_number(1), kind, start: None, end: None, blocks }
     }
 
     fn said(kind: RowKind, text: &str, previous: Option<RowKind>) -> Vec<String> {
-        export().message(&message(kind, json!([{"type": "text", "text": text}])), previous)
+        export().message(&message(kind, blocks(&json!([{"type": "text", "text": text}]))), previous)
     }
 
     fn call(name: &str, input: Json, more: Json) -> Vec<String> {
         let mut block = json!({"type": "tool_use", "id": "t", "name": name, "input": input, "status": "done"});
         block.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        export().message(&message(RowKind::Reply, json!([block])), Some(RowKind::Reply))
+        export().message(&message(RowKind::Reply, blocks(&json!([block]))), Some(RowKind::Reply))
     }
 
     fn summary(name: &str, input: Json, more: Json) -> String {
@@ -350,9 +344,9 @@ mod tests {
 
     #[test]
     fn an_edit_is_a_diff() {
-        let hunk = json!({"old_start": 1, "old_lines": 1, "new_start": 1, "new_lines": 1, "lines": ["-a", "+b"]});
-        let outcome = json!({"type": "file_change", "path": "/p/a.txt", "hunks": [hunk]});
-        let lines = call("Edit", json!({"file_path": "/p/a.txt"}), json!({"result": {"outcome": outcome}}));
+        let hunk = json!({"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-a", "+b"]});
+        let record = json!({"filePath": "/p/a.txt", "structuredPatch": [hunk]});
+        let lines = call("Edit", json!({"file_path": "/p/a.txt"}), json!({"result": {"record": record}}));
         assert_eq!(lines[3..8], ["```diff", "@@ -1,1 +1,1 @@", "-a", "+b", "```"]);
     }
 
@@ -360,9 +354,9 @@ mod tests {
     fn a_call_is_named_as_in_a_transcript() {
         let bash = json!({"command": "make", "description": "Build"});
         assert_eq!(summary("Bash", bash, json!({})), "<b>Bash</b> <code>make</code>");
-        let change =
-            json!({"type": "file_change", "path": "/p/a.txt", "added": 1, "removed": 2, "user_modified": true});
-        let edit = summary("Edit", json!({"file_path": "/p/a.txt"}), json!({"result": {"outcome": change}}));
+        let patch = json!([{"lines": ["-a", "-b", "+c"]}]);
+        let record = json!({"filePath": "/p/a.txt", "structuredPatch": patch, "userModified": true});
+        let edit = summary("Edit", json!({"file_path": "/p/a.txt"}), json!({"result": {"record": record}}));
         assert_eq!(edit, "<b>Edit</b> <code>a.txt</code> · +1 −2, changed by you");
         let changed = summary("Edit", json!({"file_path": "/p/a.txt"}), json!({"status": "changed"}));
         assert_eq!(changed, "<b>Edit</b> <code>a.txt</code> · changed by you");
@@ -381,11 +375,11 @@ mod tests {
 
     #[test]
     fn cut_texts_are_marked_and_empty_ones_left_out() {
-        let blocks = json!([{"type": "text", "text": "xx", "bytes": 2_000_002}]);
-        let lines = export().message(&message(RowKind::Reply, blocks), None);
+        let cut = vec![Block::Text(Text { text: "xx".to_owned(), bytes: 2_000_002 })];
+        let lines = export().message(&message(RowKind::Reply, cut), None);
         assert!(lines.contains(&"*… and 2.0 MB more*".to_owned()));
-        assert!(export().message(&message(RowKind::Reply, json!([])), None).is_empty());
-        assert!(export().message(&message(RowKind::Reply, json!([{"type": "odd", "raw": {}}])), None).is_empty());
+        assert!(export().message(&message(RowKind::Reply, Vec::new()), None).is_empty());
+        assert!(export().message(&message(RowKind::Reply, blocks(&json!([{"type": "odd"}]))), None).is_empty());
     }
 
     #[test]

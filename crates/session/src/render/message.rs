@@ -3,10 +3,10 @@
 //! A message starts with its empty line and ends without one, so that successive calls stand together.
 
 use super::clock::moment;
-use super::item::{Chunk, Item, ItemKind, Look, MAX_LINES, To};
+use super::item::{Chunk, Item, ItemKind, Look, To};
 use super::text::{Origin, cut_note, is_blank, left_note, lines, paragraphs};
 use super::tool::Call;
-use super::{AgentView, Place, Previous, Said, Scene, call, growth};
+use super::{Place, Previous, Said, call, growth};
 use crate::index::RowKind;
 use crate::message::{Block, Text};
 
@@ -16,11 +16,9 @@ const OPEN_OUTPUT: usize = 10;
 const RULE: usize = 300;
 
 /// A message as items; none if it is hidden.
-pub(super) fn items(message: &Said<'_>, scene: &Scene<'_>) -> Vec<Item> {
-    if message.is_hidden() {
-        return Vec::new();
-    }
-    let mut items = match message.kind {
+pub(super) fn items(message: &Said<'_>) -> Vec<Item> {
+    let mut items = match message.row.kind {
+        RowKind::Meta => return Vec::new(),
         RowKind::Command => command(message),
         RowKind::Output => output(message),
         RowKind::Interrupted => {
@@ -39,7 +37,7 @@ pub(super) fn items(message: &Said<'_>, scene: &Scene<'_>) -> Vec<Item> {
             let summary = "Summary of what came before";
             vec![Item::folded(ItemKind::Note, summary, 1, &lines, Look::Plain, Some("markdown"))]
         }
-        RowKind::Prompt | RowKind::Reply | RowKind::Meta | RowKind::Results | RowKind::Other => said(message, scene),
+        RowKind::Prompt | RowKind::Reply | RowKind::Results | RowKind::Other => said(message),
     };
     if let Some(first) = items.first()
         && !is_close(first, message)
@@ -49,30 +47,10 @@ pub(super) fn items(message: &Said<'_>, scene: &Scene<'_>) -> Vec<Item> {
     items
 }
 
-/// A subagent's messages, shown within its session's transcript.
-pub(super) fn of_agent(agent: &AgentView, scene: &Scene<'_>) -> Vec<Item> {
-    let its = Scene {
-        source: agent.source.clone(),
-        max_lines: agent.max_lines,
-        of_agent: true,
-        ended: scene.request.ended || agent.has_ended(),
-        request: scene.request,
-    };
-    let mut items = Vec::new();
-    for message in &agent.rows {
-        items.extend(
-            self::items(message, &its)
-                .into_iter()
-                .map(|item| Item { key: format!("{}:{}", message.id, item.key), ..item }),
-        );
-    }
-    items
-}
-
 /// Whether no empty line separates a message from the previous one.
 fn is_close(first: &Item, message: &Said<'_>) -> bool {
-    let Some(previous) = message.previous.as_ref().filter(|_| !message.continues) else { return true };
-    match message.kind {
+    let Some(previous) = message.content.previous.filter(|_| !message.row.continues) else { return true };
+    match message.row.kind {
         RowKind::Reply => first.kind == ItemKind::Tool && previous.has_called(),
         RowKind::Output => previous.kind == RowKind::Command,
         _ => false,
@@ -82,22 +60,22 @@ fn is_close(first: &Item, message: &Said<'_>) -> bool {
 fn heading(who: &str, look: Look, message: &Said<'_>) -> Item {
     let mut item = Item::new(ItemKind::Heading, "heading");
     let mut chunks = vec![Chunk::new(who, look)];
-    if let Some(branch) = message.branch {
-        chunks.push(Chunk::new(format!("  branch {} of {}", branch.number, branch.count), Look::Branch));
+    if let Some(branch) = &message.row.branch {
+        chunks.push(Chunk::new(format!("  branch {} of {}", branch.number, branch.siblings.len()), Look::Branch));
         item.lead(0, 0, To::Branch);
     }
     item.chunks(&chunks);
     if look == Look::You {
         item.mark_line(0, Look::YouLine, 0);
     }
-    if let Some(time) = message.start.map(moment) {
+    if let Some(time) = message.row.start.map(moment) {
         item.put_behind(format!(" {time}"), Look::Time);
     }
     item
 }
 
 fn rule(text: &str, message: &Said<'_>) -> Item {
-    let time = message.start.map(|time| format!(" · {}", moment(time))).unwrap_or_default();
+    let time = message.row.start.map(|time| format!(" · {}", moment(time))).unwrap_or_default();
     let mut item = Item::new(ItemKind::Heading, "rule");
     item.chunks(&[Chunk::new(format!("── {text}{time}"), Look::Rule)]);
     item.put_behind("─".repeat(RULE), Look::Rule);
@@ -106,6 +84,7 @@ fn rule(text: &str, message: &Said<'_>) -> Item {
 
 fn text_of(message: &Said<'_>) -> String {
     let texts: Vec<&str> = message
+        .content
         .blocks
         .iter()
         .filter_map(|block| match block {
@@ -171,27 +150,25 @@ fn output(message: &Said<'_>) -> Vec<Item> {
 }
 
 /// The heading with the speaker, where that changes.
-fn speaker(message: &Said<'_>, scene: &Scene<'_>) -> Option<Item> {
-    let goes_on = message.previous.as_ref().is_some_and(|previous| previous.kind == RowKind::Reply);
-    match message.kind {
-        RowKind::Prompt if scene.of_agent => Some(heading("Claude asks", Look::Claude, message)),
+fn speaker(message: &Said<'_>) -> Option<Item> {
+    let (row, request) = (message.row, message.request);
+    let goes_on = message.content.previous.is_some_and(|previous| previous.kind == RowKind::Reply);
+    match row.kind {
+        RowKind::Prompt if request.of_agent => Some(heading("Claude asks", Look::Claude, message)),
         RowKind::Prompt => Some(heading("You", Look::You, message)),
-        RowKind::Reply if !message.continues && (!goes_on || message.branch.is_some()) => {
-            let who = scene.request.speaker.as_deref().unwrap_or("Claude");
-            Some(if scene.of_agent {
-                heading("Subagent", Look::Agent, message)
-            } else {
-                heading(who, Look::Claude, message)
-            })
-        }
+        RowKind::Reply if !row.continues && (!goes_on || row.branch.is_some()) => Some(if request.of_agent {
+            heading("Subagent", Look::Agent, message)
+        } else {
+            heading(request.speaker.as_deref().unwrap_or("Claude"), Look::Claude, message)
+        }),
         _ => None,
     }
 }
 
-fn said(message: &Said<'_>, scene: &Scene<'_>) -> Vec<Item> {
-    let mut items: Vec<Item> = speaker(message, scene).into_iter().collect();
-    for (at, block) in (1..).zip(message.blocks.iter()) {
-        let Some(item) = block_item(block, &Place { scene, message, block: at }) else { continue };
+fn said(message: &Said<'_>) -> Vec<Item> {
+    let mut items: Vec<Item> = speaker(message).into_iter().collect();
+    for (at, block) in (1..).zip(message.content.blocks.iter()) {
+        let Some(item) = block_item(block, &Place { message, block: at }) else { continue };
         // An empty line separates text from calls; calls stand together.
         if items.last().is_some_and(|last| last.kind != item.kind && last.kind != ItemKind::Heading) {
             items.push(Item::gap(format!("gap:{at}")));
@@ -236,26 +213,26 @@ fn unknown(raw: &str, at: usize) -> Item {
 }
 
 fn text_item(text: &Text, place: &Place<'_>) -> Option<Item> {
-    let message = place.message;
-    let is_prompt = message.kind == RowKind::Prompt;
+    let row = place.message.row;
+    let is_prompt = row.kind == RowKind::Prompt;
     if let Some(wrapped) = Wrapped::of(&text.text).filter(|wrapped| is_prompt && wrapped.is_for_the_model()) {
         let lines = paragraphs(wrapped.inner, Origin::Said);
         return Some(Item::folded(ItemKind::Note, &wrapped.title(), place.block, &lines, Look::Result, None));
     }
-    let shown = if message.continues { lines } else { paragraphs };
+    let shown = if row.continues { lines } else { paragraphs };
     let shown = shown(&text.text, Origin::Said);
     if shown.is_empty() {
         return None;
     }
     let mut item = Item::new(ItemKind::Text, format!("text:{}", place.block));
     let language = if is_prompt { "prompt" } else { "markdown" };
-    let left = item.block_of(&shown, 0, Look::Plain, Some(language), place.scene.max_lines.unwrap_or(MAX_LINES));
+    let left = item.block_of(&shown, 0, Look::Plain, Some(language), place.message.request.max_lines);
     if let Some(prose) = item.prose.first_mut() {
-        prose.fence.clone_from(&message.fence);
+        prose.fence.clone_from(&place.message.content.fence);
     }
     let note = cut_note(text).or_else(|| left_note(left, 0));
     item.more(place, note.as_deref(), 0, None);
-    if note.is_none() && message.kind == RowKind::Reply {
+    if note.is_none() && row.kind == RowKind::Reply {
         item.open_end = growth::open_end(&text.text, shown.len());
     }
     Some(item)

@@ -13,15 +13,15 @@ mod text;
 mod tool;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::error::SessionError;
+use crate::id::NodeId;
 use crate::index::{Row, RowKind};
 use crate::message::Block;
-use crate::time::Millis;
 use crate::transcript::Transcript;
 
 pub use clock::look_up_time_zone;
@@ -43,8 +43,6 @@ pub struct RenderRequest {
     /// The session's folder; paths below it are shown relative.
     cwd: Option<String>,
     home: Option<String>,
-    /// The transcript that contains the messages.
-    source: String,
     /// How many lines of a text are shown.
     max_lines: usize,
     /// Name of the agent; `None`: Claude.
@@ -58,50 +56,21 @@ pub struct RenderRequest {
     /// When the session waited for the user: start and end of each wait.
     #[serde(default)]
     waits: Vec<(i64, i64)>,
-    /// Subagents, by the call that started each.
+    /// Subagents that are known besides those of the rows, by the call that started each.
     #[serde(default)]
-    agents: HashMap<String, AgentView>,
+    agents: HashMap<String, KnownAgent>,
+    /// Calls below whose line the client shows their subagents' messages.
+    #[serde(default)]
+    open: HashSet<String>,
+    /// The rows are those of the subagent in the same file that has this first message.
+    pub(crate) sidechain: Option<u32>,
 }
 
 /// A message and its surroundings.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Said<'a> {
-    id: u64,
-    kind: RowKind,
-    start: Option<Millis>,
-    #[serde(default)]
-    blocks: Cow<'a, [Block]>,
-    /// The previous row.
-    previous: Option<Previous>,
-    branch: Option<BranchPlace>,
-    /// Whether it continues the text of the previous row without a separating line.
-    #[serde(default)]
-    continues: bool,
-    /// The code block that it then starts in.
-    #[serde(default)]
-    fence: Option<Fence>,
-}
-
-impl<'a> Said<'a> {
-    fn of(row: &Row, content: Content<'a>) -> Self {
-        Self {
-            id: row.id.get().into(),
-            kind: row.kind,
-            start: row.start,
-            blocks: content.blocks,
-            previous: content.previous,
-            branch: row
-                .branch
-                .as_ref()
-                .map(|branch| BranchPlace { number: branch.number.into(), count: branch.siblings.len() }),
-            continues: row.continues,
-            fence: content.fence,
-        }
-    }
-
-    fn is_hidden(&self) -> bool {
-        self.kind == RowKind::Meta
-    }
+struct Said<'a> {
+    request: &'a RenderRequest,
+    row: &'a Row,
+    content: &'a Content<'a>,
 }
 
 /// The previous visible row of a message.
@@ -160,17 +129,28 @@ pub(crate) struct OfFile<'a> {
     pub(crate) agents: &'a [Agent],
     /// Each text is cut to so many bytes.
     pub(crate) max_text: usize,
+    /// The rows of a subagent in the same file, instead of the session's.
+    pub(crate) sidechain: Option<Vec<Row>>,
+}
+
+impl OfFile<'_> {
+    fn rows(&self, from: usize, count: usize) -> Vec<Row> {
+        match &self.sidechain {
+            Some(rows) => rows.iter().skip(from).take(count).cloned().collect(),
+            None => self.transcript.rows(from, count),
+        }
+    }
 }
 
 impl Rows for OfFile<'_> {
     type Error = SessionError;
 
     fn row(&mut self, at: usize) -> Option<Row> {
-        self.transcript.rows(at, 1).pop()
+        self.rows(at, 1).pop()
     }
 
     fn content(&mut self, at: usize, row: &Row) -> Result<Content<'_>, SessionError> {
-        let before = self.transcript.rows(at.saturating_sub(ROWS_BEFORE), at.min(ROWS_BEFORE));
+        let before = self.rows(at.saturating_sub(ROWS_BEFORE), at.min(ROWS_BEFORE));
         let previous = before.iter().rev().find(|row| row.kind != RowKind::Meta).map(Previous::from);
         let blocks = self.transcript.message(row.id, self.max_text)?.blocks;
         let agents = calls(&blocks).filter_map(|call| {
@@ -179,12 +159,6 @@ impl Rows for OfFile<'_> {
         });
         Ok(Content { agents: agents.collect(), blocks: blocks.into(), previous, fence: None })
     }
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct BranchPlace {
-    number: u64,
-    count: usize,
 }
 
 /// How far back the previous visible row is looked for.
@@ -201,29 +175,6 @@ pub struct Drawn {
     pub items: Vec<Item>,
 }
 
-/// A subagent within its session's transcript.
-#[derive(Debug, Default, Deserialize)]
-struct AgentView {
-    /// `None` if it has no file of its own.
-    agent: Option<KnownAgent>,
-    #[serde(default)]
-    open: bool,
-    #[serde(default)]
-    loading: bool,
-    err: Option<String>,
-    /// How many earlier messages are not shown.
-    #[serde(default)]
-    left_out: usize,
-    /// The transcript that contains its messages.
-    #[serde(default)]
-    source: String,
-    max_lines: Option<usize>,
-    /// Its first message, if that is in the same file (older CLIs).
-    sidechain: Option<u32>,
-    #[serde(default)]
-    rows: Vec<Said<'static>>,
-}
-
 /// A subagent.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct KnownAgent {
@@ -233,42 +184,8 @@ pub struct KnownAgent {
     pub running: bool,
 }
 
-impl AgentView {
-    fn has_ended(&self) -> bool {
-        self.agent.as_ref().is_some_and(|agent| !agent.running)
-    }
-
-    /// Its name, and how much of it can be shown.
-    fn title(&self) -> String {
-        let kind = self.agent.as_ref().and_then(|agent| agent.agent_type.as_deref());
-        let name = kind.map_or_else(|| "Subagent".to_owned(), |kind| format!("Subagent {kind}"));
-        let state = match (&self.err, self.rows.len()) {
-            (Some(err), _) => err.clone(),
-            _ if self.loading => "reading …".to_owned(),
-            _ if !self.open => "Enter shows what it did".to_owned(),
-            (_, 1) => "1 message".to_owned(),
-            (_, rows) => format!("{rows} messages"),
-        };
-        let is_shown = self.open && self.err.is_none() && !self.loading;
-        match self.left_out {
-            left if left > 0 && is_shown => format!("{name} · {state} · {left} before: gf shows all"),
-            _ => format!("{name} · {state}"),
-        }
-    }
-}
-
-/// State shared by the messages of one transcript.
-struct Scene<'a> {
-    request: &'a RenderRequest,
-    source: String,
-    max_lines: Option<usize>,
-    of_agent: bool,
-    ended: bool,
-}
-
 /// A block of the message being drawn.
 struct Place<'a> {
-    scene: &'a Scene<'a>,
     message: &'a Said<'a>,
     /// Its number, from 1.
     block: usize,
@@ -287,31 +204,25 @@ impl RenderRequest {
             if bytes > MAX_BYTES && !drawn.is_empty() {
                 break;
             }
-            let mut content = transcript.content(at, &row)?;
-            for (call, agent) in content.agents.drain(..) {
-                self.agents.entry(call).or_insert(AgentView { agent: Some(agent), ..AgentView::default() });
-            }
-            for (call, tool) in calls(&content.blocks).zip(&row.tools) {
-                if let Some(sidechain) = tool.sidechain {
-                    self.agents.entry(call.to_owned()).or_default().sidechain = Some(sidechain.get());
-                }
-            }
-            let items = self.items(&Said::of(&row, content));
+            let content = transcript.content(at, &row)?;
+            let items = message::items(&Said { request: &self, row: &row, content: &content });
             drawn.push(Drawn { at, row, items });
         }
         Ok(drawn)
     }
+}
 
-    /// A message as items; none if it is hidden.
-    fn items(&self, message: &Said<'_>) -> Vec<Item> {
-        let scene = Scene {
-            request: self,
-            source: self.source.clone(),
-            max_lines: Some(self.max_lines),
-            of_agent: self.of_agent,
-            ended: self.ended,
-        };
-        message::items(message, &scene)
+impl Said<'_> {
+    /// The subagent that a call started, if it is known.
+    fn agent_of(&self, call: &str) -> Option<&KnownAgent> {
+        let own = self.content.agents.iter().find(|(id, _)| id == call).map(|(_, agent)| agent);
+        own.or_else(|| self.request.agents.get(call))
+    }
+
+    /// The first message of the subagent that a call started, if it is in the same file.
+    fn sidechain_of(&self, call: &str) -> Option<u32> {
+        let at = calls(&self.content.blocks).position(|id| id == call)?;
+        self.row.tools.get(at)?.sidechain.map(NodeId::get)
     }
 }
 

@@ -3,13 +3,56 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::index::ToolStatus;
+use crate::message::{Part, Text, ToolResult};
+use crate::outcome::{FileChange, Hunk, Outcome};
+use crate::spoken::Spoken;
 
-fn drawn(message: Json, more: Json) -> Vec<Item> {
-    let mut request = json!({"cwd": "/p", "home": "/home/me", "source": "/s.jsonl", "max_lines": 1000, "ended": true});
+fn spoken(block: &Json, record: &Json) -> Spoken {
+    let line = json!({"message": {"content": [block]}, "toolUseResult": record}).to_string();
+    Spoken::parse(line.as_bytes(), usize::MAX).unwrap()
+}
+
+/// A block as the CLI writes it. The status of a call, its times and its result (`content`, `record`) are of other lines.
+fn block(json: &Json) -> Block {
+    fn of<T: serde::de::DeserializeOwned>(field: &Json) -> Option<T> {
+        serde_json::from_value(field.clone()).ok()
+    }
+    let mut block = spoken(json, &Json::Null).blocks.remove(0);
+    if let Block::ToolUse { status, start, end, background, result, .. } = &mut block {
+        (*start, *end, *background) = (of(&json["start"]), of(&json["end"]), json["background"] == true);
+        *status = of(&json["status"]).unwrap_or(ToolStatus::Running);
+        *result = json["result"].as_object().map(|ended| {
+            let content = ended.get("content").cloned().unwrap_or_else(|| json!([]));
+            let line = json!({"type": "tool_result", "tool_use_id": "t", "content": content});
+            Box::new(spoken(&line, &json["result"]["record"]).results.remove(0).1)
+        });
+    }
+    block
+}
+
+pub(super) fn blocks(json: &Json) -> Vec<Block> {
+    json.as_array().unwrap().iter().map(block).collect()
+}
+
+fn drawn(kind: RowKind, blocks: Vec<Block>, previous: Option<Previous>, more: &Json) -> Vec<Item> {
+    let mut request = json!({"cwd": "/p", "home": "/home/me", "max_lines": 1000, "ended": true});
     request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    // Parsed from text: raw JSON does not survive a `Value`.
-    let request: RenderRequest = serde_json::from_str(&request.to_string()).unwrap();
-    request.items(&serde_json::from_str(&message.to_string()).unwrap())
+    let request: RenderRequest = serde_json::from_value(request).unwrap();
+    let row = Row {
+        id: NodeId::from_number(7),
+        kind,
+        start: None,
+        end: None,
+        model: None,
+        usage: None,
+        tools: Vec::new(),
+        branch: None,
+        bytes: 0,
+        continues: false,
+    };
+    let content = Content { blocks: blocks.into(), previous, fence: None, agents: Vec::new() };
+    message::items(&Said { request: &request, row: &row, content: &content })
 }
 
 fn text_of(items: &[Item]) -> String {
@@ -17,35 +60,49 @@ fn text_of(items: &[Item]) -> String {
 }
 
 /// The single item of a call.
-fn call(name: &str, input: Json, more: Json, around: Json) -> Item {
-    let mut block = json!({"type": "tool_use", "id": "t", "name": name, "input": input, "status": "done"});
-    block.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let message = json!({"id": 7, "kind": "reply", "blocks": [block], "previous": {"kind": "reply", "called": true}});
-    let mut items = drawn(message, around);
+fn item(call: Block, around: &Json) -> Item {
+    let previous = Some(Previous { kind: RowKind::Reply, called: true });
+    let mut items = drawn(RowKind::Reply, vec![call], previous, around);
     assert_eq!(items.len(), 1);
     items.remove(0)
 }
 
+fn call_block(name: &str, input: Json, more: Json) -> Block {
+    let mut call = json!({"type": "tool_use", "id": "t", "name": name, "input": input, "status": "done"});
+    call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    block(&call)
+}
+
+fn call(name: &str, input: Json, more: Json, around: Json) -> Item {
+    item(call_block(name, input, more), &around)
+}
+
+/// A call with a result as the library has it.
+fn ended(name: &str, input: Json, given: ToolResult) -> Item {
+    let mut call = call_block(name, input, json!({}));
+    if let Block::ToolUse { result, .. } = &mut call {
+        *result = Some(Box::new(given));
+    }
+    item(call, &json!({}))
+}
+
 /// Renders consecutive messages.
-fn conversation(messages: &[(&str, Json)]) -> String {
+fn conversation(messages: &[(RowKind, Json)]) -> String {
     let mut previous = None;
     let mut text = Vec::new();
-    for (at, (kind, blocks)) in messages.iter().enumerate() {
-        let blocks = match blocks {
+    for (kind, said) in messages {
+        let said = match said {
             Json::String(text) => json!([{"type": "text", "text": text}]),
             blocks => blocks.clone(),
         };
-        let called = blocks.as_array().unwrap().iter().any(|block| block["type"] == "tool_use");
-        let mut message = json!({"id": at, "kind": kind, "blocks": blocks});
-        if let Some(previous) = &previous {
-            message["previous"] = Json::clone(previous);
-        }
-        let items = drawn(message, json!({}));
+        let blocks = blocks(&said);
+        let called = calls(&blocks).next().is_some();
+        let items = drawn(*kind, blocks, previous, &json!({}));
         if !items.is_empty() {
             text.push(text_of(&items));
         }
-        if *kind != "meta" {
-            previous = Some(json!({"kind": kind, "called": called}));
+        if *kind != RowKind::Meta {
+            previous = Some(Previous { kind: *kind, called });
         }
     }
     text.join("\n")
@@ -53,34 +110,29 @@ fn conversation(messages: &[(&str, Json)]) -> String {
 
 #[test]
 fn everything_has_its_place() {
+    use RowKind::{Command, Compaction, Interrupted, Meta, Output, Prompt, Reply, Summary};
     let tool = |name: &str, input: Json, status: &str, result: Json| json!([{"type": "tool_use", "id": name, "name": name, "input": input, "status": status, "start": 0, "end": 300, "result": result}]);
     let said = |text: &str| json!({"content": [{"type": "text", "text": text}]});
-    let created = json!({"type": "file_change", "path": "/p/new.txt", "created": true});
+    let written = "one\ntwo\n";
+    let created = json!({"type": "create", "filePath": "/p/new.txt", "content": written, "structuredPatch": []});
+    let picture = json!({"media_type": "image/png", "data": "A".repeat(4000)});
     let text = conversation(&[
+        (Prompt, json!([{"type": "image", "source": picture}, {"type": "text", "text": "See this"}])),
+        (Reply, json!([{"type": "from_the_future"}, {"type": "text", "text": "Seen."}])),
+        (Meta, json!("<system-reminder>hidden</system-reminder>")),
         (
-            "prompt",
-            json!([{"type": "image", "media_type": "image/png", "encoded_bytes": 4000}, {"type": "text", "text": "See this"}]),
+            Reply,
+            tool("Write", json!({"file_path": "/p/new.txt", "content": written}), "done", json!({"record": created})),
         ),
-        ("reply", json!([{"type": "odd", "raw": {"type": "from_the_future"}}, {"type": "text", "text": "Seen."}])),
-        ("meta", json!("<system-reminder>hidden</system-reminder>")),
-        (
-            "reply",
-            tool(
-                "Write",
-                json!({"file_path": "/p/new.txt", "content": "one\ntwo\n"}),
-                "done",
-                json!({"outcome": created}),
-            ),
-        ),
-        ("reply", tool("Bash", json!({"command": "rm -rf /"}), "rejected", said("The user doesn't want to."))),
-        ("interrupted", json!("[Request interrupted by user for tool use]")),
-        ("reply", tool("mcp__ide__getDiagnostics", json!({"uri": "file:///a"}), "running", Json::Null)),
-        ("compaction", json!("Conversation compacted")),
-        ("summary", json!("We wrote new.txt.")),
-        ("command", json!("<command-name>/model</command-name>\n<command-args>opus</command-args>")),
-        ("output", json!("<local-command-stdout>Set model</local-command-stdout>")),
-        ("command", json!("<command-name>/clear</command-name>")),
-        ("prompt", json!("<ide_selection>\nx = 1\n</ide_selection>")),
+        (Reply, tool("Bash", json!({"command": "rm -rf /"}), "rejected", said("The user doesn't want to."))),
+        (Interrupted, json!("[Request interrupted by user for tool use]")),
+        (Reply, tool("mcp__ide__getDiagnostics", json!({"uri": "file:///a"}), "running", Json::Null)),
+        (Compaction, json!("Conversation compacted")),
+        (Summary, json!("We wrote new.txt.")),
+        (Command, json!("<command-name>/model</command-name>\n<command-args>opus</command-args>")),
+        (Output, json!("<local-command-stdout>Set model</local-command-stdout>")),
+        (Command, json!("<command-name>/clear</command-name>")),
+        (Prompt, json!("<ide_selection>\nx = 1\n</ide_selection>")),
     ]);
     assert_eq!(
         text,
@@ -128,8 +180,8 @@ You
 fn claudes_question_is_shown_with_its_answer() {
     let options = json!([{"label": "Red", "description": "as fire"}, {"label": "Blue"}]);
     let questions = json!({"questions": [{"question": "Which colour?", "options": options}]});
-    let outcome = json!({"type": "other", "raw": {"answers": {"Which colour?": "Blue"}}});
-    let item = call("AskUserQuestion", questions, json!({"result": {"outcome": outcome}}), json!({}));
+    let record = json!({"answers": {"Which colour?": "Blue"}});
+    let item = call("AskUserQuestion", questions, json!({"result": {"record": record}}), json!({}));
     #[rustfmt::skip]
     let expected = [
         "  AskUserQuestion Which colour? → Blue · ok",
@@ -143,11 +195,12 @@ fn claudes_question_is_shown_with_its_answer() {
 
 #[test]
 fn an_edit_has_colours_to_the_edge_and_leads_to_its_file() {
-    let hunk = json!({"old_start": 9, "old_lines": 2, "new_start": 9, "new_lines": 2, "lines": [" a", "-b", "+c"]});
-    let change = |path: &str| json!({"type": "file_change", "path": path, "added": 1, "removed": 1, "hunks": [hunk]});
-    let mut outcome = change("/p/a.lua");
-    outcome["others"] = json!([change("/p/b.lua")]);
-    let item = call("Edit", json!({"file_path": "/p/a.lua"}), json!({"result": {"outcome": outcome}}), json!({}));
+    let lines = || [" a", "-b", "+c"].map(str::to_owned).into();
+    let hunk = || Hunk { old_start: 9, old_lines: 2, new_start: 9, new_lines: 2, lines: lines() };
+    let change = |path: &str| FileChange::new(path.to_owned(), false, false, vec![hunk()]);
+    let both = FileChange { others: vec![change("/p/b.lua")], ..change("/p/a.lua") };
+    let result = ToolResult { outcome: Some(Outcome::FileChange(both)), ..ToolResult::default() };
+    let item = ended("Edit", json!({"file_path": "/p/a.lua"}), result);
     assert_eq!(item.lines[0], "  Edit a.lua +1 −1, and 1 more file · ok");
     assert_eq!(item.lines[2..5], ["     a", "    -b", "    +c"]);
     let to_the_edge = |row: usize, group| {
@@ -181,11 +234,11 @@ fn marks_are_bytes_of_their_line() {
 #[test]
 fn a_long_text_is_cut_and_links_to_the_whole() {
     let rows = "row\n".repeat(1005);
-    let result = json!({"result": {"content": [{"type": "text", "text": rows, "bytes": rows.len() + 5000}]}});
-    let item = call("Bash", json!({"command": "seq"}), result, json!({}));
+    let content = vec![Part::Text(Text { bytes: rows.len() + 5000, text: rows })];
+    let item = ended("Bash", json!({"command": "seq"}), ToolResult { content, ..ToolResult::default() });
     assert_eq!(item.lines.len(), 1002);
     assert_eq!(item.lines[1001], "    … 5.0 kB more · Enter shows it all");
-    let more = To::More { source: "/s.jsonl".into(), message: 7, block: 1, argument: None };
+    let more = To::More { message: 7, block: 1, argument: None };
     assert_eq!(item.targets, [Target { first: 1001, last: 1001, to: more }]);
 }
 
@@ -196,33 +249,21 @@ fn a_null_byte_beside_a_carriage_return_is_shown() {
 }
 
 #[test]
-fn a_subagent_is_shown_within_its_call() {
-    let started = |more: Json| {
-        let mut view = json!({"agent": {"agent_type": "Explore", "running": false}, "source": "/a.jsonl"});
-        view.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+fn a_subagent_has_a_line_within_its_call() {
+    let started = |open: Json| {
+        let agents = json!({"t": {"agent_type": "Explore", "running": false}});
         let input = json!({"description": "look around", "prompt": "Look.", "subagent_type": "Explore"});
-        call("Agent", input, json!({"status": "running"}), json!({"ended": false, "agents": {"t": view}}))
+        let result = json!({"status": "running", "result": {"content": "Done."}});
+        call("Agent", input, result, json!({"ended": false, "agents": agents, "open": open}))
     };
-    let closed = started(json!({}));
+    let (closed, open) = (started(json!([])), started(json!(["t"])));
     assert_eq!(closed.lines[0], "  Agent look around · no result", "it ended, whatever its call says");
-    assert_eq!(closed.lines[1..], ["    Subagent Explore · Enter shows what it did", "    Look."]);
-    let grep = json!({"type": "tool_use", "id": "g", "name": "Grep", "input": {"pattern": "TODO", "path": "src"}, "status": "done",
-        "result": {"content": [{"type": "text", "text": "src/a.lua"}]}});
-    let rows = json!([
-        {"id": 1, "kind": "prompt", "blocks": [{"type": "text", "text": "Look."}]},
-        {"id": 2, "kind": "reply", "blocks": [grep], "previous": {"kind": "prompt"}},
-    ]);
-    let open = started(json!({"open": true, "left_out": 3, "rows": rows}));
-    #[rustfmt::skip]
-    let expected = [
-        "    Subagent Explore · 2 messages · 3 before: gf shows all",
-        "    Claude asks", "    Look.", "", "    Subagent", "      Grep TODO in src · ok", "        src/a.lua",
-    ];
-    assert_eq!(open.lines[1..], expected);
-    let folds: Vec<_> = open.folds.iter().map(|fold| (fold.key.as_str(), fold.first, fold.last, fold.closed)).collect();
-    assert_eq!(folds, [("2:tool:g/call", 6, 7, true), ("agent", 1, 7, false), ("call", 0, 7, false)]);
-    let grep = open.marks.iter().find(|mark| mark.row == 6 && mark.group == Look::Tool).unwrap();
-    assert_eq!((grep.col, grep.end_col), (4, Some(10)));
+    let title = "    Subagent Explore · Enter shows what it did";
+    assert_eq!(closed.lines[1..], [title, "    Look.", "", "    Done."]);
+    assert_eq!(open.lines[1..], ["    Subagent Explore", "", "    Done."], "what it was asked is its first message");
+    assert!(closed.folds[0].closed && !open.folds[0].closed);
+    let line = To::Agent { tool_id: "t".into(), call: false, sidechain: None };
+    assert!(open.targets.contains(&Target { first: 1, last: 1, to: line }));
 }
 
 #[test]
@@ -241,8 +282,10 @@ fn waits_for_the_user_are_distinguished() {
 
 #[test]
 fn a_text_may_go_on_at_its_last_line() {
-    let message = |kind: &str| json!({"id": 1, "kind": kind, "blocks": [{"type": "text", "text": "one\n\ntwo"}]});
-    let open_end = |kind| drawn(message(kind), json!({})).pop().unwrap().open_end;
-    assert_eq!(open_end("reply"), Some(OpenEnd { first: 2, tail: "two".into(), bytes: 8 }));
-    assert_eq!(open_end("prompt"), None);
+    let open_end = |kind| {
+        let blocks = blocks(&json!([{"type": "text", "text": "one\n\ntwo"}]));
+        drawn(kind, blocks, None, &json!({})).pop().unwrap().open_end
+    };
+    assert_eq!(open_end(RowKind::Reply), Some(OpenEnd { first: 2, tail: "two".into(), bytes: 8 }));
+    assert_eq!(open_end(RowKind::Prompt), None);
 }

@@ -241,7 +241,8 @@ impl Reader {
             Question::Sidechain { first } => json(&transcript.sidechain(NodeId::from_number(first))),
             Question::Position { id } => json(&transcript.position(NodeId::from_number(id))),
             Question::Draw { request, max_text } => {
-                reply(request.draw(&mut OfFile { transcript, agents: &self.agents, max_text }))
+                let sidechain = request.sidechain.map(|first| transcript.sidechain(NodeId::from_number(first)));
+                reply(request.draw(&mut OfFile { transcript, agents: &self.agents, max_text, sidechain }))
             }
             Question::Markdown(export) => reply(export.piece_of(transcript)),
             Question::MessageAtLine { line } => json(&transcript.message_at_line(line)),

@@ -267,7 +267,7 @@ fn rows_are_drawn_by_their_numbers() {
     let id = lab.ask(json!({ "open": { "file": file } })).unwrap();
     assert_eq!(lab.hear(id)["result"]["len"], json!(3));
     let drawn = |rows: &[usize]| {
-        let request = json!({ "rows": rows, "source": "s", "max_lines": 10 });
+        let request = json!({ "rows": rows, "max_lines": 10 });
         let question = question(id, 1, json!({ "draw": { "request": request, "max_text": 100 } }));
         let answer = lab.ask(question).unwrap();
         lab.hear(answer)["result"].take()

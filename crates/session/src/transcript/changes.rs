@@ -1,6 +1,6 @@
 //! Lists the files changed by a transcript's calls, and what let each call run. Repeated calls while it grows read no line twice.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Transcript;
 use crate::body::Body;
@@ -12,7 +12,7 @@ use crate::time::Millis;
 
 /// What let a call run. Source: `permissionDecision` in lines of results, and `tool_result_meta` of the stream, CLI 2.1.329 and
 /// 2.1.332.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowedBy {
     /// The user: when asked, or by a rule of their own.

@@ -3,8 +3,6 @@
 local Transcript = require("claude-ide.sessions.open_transcript")
 
 ---@class claude-ide.transcript.FileSource : claude-ide.transcript.Source, claude-ide.sessions.Transcript
----@field private agents? claude-ide.sessions.Agent[] indexed in `by_call`
----@field private by_call table<string, claude-ide.sessions.Agent>
 local File = setmetatable({}, { __index = Transcript })
 File.__index = File
 
@@ -27,7 +25,6 @@ function File.new(file, cwd)
     cwd = cwd,
     max_text = MAX_TEXT,
     max_lines = MAX_LINES,
-    by_call = {},
   }
   return setmetatable(vim.tbl_extend("error", Transcript.new(), fields), File)
 end
@@ -72,18 +69,9 @@ function File:describe(done)
   end)
 end
 
-function File:agent_of(tool_id)
-  local agents = self:info().agents --[[@as claude-ide.sessions.Agent[] ]]
-  if agents ~= self.agents then
-    self.agents, self.by_call = agents, {}
-    for _, agent in ipairs(agents) do
-      local call = agent.tool_use_id
-      if call then
-        self.by_call[call] = self.by_call[call] or agent
-      end
-    end
-  end
-  return self.by_call[tool_id]
+function File:known_agents()
+  local info = self:info() --[[@as claude-ide.sessions.Info?]]
+  return info and info.agents or {}
 end
 
 function File:subagent(agent, cwd)

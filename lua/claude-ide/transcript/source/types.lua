@@ -28,7 +28,7 @@
 ---@field position? fun(self: claude-ide.transcript.Source, id: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Position>) of a message
 ---@field message_at_line? fun(self: claude-ide.transcript.Source, line: integer, done: claude-ide.sessions.Done<integer>) for a search hit
 ---@field edit_texts? fun(self: claude-ide.transcript.Source, tool_id: string, done: claude-ide.sessions.Done<claude-ide.sessions.EditTexts>) the file before and after a call; nil without an error: not recorded
----@field agent_of? fun(self: claude-ide.transcript.Source, tool_id: string): claude-ide.sessions.Agent? the subagent that a call started
+---@field known_agents? fun(self: claude-ide.transcript.Source): claude-ide.sessions.Agent[] its subagents
 ---@field subagent? fun(self: claude-ide.transcript.Source, agent: claude-ide.sessions.Agent, cwd?: string): claude-ide.transcript.Source
 ---@field sidechain? fun(self: claude-ide.transcript.Source, first: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) a subagent whose messages are among the session's
 ---@field facts? fun(self: claude-ide.transcript.Source): claude-ide.transcript.Fact[] for the winbar
