@@ -191,12 +191,13 @@ impl OpenTranscript {
         let opened = opened.map_err(|error| chain(&error)).and_then(|reader| Ok((reader.info(true)?, reader)));
         match opened {
             Ok((info, reader)) => {
+                // First, as what is shown once it counts as open must reach it.
+                if !at.client.sink().is_closed() {
+                    *lock(&self.follow) = Some(at.follow(&reader, self));
+                }
                 pending.opened(info);
                 if !reader.is_complete() {
                     self.index_whole(&reader, at);
-                }
-                if !at.client.sink().is_closed() {
-                    *lock(&self.follow) = Some(at.follow(&reader, self));
                 }
                 Some(reader)
             }

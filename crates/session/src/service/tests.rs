@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Condvar;
+use std::sync::{Condvar, Weak};
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
@@ -252,6 +252,36 @@ fn what_a_cli_shows_reaches_the_transcripts_of_its_session_that_want_it() {
     lab.append(&file, r#"{"type":"assistant","message":{"content":[{"type":"text","text":"one\ntwo"}]}}"#);
     // Only what is recorded stays. The two may come in either order.
     lab.hear_each(&[id, plain], |news| (&news["delta"]["from"], &news["info"]["len"]) == (&json!(1), &json!(2)));
+}
+
+/// A CLI that shows something as soon as a transcript is open.
+struct Hasty(Weak<Service>, mpsc::Sender<Json>);
+
+impl Sink for Hasty {
+    fn tell(&self, news: News) {
+        match news {
+            News::Reply { .. } => {
+                let service = self.0.upgrade().unwrap();
+                service.show("s", &crate::Batch { message: "a", index: 0, is_final: false, delta: "one\n" });
+            }
+            News::Change { growth, .. } => drop(self.1.send(growth.info)),
+            _ => {}
+        }
+    }
+
+    fn forget(&self, _request: u64) {}
+}
+
+#[test]
+fn what_a_cli_shows_once_a_transcript_is_open_reaches_it() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 1);
+    let (tell, heard) = mpsc::channel();
+    let hasty = Arc::new(Hasty(Arc::downgrade(&lab.service), tell));
+    let client = lab.service.join(hasty);
+    let open = json!({ "open": { "file": file, "shows": true } });
+    client.request(serde_json::from_value(open).unwrap()).unwrap();
+    assert_eq!(heard.recv_timeout(DEADLINE).unwrap()["len"], json!(2));
 }
 
 /// A row is drawn by its number, with the one before it that shows; the rows that are too much at once are asked again.
