@@ -219,6 +219,28 @@ def test_a_subagent_of_a_subagent_is_shown_within_it(start_nvim, tmp_path):
     nvim.wait("vim.fn.getline(1) == 'two'", what="its text")
 
 
+def test_a_subagent_of_an_older_cli_is_shown_from_the_same_file(start_nvim, tmp_path):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("Ask somebody")
+    script.reply(script.call("Task", description="look around", prompt="Look.", subagent_type="Explore"))
+    script.parent, script.extra = None, {"isSidechain": True}
+    script.prompt("Look.")
+    script.run("Bash", "".join(f"row {number}\n" for number in range(3000)), 0.3, command="seq")
+    script.reply("I look.")
+    nvim = show(start_nvim, script)
+    go_to(nvim, "  Task look around")
+    nvim.keys("zoj<CR>")
+    nvim.wait(lambda: "    I look." in nvim.lines())
+    lines = nvim.lines()
+    at = lines.index("    Subagent · 3 messages")
+    assert lines[at + 1 : at + 3] == ["    Claude asks", "    Look."]
+    go_to(nvim, "      Bash seq")
+    nvim.keys("zo")
+    go_to(nvim, "Enter shows it all")
+    nvim.keys("<CR>")
+    nvim.wait("#vim.api.nvim_list_wins() == 2 and vim.api.nvim_buf_line_count(0) == 3000", what="all of its output")
+
+
 def test_a_file_that_was_replaced_is_read_anew(start_nvim, script):
     nvim = show(start_nvim, script)
     line = json.loads(script.path.read_text().splitlines()[1])
