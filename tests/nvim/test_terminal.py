@@ -192,22 +192,18 @@ def test_the_window_is_bare_and_its_buffer_unlisted(opened):
     assert found["buffers"] == 2
 
 
-@pytest.mark.parametrize(
-    ("side", "size", "expected"),
-    [("right", 0.4, (56, None)), ("left", 50, (50, None)), ("bottom", 0.25, (None, 10)), ("top", 12, (None, 12))],
-)
-def test_it_takes_the_side_and_the_size_that_are_asked_for(opened, side, size, expected):
-    nvim = opened(opts={"terminal": {"side": side, "size": size}})
-    width, height, row, column = nvim.lua(
-        """
-        local win = require("claude-ide.terminal").bufnr() and vim.api.nvim_get_current_win()
-        local at = vim.api.nvim_win_get_position(win)
-        return { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win), at[1], at[2] }
-        """
-    )
-    assert expected[0] is None or width == expected[0]
-    assert expected[1] is None or height == expected[1]
-    assert (column > 0, row > 0) == (side == "right", side == "bottom")
+def test_it_takes_the_side_and_the_size_that_are_asked_for(start):
+    nvim = start()
+    for side, size, cells in [("right", 0.4, 56), ("left", 50, 50), ("bottom", 0.25, 10), ("top", 12, 12)]:
+        nvim.lua("require('claude-ide').setup({ terminal = { side = ..., size = select(2, ...) } })", side, size)
+        reopen(nvim)
+        width, height, (row, column) = nvim.lua(
+            "return { vim.api.nvim_win_get_width(0), vim.api.nvim_win_get_height(0), vim.api.nvim_win_get_position(0) }"
+        )
+        assert (width if side in ("right", "left") else height) == cells, side
+        assert (column > 0, row > 0) == (side == "right", side == "bottom"), side
+        nvim.cmd("Claude close")
+        out_of_it(nvim)
 
 
 @pytest.mark.every_nvim
