@@ -84,20 +84,6 @@ def test_a_new_file_can_be_proposed_again(diffs):
         diffs.wait_clean()
 
 
-def test_only_the_client_that_opened_a_diff_closes_it(diffs):
-    diffs.open(1, "a.txt", "A\n", client=1, name="same")
-    diffs.propose(2, "b.txt", "B\n", client=2, name="same")
-    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
-    assert diffs.nvim.lua("return require('claude-ide.tools.client_source').prompt_submitted(3)") == 0
-    assert diffs.nvim.lua("return require('claude-ide.tools.client_source').close_by_name(2, 'same')") is True
-    assert diffs.answer(2) == {"outcome": "rejected"}
-    assert diffs.outcomes(1) == [] and diffs.current() == 1
-    assert diffs.nvim.lua("return require('claude-ide.tools.client_source').close_by_name(2, 'same')") is True
-    assert diffs.nvim.lua("return require('claude-ide.tools.client_source').prompt_submitted(1)") == 1
-    assert diffs.answer(1) == {"outcome": "rejected"}
-    diffs.wait_clean()
-
-
 def test_a_diff_can_be_closed_by_the_path_of_its_file(diffs):
     diffs.open(1, "a.txt", "A\n")
     path = str(diffs.nvim.project / "a.txt")

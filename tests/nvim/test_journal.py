@@ -14,7 +14,7 @@ TEXT = "".join(f"line {i}\n" for i in range(1, 21))
 def claude(start_nvim, connect):
     """A client that edits files like the CLI in acceptEdits mode."""
     nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT, "b.txt": "b\n"}, notices=True)
-    nvim.keep_events("ClaudeTurn*", "ClaudeFileChanged", "ClaudeReviewed")
+    nvim.keep_events("ClaudeTurn*", "ClaudeFileChanged")
     return Claude(nvim, connect(nvim))
 
 
@@ -102,19 +102,6 @@ def test_turns_and_events(claude):
     scopes = ("unreviewed", "turn", "session", "all", 1, 2)
     assert [len(claude.changes(scope)) for scope in scopes] == [2, 2, 2, 2, 1, 2]
     assert [len(change["hunks"]) for change in claude.changes("turn")] == [1, 1]
-
-
-def test_one_hunk_is_undone_and_another_kept(claude):
-    claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"))
-    path = str(claude.project / "a.txt")
-    act = "local j = require('claude-ide.journal') return (j[...](select(2, ...), j.changes()[1].hunks[1]))"
-    assert claude.nvim.lua(act, "keep", path) is True
-    (change,) = claude.changes()
-    assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 9"]]
-    assert claude.nvim.lua(act, "undo", path) is True
-    assert claude.text() == TEXT.replace("line 3\n", "LINE 3\n")
-    assert claude.changes() == []
-    assert [data["action"] for name, data in claude.nvim.events() if name == "ClaudeReviewed"] == ["keep", "undo"]
 
 
 @pytest.mark.every_nvim
