@@ -61,6 +61,7 @@ return {
   { "hook_context" },
   { "sessions.actions", "sessions.notify", "sessions.asks" },
   { "sessions.announce", "sessions.picker", "transcript" },
+  { "card" },
   { "chat", "sessions.grep" },
   { "inline", "deliver", "worktree" },
   { "board", "sessions.api", "web" },

@@ -20,6 +20,7 @@ local M = {}
 ---@field session? fun(): string? its session, if the client does not tell
 ---@field call? fun(request: any): string? tool call of a request, if the source reports results of calls
 ---@field asks_here? fun(): boolean the focus is on the source's own prompt, over which no window must open
+---@field map_keys? fun(buf: integer) maps the source's own keys in a card, such as the one that interrupts its turn
 
 ---@class claude-ide.decisions.Answer
 ---@field outcome string defined by the kind; "closed": no decision

@@ -283,7 +283,7 @@ function source()
 end
 """
 PANEL = """
-require("claude-ide.chat.panel").open({
+require("claude-ide.card.window").open({
   decision = { id = 1000, state = "pending", request = {}, source = source() },
   text = function()
     local run = function() answers[#answers + 1] = "y" end
@@ -292,7 +292,7 @@ require("claude-ide.chat.panel").open({
 })
 """
 PLAN = """
-require("claude-ide.chat.plan").ask({ ask = { plan = "make it" }, source = source() })
+require("claude-ide.card.plan").ask({ ask = { plan = "make it" }, source = source() })
 """
 CODE = """
 require("claude-ide.notebook.document").wanted = function(_, done) done({ language = "r" }) end

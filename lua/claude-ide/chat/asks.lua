@@ -19,7 +19,7 @@ local M = {}
 ---@field kind string
 ---@field call? string id of the tool call
 ---@field title string permission
----@field parts claude-ide.chat.AskedPart[] permission
+---@field parts claude-ide.card.AskedPart[] permission
 ---@field choices { id: string, label: string, key_label?: string, kind: string }[] permission
 ---@field rules string[] permission
 ---@field default_to_no boolean permission
@@ -28,12 +28,12 @@ local M = {}
 ---@field changeable? string permission: name of the argument in the first part, if a buffer can hold it
 ---@field edit? claude-ide.chat.AskedEdit permission
 ---@field paths string[] permission: files that it would change
----@field questions claude-ide.chat.AskedQuestion[] questions
+---@field questions claude-ide.card.AskedQuestion[] questions
 ---@field plan string plan
 ---@field name string form
 ---@field message string form
 ---@field url? string form
----@field fields claude-ide.chat.form.Field[] form
+---@field fields claude-ide.card.form.Field[] form
 ---@field path string read_file, write_file
 ---@field line? integer read_file
 ---@field limit? integer read_file
@@ -76,25 +76,11 @@ function M.source(chat)
     call = function(request)
       return request.ask.call
     end,
+    map_keys = function(buf)
+      require("claude-ide.chat.prompt").map_interrupt(chat, buf, { "n" })
+    end,
   })
 end
-
----Requests to the user.
----@type table<string, fun(request: claude-ide.chat.Request)>
-local OF_USER = {
-  permission = function(request)
-    require(request.ask.edit and "claude-ide.chat.edit" or "claude-ide.chat.permission").ask(request)
-  end,
-  questions = function(request)
-    require("claude-ide.chat.question").ask(request)
-  end,
-  plan = function(request)
-    require("claude-ide.chat.plan").ask(request)
-  end,
-  form = function(request)
-    require("claude-ide.chat.form").ask(request)
-  end,
-}
 
 ---@alias claude-ide.chat.Reply fun(result?: table, code?: "invalid"|"not_found"|"failed", message?: string)
 
@@ -146,10 +132,13 @@ local function serve_editor(request, serve)
   )
 end
 
----Shows a request of any agent to the user.
----@param request { source: claude-ide.decisions.Source, ask: claude-ide.chat.Ask }
-function M.put(request)
-  OF_USER[request.ask.kind](request --[[@as claude-ide.chat.Request]])
+---@param request claude-ide.chat.Request
+local function ask_user(request)
+  if request.ask.edit then
+    require("claude-ide.chat.edit").ask(request)
+  else
+    require("claude-ide.card").show(request)
+  end
 end
 
 ---Handles a request.
@@ -162,7 +151,7 @@ function M.ask(chat, id, ask)
   if serve then
     return serve_editor(request, serve)
   end
-  require("claude-ide.safely").catch(M.put, function(trace)
+  require("claude-ide.safely").catch(ask_user, function(trace)
     require("claude-ide.log").error("a question of a chat failed: %s", trace)
     require("claude-ide.chat.answers").unanswered(request, "the editor could not ask")
   end)(request)

@@ -106,7 +106,7 @@ end
 
 ---Shows a text request instead of a diff.
 local function ask_otherwise(request)
-  local ask = request.otherwise or require("claude-ide.chat.permission").ask
+  local ask = request.otherwise or require("claude-ide.card.permission").ask
   ask(request)
 end
 

@@ -196,9 +196,7 @@ local function show_again(chat, begun)
   if begun then
     require("claude-ide.chat.prompt").add(shown.prompt, begun)
   end
-  if not require("claude-ide.chat.panel").focus() then
-    require("claude-ide.chat.plan").focus()
-  end
+  require("claude-ide.card").focus()
 end
 
 ---The chat that has a session, or is about to go on with it: another one would leave it with two ends, of which each process knows

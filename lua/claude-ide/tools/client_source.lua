@@ -14,7 +14,7 @@ local M = {}
 ---@field holds_dialog? boolean the CLI opens the dialog only after the answer
 ---@field has_dialog? boolean the session's record has said that the dialog waits
 
----How much earlier than the call the record may say so, and how much later at most.
+---The session's record may report the dialog up to 50 ms before the call, and at most 3 s after it.
 local DIALOG_MS, MOST_DIALOG_MS = 50, 3000
 
 ---Maximum number of remembered names per client.
@@ -305,7 +305,7 @@ M.permission = {
     if is_off or args.holds_dialog and not is_attended(request.source) then
       return respond(nil)
     end
-    require("claude-ide.chat.asks").put(request)
+    require("claude-ide.card").show(request)
     if args.holds_dialog then
       return
     end

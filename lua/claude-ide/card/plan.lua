@@ -5,22 +5,22 @@ local M = {}
 
 local KIND = "plan"
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.chat.plan")
+local namespace = vim.api.nvim_create_namespace("claude-ide.card.plan")
 
----@class claude-ide.chat.plan.Comment
+---@class claude-ide.card.plan.Comment
 ---@field row integer 0-based, while there is no buffer
 ---@field quote string[] the lines, as they were
 ---@field words string
 ---@field mark? integer
 
----@class claude-ide.chat.Plan : claude-ide.Decision
+---@class claude-ide.card.Plan : claude-ide.Decision
 ---@field text string as proposed
 ---@field kept? string its text when the buffer was unloaded
----@field comments claude-ide.chat.plan.Comment[]
+---@field comments claude-ide.card.plan.Comment[]
 ---@field buf? integer
 ---@field win? integer
 
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 ---@return string
 local function text_of(plan)
   return plan.buf
@@ -30,7 +30,7 @@ local function text_of(plan)
     or plan.text
 end
 
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 local function take_down(plan)
   require("claude-ide.ui.guard").forget(plan.id)
   local buf, win = plan.buf, plan.win
@@ -51,7 +51,7 @@ end
 ---The mode that edits files without asking.
 local ACCEPT_EDITS = "acceptEdits"
 
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 ---@param mode? string that follows
 local function approve(plan, mode)
   if #plan.comments > 0 then
@@ -63,12 +63,12 @@ local function approve(plan, mode)
   settle(plan, { outcome = "accepted", changes = text ~= plan.text and { plan = text } or nil, mode = mode })
 end
 
----@param comment claude-ide.chat.plan.Comment
+---@param comment claude-ide.card.plan.Comment
 local function quoted(comment)
   return ("> %s\n\n%s"):format(table.concat(comment.quote, "\n> "), comment.words)
 end
 
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 ---@param words string
 ---@return string
 local function message_of(plan, words)
@@ -80,7 +80,7 @@ local function message_of(plan, words)
   return table.concat(parts, "\n\n", words == "" and 2 or 1)
 end
 
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 local function send_back(plan)
   vim.ui.input({ prompt = "What is to be different? " }, function(words)
     if not words or vim.trim(words) == "" and #plan.comments == 0 then
@@ -92,8 +92,8 @@ local function send_back(plan)
   end)
 end
 
----@param plan claude-ide.chat.Plan
----@param comment claude-ide.chat.plan.Comment
+---@param plan claude-ide.card.Plan
+---@param comment claude-ide.card.plan.Comment
 ---@return integer row
 local function row_of(plan, comment)
   local at = plan.buf
@@ -103,7 +103,7 @@ local function row_of(plan, comment)
 end
 
 ---Shows the comments, each below its line.
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 local function draw_comments(plan)
   local buf = plan.buf --[[@as integer]]
   for _, comment in ipairs(plan.comments) do
@@ -117,11 +117,11 @@ local function draw_comments(plan)
 end
 
 ---Adds a comment on lines, or changes or removes the one that their last line has.
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 ---@param first integer 1-based
 ---@param last integer
 local function comment_on(plan, first, last)
-  local index, before ---@type integer?, claude-ide.chat.plan.Comment?
+  local index, before ---@type integer?, claude-ide.card.plan.Comment?
   for at, comment in ipairs(plan.comments) do
     if row_of(plan, comment) == last - 1 then
       index, before = at, comment
@@ -161,7 +161,7 @@ function M.bar()
   return fit.winbar(pieces, vim.api.nvim_win_get_width(0))
 end
 
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 local function map(plan)
   local function on(lhs, desc, run)
     local guarded = require("claude-ide.safely").wrap(desc, run)
@@ -194,7 +194,7 @@ local function map(plan)
   end)
 end
 
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 ---@param text string
 ---@return claude-ide.ui.own_buffer.Opts
 local function with(plan, text)
@@ -208,7 +208,7 @@ local function with(plan, text)
   }
 end
 
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 ---@return integer buf
 local function create(plan)
   local buf = require("claude-ide.ui.own_buffer").create(with(plan, text_of(plan)))
@@ -244,7 +244,7 @@ local function create(plan)
   return buf
 end
 
----@param plan claude-ide.chat.Plan
+---@param plan claude-ide.card.Plan
 local function show(plan)
   if plan.state ~= "pending" then
     return
@@ -257,7 +257,7 @@ local function show(plan)
   vim.cmd("tab sbuffer " .. buf)
   plan.win = vim.api.nvim_get_current_win()
   require("claude-ide.ui.guard.window").opened(buf)
-  require("claude-ide.ui.window_look").window(plan.win, "%{%v:lua.require'claude-ide.chat.plan'.bar()%}")
+  require("claude-ide.ui.window_look").window(plan.win, "%{%v:lua.require'claude-ide.card.plan'.bar()%}")
   local wo = vim.wo[plan.win][0]
   wo.wrap, wo.linebreak = true, true
 end
@@ -269,7 +269,7 @@ function M.focus()
     return decision.kind == KIND
   end)[1]
   if plan then
-    show(plan --[[@as claude-ide.chat.Plan]])
+    show(plan --[[@as claude-ide.card.Plan]])
   end
   return plan ~= nil
 end
@@ -278,7 +278,7 @@ end
 ---@type claude-ide.decisions.Remote
 local remote = {
   describe = function(decision)
-    ---@cast decision claude-ide.chat.Plan
+    ---@cast decision claude-ide.card.Plan
     return {
       kind = "plan",
       title = "A plan",
@@ -291,7 +291,7 @@ local remote = {
     }
   end,
   answer = function(decision, answer)
-    ---@cast decision claude-ide.chat.Plan
+    ---@cast decision claude-ide.card.Plan
     if answer.choice == "reject" then
       require("claude-ide.decisions").settle_elsewhere(
         decision,
@@ -311,18 +311,18 @@ local presenter = {
   one = "plan",
   many = "plans",
   focus = function(decision)
-    ---@cast decision claude-ide.chat.Plan
+    ---@cast decision claude-ide.card.Plan
     show(decision)
     return true
   end,
   present = function(decision)
-    ---@cast decision claude-ide.chat.Plan
+    ---@cast decision claude-ide.card.Plan
     require("claude-ide.ui.guard").when_free(decision.id, "a plan", function()
       show(decision)
     end, "Claude has a plan")
   end,
   withdraw = function(decision)
-    ---@cast decision claude-ide.chat.Plan
+    ---@cast decision claude-ide.card.Plan
     require("claude-ide.ui.kept_words").give_back(message_of(decision, ""), "The plan is gone")
     take_down(decision)
   end,

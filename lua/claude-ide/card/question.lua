@@ -1,21 +1,21 @@
 -- AskUserQuestion: questions with choices, one after the other; one or several choices, or free text.
 local M = {}
 
-local panel = require("claude-ide.chat.panel")
+local card = require("claude-ide.card.window")
 
----@class claude-ide.chat.AskedQuestion
+---@class claude-ide.card.AskedQuestion
 ---@field question string
 ---@field header? string
 ---@field options { label: string, description?: string, preview?: string }[]
 ---@field multiSelect boolean
 
----@class claude-ide.chat.Question : claude-ide.Decision
----@field questions claude-ide.chat.AskedQuestion[]
+---@class claude-ide.card.Question : claude-ide.Decision
+---@field questions claude-ide.card.AskedQuestion[]
 ---@field at integer index of the shown question
 ---@field chosen table<integer, table<integer, true>> options by question
 ---@field own table<integer, string> free text by question
 
----@param question claude-ide.chat.Question
+---@param question claude-ide.card.Question
 ---@param at integer
 ---@return string? nil: unanswered
 local function answer_of(question, at)
@@ -32,7 +32,7 @@ local function answer_of(question, at)
 end
 
 ---The arguments that answer a question. Like the CLI's dialog (2.1.329), they name the preview of a single choice.
----@param questions claude-ide.chat.AskedQuestion[]
+---@param questions claude-ide.card.AskedQuestion[]
 ---@param answers table<string, string> by question
 ---@return table<string, any>
 local function changes_of(questions, answers)
@@ -48,22 +48,22 @@ local function changes_of(questions, answers)
 end
 
 ---Goes to the next question, or sends the answers.
----@param question claude-ide.chat.Question
+---@param question claude-ide.card.Question
 local function go_on(question)
   if question.at < #question.questions then
     question.at = question.at + 1
-    return panel.redraw(question, true)
+    return card.redraw(question, true)
   end
   local answers = {}
   for at, one in ipairs(question.questions) do
     answers[one.question] = answer_of(question, at)
   end
   if next(answers) then
-    panel.settle(question, { outcome = "accepted", changes = changes_of(question.questions, answers) })
+    card.settle(question, { outcome = "accepted", changes = changes_of(question.questions, answers) })
   end
 end
 
----@param question claude-ide.chat.Question
+---@param question claude-ide.card.Question
 ---@param index integer
 local function pick(question, index)
   local one = question.questions[question.at]
@@ -74,14 +74,14 @@ local function pick(question, index)
     local chosen = question.chosen[question.at] or {}
     chosen[index] = not chosen[index] or nil
     question.chosen[question.at] = chosen
-    return panel.redraw(question)
+    return card.redraw(question)
   end
   question.chosen[question.at], question.own[question.at] = { [index] = true }, nil
   go_on(question)
 end
 
 ---Keeps the user's texts for a question that is gone.
----@param question claude-ide.chat.Question
+---@param question claude-ide.card.Question
 ---@param text? string
 local function give_back(question, text)
   local words = {} ---@type string[]
@@ -92,10 +92,10 @@ local function give_back(question, text)
   require("claude-ide.ui.kept_words").give_back(table.concat(words, "\n"), "The question is gone")
 end
 
----@param question claude-ide.chat.Question
+---@param question claude-ide.card.Question
 local function own_words(question)
   local at = question.at
-  panel.input(question, { prompt = "Your answer: ", default = question.own[at] }, function(text)
+  card.input(question, { prompt = "Your answer: ", default = question.own[at] }, function(text)
     local words = vim.trim(text)
     if words == "" and not question.own[at] then
       return
@@ -105,7 +105,7 @@ local function own_words(question)
       question.chosen[at] = nil
       return go_on(question)
     end
-    panel.redraw(question)
+    card.redraw(question)
   end, function(text)
     if vim.trim(text) ~= "" or question.own[at] then
       give_back(question, text)
@@ -113,8 +113,8 @@ local function own_words(question)
   end)
 end
 
----@param question claude-ide.chat.Question
----@return claude-ide.chat.panel.Line[]
+---@param question claude-ide.card.Question
+---@return claude-ide.card.Line[]
 local function lines_of(question)
   local one = question.questions[question.at]
   local chosen, own = question.chosen[question.at] or {}, question.own[question.at]
@@ -135,12 +135,12 @@ local function lines_of(question)
   return lines
 end
 
----@param question claude-ide.chat.Question
----@return claude-ide.chat.panel.Text
+---@param question claude-ide.card.Question
+---@return claude-ide.card.Text
 local function text_of(question)
   local one = question.questions[question.at]
   local function pick_here()
-    local index = panel.choice(question)
+    local index = card.choice(question)
     if index then
       pick(question, index)
     end
@@ -175,17 +175,17 @@ local function text_of(question)
       hidden = #question.questions == 1,
       run = function()
         question.at = math.max(question.at - 1, 1)
-        panel.redraw(question)
+        card.redraw(question)
       end,
     },
     {
       keys = { "n" },
       desc = "do not answer",
       run = function()
-        panel.settle(question, { outcome = "rejected" })
+        card.settle(question, { outcome = "rejected" })
       end,
     },
-    panel.later(),
+    card.later(),
   }
   for index = 1, 9 do
     actions[#actions + 1] = {
@@ -207,7 +207,7 @@ local function text_of(question)
 end
 
 ---Whether there is one question with a single choice, whose answers can be choices.
----@param questions claude-ide.chat.AskedQuestion[]
+---@param questions claude-ide.card.AskedQuestion[]
 ---@return boolean
 local function is_simple(questions)
   return #questions == 1 and not questions[1].multiSelect and #questions[1].options > 0
@@ -217,7 +217,7 @@ end
 ---@type claude-ide.decisions.Remote
 local remote = {
   describe = function(decision)
-    ---@cast decision claude-ide.chat.Question
+    ---@cast decision claude-ide.card.Question
     local questions, choices = decision.questions, {}
     if is_simple(questions) then
       for index, option in ipairs(questions[1].options) do
@@ -234,7 +234,7 @@ local remote = {
     }
   end,
   answer = function(decision, answer)
-    ---@cast decision claude-ide.chat.Question
+    ---@cast decision claude-ide.card.Question
     if answer.choice == "reject" then
       require("claude-ide.decisions").settle_elsewhere(decision, { outcome = "rejected" })
       return nil
@@ -260,7 +260,7 @@ local remote = {
   end,
 }
 
----@type claude-ide.chat.panel.Kind
+---@type claude-ide.card.Kind
 local KIND = {
   name = "question",
   noun = "question",
@@ -269,7 +269,7 @@ local KIND = {
     return remote
   end,
   withdraw = function(question)
-    panel.close(question)
+    card.close(question)
     give_back(question)
   end,
 }
@@ -278,7 +278,7 @@ local KIND = {
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local fields = { questions = request.ask.questions, at = 1, chosen = {}, own = {} }
-  panel.ask(KIND, request, fields)
+  card.ask(KIND, request, fields)
 end
 
 return M

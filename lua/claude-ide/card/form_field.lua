@@ -25,7 +25,7 @@ function M.doubt_of_url(url)
   end
 end
 
----@param field claude-ide.chat.form.Field
+---@param field claude-ide.card.form.Field
 ---@param chosen any[]
 ---@return string? problem
 local function problem_of_list(field, chosen)
@@ -37,7 +37,7 @@ local function problem_of_list(field, chosen)
 end
 
 ---Completes and validates values to be sent: an untouched boolean is false.
----@param fields claude-ide.chat.form.Field[]
+---@param fields claude-ide.card.form.Field[]
 ---@param values table<string, any>
 ---@return string? problem a sentence without a full stop
 function M.complete(fields, values)
@@ -56,7 +56,7 @@ function M.complete(fields, values)
 end
 
 ---Parses and validates the text for a field.
----@param field claude-ide.chat.form.Field
+---@param field claude-ide.card.form.Field
 ---@param text string
 ---@return any value
 ---@return string? problem

@@ -1,13 +1,13 @@
 -- Permission for a tool: a kind of decision, shown as text with the agent's choices.
 local M = {}
 
-local panel = require("claude-ide.chat.panel")
-local settle = panel.settle
+local card = require("claude-ide.card.window")
+local settle = card.settle
 
----@class claude-ide.chat.Permission : claude-ide.Decision
+---@class claude-ide.card.Permission : claude-ide.Decision
 ---@field ask claude-ide.chat.Ask
 
----@class claude-ide.chat.AskedPart
+---@class claude-ide.card.AskedPart
 ---@field part "text"|"change"|"places"
 ---@field style? string text
 ---@field text? string text
@@ -32,7 +32,7 @@ local GROUPS = {
   dim = "ClaudeTranscriptDim",
 }
 
----@type table<string, fun(asked: claude-ide.chat.AskedLines, part: claude-ide.chat.AskedPart, what_for?: claude-ide.chat.AskedLines.For)>
+---@type table<string, fun(asked: claude-ide.card.AskedLines, part: claude-ide.card.AskedPart, what_for?: claude-ide.card.AskedLines.For)>
 local ADD = {}
 
 function ADD.text(asked, part)
@@ -61,10 +61,10 @@ function ADD.places(asked, part, what_for)
 end
 
 ---@param ask claude-ide.chat.Ask
----@param what_for? claude-ide.chat.AskedLines.For
----@return claude-ide.chat.AskedLines
+---@param what_for? claude-ide.card.AskedLines.For
+---@return claude-ide.card.AskedLines
 function M.asked(ask, what_for)
-  local asked = require("claude-ide.chat.asked_lines").new(what_for)
+  local asked = require("claude-ide.card.text").new(what_for)
   for _, part in ipairs(ask.parts or {}) do
     ADD[part.part](asked, part, what_for)
   end
@@ -77,13 +77,13 @@ function M.is_allowing(choice)
   return choice.kind:find("^allow") ~= nil
 end
 
----@param permission claude-ide.chat.Permission
+---@param permission claude-ide.card.Permission
 ---@param choice { id: string, kind: string }
 local function choose(permission, choice)
   settle(permission, { outcome = M.is_allowing(choice) and "accepted" or "rejected", choice = choice.id })
 end
 
----@param permission claude-ide.chat.Permission
+---@param permission claude-ide.card.Permission
 local function allow_always(permission)
   require("claude-ide.ui.choose").select(permission.ask.rules, {
     prompt = "Allow from now on",
@@ -94,9 +94,9 @@ local function allow_always(permission)
   end)
 end
 
----@param permission claude-ide.chat.Permission
+---@param permission claude-ide.card.Permission
 local function deny_with_words(permission)
-  panel.input(permission, { prompt = "Why not? " }, function(text)
+  card.input(permission, { prompt = "Why not? " }, function(text)
     if vim.trim(text) ~= "" then
       settle(permission, { outcome = "rejected", message = vim.trim(text) })
     end
@@ -104,7 +104,7 @@ local function deny_with_words(permission)
 end
 
 ---Lets the user edit the argument that the call is about; `:write` allows the result.
----@param permission claude-ide.chat.Permission
+---@param permission claude-ide.card.Permission
 ---@param name string
 local function change_and_allow(permission, name)
   local value = permission.ask.parts[1].text --[[@as string]]
@@ -134,7 +134,7 @@ local function change_and_allow(permission, name)
   })
 end
 
----@param permission claude-ide.chat.Permission
+---@param permission claude-ide.card.Permission
 local function choose_among_the_rest(permission)
   require("claude-ide.ui.choose").select(vim.list_slice(permission.ask.choices, MOST_KEYS + 1), {
     prompt = permission.ask.title,
@@ -148,10 +148,10 @@ local function choose_among_the_rest(permission)
   end)
 end
 
----@param permission claude-ide.chat.Permission
----@return claude-ide.chat.panel.Action[]
+---@param permission claude-ide.card.Permission
+---@return claude-ide.card.Action[]
 local function actions_of(permission)
-  local ask, actions, taken = permission.ask, {}, {} ---@type claude-ide.chat.Ask, claude-ide.chat.panel.Action[], table<string, true>
+  local ask, actions, taken = permission.ask, {}, {} ---@type claude-ide.chat.Ask, claude-ide.card.Action[], table<string, true>
   for at, choice in ipairs(vim.list_slice(ask.choices, 1, MOST_KEYS)) do
     local key, keys = KEYS[choice.kind], {}
     if not taken[key] then
@@ -211,13 +211,13 @@ local function actions_of(permission)
       end,
     }
   end
-  actions[#actions + 1] = panel.later()
+  actions[#actions + 1] = card.later()
   return actions
 end
 
----@param permission claude-ide.chat.Permission
+---@param permission claude-ide.card.Permission
 ---@param is_whole boolean
----@return claude-ide.chat.panel.Text
+---@return claude-ide.card.Text
 local function text_of(permission, is_whole)
   local asked = M.asked(permission.ask, is_whole and "whole" or nil)
   return {
@@ -234,7 +234,7 @@ end
 ---@type claude-ide.decisions.Remote
 local remote = {
   describe = function(decision)
-    ---@cast decision claude-ide.chat.Permission
+    ---@cast decision claude-ide.card.Permission
     local ask = decision.ask
     local asked = M.asked(ask, "page")
     local choices = {} ---@type claude-ide.decisions.Choice[]
@@ -256,7 +256,7 @@ local remote = {
     }
   end,
   answer = function(decision, answer)
-    ---@cast decision claude-ide.chat.Permission
+    ---@cast decision claude-ide.card.Permission
     local rule = tonumber(answer.choice:match("^always:(%d+)$")) --[[@as integer?]]
     local settled = rule and { outcome = "accepted", rules = { rule - 1 } } ---@type claude-ide.chat.Answer?
     local choice = vim.iter(decision.ask.choices):find(function(one)
@@ -273,7 +273,7 @@ local remote = {
   end,
 }
 
----@type claude-ide.chat.panel.Kind
+---@type claude-ide.card.Kind
 local KIND = {
   name = "permission",
   noun = "permission",
@@ -286,7 +286,7 @@ local KIND = {
 ---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
-  panel.ask(KIND, request, { ask = request.ask })
+  card.ask(KIND, request, { ask = request.ask })
 end
 
 return M

@@ -2,7 +2,7 @@
 -- requests the rest: drawing takes no time, and nothing is allowed unread.
 -- Invariant: nothing is hidden; runs of blanks and invisible characters are marked (unseen.lua). A page marks them itself.
 
----@class claude-ide.chat.AskedLines
+---@class claude-ide.card.AskedLines
 ---@field lines { [1]: string, [2]: string? }[]
 ---@field is_cut boolean parts are omitted
 ---@field command? { first: integer, last: integer } lines of a shell's command
@@ -20,16 +20,16 @@ local PAGE_BYTES = 80 * 1024
 ---The part shown of the end of a cut text.
 local END_BYTES, END_LINES = 1024, 5
 
----@alias claude-ide.chat.AskedLines.For "page"|"whole" nil: a window, which shows the beginning
+---@alias claude-ide.card.AskedLines.For "page"|"whole" nil: a window, which shows the beginning
 
----@type table<claude-ide.chat.AskedLines.For, integer> bytes
+---@type table<claude-ide.card.AskedLines.For, integer> bytes
 local MOST = {
   page = PAGE_BYTES,
   whole = math.huge --[[@as integer]],
 }
 
----@param what_for? claude-ide.chat.AskedLines.For
----@return claude-ide.chat.AskedLines
+---@param what_for? claude-ide.card.AskedLines.For
+---@return claude-ide.card.AskedLines
 function AskedLines.new(what_for)
   return setmetatable({
     lines = {},

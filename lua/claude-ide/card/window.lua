@@ -1,36 +1,36 @@
--- A chat's request in a float: its text, and the keys that answer it. One is shown at a time, the others are queued.
+-- The card's window: a float with a request's text and the keys that answer it. One is shown at a time, the others are queued.
 -- Invariants: it opens only while the user is not typing, and keys typed on do not answer it (ui/guard). Nothing is allowed before all of
 -- the text was visible (ui/read_through.lua).
 
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.chat.panel")
+local namespace = vim.api.nvim_create_namespace("claude-ide.card.window")
 
 ---Above diffs, below key lists.
 local ZINDEX = 45
 local WIDTH, HEIGHT = 90, 0.6
 
----@class claude-ide.chat.panel.Action
+---@class claude-ide.card.Action
 ---@field keys string[]
 ---@field desc string
 ---@field run fun()
 ---@field hidden? boolean not in the list of keys
 ---@field allows? boolean works only once all of the text was visible
 
----@alias claude-ide.chat.panel.Line { [1]: string, [2]: string?, [3]: any? } text, highlight group, choice
+---@alias claude-ide.card.Line { [1]: string, [2]: string?, [3]: any? } text, highlight group, choice
 
----@class claude-ide.chat.panel.Text
+---@class claude-ide.card.Text
 ---@field title string
----@field lines claude-ide.chat.panel.Line[]
----@field actions claude-ide.chat.panel.Action[]
+---@field lines claude-ide.card.Line[]
+---@field actions claude-ide.card.Action[]
 ---@field choice? any the cursor's choice
 ---@field is_cut? boolean parts are omitted
 ---@field command? { first: integer, last: integer } lines of a shell's command
 ---@field is_warning? boolean the title warns
 
----@class claude-ide.chat.Panel
+---@class claude-ide.card.Card
 ---@field decision claude-ide.Decision
----@field text fun(is_whole: boolean): claude-ide.chat.panel.Text
+---@field text fun(is_whole: boolean): claude-ide.card.Text
 ---@field package is_whole? boolean nothing is omitted
 ---@field package is_cut? boolean
 ---@field package choice? any where the cursor was last set
@@ -38,17 +38,17 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field package win? integer
 ---@field package from? integer the previous window
 
----@type claude-ide.chat.Panel[] the shown one first
-local panels = {}
+---@type claude-ide.card.Card[] the shown one first
+local cards = {}
 
----@param panel claude-ide.chat.Panel
-local function take_down(panel)
-  local win, buf = panel.win, panel.buf
-  panel.win, panel.buf = nil, nil
+---@param card claude-ide.card.Card
+local function take_down(card)
+  local win, buf = card.win, card.buf
+  card.win, card.buf = nil, nil
   -- Neovim returns to the previous window: to none once a list above this float (ui/choose.lua) has closed.
   local has_focus = win == vim.api.nvim_get_current_win()
   local is_lost = has_focus and vim.list_contains({ 0, vim.fn.winnr() }, vim.fn.winnr("#"))
-  local from = panel.from
+  local from = card.from
   if is_lost and from and vim.api.nvim_win_is_valid(from) then
     vim.api.nvim_set_current_win(from)
   end
@@ -68,7 +68,7 @@ local function in_a_line(words, cells)
   return width.cut(width.printable((words:gsub("%s+", " "))), cells)
 end
 
----@param action claude-ide.chat.panel.Action
+---@param action claude-ide.card.Action
 ---@param desc string
 ---@return { [1]: string, [2]: string }[] chunks
 local function key_and_desc(action, desc)
@@ -78,7 +78,7 @@ local function key_and_desc(action, desc)
   }
 end
 
----@param text claude-ide.chat.panel.Text
+---@param text claude-ide.card.Text
 ---@param width integer
 ---@return { [1]: string, [2]: string }[][] lines of chunks
 local function key_lines(text, width)
@@ -101,7 +101,7 @@ end
 ---Cells of a key's description, if all keys are to fit on one line.
 local SHORT = 18
 
----@param text claude-ide.chat.panel.Text
+---@param text claude-ide.card.Text
 ---@param width integer
 ---@return { [1]: string, [2]: string }[] as many keys as fit
 local function keys_in_a_line(text, width)
@@ -160,13 +160,13 @@ local function colour_command(buf, first, last)
   end
 end
 
----@param panel claude-ide.chat.Panel
----@param text claude-ide.chat.panel.Text
+---@param card claude-ide.card.Card
+---@param text claude-ide.card.Text
 ---@param width integer
 ---@return integer rows on the screen
 ---@return integer last line of the text
 ---@return claude-ide.ui.menu.Choice[]
-local function fill(panel, text, width)
+local function fill(card, text, width)
   local lines, choices = {}, {} ---@type string[], claude-ide.ui.menu.Choice[]
   local groups = {} ---@type table<integer, string>
   local command = text.command
@@ -197,7 +197,7 @@ local function fill(panel, text, width)
       return chunk[1]
     end, chunks))
   end
-  local buf = panel.buf --[[@as integer]]
+  local buf = card.buf --[[@as integer]]
   require("claude-ide.ui.own_buffer").change(buf, function()
     vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   end)
@@ -225,44 +225,44 @@ local function fill(panel, text, width)
   return rows, last, choices
 end
 
-local draw ---@type fun(panel: claude-ide.chat.Panel)
+local draw ---@type fun(card: claude-ide.card.Card)
 
 ---Shows the whole text.
-local function unfold(panel)
-  panel.is_whole = true
-  draw(panel)
-  require("claude-ide.ui.guard.window").opened(panel.buf --[[@as integer]])
+local function unfold(card)
+  card.is_whole = true
+  draw(card)
+  require("claude-ide.ui.guard.window").opened(card.buf --[[@as integer]])
   require("claude-ide.ui.notice").info("Here is all of it. It is allowed from its end on.")
 end
 
----The panel's text; if parts are omitted, with the key that shows them.
----@param panel claude-ide.chat.Panel
----@return claude-ide.chat.panel.Text
-local function text_of(panel)
-  local text = panel.text(panel.is_whole == true)
-  panel.is_cut = text.is_cut
+---The card's text; if parts are omitted, with the key that shows them.
+---@param card claude-ide.card.Card
+---@return claude-ide.card.Text
+local function text_of(card)
+  local text = card.text(card.is_whole == true)
+  card.is_cut = text.is_cut
   if text.is_cut then
     table.insert(text.actions, 1, {
       keys = { "<Tab>" },
       desc = "show all of it",
       run = function()
-        unfold(panel)
+        unfold(card)
       end,
     })
   end
   return text
 end
 
----@param panel claude-ide.chat.Panel
----@param text claude-ide.chat.panel.Text
-local function map(panel, text)
+---@param card claude-ide.card.Card
+---@param text claude-ide.card.Text
+local function map(card, text)
   for _, action in ipairs(text.actions) do
-    local buf = panel.buf --[[@as integer]]
+    local buf = card.buf --[[@as integer]]
     require("claude-ide.ui.guard.window").map(buf, action.keys, action.desc, function()
-      if panel.decision.state ~= "pending" then
+      if card.decision.state ~= "pending" then
         return
-      elseif action.allows and panel.is_cut and not panel.is_whole then
-        return unfold(panel)
+      elseif action.allows and card.is_cut and not card.is_whole then
+        return unfold(card)
       elseif not action.allows or require("claude-ide.ui.read_through").may_allow() then
         require("claude-ide.safely").wrap("answer a question", action.run)()
       end
@@ -297,84 +297,84 @@ local function place(rows, title, is_warning)
   }
 end
 
----@param panel claude-ide.chat.Panel
+---@param card claude-ide.card.Card
 ---@return claude-ide.chat.Chat? the requester
-local function chat_of(panel)
-  local request = panel.decision.request
+local function chat_of(card)
+  local request = card.decision.request
   return type(request) == "table" and request.chat or nil
 end
 
 ---The title, with the chat's or the terminal's name if there are several.
-local function title_of(panel, text)
-  local chat, source = chat_of(panel), panel.decision.source
+local function title_of(card, text)
+  local chat, source = chat_of(card), card.decision.source
   local which = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
     or source.is_one_of_several and source.name
   return which and ("%s · %s"):format(text.title, which) or text.title
 end
 
----@param panel claude-ide.chat.Panel
-function draw(panel)
-  local text = text_of(panel)
+---@param card claude-ide.card.Card
+function draw(card)
+  local text = text_of(card)
   local width = math.max(math.min(WIDTH, vim.o.columns - 4), 10)
-  local rows, last, choices = fill(panel, text, width)
-  local title = title_of(panel, text)
+  local rows, last, choices = fill(card, text, width)
+  local title = title_of(card, text)
   local config = place(rows, title, text.is_warning)
-  if panel.win and vim.api.nvim_win_is_valid(panel.win) then
-    vim.api.nvim_win_set_config(panel.win, config)
+  if card.win and vim.api.nvim_win_is_valid(card.win) then
+    vim.api.nvim_win_set_config(card.win, config)
   else
-    panel.from = vim.api.nvim_get_current_win()
-    panel.win = vim.api.nvim_open_win(panel.buf --[[@as integer]], true, config)
-    require("claude-ide.ui.guard.window").opened(panel.buf --[[@as integer]])
-    local wo = vim.wo[panel.win][0]
+    card.from = vim.api.nvim_get_current_win()
+    card.win = vim.api.nvim_open_win(card.buf --[[@as integer]], true, config)
+    require("claude-ide.ui.guard.window").opened(card.buf --[[@as integer]])
+    local wo = vim.wo[card.win][0]
     wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
-    map(panel, text)
+    map(card, text)
   end
   -- Only the window knows where lines are wrapped.
-  local height = vim.api.nvim_win_text_height(panel.win, {}).all
+  local height = vim.api.nvim_win_text_height(card.win, {}).all
   config = place(height, title, text.is_warning)
   -- The keys are below the text: invisible if it is long.
   config.footer = height > config.height and keys_in_a_line(text, width) or ""
   config.footer_pos = "left"
-  vim.api.nvim_win_set_config(panel.win, config)
+  vim.api.nvim_win_set_config(card.win, config)
   local menu = require("claude-ide.ui.menu")
-  menu.set(panel.buf --[[@as integer]], choices)
-  if text.choice ~= panel.choice then
-    panel.choice = text.choice
-    menu.go(panel.win, text.choice)
+  menu.set(card.buf --[[@as integer]], choices)
+  if text.choice ~= card.choice then
+    card.choice = text.choice
+    menu.go(card.win, text.choice)
   end
-  require("claude-ide.ui.read_through").note(panel.win, last)
+  require("claude-ide.ui.read_through").note(card.win, last)
 end
 
----@param panel claude-ide.chat.Panel
-local function show(panel)
-  if panel.decision.state ~= "pending" or panels[1] ~= panel then
+---@param card claude-ide.card.Card
+local function show(card)
+  if card.decision.state ~= "pending" or cards[1] ~= card then
     return
   end
-  if panel.win and vim.api.nvim_win_is_valid(panel.win) then
-    draw(panel) -- the number of chats may have changed
-    return vim.api.nvim_set_current_win(panel.win)
+  if card.win and vim.api.nvim_win_is_valid(card.win) then
+    draw(card) -- the number of chats may have changed
+    return vim.api.nvim_set_current_win(card.win)
   end
   require("claude-ide.transcript.colour").define()
-  take_down(panel) -- `:quit` keeps the buffer
+  take_down(card) -- `:quit` keeps the buffer
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "question",
-    id = panel.decision.id,
-    name = { panel.decision.source.name, "question" },
+    id = card.decision.id,
+    name = { card.decision.source.name, "question" },
     is_private = true,
     bo = { undolevels = -1 },
   })
-  panel.buf, panel.choice = buf, nil
-  draw(panel)
-  local chat = chat_of(panel)
-  if chat then
-    require("claude-ide.chat.prompt").map_interrupt(chat, buf, { "n" })
+  card.buf, card.choice = buf, nil
+  draw(card)
+  local map_keys = card.decision.source.map_keys
+  if map_keys then
+    map_keys(buf)
   end
   vim.api.nvim_create_autocmd("VimResized", {
     buffer = buf,
     desc = "Claude Code: a question stays on the screen",
     callback = function()
-      if panel.win and vim.api.nvim_win_is_valid(panel.win) then
-        draw(panel)
+      if card.win and vim.api.nvim_win_is_valid(card.win) then
+        draw(card)
       end
     end,
   })
@@ -383,15 +383,15 @@ end
 local show_first ---@type fun()
 
 ---Whether the user already sees the request elsewhere. It is shown once they leave.
----@param panel claude-ide.chat.Panel
+---@param card claude-ide.card.Card
 ---@return boolean
-local function is_asked_here(panel)
-  local asks_here = panel.decision.source.asks_here
+local function is_asked_here(card)
+  local asks_here = card.decision.source.asks_here
   if not asks_here or not asks_here() then
     return false
   end
   vim.api.nvim_create_autocmd({ "WinEnter", "BufEnter", "TabEnter" }, {
-    group = vim.api.nvim_create_augroup("claude-ide.chat.panel.asked_here", { clear = true }),
+    group = vim.api.nvim_create_augroup("claude-ide.card.asked_here", { clear = true }),
     once = true,
     desc = "Claude Code: a question of the terminal's, away from it",
     callback = vim.schedule_wrap(function()
@@ -402,10 +402,10 @@ local function is_asked_here(panel)
 end
 
 function show_first()
-  while panels[1] and panels[1].decision.state ~= "pending" do
-    take_down(table.remove(panels, 1)) -- one that could not be shown
+  while cards[1] and cards[1].decision.state ~= "pending" do
+    take_down(table.remove(cards, 1)) -- one that could not be shown
   end
-  local first = panels[1]
+  local first = cards[1]
   if first and not is_asked_here(first) then
     require("claude-ide.ui.guard.keys").listen()
     require("claude-ide.ui.guard").when_free(first.decision.id, "a question", function()
@@ -417,10 +417,10 @@ function show_first()
 end
 
 ---Shows a request once the user is not typing.
----@param panel claude-ide.chat.Panel
-function M.open(panel)
-  panels[#panels + 1] = panel
-  if #panels == 1 or panels[1].decision.state ~= "pending" then
+---@param card claude-ide.card.Card
+function M.open(card)
+  cards[#cards + 1] = card
+  if #cards == 1 or cards[1].decision.state ~= "pending" then
     show_first()
   end
 end
@@ -428,11 +428,11 @@ end
 ---Closes a request, and shows the next one.
 ---@param decision claude-ide.Decision
 function M.close(decision)
-  for at, panel in ipairs(panels) do
-    if panel.decision == decision then
+  for at, card in ipairs(cards) do
+    if card.decision == decision then
       require("claude-ide.ui.guard").forget(decision.id)
-      table.remove(panels, at)
-      take_down(panel)
+      table.remove(cards, at)
+      take_down(card)
       break
     end
   end
@@ -469,12 +469,12 @@ end
 ---@param decision claude-ide.Decision
 ---@param is_another? boolean it now has another question
 function M.redraw(decision, is_another)
-  for _, panel in ipairs(panels) do
-    if panel.decision == decision and panel.buf then
-      panel.choice = not is_another and panel.choice or nil
-      draw(panel)
+  for _, card in ipairs(cards) do
+    if card.decision == decision and card.buf then
+      card.choice = not is_another and card.choice or nil
+      draw(card)
       if is_another then
-        require("claude-ide.ui.guard.window").opened(panel.buf)
+        require("claude-ide.ui.guard.window").opened(card.buf)
       end
     end
   end
@@ -484,23 +484,20 @@ end
 ---@param decision claude-ide.Decision
 ---@return any
 function M.choice(decision)
-  local panel = panels[1]
-  return panel
-      and panel.decision == decision
-      and panel.buf
-      and require("claude-ide.ui.menu").at_cursor(panel.buf)
+  local card = cards[1]
+  return card and card.decision == decision and card.buf and require("claude-ide.ui.menu").at_cursor(card.buf)
     or nil
 end
 
----@class claude-ide.chat.panel.Kind of decisions that are shown here
+---@class claude-ide.card.Kind of decisions that are shown here
 ---@field name string
 ---@field noun string "question"
----@field text fun(decision: any, is_whole: boolean): claude-ide.chat.panel.Text
+---@field text fun(decision: any, is_whole: boolean): claude-ide.card.Text
 ---@field remote fun(): claude-ide.decisions.Remote
 ---@field withdraw? fun(decision: any) default: it goes
 
 ---Asks the user.
----@param kind claude-ide.chat.panel.Kind
+---@param kind claude-ide.card.Kind
 ---@param request claude-ide.chat.Request
 ---@param fields table of the decision
 function M.ask(kind, request, fields)
@@ -523,15 +520,15 @@ function M.ask(kind, request, fields)
   decisions.ask(kind.name, request.source, request, fields)
 end
 
----Hides the panel; the request stays pending. `M.focus` shows it again.
+---Hides the card; the request stays pending. `M.focus` shows it again.
 function M.hide()
-  if panels[1] then
-    take_down(panels[1])
+  if cards[1] then
+    take_down(cards[1])
   end
 end
 
----The action of every panel.
----@return claude-ide.chat.panel.Action
+---The action of every card.
+---@return claude-ide.card.Action
 function M.later()
   return { keys = { "q", "<Esc>" }, desc = "later", run = M.hide }
 end
@@ -540,16 +537,16 @@ end
 ---@param decision? claude-ide.Decision default: the first
 ---@return boolean whether there is one
 function M.focus(decision)
-  for at, panel in ipairs(decision and panels or {}) do
-    if panel.decision == decision and at > 1 then
-      take_down(panels[1])
-      table.insert(panels, 1, table.remove(panels, at))
+  for at, card in ipairs(decision and cards or {}) do
+    if card.decision == decision and at > 1 then
+      take_down(cards[1])
+      table.insert(cards, 1, table.remove(cards, at))
     end
   end
-  if panels[1] then
-    show(panels[1])
+  if cards[1] then
+    show(cards[1])
   end
-  return panels[1] ~= nil
+  return cards[1] ~= nil
 end
 
 return M

@@ -1,16 +1,16 @@
 -- A form or a link from an agent or an MCP server: a kind of decision. Each field is a line.
 local M = {}
 
-local panel, form_field = require("claude-ide.chat.panel"), require("claude-ide.chat.form_field")
+local card, form_field = require("claude-ide.card.window"), require("claude-ide.card.form_field")
 
----@class claude-ide.chat.Form : claude-ide.Decision
+---@class claude-ide.card.Form : claude-ide.Decision
 ---@field name string of the requester
 ---@field message string
 ---@field url? string
----@field fields claude-ide.chat.form.Field[]
+---@field fields claude-ide.card.form.Field[]
 ---@field values table<string, any>
 
----@class claude-ide.chat.form.Field
+---@class claude-ide.card.form.Field
 ---@field key string
 ---@field title string
 ---@field description? string
@@ -22,8 +22,8 @@ local panel, form_field = require("claude-ide.chat.panel"), require("claude-ide.
 ---@field most? number
 ---@field format? string text
 
----@param form claude-ide.chat.Form
----@param field claude-ide.chat.form.Field
+---@param form claude-ide.card.Form
+---@param field claude-ide.card.form.Field
 local function choose(form, field)
   require("claude-ide.ui.choose").select(field.choices --[[@as table]], {
     prompt = field.title,
@@ -38,43 +38,43 @@ local function choose(form, field)
       return
     elseif field.takes ~= "list" then
       form.values[field.key] = choice.value
-      return panel.redraw(form)
+      return card.redraw(form)
     end
     local list = form.values[field.key] or {}
     local without = vim.tbl_filter(function(value)
       return value ~= choice.value
     end, list)
     form.values[field.key] = #without == #list and vim.list_extend(without, { choice.value }) or without
-    panel.redraw(form)
+    card.redraw(form)
   end)
 end
 
----@param form claude-ide.chat.Form
----@param field claude-ide.chat.form.Field
+---@param form claude-ide.card.Form
+---@param field claude-ide.card.form.Field
 local function fill_in(form, field)
   if field.choices then
     return choose(form, field)
   end
   local now = form.values[field.key]
-  panel.input(form, {
+  card.input(form, {
     prompt = field.title .. ": ",
     default = now ~= nil and tostring(now) or nil,
   }, function(text)
     if text == "" then
       form.values[field.key] = nil
-      return panel.redraw(form)
+      return card.redraw(form)
     end
     local value, problem = form_field.read(field, text)
     if problem then
       return require("claude-ide.ui.notice").warn(("%s: %s."):format(field.title, problem))
     end
     form.values[field.key] = value
-    panel.redraw(form)
+    card.redraw(form)
   end)
 end
 
----@param form claude-ide.chat.Form
----@param field claude-ide.chat.form.Field
+---@param form claude-ide.card.Form
+---@param field claude-ide.card.form.Field
 ---@return string
 local function value_of(form, field)
   local value = form.values[field.key]
@@ -94,10 +94,10 @@ local function value_of(form, field)
   return type(value) == "table" and table.concat(vim.tbl_map(named, value), ", ") or named(value)
 end
 
----@param form claude-ide.chat.Form
----@return claude-ide.chat.panel.Line[]
+---@param form claude-ide.card.Form
+---@return claude-ide.card.Line[]
 local function lines_of(form)
-  local lines = {} ---@type claude-ide.chat.panel.Line[]
+  local lines = {} ---@type claude-ide.card.Line[]
   for _, line in ipairs(vim.split(form.message, "\n", { plain = true })) do
     lines[#lines + 1] = { line, "ClaudeTranscriptTitle" }
   end
@@ -120,18 +120,18 @@ local function lines_of(form)
   return lines
 end
 
----@param form claude-ide.chat.Form
+---@param form claude-ide.card.Form
 local function send(form)
   local problem = form_field.complete(form.fields, form.values)
   if problem then
     return require("claude-ide.ui.notice").info(problem .. ".")
   end
-  panel.settle(form, { outcome = "accepted", changes = form.values })
+  card.settle(form, { outcome = "accepted", changes = form.values })
 end
 
 ---The first field without a value, else the first.
----@param form claude-ide.chat.Form
----@return claude-ide.chat.form.Field?
+---@param form claude-ide.card.Form
+---@return claude-ide.card.form.Field?
 local function first_open(form)
   for _, field in ipairs(form.fields) do
     if form.values[field.key] == nil then
@@ -141,17 +141,17 @@ local function first_open(form)
   return form.fields[1]
 end
 
----@param form claude-ide.chat.Form
----@return claude-ide.chat.panel.Text
+---@param form claude-ide.card.Form
+---@return claude-ide.card.Text
 local function text_of(form)
-  local actions = {} ---@type claude-ide.chat.panel.Action[]
+  local actions = {} ---@type claude-ide.card.Action[]
   if form.url then
     actions[1] = {
       keys = { "<CR>", "o" },
       desc = "open the page",
       run = function()
         vim.ui.open(form.url)
-        panel.settle(form, { outcome = "accepted", changes = {} })
+        card.settle(form, { outcome = "accepted", changes = {} })
       end,
     }
   else
@@ -159,7 +159,7 @@ local function text_of(form)
       keys = { "<CR>" },
       desc = "fill in",
       run = function()
-        local field = panel.choice(form)
+        local field = card.choice(form)
         if field then
           fill_in(form, field)
         end
@@ -178,10 +178,10 @@ local function text_of(form)
       keys = { "n" },
       desc = "decline",
       run = function()
-        panel.settle(form, { outcome = "rejected", message = "declined" })
+        card.settle(form, { outcome = "rejected", message = "declined" })
       end,
     },
-    panel.later(),
+    card.later(),
   })
   for number, field in ipairs(vim.list_slice(form.fields, 1, 9)) do
     actions[#actions + 1] = {
@@ -210,8 +210,8 @@ local function is_needed(field)
   return field.required and field.takes ~= "boolean"
 end
 
----@param form claude-ide.chat.Form
----@param field claude-ide.chat.form.Field
+---@param form claude-ide.card.Form
+---@param field claude-ide.card.form.Field
 ---@return table
 local function question_of(form, field)
   local now, options, chosen = form.values[field.key], {}, {}
@@ -235,7 +235,7 @@ local function question_of(form, field)
   }
 end
 
----@param form claude-ide.chat.Form
+---@param form claude-ide.card.Form
 ---@return claude-ide.decisions.Choice[] empty: only the editor can answer
 local function choices_of(form)
   local no = { id = "reject", label = "Decline" }
@@ -258,7 +258,7 @@ local function choices_of(form)
   return choices
 end
 
----@param form claude-ide.chat.Form
+---@param form claude-ide.card.Form
 ---@return claude-ide.decisions.Described
 local function describe(form)
   local choices = choices_of(form)
@@ -275,7 +275,7 @@ local function describe(form)
   }
 end
 
----@param field claude-ide.chat.form.Field
+---@param field claude-ide.card.form.Field
 ---@param text string numbers of choices, as sent
 ---@return any value
 ---@return string? problem
@@ -298,7 +298,7 @@ local function chosen(field, text)
 end
 
 ---The values of a remote client's answer.
----@param form claude-ide.chat.Form
+---@param form claude-ide.card.Form
 ---@param answer claude-ide.decisions.RemoteAnswer
 ---@return table<string, any>? values
 ---@return string? problem
@@ -327,11 +327,11 @@ end
 ---@type claude-ide.decisions.Remote
 local remote = {
   describe = function(decision)
-    ---@cast decision claude-ide.chat.Form
+    ---@cast decision claude-ide.card.Form
     return describe(decision)
   end,
   answer = function(decision, answer)
-    ---@cast decision claude-ide.chat.Form
+    ---@cast decision claude-ide.card.Form
     local settle_elsewhere = require("claude-ide.decisions").settle_elsewhere
     if answer.choice == "reject" then
       settle_elsewhere(decision, { outcome = "rejected", message = "declined" })
@@ -345,7 +345,7 @@ local remote = {
   end,
 }
 
----@type claude-ide.chat.panel.Kind
+---@type claude-ide.card.Kind
 local KIND = {
   name = "form",
   noun = "question",
@@ -362,7 +362,7 @@ function M.ask(request)
   for _, field in ipairs(ask.fields) do
     values[field.key] = field.default
   end
-  panel.ask(KIND, request, {
+  card.ask(KIND, request, {
     name = ask.name,
     message = ask.message,
     url = ask.url,
