@@ -161,7 +161,7 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     assert "1 to review" in next(line for line in lines if "writer" in line)
 
     # A review is undone in its worktree; the end of another one takes nothing from the rest.
-    nvim.lua("assert(require('claude-ide.journal').undo(...))", str(fix / "new.txt"))
+    nvim.lua("assert(require('claude-ide.journal.undo').undo(...))", str(fix / "new.txt"))
     nvim.wait(lambda: not (fix / "new.txt").exists())
     git(project, "commit", "-qam", "here")
     go_to(nvim, docs)
@@ -170,7 +170,7 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     nvim.lua("require('claude-ide.review').close()")
     go_to(nvim, docs)
     for path in nvim.lua(TO_REVIEW):
-        nvim.lua("assert(require('claude-ide.journal').keep(...))", path)
+        nvim.lua("assert(require('claude-ide.journal.undo').keep(...))", path)
     nvim.answer(2, "all of docs", 1)
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("docs is in main now.")

@@ -25,15 +25,15 @@ VERSIONS = ("0.10", "0.11", "0.12")
 
 
 _UNDO = """
-local turn, journal = ..., require("claude-ide.journal")
+local turn, undo = ..., require("claude-ide.journal.undo")
 undone = nil
-journal.when_known(function()
-  turn = turn or journal.undoable_turn()
+require("claude-ide.journal").when_known(function()
+  turn = turn or undo.undoable_turn()
   if not turn then
     undone = {}
     return
   end
-  journal.take_back_turn(turn, function(results) undone = results end)
+  undo.turn(turn, function(results) undone = results end)
 end)
 """
 

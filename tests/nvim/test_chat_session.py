@@ -364,7 +364,7 @@ def test_an_edit_that_a_turns_end_overtakes_is_reviewed(begin_chat_with_stand_in
     nvim.lua("require('claude-ide.journal').look_again()")
     nvim.lua("known = false require('claude-ide.journal').when_known(function() known = true end)")
     nvim.wait("known")
-    undone = nvim.lua("return require('claude-ide.journal').preview_undo(...)", turn["id"])
+    undone = nvim.lua("return require('claude-ide.journal.undo').preview(...)", turn["id"])
     assert undone == [] or undone[0].get("hunks", 0) == 0, undone
 
 

@@ -53,9 +53,9 @@ class Claude:
     def changes(self, scope="unreviewed"):
         return self.nvim.lua("return require('claude-ide.journal').changes(...)", scope)
 
-    def journal(self, function, *args):
+    def decide(self, action, *args):
         return self.nvim.lua(
-            f"local ok, err = require('claude-ide.journal').{function}(...) return {{ ok == true, err or '' }}",
+            f"local ok, err = require('claude-ide.journal.undo').{action}(...) return {{ ok == true, err or '' }}",
             *[str(arg) for arg in args],
         )
 
@@ -112,7 +112,7 @@ def test_unsaved_changes_are_neither_undone_nor_saved(claude):
     nvim.keys("Goown<Esc>")
     nvim.wait("vim.fn.getline('$') == 'own'")
     after = claude.text()
-    assert claude.journal("undo", claude.project / "a.txt")[0] is True
+    assert claude.decide("undo", claude.project / "a.txt")[0] is True
     assert nvim.lines() == [*TEXT.splitlines(), "own"]
     assert (nvim.lua("return vim.bo.modified"), claude.text()) == (True, after)
 
@@ -211,7 +211,7 @@ def test_what_is_decided_on_is_what_claude_has_written_by_then(claude, decision)
     claude.prompt()
     claude.nvim.lua("require('claude-ide.file').read_later = function() end")  # a slow disk
     claude.edit("a.txt", "line 5\n", "LINE 5\n")
-    assert claude.journal(decision, claude.project / "a.txt")[0]
+    assert claude.decide(decision, claude.project / "a.txt")[0]
     assert claude.changes() == []
     assert claude.text() == (
         TEXT if decision == "undo" else TEXT.replace("line 3\n", "LINE 3\n").replace("line 5\n", "LINE 5\n")
@@ -227,7 +227,7 @@ def test_a_turn_is_undone_after_a_look_at_what_will_happen(claude):
     claude.done()
     kinds = [(change["kind"], "before" in change) for change in claude.changes(2)]
     assert kinds == [("modified", True), ("modified", True), ("created", False)]
-    preview = claude.nvim.lua("return require('claude-ide.journal').preview_undo(2)")
+    preview = claude.nvim.lua("return require('claude-ide.journal.undo').preview(2)")
     assert [(os.path.basename(each["path"]), each["action"], each["hunks"]) for each in preview] == [
         ("a.txt", "restore", 1), ("b.txt", "restore", 1), ("new.txt", "remove", 1),
     ]  # fmt: skip
@@ -261,7 +261,7 @@ def test_undo_restores_every_byte(claude, loaded):
         claude.prompt()
         claude.write(path.name, after)
         claude.done()
-        assert claude.journal("undo", path)[0] is True
+        assert claude.decide("undo", path)[0] is True
         assert path.read_bytes() == before
         assert claude.changes() == []
 
@@ -315,7 +315,7 @@ def test_who_shows_changes_is_told(claude):
     claude.turn(("b.txt", "b", "c"))
     claude.nvim.wait("reported > 0")
     claude.nvim.lua("unsubscribe() reported = 0")
-    claude.journal("keep", claude.project / "b.txt")
+    claude.decide("keep", claude.project / "b.txt")
     assert claude.nvim.lua("return reported") == 0
 
 
@@ -365,12 +365,12 @@ def test_how_much_waits_for_a_review_is_counted_and_shown(claude):
     nvim.wait(lambda: nvim.lua(counts) == {"files": 2, "hunks": 3, "conflicts": 0}, what="three changes in two files")
     nvim.wait_screen("2 to review")
     assert "2 files to review" in nvim.lua("return require('claude-ide.command.status').line()")
-    claude.journal("keep", claude.project / "b.txt")
+    claude.decide("keep", claude.project / "b.txt")
     nvim.wait_screen("1 to review")
     nvim.wait("vim.fn.getline(9) == 'LINE 9'")
     nvim.keys("9GAmine<Esc>:w<CR>")
     nvim.wait(lambda: nvim.lua(counts) == {"files": 1, "hunks": 2, "conflicts": 1}, what="a conflict")
-    claude.journal("keep", claude.project / "a.txt")
+    claude.decide("keep", claude.project / "a.txt")
     nvim.wait(lambda: "to review" not in "".join(nvim.screen()), what="nothing to be unreviewed")
 
 

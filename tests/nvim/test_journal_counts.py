@@ -55,9 +55,9 @@ def test_an_edit_costs_no_look_at_the_other_files_of_its_turn(turn):
 
 def test_what_is_kept_or_taken_back_is_counted_no_more(turn):
     nvim, paths, *_ = turn
-    nvim.lua("assert(require('claude-ide.journal').keep(...))", paths[0])
+    nvim.lua("assert(require('claude-ide.journal.undo').keep(...))", paths[0])
     assert nvim.lua(COUNTS)["files"] == FILES - 1
-    nvim.lua("assert(require('claude-ide.journal').undo(...))", paths[1])
+    nvim.lua("assert(require('claude-ide.journal.undo').undo(...))", paths[1])
     nvim.wait(lambda: nvim.lua(COUNTS) == {"files": FILES - 2, "hunks": FILES - 2, "conflicts": 0}, what="58 files")
 
 

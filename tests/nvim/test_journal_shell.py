@@ -290,7 +290,7 @@ def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
     session.finish()
     nvim.wait("compared == 3", what="a comparison after those of the review and of the undo")
     assert session.changes() == []
-    assert nvim.lua("return require('claude-ide.journal').count_rest(1)") == 0
+    assert nvim.lua("return require('claude-ide.journal.rest').count(1)") == 0
     path.write_text("once more\n")
     session.over(changes=1)
     (change,) = session.changes()
@@ -688,7 +688,7 @@ def test_what_one_of_two_clis_did_is_not_the_others_too(session, other):
     session.status("idle")
     nvim.wait("compared > before and require('claude-ide.journal').turns()[1].ended ~= nil")
     nvim.wait("require('claude-ide.journal').changes()[1].after == 'by the first again\\n'")
-    nvim.lua("require('claude-ide.journal').keep(...)", str(path))
+    nvim.lua("require('claude-ide.journal.undo').keep(...)", str(path))
     (session.project / "c.txt").write_text("by the second\n")
     nvim.lua("before = compared")
     other.status("idle")

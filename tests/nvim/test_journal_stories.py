@@ -160,7 +160,7 @@ class Story:
             local changes = journal.changes()
             local change = changes[pick % math.max(#changes, 1) + 1]
             if change then
-              journal[action](change.path, not whole and change.hunks[pick % #change.hunks + 1] or nil)
+              require("claude-ide.journal.undo")[action](change.path, not whole and change.hunks[pick % #change.hunks + 1] or nil)
               return change.path
             end
             """,

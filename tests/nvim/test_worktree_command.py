@@ -188,7 +188,7 @@ def test_done_stops_at_what_would_be_lost(start, cli, connect):
     nvim.wait_notice("1 file to review there.")
     nvim.wait(lambda: len(review_steps.windows(nvim)) >= 2, what="the review")
     nvim.lua("require('claude-ide.review').close()")
-    nvim.lua("assert(require('claude-ide.journal').keep(...))", str(fix / "a.txt"))
+    nvim.lua("assert(require('claude-ide.journal.undo').keep(...))", str(fix / "a.txt"))
     # A proposal.
     path = str(fix / "a.txt")
     client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents="b\n", tab_name="one")

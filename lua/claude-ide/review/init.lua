@@ -140,11 +140,11 @@ local function decide(action, path, hunk, scope)
   local other = from or to
   local ok, err, left = true, nil, nil ---@type boolean?, string?, integer?
   if from then
-    ok, err, left = journal()[action](from, nil, scope)
+    ok, err, left = require("claude-ide.journal.undo")[action](from, nil, scope)
   end
   if ok then
     local function act()
-      return journal()[action](path, hunk, scope)
+      return require("claude-ide.journal.undo")[action](path, hunk, scope)
     end
     if action == "undo" then
       ok, err, left = around(path, act)
@@ -153,7 +153,7 @@ local function decide(action, path, hunk, scope)
     end
   end
   if ok and to then
-    ok, err, left = journal()[action](to, nil, scope)
+    ok, err, left = require("claude-ide.journal.undo")[action](to, nil, scope)
   end
   if not ok then
     return nil, err

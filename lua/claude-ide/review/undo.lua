@@ -204,7 +204,7 @@ local READY = "An undo asks what to take back"
 ---@param others integer files left
 local function take_back(id, others)
   local timer, finished = assert(vim.uv.new_timer()), false
-  local going = require("claude-ide.journal").take_back_turn(id, function(results, stopped)
+  local going = require("claude-ide.journal.undo").turn(id, function(results, stopped)
     finished, undoing = true, nil
     timer:close()
     vim.on_key(nil, namespace)
@@ -235,9 +235,10 @@ end
 ---@param id? integer default: the last turn with changes left to undo
 ---@param review_it fun(id: integer) opens the review of the turn
 local function ask_now(id, review_it)
-  local journal = require("claude-ide.journal")
-  id = id or journal.undoable_turn()
-  local preview, rest = id and journal.preview_undo(id) or {}, id and journal.count_rest(id) or 0
+  local undo = require("claude-ide.journal.undo")
+  id = id or undo.undoable_turn()
+  local preview, rest =
+    id and undo.preview(id) or {}, id and require("claude-ide.journal.rest").count(id) or 0
   local undoable = vim.tbl_filter(function(item)
     return item.action ~= "leave"
   end, preview)

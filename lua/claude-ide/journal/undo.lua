@@ -1,0 +1,311 @@
+-- The user's decisions on Claude's changes: kept or undone, by hunk, file or turn.
+-- Invariant: undoing Claude's changes never undoes the user's later ones.
+local M = {}
+
+local function observe()
+  return require("claude-ide.journal.observe")
+end
+
+---@return claude-ide.journal.Store
+local function store()
+  return require("claude-ide.journal.store")
+end
+
+---@param action "keep"|"undo"
+---@param path string
+---@param hunk? claude-ide.journal.Hunk
+local function reviewed(action, path, hunk)
+  require("claude-ide.event").emit("ClaudeReviewed", { action = action, path = path, hunk = hunk })
+  require("claude-ide.journal.changed").tell()
+end
+
+---A file with its current text.
+---@class claude-ide.journal.View
+---@field file claude-ide.journal.File
+---@field scope string
+---@field kind claude-ide.journal.TextKind
+---@field text? string nil: no such file
+---@field undo? claude-ide.journal.Undo
+
+---@param file? claude-ide.journal.File
+---@param scope? claude-ide.journal.Scope
+---@return claude-ide.journal.View? nil: no changes of Claude's
+local function view_of(file, scope)
+  local name = tostring(scope or "unreviewed")
+  if not file or not store().may_have(file.id, name) then
+    return nil
+  end
+  local kind, text = require("claude-ide.journal.changes").text(file)
+  return kind and { file = file, scope = name, kind = kind, text = text } or nil
+end
+
+---@param path string
+---@param scope? claude-ide.journal.Scope
+---@return claude-ide.journal.View?
+local function view_of_path(path, scope)
+  local file = store().find(path)
+  if file and store().turn_of(file.id) then
+    -- Claude may have written it since the last check.
+    observe().look_now(file)
+  end
+  return view_of(file, scope)
+end
+
+---@param view claude-ide.journal.View
+---@param hunk? claude-ide.journal.Hunk
+---@return integer? index nil: it no longer exists
+local function find(view, hunk)
+  local change = hunk and store().change(view.file.id, view.scope, view.kind, view.text)
+  return change and hunk and require("claude-ide.journal.changes").find(change.hunks, hunk) or nil
+end
+
+local NOTHING = "Claude has changed nothing there that waits for a review."
+
+---Marks a hunk, or all of a file, as reviewed.
+---@param path string absolute
+---@param hunk? claude-ide.journal.Hunk of `changes(scope)`
+---@param scope? claude-ide.journal.Scope default: "unreviewed"
+---@return boolean? ok
+---@return string? err
+function M.keep(path, hunk, scope)
+  local view = view_of_path(path, scope)
+  if not view then
+    return nil, NOTHING
+  end
+  local buf = require("claude-ide.buffer").find(path)
+  if buf and vim.bo[buf].modified and store().undo(view.file.id, view.scope, "recorded") then
+    -- The history is of the file on disk: unsaved text is not part of it.
+    view.kind, view.text = "recorded", nil
+  end
+  local index = find(view, hunk)
+  if hunk and not index then
+    return nil, "The text has changed since. Save it first if it has unsaved changes."
+  end
+  local kept = store().keep(view.file.id, view.scope, view.kind, view.text, index)
+  if not kept then
+    return nil, kept == nil and NOTHING or "That is reviewed already."
+  end
+  reviewed("keep", view.file.path, hunk)
+  return true
+end
+
+---@param view claude-ide.journal.View
+---@param only? integer index of the one hunk to undo
+---@return boolean? ok
+---@return string? err
+---@return integer? left hunks that the user has changed since
+local function undo_view(view, only)
+  local file = view.file
+  local undo = store().undo(file.id, view.scope, view.kind, view.text, only)
+  if not undo then
+    return nil, NOTHING
+  elseif view.kind == "behind" then
+    return nil, "You have unsaved changes of an older text: `:Claude resolve` decides first.", 0
+  elseif undo.hunks == 0 then
+    return nil,
+      undo.left > 0 and "You have changed the same lines since, so they stay." or "Nothing is left to undo.",
+      undo.left
+  end
+  -- Later writes by other programs must not be undone.
+  observe().look_now(file)
+  store().set_undoing(file.id, true)
+  local ok, err = require("claude-ide.journal.write").through_buffer(
+    file.path,
+    undo.bytes,
+    store().mode(file.id),
+    math.min(undo.since or os.time(), os.time())
+  )
+  if ok then
+    observe().look_now(file)
+    -- A running turn did not do that; a deletion causes no write event.
+    require("claude-ide.journal.shell").user_wrote(file.path)
+  end
+  store().set_undoing(file.id, false)
+  if not ok then
+    return nil, ("%s could not be written: %s"):format(file.path, err or "unknown"), undo.left
+  end
+  return true, err, undo.left
+end
+
+---Undoes a hunk, or all of Claude's hunks in a file. The user's later changes stay.
+---@param path string absolute
+---@param hunk? claude-ide.journal.Hunk of `changes(scope)`
+---@param scope? claude-ide.journal.Scope default: "unreviewed"
+---@return boolean? ok
+---@return string? err also with `ok`, if something is left to do
+---@return integer? left hunks that stay because the user has changed them since
+function M.undo(path, hunk, scope)
+  local view = view_of_path(path, scope)
+  if not view then
+    return nil, NOTHING
+  end
+  local index = find(view, hunk)
+  if hunk and not index then
+    return nil, "The text has changed since."
+  end
+  local ok, problem, left = undo_view(view, index)
+  if ok then
+    reviewed("undo", view.file.path, hunk)
+  end
+  return ok, problem, left
+end
+
+---@class claude-ide.journal.Preview
+---@field path string
+---@field action "restore"|"remove"|"recreate"|"leave" leave: the user has changed all of it since
+---@field behind boolean left, because the buffer has unsaved changes of an older text
+---@field hunks integer that will be undone
+---@field conflicts integer that stay
+---@field unsaved boolean the file has unsaved changes, so the undo will not be saved
+
+---@param file claude-ide.journal.File
+---@param turn integer
+---@return claude-ide.journal.View? nil: no changes of the turn are left
+local function undoable(file, turn)
+  local view = view_of(file, turn)
+  local undo = view and store().undo(file.id, view.scope, view.kind, view.text)
+  if not view or not undo or undo.places == 0 then
+    return nil
+  end
+  view.undo = undo
+  return view
+end
+
+---@param turn integer
+---@return claude-ide.journal.View[]
+local function undoables(turn)
+  local found = {}
+  for _, file in ipairs(store().files(turn)) do
+    found[#found + 1] = undoable(file, turn)
+  end
+  return found
+end
+
+---The turn to undo by default: the last one with changes that can be undone, else the last with any changes left.
+---@return integer? id nil: none of Claude's changes are left
+function M.undoable_turn()
+  local turns, fallback = store().turns(), nil
+  for i = #turns, 1, -1 do
+    local found = #turns[i].files > 0 and undoables(turns[i].id) or {}
+    local has_undoable = vim.iter(found):any(function(one)
+      return one.undo ~= nil and one.undo.hunks > 0
+    end)
+    if has_undoable or require("claude-ide.journal.rest").count(turns[i].id) > 0 then
+      return turns[i].id
+    end
+    fallback = fallback or (#found > 0 and turns[i].id or nil)
+  end
+  return fallback
+end
+
+---Previews the undo of a turn.
+---@param id integer
+---@return claude-ide.journal.Preview[]
+function M.preview(id)
+  return vim.tbl_map(function(one)
+    local undo, buf =
+      one.undo, --[[@as claude-ide.journal.Undo]]
+      require("claude-ide.buffer").find(one.file.path)
+    local action = undo.hunks == 0 and "leave"
+      or not undo.bytes and "remove"
+      or not one.text and "recreate"
+      or "restore"
+    return {
+      path = one.file.path,
+      action = action,
+      behind = one.kind == "behind",
+      hunks = undo.hunks,
+      conflicts = undo.left,
+      unsaved = buf ~= nil and vim.bo[buf].modified,
+    }
+  end, undoables(id))
+end
+
+---@class claude-ide.journal.Undone
+---@field path string
+---@field ok boolean
+---@field err? string
+---@field left integer
+
+---@param view claude-ide.journal.View
+---@return claude-ide.journal.Undone
+local function undo_file(view)
+  local ok, err, left = undo_view(view)
+  if ok then
+    reviewed("undo", view.file.path)
+  end
+  return { path = view.file.path, ok = ok == true, err = err, left = left or 0 }
+end
+
+---Length of one step, after which the event loop gets a turn.
+local STEP_NS = 8 * 1000 * 1000
+
+---@class claude-ide.journal.Undoing
+---@field stop fun() leaves the rest as it is
+---@field tried integer
+---@field total integer
+
+---Undoes a turn's changes in steps, including those that no review shows. A small turn is undone before this returns.
+---@param id integer
+---@param done fun(results: claude-ide.journal.Undone[], stopped: boolean)
+---@return claude-ide.journal.Undoing
+function M.turn(id, done)
+  local rest, turn = require("claude-ide.journal.rest"), store().turn(id)
+  require("claude-ide.journal.landing").move_back(id)
+  local list, results, stopped, at = store().files(id), {}, false, 0
+  ---@type claude-ide.journal.Undoing
+  local undoing = {
+    tried = 0,
+    total = #list + rest.count(id),
+    stop = function()
+      stopped = true
+    end,
+  }
+  ---@param result claude-ide.journal.Undone
+  local function tried(result)
+    undoing.tried = math.min(undoing.tried + 1, undoing.total)
+    results[#results + 1] = result
+  end
+  ---@param step fun(): boolean
+  local function pace(step)
+    local since = vim.uv.hrtime()
+    repeat
+      if stopped then
+        return done(results, true)
+      end
+      local ok, more = xpcall(step, debug.traceback)
+      if not ok then
+        require("claude-ide.log").error("a file could not be taken back: %s", more)
+      elseif not more then
+        return
+      end
+    until vim.uv.hrtime() - since > STEP_NS
+    vim.defer_fn(function()
+      pace(step)
+    end, 1)
+  end
+  pace(function()
+    at = at + 1
+    local file = list[at]
+    if not file then
+      require("claude-ide.journal.undo_rest").undo(
+        id,
+        turn and turn.started or os.time(),
+        pace,
+        tried,
+        function()
+          done(results, false)
+        end
+      )
+      return false
+    end
+    local view = undoable(file, id) -- current
+    if view then
+      tried(undo_file(view))
+    end
+    return true
+  end)
+  return undoing
+end
+
+return M
