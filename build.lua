@@ -1,4 +1,4 @@
--- Installs the native library: the one that lies there, else one that is downloaded, else one that cargo builds
+-- Installs the native library: an existing one, else one that is downloaded, else one that cargo builds
 -- (lua/claude-ide/install.lua). lazy.nvim finds this file by itself and runs it in a coroutine, which may take as long as it
 -- takes; a shell command it would end after two minutes. For other plugin managers: `dofile(folder .. "/build.lua")`, or
 -- `make install`.
@@ -11,7 +11,7 @@ local SHOW_EVERY_NS = 500 * 1000 * 1000
 
 local root = vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h")
 
----The coroutine's handle in lazy.nvim, where that is what runs this. It can sleep; others have to come by again.
+---The coroutine's handle in lazy.nvim, if lazy.nvim runs this: it can sleep. Other callers have to resume the coroutine.
 ---@return { sleep: fun(self: table, ms: integer) }?
 local function lazy_task()
   local async = package.loaded["lazy.async"]
@@ -20,7 +20,7 @@ local function lazy_task()
   return type(task) == "table" and type(task.sleep) == "function" and task or nil
 end
 
----Whether whoever runs this comes by again: within `dofile` nobody could, even in a coroutine.
+---Whether the caller can resume a coroutine that yields: within `dofile` none can.
 ---@return boolean
 local function may_yield()
   ---@type (fun(): boolean)?

@@ -30,52 +30,60 @@ end, { bar = true, range = true, desc = "Claude Code: mention the range, or the 
 ---@param desc string
 local function plug(mode, name, rhs, desc)
   -- Not vim.keymap: loading that module would slow every start.
-  vim.api.nvim_set_keymap(mode, "<Plug>(" .. name .. ")", rhs, {
+  vim.api.nvim_set_keymap(mode, name, rhs, {
     noremap = true,
     silent = true,
     desc = "Claude Code: " .. desc,
   })
 end
 
-plug("n", "claude-toggle", "<Cmd>Claude<CR>", "toggle the terminal")
-plug("n", "claude-focus", "<Cmd>Claude focus<CR>", "go to the terminal, or back")
-plug("n", "claude-connect", "<Cmd>ClaudeConnect<CR>", "start the server")
-plug("n", "claude-send", "<Cmd>ClaudeSend<CR>", "mention this file")
-plug("x", "claude-send", ":ClaudeSend<CR>", "mention the selected lines")
-plug("n", "claude-diff-accept", "<Cmd>Claude accept<CR>", "accept the proposed edit")
-plug("n", "claude-diff-reject", "<Cmd>Claude reject<CR>", "reject the proposed edit")
-plug("n", "claude-decide", "<Cmd>Claude decide<CR>", "go to what Claude asks")
-plug("n", "claude-diffs", "<Cmd>Claude diffs<CR>", "list the proposed edits")
-plug("n", "claude-board", "<Cmd>Claude board<CR>", "show all sessions of this project")
-plug("n", "claude-sessions", "<Cmd>Claude sessions<CR>", "list the sessions of this project")
-plug("n", "claude-transcript", "<Cmd>Claude transcript<CR>", "show the transcript of the session")
-plug("n", "claude-review", "<Cmd>Claude review<CR>", "review what Claude changed")
+plug("n", "<Plug>(claude-toggle)", "<Cmd>Claude<CR>", "toggle the terminal")
+plug("n", "<Plug>(claude-focus)", "<Cmd>Claude focus<CR>", "go to the terminal, or back")
+plug("n", "<Plug>(claude-connect)", "<Cmd>ClaudeConnect<CR>", "start the server")
+plug("n", "<Plug>(claude-send)", "<Cmd>ClaudeSend<CR>", "mention this file")
+plug("x", "<Plug>(claude-send)", ":ClaudeSend<CR>", "mention the selected lines")
+plug("n", "<Plug>(claude-diff-accept)", "<Cmd>Claude accept<CR>", "accept the proposed edit")
+plug("n", "<Plug>(claude-diff-reject)", "<Cmd>Claude reject<CR>", "reject the proposed edit")
+plug("n", "<Plug>(claude-decide)", "<Cmd>Claude decide<CR>", "go to what Claude asks")
+plug("n", "<Plug>(claude-diffs)", "<Cmd>Claude diffs<CR>", "list the proposed edits")
+plug("n", "<Plug>(claude-board)", "<Cmd>Claude board<CR>", "show all sessions of this project")
+plug("n", "<Plug>(claude-sessions)", "<Cmd>Claude sessions<CR>", "list the sessions of this project")
+plug("n", "<Plug>(claude-transcript)", "<Cmd>Claude transcript<CR>", "show the transcript of the session")
+plug("n", "<Plug>(claude-review)", "<Cmd>Claude review<CR>", "review what Claude changed")
 plug(
   "n",
-  "claude-change-next",
+  "<Plug>(claude-change-next)",
   '<Cmd>lua require("claude-ide.review").jump(1)<CR>',
   "go to Claude's next change"
 )
 plug(
   "n",
-  "claude-change-prev",
+  "<Plug>(claude-change-prev)",
   '<Cmd>lua require("claude-ide.review").jump(-1)<CR>',
   "go to Claude's change before"
 )
-plug("n", "claude-selection-toggle", "<Cmd>Claude selection toggle<CR>", "send the selection, or stop")
+plug(
+  "n",
+  "<Plug>(claude-selection-toggle)",
+  "<Cmd>Claude selection toggle<CR>",
+  "send the selection, or stop"
+)
 
 -- Operators. Lua returns the keys each time, so that a repeat with `.` is recognized.
 for _, mode in ipairs({ "n", "x" }) do
-  for _, name in ipairs({ "edit", "send" }) do
+  for name, verb in pairs({
+    ["<Plug>(claude-edit-operator)"] = "edit",
+    ["<Plug>(claude-send-operator)"] = "send",
+  }) do
     vim.api.nvim_set_keymap(
       mode,
-      ("<Plug>(claude-%s-operator)"):format(name),
-      ("v:lua.require'claude-ide.command.prompts'.operator_keys('%s')"):format(name),
+      name,
+      ("v:lua.require'claude-ide.command.operators'.keys('%s')"):format(verb),
       {
         noremap = true,
         silent = true,
         expr = true,
-        desc = ("Claude Code: %s the lines of a motion"):format(name),
+        desc = ("Claude Code: %s the lines of a motion"):format(verb),
       }
     )
   end
@@ -132,7 +140,7 @@ vim.api.nvim_create_autocmd("ExitPre", {
   group = leaving,
   callback = function()
     if package.loaded["claude-ide.sessions"] then
-      require("claude-ide.leave.working").before_exit()
+      require("claude-ide.leave.ask_before_quit").before_exit()
     end
   end,
   desc = "Claude Code: sessions that work may go on without Neovim",

@@ -7,7 +7,7 @@ import { STATES, drawList, merged, titleOf } from "./list.js";
 import { Notifier } from "./notify.js";
 import { Find } from "./find.js";
 import { workIn } from "./place.js";
-import { Reader } from "./reader.js";
+import { Session } from "./session.js";
 import { short } from "./text.js";
 import { Window } from "./window.js";
 
@@ -16,7 +16,7 @@ const $ = (id) => document.getElementById(id);
 
 const LIST_PAUSE = 5000;
 
-/** @type {Reader|undefined} */
+/** @type {Session|undefined} */
 let open;
 /** @type {any[]} */
 let sessions = [];
@@ -120,7 +120,7 @@ function show(id) {
   $("offline").hidden = true;
   $("trouble").textContent = "";
   document.body.classList.add("open");
-  open = new Reader(id, title, {
+  open = new Session(id, title, {
     view,
     scroller: $("scroller"),
     composer,

@@ -13,12 +13,12 @@ export class Find {
   /**
    * @param {{ box: HTMLElement, field: HTMLInputElement, count: HTMLElement, next: HTMLElement, before: HTMLElement, close: HTMLElement }} parts
    * @param {import("./window.js").Window<Item>} view
-   * @param {() => import("./reader.js").Reader|undefined} reader of the shown session
+   * @param {() => import("./session.js").Session|undefined} session the shown one
    */
-  constructor(parts, view, reader) {
+  constructor(parts, view, session) {
     this.parts = parts;
     this.view = view;
-    this.reader = reader;
+    this.session = session;
     /** @type {Item[]} */
     this.hits = [];
     /** @type {Item|undefined} */
@@ -60,11 +60,11 @@ export class Find {
   }
 
   async #readAll() {
-    const reader = this.reader();
-    while (this.isOpen && reader && reader === this.reader() && !reader.done) {
+    const session = this.session();
+    while (this.isOpen && session && session === this.session() && !session.done) {
       this.parts.box.setAttribute("aria-busy", "true");
       const before = this.view.items.length;
-      await reader.loadEarlier(500);
+      await session.loadEarlier(500);
       // It is being loaded, or loading failed.
       if (this.view.items.length === before) await new Promise((next) => setTimeout(next, PAUSE));
       this.#look(false);

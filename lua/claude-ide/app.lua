@@ -1,5 +1,5 @@
--- Connects the features: starts them with the server, and dispatches calls of clients. The only module that knows all features; they
--- know each other only through the event bus, or downwards (scripts/layers.lua).
+-- Connects the features: starts those that follow the server or the editor, and dispatches calls of clients. Commands start the others
+-- (command/registry.lua). Features know each other only through the event bus, or downwards (scripts/layers.lua).
 -- Loaded by every entry point: commands, the autostart, init.lua.
 local bus = require("claude-ide.bus")
 
@@ -27,7 +27,7 @@ local function attach_the_rest()
   require("claude-ide.review.signs").attach()
   require("claude-ide.sessions.announce").attach()
   require("claude-ide.terminal.hook_states").attach()
-  for _, context in ipairs({ "unsaved", "saved", "new_errors", "with_prompt" }) do
+  for _, context in ipairs({ "unsaved", "user_saves", "new_errors", "with_prompt" }) do
     require("claude-ide.hook_context." .. context).attach()
   end
   require("claude-ide.language.ready").attach()

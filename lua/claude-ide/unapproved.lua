@@ -1,7 +1,7 @@
 -- The unapproved-write warning: an agent changed a file without the user's approval, through a rule, a hook, or by itself. An agent that
--- writes files itself may only report its calls' places: the disk then shows whether they changed. Of a CLI in a terminal the transcripts
--- say what let each call run, also a subagent's; nothing is said of a CLI whose transcripts do not.
--- Invariants: an approval in a chat covers the approved bytes, once. A doubt says nothing.
+-- writes files itself may only report its calls' places: the disk then shows whether they changed. For a CLI in a terminal, the transcript
+-- tells what allowed each call, also a subagent's.
+-- Invariants: an approval in a chat covers the approved bytes, once. No warning in doubt, and none for a CLI whose transcripts lack this.
 local M = {}
 
 ---Modes in which edits need no approval.

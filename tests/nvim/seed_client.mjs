@@ -1,4 +1,4 @@
-// The client of seed 003 against a real site: its working state, its deduplication, its conversion and its tree, as it has them.
+// The client of the transcript protocol against a real site: its working state, its deduplication, its conversion and its tree, as it has them.
 // Usage: node seed_client.mjs <ws address> <token>; prints what it knows once it has caught up, and again at each line of stdin.
 import { createRequire } from "node:module";
 const WebSocket = createRequire(process.argv[4])("ws");

@@ -411,14 +411,14 @@ def test_a_question_comes_to_who_has_stopped_writing_a_prompt(background, words)
 
 def test_a_question_waits_while_a_prompt_is_written(background):
     nvim = background
-    nvim.lua("require('claude-ide.ui.guard.keys').quiet_for = function() return 900 end")
+    nvim.lua("require('claude-ide.ui.guard.typing').quiet_for = function() return 900 end")
     nvim.keys("iabc")
     nvim.wait("vim.api.nvim_get_current_line() == 'abc'")
     chat(nvim, "require('claude-ide.chat').say(chat, 'commands')")
     wait_pending(nvim, 2)
     nvim.wait_screen("opens when you pause or leave insert mode")
     assert nvim.lua("return vim.fn.mode()") == "i"
-    nvim.lua("require('claude-ide.ui.guard.keys').quiet_for = function() return 1100 end")
+    nvim.lua("require('claude-ide.ui.guard.typing').quiet_for = function() return 1100 end")
     wait_asked(nvim, "make the early one")
 
 

@@ -149,7 +149,7 @@ end
 @pytest.fixture
 def nvim(start_nvim):
     nvim = start_nvim(files=FILES, args=["a.txt"])
-    nvim.lua(OPENS + "require('claude-ide.ui.guard.keys').listen()")
+    nvim.lua(OPENS + "require('claude-ide.ui.guard.typing').listen()")
     return nvim
 
 
@@ -230,7 +230,7 @@ def test_waits_while_something_waits_for_the_users_next_key(nvim, mapping):
     nvim.lua(mapping)
     nvim.input("gz")  # at once: behind an expression whose keys came apart Neovim runs nothing until the next key
     # Before the key arrives, the time since the last key is unlimited, too.
-    nvim.wait("_G.asks == 1 and require('claude-ide.ui.guard.keys').quiet_for() > 200")
+    nvim.wait("_G.asks == 1 and require('claude-ide.ui.guard.typing').quiet_for() > 200")
     nvim.lua("open(1)")
     assert nvim.lua("return require('claude-ide.ui.guard').is_waiting(1)")
     if "getchar" in mapping:
@@ -245,7 +245,7 @@ def test_waits_while_something_waits_for_the_users_next_key(nvim, mapping):
 def test_waits_for_a_pause_in_typing(nvim):
     nvim.keys("j")
     nvim.wait(lambda: nvim.cursor() == (2, 0))
-    nvim.lua("keys = require('claude-ide.ui.guard.keys') assert(keys.quiet_for() < math.huge)")
+    nvim.lua("keys = require('claude-ide.ui.guard.typing') assert(keys.quiet_for() < math.huge)")
     nvim.lua("quiet_for, keys.quiet_for = keys.quiet_for, function() return 0 end")  # as if a key were just pressed
     nvim.lua("open(1)")
     assert nvim.lua("return require('claude-ide.ui.guard').is_waiting(1)") and opened(nvim) == []

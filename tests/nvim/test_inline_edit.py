@@ -148,7 +148,7 @@ def test_what_is_typed_meanwhile_is_merged(edit, model):
 
 
 A_MOMENT_AGO = """
-local typing = require("claude-ide.ui.guard.keys")
+local typing = require("claude-ide.ui.guard.typing")
 local quiet_for = typing.quiet_for
 typing.quiet_for = function() return quiet_for() == math.huge and math.huge or 500 end
 require("claude-ide.ui.guard.times").unread = 1e9

@@ -66,7 +66,7 @@ def test_what_the_user_changes_without_saving_is_counted_with_the_next_edit(turn
     nvim.lua("vim.cmd.edit(...)", paths[5])
     nvim.keys("2GAmine<Esc>")
     nvim.wait("vim.fn.getline(2) == 'TWOmine'")
-    again = "require('claude-ide.journal.changed').tell(require('claude-ide.journal.store').find(...).id)"
+    again = "require('claude-ide.journal.announce').tell(require('claude-ide.journal.store').find(...).id)"
     nvim.lua(again, paths[0])
     assert nvim.lua(COUNTS) == {"files": FILES, "hunks": FILES, "conflicts": 1}
     nvim.keys("u")
@@ -79,7 +79,7 @@ def test_what_another_program_writes_is_counted_a_second_later(turn):
     nvim, paths, *_ = turn
     with open(paths[7], "w") as file:
         file.write("one\ntwo\nthree\n")
-    again = "require('claude-ide.journal.changed').tell(require('claude-ide.journal.store').find(...).id)"
+    again = "require('claude-ide.journal.announce').tell(require('claude-ide.journal.store').find(...).id)"
 
     def counted():
         nvim.lua(again, paths[0])

@@ -120,7 +120,7 @@ def test_open_file_waits_for_the_pause_after_a_key(project):
     project.cmd("edit b.txt")
     project.lua(
         """
-        local keys, run = require("claude-ide.ui.guard.keys"), require("claude-ide.tools.open_file").open_file.run
+        local keys, run = require("claude-ide.ui.guard.typing"), require("claude-ide.tools.open_file").open_file.run
         keys.listen() -- as from the first client on
         vim.api.nvim_create_autocmd("BufAdd", { once = true, callback = function() pause = keys.quiet_for() end })
         vim.api.nvim_create_autocmd("TextChanged", { once = true, callback = function()

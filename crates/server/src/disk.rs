@@ -1,4 +1,4 @@
-//! File access for the methods of seed 000: whole files, limited in size, written atomically. Blocking: for blocking
+//! File access for the file protocol: whole files, limited in size, written atomically. Blocking: for blocking
 //! threads only.
 //!
 //! Invariant: no symbolic link is followed. Each folder of the path is opened relative to its parent, so that a link

@@ -13,7 +13,7 @@ use hyper::{Method, Response, StatusCode, Version, header, http::request::Parts}
 
 use crate::{companions::COMPANIONS, endpoint::Endpoint, options::Identity};
 
-/// For clients that find the server by its lock file. Seed 000 connects to `/`, as the CLI does; seed 001 to `/mcp`.
+/// For clients that find the server by its lock file. The file protocol connects to `/`, as the CLI does; the JetBrains protocol to `/mcp`.
 const IDE: Policy =
     Policy { pages: Pages::None, secrets: &[(AUTHORIZATION_HEADER, "")], subprotocol: Some(SUBPROTOCOL) };
 /// For agents, which get the token from the program that starts them.

@@ -20,6 +20,7 @@ mod handover;
 mod hooks;
 mod http;
 mod inbox;
+mod last_selection;
 mod listing;
 mod liveness;
 mod lock_file;
@@ -30,7 +31,6 @@ mod outbox;
 mod path_map;
 mod roots;
 mod router;
-mod selection;
 mod server;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

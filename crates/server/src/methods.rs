@@ -1,4 +1,4 @@
-//! The plain methods of seed 000: workspace files, for JSON-RPC clients without MCP.
+//! The file protocol (doc/dev/server.md): plain methods on workspace files, for JSON-RPC clients without MCP.
 //!
 //! A file that is open in the editor is read and written there, others on disk.
 
@@ -152,7 +152,7 @@ impl Caller {
     }
 }
 
-/// Seed 000's wording.
+/// The file protocol's wording.
 fn failed(doing: &'static str, why: &DiskError) -> RequestError {
     RequestError::Failed(format!("failed to {doing}: {why}"))
 }

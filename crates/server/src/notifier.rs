@@ -24,9 +24,9 @@ use crate::{
     editor::{ClientId, ClientInfo, ClientState},
     endpoint::IDE,
     error::NotifyError,
+    last_selection::Selections,
     outbox::{Offer, Outbox},
     path_map::{PathMap, Sides},
-    selection::Selections,
 };
 
 /// MCP, "Progress".

@@ -28,7 +28,7 @@ use crate::{
     path_map::PathMap,
 };
 
-/// Seed 001, "Authentication Token Generation".
+/// The JetBrains document, "Authentication Token Generation".
 const TOKEN_BYTES: usize = 64;
 /// Limit of agents' runs with a valid secret; the oldest are dropped.
 const MAX_RUNS: usize = 256;

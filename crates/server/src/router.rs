@@ -1,4 +1,4 @@
-//! Routes methods: the one place that knows every method and rejects unknown ones.
+//! Routes the methods of a client that is initialized, and rejects unknown ones. The handshake is in `client`.
 //!
 //! Requests without editor or disk are answered at once on the runtime, so they are prompt while the editor is busy.
 

@@ -1,6 +1,6 @@
 //! Resolves a client's path to a file in the workspace.
 //!
-//! Seed 000's methods use paths below the workspace; a leading `/` is the workspace's root, unless the path itself lies
+//! The file protocol uses paths below the workspace; a leading `/` is the workspace's root, unless the path itself lies
 //! in a workspace folder. Invariant: a returned place has all symbolic links resolved and lies in a workspace folder. A
 //! link created later is not followed: see `disk`.
 

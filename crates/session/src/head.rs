@@ -1,7 +1,7 @@
 //! What the index needs of a line: its kind, its place in the tree, and the kinds of its blocks; not their contents.
 //!
 //! Lenient: a field of an unexpected type counts as absent. Only a line that is no JSON object is broken. Source of the
-//! field names: transcripts of CLI 2.1.329, and seed 003 for older ones.
+//! field names: transcripts of CLI 2.1.329, and the transcript protocol's document for older ones.
 
 use std::marker::PhantomData;
 

@@ -1,6 +1,6 @@
 //! Infers what a session is doing from its transcript, for CLIs without session records.
 //!
-//! The rules are seed 003's, corrected by measurement. CLI 2.1.329: a `dequeue` hands a queued prompt to Claude, so the
+//! The rules are the transcript protocol's, corrected by measurement. CLI 2.1.329: a `dequeue` hands a queued prompt to Claude, so the
 //! session is not idle; `turn_duration` and "[Request interrupted" end a turn; `cost-state` is written when the user
 //! leaves. CLI 2.0.77 writes a text before it knows whether a call follows (`stop_reason` null).
 

@@ -49,7 +49,7 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Answer {
     with(status, "application/json; charset=utf-8", body)
 }
 
-/// An error in seed 003's form.
+/// An error in the transcript protocol's form.
 pub(crate) fn error(status: StatusCode, words: &str) -> Answer {
     json(status, &json!({ "error": words }))
 }

@@ -33,7 +33,7 @@ const FILES: &[(&str, &[u8])] = &[
     file!("notify.js"),
     file!("outbox.js"),
     file!("place.js"),
-    file!("reader.js"),
+    file!("session.js"),
     file!("socket.js"),
     file!("subagent.js"),
     file!("text.js"),

@@ -1,6 +1,6 @@
 //! The frames of clients, and those to clients beside transcript lines.
 //!
-//! Source: seed 003, "Message Types" and "Future Enhancements" (`user_message`, `error`, `stream_event`, `subscribe`,
+//! Source: the transcript protocol (doc/dev/server.md), "Message Types" and "Future Enhancements" (`user_message`, `error`, `stream_event`, `subscribe`,
 //! `typing`, `ack`); the rest is ours: `:h claude-ide-web`.
 
 use std::collections::BTreeMap;

@@ -407,7 +407,7 @@ function show_first()
   end
   local first = cards[1]
   if first and not is_asked_here(first) then
-    require("claude-ide.ui.guard.keys").listen()
+    require("claude-ide.ui.guard.typing").listen()
     require("claude-ide.ui.guard").when_free(first.decision.id, "a question", function()
       if not is_asked_here(first) then
         show(first)

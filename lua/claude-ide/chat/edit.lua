@@ -150,7 +150,7 @@ local function propose(request, disk)
   if not after then
     return ask_otherwise(request)
   end
-  require("claude-ide.ui.guard.keys").listen()
+  require("claude-ide.ui.guard.typing").listen()
   request.proposed, request.on_disk = M.as_written(on_disk, after), disk.bytes
   require("claude-ide.proposal").propose(request.chat.asker, request, {
     path = edit.path,
@@ -228,7 +228,7 @@ local function propose_files(request, files, err)
     require("claude-ide.log").debug("an edit of several files is asked in words: %s", err or "unsaved text")
     return ask_otherwise(request)
   end
-  require("claude-ide.ui.guard.keys").listen()
+  require("claude-ide.ui.guard.typing").listen()
   local count = ("%s changes %d file%s"):format(request.chat.name, #files, #files == 1 and "" or "s")
   require("claude-ide.proposal").propose(request.chat.asker, request, {
     tab_name = request.ask.edit.title or count,

@@ -90,7 +90,7 @@ local function show(shown, done)
 end
 
 local attach = require("claude-ide.once")(function()
-  require("claude-ide.ui.guard.keys").listen()
+  require("claude-ide.ui.guard.typing").listen()
   require("claude-ide.sessions.ours").also(function()
     local running = {} ---@type claude-ide.sessions.Other[]
     for _, shown in ipairs(chats) do

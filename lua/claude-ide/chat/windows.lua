@@ -261,7 +261,7 @@ function M.show(shown)
   end
   local prompt = window_of(shown.prompt) or open_prompt(shown, win)
   if may_focus then
-    require("claude-ide.ui.focus").keep("prompt " .. shown.prompt, {
+    require("claude-ide.ui.zen_mode").keep("prompt " .. shown.prompt, {
       is_there = function()
         return vim.api.nvim_get_current_buf() == shown.prompt
       end,

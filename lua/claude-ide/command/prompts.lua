@@ -1,4 +1,4 @@
--- `:Claude ask`, `prompt` and `edit`, and the operators. They apply to the range or, called by `<Cmd>` in Visual mode, the selected
+-- `:Claude ask`, `prompt` and `edit`. They apply to the range or, called by `<Cmd>` in Visual mode, the selected
 -- lines.
 local M = {}
 
@@ -98,7 +98,7 @@ end
 
 ---@param typed string instruction
 ---@param done? fun(what: string) called with the instruction
-local function edit_lines(typed, first, last, done)
+function M.edit_lines(typed, first, last, done)
   local buf = vim.api.nvim_get_current_buf()
   return with_words(typed, "Edit: ", function(what)
     if done then
@@ -117,7 +117,7 @@ function M.edit(_, at)
     return require("claude-ide.inline.edit").cancel()
   end
   local first, last = lines_of(at)
-  return edit_lines(at.rest, first or 1, last or vim.api.nvim_buf_line_count(0))
+  return M.edit_lines(at.rest, first or 1, last or vim.api.nvim_buf_line_count(0))
 end
 
 ---Completes `#…`.
@@ -136,57 +136,6 @@ end
 ---@return string[]
 function M.complete_edit(word)
   return vim.list_extend(M.complete(word), { "cancel" })
-end
-
--- Operators: a motion selects the lines. `.` repeats with the lines of its own motion and the same instruction.
-
----Last instruction, for `.`.
-local last_words ---@type string?
----Whether the operator was called by its key, not by `.`.
-local is_called = false
-
----For an <expr> mapping.
----@param name "edit"|"send"
----@return string keys
-function M.operator_keys(name)
-  is_called = true
-  vim.o.operatorfunc = ("v:lua.require'claude-ide.command.prompts'.operate_%s"):format(name)
-  return "g@"
-end
-
-local function notify(ok, err)
-  if not ok and err then
-    require("claude-ide.ui.notice").error(err)
-  end
-end
-
----@return integer first
----@return integer last
-local function moved_over()
-  return vim.api.nvim_buf_get_mark(0, "[")[1], vim.api.nvim_buf_get_mark(0, "]")[1]
-end
-
----'operatorfunc': edits these lines.
-function M.operate_edit()
-  require("claude-ide.app")
-  local first, last = moved_over()
-  local again = not is_called and last_words or ""
-  is_called = false
-  notify(edit_lines(again, first, last, function(what)
-    last_words = what
-  end))
-end
-
----'operatorfunc': mentions these lines.
-function M.operate_send()
-  require("claude-ide.app")
-  is_called = false
-  local first, last = moved_over()
-  local ok, err = require("claude-ide.server").start()
-  if not ok then
-    return notify(nil, err)
-  end
-  notify(require("claude-ide.mention").send_range(first, last))
 end
 
 return M

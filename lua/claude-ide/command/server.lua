@@ -1,4 +1,4 @@
--- Subcommands for the server and its connections. `:ClaudeConnect` and `:ClaudeSend` are commands too, which load nothing but this.
+-- Subcommands for the server and its connections. `:ClaudeConnect` and `:ClaudeSend` are commands of their own.
 local M = {}
 
 local function say(text)

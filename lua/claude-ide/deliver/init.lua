@@ -260,7 +260,7 @@ end
 
 ---Follows the sessions that messages may be for. Cheap to repeat.
 function M.attach()
-  require("claude-ide.ui.guard.keys").listen()
+  require("claude-ide.ui.guard.typing").listen()
   unsubscribe = unsubscribe or require("claude-ide.bus").on("session_changed", session_changed)
 end
 

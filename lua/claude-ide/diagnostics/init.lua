@@ -10,7 +10,7 @@ local MAX_MESSAGE_BYTES = 4096
 ---Maximum bytes read of an unloaded file to convert columns.
 local MAX_READ_BYTES = 1024 * 1024
 
----Severities of the CLI; it drops others, such as those of seed 001.
+---Severities of the CLI; it drops others, such as those of the JetBrains protocol.
 ---@type table<integer, "Error"|"Warning"|"Info"|"Hint">
 local SEVERITIES = { "Error", "Warning", "Info", "Hint" }
 

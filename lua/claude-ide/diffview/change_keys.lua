@@ -70,7 +70,7 @@ function M.map(pair)
         run()
       else
         -- The diff was decided, and another screen appeared between the key and this.
-        require("claude-ide.ui.guard.keys").pass_on()
+        require("claude-ide.ui.guard.typing").pass_on()
       end
     end
     vim.keymap.set("n", lhs, pressed, { buffer = buf, desc = "Claude Code: " .. desc })
@@ -105,7 +105,7 @@ function M.unmap(pair)
     return
   end
   pair.unmap_keys = nil
-  if require("claude-ide.ui.guard.keys").is_function_chosen() then
+  if require("claude-ide.ui.guard.typing").is_function_chosen() then
     vim.schedule(unmap)
   else
     unmap()

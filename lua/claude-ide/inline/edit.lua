@@ -317,7 +317,7 @@ function M.start(buf, first, last, what)
     return nil, missing
   end
   last_group = last_group + 1
-  require("claude-ide.ui.guard.keys").listen() -- the guard of the proposal needs the keys typed until then
+  require("claude-ide.ui.guard.typing").listen() -- the guard of the proposal needs the keys typed until then
   ---@type claude-ide.inline.Edit
   ---@diagnostic disable-next-line: missing-fields -- its source needs it
   local edit = {

@@ -220,7 +220,7 @@ end
 ---with unsaved changes are counted again.
 ---@return claude-ide.journal.Counts
 function M.counts()
-  local stale = require("claude-ide.journal.changed").take()
+  local stale = require("claude-ide.journal.announce").take()
   local now = vim.uv.hrtime()
   if stale and next(stale) == nil then
     return vim.deepcopy(sum)

@@ -218,7 +218,7 @@ end
 local function warm_up()
   require("claude-ide.journal.observe")
   require("claude-ide.journal.store").now()
-  require("claude-ide.journal.changed")
+  require("claude-ide.journal.announce")
   require("claude-ide.file")
   -- The first watch sets up file events and libuv's threads.
   local folder = require("claude-ide.workspace").folders()[1]
@@ -291,7 +291,7 @@ function M.attach()
     callback = function(event)
       local file = store().find(vim.api.nvim_buf_get_name(event.buf))
       if file then
-        require("claude-ide.journal.changed").tell(file.id)
+        require("claude-ide.journal.announce").tell(file.id)
       end
     end,
   })

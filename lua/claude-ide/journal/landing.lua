@@ -252,7 +252,7 @@ function M.finish(landing)
   for id in pairs(landing.files) do
     store.set_landing(id)
   end
-  require("claude-ide.journal.changed").tell()
+  require("claude-ide.journal.announce").tell()
 end
 
 ---Restores everything after a failed write.

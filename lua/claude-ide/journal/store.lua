@@ -95,7 +95,7 @@ local TELL = {
     require("claude-ide.event").emit("ClaudeFileChanged", change)
   end,
   stale = function(file)
-    require("claude-ide.journal.changed").tell(file)
+    require("claude-ide.journal.announce").tell(file)
   end,
 }
 

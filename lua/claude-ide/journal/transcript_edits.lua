@@ -85,7 +85,7 @@ local function recall(reader, reading, calls, done)
         require("claude-ide.journal.observe").look_now(file)
       end
       if next(files) then
-        require("claude-ide.journal.changed").tell()
+        require("claude-ide.journal.announce").tell()
       end
       return done()
     end

@@ -16,7 +16,7 @@ end
 ---@param hunk? claude-ide.journal.Hunk
 local function reviewed(action, path, hunk)
   require("claude-ide.event").emit("ClaudeReviewed", { action = action, path = path, hunk = hunk })
-  require("claude-ide.journal.changed").tell()
+  require("claude-ide.journal.announce").tell()
 end
 
 ---A file with its current text.

@@ -1,4 +1,4 @@
--- Reads files from windows of other plugins, one row per filetype. Loads nothing of a plugin before the user is in its window. Each row
+-- Reads files from windows of other plugins and of the quickfix list, one row per filetype. Loads nothing of a plugin before the user is in its window. Each row
 -- names the plugin's commit that it was written against.
 local M = {}
 

@@ -116,7 +116,7 @@ function M.to_write(file, bytes)
   if bytes then
     local proposal = require("claude-ide.buffer.bytes")
     accepted = vim.api.nvim_buf_get_lines(text.bufs.proposal, 0, -1, false)
-    written = require("claude-ide.proposal.unsaved").take_out(unsaved, accepted)
+    written = require("claude-ide.proposal.merge_unsaved").take_out(unsaved, accepted)
     contents = proposal.encode(written, text.format)
   end
   return contents, { before = text.now.lines, accepted = accepted, written = written }

@@ -7,7 +7,7 @@ local entries = require("claude-ide.proposal.state").entries()
 ---@return claude-ide.proposal.Entry
 function M.add(diff)
   if not next(entries) then
-    require("claude-ide.ui.guard.keys").listen()
+    require("claude-ide.ui.guard.typing").listen()
     require("claude-ide.proposal.writes").start()
   end
   local entry = { diff = diff, file = diff.files[1], shown = 1 }
@@ -56,7 +56,7 @@ local function close_view(entry)
     return other.view ~= nil and view.is_within(other.view)
   end)
   if was_within and not in_another then
-    require("claude-ide.ui.guard.closing").mute_keys(require("claude-ide.proposal.events").deciding_keys())
+    require("claude-ide.ui.guard.closing").mute_keys(require("claude-ide.proposal.keys").deciding_keys())
   end
 end
 
@@ -112,7 +112,7 @@ end
 ---@param entry claude-ide.proposal.Entry shown
 local function stay(entry)
   local closing = require("claude-ide.ui.guard.closing")
-  closing.stay(entry, require("claude-ide.proposal.events").is_deciding, function()
+  closing.stay(entry, require("claude-ide.proposal.keys").is_deciding, function()
     clear(entry)
   end)
   local winbar = require("claude-ide.proposal.winbar").of_accepted(entry.file.path)
@@ -153,7 +153,7 @@ function M.take_down(entry)
     return stay(entry)
   end
   -- Not within the autocommand that decided it, which cannot close windows.
-  require("claude-ide.ui.guard.keys").soon(function()
+  require("claude-ide.ui.guard.typing").soon(function()
     clear(entry)
   end)
 end

@@ -41,7 +41,7 @@ local function of_proposed(file, disk, text)
   text.lines, text.format = bytes.decode(file.proposed --[[@as string]])
   text.lines, text.format = bytes.level(text.lines, text.format, now.lines, now.format)
   now.lines, now.format = bytes.level(now.lines, now.format, text.lines, text.format)
-  text.lines, text.unsaved = require("claude-ide.proposal.unsaved").put_in(now, text.lines, text.format)
+  text.lines, text.unsaved = require("claude-ide.proposal.merge_unsaved").put_in(now, text.lines, text.format)
 end
 
 ---Prepares the texts of a file.

@@ -11,7 +11,7 @@ require("claude-ide.proposal.state").presenter = M
 ---@param now claude-ide.proposal.Now
 ---@param afterwards? claude-ide.proposal.Afterwards
 local function keep_unsaved(buf, bytes, contents, now, afterwards)
-  local unsaved = require("claude-ide.proposal.unsaved")
+  local unsaved = require("claude-ide.proposal.merge_unsaved")
   afterwards = afterwards or unsaved.typed_meanwhile(buf, now.disk.bytes, contents)
   local disk = require("claude-ide.buffer.bytes").decode(bytes)
   if not afterwards or not unsaved.settle(buf, afterwards, disk) then
@@ -176,7 +176,7 @@ local function renew(entry, contents)
   local is_before_them = entry.view ~= nil and require("claude-ide.diffview.windows").is_within(entry.view)
   require("claude-ide.ui.guard.window").decided() -- the next key may still be for the previous text
   entry.outdated = true
-  require("claude-ide.ui.guard.keys").soon(function()
+  require("claude-ide.ui.guard.typing").soon(function()
     require("claude-ide.ui.guard.waits").when_windows_may_change(function()
       require("claude-ide.proposal.on_screen").remove(entry)
       if diff.state == "pending" then

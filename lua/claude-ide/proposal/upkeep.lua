@@ -82,10 +82,9 @@ local mend ---@type fun(entry: claude-ide.proposal.Entry)
 ---@param entry claude-ide.proposal.Entry on the screen
 ---@param file claude-ide.proposal.File prepared
 local function listen_to(entry, file)
-  local events = require("claude-ide.proposal.events")
-  events.attach(entry, file, mend)
+  require("claude-ide.proposal.events").attach(entry, file, mend)
   for _, buf in pairs(file.text.bufs) do
-    events.map_keys(entry, buf, M.verbs_of(entry))
+    require("claude-ide.proposal.keys").map(entry, buf, M.verbs_of(entry))
   end
 end
 
@@ -122,7 +121,7 @@ function M.verbs_of(entry)
       )
     end,
     help = function()
-      require("claude-ide.proposal.events").help(count > 1)
+      require("claude-ide.proposal.keys").help(count > 1)
     end,
   }
   if count > 1 then
@@ -300,7 +299,7 @@ function M.begin(entry)
     end
   end
   if entry.list then
-    require("claude-ide.proposal.events").map_keys(entry, entry.list, M.verbs_of(entry))
+    require("claude-ide.proposal.keys").map(entry, entry.list, M.verbs_of(entry))
     require("claude-ide.diffview.list").follow(
       entry.view --[[@as claude-ide.diffview.View]],
       entry.group,

@@ -57,7 +57,7 @@ local function step_aside(which)
   -- Another command may follow a deletion directly: one that quits must see the user's edits.
   set_modified("pending", true)
   set_modified(which, false)
-  require("claude-ide.ui.guard.keys").soon(function()
+  require("claude-ide.ui.guard.typing").soon(function()
     set_modified("pending", true)
   end, true)
   vim.schedule(function()
@@ -77,7 +77,7 @@ local function make_guard()
     desc = "Claude Code: all buffers are being written",
     callback = function()
       all_are_written = true
-      require("claude-ide.ui.guard.keys").soon(function()
+      require("claude-ide.ui.guard.typing").soon(function()
         all_are_written = false
       end, true)
     end,
@@ -90,7 +90,7 @@ function M.start()
   if guard then
     return
   end
-  require("claude-ide.ui.guard.keys").listen()
+  require("claude-ide.ui.guard.typing").listen()
   guard = make_guard()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("QuitPre", {
@@ -136,7 +136,7 @@ local function of_user(buf)
   elseif vim.api.nvim_get_current_buf() ~= buf then
     return false, "another buffer is the current one"
   end
-  local keys = require("claude-ide.ui.guard.keys")
+  local keys = require("claude-ide.ui.guard.typing")
   if not keys.caused_this() then
     return false, "no key was pressed", true
   elseif vim.fn.state("c") ~= "" then

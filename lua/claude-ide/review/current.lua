@@ -211,7 +211,7 @@ function M.open(scope)
   journal().when_known(function()
     guard.when_asked("review", "The review of what Claude changed", function()
       if not open_now(scope) then
-        require("claude-ide.review.undo").say_nothing(
+        require("claude-ide.review.undo_turn").say_nothing(
           "Nothing to review",
           NOTHING[scope] or "that turn changed no file."
         )

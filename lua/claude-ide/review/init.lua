@@ -329,7 +329,7 @@ end
 ---@param id? integer default: the last turn with changes left to undo
 ---@return boolean ok
 function M.undo_turn(id)
-  return require("claude-ide.review.undo").ask(id, M.open)
+  return require("claude-ide.review.undo_turn").ask(id, M.open)
 end
 
 return M

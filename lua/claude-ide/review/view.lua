@@ -248,7 +248,7 @@ function M.open(entries)
       comparison.stop(view)
     end,
   }
-  require("claude-ide.ui.focus").keep("review", {
+  require("claude-ide.ui.zen_mode").keep("review", {
     is_there = function()
       return view.tab ~= nil and windows.is_current(view)
     end,

@@ -150,7 +150,7 @@ local function focus(handle)
 end
 
 local function keep_focus(handle)
-  require("claude-ide.ui.focus").keep("terminal " .. handle.buf, {
+  require("claude-ide.ui.zen_mode").keep("terminal " .. handle.buf, {
     is_there = function()
       return vim.api.nvim_get_current_buf() == handle.buf
     end,

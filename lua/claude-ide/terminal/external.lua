@@ -1,4 +1,5 @@
--- The CLI in an external terminal: kitty, wezterm, a tmux window, … Neovim only starts it.
+-- The CLI in an external terminal: kitty, wezterm, a tmux window, … Neovim starts it, and focuses and closes its
+-- window where the program can.
 -- Many of these programs ask a running server for a window, which does not inherit our environment. So the variables that the CLI
 -- needs to find this Neovim are part of its command, through env(1).
 -- Such a program is no parent of the CLI, and has mostly ended before it connects. So a shell that becomes the CLI writes down its

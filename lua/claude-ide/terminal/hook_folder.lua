@@ -102,8 +102,8 @@ echo "%s $CLAUDE_CODE_SESSION_ID $CLAUDE_PROJECT_DIR" >"state.$p"]]):format(acti
   }
 end
 
----A hook's command. It is a CLI's for life and the folder has only data: commands of the model may be able to write there. The trap:
----where a file is missing, a shell may end with a code that stops Claude.
+---A hook's command. The CLI keeps it until it exits. It is not stored in the folder, since commands of the model may be able to write
+---there. The trap makes the shell exit with 0, also if a file is missing: another code could stop Claude.
 local COMMAND = [[
 trap 'exit 0' 0
 exec 2>/dev/null

@@ -21,7 +21,7 @@ local function install()
   vim.paste = function(lines, phase)
     local buf = vim.api.nvim_get_current_buf()
     if ours[buf] then
-      require("claude-ide.ui.guard.keys").note_paste(buf)
+      require("claude-ide.ui.guard.typing").note_paste(buf)
     end
     if phase == -1 or comes_whole or not ours[buf] then
       return neovims_own(lines, phase)

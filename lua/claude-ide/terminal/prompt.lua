@@ -44,7 +44,7 @@ end
 ---@param buf integer
 ---@return boolean
 function M.is_ready(buf)
-  local typing = require("claude-ide.ui.guard.keys")
+  local typing = require("claude-ide.ui.guard.typing")
   local is_quiet = vim.api.nvim_get_current_buf() ~= buf or typing.quiet_for() > QUIET_MS
   return is_quiet and not is_taking(buf) and looks_empty(buf) == true
 end
@@ -57,7 +57,7 @@ function M.has_draft(buf)
   if empty ~= nil then
     return not empty
   end
-  return require("claude-ide.ui.guard.keys").has_unsent(buf)
+  return require("claude-ide.ui.guard.typing").has_unsent(buf)
 end
 
 ---Whether the user's hooks have a prompt before the CLI takes it: it is stored nowhere, and the session's record does not tell. While the
@@ -91,7 +91,7 @@ function M.paste(buf, text)
   if words == "" or channel == 0 then
     return false
   end
-  require("claude-ide.ui.guard.keys").note_paste(buf)
+  require("claude-ide.ui.guard.typing").note_paste(buf)
   note_written(buf)
   return (pcall(vim.api.nvim_chan_send, channel, "\27[200~" .. words .. "\27[201~"))
 end

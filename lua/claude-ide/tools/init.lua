@@ -8,7 +8,7 @@ local PREFIX = "claude-ide.tools."
 
 ---Names of tools by module. A tool's name is the last word of a call's name.
 local MODULES = {
-  actions = "apply_action code_actions organize_imports",
+  code_actions = "apply_action code_actions organize_imports",
   client_source = "close_all_diff_tabs close_tab open_diff permission",
   companion = "show_diff withdraw_diff",
   diagnostics = "diagnostics get_diagnostics",

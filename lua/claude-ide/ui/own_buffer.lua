@@ -115,7 +115,7 @@ end
 
 ---@param buf integer
 function M.delete(buf)
-  if require("claude-ide.ui.guard.keys").is_function_chosen() then
+  if require("claude-ide.ui.guard.typing").is_function_chosen() then
     -- It may be mapped in this buffer.
     pcall(vim.api.nvim_set_option_value, "modified", false, { buf = buf })
     return vim.schedule(function()

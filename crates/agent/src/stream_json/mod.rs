@@ -1,17 +1,17 @@
 //! The Claude Code CLI, headless: `claude -p --input-format stream-json --output-format stream-json`.
 //!
-//! Wire format: seed 002, and measurements of CLI 2.1.329 and 2.1.330. Unknown messages are ignored. Every question
+//! Wire format: the VS Code document (doc/dev/server.md), and measurements of CLI 2.1.329 and 2.1.330. Unknown messages are ignored. Every question
 //! with an id is answered once: by the user, or at once with an error if its kind is unsupported or it cannot be shown
 //! in full. The CLI waits for an answer forever.
 
 mod hook;
 mod hook_settings;
 mod incoming;
-mod leave;
 mod outgoing;
 mod permission;
 mod reports;
 mod settings;
+mod write_permission;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -26,8 +26,8 @@ use crate::settings::SettingValue;
 pub use hook::{HookAsk, HookDecision};
 pub use hook_settings::{SettingsError, with_hooks};
 use incoming::{Asked, Incoming};
-use leave::{Edit, Leave};
 use outgoing::{ControlRequest, ControlResponse, Permission, Reply, UserMessage};
+use write_permission::{Edit, WritePermission};
 
 /// Time without a response after which a slow start or interrupt is reported. The chat continues to wait.
 const BEGIN_PATIENCE: Duration = Duration::from_secs(30);
@@ -63,7 +63,7 @@ enum OurRequest {
 #[derive(Debug, Default)]
 pub struct StreamJson {
     questions: HashMap<String, Question>,
-    leave: Leave,
+    writes: WritePermission,
     ours: HashMap<String, OurRequest>,
     begin_by: Option<Instant>,
     stop_by: Option<Instant>,
@@ -152,10 +152,10 @@ impl StreamJson {
     /// Handles a request of the CLI.
     fn asked(&mut self, asked: Asked, out: &mut Output) {
         let Asked { id, subtype, ask, is_whole, input, suggestions } = asked;
-        if Leave::is_asked(&subtype, &ask) {
-            return match self.leave.asked(&id, &ask) {
+        if WritePermission::is_asked(&subtype, &ask) {
+            return match self.writes.asked(&id, &ask) {
                 Some(Edit { path, call }) => out.emit(Event::BeforeEdit { request: Some(id), paths: vec![path], call }),
-                None => give_leave(&id, out),
+                None => permit_write(&id, out),
             };
         }
         let input = input.filter(|input| input.get().starts_with(['{', '[']));
@@ -184,13 +184,13 @@ fn refuse_unread(id: &str, ask: &Value, out: &mut Output) {
     out.write(&ControlResponse::error(id, "the request cannot be read by the editor, so the user was not asked"));
 }
 
-fn give_leave(id: &str, out: &mut Output) {
+fn permit_write(id: &str, out: &mut Output) {
     out.write(&ControlResponse::success(id, Reply::Hook {}));
 }
 
 impl Backend for StreamJson {
     fn begin(&mut self, out: &mut Output) {
-        let fields = [("hooks".to_owned(), Leave::hooks())];
+        let fields = [("hooks".to_owned(), WritePermission::hooks())];
         self.speech.emit_settings(out);
         self.begin_by = Instant::now().checked_add(BEGIN_PATIENCE);
         self.request(OurRequest::Initialize, "initialize", fields, out);
@@ -200,7 +200,7 @@ impl Backend for StreamJson {
         match incoming::parse(line) {
             Some(Incoming::Asked(asked)) => self.asked(*asked, out),
             Some(Incoming::Withdrawn(id)) => {
-                self.leave.done(&id);
+                self.writes.done(&id);
                 if self.questions.remove(&id).is_some() {
                     out.emit(Event::Withdrawn { request: id });
                 }
@@ -224,8 +224,8 @@ impl Backend for StreamJson {
             // Its questions have their own commands.
             Command::Reply { .. } | Command::ReplyWithFile { .. } => {}
             Command::GoOn { request } => {
-                if self.leave.done(&request) {
-                    give_leave(&request, out);
+                if self.writes.done(&request) {
+                    permit_write(&request, out);
                 }
             }
             Command::Interrupt => {
@@ -284,7 +284,7 @@ impl Backend for StreamJson {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        [self.begin_by, self.stop_by, self.leave.deadline()].into_iter().flatten().min()
+        [self.begin_by, self.stop_by, self.writes.deadline()].into_iter().flatten().min()
     }
 
     fn overdue(&mut self, now: Instant, out: &mut Output) {
@@ -294,9 +294,9 @@ impl Backend for StreamJson {
         if self.stop_by.take_if(|at| *at <= now).is_some() {
             out.tell_unstopped("Claude");
         }
-        for id in self.leave.overdue(now) {
+        for id in self.writes.overdue(now) {
             tracing::warn!("Neovim was busy for too long: an edit continues, and the file's content was not stored");
-            give_leave(&id, out);
+            permit_write(&id, out);
         }
     }
 }

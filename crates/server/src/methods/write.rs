@@ -1,6 +1,6 @@
 //! `writeFile`: shown as a diff like any proposal. An accepted change is written here.
 //!
-//! Seed 000 has no review, and its clients no diff: the client waits for the answer, an error if the change was
+//! The file protocol has no review, and its clients no diff: the client waits for the answer, an error if the change was
 //! rejected. `ServerOptions::write_file` can change this.
 
 use serde::Deserialize;

@@ -30,7 +30,7 @@ const CODE: &[Field] = &[
 /// In the order in which clients see them.
 pub(crate) const TOOLS: [&Tool; 15] = [
     &open_file::TOOL,
-    // Seed 001.
+    // The JetBrains protocol.
     &Tool {
         name: "open_files",
         description: "Open several files in the user's editor, without moving the focus. Use it to lay out the files of a \
@@ -90,7 +90,7 @@ pub(crate) const TOOLS: [&Tool; 15] = [
         hints: Hints::NONE,
         work: Work::Ask("get_open_editors", Takes::Fields(&[], |reply| json_of(&parse_reply::<Editors<'_>>(&reply)?))),
     },
-    // Seed 001.
+    // The JetBrains protocol.
     &Tool {
         name: "get_all_opened_file_paths",
         description: "List the files that are open in the user's editor, as absolute paths, one a line. For more than the \
@@ -141,7 +141,7 @@ pub(crate) const TOOLS: [&Tool; 15] = [
         hints: Hints::NONE,
         work: Work::Ask("save_document", Takes::Fields(&[FILE], verbatim)),
     },
-    // Seed 001.
+    // The JetBrains protocol.
     &Tool {
         name: "reformat_file",
         description: "Format a file with the formatter that the user's editor uses for it. Use it after an edit instead of \
@@ -149,7 +149,7 @@ pub(crate) const TOOLS: [&Tool; 15] = [
         hints: Hints::NONE,
         work: Work::Ask("reformat_file", Takes::Fields(&[FILE_PATH], reformatted)),
     },
-    // Runs code in a Jupyter kernel that keeps its state (seed 002).
+    // Runs code in a Jupyter kernel that keeps its state (the VS Code document).
     &Tool {
         name: "executeCode",
         description: "Run Python code in the Jupyter kernel of the user's workspace, or of a notebook. Variables, imports and \

@@ -30,7 +30,7 @@ pub(crate) use ide::TOOLS;
 pub(crate) use reply::{UnexpectedReply, parse as parse_reply};
 pub(crate) use toolbox::Toolbox;
 
-use crate::{options::Workspace, selection::Selections};
+use crate::{last_selection::Selections, options::Workspace};
 
 pub(crate) struct Tool {
     /// Its name.

@@ -1,4 +1,4 @@
-//! The plain methods of seed 000, without a handshake, over a real socket.
+//! The file protocol, without a handshake, over a real socket.
 
 use std::{
     fs,

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::lenient::{Object, Scalar};
 
-/// Types of lines that may leave this machine's files (seed 003, "Message Types"). Everything else, known or not,
+/// Types of lines that may leave this machine's files (the transcript protocol, "Message Types"). Everything else, known or not,
 /// stays: requests to the model, attachments with prompts and schemas, bookkeeping. The one exception is a prompt typed
 /// while Claude worked, which CLI 2.1.329 writes as an attachment and nowhere else.
 const SHOWN: [&str; 6] = ["user", "assistant", "system", "progress", "queue-operation", "summary"];

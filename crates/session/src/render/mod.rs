@@ -1,5 +1,5 @@
-//! Renders messages: lines with highlights, folds and targets. The only place that knows the titles of tool calls.
-//! Transcripts, of files and of chats, export and page show the same items; each paints them itself.
+//! Renders messages: lines with highlights, folds and targets. Neovim's transcripts, of files and of
+//! chats, and the export show the same items; each paints them itself. The page draws lines itself (`web/draw.js`).
 
 mod budget;
 mod call;

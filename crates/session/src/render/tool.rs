@@ -1,4 +1,5 @@
-//! The title, argument and status of a tool call: the one table for transcript, export and page.
+//! The title, argument and status of a tool call: the one table for transcript and export. The page has the
+//! same in `web/calls.js`; `titles.json` tests both.
 
 use serde_json::Value as Json;
 

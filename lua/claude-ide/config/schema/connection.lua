@@ -1,4 +1,4 @@
--- Options of connections: the server, its tools, the folders, the log.
+-- Options of connections: the server, its tools and hooks, other agents' connections, the folders, the log.
 
 local kind = require("claude-ide.config.kind")
 

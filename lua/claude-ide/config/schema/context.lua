@@ -1,4 +1,4 @@
--- Options of what is sent to Claude: the selection, mentions, diagnostics.
+-- Options of what is sent to Claude: the selection, mentions, diagnostics, and the context of its hooks.
 
 local kind = require("claude-ide.config.kind")
 

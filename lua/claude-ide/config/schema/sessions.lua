@@ -1,4 +1,4 @@
--- Options of conversations: prompts, chats, transcripts, notices.
+-- Options of conversations: prompts, chats, transcripts, the board, notices.
 
 local kind = require("claude-ide.config.kind")
 local key = kind.key

@@ -41,7 +41,7 @@ function M.stay(id, is_deciding, clear)
   staying = { id = id, timer = assert(vim.uv.new_timer()), clear = clear }
   staying.timer:start(times.closed, 0, vim.schedule_wrap(M.finish))
   -- The next key is for the screen underneath, unless it accepts or rejects: then it is one too many.
-  require("claude-ide.ui.guard.keys").before_next(function(typed)
+  require("claude-ide.ui.guard.typing").before_next(function(typed)
     if M.staying() ~= id then
       return false
     elseif typed and is_deciding(typed) then
@@ -100,7 +100,7 @@ local function unmute()
       end)
     end
   end
-  if require("claude-ide.ui.guard.keys").is_function_chosen() then
+  if require("claude-ide.ui.guard.typing").is_function_chosen() then
     vim.schedule(put_all_back)
   else
     put_all_back()
@@ -129,7 +129,7 @@ end
 local function press()
   if muted and vim.api.nvim_get_current_win() ~= muted.win then
     unmute()
-    require("claude-ide.ui.guard.keys").pass_on()
+    require("claude-ide.ui.guard.typing").pass_on()
   else
     wait()
   end

@@ -56,13 +56,13 @@ local function until_pause(mode)
     return nil
   end
   local is_empty = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= 1
-  return (is_empty and times.quiet or times.prompt_quiet) - require("claude-ide.ui.guard.keys").quiet_for()
+  return (is_empty and times.quiet or times.prompt_quiet) - require("claude-ide.ui.guard.typing").quiet_for()
 end
 
 ---@return claude-ide.ui.guard.Busy? nil: the screen may change now, after `leave_prompt` in insert mode
 function M.busy()
   local mode = vim.api.nvim_get_mode()
-  local keys = require("claude-ide.ui.guard.keys")
+  local keys = require("claude-ide.ui.guard.typing")
   local left_there = until_pause(mode.mode)
   local busy = (not left_there or mode.blocking or vim.fn.reg_recording() ~= "") and begun(mode) or nil
   if busy then
@@ -105,7 +105,7 @@ end
 ---Whether the user may still be typing. Not in a terminal: a window that opens after a sent line answers it.
 local function is_at_keys()
   return vim.api.nvim_get_mode().mode ~= "t"
-    and require("claude-ide.ui.guard.keys").quiet_for() < times.typing
+    and require("claude-ide.ui.guard.typing").quiet_for() < times.typing
 end
 
 ---Whether this state delays the entry.
@@ -202,7 +202,7 @@ local function open_in_time(id, opening)
   end
   require("claude-ide.log").debug("%s waits: %s", id, busy and busy.reason or "others do")
   M.forget(id)
-  require("claude-ide.ui.guard.keys").listen()
+  require("claude-ide.ui.guard.typing").listen()
   openings[id], order[#order + 1] = opening, id
   hint(busy)
   require("claude-ide.ui.guard.waits").add(id, function()
@@ -228,13 +228,13 @@ end
 ---Call it when the user requests a window that opens later.
 ---@return claude-ide.ui.guard.Request
 function M.ask()
-  local keys = require("claude-ide.ui.guard.keys")
+  local keys = require("claude-ide.ui.guard.typing")
   keys.listen()
   return { keys = keys.count() }
 end
 
 local function still_waits(request)
-  return require("claude-ide.ui.guard.keys").count() == request.keys
+  return require("claude-ide.ui.guard.typing").count() == request.keys
 end
 
 ---Calls `show` for a requested question or window that takes the focus: at once, or like `when_free` if the user has pressed keys

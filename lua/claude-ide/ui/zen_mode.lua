@@ -22,9 +22,9 @@ function M.keep(name, focus)
     return
   end
   kept[name] = focus
-  local keys = require("claude-ide.ui.guard.keys")
+  local keys = require("claude-ide.ui.guard.typing")
   local came_from, has_left = vim.api.nvim_get_current_win(), false
-  local group = vim.api.nvim_create_augroup("claude-ide.ui.focus " .. name, { clear = true })
+  local group = vim.api.nvim_create_augroup("claude-ide.ui.zen_mode " .. name, { clear = true })
   local function enter_again()
     if not has_left and not kept[name].is_there() then
       kept[name].enter()

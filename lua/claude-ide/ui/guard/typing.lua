@@ -2,7 +2,7 @@
 -- chat or proposal.
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.keys")
+local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.typing")
 
 local is_listening = false
 local last_at ---@type number? `vim.uv.now()` of the last key that was pressed

@@ -20,7 +20,7 @@ const NEWS = new Set(["queued", "sent", "ack", "unqueued"]);
  *   again: () => void }} Stage
  */
 
-export class Reader {
+export class Session {
   /** @param {string} id @param {string} title @param {Stage} stage */
   constructor(id, title, stage) {
     this.id = id;

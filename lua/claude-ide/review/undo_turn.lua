@@ -19,7 +19,7 @@ function M.say_nothing(start, otherwise)
   } or start .. ": " .. otherwise)
 end
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.review.undo")
+local namespace = vim.api.nvim_create_namespace("claude-ide.review.undo_turn")
 
 local function counted(count, one, many)
   return ("%d %s"):format(count, count == 1 and one or many)

@@ -61,7 +61,7 @@ M.attach = require("claude-ide.once")(function()
   local folder = require("claude-ide.terminal.hook_folder")
   folder.on("turn", begin_anew)
   folder.on("told", begin_anew)
-  local group = vim.api.nvim_create_augroup("claude-ide.hook_context.saved", { clear = true })
+  local group = vim.api.nvim_create_augroup("claude-ide.hook_context.user_saves", { clear = true })
   vim.api.nvim_create_autocmd("BufWritePre", {
     group = group,
     desc = "Claude Code: the text of a file before it is saved",

@@ -28,11 +28,11 @@ pub(super) struct Edit {
 
 /// The waiting edits.
 #[derive(Debug, Default)]
-pub(super) struct Leave {
+pub(super) struct WritePermission {
     waiting: HashMap<String, Instant>,
 }
 
-impl Leave {
+impl WritePermission {
     /// The hooks for `initialize`.
     pub(super) fn hooks() -> Value {
         json!({"PreToolUse": [{"matcher": writes::matcher(), "hookCallbackIds": [HOOK], "timeout": HOOK_TIMEOUT}]})

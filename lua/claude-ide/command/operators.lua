@@ -1,0 +1,54 @@
+-- The operators `<Plug>(claude-edit-operator)` and `<Plug>(claude-send-operator)`: a motion selects the lines. `.` repeats with the
+-- lines of its own motion and the same instruction.
+local M = {}
+
+---Last instruction, for `.`.
+local last_words ---@type string?
+---Whether the operator was called by its key, not by `.`.
+local is_called = false
+
+---For an <expr> mapping.
+---@param name "edit"|"send"
+---@return string keys
+function M.keys(name)
+  is_called = true
+  vim.o.operatorfunc = ("v:lua.require'claude-ide.command.operators'.operate_%s"):format(name)
+  return "g@"
+end
+
+local function notify(ok, err)
+  if not ok and err then
+    require("claude-ide.ui.notice").error(err)
+  end
+end
+
+---@return integer first
+---@return integer last
+local function moved_over()
+  return vim.api.nvim_buf_get_mark(0, "[")[1], vim.api.nvim_buf_get_mark(0, "]")[1]
+end
+
+---'operatorfunc': edits these lines.
+function M.operate_edit()
+  require("claude-ide.app")
+  local first, last = moved_over()
+  local again = not is_called and last_words or ""
+  is_called = false
+  notify(require("claude-ide.command.prompts").edit_lines(again, first, last, function(what)
+    last_words = what
+  end))
+end
+
+---'operatorfunc': mentions these lines.
+function M.operate_send()
+  require("claude-ide.app")
+  is_called = false
+  local first, last = moved_over()
+  local ok, err = require("claude-ide.server").start()
+  if not ok then
+    return notify(nil, err)
+  end
+  notify(require("claude-ide.mention").send_range(first, last))
+end
+
+return M
