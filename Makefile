@@ -37,7 +37,7 @@ publish: ## Publish dist/ as a release of GitHub (RELEASE=edge, or a tag)
 demo: .deps build ## Try it: the real CLI beside Neovim, no account needed (LIVE=1: your own)
 	@scripts/demo.sh
 
-test: .deps build-dev ## Run the gate: Rust, one Neovim, four scenarios with the real CLI
+test: .deps ## Run the gate: Rust, one Neovim, four scenarios with the real CLI
 	@scripts/test.sh --gate
 
 test-all: .deps build ## Run all tests: three Neovims, the real CLI, a browser, language servers, other agents

@@ -2,7 +2,8 @@
 # Builds the native library and installs it by rename, which does not disturb a Neovim that has the old one loaded.
 # Needs only cargo; plugin managers run this as `make build`, or through build.lua. For them only the library is left:
 # cargo's cache, a hundred times as large, stays only in a development checkout (`make setup`). `build.sh dev` builds
-# the library that tests load: in seconds after a change, but slower to run.
+# the library that tests load: in seconds after a change, but slower to run. `build.sh tests` builds the Rust tests with it: in one
+# build, both use the same dependencies.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -34,10 +35,12 @@ case $(uname -s) in
 esac
 
 case ${1:-release} in
-  dev) folder=debug profile=dev ;;
-  *) folder=release profile=release ;;
+  dev) folder=debug profile=dev what='--package claude-ide-nvim' ;;
+  tests) folder=debug profile=dev what='--workspace --lib --bins --tests --all-features' ;;
+  *) folder=release profile=release what='--package claude-ide-nvim' ;;
 esac
-cargo build --profile "$profile" --locked --package claude-ide-nvim
+# shellcheck disable=SC2086 # several words
+cargo build --profile "$profile" --locked $what
 built=$target/$folder/$library
 
 mkdir -p build

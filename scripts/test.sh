@@ -7,13 +7,16 @@ set -euo pipefail
 source "$(dirname "$0")/env.sh"
 
 if [[ $* == --gate ]]; then
-  scripts/setup.sh venv nvim-0.11 cli
+  scripts/setup.sh venv nvim-0.11 cli & # downloads while cargo compiles
+  setup=$!
+  scripts/build.sh tests || { kill "$setup"; exit 1; }
+  wait "$setup"
 else
   scripts/setup.sh venv nvims cli agent node chromium
 fi
 
 if (($# == 0)) || [[ $* == --gate ]]; then
-  cargo test --quiet --workspace --all-features --locked
+  cargo test --quiet --workspace --lib --bins --tests --all-features --locked
 fi
 which=(tests)
 for argument in "$@"; do
