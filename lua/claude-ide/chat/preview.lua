@@ -69,16 +69,9 @@ function M.attach(buf, cwd)
   local group = vim.api.nvim_create_augroup("claude-ide.chat.preview", { clear = false })
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
   known[buf] = {}
-  local waits = false
-  local function look_soon()
-    if not waits then
-      waits = true
-      vim.defer_fn(function()
-        waits = false
-        require("claude-ide.safely").wrap("preview a prompt", look)(buf, cwd)
-      end, PAUSE_MS)
-    end
-  end
+  local look_soon = require("claude-ide.soon")(function()
+    require("claude-ide.safely").wrap("preview a prompt", look)(buf, cwd)
+  end, PAUSE_MS)
   look_soon() -- it may have text already
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     group = group,

@@ -1,10 +1,12 @@
--- Announces changes of Claude's changes, after a short delay, once for many.
+-- Emits one delayed event when the list of Claude's changes was updated.
 local M = {}
 
 ---Interval between two announcements.
 local TELL_MS = 30
 
-local is_announced = true
+local announce = require("claude-ide.soon")(function()
+  require("claude-ide.bus").emit("journal_changed")
+end, TELL_MS)
 
 ---Files changed since `take()`; nil: any may have.
 ---@type table<integer, true>?
@@ -26,14 +28,7 @@ function M.tell(file)
   elseif stale then
     stale[file] = true
   end
-  if not is_announced then
-    return
-  end
-  is_announced = false
-  vim.defer_fn(function()
-    is_announced = true
-    require("claude-ide.bus").emit("journal_changed")
-  end, TELL_MS)
+  announce()
 end
 
 return M
