@@ -168,6 +168,20 @@ fn a_file_changed_during_its_review_is_not_overwritten() {
 }
 
 #[test]
+fn a_link_that_appears_during_the_review_does_not_lead_out() {
+    let project = project();
+    let mut client = project.connect();
+    let asked = client.send("writeFile", &write("src/new.rs", "x"));
+    project.server.editor.wait_call("open_diff", 1);
+    fs::rename(project.root().join("src"), project.root().join("moved")).unwrap();
+    symlink(project.home.path(), project.root().join("src")).unwrap();
+    project.server.editor.answer("open_diff", Ok(json!({ "outcome": "saved", "contents": "x" })));
+    let error = client.answer(asked)["error"]["message"].as_str().unwrap().to_owned();
+    assert!(error.contains("symbolic link"), "{error}");
+    assert!(!project.home.path().join("new.rs").exists());
+}
+
+#[test]
 fn two_writes_of_one_file_keep_their_order_however_they_name_it() {
     let project = project();
     let mut client = project.connect();
