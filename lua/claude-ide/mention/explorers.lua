@@ -1,5 +1,5 @@
--- Reads files from windows of other plugins and of the quickfix list, one row per filetype. Loads nothing of a plugin before the user is in its window. Each row
--- names the plugin's commit that it was written against.
+-- Reads files from windows of other plugins and of the quickfix list, one row per filetype. Loads nothing of a plugin before
+-- the user is in its window. Each row names the plugin's commit that it was written against.
 local M = {}
 
 local NOT_LOCAL = "This folder is not on this machine, so Claude cannot read it."

@@ -1,8 +1,8 @@
 //! The Claude Code CLI, headless: `claude -p --input-format stream-json --output-format stream-json`.
 //!
-//! Wire format: the VS Code document (doc/dev/server.md), and measurements of CLI 2.1.329 and 2.1.330. Unknown messages are ignored. Every question
-//! with an id is answered once: by the user, or at once with an error if its kind is unsupported or it cannot be shown
-//! in full. The CLI waits for an answer forever.
+//! Wire format: the VS Code document (doc/dev/server.md), and measurements of CLI 2.1.329 and 2.1.330. Unknown
+//! messages are ignored. Every question with an id is answered once: by the user, or at once with an error if its kind
+//! is unsupported or it cannot be shown in full. The CLI waits for an answer forever.
 
 mod hook;
 mod hook_settings;
