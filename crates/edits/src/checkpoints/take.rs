@@ -4,7 +4,8 @@
 //! withheld from Claude, or beyond the limits, only the fact that they changed is recorded.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,7 +134,7 @@ impl WorkTree {
     fn take(&mut self, limits: &Limits, is_withheld: impl Fn(&Path) -> bool) -> Option<Checkpoint> {
         // Our own index knows unchanged untracked files; only the first one is a copy of the user's.
         if !self.repository.own_index().exists() {
-            std::fs::copy(&self.repository.index, self.repository.own_index()).unwrap_or_default();
+            copy_with_time(&self.repository.index, &self.repository.own_index()).unwrap_or_default();
         }
         let began = SystemTime::now();
         let found = self.choose(&self.list()?, limits, is_withheld);
@@ -222,6 +223,16 @@ impl WorkTree {
         let tree = self.git(&["write-tree", "--missing-ok"], b"")?;
         Some(str::from_utf8(&tree).ok()?.trim().to_owned())
     }
+}
+
+/// Copies an index. Git reads each file that is not older than its index, since size and time do not tell whether the
+/// file was changed after it was added: a copy with a later time would take such a change for none.
+fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    let mut index = File::open(from)?;
+    let changed = index.metadata()?.modified()?;
+    let mut copy = File::create(to)?;
+    io::copy(&mut index, &mut copy)?;
+    copy.set_modified(changed)
 }
 
 fn is_readable(path: &Path, file: &Metadata) -> bool {

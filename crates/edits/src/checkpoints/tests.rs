@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::*;
 
@@ -88,6 +88,25 @@ fn wait_longer_than_clocks_lag(path: &Path) {
 
 fn names(found: &[FoundFile]) -> Vec<&str> {
     found.iter().map(|file| str::from_utf8(&file.name).unwrap()).collect()
+}
+
+#[test]
+fn a_file_changed_at_the_moment_it_was_added_is_found() {
+    // Git does not see the change by size or time, so it reads files that are as new as its index.
+    let mut desk = Desk::new(&[("a.txt", "a\n")]);
+    desk.git(&["config", "core.trustctime", "false"]);
+    let (file, index) = (desk.top.join("a.txt"), desk.top.join(".git/index"));
+    let an_hour_ago = SystemTime::now() - Duration::from_secs(3_600);
+    let set_time = |path: &Path| fs::File::options().write(true).open(path).unwrap().set_modified(an_hour_ago).unwrap();
+    set_time(&file);
+    desk.git(&["update-index", "--refresh"]);
+    desk.write("a.txt", "z\n");
+    set_time(&file);
+    set_time(&index);
+    let from = desk.take();
+    desk.write("a.txt", "by a command\n");
+    let found = compare(&from, &desk.take()).found;
+    assert_eq!(found.first().and_then(|file| file.before.as_deref()), Some(b"z\n".as_slice()));
 }
 
 #[test]
