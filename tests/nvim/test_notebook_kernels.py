@@ -171,6 +171,7 @@ def what_a_kernel_left_whose_keeper_was_killed_goes_when_the_next_begins(nvim, c
     for pid in (keeper_of(left), nvim.lua("return require('claude-ide.notebook').kernel().bridge.process.pid")):
         os.kill(pid, 9)
     nvim.terminal.wait(lambda: not alive(kernel), 2 * PATIENCE, "the kernel to end")
+    nvim.wait("require('claude-ide.notebook').kernel().state == 'off'", what="Neovim to notice")
     assert (left / "kernel.json").exists()
     code("'another kernel'")
     assert not left.exists() and not old.exists()
