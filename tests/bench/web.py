@@ -58,8 +58,8 @@ def ports(pid: int) -> int:
     table = "".join((process / "net" / name).read_text() for name in ("tcp", "tcp6"))
     rows = [row.split() for row in table.splitlines()]
     listening = {f"socket:[{row[9]}]" for row in rows if len(row) > 9 and row[3] == LISTENING}
-    open_files = [str(file.readlink()) for file in (process / "fd").iterdir()]
-    return sum(file in listening for file in open_files)
+    # A socket can be open twice: the server's is kept bound by a second one while no server runs.
+    return len(listening & {str(file.readlink()) for file in (process / "fd").iterdir()})
 
 
 def lines_of(file: Path) -> int:
