@@ -47,10 +47,8 @@ end
 ---@param bytes string
 ---@return boolean
 function M.is_latin1(bytes)
-  return bytes:find("[\128-\255]") ~= nil
-    and not bytes:find("^\254\255")
-    and not bytes:find("^\255\254")
-    and require("claude-ide.position").valid(bytes) ~= bytes
+  local has_utf16_bom = bytes:find("^\254\255") or bytes:find("^\255\254")
+  return not has_utf16_bom and require("claude-ide.position").valid(bytes) ~= bytes
 end
 
 ---Decodes a file's bytes; text that is not UTF-8 is read as Latin-1.

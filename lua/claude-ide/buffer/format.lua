@@ -88,7 +88,7 @@ function M.decode(bytes, now)
     if utf16 or (now.fileformat ~= "unix" and bytes:sub(-1) == "\26") then
       return nil
     end
-    if bytes:find("[\128-\255]") and require("claude-ide.position").valid(bytes) ~= bytes then
+    if require("claude-ide.position").valid(bytes) ~= bytes then
       return nil
     end
     if now.fileformat == "mac" then

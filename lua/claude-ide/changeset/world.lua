@@ -83,7 +83,7 @@ end
 ---@param bytes string
 ---@return boolean UTF-8 without NUL bytes
 local function is_text(bytes)
-  local is_utf8 = not bytes:find("[\128-\255]") or require("claude-ide.position").valid(bytes) == bytes
+  local is_utf8 = require("claude-ide.position").valid(bytes) == bytes
   return is_utf8 and not bytes:find("%z")
 end
 
