@@ -279,3 +279,12 @@ def test_nothing_hides_in_what_is_proposed(start_nvim, layout):
     nvim.wait(lambda: "300 blanks" not in "\n".join(nvim.screen()), what="the mark to go")
     nvim.keys("ZQ")
     diffs.answer(1)
+
+
+def test_what_hides_far_down_in_a_long_change_is_marked_too(start_nvim):
+    diffs = Diffs(start_nvim(files={"a.txt": "one\n"}, args=["a.txt"]))
+    nvim = diffs.nvim
+    diffs.open(1, "a.txt", "plain\n" * 20000 + "far\u2800away\n")
+    nvim.keys("G")
+    nvim.wait_screen("far<2800>")
+    diffs.reject(1)

@@ -4,24 +4,30 @@ local M = {}
 ---Lines around the window to draw at once.
 local NEAR = 120
 
----Hunks per turn (about 2 ms).
-local AT_ONCE = 40
+---Time of a turn.
+local BUDGET_NS = 2e6
 
----Delay of the rest, so that the diff is displayed first.
-local LATER_MS = 20
+---Delay of the rest, so that the diff is displayed first, and between two turns.
+local LATER_MS, NEXT_MS = 20, 1
 
+---@class claude-ide.diffview.Lines of the proposal: a hunk, or a part of one
+---@field new integer
+---@field new_count integer
+
+---@generic T: claude-ide.diffview.Lines
+---@param list T[]
 ---@param hunks claude-ide.diffview.Differences
 ---@param win integer of the proposal
----@param draw fun(hunk: claude-ide.buffer.Hunk)
+---@param draw fun(lines: T)
 ---@param wanted fun(): boolean false: the rest was drawn otherwise, or is no longer shown
-function M.draw(hunks, win, draw, wanted)
+function M.draw(list, hunks, win, draw, wanted)
   local later = {}
   local top, bottom = vim.fn.line("w0", win) - NEAR, vim.fn.line("w$", win) + NEAR
-  for _, hunk in ipairs(hunks.list) do
-    if hunk.new + hunk.new_count >= top and hunk.new <= bottom then
-      draw(hunk)
+  for _, lines in ipairs(list) do
+    if lines.new + lines.new_count >= top and lines.new <= bottom then
+      draw(lines)
     else
-      later[#later + 1] = hunk
+      later[#later + 1] = lines
     end
   end
   local at = 1
@@ -29,15 +35,14 @@ function M.draw(hunks, win, draw, wanted)
     if not wanted() then
       return
     end
+    local deadline = vim.uv.hrtime() + BUDGET_NS
     -- If the text has changed since, everything is about to be drawn again.
-    if not hunks.scheduled then
-      for i = at, math.min(at + AT_ONCE - 1, #later) do
-        draw(later[i])
-      end
+    while not hunks.scheduled and at <= #later and vim.uv.hrtime() < deadline do
+      draw(later[at])
+      at = at + 1
     end
-    at = at + AT_ONCE
     if at <= #later then
-      vim.schedule(some)
+      vim.defer_fn(some, NEXT_MS)
     end
   end
   if #later > 0 then

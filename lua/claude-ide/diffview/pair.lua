@@ -41,6 +41,21 @@ function M.needs_one_window(hunks, old_count, new_count, bytes)
       end)
 end
 
+---Lines marked in one go.
+local PART_LINES = 100
+
+---@param hunks claude-ide.buffer.Hunk[]
+---@return claude-ide.diffview.Lines[] parts of at most `PART_LINES`
+local function parts_of(hunks)
+  local parts = {}
+  for _, hunk in ipairs(hunks) do
+    for at = 0, hunk.new_count - 1, PART_LINES do
+      parts[#parts + 1] = { new = hunk.new + at, new_count = math.min(PART_LINES, hunk.new_count - at) }
+    end
+  end
+  return parts
+end
+
 local function mark_line(buf, row, line)
   for _, found in ipairs(require("claude-ide.unseen").find(line:sub(1, MOST_BYTES))) do
     vim.api.nvim_buf_set_extmark(buf, namespace, row, found.at - 1, {
@@ -64,10 +79,11 @@ local function mark_hidden_text(pair)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   local turn = {}
   pair.marking = turn
-  require("claude-ide.diffview.nearest_first").draw(pair.hunks, pair.wins.proposal, function(hunk)
-    local lines = vim.api.nvim_buf_get_lines(buf, hunk.new - 1, hunk.new - 1 + hunk.new_count, false)
+  local parts = parts_of(pair.hunks.list)
+  require("claude-ide.diffview.nearest_first").draw(parts, pair.hunks, pair.wins.proposal, function(part)
+    local lines = vim.api.nvim_buf_get_lines(buf, part.new - 1, part.new - 1 + part.new_count, false)
     for at, line in ipairs(lines) do
-      mark_line(buf, hunk.new + at - 2, line)
+      mark_line(buf, part.new + at - 2, line)
     end
   end, function()
     return pair.marking == turn and vim.api.nvim_win_is_valid(pair.wins.proposal)

@@ -135,7 +135,7 @@ local function redraw(self)
   self.generation = generation
   self.look, self.heights = look_of(self.win), {}
   vim.api.nvim_buf_clear_namespace(self.pair.hunks.buf, namespace, 0, -1)
-  require("claude-ide.diffview.nearest_first").draw(self.pair.hunks, self.win, function(hunk)
+  require("claude-ide.diffview.nearest_first").draw(self.pair.hunks.list, self.pair.hunks, self.win, function(hunk)
     draw(self, hunk)
   end, function()
     return generation == self.generation and is_shown(self)
