@@ -8,6 +8,7 @@ return {
     "address",
     "at_exit",
     "clock",
+    "counted",
     "file",
     "hunk",
     "install",

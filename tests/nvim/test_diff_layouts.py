@@ -72,6 +72,29 @@ def test_lines_removed_at_both_ends_are_in_sight(start_nvim):
     wait_rows(diffs, "a", "b", "c", "d", "e")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(("new", "scrolloff"), [("a\nz\n", 0), ("a\nz\n", 99), ("", 0)])
+def test_removed_lines_without_room_are_counted_and_a_key_shows_them(start_nvim, new, scrolloff):
+    """Neovim cannot scroll to virtual lines beyond a window's height."""
+    lines = [f"removed {number}" for number in range(1, 301)]
+    diffs = make(start_nvim, "unified", old="a\n" + "".join(f"{line}\n" for line in lines) + "z\n")
+    diffs.nvim.cmd(f"set scrolloff={scrolloff}")
+    diffs.open(1, "a.txt", new)
+    diffs.nvim.wait_screen("more removed lines: gK shows all")
+    drawn = rows(diffs)
+    note = next(at for at, row in enumerate(drawn) if "more removed lines" in row)
+    total = 302 if new == "" else 300
+    left = int(drawn[note].split()[1])
+    above = drawn[note - (total - left) : note]
+    assert above[-2:] == [f"removed {number}" for number in range(total - left - 1, total - left + 1)][-2:] or new == ""
+    assert all(row in ("a", *lines) for row in above), "all others are in sight at once"
+    diffs.nvim.keys("gK")
+    diffs.nvim.wait_screen("300 removed lines" if new else "302 removed lines")
+    assert set(lines) <= set(diffs.nvim.lines())
+    diffs.nvim.keys("q")
+    assert diffs.accept(1, "a.txt") == new
+
+
 def test_an_emptied_file_shows_what_it_had(start_nvim):
     diffs = make(start_nvim, "unified", old="a\nb\n")
     diffs.open(1, "a.txt", "")

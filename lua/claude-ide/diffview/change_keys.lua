@@ -1,5 +1,5 @@
 -- Diff mode's keys: `]c` and `[c` in every layout, since diff mode itself stops at each pair of lines; and `do` in layouts without
--- diff mode.
+-- diff mode. And what the key for removed lines does.
 local M = {}
 
 ---@param pair claude-ide.diffview.Pair
@@ -52,6 +52,22 @@ function M.obtain(pair)
   if hunk then
     hunks.drop(pair.hunks, hunk)
   end
+end
+
+---Shows all removed lines of the change under the cursor in a float.
+---@param pair? claude-ide.diffview.Pair nil: none, as in the list of a review
+function M.show_removed(pair)
+  local hunk, buf = nil, vim.api.nvim_get_current_buf() ---@type claude-ide.buffer.Hunk?, integer
+  if pair and pair.hunks and vim.tbl_contains(vim.tbl_values(pair.bufs), buf) then
+    hunk = require("claude-ide.diffview.hunks").at(pair.hunks, side_of(pair, buf), vim.fn.line("."))
+  end
+  if not pair or not hunk or hunk.old_count == 0 then
+    require("claude-ide.ui.notice").info("No lines are removed here.")
+    return
+  end
+  local lines = vim.list_slice(pair.hunks.old, hunk.old, hunk.old + hunk.old_count - 1)
+  local title = require("claude-ide.counted")(#lines, "removed line")
+  require("claude-ide.ui.text_float").show(lines, title, vim.bo[pair.bufs.now].filetype)
 end
 
 ---@param pair claude-ide.diffview.Pair

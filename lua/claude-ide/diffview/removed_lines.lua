@@ -9,6 +9,7 @@ local MAX_BYTES, LEAD_BYTES = 2000, 200
 
 ---@class claude-ide.diffview.Look display of the window
 ---@field width integer columns for text
+---@field rows integer most rows of the removed lines of one change
 ---@field wrap boolean
 ---@field tabstop integer
 

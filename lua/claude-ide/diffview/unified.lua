@@ -1,9 +1,6 @@
 -- The unified layout: the proposal's buffer, editable, with removed lines as virtual lines above added ones.
 local M = {}
 
----Maximum removed lines per hunk.
-local MAX_REMOVED = 5000
-
 ---Unfolded lines around a hunk, unless set in 'diffopt'.
 local CONTEXT = 6
 
@@ -21,12 +18,24 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.unified")
 ---@param win integer
 ---@return claude-ide.diffview.Look
 local function look_of(win)
-  local info = vim.fn.getwininfo(win)[1]
+  local info, height = vim.fn.getwininfo(win)[1], vim.api.nvim_win_get_height(win)
+  local beside = math.min(vim.wo[win].scrolloff, math.floor(height / 2))
   return {
     width = math.max(info.width - info.textoff, 10),
+    -- Neovim cannot scroll to virtual lines beyond these.
+    rows = math.max(height - 2 - beside, 1),
     wrap = vim.wo[win].wrap,
     tabstop = vim.bo[vim.api.nvim_win_get_buf(win)].tabstop,
   }
+end
+
+---@param count integer
+---@return string
+local function note_of(count)
+  local rest = require("claude-ide.counted")(count, "more removed line")
+  local key =
+    require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().diff.keymaps.removed)[1]
+  return key and ("… %s: %s shows all"):format(rest, key) or "… " .. rest
 end
 
 ---@param self claude-ide.diffview.Unified
@@ -35,19 +44,22 @@ end
 ---@return claude-ide.diffview.Chunk[][]
 local function removed_rows(self, hunk, spans)
   local removed, rows = require("claude-ide.diffview.removed_lines"), {}
-  local count = math.min(hunk.old_count, MAX_REMOVED)
+  local most, shown = self.look.rows, 0
   local colours = {}
   if self.syntax then
-    colours = removed.colours(self.pair.bufs.now, hunk.old, count, self.syntax)
+    colours = removed.colours(self.pair.bufs.now, hunk.old, math.min(hunk.old_count, most), self.syntax)
   end
-  for i = 1, count do
+  while shown < hunk.old_count do
+    local i = shown + 1
     local line = self.pair.hunks.old[hunk.old + i - 1]
     local changed = spans[i] and spans[i][1] and spans[i][1][1]
-    vim.list_extend(rows, removed.rows(line, spans[i] or {}, colours[i], self.look, changed))
-  end
-  if count < hunk.old_count then
-    local text = ("… and %d more lines that are removed"):format(hunk.old_count - count)
-    vim.list_extend(rows, removed.rows(text, {}, nil, self.look))
+    local of_line = removed.rows(line, spans[i] or {}, colours[i], self.look, changed)
+    if #rows + #of_line > (i == hunk.old_count and most or most - 1) then
+      rows[#rows + 1] = removed.rows(note_of(hunk.old_count - shown), {}, nil, self.look)[1]
+      break
+    end
+    vim.list_extend(rows, of_line)
+    shown = i
   end
   return rows
 end
@@ -135,11 +147,17 @@ local function redraw(self)
   self.generation = generation
   self.look, self.heights = look_of(self.win), {}
   vim.api.nvim_buf_clear_namespace(self.pair.hunks.buf, namespace, 0, -1)
-  require("claude-ide.diffview.nearest_first").draw(self.pair.hunks.list, self.pair.hunks, self.win, function(hunk)
-    draw(self, hunk)
-  end, function()
-    return generation == self.generation and is_shown(self)
-  end)
+  require("claude-ide.diffview.nearest_first").draw(
+    self.pair.hunks.list,
+    self.pair.hunks,
+    self.win,
+    function(hunk)
+      draw(self, hunk)
+    end,
+    function()
+      return generation == self.generation and is_shown(self)
+    end
+  )
   show_top(self)
 end
 

@@ -3,7 +3,7 @@ local M = {}
 
 local DECIDES = { "accept", "reject", "reject_with_reason" }
 
----@alias claude-ide.proposal.Verb "accept"|"reject"|"reject_with_reason"|"hunk"|"undo_file"|"next_file"|"previous_file"|"layout"|"help"
+---@alias claude-ide.proposal.Verb "accept"|"reject"|"reject_with_reason"|"hunk"|"undo_file"|"next_file"|"previous_file"|"removed"|"layout"|"help"
 
 ---Of several files, the keys that mean something else there, and those of a review.
 ---@type table<string, string>
@@ -23,7 +23,7 @@ local function options(are_several)
   local found = key_list.options("diff")
   for _, option in ipairs(are_several and key_list.options("review") or {}) do
     if OF_SEVERAL[option.name] then
-      table.insert(found, #found - 1, option) -- before the layout and the help
+      table.insert(found, #found - 2, option) -- before those of the screen
     end
   end
   for _, option in ipairs(found) do

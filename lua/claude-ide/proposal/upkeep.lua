@@ -113,6 +113,9 @@ function M.verbs_of(entry)
         toggle(view)
       end
     end,
+    removed = function()
+      require("claude-ide.diffview.change_keys").show_removed(entry.view)
+    end,
     layout = function()
       local is_own = M.is_of_new_file(entry) or entry.diff.layout ~= nil
       require("claude-ide.diffview.windows").switch_to_next(

@@ -67,6 +67,9 @@ local RUN = {
   next_file = calls("next_file"),
   previous_file = calls("previous_file"),
   close = calls("close"),
+  removed = function(view)
+    require("claude-ide.diffview.change_keys").show_removed(view)
+  end,
   layout = calls("next_layout"),
   help = function()
     help()
@@ -96,8 +99,11 @@ local OBTAIN = {
 ---@return claude-ide.ui.key_list.Option[]
 local function options()
   local key_list = require("claude-ide.ui.key_list")
-  local of_diffs = { key_list.option("diff", "layout"), key_list.option("diff", "help") }
-  return vim.list_extend(key_list.options("review"), of_diffs)
+  local options = key_list.options("review")
+  for _, name in ipairs({ "removed", "layout", "help" }) do
+    options[#options + 1] = key_list.option("diff", name)
+  end
+  return options
 end
 
 ---@return claude-ide.review.Key[]

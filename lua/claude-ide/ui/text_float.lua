@@ -1,4 +1,4 @@
--- Shows a Markdown text in a float, which `q` closes.
+-- Shows a text in a float, which `q` closes.
 local M = {}
 
 local WIDTH, HEIGHT = 0.7, 0.7
@@ -53,16 +53,18 @@ function M.open(buf, title, lines)
   return win
 end
 
----@param text string
+---@param text string|string[] or its lines
 ---@param title string
+---@param filetype? string default: Markdown
 ---@return integer win
-function M.show(text, title)
-  local lines = vim.split(require("claude-ide.position").valid(text), "\n", { plain = true })
+function M.show(text, title, filetype)
+  local lines = type(text) == "table" and text
+    or vim.split(require("claude-ide.position").valid(text --[[@as string]]), "\n", { plain = true })
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "answer",
     name = { "Claude", "text" },
     lines = lines,
-    bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
+    bo = { bufhidden = "wipe", modifiable = false, filetype = filetype or "markdown" },
   })
   local win = M.open(buf, title, #lines)
   vim.api.nvim_win_set_config(win, M.place(vim.api.nvim_win_text_height(win, {}).all, title))

@@ -50,6 +50,12 @@ return {
           key("reject", { "ZQ", "gX" }, "Reject it."),
           key("reject_with_reason", "ZW", "Reject it with a reason for Claude, see |:Claude-reject|."),
           key("hunk", "dx", "Drop or restore the change under the cursor. `u` undoes either."),
+          key(
+            "removed",
+            "gK",
+            "Show all removed lines of the change under the cursor. The unified layout has room for as many as fit in its window. "
+              .. "A review has this key, too."
+          ),
           key("layout", "gl", "Switch to the next layout. A review has this key, too."),
           key("help", "g?", "List the keys. A review has this key, too."),
         },
