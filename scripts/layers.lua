@@ -52,7 +52,7 @@ return {
   -- The features.
   { "terminal", "unapproved", "watch" },
   { "sessions.background" },
-  { "diagnostics", "journal", "mention", "notebook", "selection", "sessions.next_prompt", "sessions.ours" },
+  { "diagnostics", "journal", "mention", "notebook", "selection", "sessions.rejection_reason", "sessions.ours" },
   -- Queries to language servers.
   { "language" },
   { "changeset" },

@@ -140,7 +140,7 @@ local function warn(paths, why)
     lines[at] = ("%s was changed without asking you%s."):format(paths[at], why)
   end
   if #paths > MOST_NAMED then
-    lines[#lines + 1] = ("… and %d more files."):format(#paths - MOST_NAMED)
+    lines[#lines + 1] = "… and " .. require("claude-ide.counted")(#paths - MOST_NAMED, "more file") .. "."
   end
   local words = table.concat(lines, "\n")
   require("claude-ide.log").warn("%s", words)

@@ -180,7 +180,7 @@ def test_it_does_not_wait_for_ever(talk):
           end
         end })
       end
-      require("claude-ide.sessions.next_prompt").tell(1, "use two words")
+      require("claude-ide.sessions.rejection_reason").tell(1, "use two words")
     """)
     talk.wait_kept("use two words", "Claude was not ready")
 

@@ -179,7 +179,7 @@ def test_why_something_was_rejected_is_a_prompt_of_its_own_and_comes_first(insid
     nvim, site, session, state = inside()
     with site.read(session) as reader:
         queued(reader, nvim, state)
-        nvim.lua("require('claude-ide.sessions.next_prompt').tell(1, 'use two words')")
+        nvim.lua("require('claude-ide.sessions.rejection_reason').tell(1, 'use two words')")
         state("idle")
         waits_behind(nvim, fake, pasted("use two words"))
         state("busy")

@@ -54,7 +54,10 @@ function ADD.places(asked, part, what_for)
   for at, path in ipairs(paths) do
     if at > MOST_PLACES and not what_for then
       asked.is_cut = true
-      return asked:add(("… and %d more places"):format(#paths - MOST_PLACES), GROUPS.dim)
+      return asked:add(
+        "… and " .. require("claude-ide.counted")(#paths - MOST_PLACES, "more place"),
+        GROUPS.dim
+      )
     end
     asked:add(path, GROUPS.dim)
   end

@@ -74,7 +74,7 @@ function AskedLines:take(text)
   if left > 0 then
     return lines, ("… %s more"):format(require("claude-ide.sessions.phrases").size(left))
   end
-  return lines, over > 0 and ("… %d more line%s"):format(over, over == 1 and "" or "s") or nil
+  return lines, over > 0 and "… " .. require("claude-ide.counted")(over, "more line") or nil
 end
 
 ---@param text string

@@ -26,9 +26,7 @@ local function short(path, folder)
   return require("claude-ide.position").valid(require("claude-ide.path").relative(path, folder))
 end
 
-local function counted(count, one)
-  return ("%d %s%s"):format(count, one, count == 1 and "" or "s")
-end
+local counted = require("claude-ide.counted")
 
 ---@param outcome claude-ide.changeset.Outcome
 ---@param folder string

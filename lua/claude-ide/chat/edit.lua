@@ -229,7 +229,7 @@ local function propose_files(request, files, err)
     return ask_otherwise(request)
   end
   require("claude-ide.ui.guard.typing").listen()
-  local count = ("%s changes %d file%s"):format(request.chat.name, #files, #files == 1 and "" or "s")
+  local count = ("%s changes %s"):format(request.chat.name, require("claude-ide.counted")(#files, "file"))
   require("claude-ide.proposal").propose(request.chat.asker, request, {
     tab_name = request.ask.edit.title or count,
     files = files,

@@ -54,7 +54,7 @@ function M.of(chat)
   end
   local running = vim.tbl_count(chat.tasks)
   if running > 0 then
-    add(running == 1 and "1 task" or ("%d tasks"):format(running), "ClaudeTranscriptWorking")
+    add(require("claude-ide.counted")(running, "task"), "ClaudeTranscriptWorking")
   end
   local reply = chat.store:info().last_reply
   if chat.window_size and reply and reply.usage then

@@ -65,7 +65,9 @@ local function restore(chat, message, paths)
     end
     vim.cmd("silent! checktime")
     local skipped = rewound.skipped
-    local words = ("Restored %s."):format(#paths == 1 and vim.fs.basename(paths[1]) or #paths .. " files")
+    local words = ("Restored %s."):format(
+      #paths == 1 and vim.fs.basename(paths[1]) or require("claude-ide.counted")(#paths, "file")
+    )
     if skipped > 0 then
       words = ("%s %s left as %s: links are not followed."):format(
         words,
@@ -88,9 +90,8 @@ local function confirm(chat, message, paths, rewound)
   local names = table.concat(vim.tbl_map(vim.fs.basename, paths), ", ")
   local yes, no = ("Restore %s"):format(names), "Leave the files as they are"
   require("claude-ide.ui.choose").select({ yes, no }, {
-    prompt = ("Back to before that prompt: %d file%s, +%d −%d"):format(
-      #paths,
-      #paths == 1 and "" or "s",
+    prompt = ("Back to before that prompt: %s, +%d −%d"):format(
+      require("claude-ide.counted")(#paths, "file"),
       rewound.insertions,
       rewound.deletions
     ),

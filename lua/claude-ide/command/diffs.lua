@@ -26,7 +26,7 @@ local function labels_of(diffs)
   for i, diff in ipairs(diffs) do
     local name = vim.fn.fnamemodify(diff.path, ":~:.")
     if diff.files then
-      name = ("%s (%d %s)"):format(diff.tab_name, #diff.files, #diff.files == 1 and "file" or "files")
+      name = ("%s (%s)"):format(diff.tab_name, require("claude-ide.counted")(#diff.files, "file"))
     end
     files[i] = vim.fn.strtrans(name)
     width = math.max(width, vim.fn.strdisplaywidth(files[i]))
@@ -129,7 +129,9 @@ local function decide_all(outcome)
     return nil, "No diff waits for a decision."
   end
   local count = diff.decide_all(outcome)
-  require("claude-ide.ui.notice").info(("%d %s %s."):format(count, count == 1 and "edit" or "edits", outcome))
+  require("claude-ide.ui.notice").info(
+    ("%s %s."):format(require("claude-ide.counted")(count, "edit"), outcome)
+  )
   return true
 end
 

@@ -26,9 +26,7 @@ function M.clients(clients)
   return table.concat(vim.tbl_map(describe, clients), ", ")
 end
 
-local function counted(count, one, many)
-  return count > 0 and ("%d %s"):format(count, count == 1 and one or many) or nil
-end
+local counted = require("claude-ide.counted")
 
 ---The server's port and connected clients.
 ---@param info claude-ide.server.Info
@@ -38,7 +36,7 @@ function M.connection(info)
   local where = ("Port %d"):format(info.port)
   local lock = info.lock_files[1] and ", lock " .. vim.fn.fnamemodify(info.lock_files[1], ":~") or ""
   local who = #clients == 0 and "no CLI connected yet" or "connected: " .. M.clients(clients)
-  local count = #clients == 0 and who or counted(#clients, "CLI connected", "CLIs connected")
+  local count = #clients == 0 and who or counted(#clients, "CLI") .. " connected"
   return require("claude-ide.ui.one_line").fitting({
     where .. lock .. ", " .. who,
     where .. ", " .. who,
@@ -55,8 +53,8 @@ end
 ---States of connected clients, briefly.
 local function states(status)
   return require("claude-ide.sessions.phrases").activities(status.sessions)
-    or counted(#status.clients, "CLI", "CLIs")
-    or "no CLI connected"
+    or #status.clients == 0 and "no CLI connected"
+    or counted(#status.clients, "CLI")
 end
 
 local function connection_of(status, full)
@@ -81,8 +79,13 @@ local function line(status, parts)
     texts[#texts + 1] = text
   end
   vim.list_extend(texts, require("claude-ide.decisions").phrases())
-  add(counted(status.review.files, "file to review", "files to review"))
-  add(counted(status.mentions, "mention waiting", "mentions waiting"))
+  local files, mentions = status.review.files, status.mentions
+  if files > 0 then
+    add(counted(files, "file") .. " to review")
+  end
+  if mentions > 0 then
+    add(counted(mentions, "mention") .. " waiting")
+  end
   if parts.selection or not status.selection then
     add("selection " .. (status.selection and "on" or "off"))
   end

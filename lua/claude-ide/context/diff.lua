@@ -15,7 +15,9 @@ end
 ---@param withheld integer files
 ---@return string
 local function note(withheld)
-  return withheld > 0 and ("(%d files are withheld)\n"):format(withheld) or ""
+  return withheld > 0
+      and ("(%s withheld)\n"):format(require("claude-ide.counted")(withheld, "file is", "files are"))
+    or ""
 end
 
 ---Changes that are not saved, which git does not see.

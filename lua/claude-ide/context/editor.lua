@@ -41,7 +41,7 @@ local function problems(buf)
   local counts, words = vim.diagnostic.count(buf), {}
   for severity, word in ipairs({ "error", "warning" }) do
     local count = counts[severity]
-    words[#words + 1] = count and require("claude-ide.language.answer").number(count, word)
+    words[#words + 1] = count and require("claude-ide.counted")(count, word)
   end
   return #words > 0 and table.concat(words, ", ") or nil
 end
@@ -78,7 +78,7 @@ end
 function M.files(cursor, folders)
   local bufs, active = M.buffers(), M.active()
   return {
-    head = require("claude-ide.language.answer").number(#bufs, "file") .. " open:",
+    head = require("claude-ide.counted")(#bufs, "file") .. " open:",
     none = "The user has no file open.",
     count = #bufs,
     cursor = cursor,
@@ -119,7 +119,7 @@ function M.quickfix(is_location, cursor, folders)
   local title = (list.title or "") ~= ""
       and (' "%s"'):format(require("claude-ide.language.lines").brief(list.title))
     or ""
-  local count = require("claude-ide.language.answer").number(#items, "entry", "entries")
+  local count = require("claude-ide.counted")(#items, "entry", "entries")
   return {
     head = ("%s in the %s%s; the user is at number %d:"):format(count, name, title, list.idx or 1),
     none = ("The %s is empty."):format(name),

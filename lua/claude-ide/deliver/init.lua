@@ -101,7 +101,7 @@ local function type_it(message, route)
   local is_idle = state.activity == "idle" and state.source == "record"
   local buf = route.buf --[[@as integer]]
   -- Feedback on a rejection comes first: it waits for the same moment.
-  local is_theirs = require("claude-ide.sessions.next_prompt").is_waiting(buf)
+  local is_theirs = require("claude-ide.sessions.rejection_reason").is_waiting(buf)
   if not is_idle or is_theirs or not prompt.is_ready(buf) then
     return
   end

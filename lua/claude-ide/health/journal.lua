@@ -2,7 +2,7 @@
 -- data.
 local M = {}
 
-local number = require("claude-ide.language.answer").number
+local counted = require("claude-ide.counted")
 
 local function check_watch()
   if not require("claude-ide.config").get().watch.enabled then
@@ -12,8 +12,8 @@ local function check_watch()
   local counts = require("claude-ide.watch.files").counts()
   vim.health.ok(
     ("Buffers follow the disk: %s by the system's events, %s by looking once a second"):format(
-      number(counts.watched, "folder"),
-      number(counts.polled, "file")
+      counted(counts.watched, "folder"),
+      counted(counts.polled, "file")
     )
   )
 end
@@ -54,14 +54,14 @@ local function check_kept()
   local spilled = counts.total - counts.memory
   vim.health.info(
     ("To undo with: %s, %s in memory, %s in %s"):format(
-      number(counts.count, "text of a file", "texts of files"),
+      counted(counts.count, "text of a file", "texts of files"),
       require("claude-ide.sessions.phrases").size(counts.memory),
       require("claude-ide.sessions.phrases").size(spilled),
       short(vim.fn.stdpath("state") .. "/claude-ide/journal")
     )
   )
   vim.health.info(
-    ("Not reviewed: %s in %s"):format(number(review.hunks, "change"), number(review.files, "file"))
+    ("Not reviewed: %s in %s"):format(counted(review.hunks, "change"), counted(review.files, "file"))
   )
 end
 

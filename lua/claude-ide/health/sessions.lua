@@ -89,10 +89,7 @@ local function check_records(folder)
       { "Their version may be newer than this plugin. What they do is not shown; everything else works." }
     )
   else
-    vim.health.ok(
-      "What running sessions do can be seen: "
-        .. require("claude-ide.language.answer").number(#live, "session")
-    )
+    vim.health.ok("What running sessions do can be seen: " .. require("claude-ide.counted")(#live, "session"))
   end
   vim.iter(live):each(check_session)
   for _, client in ipairs(require("claude-ide.server").clients()) do

@@ -117,12 +117,4 @@ function M.cut(text, max_bytes)
   return ("%s\n(cut here: it has %d bytes)"):format(#lines > limit / 2 and lines or cut, #valid)
 end
 
----@param count integer
----@param one string
----@param many? string
----@return string
-function M.number(count, one, many)
-  return count == 1 and "1 " .. one or ("%d %s"):format(count, many or one .. "s")
-end
-
 return M

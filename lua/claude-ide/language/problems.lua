@@ -29,13 +29,13 @@ end
 ---@param list vim.Diagnostic[]
 ---@return string "2 errors, 1 warning"
 local function counts(list)
-  local number, words = require("claude-ide.language.answer").number, {}
+  local words = {}
   for severity, word in ipairs(WORDS) do
     local count = #vim.tbl_filter(function(diagnostic)
       return (diagnostic.severity or 1) == severity
     end, list)
     if count > 0 then
-      words[#words + 1] = number(count, word)
+      words[#words + 1] = require("claude-ide.counted")(count, word)
     end
   end
   return table.concat(words, ", ")

@@ -46,7 +46,7 @@ M.presenter = nil
 ---@return string
 function M.name_of(diff)
   local count = #diff.files
-  return count == 1 and vim.fs.basename(diff.files[1].path) or ("%d files"):format(count)
+  return count == 1 and vim.fs.basename(diff.files[1].path) or require("claude-ide.counted")(count, "file")
 end
 
 ---Waiting diffs, oldest first.

@@ -118,9 +118,8 @@ local function changes_of(path)
 end
 
 local function stays(left)
-  return ("%d %s, which you have changed too, %s as %s."):format(
-    left,
-    left == 1 and "place" or "places",
+  return ("%s, which you have changed too, %s as %s."):format(
+    require("claude-ide.counted")(left, "place"),
     left == 1 and "stays" or "stay",
     left == 1 and "it is" or "they are"
   )

@@ -99,11 +99,11 @@ local OBTAIN = {
 ---@return claude-ide.ui.key_list.Option[]
 local function options()
   local key_list = require("claude-ide.ui.key_list")
-  local options = key_list.options("review")
+  local found = key_list.options("review")
   for _, name in ipairs({ "removed", "layout", "help" }) do
-    options[#options + 1] = key_list.option("diff", name)
+    found[#found + 1] = key_list.option("diff", name)
   end
-  return options
+  return found
 end
 
 ---@return claude-ide.review.Key[]

@@ -1,4 +1,6 @@
 -- `:Claude undo`: preview, confirmation, and report.
+local counted = require("claude-ide.counted")
+
 local M = {}
 
 ---Explains why there is nothing to review or undo; never claims that Claude has changed nothing if it has.
@@ -8,22 +10,16 @@ function M.say_nothing(start, otherwise)
   local turns = require("claude-ide.journal").turns()
   local last = turns[#turns]
   local count = last and last.left_out or 0
-  local noun = count == 1 and "file" or "files"
   require("claude-ide.ui.notice").info(count > 0 and {
-    ("%s: Claude's last turn changed %d %s of which no copy was made (too large, or kept from it)."):format(
+    ("%s: Claude's last turn changed %s of which no copy was made (too large, or kept from it)."):format(
       start,
-      count,
-      noun
+      counted(count, "file")
     ),
-    ("%s: no copy was made of %d changed %s."):format(start, count, noun),
+    ("%s: no copy was made of %s."):format(start, counted(count, "changed file")),
   } or start .. ": " .. otherwise)
 end
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.review.undo_turn")
-
-local function counted(count, one, many)
-  return ("%d %s"):format(count, count == 1 and one or many)
-end
 
 ---@param item claude-ide.journal.Preview
 ---@return string icon
@@ -32,7 +28,7 @@ end
 local function describe(item)
   local left = item.conflicts > 0
       and ("; %s you changed too %s"):format(
-        counted(item.conflicts, "place", "places"),
+        counted(item.conflicts, "place"),
         item.conflicts == 1 and "stays" or "stay"
       )
     or ""
@@ -46,7 +42,7 @@ local function describe(item)
   elseif item.action == "recreate" then
     return "+", "ClaudeDiffAdded", "will be there again" .. left
   end
-  return "~", "Changed", counted(item.hunks, "change", "changes") .. " taken back" .. left .. unsaved
+  return "~", "Changed", counted(item.hunks, "change") .. " taken back" .. left .. unsaved
 end
 
 ---@param id integer
@@ -103,19 +99,19 @@ local function show(preview, title, others, rest)
     marks[i] = { group = group, icon = 1 + #icon, what = 2 + #icon + #name + #pad }
   end
   if unshown > 0 then
-    lines[#lines + 1] = (" … and %s "):format(counted(unshown, "more file", "more files"))
+    lines[#lines + 1] = (" … and %s "):format(counted(unshown, "more file"))
     marks[#lines] = { group = "ClaudeDiffSide", icon = 1, what = 1 }
   end
   if rest > 0 then
     lines[#lines + 1] = (" ~ %s that commands changed, %s before "):format(
-      counted(rest, "more file", "more files"),
+      counted(rest, "more file"),
       rest == 1 and "back to what it was" or "back to what they were"
     )
     marks[#lines] = { group = "Changed", icon = 2, what = 2 }
   end
   if others > 0 then
     lines[#lines + 1] = (" ! %s that commands changed %s "):format(
-      counted(others, "more file", "more files"),
+      counted(others, "more file"),
       others == 1 and "stays as it is" or "stay as they are"
     )
     marks[#lines] = { group = "ClaudeDiffWarning", icon = 2, what = 2 }
@@ -164,7 +160,7 @@ local function report(results, others, stopped)
       problems[#problems + 1] = ("%s: %s"):format(require("claude-ide.path").short(result.path), result.err)
     end
   end
-  local said = ("Took back Claude's changes in %s"):format(counted(vim.tbl_count(files), "file", "files"))
+  local said = ("Took back Claude's changes in %s"):format(counted(vim.tbl_count(files), "file"))
   if stopped then
     said = said .. ", then stopped: the others stay"
   elseif others > 0 then
@@ -186,7 +182,7 @@ local function report(results, others, stopped)
   if #problems == 1 and #said + #problems[1] + 4 < vim.o.columns then
     notice.warn(("%s. %s"):format(said, problems[1]))
   else
-    notice.warn(("%s, %s. `:Claude log` tells more."):format(said, counted(#problems, "problem", "problems")))
+    notice.warn(("%s, %s. `:Claude log` tells more."):format(said, counted(#problems, "problem")))
   end
 end
 
@@ -252,7 +248,7 @@ local function ask_now(id, review_it)
   local close = show(preview, name, others, rest)
   local choices = { "Cancel", "Review it first" }
   if #undoable + rest > 0 then
-    table.insert(choices, 1, ("Undo in %s"):format(counted(#undoable + rest, "file", "files")))
+    table.insert(choices, 1, ("Undo in %s"):format(counted(#undoable + rest, "file")))
   end
   require("claude-ide.ui.choose").select(
     choices,

@@ -16,7 +16,7 @@ local LEFT_SETTLE_MS = 500
 ---@class claude-ide.tools.Asked
 ---@field answered fun(answer?: claude-ide.decisions.Answer, err?: string)
 
-local source_of = require("claude-ide.tools.sources")(function(agent)
+local source_of = require("claude-ide.tools.agent_source")(function(agent)
   return {
     name = "Claude",
     client = agent,
@@ -143,8 +143,8 @@ local function diagnostics(task, paths, left)
     }
   end
   local head = ("Diagnostics now in these files: %s, %s."):format(
-    answer.number(counts[1], "error"),
-    answer.number(counts[2], "warning")
+    require("claude-ide.counted")(counts[1], "error"),
+    require("claude-ide.counted")(counts[2], "warning")
   )
   local text = answer.cut(table.concat(lines, "\n"), DIAGNOSTICS_BYTES)
   return { head, text }

@@ -72,10 +72,10 @@ local function new_source(client, writes)
     writes = writes,
     answer = answer_call,
     tell = function(words)
-      require("claude-ide.sessions.next_prompt").tell(client, words)
+      require("claude-ide.sessions.rejection_reason").tell(client, words)
     end,
     cannot_hear = function()
-      return require("claude-ide.sessions.next_prompt").cannot_hear(client)
+      return require("claude-ide.sessions.rejection_reason").cannot_hear(client)
     end,
     asks_here = function()
       return is_in_terminal(client)
@@ -243,7 +243,7 @@ end
 ---@return integer count of closed requests
 function M.prompt_submitted(client)
   M.end_of_turn(client)
-  require("claude-ide.sessions.next_prompt").prompt_submitted(client)
+  require("claude-ide.sessions.rejection_reason").prompt_submitted(client)
   return require("claude-ide.decisions").close_those(is_of(client), "Claude has a new prompt")
 end
 

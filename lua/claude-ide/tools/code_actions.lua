@@ -209,7 +209,8 @@ M.code_actions = tool(function(task, args)
     table.remove(kept, 1)
   end
   local answer = require("claude-ide.language.answer")
-  local lines = { answer.number(#found, "code action") .. "; apply_action does one by its id:" }
+  local lines =
+    { require("claude-ide.counted")(#found, "code action") .. "; apply_action does one by its id:" }
   return { text = answer.cut(table.concat(vim.list_extend(lines, vim.tbl_map(line_of, found)), "\n")) }
 end)
 

@@ -26,7 +26,7 @@ local function notify(request, answer)
   end
 end
 
-local source_of = require("claude-ide.tools.sources")(function(client)
+local source_of = require("claude-ide.tools.agent_source")(function(client)
   local agent = require("claude-ide.server").agent(client)
   local name = agent and agent.name or "The agent"
   return {

@@ -219,7 +219,7 @@ local function still_used(task, place, uses)
   end
   local head = ("nothing was deleted: `%s` is still used in %s:"):format(
     place.name,
-    answer.number(#uses, "place")
+    require("claude-ide.counted")(#uses, "place")
   )
   local more = #uses > MAX_LISTED and ("\n  … and %d more"):format(#uses - MAX_LISTED) or ""
   return answer.cut(head .. "\n" .. table.concat(lines, "\n") .. more)

@@ -40,15 +40,14 @@ end
 ---@param what claude-ide.tools.Question
 ---@return { text: string }
 local function answer(task, args, what, place, names, hits, notes, none)
-  local number, shown =
-    require("claude-ide.language.answer").number, require("claude-ide.language.locate").shown
+  local counted, shown = require("claude-ide.counted"), require("claude-ide.language.locate").shown
   if #hits == 0 then
     local where = ("%s:%d"):format(shown(args.path), place.row + 1)
     return { text = table.concat(vim.list_extend({ none:format(names, place.name, where) }, notes), "\n") }
   end
   return require("claude-ide.language.hits").answer(task, hits, {
     head = function(count, files)
-      local text = ("%s of `%s`"):format(number(count, what.one), place.name)
+      local text = ("%s of `%s`"):format(counted(count, what.one), place.name)
       return files > 1 and not what.follow and ("%s in %d files:"):format(text, files) or text .. ":"
     end,
     cursor = args.cursor,
@@ -347,8 +346,8 @@ M.symbols = tool(function(task, args)
   end
   return hits.answer(task, vim.list_extend(exact, rest), {
     head = function(count, files)
-      local number = require("claude-ide.language.answer").number
-      return ("%s like `%s` in %s:"):format(number(count, "symbol"), args.query, number(files, "file"))
+      local counted = require("claude-ide.counted")
+      return ("%s like `%s` in %s:"):format(counted(count, "symbol"), args.query, counted(files, "file"))
     end,
     cursor = args.cursor,
     ordered = true,

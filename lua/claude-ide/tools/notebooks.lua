@@ -65,9 +65,7 @@ end
 local function head(cell)
   local words = { ("[%d] %s"):format(cell.index, cell.kind) }
   words[#words + 1] = cell.count and ("run %d"):format(cell.count)
-  words[#words + 1] = cell.outputs > 0
-      and require("claude-ide.language.answer").number(cell.outputs, "output")
-    or nil
+  words[#words + 1] = cell.outputs > 0 and require("claude-ide.counted")(cell.outputs, "output") or nil
   return table.concat(words, ", ")
 end
 
@@ -75,7 +73,8 @@ M.notebook_cells = tool(function(task, args)
   local cells, unsaved = cells_of(task, args.path)
   local answer = require("claude-ide.language.answer")
   return answer.pages(task, {
-    head = answer.number(#cells, "cell") .. (unsaved and ", with unsaved changes of the user's:" or ":"),
+    head = require("claude-ide.counted")(#cells, "cell")
+      .. (unsaved and ", with unsaved changes of the user's:" or ":"),
     count = #cells,
     entry = function(index)
       local cell = cells[index]

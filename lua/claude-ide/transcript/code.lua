@@ -161,8 +161,9 @@ local function into_register(lines, register)
     return
   end
   vim.fn.setreg(register, lines, "V")
-  local count = #lines == 1 and "1 line" or ("%d lines"):format(#lines)
-  require("claude-ide.ui.notice").info(("%s of code yanked."):format(count))
+  require("claude-ide.ui.notice").info(
+    ("%s of code yanked."):format(require("claude-ide.counted")(#lines, "line"))
+  )
 end
 
 ---The command of a call, if only its beginning is shown.

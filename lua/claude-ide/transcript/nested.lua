@@ -14,7 +14,7 @@ local function state_of(agent)
   elseif agent.loading then
     return "reading …"
   end
-  local shown = agent.count == 1 and "1 message" or ("%d messages"):format(agent.count)
+  local shown = require("claude-ide.counted")(agent.count, "message")
   return agent.left_out > 0 and ("%s · %d before: gf shows all"):format(shown, agent.left_out) or shown
 end
 

@@ -19,12 +19,7 @@ local function listed(names)
   return #names > MAX_NAMES and ("%s and %d more"):format(text, #names - MAX_NAMES) or text
 end
 
----@param count integer
----@param word string
----@return string
-local function counted(count, word)
-  return require("claude-ide.language.answer").number(count, word)
-end
+local counted = require("claude-ide.counted")
 
 ---@param path string
 ---@param folder string resolved

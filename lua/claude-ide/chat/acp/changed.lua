@@ -71,7 +71,7 @@ end
 ---@param words? string the user's message
 ---@param on_top? boolean the file had changed since the proposal
 function M.tell(chat, became, words, on_top)
-  local what = #became == 1 and became[1].path or ("%d files"):format(#became)
+  local what = #became == 1 and became[1].path or require("claude-ide.counted")(#became, "file")
   local how = "I changed your edit of %s before it was written, and the editor wrote it."
   if on_top then
     how =

@@ -8,14 +8,14 @@ local M = {}
 ---Timeout of the abort. Measured: 40 to 300 ms, on a busy machine up to 3 s.
 local PATIENCE_MS = 30000
 
----@class claude-ide.sessions.Words
+---@class claude-ide.sessions.RejectionReason
 ---@field text string
 ---@field pid integer of the CLI
 ---@field client integer
 ---@field terminal claude-ide.terminal.Session
 ---@field since number Unix milliseconds: an earlier "idle" does not count
 
----@type table<integer, claude-ide.sessions.Words> by the CLI's process
+---@type table<integer, claude-ide.sessions.RejectionReason> by the CLI's process
 local waiting = {}
 local unsubscribe ---@type fun()?
 
@@ -24,7 +24,7 @@ local function give_back(text, why)
   require("claude-ide.ui.kept_words").give_back(text, why)
 end
 
----@param reason claude-ide.sessions.Words
+---@param reason claude-ide.sessions.RejectionReason
 ---@return boolean stopped false: it has ended before
 local function stop(reason)
   local is_waiting = waiting[reason.pid] == reason
@@ -38,7 +38,7 @@ local function stop(reason)
   return is_waiting
 end
 
----@param reason claude-ide.sessions.Words
+---@param reason claude-ide.sessions.RejectionReason
 local function give_up(reason, why)
   if stop(reason) then
     give_back(reason.text, why)
@@ -50,7 +50,7 @@ local function is_idle(live, since)
   return state.activity == "idle" and state.source == "record" and (state.since or since) >= since
 end
 
----@param reason claude-ide.sessions.Words
+---@param reason claude-ide.sessions.RejectionReason
 local function deliver(reason)
   local prompt, buf = require("claude-ide.terminal.prompt"), reason.terminal:bufnr()
   stop(reason)
@@ -114,7 +114,7 @@ function M.tell(client, text)
     before.text = before.text .. "\n" .. text
     return
   end
-  ---@type claude-ide.sessions.Words
+  ---@type claude-ide.sessions.RejectionReason
   local reason = {
     text = text,
     pid = pid --[[@as integer]],
