@@ -1,5 +1,5 @@
 //! Records Claude's changes to files, turn by turn, and which are unreviewed. Independent of the editor. The caller
-//! reads the user's files and names the author of a text; only the folder for old texts is written.
+//! names the author of a text; only the folder for old texts is written.
 //!
 //! [`Journal`] is the interface. It keeps a history of each file (`history`); `regions` tracks which lines are
 //! Claude's, and `view` maps that onto the current text. `checkpoints` runs git and waits for it.
@@ -10,6 +10,7 @@ mod diff;
 mod history;
 mod journal;
 mod lines;
+mod on_disk;
 mod regions;
 #[cfg(test)]
 mod testing;
@@ -20,6 +21,7 @@ mod view;
 pub use blobs::{Bytes, Stored};
 pub use history::{Found, Source};
 pub use journal::{Event, File, FileId, Journal, Moment, Opened, Reported, Undo, Undone};
+pub use on_disk::OnDisk;
 pub use regions::{Actor, State};
 pub use three_way::{Merged, three_way};
 pub use turns::{ClientId, Turn, TurnEvent, TurnId, Turns};

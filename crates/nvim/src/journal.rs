@@ -3,15 +3,15 @@
 //! Files and turns are numbers, texts and paths are bytes, positions count from 1. After an operation that may change
 //! something, `events` returns what happened.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use claude_ide_edits::{
-    Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, Moment, Now, Opened, Reported, Scope, Source,
-    Turn, TurnEvent, Undone, three_way,
+    Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, Moment, Now, OnDisk, Opened, Reported, Scope,
+    Source, Turn, TurnEvent, Undone, three_way,
 };
 use once_cell::sync::Lazy;
 
@@ -222,8 +222,22 @@ fn note(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
 fn before_edit(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
     let client = client(given)?;
     let file = opened(given, Source::Announced)?;
-    let id = journal.before_edit(client, file, given.optional_bytes("bytes")?.as_deref(), now());
-    Ok(of_file(journal, id))
+    let on_disk = OnDisk::read(Path::new(OsStr::from_bytes(&file.path)), given.id("most")?);
+    let (bytes, mode) = match on_disk {
+        OnDisk::File { bytes, mode } => (Some(bytes), Some(mode)),
+        OnDisk::Missing => (None, None),
+        OnDisk::TooLarge => return Ok(why_not("large")),
+        OnDisk::Unreadable(error) => return Ok(why_not(&error.to_string())),
+    };
+    let id = journal.before_edit(client, file, bytes.as_deref(), now());
+    if let Some(mode) = mode {
+        journal.set_mode(id, mode);
+    }
+    Ok(Value::Table(vec![("file", of_file(journal, id))]))
+}
+
+fn why_not(words: &str) -> Value {
+    Value::Table(vec![("why_not", bytes(words.as_bytes()))])
 }
 
 fn set_landing(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {

@@ -66,20 +66,19 @@ end
 ---@param path string absolute
 ---@param call? string id of the tool call
 function M.before_edit(client, path, call)
-  local bytes, why_not = require("claude-ide.file").read_now(path, M.MAX_BYTES)
-  if why_not == "large" then
+  local name, real, secret = store.named(path)
+  local kept = store.before_edit(client, name, real, secret, M.MAX_BYTES)
+  local file = kept.file
+  if kept.why_not == "large" then
     local mine = unkept[client] or {}
     mine[path] = mine[path] or require("claude-ide.file").key_now(path) or ""
     unkept[client] = mine
     store.current_turn(client)
   end
-  if not bytes and why_not ~= "missing" then
-    require("claude-ide.log").debug("%s is not kept before its edit: %s", path, why_not)
+  if not file then
+    require("claude-ide.log").debug("%s is not kept before its edit: %s", path, kept.why_not)
     return
   end
-  local name, real, secret = store.named(path)
-  local file, stat = store.before_edit(client, name, real, secret, bytes), vim.uv.fs_stat(path)
-  store.set_mode(file.id, stat and stat.mode % 4096)
   local mine = followed[client] or {}
   followed[client] = mine
   local one = mine[file.id]

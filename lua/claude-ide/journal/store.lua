@@ -51,7 +51,7 @@
 ---@field revision fun(file: integer): integer differs after each change of the recorded state
 ---@field is_last fun(file: integer, bytes?: string): boolean whether these bytes were recorded last
 ---@field note fun(file: integer, bytes?: string, actor?: claude-ide.journal.Actor, turn?: integer) records contents on disk, and who wrote them
----@field before_edit fun(client: integer, path: string, real: string, secret: boolean, bytes?: string): claude-ide.journal.File
+---@field before_edit fun(client: integer, path: string, real: string, secret: boolean, most: integer): { file?: claude-ide.journal.File, why_not?: string } reads the file, of at most so many bytes; why_not: "large", or the system's error
 ---@field release fun(file: integer, turn: integer) ends that turn's edits
 ---@field accepted fun(path: string, contents: string) accepted by the user in a diff: the CLI will write it
 ---@field set_landing fun(file: integer, actor?: claude-ide.journal.Actor, turn?: integer) who the writes of this editor are attributed to
