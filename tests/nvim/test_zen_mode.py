@@ -106,3 +106,29 @@ def test_what_was_asked_for_keeps_the_focus(start_nvim, connect, tmp_path, zen, 
     nvim.lua("vim.defer_fn(function() later = true end, 50)")
     nvim.wait("later")
     assert nvim.lua(f"return {there}")
+
+
+# The focus is taken after the time in which it is kept, and before Neovim has noticed the end of that time.
+LATE = """
+local below, asked_for = vim.api.nvim_get_current_win()
+local zen = vim.api.nvim_open_win(0, true, { relative = "editor", row = 0, col = 0, width = 60, height = 18 })
+require("claude-ide.ui.zen_mode").keep("test", {
+  is_there = function() return vim.api.nvim_get_current_win() == asked_for end,
+  enter = function() vim.api.nvim_set_current_win(asked_for) end,
+})
+vim.cmd("split")
+asked_for = vim.api.nvim_get_current_win()
+local function take_focus()
+  vim.api.nvim_win_close(zen, true)
+  vim.wait(200, function() return false end, 10, true)
+  vim.api.nvim_set_current_win(below)
+  vim.schedule(function() is_back = vim.api.nvim_get_current_win() == asked_for end)
+end
+vim.schedule(function() vim.schedule(function() vim.schedule(take_focus) end) end)
+"""
+
+
+def test_the_focus_is_entered_again_where_neovim_hears_late_that_it_was_taken(nvim):
+    nvim.lua(LATE)
+    nvim.wait("is_back ~= nil", what="the turn after the one that took the focus")
+    assert nvim.lua("return { is_back, vim.v.errmsg }") == [True, ""]

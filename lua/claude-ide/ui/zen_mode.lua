@@ -25,21 +25,25 @@ function M.keep(name, focus)
   local keys = require("claude-ide.ui.guard.typing")
   local came_from, has_left = vim.api.nvim_get_current_win(), false
   local group = vim.api.nvim_create_augroup("claude-ide.ui.zen_mode " .. name, { clear = true })
-  local function enter_again()
-    if not has_left and not kept[name].is_there() then
-      kept[name].enter()
+  ---@param wanted claude-ide.ui.Focus
+  local function enter_again(wanted)
+    if not has_left and not wanted.is_there() then
+      wanted.enter()
     end
   end
   keys.listen()
   vim.api.nvim_create_autocmd("WinLeave", {
     group = group,
     callback = function()
-      if not kept[name].is_there() then
+      local wanted = kept[name]
+      if not wanted.is_there() then
         return
       elseif keys.caused_this() then
         has_left = true
       elseif not vim.api.nvim_win_is_valid(came_from) then
-        vim.schedule(enter_again) -- the window that has gone was a zen mode's
+        vim.schedule(function() -- the window that has gone was a zen mode's
+          enter_again(wanted)
+        end)
       end
     end,
     desc = "Claude Code: notice that the focus is taken",
@@ -48,7 +52,7 @@ function M.keep(name, focus)
     has_left = has_left or not kept[name].is_there()
     vim.schedule(function()
       if vim.api.nvim_get_current_win() == came_from then
-        enter_again()
+        enter_again(kept[name])
       end
       vim.defer_fn(function()
         kept[name] = nil
