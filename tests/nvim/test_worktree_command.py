@@ -345,17 +345,6 @@ def test_one_word_is_a_prompt_and_no_command_of_the_cli(start, cli):
     assert cli.starts()[0]["argv"] == ["--name=fix", " update"]
 
 
-def test_two_that_wait_for_the_user_both_open(start, cli):
-    nvim = start()
-    nvim.cmd("Claude worktree one first prompt")
-    nvim.cmd("Claude worktree two second prompt")
-    nvim.keys("ihello")
-    nvim.wait("require('claude-ide.ui.guard').is_waiting('worktree ' .. vim.fn.getcwd() .. '.two')", what="it to wait")
-    nvim.keys("<Esc>")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="both")
-    assert sorted(one["argv"][1] for one in cli.starts()) == ["first prompt", "second prompt"]
-
-
 GIT = """#!/bin/sh
 # Reports an `add` during another one; the first one waits.
 case "$*" in *{project}*"worktree add"*)
@@ -369,13 +358,32 @@ exec {git} "$@"
 """
 
 
+def hold_git(nvim, cli, tmp_path):
+    """Makes no worktree of Neovim's project until there is `go`."""
+    program = cli.bin / "git"
+    program.write_text(GIT.format(project=nvim.project, folder=tmp_path, git=shutil.which("git")))
+    program.chmod(0o755)
+
+
+def test_two_that_wait_for_the_user_both_open(start, cli, tmp_path):
+    nvim = start()
+    hold_git(nvim, cli, tmp_path)
+    nvim.cmd("Claude worktree one first prompt")
+    nvim.cmd("Claude worktree two second prompt")
+    nvim.keys("ihello")
+    nvim.wait("vim.fn.mode() == 'i'", what="typing")
+    (tmp_path / "go").touch()
+    nvim.wait("require('claude-ide.ui.guard').is_waiting('worktree ' .. vim.fn.getcwd() .. '.two')", what="it to wait")
+    nvim.keys("<Esc>")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="both")
+    assert sorted(one["argv"][1] for one in cli.starts()) == ["first prompt", "second prompt"]
+
+
 def test_worktrees_of_a_repository_are_made_one_after_another(start, cli, tmp_path):
     """Git fails at one that is half made: "failed to read .git/worktrees/…/commondir"."""
     other = repository(tmp_path, "other")
     nvim = start()
-    program = cli.bin / "git"
-    program.write_text(GIT.format(project=nvim.project, folder=tmp_path, git=shutil.which("git")))
-    program.chmod(0o755)
+    hold_git(nvim, cli, tmp_path)
     for branch in ("one", "two", "one", "a..b"):  # one twice: it is opened twice; the last one fails in its turn
         nvim.cmd(f"Claude worktree {branch}")
     nvim.wait((tmp_path / "adds").exists, what="the first to begin")
