@@ -229,6 +229,7 @@ def test_nothing_is_set_where_nothing_changed_and_no_selection_moves(start_nvim,
     nvim.wait("#changed > 0", what="the change")
     assert nvim.lua("return changed") == [[9, 10]]
     nvim.keys("ggVj")
+    nvim.wait("vim.fn.mode() == 'V' and vim.fn.line('.') == 2", what="the selection")
     sessions.append(project, session, said("later words"))
     before = nvim.lua("return answers")
     nvim.wait(f"answers > {before} + 1", what="the board to be asked for")
