@@ -327,8 +327,8 @@ return #((clients[#clients] or {}).roots or {}) > 0
 _READY = """
 local ids = {}
 for _, client in ipairs(require("claude-ide.server").clients()) do
-  if client.state == "ready" then ids[#ids + 1] = client.id end
+  if client.state == "ready" and client.pid then ids[#ids + 1] = client.id end
 end
 return ids
 """
-"""The ids of the ready clients, not their number: one may go while another comes."""
+"""The ids of the ready clients that told their process, not their number: one may go while another comes."""

@@ -714,6 +714,7 @@ def test_each_of_two_panes_has_the_cli_that_was_started_in_it(start, tmux, cli, 
         clients.append(connect(nvim))
         pid = cli.starts()[number]["pid"]
         clients[number].notify("ide_connected", {"pid": pid})
+        nvim.wait(f"require('claude-ide.server').clients()[{number + 1}].pid == {pid}", what="its process to be told")
         title = f"(require('claude-ide.terminal').of_process({pid}) or {{ spec = {{}} }}).spec.title"
         nvim.wait(f"{title} == '{['Claude', 'parser'][number]}'", what="its pane to be known")
     nvim.cmd("ClaudeSend")
