@@ -375,6 +375,17 @@ fn has_call<S: Serializer>(blocks: &[Block], serializer: S) -> Result<S::Ok, S::
 }
 
 impl Event {
+    /// Reads the arguments of calls, so that nobody does where it would delay them.
+    pub fn read_arguments(&self) {
+        if let Self::Said { blocks, .. } = self {
+            for block in blocks {
+                if let Block::ToolUse { input, .. } = block {
+                    input.read();
+                }
+            }
+        }
+    }
+
     /// Complete blocks of the agent itself, without a model or usage.
     pub(crate) fn said(kind: &'static str, blocks: Vec<Block>) -> Self {
         Self::Said { by: None, kind, blocks, model: None, usage: None }

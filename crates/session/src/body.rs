@@ -203,7 +203,7 @@ impl<'a> Body<'a> {
                 Block::Text(text) => add(own, text.text),
                 Block::Thinking(text) => add(HitRole::Thinking, text.text),
                 Block::ToolUse { input, .. } => {
-                    strings_in(&input).into_iter().for_each(|text| add(HitRole::ToolInput, text))
+                    strings_in(input.raw()).into_iter().for_each(|text| add(HitRole::ToolInput, text))
                 }
                 Block::ToolResult { result, .. } => result.content.into_iter().for_each(|part| match part {
                     Part::Text(text) => add(HitRole::ToolResult, text.text),
@@ -264,7 +264,7 @@ fn block(raw: &RawValue, max_text: usize) -> Block {
         "tool_use" | "server_tool_use" => Block::ToolUse {
             id: body.id.text().to_owned(),
             name: body.name.text().to_owned(),
-            input: tellable(body.input.unwrap_or(RawValue::NULL)),
+            input: tellable(body.input.unwrap_or(RawValue::NULL)).into(),
             status: ToolStatus::Running,
             start: None,
             end: None,

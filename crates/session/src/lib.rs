@@ -22,6 +22,7 @@
 //!   CLI 2.1.329 and are cited where they are used.
 
 mod agent;
+mod arguments;
 pub mod board;
 mod body;
 mod cancel;
@@ -53,6 +54,7 @@ mod watch;
 mod words;
 
 pub use agent::{Agent, AgentFolders, agents_of};
+pub use arguments::Arguments;
 pub use cancel::Cancel;
 pub use config_dir::ConfigDir;
 pub use error::{SessionError, chain};

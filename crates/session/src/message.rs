@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::arguments::Arguments;
 use crate::head::UsageHead;
 use crate::id::NodeId;
 use crate::index::{RowKind, ToolStatus};
@@ -144,7 +145,7 @@ pub enum Block {
         /// "Read", "Bash", …
         name: String,
         /// The arguments, as Claude wrote them.
-        input: Box<RawValue>,
+        input: Arguments,
         /// Its status.
         status: ToolStatus,
         /// When it was requested.

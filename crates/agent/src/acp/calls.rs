@@ -186,7 +186,7 @@ fn said(id: String, name: String, input: &Value, out: &mut Output) {
     let call = Block::ToolUse {
         id,
         name,
-        input: raw(input),
+        input: raw(input).into(),
         status: ToolStatus::Running,
         start: None,
         end: None,

@@ -11,10 +11,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use claude_ide_session::render::{Content, Fence, KnownAgent, Previous, Rows, calls, head};
 use claude_ide_session::{
-    Block, Message, Millis, Name, NodeId, Outcome, Part, Row, RowKind, Text, ToolResult, ToolRow, ToolStatus, Usage,
+    Arguments, Block, Message, Millis, Name, NodeId, Outcome, Part, Row, RowKind, Text, ToolResult, ToolRow,
+    ToolStatus, Usage,
 };
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::event::{Event, TextKind, TurnEnd};
 use crate::settings::{SettingKind, SettingValue};
@@ -359,7 +359,7 @@ impl ChatTranscript {
         let block = Block::ToolUse {
             id: id.clone(),
             name,
-            input: RawValue::NULL.to_owned(),
+            input: Arguments::none(),
             status: ToolStatus::Running,
             start: Some(self.now),
             end: None,

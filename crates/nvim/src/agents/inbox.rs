@@ -23,6 +23,7 @@ struct Piece {
 
 impl From<Event> for Piece {
     fn from(event: Event) -> Self {
+        event.read_arguments();
         let json = serde_json::to_value(&event).unwrap_or_default();
         // Values that nest too deep are left out when they are handed to Lua.
         let measured = json.as_object().and_then(value::measure).unwrap_or(AT_ONCE);

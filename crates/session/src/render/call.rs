@@ -207,7 +207,7 @@ impl Drawn<'_> {
 
     /// Adds the arguments that the first line does not show.
     fn add_input(&self, item: &mut Item) {
-        let input = &self.call.input;
+        let input = self.call.input;
         let mut budget = Budget::default();
         if let Some(command) = self.call.text("command") {
             let (lines, note) = budget.lines(command, said);

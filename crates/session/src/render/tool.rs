@@ -37,7 +37,7 @@ const TELLING: [&str; 11] = [
 pub(super) struct Call<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
-    pub(super) input: Json,
+    pub(super) input: &'a Json,
     pub(super) status: ToolStatus,
     pub(super) start: Option<Millis>,
     pub(super) end: Option<Millis>,
@@ -52,7 +52,7 @@ impl<'a> Call<'a> {
         Some(Self {
             id,
             name,
-            input: serde_json::from_str(input.get()).unwrap_or_default(),
+            input: input.read(),
             status: *status,
             start: *start,
             end: *end,
@@ -97,7 +97,7 @@ impl<'a> Call<'a> {
 
     /// Its arguments, by name.
     pub(super) fn arguments(&self) -> Vec<(String, &Json)> {
-        let mut arguments: Vec<(String, &Json)> = match &self.input {
+        let mut arguments: Vec<(String, &Json)> = match self.input {
             Json::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
             Json::Array(items) => (1..).zip(items).map(|(at, value): (usize, _)| (at.to_string(), value)).collect(),
             _ => Vec::new(),
@@ -162,11 +162,11 @@ impl ToolLine {
         let path = call
             .change()
             .map(|change| change.path.clone())
-            .or_else(|| text_of(&call.input, "file_path"))
-            .or_else(|| text_of(&call.input, "notebook_path"));
+            .or_else(|| text_of(call.input, "file_path"))
+            .or_else(|| text_of(call.input, "notebook_path"));
         let (mut detail, mut lnum) = change_detail(call);
         if detail.is_empty() && path.is_some() {
-            (detail, lnum) = read_detail(&call.input);
+            (detail, lnum) = read_detail(call.input);
         }
         let argument = match &path {
             Some(path) => shown_path(path, around),
@@ -205,7 +205,7 @@ fn summed_up(value: Option<&Json>) -> Option<String> {
 
 /// Which argument of which tool shows what a call is about.
 fn argument_of(call: &Call<'_>) -> Option<String> {
-    let input = &call.input;
+    let input = call.input;
     match call.name {
         "Agent" | "Task" => text_of(input, "description").or_else(|| text_of(input, "prompt")),
         "AskUserQuestion" => Some(summary(&question::line_of(call)?)).filter(|text| !text.is_empty()),
@@ -223,7 +223,7 @@ fn argument_of(call: &Call<'_>) -> Option<String> {
 }
 
 fn any_argument(call: &Call<'_>) -> String {
-    let telling = TELLING.iter().find_map(|name| text_of(&call.input, name));
+    let telling = TELLING.iter().find_map(|name| text_of(call.input, name));
     let any = || call.arguments().into_iter().find_map(|(_, value)| summed_up(Some(value)));
     telling.or_else(any).unwrap_or_default()
 }
@@ -250,7 +250,7 @@ fn without_name(argument: String, call: &Call<'_>) -> String {
             && first.eq_ignore_ascii_case(call.name)
     });
     match rest {
-        Some((_, rest)) if text_of(&call.input, "description").as_deref() == Some(&argument) => rest.to_owned(),
+        Some((_, rest)) if text_of(call.input, "description").as_deref() == Some(&argument) => rest.to_owned(),
         _ => argument,
     }
 }
@@ -369,7 +369,7 @@ mod tests {
         let call = Call {
             id: "t",
             name,
-            input,
+            input: &input,
             status,
             start: took.map(|_| Millis(0)),
             end: took.map(Millis),

@@ -106,8 +106,7 @@ impl Transcript {
             Block::ToolUse { id, input, .. } if id == tool_use_id => Some(input),
             _ => None,
         });
-        let input = input.and_then(|input| serde_json::from_str::<serde_json::Value>(input.get()).ok());
-        Ok(input.and_then(|input| input.get("command")?.as_str().map(str::to_owned)))
+        Ok(input.and_then(|input| input.read().get("command")?.as_str().map(str::to_owned)))
     }
 }
 
