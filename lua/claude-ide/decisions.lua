@@ -14,11 +14,11 @@ local M = {}
 ---@field writes "agent"|"editor" who writes an accepted edit
 ---@field takes_empty? boolean an empty new file is accepted, not taken for a rejection
 ---@field overwrites? boolean the writer of an accepted edit does not check whether the file has changed
----@field answer fun(request: any, answer?: claude-ide.decisions.Answer, err?: string) returns the answer to the origin; err: the user cannot be asked here
+---@field answer fun(handle: any, answer?: claude-ide.decisions.Answer, err?: string) returns the answer to the origin; err: the user cannot be asked here
 ---@field tell fun(words: string) sends the user's reason for a rejection
 ---@field cannot_hear fun(): string? why no reason can be sent now: a sentence without its full stop
 ---@field session? fun(): string? its session, if the client does not tell
----@field call? fun(request: any): string? tool call of a request, if the source reports results of calls
+---@field call? fun(handle: any): string? tool call of a request, if the source reports results of calls
 ---@field asks_here? fun(): boolean the focus is on the source's own prompt, over which no window must open
 ---@field map_keys? fun(buf: integer) maps the source's own keys in a card, such as the one that interrupts its turn
 
@@ -34,7 +34,7 @@ local M = {}
 ---@field id integer assigned here, increasing
 ---@field kind string
 ---@field source claude-ide.decisions.Source
----@field request any the source's handle, opaque to others; nil after the end
+---@field handle any the source's own data, opaque to others; nil after the end
 ---@field state string "pending", then the outcome: defined by the kind, or "closed" without a decision
 
 ---Shows requests of a kind. Ends them with `settle` and `fail`, and removes its windows then.
@@ -112,8 +112,8 @@ local function finish(decision, outcome, answer, err)
   if decision.state ~= "pending" then
     return false
   end
-  local request = decision.request
-  decision.state, decision.request = outcome, nil
+  local handle = decision.handle
+  decision.state, decision.handle = outcome, nil
   for i, other in ipairs(waiting) do
     if other == decision then
       table.remove(waiting, i)
@@ -121,7 +121,7 @@ local function finish(decision, outcome, answer, err)
     end
   end
   if answer or err then
-    safely("answer a question", decision.source.answer, request, answer, err)
+    safely("answer a question", decision.source.answer, handle, answer, err)
   end
   require("claude-ide.bus").emit("decisions_changed", decision)
   return true
@@ -226,14 +226,14 @@ end
 
 ---@param kind string registered
 ---@param source claude-ide.decisions.Source
----@param request any the source's handle
+---@param handle any the source's own data
 ---@param subject table the kind's fields; becomes the request
 ---@return claude-ide.Decision
-function M.ask(kind, source, request, subject)
+function M.ask(kind, source, handle, subject)
   last_decision = last_decision + 1
   local decision = subject
   decision.id, decision.kind, decision.state = last_decision, kind, "pending"
-  decision.source, decision.request = source, request
+  decision.source, decision.handle = source, handle
   waiting[#waiting + 1] = decision
   require("claude-ide.bus").emit("decisions_changed")
   require("claude-ide.safely").catch(presenters[kind].present, function(trace)

@@ -7,10 +7,10 @@ _G.answers = {}
 local decisions, changeset = require("claude-ide.decisions"), require("claude-ide.changeset")
 _G.source = decisions.source({
   name = "Claude", writes = "editor",
-  answer = function(request, answer, err)
+  answer = function(handle, answer, err)
     local report = answer and answer.report
     answers[#answers + 1] = {
-      request = request, outcome = answer and answer.outcome, words = answer and answer.words, err = err,
+      handle = handle, outcome = answer and answer.outcome, words = answer and answer.words, err = err,
       text = report and require("claude-ide.changeset.report").text(report, 6000),
     }
   end,
@@ -36,7 +36,7 @@ function _G.propose(workspace_edit, opts)
       answers[#answers + 1] = { err = err or "nothing" }
       return
     end
-    _G.proposed = require("claude-ide.proposal").propose(_G.source, opts.request or "r", {
+    _G.proposed = require("claude-ide.proposal").propose(_G.source, opts.handle or "r", {
       tab_name = opts.title or "Rename a to b", files = files, plan = { notes = notes, unasked = opts.unasked },
     })
   end)

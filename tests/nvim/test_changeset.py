@@ -649,9 +649,9 @@ def test_it_is_accepted_and_rejected_by_whatever_decides_on_diffs(both):
     nvim.cmd("tabfirst")
     assert nvim.lua("return require('claude-ide').accept()") is True
     nvim.wait("#answers == 1")
-    assert nvim.lua("return answers[1].request") == "r", "it has waited longest"
+    assert nvim.lua("return answers[1].handle") == "r", "it has waited longest"
     assert both.bytes("a.py") == b"# one\ntwo\n"
-    both.show(ONE, request="'again'")
+    both.show(ONE, handle="'again'")
     nvim.cmd("Claude accept all")
     nvim.wait("#answers == 3")
     assert nvim.lua("return { answers[2].outcome, answers[3].outcome }") == ["accepted", "accepted"]

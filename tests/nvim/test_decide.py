@@ -211,7 +211,7 @@ def test_a_dialog_is_held_back_for_a_while_and_only_for_a_user_who_is_here(lab, 
 
 
 def test_a_window_that_is_entered_touches_no_request_of_others(lab):
-    """A source's request is whatever the source likes."""
+    """A source's handle is whatever the source likes."""
     nvim, client = lab
     call = ask(client)
     nvim.wait_kind("question")

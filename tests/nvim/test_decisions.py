@@ -23,21 +23,21 @@ local function source(name)
   return decisions.source({
     name = name,
     writes = "agent",
-    answer = function(request, answer, err)
-      reported[#reported + 1] = { name, request, answer and answer.outcome or "", err or "" }
-      if request == "raises" then error("the pipe is closed") end
+    answer = function(handle, answer, err)
+      reported[#reported + 1] = { name, handle, answer and answer.outcome or "", err or "" }
+      if handle == "raises" then error("the pipe is closed") end
     end,
     tell = function(words) reported[#reported + 1] = { name, "words", words } end,
     cannot_hear = function() end,
   })
 end
 _G.sources, _G.asked = { chat = source("Chat"), agent = source("Agent") }, {}
-function _G.ask(from, request, text)
-  local question = decisions.ask("question", sources[from], request, { text = text or request })
-  asked[request] = question
+function _G.ask(from, handle, text)
+  local question = decisions.ask("question", sources[from], handle, { text = text or handle })
+  asked[handle] = question
   return question.id
 end
-function _G.settle(request, outcome) return decisions.settle(asked[request], { outcome = outcome }) end
+function _G.settle(handle, outcome) return decisions.settle(asked[handle], { outcome = outcome }) end
 function _G.texts()
   return vim.tbl_map(function(question) return question.text end, decisions.pending())
 end
@@ -56,7 +56,7 @@ def test_a_presenter_shows_it_and_its_source_gets_the_answer_once(nvim):
     assert nvim.lua("return shown") == ["q7", "q7b"]
     assert nvim.lua("return { settle('q7', 'blue'), settle('q7', 'red') }") == [True, False]
     assert nvim.lua("return reported") == [["Chat", "q7", "blue", ""]]
-    assert nvim.lua("return { texts(), asked.q7.state, asked.q7.request == nil }") == [["q7b"], "blue", True]
+    assert nvim.lua("return { texts(), asked.q7.state, asked.q7.handle == nil }") == [["q7b"], "blue", True]
     assert nvim.lua("return gone") == [], "who settles it takes it away"
 
 

@@ -284,7 +284,7 @@ end
 """
 PANEL = """
 require("claude-ide.card.window").open({
-  decision = { id = 1000, state = "pending", request = {}, source = source() },
+  decision = { id = 1000, state = "pending", handle = {}, source = source() },
   text = function()
     local run = function() answers[#answers + 1] = "y" end
     return { title = "Ask", lines = { { "make it" } }, actions = { { keys = { "y" }, desc = "yes", run = run } } }

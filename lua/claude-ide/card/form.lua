@@ -356,13 +356,13 @@ local KIND = {
 }
 
 ---Asks the user.
----@param request claude-ide.chat.Request
-function M.ask(request)
-  local ask, values = request.ask, {}
+---@param asked claude-ide.chat.Request
+function M.ask(asked)
+  local ask, values = asked.ask, {}
   for _, field in ipairs(ask.fields) do
     values[field.key] = field.default
   end
-  card.ask(KIND, request, {
+  card.ask(KIND, asked, {
     name = ask.name,
     message = ask.message,
     url = ask.url,

@@ -3,10 +3,10 @@
 local M = {}
 
 ---Shows a request to the user.
----@param request { source: claude-ide.decisions.Source, ask: claude-ide.chat.Ask }
-function M.show(request)
-  local kind = request.ask.kind == "questions" and "question" or request.ask.kind
-  require("claude-ide.card." .. kind).ask(request --[[@as claude-ide.chat.Request]])
+---@param asked { source: claude-ide.decisions.Source, ask: claude-ide.chat.Ask }
+function M.show(asked)
+  local kind = asked.ask.kind == "questions" and "question" or asked.ask.kind
+  require("claude-ide.card." .. kind).ask(asked --[[@as claude-ide.chat.Request]])
 end
 
 ---Focuses the oldest pending request.

@@ -287,9 +287,9 @@ local KIND = {
 }
 
 ---Asks the user.
----@param request claude-ide.chat.Request
-function M.ask(request)
-  card.ask(KIND, request, { ask = request.ask })
+---@param asked claude-ide.chat.Request
+function M.ask(asked)
+  card.ask(KIND, asked, { ask = asked.ask })
 end
 
 return M

@@ -332,15 +332,10 @@ local presenter = {
 }
 
 ---Shows a plan.
----@param request claude-ide.chat.Request
-function M.ask(request)
+---@param asked claude-ide.chat.Request
+function M.ask(asked)
   require("claude-ide.decisions").register(KIND, presenter)
-  require("claude-ide.decisions").ask(
-    KIND,
-    request.source,
-    request,
-    { text = request.ask.plan, comments = {} }
-  )
+  require("claude-ide.decisions").ask(KIND, asked.source, asked, { text = asked.ask.plan, comments = {} })
 end
 
 return M

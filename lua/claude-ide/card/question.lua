@@ -275,10 +275,10 @@ local KIND = {
 }
 
 ---Asks the user.
----@param request claude-ide.chat.Request
-function M.ask(request)
-  local fields = { questions = request.ask.questions, at = 1, chosen = {}, own = {} }
-  card.ask(KIND, request, fields)
+---@param asked claude-ide.chat.Request
+function M.ask(asked)
+  local fields = { questions = asked.ask.questions, at = 1, chosen = {}, own = {} }
+  card.ask(KIND, asked, fields)
 end
 
 return M

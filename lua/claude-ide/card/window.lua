@@ -300,8 +300,8 @@ end
 ---@param card claude-ide.card.Card
 ---@return claude-ide.chat.Chat? the requester
 local function chat_of(card)
-  local request = card.decision.request
-  return type(request) == "table" and request.chat or nil
+  local handle = card.decision.handle
+  return type(handle) == "table" and handle.chat or nil
 end
 
 ---The title, with the chat's or the terminal's name if there are several.
@@ -498,9 +498,9 @@ end
 
 ---Asks the user.
 ---@param kind claude-ide.card.Kind
----@param request claude-ide.chat.Request
+---@param asked claude-ide.chat.Request
 ---@param fields table of the decision
-function M.ask(kind, request, fields)
+function M.ask(kind, asked, fields)
   local decisions = require("claude-ide.decisions")
   decisions.register(kind.name, {
     one = kind.noun,
@@ -517,7 +517,7 @@ function M.ask(kind, request, fields)
     focus = M.focus,
     remote = kind.remote,
   })
-  decisions.ask(kind.name, request.source, request, fields)
+  decisions.ask(kind.name, asked.source, asked, fields)
 end
 
 ---Hides the card; the request stays pending. `M.focus` shows it again.

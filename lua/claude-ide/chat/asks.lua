@@ -3,7 +3,7 @@
 -- Invariant: each is answered once, by the process that made it, or withdrawn by it.
 local M = {}
 
----@class claude-ide.chat.Request a chat's data about a decision
+---@class claude-ide.chat.Request what an agent asks: the handle of a decision
 ---@field source claude-ide.decisions.Source
 ---@field chat claude-ide.chat.Chat
 ---@field id string of the agent
@@ -189,7 +189,7 @@ end
 function M.withdraw(chat, id)
   require("claude-ide.chat.edit").forget(chat, id)
   for _, decision in ipairs(pending(chat)) do
-    if decision.request.id == id then
+    if decision.handle.id == id then
       require("claude-ide.decisions").cancel(decision, chat.name .. " has taken it back")
     end
   end

@@ -185,9 +185,9 @@ local function source_of(run)
   return require("claude-ide.decisions").source({
     name = "Claude",
     writes = "agent",
-    answer = function(request, answer, err)
+    answer = function(done, answer, err)
       local may_run = answer ~= nil and answer.outcome == "accepted"
-      request(may_run, err or (not may_run and "The user did not let this run." or nil))
+      done(may_run, err or (not may_run and "The user did not let this run." or nil))
     end,
     tell = function() end,
     cannot_hear = function()

@@ -5,10 +5,10 @@ local state = require("claude-ide.proposal.state")
 
 ---Shows a proposed edit; its source gets the decision. A plan with `unasked` is applied at once.
 ---@param source claude-ide.decisions.Source
----@param request any the source's handle
+---@param handle any the source's own data
 ---@param edit claude-ide.proposal.Edit
 ---@return claude-ide.Diff
-function M.propose(source, request, edit)
+function M.propose(source, handle, edit)
   M.attach()
   local normalize = require("claude-ide.path").normalize
   local files = {} ---@type claude-ide.proposal.File[]
@@ -21,7 +21,7 @@ function M.propose(source, request, edit)
     files[1] = { path = path, old_path = normalize(edit.old_path or path), dropped = false }
     files[1].proposed, files[1].base = edit.contents, edit.base
   end
-  local diff = require("claude-ide.decisions").ask(state.KIND, source, request, {
+  local diff = require("claude-ide.decisions").ask(state.KIND, source, handle, {
     files = files,
     tab_name = edit.tab_name or files[1].path,
     plan = edit.plan,

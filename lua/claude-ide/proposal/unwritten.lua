@@ -133,7 +133,7 @@ end
 ---@param typed? integer the proposal's buffer, if edited by the user
 function M.note(diff, contents, before, typed)
   local source, file = diff.source, diff.files[1]
-  local call = source.call and source.call(diff.request)
+  local call = source.call and source.call(diff.handle)
   if file.base or source.writes ~= "agent" or not (call or source.client) then
     return
   end

@@ -2,12 +2,12 @@
 -- client's names for diffs stay in this module.
 local M = {}
 
----@class claude-ide.tools.Request
+---@class claude-ide.tools.Handle
 ---@field call integer claude-ide.Call.id
 ---@field respond claude-ide.Respond
 
 ---A request that is also open as a dialog in the CLI's terminal.
----@class claude-ide.tools.TerminalAsk : claude-ide.tools.Request
+---@class claude-ide.tools.TerminalAsk : claude-ide.tools.Handle
 ---@field source claude-ide.decisions.Source
 ---@field ask claude-ide.chat.Ask
 ---@field at integer when it arrived, in Unix milliseconds
@@ -27,32 +27,32 @@ local MAX_NAMES = 256
 ---@type table<integer, claude-ide.tools.Asker> by client
 local askers = {}
 
----@param request claude-ide.tools.TerminalAsk
+---@param asked claude-ide.tools.TerminalAsk
 ---@param answer? claude-ide.chat.Answer
-local function answer_ask(request, answer)
+local function answer_ask(asked, answer)
   if not answer or answer.outcome == "closed" then
-    request.respond(nil) -- the dialog stays
+    asked.respond(nil) -- the dialog stays
   elseif answer.outcome == "accepted" then
     local changes = next(answer.changes or {}) and answer.changes or vim.empty_dict()
-    request.respond({ allow = { rules = answer.rules or {}, changes = changes, mode = answer.mode } })
+    asked.respond({ allow = { rules = answer.rules or {}, changes = changes, mode = answer.mode } })
   else
-    request.respond({ deny = { message = answer.message } })
+    asked.respond({ deny = { message = answer.message } })
   end
 end
 
 ---@param answer? claude-ide.decisions.Answer
 ---@param err? string
-local function answer_call(request, answer, err)
-  if request.ask then
-    answer_ask(request, answer)
+local function answer_call(handle, answer, err)
+  if handle.ask then
+    answer_ask(handle, answer)
   elseif not answer then
     -- The CLI writes nothing, and its own prompt in the terminal stays open.
-    request.respond(nil, { code = "failed", message = err or "nobody can be asked" })
+    handle.respond(nil, { code = "failed", message = err or "nobody can be asked" })
   elseif answer.outcome == "accepted" then
-    request.respond({ outcome = "saved", contents = answer.contents })
+    handle.respond({ outcome = "saved", contents = answer.contents })
   else
     -- Also without a decision: the CLI takes any other word as a yes.
-    request.respond({ outcome = "rejected" })
+    handle.respond({ outcome = "rejected" })
   end
 end
 
@@ -122,30 +122,30 @@ end
 local function follow_dialogs(session)
   local decisions, server, state =
     require("claude-ide.decisions"), require("claude-ide.server"), session.state
-  local asked = decisions.pending(function(decision)
+  local pending = decisions.pending(function(decision)
     local client = decision.source.client and server.client(decision.source.client)
-    local request = decision.request
-    return client ~= nil and client.pid == session.pid and request.ask ~= nil and not request.holds_dialog
+    local asked = decision.handle
+    return client ~= nil and client.pid == session.pid and asked.ask ~= nil and not asked.holds_dialog
   end)
-  for _, decision in ipairs(asked) do
-    local request = decision.request ---@type claude-ide.tools.TerminalAsk
+  for _, decision in ipairs(pending) do
+    local asked = decision.handle ---@type claude-ide.tools.TerminalAsk
     local since = state.since or 0
     if state.activity == "waiting" then
-      request.has_dialog = request.has_dialog or since >= request.at - DIALOG_MS
-    elseif request.has_dialog and since > request.at then
+      asked.has_dialog = asked.has_dialog or since >= asked.at - DIALOG_MS
+    elseif asked.has_dialog and since > asked.at then
       decisions.close(decision)
     end
   end
 end
 
 ---Closes a request without a dialog: it was answered in the terminal before this Neovim saw it, as after a stall.
----@param request claude-ide.tools.TerminalAsk
-local function close_without_dialog(request)
-  local live = require("claude-ide.sessions").of_client(request.source.client --[[@as integer]])
-  request.has_dialog = request.has_dialog or live ~= nil and live.state.activity == "waiting"
-  if live and not request.has_dialog then
+---@param asked claude-ide.tools.TerminalAsk
+local function close_without_dialog(asked)
+  local live = require("claude-ide.sessions").of_client(asked.source.client --[[@as integer]])
+  asked.has_dialog = asked.has_dialog or live ~= nil and live.state.activity == "waiting"
+  if live and not asked.has_dialog then
     require("claude-ide.decisions").close_those(function(decision)
-      return decision.request == request
+      return decision.handle == asked
     end)
   end
 end
@@ -173,7 +173,7 @@ local attach = require("claude-ide.once")(function()
     desc = "Claude Code: a dialog that was held back opens for the user who enters its terminal",
     callback = vim.schedule_wrap(function()
       require("claude-ide.decisions").close_those(function(decision)
-        return decision.source.client ~= nil and decision.request.holds_dialog and decision.source.asks_here()
+        return decision.source.client ~= nil and decision.handle.holds_dialog and decision.source.asks_here()
       end)
     end),
   })
@@ -204,8 +204,8 @@ end
 ---@param writes "agent"|"editor"
 local function propose(call, respond, writes, edit)
   local asker, source = asker_of(call.client), source_of(call.client, writes)
-  local request = { call = call.id, respond = respond } ---@type claude-ide.tools.Request
-  local diff = require("claude-ide.proposal").propose(source, request, edit)
+  local handle = { call = call.id, respond = respond } ---@type claude-ide.tools.Handle
+  local diff = require("claude-ide.proposal").propose(source, handle, edit)
   vim.list_extend(asker.names, { diff.tab_name, diff.files[1].path })
   while #asker.names > MAX_NAMES do
     table.remove(asker.names, 1)
@@ -216,7 +216,7 @@ end
 local function cancel(call)
   local decisions = require("claude-ide.decisions")
   local dropped = decisions.pending(function(decision)
-    return decision.source.client == call.client and decision.request.call == call.id
+    return decision.source.client == call.client and decision.handle.call == call.id
   end)[1]
   if dropped then
     decisions.cancel(dropped, "Claude has taken it back")
@@ -293,7 +293,7 @@ M.permission = {
   ---@param call claude-ide.Call
   run = function(args, respond, call)
     ---@type claude-ide.tools.TerminalAsk
-    local request = {
+    local asked = {
       source = source_of(call.client, "agent"),
       call = call.id,
       respond = respond,
@@ -302,15 +302,15 @@ M.permission = {
       holds_dialog = args.holds_dialog,
     }
     local is_off = not require("claude-ide.config").get().hooks.enabled -- and a settings file has the hooks
-    if is_off or args.holds_dialog and not is_attended(request.source) then
+    if is_off or args.holds_dialog and not is_attended(asked.source) then
       return respond(nil)
     end
-    require("claude-ide.card").show(request)
+    require("claude-ide.card").show(asked)
     if args.holds_dialog then
       return
     end
     vim.defer_fn(function()
-      close_without_dialog(request)
+      close_without_dialog(asked)
     end, MOST_DIALOG_MS)
   end,
   cancel = cancel,

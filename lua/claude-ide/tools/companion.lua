@@ -2,27 +2,27 @@
 -- notification. Their terminal asks at the same time: without a notification its question stays open.
 local M = {}
 
----@class claude-ide.tools.CompanionRequest
+---@class claude-ide.tools.CompanionHandle
 ---@field client integer
 ---@field path string as the CLI names it
 ---@field empties boolean the proposed file is empty
 
----@param request claude-ide.tools.CompanionRequest
+---@param handle claude-ide.tools.CompanionHandle
 ---@param answer? claude-ide.decisions.Answer
-local function notify(request, answer)
+local function notify(handle, answer)
   local server = require("claude-ide.server")
-  local name = vim.fs.basename(request.path)
-  if answer and answer.contents == "" and not request.empties then
+  local name = vim.fs.basename(handle.path)
+  if answer and answer.contents == "" and not handle.empties then
     -- The CLI (0.61.0) would take it for "as proposed".
     require("claude-ide.ui.notice").warn(
       name .. ": an empty text cannot be accepted, so the edit was rejected."
     )
-    server.notify("ide/diffRejected", { filePath = request.path }, request.client)
+    server.notify("ide/diffRejected", { filePath = handle.path }, handle.client)
   elseif answer and answer.outcome == "accepted" then
-    local accepted = { filePath = request.path, content = answer.contents }
-    server.notify("ide/diffAccepted", accepted, request.client)
+    local accepted = { filePath = handle.path, content = answer.contents }
+    server.notify("ide/diffAccepted", accepted, handle.client)
   elseif answer and answer.outcome == "rejected" then
-    server.notify("ide/diffRejected", { filePath = request.path }, request.client)
+    server.notify("ide/diffRejected", { filePath = handle.path }, handle.client)
   end
 end
 
@@ -47,7 +47,7 @@ end)
 ---@return claude-ide.Diff?
 local function find(client, path)
   return require("claude-ide.proposal").pending(function(diff)
-    return diff.source.client == client and diff.request.path == path
+    return diff.source.client == client and diff.handle.path == path
   end)[1]
 end
 
@@ -61,11 +61,11 @@ M.show_diff = {
     if last then
       require("claude-ide.decisions").cancel(last, source.name .. " proposes another edit")
     end
-    ---@type claude-ide.tools.CompanionRequest
-    local request = { client = call.client, path = args.filePath, empties = args.newContent == "" }
+    ---@type claude-ide.tools.CompanionHandle
+    local handle = { client = call.client, path = args.filePath, empties = args.newContent == "" }
     require("claude-ide.proposal").propose(
       source,
-      request,
+      handle,
       { path = args.filePath, contents = args.newContent }
     )
     respond(vim.empty_dict())
