@@ -1,14 +1,14 @@
 -- Requests that wait for the user: edits, permissions, questions, and other registered kinds. No windows, no protocol.
--- A source asks, the kind's presenter shows the request and settles it, the source returns the answer to its origin.
--- Invariants: a request ends once; its source gets one answer, or none if it has cancelled. Ids are assigned here.
+-- A requester asks, the kind's presenter shows the request and settles it, the requester returns the answer to its origin.
+-- Invariants: a request ends once; its requester gets one answer, or none if it has cancelled. Ids are assigned here.
 local M = {}
 
----A requester, such as a client of the server.
----@class claude-ide.decisions.Source: claude-ide.decisions.SourceFields
+---Makes requests, such as a client of the server.
+---@class claude-ide.decisions.Requester: claude-ide.decisions.RequesterFields
 ---@field id integer assigned here
 ---@field is_one_of_several? boolean the name tells the user which Claude it is
 
----@class claude-ide.decisions.SourceFields
+---@class claude-ide.decisions.RequesterFields
 ---@field name string for the user
 ---@field client? integer claude-ide.Client.id, if it is a client
 ---@field writes "agent"|"editor" who writes an accepted edit
@@ -18,9 +18,9 @@ local M = {}
 ---@field tell fun(words: string) sends the user's reason for a rejection
 ---@field cannot_hear fun(): string? why no reason can be sent now: a sentence without its full stop
 ---@field session? fun(): string? its session, if the client does not tell
----@field call? fun(handle: any): string? tool call of a request, if the source reports results of calls
----@field asks_here? fun(): boolean the focus is on the source's own prompt, over which no window must open
----@field map_keys? fun(buf: integer) maps the source's own keys in a card, such as the one that interrupts its turn
+---@field call? fun(handle: any): string? tool call of a request, if the requester reports results of calls
+---@field asks_here? fun(): boolean the focus is on the requester's own prompt, over which no window must open
+---@field map_keys? fun(buf: integer) maps the requester's own keys in a card, such as the one that interrupts its turn
 
 ---@class claude-ide.decisions.Answer
 ---@field outcome string defined by the kind; "closed": no decision
@@ -33,8 +33,8 @@ local M = {}
 ---@class claude-ide.Decision
 ---@field id integer assigned here, increasing
 ---@field kind string
----@field source claude-ide.decisions.Source
----@field handle any the source's own data, opaque to others; nil after the end
+---@field requester claude-ide.decisions.Requester
+---@field handle any the requester's own data, opaque to others; nil after the end
 ---@field state string "pending", then the outcome: defined by the kind, or "closed" without a decision
 
 ---Shows requests of a kind. Ends them with `settle` and `fail`, and removes its windows then.
@@ -78,7 +78,7 @@ local presenters = {}
 local kinds = {} ---@type string[]
 ---@type claude-ide.Decision[] oldest first
 local waiting = {}
-local last_decision, last_source = 0, 0
+local last_decision, last_requester = 0, 0
 
 ---@param doing string for the log
 ---@param fn function
@@ -95,12 +95,12 @@ function M.register(kind, presenter)
   presenters[kind] = presenter
 end
 
----@param fields claude-ide.decisions.SourceFields
----@return claude-ide.decisions.Source
-function M.source(fields)
-  last_source = last_source + 1
+---@param fields claude-ide.decisions.RequesterFields
+---@return claude-ide.decisions.Requester
+function M.requester(fields)
+  last_requester = last_requester + 1
   ---@diagnostic disable-next-line: return-type-mismatch -- the id makes it one
-  return vim.tbl_extend("error", fields, { id = last_source })
+  return vim.tbl_extend("error", fields, { id = last_requester })
 end
 
 ---Ends a request. Later calls have no effect.
@@ -121,7 +121,7 @@ local function finish(decision, outcome, answer, err)
     end
   end
   if answer or err then
-    safely("answer a question", decision.source.answer, handle, answer, err)
+    safely("answer a question", decision.requester.answer, handle, answer, err)
   end
   require("claude-ide.bus").emit("decisions_changed", decision)
   return true
@@ -152,14 +152,14 @@ local function withdraw(decision, why, answer)
   end
 end
 
----The source has cancelled: ends a request without an answer.
+---The requester has cancelled: ends a request without an answer.
 ---@param decision claude-ide.Decision
 ---@param why? string for the user
 function M.cancel(decision, why)
   withdraw(decision, why)
 end
 
----Ends a request without a decision; the source gets "closed".
+---Ends a request without a decision; the requester gets "closed".
 ---@param decision claude-ide.Decision
 ---@param why? string for the user
 function M.close(decision, why)
@@ -212,12 +212,12 @@ function M.close_those(matches, why)
   return #decisions
 end
 
----A source is gone: cancels its requests.
----@param source claude-ide.decisions.Source
+---A requester is gone: cancels its requests.
+---@param requester claude-ide.decisions.Requester
 ---@param why? string for the user
-function M.gone(source, why)
+function M.gone(requester, why)
   local its_own = M.pending(function(decision)
-    return decision.source == source
+    return decision.requester == requester
   end)
   for _, decision in ipairs(its_own) do
     M.cancel(decision, why)
@@ -225,15 +225,15 @@ function M.gone(source, why)
 end
 
 ---@param kind string registered
----@param source claude-ide.decisions.Source
----@param handle any the source's own data
+---@param requester claude-ide.decisions.Requester
+---@param handle any the requester's own data
 ---@param subject table the kind's fields; becomes the request
 ---@return claude-ide.Decision
-function M.ask(kind, source, handle, subject)
+function M.ask(kind, requester, handle, subject)
   last_decision = last_decision + 1
   local decision = subject
   decision.id, decision.kind, decision.state = last_decision, kind, "pending"
-  decision.source, decision.handle = source, handle
+  decision.requester, decision.handle = requester, handle
   waiting[#waiting + 1] = decision
   require("claude-ide.bus").emit("decisions_changed")
   require("claude-ide.safely").catch(presenters[kind].present, function(trace)

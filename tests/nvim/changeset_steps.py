@@ -5,7 +5,7 @@ from harness.files import bytes_of
 _PREPARE = """
 _G.answers = {}
 local decisions, changeset = require("claude-ide.decisions"), require("claude-ide.changeset")
-_G.source = decisions.source({
+_G.requester = decisions.requester({
   name = "Claude", writes = "editor",
   answer = function(handle, answer, err)
     local report = answer and answer.report
@@ -36,7 +36,7 @@ function _G.propose(workspace_edit, opts)
       answers[#answers + 1] = { err = err or "nothing" }
       return
     end
-    _G.proposed = require("claude-ide.proposal").propose(_G.source, opts.handle or "r", {
+    _G.proposed = require("claude-ide.proposal").propose(_G.requester, opts.handle or "r", {
       tab_name = opts.title or "Rename a to b", files = files, plan = { notes = notes, unasked = opts.unasked },
     })
   end)

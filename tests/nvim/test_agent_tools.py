@@ -126,7 +126,10 @@ def test_a_server_that_publishes_nothing_is_waited_for_once_and_not_for_long(ope
       local wait = fresh.wait
       fresh.wait = function(bufs, ...) vim.list_extend(waits, bufs) return wait(bufs, ...) end
       require("claude-ide.proposal").propose = (function(propose)
-        return function(source, handle, edit) edit.plan.unasked = true return propose(source, handle, edit) end
+        return function(requester, handle, edit)
+          edit.plan.unasked = true
+          return propose(requester, handle, edit)
+        end
       end)(require("claude-ide.proposal").propose)
     """)
     assert "Fix (quickfix)" in agent.call("code_actions", path="shapes.py", line=2)[0]

@@ -383,7 +383,7 @@ def test_what_is_rejected_taken_back_or_closed_writes_nothing_and_leaves_nothing
     sets.nvim.keys("gl")
     sets.nvim.keys("gl")
     sets.nvim.keys("gl")
-    sets.nvim.lua("require('claude-ide.decisions').gone(source, 'that Claude is gone')")
+    sets.nvim.lua("require('claude-ide.decisions').gone(requester, 'that Claude is gone')")
     untouched()
 
 
@@ -614,7 +614,7 @@ def both(start_nvim):
     sets.show(ONE)
     nvim.lua("""
     local path = vim.uv.cwd() .. "/c.txt"
-    diff = require("claude-ide.proposal").propose(source, "d", { path = path, contents = "new\\n" })
+    diff = require("claude-ide.proposal").propose(requester, "d", { path = path, contents = "new\\n" })
     """)
     nvim.wait("require('claude-ide.proposal').list()[2].added == 1", what="the diff to be made")
     return sets

@@ -211,7 +211,7 @@ def test_a_dialog_is_held_back_for_a_while_and_only_for_a_user_who_is_here(lab, 
 
 
 def test_a_window_that_is_entered_touches_no_request_of_others(lab):
-    """A source's handle is whatever the source likes."""
+    """A requester's handle is whatever the requester likes."""
     nvim, client = lab
     call = ask(client)
     nvim.wait_kind("question")
@@ -220,8 +220,8 @@ def test_a_window_that_is_entered_touches_no_request_of_others(lab):
     nvim.lua("""
       local decisions = require("claude-ide.decisions")
       decisions.register("other", { present = function() end, close = function() end, phrase = tostring })
-      local source = decisions.source({ name = "Other", writes = "agent", answer = print, tell = print })
-      decisions.ask("other", source, function() end, {})
+      local requester = decisions.requester({ name = "Other", writes = "agent", answer = print, tell = print })
+      decisions.ask("other", requester, function() end, {})
       vim.cmd("new")
       vim.schedule(function() is_over = true end)
     """)

@@ -1,4 +1,4 @@
-"""Pending decisions: two kinds at once, from sources that come and go."""
+"""Pending decisions: two kinds at once, from requesters that come and go."""
 
 import pytest
 from diff_steps import Diffs
@@ -19,8 +19,8 @@ decisions.register("question", {
     gone[#gone + 1] = { question.text, type(why) == "function" and why() or why or "" }
   end,
 })
-local function source(name)
-  return decisions.source({
+local function requester(name)
+  return decisions.requester({
     name = name,
     writes = "agent",
     answer = function(handle, answer, err)
@@ -31,9 +31,9 @@ local function source(name)
     cannot_hear = function() end,
   })
 end
-_G.sources, _G.asked = { chat = source("Chat"), agent = source("Agent") }, {}
+_G.requesters, _G.asked = { chat = requester("Chat"), agent = requester("Agent") }, {}
 function _G.ask(from, handle, text)
-  local question = decisions.ask("question", sources[from], handle, { text = text or handle })
+  local question = decisions.ask("question", requesters[from], handle, { text = text or handle })
   asked[handle] = question
   return question.id
 end
@@ -51,7 +51,7 @@ def nvim(start_nvim):
     return nvim
 
 
-def test_a_presenter_shows_it_and_its_source_gets_the_answer_once(nvim):
+def test_a_presenter_shows_it_and_its_requester_gets_the_answer_once(nvim):
     assert nvim.lua("return { ask('chat', 'q7'), ask('agent', 'q7b') }") == [1, 2]
     assert nvim.lua("return shown") == ["q7", "q7b"]
     assert nvim.lua("return { settle('q7', 'blue'), settle('q7', 'red') }") == [True, False]
@@ -60,10 +60,10 @@ def test_a_presenter_shows_it_and_its_source_gets_the_answer_once(nvim):
     assert nvim.lua("return gone") == [], "who settles it takes it away"
 
 
-def test_ids_of_decisions_and_sources_are_not_used_again(nvim):
+def test_ids_of_decisions_and_requesters_are_not_used_again(nvim):
     ids = nvim.lua("local id = ask('chat', 'a') settle('a', 'x') return { id, ask('chat', 'b') }")
     assert ids == [1, 2]
-    assert nvim.lua("return { sources.chat.id, sources.agent.id }") == [1, 2]
+    assert nvim.lua("return { requesters.chat.id, requesters.agent.id }") == [1, 2]
 
 
 def test_one_that_waits_longer_comes_first(nvim):
@@ -71,7 +71,7 @@ def test_one_that_waits_longer_comes_first(nvim):
     assert nvim.lua("return texts()") == ["b", "c", "d"]
 
 
-def test_what_its_source_takes_back_gets_no_answer(nvim):
+def test_what_its_requester_takes_back_gets_no_answer(nvim):
     nvim.lua("ask('chat', 'a')")
     nvim.lua("require('claude-ide.decisions').cancel(asked.a, function() return 'taken back' end)")
     assert nvim.lua("return { reported, gone, texts() }") == [[], [["a", "taken back"]], []]
@@ -82,19 +82,19 @@ def test_what_its_source_takes_back_gets_no_answer(nvim):
 def test_what_is_closed_is_answered_that_nobody_decided(nvim):
     nvim.lua("ask('chat', 'a') ask('agent', 'b')")
     count = nvim.lua(
-        "return require('claude-ide.decisions').close_those(function(d) return d.source == sources.chat end, 'over')"
+        "return require('claude-ide.decisions').close_those(function(d) return d.requester == requesters.chat end, 'over')"
     )
     assert count == 1
     assert nvim.lua("return { reported, gone, texts() }") == [[["Chat", "a", "closed", ""]], [["a", "over"]], ["b"]]
 
 
-def test_a_source_that_is_gone_leaves_nothing_behind(nvim):
+def test_a_requester_that_is_gone_leaves_nothing_behind(nvim):
     nvim.lua("ask('chat', 'a') ask('agent', 'b') ask('chat', 'c')")
-    nvim.lua("require('claude-ide.decisions').gone(sources.chat, 'it has ended')")
+    nvim.lua("require('claude-ide.decisions').gone(requesters.chat, 'it has ended')")
     assert nvim.lua("return { reported, gone, texts() }") == [[], [["a", "it has ended"], ["c", "it has ended"]], ["b"]]
 
 
-def test_what_cannot_be_shown_is_an_error_to_its_source(nvim):
+def test_what_cannot_be_shown_is_an_error_to_its_requester(nvim):
     nvim.lua("ask('chat', 'a', 'broken')")
     assert nvim.lua("return { reported, texts(), asked.a.state }") == [
         [["Chat", "a", "", "the editor could not ask"]],
@@ -104,7 +104,7 @@ def test_what_cannot_be_shown_is_an_error_to_its_source(nvim):
     assert "question 1 cannot be put before the user" in nvim.log()
 
 
-def test_a_source_that_fails_takes_no_other_along(nvim):
+def test_a_requester_that_fails_takes_no_other_along(nvim):
     nvim.lua("ask('chat', 'raises') ask('agent', 'b')")
     assert nvim.lua("return require('claude-ide.decisions').close_those()") == 2
     assert nvim.lua("return { #reported, #gone, texts() }") == [2, 2, []]
@@ -128,11 +128,11 @@ def test_the_statusline_counts_each_kind(nvim):
 
 EDIT = """
 local path = ...
-require("claude-ide.proposal").propose(sources.chat, "toolu_1", { path = path, contents = "A\\n" })
+require("claude-ide.proposal").propose(requesters.chat, "toolu_1", { path = path, contents = "A\\n" })
 """
 
 
-def test_an_edit_can_come_from_any_source(nvim):
+def test_an_edit_can_come_from_any_requester(nvim):
     diffs = Diffs(nvim)
     nvim.lua(EDIT, str(nvim.project / "a.txt"))
     diffs.wait_current(1)
@@ -153,11 +153,11 @@ def test_an_edit_can_come_from_any_source(nvim):
     diffs.wait_clean()
 
 
-def test_an_edit_of_a_source_that_is_gone_goes_too(nvim):
+def test_an_edit_of_a_requester_that_is_gone_goes_too(nvim):
     diffs = Diffs(nvim)
     nvim.lua(EDIT, str(nvim.project / "a.txt"))
     diffs.wait_current(1)
-    nvim.lua("ask('agent', 'b') require('claude-ide.decisions').gone(sources.chat, 'Chat has ended')")
+    nvim.lua("ask('agent', 'b') require('claude-ide.decisions').gone(requesters.chat, 'Chat has ended')")
     diffs.wait_clean()
     assert nvim.lua("return { reported, texts() }") == [[], ["b"]]
 

@@ -273,10 +273,10 @@ def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(nvim):
 
 # ── every window that opens unprompted holds to it ──
 
-SOURCE = """
+REQUESTER = """
 answers = {}
-function source()
-  return require("claude-ide.decisions").source({
+function requester()
+  return require("claude-ide.decisions").requester({
     name = "Claude", writes = "agent", tell = function() end, cannot_hear = function() end,
     answer = function(_, answer) answers[#answers + 1] = answer and answer.outcome or "none" end,
   })
@@ -284,7 +284,7 @@ end
 """
 PANEL = """
 require("claude-ide.card.window").open({
-  decision = { id = 1000, state = "pending", handle = {}, source = source() },
+  decision = { id = 1000, state = "pending", handle = {}, requester = requester() },
   text = function()
     local run = function() answers[#answers + 1] = "y" end
     return { title = "Ask", lines = { { "make it" } }, actions = { { keys = { "y" }, desc = "yes", run = run } } }
@@ -292,7 +292,7 @@ require("claude-ide.card.window").open({
 })
 """
 PLAN = """
-require("claude-ide.card.plan").ask({ ask = { plan = "make it" }, source = source() })
+require("claude-ide.card.plan").ask({ ask = { plan = "make it" }, requester = requester() })
 """
 CODE = """
 require("claude-ide.notebook.document").wanted = function(_, done) done({ language = "r" }) end
@@ -327,7 +327,7 @@ def later_diff(nvim):
     nvim.cmd("tabnew")
     nvim.keys("i")
     nvim.wait("vim.fn.mode() == 'i'")
-    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
+    nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(1)")
     pass_clock(nvim, 5000)  # the decision was not just made
     return "answers[2] and { answers[2][1].outcome } or {}"
 
@@ -339,7 +339,7 @@ def changeset(nvim):
 
 def other(code):
     def open(nvim):
-        nvim.lua(SOURCE)
+        nvim.lua(REQUESTER)
         nvim.lua(code)
         return "answers"
 

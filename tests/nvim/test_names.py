@@ -181,7 +181,7 @@ def keep_what_is_typed(nvim):
     """The user types into the proposal, and the CLI withdraws it."""
     nvim.keys("omine<Esc>")
     nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
-    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
+    nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(1)")
     nvim.wait("vim.fn.bufexists('lua/config/keys.lua (kept)') == 1")
 
 
@@ -202,7 +202,7 @@ def test_what_a_session_of_another_day_makes_of_one_goes(start_nvim):
 
 PROPOSE = """
 local name = ...
-local source = require("claude-ide.decisions").source({
+local requester = require("claude-ide.decisions").requester({
   name = name,
   writes = "agent",
   answer = function() end,
@@ -210,7 +210,7 @@ local source = require("claude-ide.decisions").source({
   cannot_hear = function() end,
 })
 local path = vim.fn.getcwd() .. "/a.txt"
-diff = require("claude-ide.proposal").propose(source, {}, { path = path, contents = "ONE\\n" })
+diff = require("claude-ide.proposal").propose(requester, {}, { path = path, contents = "ONE\\n" })
 """
 
 

@@ -114,7 +114,7 @@ local function change_and_allow(permission, name)
   local lines = vim.split(value, "\n", { plain = true })
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "question",
-    name = { permission.source.name, name },
+    name = { permission.requester.name, name },
     lines = lines,
     is_private = true,
     bo = { buftype = "acwrite", bufhidden = "wipe", filetype = name == "command" and "sh" or "" },

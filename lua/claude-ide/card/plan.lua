@@ -201,7 +201,7 @@ local function with(plan, text)
   return {
     kind = "plan",
     id = plan.id,
-    name = { plan.source.name, "plan" },
+    name = { plan.requester.name, "plan" },
     lines = vim.split(text, "\n", { plain = true }),
     is_private = true,
     bo = { filetype = "markdown" },
@@ -335,7 +335,7 @@ local presenter = {
 ---@param asked claude-ide.chat.Request
 function M.ask(asked)
   require("claude-ide.decisions").register(KIND, presenter)
-  require("claude-ide.decisions").ask(KIND, asked.source, asked, { text = asked.ask.plan, comments = {} })
+  require("claude-ide.decisions").ask(KIND, asked.requester, asked, { text = asked.ask.plan, comments = {} })
 end
 
 return M

@@ -199,7 +199,7 @@ local function text_of(question)
   end
   local count = #question.questions > 1 and (" (%d of %d)"):format(question.at, #question.questions) or ""
   return {
-    title = ("%s asks: %s%s"):format(question.source.name, one.header or "", count),
+    title = ("%s asks: %s%s"):format(question.requester.name, one.header or "", count),
     lines = lines_of(question),
     actions = actions,
     choice = 1,
@@ -228,7 +228,7 @@ local remote = {
     choices[#choices + 1] = { id = "reject", label = "Do not answer" }
     return {
       kind = "question",
-      title = ("%s asks"):format(decision.source.name),
+      title = ("%s asks"):format(decision.requester.name),
       questions = questions,
       choices = choices,
     }

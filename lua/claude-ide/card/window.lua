@@ -306,9 +306,9 @@ end
 
 ---The title, with the chat's or the terminal's name if there are several.
 local function title_of(card, text)
-  local chat, source = chat_of(card), card.decision.source
+  local chat, requester = chat_of(card), card.decision.requester
   local which = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
-    or source.is_one_of_several and source.name
+    or requester.is_one_of_several and requester.name
   return which and ("%s · %s"):format(text.title, which) or text.title
 end
 
@@ -359,13 +359,13 @@ local function show(card)
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "question",
     id = card.decision.id,
-    name = { card.decision.source.name, "question" },
+    name = { card.decision.requester.name, "question" },
     is_private = true,
     bo = { undolevels = -1 },
   })
   card.buf, card.choice = buf, nil
   draw(card)
-  local map_keys = card.decision.source.map_keys
+  local map_keys = card.decision.requester.map_keys
   if map_keys then
     map_keys(buf)
   end
@@ -386,7 +386,7 @@ local show_first ---@type fun()
 ---@param card claude-ide.card.Card
 ---@return boolean
 local function is_asked_here(card)
-  local asks_here = card.decision.source.asks_here
+  local asks_here = card.decision.requester.asks_here
   if not asks_here or not asks_here() then
     return false
   end
@@ -517,7 +517,7 @@ function M.ask(kind, asked, fields)
     focus = M.focus,
     remote = kind.remote,
   })
-  decisions.ask(kind.name, asked.source, asked, fields)
+  decisions.ask(kind.name, asked.requester, asked, fields)
 end
 
 ---Hides the card; the request stays pending. `M.focus` shows it again.

@@ -137,8 +137,8 @@ function M.take(request, answer, err)
     return request.reply(answer, err)
   end
   local chat, ask = request.chat, request.ask
-  local words = chat.asker_words
-  chat.asker_words = nil
+  local words = chat.requester_words
+  chat.requester_words = nil
   if not answer or err then
     return M.unanswered(request, err or "the editor could not ask")
   end

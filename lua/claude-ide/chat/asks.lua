@@ -4,7 +4,7 @@
 local M = {}
 
 ---@class claude-ide.chat.Request what an agent asks: the handle of a decision
----@field source claude-ide.decisions.Source
+---@field requester claude-ide.decisions.Requester
 ---@field chat claude-ide.chat.Chat
 ---@field id string of the agent
 ---@field ask claude-ide.chat.Ask
@@ -56,16 +56,16 @@ end
 
 ---The requester of a chat's decisions.
 ---@param chat claude-ide.chat.Chat
----@return claude-ide.decisions.Source
-function M.source(chat)
-  return require("claude-ide.decisions").source({
+---@return claude-ide.decisions.Requester
+function M.requester(chat)
+  return require("claude-ide.decisions").requester({
     name = chat.name,
     writes = "agent",
     takes_empty = true,
     overwrites = chat.driver.overwrites == true,
     answer = answer_to,
     tell = function(words)
-      chat.asker_words = words
+      chat.requester_words = words
     end,
     cannot_hear = function()
       return nil
@@ -146,7 +146,7 @@ end
 ---@param id string
 ---@param ask claude-ide.chat.Ask
 function M.ask(chat, id, ask)
-  local request = { source = chat.asker, chat = chat, id = id, ask = ask, send = chat:answerer() } ---@type claude-ide.chat.Request
+  local request = { requester = chat.requester, chat = chat, id = id, ask = ask, send = chat:answerer() } ---@type claude-ide.chat.Request
   local serve = OF_EDITOR[ask.kind]
   if serve then
     return serve_editor(request, serve)
@@ -161,7 +161,7 @@ end
 ---@return claude-ide.Decision[]
 local function pending(chat)
   return require("claude-ide.decisions").pending(function(decision)
-    return decision.source == chat.asker
+    return decision.requester == chat.requester
   end)
 end
 
@@ -176,10 +176,10 @@ end
 ---@param why string for the user
 function M.gone(chat, why)
   require("claude-ide.chat.edit").forget(chat)
-  require("claude-ide.decisions").gone(chat.asker, why)
+  require("claude-ide.decisions").gone(chat.requester, why)
   local proposal = proposals()
   if proposal then
-    proposal.source_gone(chat.asker)
+    proposal.requester_gone(chat.requester)
   end
 end
 
@@ -200,7 +200,7 @@ end
 function M.turn_over(chat)
   local proposal = proposals()
   if proposal then
-    proposal.end_of_turn(chat.asker)
+    proposal.end_of_turn(chat.requester)
   end
 end
 
@@ -212,7 +212,7 @@ function M.results(chat, results)
   for _, pair in ipairs(proposal and results or {}) do
     -- Edits written by the editor were denied to the agent.
     if not chat.refused[pair[1]] then
-      proposal.call_ended(chat.asker, pair[1], pair[2])
+      proposal.call_ended(chat.requester, pair[1], pair[2])
     end
   end
 end

@@ -21,7 +21,7 @@
 ---@field cwd string
 ---@field store claude-ide.chat.Store
 ---@field source claude-ide.chat.Source
----@field asker claude-ide.decisions.Source
+---@field requester claude-ide.decisions.Requester
 ---@field state "starting"|"idle"|"working"|"ended"
 ---@field queue claude-ide.chat.Prompt[] sent while it was working, in order
 ---@field unanswered claude-ide.chat.Prompt[] started, without output since
@@ -48,7 +48,7 @@
 ---@field granted table<string, true> calls that the user allowed
 ---@field writes claude-ide.unapproved.Writes of the turn
 ---@field unasked? boolean the user has allowed something permanently
----@field asker_words? string the user's message with the next answer
+---@field requester_words? string the user's message with the next answer
 ---@field give_back? fun(text: string) returns an unsent text to the prompt
 ---@field closing? boolean the user closed it
 ---@field on_ended? fun() called once, when its process is gone
@@ -129,7 +129,7 @@ function Chat.new(begin)
     },
   }, Chat)
   driver.begin(self, begin)
-  self.asker = require("claude-ide.chat.asks").source(self)
+  self.requester = require("claude-ide.chat.asks").requester(self)
   self.source = require("claude-ide.chat.source").new({
     number = count,
     session = session,

@@ -152,7 +152,7 @@ local function propose(request, disk)
   end
   require("claude-ide.ui.guard.typing").listen()
   request.proposed, request.on_disk = M.as_written(on_disk, after), disk.bytes
-  require("claude-ide.proposal").propose(request.chat.asker, request, {
+  require("claude-ide.proposal").propose(request.chat.requester, request, {
     path = edit.path,
     contents = request.proposed,
   })
@@ -230,7 +230,7 @@ local function propose_files(request, files, err)
   end
   require("claude-ide.ui.guard.typing").listen()
   local count = ("%s changes %s"):format(request.chat.name, require("claude-ide.counted")(#files, "file"))
-  require("claude-ide.proposal").propose(request.chat.asker, request, {
+  require("claude-ide.proposal").propose(request.chat.requester, request, {
     tab_name = request.ask.edit.title or count,
     files = files,
     plan = { notes = {} },

@@ -16,7 +16,7 @@ local M = {}
 ---@field answer? string[] Claude's replacement of the region
 ---@field words? string reason of a rejection
 ---@field decision? claude-ide.Diff
----@field source claude-ide.decisions.Source
+---@field requester claude-ide.decisions.Requester
 ---@field is_over? boolean
 ---@field group integer
 
@@ -106,7 +106,7 @@ end
 local function answered(edit, answer, err)
   edit.decision = nil
   vim.schedule(function()
-    require("claude-ide.proposal").end_of_turn(edit.source) -- no further proposal will reuse its windows
+    require("claude-ide.proposal").end_of_turn(edit.requester) -- no further proposal will reuse its windows
   end)
   if edit.is_over then
     return
@@ -131,9 +131,9 @@ local function answered(edit, answer, err)
 end
 
 ---@param edit claude-ide.inline.Edit
----@return claude-ide.decisions.Source
-local function source_of(edit)
-  return require("claude-ide.decisions").source({
+---@return claude-ide.decisions.Requester
+local function requester_of(edit)
+  return require("claude-ide.decisions").requester({
     name = "Claude",
     writes = "editor",
     takes_empty = true,
@@ -161,7 +161,7 @@ function propose(edit, lines)
   edit.eol = now.format.eol == "\n" and "\n" or nil
   local format = vim.tbl_extend("force", now.format, { empty = #lines == 0 }) --[[@as claude-ide.bytes.Format]]
   local name = vim.api.nvim_buf_get_name(buf)
-  edit.decision = require("claude-ide.proposal").propose(edit.source, edit, {
+  edit.decision = require("claude-ide.proposal").propose(edit.requester, edit, {
     path = name ~= "" and name or ("%s/unnamed %d"):format(edit.cwd, buf),
     tab_name = edit.what,
     contents = require("claude-ide.buffer.bytes").encode(#lines > 0 and lines or { "" }, format),
@@ -319,7 +319,7 @@ function M.start(buf, first, last, what)
   last_group = last_group + 1
   require("claude-ide.ui.guard.typing").listen() -- the guard of the proposal needs the keys typed until then
   ---@type claude-ide.inline.Edit
-  ---@diagnostic disable-next-line: missing-fields -- its source needs it
+  ---@diagnostic disable-next-line: missing-fields -- its requester needs it
   local edit = {
     buf = buf,
     spot = require("claude-ide.inline.spot").new(buf, first, last),
@@ -329,7 +329,7 @@ function M.start(buf, first, last, what)
     region = {},
     group = vim.api.nvim_create_augroup(("claude-ide.inline.%d"):format(last_group), { clear = true }),
   }
-  edit.source = source_of(edit)
+  edit.requester = requester_of(edit)
   edits[#edits + 1] = edit
   vim.api.nvim_create_autocmd({ "BufUnload" }, {
     group = edit.group,

@@ -16,7 +16,7 @@ end
 
 local close_key_list = let("claude-ide.ui.key_list", "close")
 local stop_server = let("claude-ide.server", "stop")
-local leave_clients = let("claude-ide.tools.client_source", "leave")
+local leave_clients = let("claude-ide.tools.client_requester", "leave")
 local close_decisions = let("claude-ide.decisions", "close_those")
 local take_diffs_down = let("claude-ide.proposal.on_screen", "clear_all")
 local take_review_down = let("claude-ide.review", "close")

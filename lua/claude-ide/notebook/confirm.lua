@@ -1,4 +1,4 @@
--- Asks the user before code runs in a kernel, if `notebook.confirm` is set: presenter and source of this kind of request. The code is
+-- Asks the user before code runs in a kernel, if `notebook.confirm` is set: presenter and requester of this kind of request. The code is
 -- shown in a float with keys to run or reject it; closing the float rejects.
 -- Invariants: it opens only while the user is idle, and typing that continues decides nothing (ui/guard). Nothing hides in the code
 -- (unseen.lua), and it runs only after all of it was visible (ui/read_through.lua).
@@ -179,10 +179,10 @@ local register = require("claude-ide.once")(function()
   require("claude-ide.decisions").register(KIND, presenter)
 end)
 
----@return claude-ide.decisions.Source
-local function source_of(run)
+---@return claude-ide.decisions.Requester
+local function requester_of(run)
   register()
-  return require("claude-ide.decisions").source({
+  return require("claude-ide.decisions").requester({
     name = "Claude",
     writes = "agent",
     answer = function(done, answer, err)
@@ -203,7 +203,7 @@ end
 function M.ask(kernel, run, done)
   run.decision = require("claude-ide.decisions").ask(
     KIND,
-    source_of(run),
+    requester_of(run),
     done,
     { code = run.code, notebook = kernel.notebook, language = kernel.language, name = kernel.name }
   )

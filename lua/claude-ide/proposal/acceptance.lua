@@ -1,5 +1,5 @@
 -- Rules for accepting a proposal: what is written, and whether it is still a change. Of a plan everything that is not dropped is written,
--- by the editor or, if the user changed nothing, by the source.
+-- by the editor or, if the user changed nothing, by the requester.
 -- Invariant: nothing of a plan is written before it is accepted, and then all of it.
 local M = {}
 
@@ -28,8 +28,8 @@ end
 function M.only_the_prompt_can(diff, contents)
   local text = diff.files[1].text
   return contents == ""
-    and diff.source.writes == "agent"
-    and not diff.source.takes_empty
+    and diff.requester.writes == "agent"
+    and not diff.requester.takes_empty
     and text ~= nil
     and text.now.disk.bytes == nil
 end
@@ -61,7 +61,7 @@ end
 function M.is_outdated(diff)
   local file = diff.files[1]
   local disk = file.text and file.proposed and not file.base and file.text.now.disk
-  if not disk or not diff.source.overwrites then
+  if not disk or not diff.requester.overwrites then
     return false
   end
   local key, path = require("claude-ide.file").key, file.old_path
@@ -161,7 +161,7 @@ function M.give_back(diff, words)
 end
 
 ---@class claude-ide.proposal.Applied
----@field ended fun() written, or left to the source
+---@field ended fun() written, or left to the requester
 ---@field failed fun(err: string) nothing was written
 
 ---@param diff claude-ide.Diff
@@ -170,7 +170,7 @@ end
 function M.apply_plan(diff, words, applied)
   local apply, jobs, files = require("claude-ide.changeset.apply"), jobs_of(diff), outcomes(diff)
   local plan = diff.plan --[[@as claude-ide.proposal.Plan]]
-  local is_left = diff.source.writes == "agent" and M.is_as_proposed(diff)
+  local is_left = diff.requester.writes == "agent" and M.is_as_proposed(diff)
   local function over(err)
     diff.applying = false
     if err then
@@ -191,7 +191,7 @@ function M.apply_plan(diff, words, applied)
     ---@type claude-ide.proposal.PlanAnswer
     local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left }
     if not require("claude-ide.decisions").settle(diff, answer) then
-      -- The source has cancelled: only the user can be told.
+      -- The requester has cancelled: only the user can be told.
       require("claude-ide.ui.notice").warn({
         ("%s: written as you accepted it, before it was taken back. `:Claude undo` undoes that."):format(
           require("claude-ide.proposal.state").name_of(diff)
@@ -209,7 +209,7 @@ function M.apply_plan(diff, words, applied)
     return over(apply.obstacle(planned, function() end))
   end
   diff.applying = true
-  local opts = { client = diff.source.client, reviewed = not plan.unasked }
+  local opts = { client = diff.requester.client, reviewed = not plan.unasked }
   apply.run(
     jobs,
     opts,

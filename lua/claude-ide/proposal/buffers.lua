@@ -46,7 +46,7 @@ end
 ---@return integer buf
 function M.make(diff, file, side, format, source)
   -- Which of several Claudes it is, the line above says.
-  local requester = diff.source.is_one_of_several and "Claude" or diff.source.name
+  local requester = diff.requester.is_one_of_several and "Claude" or diff.requester.name
   return require("claude-ide.ui.quietly").run(function()
     local buf = require("claude-ide.ui.own_buffer").create_side({
       kind = side,

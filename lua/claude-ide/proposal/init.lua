@@ -3,12 +3,12 @@ local M = {}
 
 local state = require("claude-ide.proposal.state")
 
----Shows a proposed edit; its source gets the decision. A plan with `unasked` is applied at once.
----@param source claude-ide.decisions.Source
----@param handle any the source's own data
+---Shows a proposed edit; its requester gets the decision. A plan with `unasked` is applied at once.
+---@param requester claude-ide.decisions.Requester
+---@param handle any the requester's own data
 ---@param edit claude-ide.proposal.Edit
 ---@return claude-ide.Diff
-function M.propose(source, handle, edit)
+function M.propose(requester, handle, edit)
   M.attach()
   local normalize = require("claude-ide.path").normalize
   local files = {} ---@type claude-ide.proposal.File[]
@@ -21,7 +21,7 @@ function M.propose(source, handle, edit)
     files[1] = { path = path, old_path = normalize(edit.old_path or path), dropped = false }
     files[1].proposed, files[1].base = edit.contents, edit.base
   end
-  local diff = require("claude-ide.decisions").ask(state.KIND, source, handle, {
+  local diff = require("claude-ide.decisions").ask(state.KIND, requester, handle, {
     files = files,
     tab_name = edit.tab_name or files[1].path,
     plan = edit.plan,
@@ -191,7 +191,7 @@ end
 
 ---@class claude-ide.proposal.Item a waiting proposal, for lists and pickers
 ---@field id integer
----@field source string name of its source
+---@field source string name of its requester
 ---@field client? integer nil: not proposed by a client
 ---@field path string of several files: the first
 ---@field tab_name string of a plan: the title
@@ -220,8 +220,8 @@ local function item_of(diff)
   ---@type claude-ide.proposal.Item
   local item = {
     id = diff.id,
-    source = diff.source.name,
-    client = diff.source.client,
+    source = diff.requester.name,
+    client = diff.requester.client,
     path = diff.files[1].path,
     tab_name = diff.tab_name,
     tab = view and view.tab,
@@ -252,24 +252,24 @@ function M.count()
   return state.count()
 end
 
----A source's turn is over: no further proposal will reuse the windows.
----@param source claude-ide.decisions.Source
-function M.end_of_turn(source)
-  require("claude-ide.proposal.on_screen").end_of_turn(source)
+---A requester's turn is over: no further proposal will reuse the windows.
+---@param requester claude-ide.decisions.Requester
+function M.end_of_turn(requester)
+  require("claude-ide.proposal.on_screen").end_of_turn(requester)
 end
 
----A source's call has ended: the accepted edit was written, or the tool failed.
----@param source claude-ide.decisions.Source
+---A requester's call has ended: the accepted edit was written, or the tool failed.
+---@param requester claude-ide.decisions.Requester
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
-function M.call_ended(source, call, result)
-  require("claude-ide.proposal.unwritten").ended(source, call, result)
+function M.call_ended(requester, call, result)
+  require("claude-ide.proposal.unwritten").ended(requester, call, result)
 end
 
----A source that reports its calls is gone.
----@param source claude-ide.decisions.Source
-function M.source_gone(source)
-  require("claude-ide.proposal.unwritten").gone(source)
+---A requester that reports its calls is gone.
+---@param requester claude-ide.decisions.Requester
+function M.requester_gone(requester)
+  require("claude-ide.proposal.unwritten").gone(requester)
 end
 
 ---Registers the kind of request and subscribes to events, once. Keys are recorded from then on, so that a diff knows whether the user is

@@ -126,12 +126,12 @@ local function stay(entry)
   end)
 end
 
----The source's turn is over.
----@param source claude-ide.decisions.Source
-function M.end_of_turn(source)
+---The requester's turn is over.
+---@param requester claude-ide.decisions.Requester
+function M.end_of_turn(requester)
   local closing = require("claude-ide.ui.guard.closing")
   local staying = closing.staying() --[[@as claude-ide.proposal.Entry?]]
-  if staying and staying.diff.source == source then
+  if staying and staying.diff.requester == requester then
     closing.finish()
   end
 end

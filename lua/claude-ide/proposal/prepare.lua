@@ -30,7 +30,7 @@ local function of_plan(planned, text)
   text.lines, text.format, text.comparison = after.lines, after.format, planned.comparison
 end
 
----The texts of what the source proposes. Unsaved changes of the file are merged into it.
+---The texts of what the requester proposes. Unsaved changes of the file are merged into it.
 ---@param file claude-ide.proposal.File
 ---@param disk claude-ide.proposal.Disk
 ---@param text claude-ide.proposal.Prepared

@@ -54,7 +54,7 @@ end
 ---@param diff claude-ide.Diff
 ---@return string
 local function question(diff)
-  local why = not diff.plan and diff.source.cannot_hear() -- of a plan the reason is part of the answer
+  local why = not diff.plan and diff.requester.cannot_hear() -- of a plan the reason is part of the answer
   if not why then
     return "Why not? "
   end
@@ -109,7 +109,7 @@ end
 local function emit(name, diff)
   require("claude-ide.event").emit(name, {
     id = diff.id,
-    client = diff.source.client,
+    client = diff.requester.client,
     path = diff.files[1].path,
     tab_name = diff.tab_name,
     outcome = diff.state ~= "pending" and diff.state or nil,
@@ -128,14 +128,14 @@ local function after(diff)
 end
 
 ---@param diff claude-ide.Diff
----@param reason? string for the source
+---@param reason? string for the requester
 ---@return boolean settled false: it has ended before, or is being written
 function M.reject(diff, reason)
   local words = reason and vim.trim(reason) ~= "" and vim.trim(reason) or nil
   if diff.applying then
     return false
   elseif words and diff.state == "pending" and not diff.plan then
-    diff.source.tell(words)
+    diff.requester.tell(words)
   end
   local answer = { outcome = "rejected", words = diff.plan and words or nil }
   local settled = require("claude-ide.decisions").settle(diff, answer)

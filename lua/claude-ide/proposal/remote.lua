@@ -33,7 +33,7 @@ end
 ---@return claude-ide.decisions.Described
 function M.describe(diff)
   local files, is_whole = files_of(diff)
-  local takes_words = diff.plan ~= nil or diff.source.cannot_hear() == nil
+  local takes_words = diff.plan ~= nil or diff.requester.cannot_hear() == nil
   local reject = { id = "reject", label = "Reject", message = takes_words or nil }
   return {
     kind = "diff",

@@ -10,8 +10,8 @@ M.presenter = nil
 ---@class claude-ide.Diff: claude-ide.Decision
 ---@field state "pending"|claude-ide.proposal.Outcome
 ---@field files claude-ide.proposal.File[] at least one
----@field tab_name string name given by the source; need not be unique
----@field plan? claude-ide.proposal.Plan the editor worked out the texts of the files; nil: the source did, of one file
+---@field tab_name string name given by the requester; need not be unique
+---@field plan? claude-ide.proposal.Plan the editor worked out the texts of the files; nil: the requester did, of one file
 ---@field layout? claude-ide.diffview.LayoutName overrides the option
 ---@field place? claude-ide.diffview.PlaceName overrides the option
 ---@field applying? boolean it is being written
@@ -24,15 +24,15 @@ M.presenter = nil
 ---@class claude-ide.proposal.PlanAnswer : claude-ide.decisions.Answer
 ---@field report claude-ide.changeset.Report
 ---@field jobs claude-ide.changeset.Job[] files that were not dropped
----@field written boolean by the editor; else the source writes
+---@field written boolean by the editor; else the requester writes
 
----One file that the source proposes, or planned ones.
+---One file that the requester proposes, or planned ones.
 ---@class claude-ide.proposal.Edit
 ---@field tab_name? string default: the path
 ---@field path? string
 ---@field old_path? string default: the path
 ---@field contents? string exact bytes
----@field base? integer buffer that the edit is for, whatever is on disk; the source changes it
+---@field base? integer buffer that the edit is for, whatever is on disk; the requester changes it
 ---@field files? claude-ide.changeset.File[] planned
 ---@field plan? claude-ide.proposal.Plan of `files`
 ---@field layout? claude-ide.diffview.LayoutName

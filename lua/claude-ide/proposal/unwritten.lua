@@ -1,13 +1,13 @@
--- Accepted edits that their source then does not write: the CLI's tool checks the file again, and fails if it has changed since it was
+-- Accepted edits that their requester then does not write: the CLI's tool checks the file again, and fails if it has changed since it was
 -- read. Notifies the user and keeps their edits.
 -- Invariant: a failure is only reported if the tool reports one and the file does not have the accepted text: formatters, later edits
--- and merged lines change the text without a failure. If the source is gone, the file must be exactly as before.
+-- and merged lines change the text without a failure. If the requester is gone, the file must be exactly as before.
 local M = {}
 
----Reason for a source that is gone.
+---Reason for a requester that is gone.
 local GONE = "it ended before it did"
 
----Limit of pending edits: for a source without reports the oldest are dropped.
+---Limit of pending edits: for a requester without reports the oldest are dropped.
 local MAX_WAITING = 64
 
 ---@class claude-ide.proposal.Accepted
@@ -50,7 +50,7 @@ local function reason(one, said, is_there)
   for _, about in ipairs(CHANGED) do
     if words:find(about, 1, true) then
       short = is_there and "it had changed" or "it is no longer there"
-      why = is_there and ("%s since %s read it"):format(short, one.diff.source.name) or short
+      why = is_there and ("%s since %s read it"):format(short, one.diff.requester.name) or short
     end
   end
   if why == "" then
@@ -64,8 +64,8 @@ end
 ---@param short? string
 ---@return string[] formats longest first
 local function formats(one, why, short)
-  local start = one.diff.source.name .. " did not write %s"
-  local elsewhere = one.diff.source.client and "its terminal says why." or "the chat says why."
+  local start = one.diff.requester.name .. " did not write %s"
+  local elsewhere = one.diff.requester.client and "its terminal says why." or "the chat says why."
   return {
     ("%s, which you accepted: %s"):format(start, why or elsewhere),
     ("%s: %s"):format(start, why or elsewhere),
@@ -80,7 +80,7 @@ end
 ---@param kept integer buffer with the user's edits
 ---@return string[] formats longest first
 local function formats_with_text(one, why, short, kept)
-  local start, failed = one.diff.source.name .. " did not write %s", "its tool failed."
+  local start, failed = one.diff.requester.name .. " did not write %s", "its tool failed."
   local where = ("`:buffer %d`."):format(kept)
   return {
     ("%s: %s Your edits to the proposal are kept: %s"):format(start, why or failed, where),
@@ -126,21 +126,21 @@ local function judge_by_file(one)
   end)
 end
 
----Records an accepted diff that its source will write.
+---Records an accepted diff that its requester will write.
 ---@param diff claude-ide.Diff still waiting
 ---@param contents string accepted
 ---@param before? string current content; nil: no file
 ---@param typed? integer the proposal's buffer, if edited by the user
 function M.note(diff, contents, before, typed)
-  local source, file = diff.source, diff.files[1]
-  local call = source.call and source.call(diff.handle)
-  if file.base or source.writes ~= "agent" or not (call or source.client) then
+  local requester, file = diff.requester, diff.files[1]
+  local call, client = requester.call and requester.call(diff.handle), requester.client
+  if file.base or requester.writes ~= "agent" or not (call or client) then
     return
   end
   local one = { diff = diff, contents = contents, before = before, call = call } ---@type claude-ide.proposal.Accepted
   one.typed = typed and require("claude-ide.proposal.rescued").copy(typed)
-  if source.client then
-    one.cancel = require("claude-ide.journal").await_allowed(source.client, file.path, function(said, is_gone)
+  if client then
+    one.cancel = require("claude-ide.journal").await_allowed(client, file.path, function(said, is_gone)
       one.cancel = nil
       if said then
         refused(one, said)
@@ -168,13 +168,13 @@ function M.written(diff)
   end
 end
 
----A source's call has ended.
----@param source claude-ide.decisions.Source
+---A requester's call has ended.
+---@param requester claude-ide.decisions.Requester
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
-function M.ended(source, call, result)
+function M.ended(requester, call, result)
   local one = vim.iter(waiting):find(function(other)
-    return other.diff.source == source and other.call == call
+    return other.diff.requester == requester and other.call == call
   end)
   if not one then
     return
@@ -188,11 +188,11 @@ function M.ended(source, call, result)
   refused(one, table.concat(words, " "))
 end
 
----A source that reports its calls is gone: it will write nothing more.
----@param source claude-ide.decisions.Source
-function M.gone(source)
+---A requester that reports its calls is gone: it will write nothing more.
+---@param requester claude-ide.decisions.Requester
+function M.gone(requester)
   local left = vim.tbl_filter(function(one)
-    return one.diff.source == source
+    return one.diff.requester == requester
   end, waiting)
   for _, one in ipairs(left) do
     refused(one, GONE)

@@ -171,7 +171,7 @@ local function winbar_of(entry, side, width, alone)
   end
   local text, planned = file.text, file.planned
   local format = require("claude-ide.diffview.hunks").format(file.hunks --[[@as claude-ide.diffview.Hunks]])
-  if text.now.format.eol == "\r\n" and format.eol == "\n" and entry.diff.source.writes == "agent" then
+  if text.now.format.eol == "\r\n" and format.eol == "\n" and entry.diff.requester.writes == "agent" then
     -- The CLI proposes LF for every file, and keeps the file's CRLF when writing.
     format = vim.tbl_extend("force", format, { eol = "\r\n" }) --[[@as claude-ide.bytes.Format]]
   end

@@ -80,7 +80,7 @@ end
 ---@return claude-ide.ui.Piece
 local function state(diff, opts)
   local of = opts.file.planned
-  local rank, group, text = RANKS.side, "ClaudeDiffSide", ("%s's proposal"):format(diff.source.name)
+  local rank, group, text = RANKS.side, "ClaudeDiffSide", ("%s's proposal"):format(diff.requester.name)
   if opts.left.nothing then
     rank, group, text = RANKS.now, "ClaudeDiffRejected", "dropped"
   elseif of and of.kind == "deleted" then
@@ -95,9 +95,9 @@ local function state(diff, opts)
   elseif diff.plan and #diff.files == 1 then
     rank, text = RANKS.now, diff.tab_name -- which is above the list of several files
   end
-  if diff.source.is_one_of_several then
+  if diff.requester.is_one_of_several then
     local is_named = rank == RANKS.side
-    rank, text = RANKS.others, is_named and text or ("%s: %s"):format(diff.source.name, text)
+    rank, text = RANKS.others, is_named and text or ("%s: %s"):format(diff.requester.name, text)
   end
   return { rank = rank, early = rank == RANKS.side, texts = { { group, (" · %s "):format(text) } } }
 end

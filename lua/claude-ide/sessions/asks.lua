@@ -31,7 +31,7 @@ local function in_terminals()
   return vim.tbl_filter(function(ours)
     local client = ours.client
     local asked_here = require("claude-ide.decisions").pending(function(decision)
-      return client ~= nil and decision.source.client == client.id
+      return client ~= nil and decision.requester.client == client.id
     end)
     return sessions.asks_in_terminal(ours) and #asked_here == 0
   end, sessions.list())

@@ -45,8 +45,8 @@ end
 local function has_decision(ours)
   local client, other = ours.client, ours.other
   return #require("claude-ide.decisions").pending(function(decision)
-    return client ~= nil and decision.source.client == client.id
-      or other ~= nil and decision.source == other.source
+    return client ~= nil and decision.requester.client == client.id
+      or other ~= nil and decision.requester == other.requester
   end) > 0
 end
 
@@ -178,7 +178,7 @@ end
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true })
   require("claude-ide.bus").on("decisions_changed", function(ended)
-    local client = ended and ended.source.client
+    local client = ended and ended.requester.client
     if client and require("claude-ide.server").client(client) then
       decided[client] = require("claude-ide.clock").now()
     end

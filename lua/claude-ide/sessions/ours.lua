@@ -12,7 +12,7 @@ local M = {}
 ---@field id string of the session
 ---@field pid integer
 ---@field visible boolean it is on the screen
----@field source claude-ide.decisions.Source its requester
+---@field requester claude-ide.decisions.Requester
 ---@field run? string name of its CLI for the editor's tools
 ---@field release fun(done: fun()) ends its process, so that another can resume the session
 ---@field show fun() goes to it
@@ -83,11 +83,11 @@ end
 ---@param decision claude-ide.Decision
 ---@return string? id nil: none yet, or none at all
 function M.of_request(decision)
-  local source = decision.source
-  if source.session then
-    return source.session()
+  local requester = decision.requester
+  if requester.session then
+    return requester.session()
   end
-  return source.client and M.of_caller(source.client)
+  return requester.client and M.of_caller(requester.client)
 end
 
 ---The client of its changes in the journal.

@@ -16,7 +16,7 @@ local LEFT_SETTLE_MS = 500
 ---@class claude-ide.tools.Asked
 ---@field answered fun(answer?: claude-ide.decisions.Answer, err?: string)
 
-local source_of = require("claude-ide.tools.agent_source")(function(agent)
+local requester_of = require("claude-ide.tools.agent_requester")(function(agent)
   return {
     name = "Claude",
     client = agent,
@@ -170,7 +170,7 @@ end
 local function decide(task, edit)
   return task:await(function(resume)
     local asked = { answered = resume } ---@type claude-ide.tools.Asked
-    local diff = require("claude-ide.proposal").propose(source_of(task.call.client), asked, edit)
+    local diff = require("claude-ide.proposal").propose(requester_of(task.call.client), asked, edit)
     return function()
       require("claude-ide.decisions").cancel(diff, "Claude has taken it back")
     end

@@ -26,7 +26,7 @@ local function notify(handle, answer)
   end
 end
 
-local source_of = require("claude-ide.tools.agent_source")(function(client)
+local requester_of = require("claude-ide.tools.agent_requester")(function(client)
   local agent = require("claude-ide.server").agent(client)
   local name = agent and agent.name or "The agent"
   return {
@@ -47,7 +47,7 @@ end)
 ---@return claude-ide.Diff?
 local function find(client, path)
   return require("claude-ide.proposal").pending(function(diff)
-    return diff.source.client == client and diff.handle.path == path
+    return diff.requester.client == client and diff.handle.path == path
   end)[1]
 end
 
@@ -57,14 +57,14 @@ M.show_diff = {
   ---@param respond claude-ide.Respond
   ---@param call claude-ide.Call
   run = function(args, respond, call)
-    local source, last = source_of(call.client), find(call.client, args.filePath)
+    local requester, last = requester_of(call.client), find(call.client, args.filePath)
     if last then
-      require("claude-ide.decisions").cancel(last, source.name .. " proposes another edit")
+      require("claude-ide.decisions").cancel(last, requester.name .. " proposes another edit")
     end
     ---@type claude-ide.tools.CompanionHandle
     local handle = { client = call.client, path = args.filePath, empties = args.newContent == "" }
     require("claude-ide.proposal").propose(
-      source,
+      requester,
       handle,
       { path = args.filePath, contents = args.newContent }
     )
@@ -85,7 +85,7 @@ M.withdraw_diff = {
     local file = diff.files[1]
     local _, edited = require("claude-ide.proposal.rescued").typed(file)
     local contents = require("claude-ide.proposal.acceptance").to_write(file, edited)
-    require("claude-ide.decisions").cancel(diff, "it was answered in the terminal of " .. diff.source.name)
+    require("claude-ide.decisions").cancel(diff, "it was answered in the terminal of " .. diff.requester.name)
     respond({ content = contents })
   end,
 }

@@ -210,8 +210,8 @@ function M.write(chat, ask, answer, request)
   end
   local doing = "writing " .. path
   request.reply = M.anyway(answer, doing, function(decided, err)
-    local words = chat.asker_words
-    chat.asker_words = nil
+    local words = chat.requester_words
+    chat.requester_words = nil
     if err or not decided or decided.outcome == "closed" then
       return answer(nil, "failed", err or "nobody decided, and nothing was written")
     elseif decided.outcome ~= "accepted" then

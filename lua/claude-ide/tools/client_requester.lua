@@ -8,7 +8,7 @@ local M = {}
 
 ---A request that is also open as a dialog in the CLI's terminal.
 ---@class claude-ide.tools.TerminalAsk : claude-ide.tools.Handle
----@field source claude-ide.decisions.Source
+---@field requester claude-ide.decisions.Requester
 ---@field ask claude-ide.chat.Ask
 ---@field at integer when it arrived, in Unix milliseconds
 ---@field holds_dialog? boolean the CLI opens the dialog only after the answer
@@ -21,7 +21,7 @@ local DIALOG_MS, MOST_DIALOG_MS = 50, 3000
 local MAX_NAMES = 256
 
 ---@class claude-ide.tools.Asker
----@field sources table<"agent"|"editor", claude-ide.decisions.Source>
+---@field requesters table<"agent"|"editor", claude-ide.decisions.Requester>
 ---@field names string[] names of its edits, latest last
 
 ---@type table<integer, claude-ide.tools.Asker> by client
@@ -64,9 +64,9 @@ local function is_in_terminal(client)
 end
 
 ---@param writes "agent"|"editor"
----@return claude-ide.decisions.Source
-local function new_source(client, writes)
-  return require("claude-ide.decisions").source({
+---@return claude-ide.decisions.Requester
+local function new_requester(client, writes)
+  return require("claude-ide.decisions").requester({
     name = "Claude",
     client = client,
     writes = writes,
@@ -86,7 +86,7 @@ end
 ---@return fun(decision: claude-ide.Decision): boolean
 local function is_of(client)
   return function(decision)
-    return decision.source.client == client
+    return decision.requester.client == client
   end
 end
 
@@ -95,9 +95,9 @@ end
 local function forget(client, asks_there)
   local asker = askers[client]
   askers[client] = nil
-  for _, source in pairs(asker and asker.sources or {}) do
+  for _, requester in pairs(asker and asker.requesters or {}) do
     require("claude-ide.decisions").gone(
-      source,
+      requester,
       asks_there and "Claude asks in its terminal" or "that Claude is gone"
     )
   end
@@ -112,7 +112,7 @@ function M.leave()
     end
   end
   require("claude-ide.decisions").close_those(function(decision)
-    return decision.source.client ~= nil
+    return decision.requester.client ~= nil
   end)
 end
 
@@ -123,7 +123,7 @@ local function follow_dialogs(session)
   local decisions, server, state =
     require("claude-ide.decisions"), require("claude-ide.server"), session.state
   local pending = decisions.pending(function(decision)
-    local client = decision.source.client and server.client(decision.source.client)
+    local client = decision.requester.client and server.client(decision.requester.client)
     local asked = decision.handle
     return client ~= nil and client.pid == session.pid and asked.ask ~= nil and not asked.holds_dialog
   end)
@@ -141,7 +141,7 @@ end
 ---Closes a request without a dialog: it was answered in the terminal before this Neovim saw it, as after a stall.
 ---@param asked claude-ide.tools.TerminalAsk
 local function close_without_dialog(asked)
-  local live = require("claude-ide.sessions").of_client(asked.source.client --[[@as integer]])
+  local live = require("claude-ide.sessions").of_client(asked.requester.client --[[@as integer]])
   asked.has_dialog = asked.has_dialog or live ~= nil and live.state.activity == "waiting"
   if live and not asked.has_dialog then
     require("claude-ide.decisions").close_those(function(decision)
@@ -151,10 +151,10 @@ local function close_without_dialog(asked)
 end
 
 ---Whether the user can answer here soon, so that the dialog may be held back.
----@param source claude-ide.decisions.Source
+---@param requester claude-ide.decisions.Requester
 ---@return boolean
-local function is_attended(source)
-  return not source.asks_here()
+local function is_attended(requester)
+  return not requester.asks_here()
     and (require("claude-ide.sessions.notify").is_focused() or require("claude-ide.native").web_info() ~= nil)
 end
 
@@ -169,11 +169,13 @@ local attach = require("claude-ide.once")(function()
     follow_dialogs(change.session)
   end)
   vim.api.nvim_create_autocmd("BufEnter", {
-    group = vim.api.nvim_create_augroup("claude-ide.tools.client_source", { clear = true }),
+    group = vim.api.nvim_create_augroup("claude-ide.tools.client_requester", { clear = true }),
     desc = "Claude Code: a dialog that was held back opens for the user who enters its terminal",
     callback = vim.schedule_wrap(function()
       require("claude-ide.decisions").close_those(function(decision)
-        return decision.source.client ~= nil and decision.handle.holds_dialog and decision.source.asks_here()
+        return decision.requester.client ~= nil
+          and decision.handle.holds_dialog
+          and decision.requester.asks_here()
       end)
     end),
   })
@@ -182,30 +184,30 @@ end)
 ---@return claude-ide.tools.Asker
 local function asker_of(client)
   attach()
-  askers[client] = askers[client] or { sources = {}, names = {} }
+  askers[client] = askers[client] or { requesters = {}, names = {} }
   return askers[client]
 end
 
 ---@param writes "agent"|"editor"
----@return claude-ide.decisions.Source
-local function source_of(client, writes)
+---@return claude-ide.decisions.Requester
+local function requester_of(client, writes)
   local asker = asker_of(client)
-  local source = asker.sources[writes] or new_source(client, writes)
-  asker.sources[writes] = source
+  local requester = asker.requesters[writes] or new_requester(client, writes)
+  asker.requesters[writes] = requester
   local terminals = package.loaded["claude-ide.terminal"]
   if type(terminals) == "table" then
-    source.name = terminals.name_of(require("claude-ide.server").client(client))
-    source.is_one_of_several = #terminals.list() > 1
+    requester.name = terminals.name_of(require("claude-ide.server").client(client))
+    requester.is_one_of_several = #terminals.list() > 1
   end
-  return source
+  return requester
 end
 
 ---Proposes a client's edit.
 ---@param writes "agent"|"editor"
 local function propose(call, respond, writes, edit)
-  local asker, source = asker_of(call.client), source_of(call.client, writes)
+  local asker, requester = asker_of(call.client), requester_of(call.client, writes)
   local handle = { call = call.id, respond = respond } ---@type claude-ide.tools.Handle
-  local diff = require("claude-ide.proposal").propose(source, handle, edit)
+  local diff = require("claude-ide.proposal").propose(requester, handle, edit)
   vim.list_extend(asker.names, { diff.tab_name, diff.files[1].path })
   while #asker.names > MAX_NAMES do
     table.remove(asker.names, 1)
@@ -216,7 +218,7 @@ end
 local function cancel(call)
   local decisions = require("claude-ide.decisions")
   local dropped = decisions.pending(function(decision)
-    return decision.source.client == call.client and decision.handle.call == call.id
+    return decision.requester.client == call.client and decision.handle.call == call.id
   end)[1]
   if dropped then
     decisions.cancel(dropped, "Claude has taken it back")
@@ -251,8 +253,8 @@ end
 ---@param client integer
 function M.end_of_turn(client)
   local asker = askers[client]
-  for _, source in pairs(asker and asker.sources or {}) do
-    require("claude-ide.proposal").end_of_turn(source)
+  for _, requester in pairs(asker and asker.requesters or {}) do
+    require("claude-ide.proposal").end_of_turn(requester)
   end
 end
 
@@ -294,7 +296,7 @@ M.permission = {
   run = function(args, respond, call)
     ---@type claude-ide.tools.TerminalAsk
     local asked = {
-      source = source_of(call.client, "agent"),
+      requester = requester_of(call.client, "agent"),
       call = call.id,
       respond = respond,
       ask = args.ask,
@@ -302,7 +304,7 @@ M.permission = {
       holds_dialog = args.holds_dialog,
     }
     local is_off = not require("claude-ide.config").get().hooks.enabled -- and a settings file has the hooks
-    if is_off or args.holds_dialog and not is_attended(asked.source) then
+    if is_off or args.holds_dialog and not is_attended(asked.requester) then
       return respond(nil)
     end
     require("claude-ide.card").show(asked)

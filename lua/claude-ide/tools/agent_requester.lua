@@ -1,13 +1,13 @@
 -- Requesters for clients of other endpoints than `ide`, one each: their requests end when the client leaves or the server stops.
 
----@class claude-ide.tools.SourceWords for the user
+---@class claude-ide.tools.RequesterWords for the user
 ---@field gone string the client has left
 ---@field stopping? string the server stops
 
----@param of fun(client: integer): claude-ide.decisions.SourceFields, claude-ide.tools.SourceWords
----@return fun(client: integer): claude-ide.decisions.Source of_client
+---@param of fun(client: integer): claude-ide.decisions.RequesterFields, claude-ide.tools.RequesterWords
+---@return fun(client: integer): claude-ide.decisions.Requester of_client
 return function(of)
-  ---@type table<integer, { source: claude-ide.decisions.Source, words: claude-ide.tools.SourceWords }> by client
+  ---@type table<integer, { requester: claude-ide.decisions.Requester, words: claude-ide.tools.RequesterWords }> by client
   local known = {}
 
   local attach = require("claude-ide.once")(function()
@@ -16,13 +16,13 @@ return function(of)
       local one = known[agent.id]
       known[agent.id] = nil
       if one then
-        decisions.gone(one.source, one.words.gone)
+        decisions.gone(one.requester, one.words.gone)
       end
     end)
     bus.on("server_stopping", function()
       for _, one in pairs(known) do
         decisions.close_those(function(decision)
-          return decision.source == one.source
+          return decision.requester == one.requester
         end, one.words.stopping)
       end
     end)
@@ -32,8 +32,8 @@ return function(of)
     attach()
     if not known[client] then
       local fields, words = of(client)
-      known[client] = { source = require("claude-ide.decisions").source(fields), words = words }
+      known[client] = { requester = require("claude-ide.decisions").requester(fields), words = words }
     end
-    return known[client].source
+    return known[client].requester
   end
 end
