@@ -231,7 +231,7 @@ PENDING = "require('claude-ide.proposal').count() == 1 and (vim.b.claude_ide or 
 ASKED = "require('claude-ide.proposal').count() == 1"
 LANDED = "#require('claude-ide').review.changes() == 2 and vim.g.claude_demo_idle"
 
-WAITS = "#require('claude-ide.decisions').pending() == 1"
+WAITS = "#require('claude-ide.requests').pending() == 1"
 
 BEGINNINGS = (
     Beginning("default", a_command, WAITS, (Scene("card", (), ("wants to use Bash", "git checkout -f"), rows=28),)),

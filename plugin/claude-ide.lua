@@ -129,7 +129,7 @@ vim.api.nvim_create_autocmd("BufWinLeave", {
   callback = function()
     if vim.v.exiting ~= vim.NIL and not has_left then
       has_left = true
-      if package.loaded["claude-ide.server"] or package.loaded["claude-ide.decisions"] then
+      if package.loaded["claude-ide.server"] or package.loaded["claude-ide.requests"] then
         require("claude-ide.leave").now()
       end
     end

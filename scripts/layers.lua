@@ -32,7 +32,7 @@ return {
   { "bus", "lsp", "retry", "safely", "ui.one_line" },
   { "ui.guard.waits" },
   { "ui.notice" },
-  { "config", "decisions", "event" },
+  { "config", "event", "requests" },
   -- Files in buffers and on disk; the library.
   { "buffer" },
   { "format", "update" },

@@ -15,7 +15,7 @@ local M = {}
 ---| "agent_disconnected" # fun(client: claude-ide.Client, reason?: string)
 ---| "selection_changed" # fun(latest?: claude-ide.selection.Message): as sent to the clients; nil: withdrawn
 ---| "abilities_changed" # fun(): the available tools or resources may have changed
----| "decisions_changed" # fun(ended?: claude-ide.Decision): the requests that wait for the user have changed
+---| "requests_changed" # fun(ended?: claude-ide.Request): the requests that wait for the user have changed
 ---| "journal_changed" # fun(): debounced
 ---| "turn_forgotten" # fun(turn: integer): its data is no longer needed
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)

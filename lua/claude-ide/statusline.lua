@@ -31,7 +31,7 @@ local function watch()
   require("claude-ide.bus").on("server_started", M.refresh)
   require("claude-ide.bus").on("server_stopped", M.refresh)
   require("claude-ide.bus").on("journal_changed", M.refresh)
-  require("claude-ide.bus").on("decisions_changed", M.refresh)
+  require("claude-ide.bus").on("requests_changed", M.refresh)
   require("claude-ide.bus").on("limit_changed", M.refresh)
 end
 
@@ -45,7 +45,7 @@ end
 
 local function activity(status)
   local sessions = status.sessions
-  if #sessions == 1 and #require("claude-ide.decisions").pending() > 0 then
+  if #sessions == 1 and #require("claude-ide.requests").pending() > 0 then
     -- The requests themselves tell what is asked.
     return sessions[1].state.activity
   end
@@ -76,7 +76,7 @@ end
 local PARTS = {
   head,
   function()
-    local waiting = require("claude-ide.decisions").phrases()
+    local waiting = require("claude-ide.requests").phrases()
     return #waiting > 0 and table.concat(waiting, SEPARATOR) or nil
   end,
   function(status)

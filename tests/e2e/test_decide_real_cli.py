@@ -21,7 +21,7 @@ pytestmark = pytest.mark.cli
 FILES = {"a.txt": "one\n"}
 SUBMIT = "require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), ..., false)"
 PRESS = "vim.api.nvim_chan_send(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
-PENDING = "#require('claude-ide.decisions').pending()"
+PENDING = "#require('claude-ide.requests').pending()"
 CARD = """
 for _, win in ipairs(vim.api.nvim_list_wins()) do
   if (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind == "question" then return true end

@@ -15,7 +15,7 @@ from harness.site import Site
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 WRITE = {"web": {"port": 0, "write": True}}
-PENDING = "#require('claude-ide.decisions').pending()"
+PENDING = "#require('claude-ide.requests').pending()"
 QUESTIONS = [
     {
         "question": "Which colour?",

@@ -47,7 +47,7 @@ local found = {}
 for _, one in ipairs(require("claude-ide.proposal").list()) do found[one.path] = one.id end
 return found
 """
-PENDING = "#require('claude-ide.decisions').pending()"
+PENDING = "#require('claude-ide.requests').pending()"
 CHANGED_BY = """
 for _, client in ipairs(require("claude-ide.server").clients()) do
   if require("claude-ide.terminal").name_of(client) == ... then
@@ -141,7 +141,7 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     nvim.lua("require('claude-ide.proposal').accept(...)", ids[str(project / "a.txt")])
     nvim.wait(lambda: ended(nvim, "HERE is over") == "here" and ended(nvim, "DOCS is over") == "docs")
     nvim.wait(f"{PENDING} == 1")
-    nvim.lua("local all = require('claude-ide.decisions') all.focus(all.pending()[1])")
+    nvim.lua("local all = require('claude-ide.requests') all.focus(all.pending()[1])")
     nvim.wait_kind("question")
     nvim.wait_screen("Claude wants to use Bash · maker")
     nvim.keys("y")

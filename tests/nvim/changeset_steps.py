@@ -4,8 +4,8 @@ from harness.files import bytes_of
 
 _PREPARE = """
 _G.answers = {}
-local decisions, changeset = require("claude-ide.decisions"), require("claude-ide.changeset")
-_G.requester = decisions.requester({
+local requests, changeset = require("claude-ide.requests"), require("claude-ide.changeset")
+_G.requester = requests.requester({
   name = "Claude", writes = "editor",
   answer = function(handle, answer, err)
     local report = answer and answer.report
@@ -55,7 +55,7 @@ for _, autocmd in ipairs(vim.api.nvim_get_autocmds({})) do
 end
 return {
   buffers = names, groups = vim.tbl_keys(groups), tabs = #vim.api.nvim_list_tabpages(), wins = #vim.api.nvim_list_wins(),
-  pending = #require("claude-ide.decisions").pending(),
+  pending = #require("claude-ide.requests").pending(),
 }
 """
 

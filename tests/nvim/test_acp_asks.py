@@ -38,12 +38,12 @@ def test_what_the_agent_takes_back_is_gone_from_the_screen(begin_acp, tmp_path):
     asked = permission(title="rm -rf build").replace("REQUEST", "SEND")
     say(nvim, f"{asked}\n" + request("terminal/create", command="true") + "\nWAIT")
     wait_asked(nvim, "rm -rf build")
-    assert nvim.lua("return #require('claude-ide.decisions').pending()") == 1
+    assert nvim.lua("return #require('claude-ide.requests').pending()") == 1
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
     say(nvim, asked + "\nTAKE_BACK\nSAY back\nWAIT")
     wait_text(nvim, "\nback")
-    nvim.wait("#require('claude-ide.decisions').pending() == 0", what="the question to be gone")
+    nvim.wait("#require('claude-ide.requests').pending() == 0", what="the question to be gone")
     refused = nvim.wait(lambda: [m["error"]["code"] for m in acp_steps.read(tmp_path) if "error" in m])
     assert refused == [-32800]
 

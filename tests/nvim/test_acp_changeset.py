@@ -230,7 +230,7 @@ def test_one_that_is_gone_before_its_files_were_read_asks_nobody(begin, what, en
     if end == "restart":
         wait_answer(nvim, "Robot is started anew.")
     nvim.lua("local before = go_on go_on = nil before() if go_on then go_on() end")
-    assert nvim.lua("return #require('claude-ide.decisions').pending()") == 0
+    assert nvim.lua("return #require('claude-ide.requests').pending()") == 0
 
 
 def ask_for(nvim, diffs, places=(), *then):

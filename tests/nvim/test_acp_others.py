@@ -99,7 +99,7 @@ def to_interrupt_closes_what_it_asks(nvim, command):
     wait_asked(nvim, "touch late.txt")
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
-    nvim.wait("require('claude-ide.decisions').count() == 0", what="the question to be gone")
+    nvim.wait("require('claude-ide.requests').count() == 0", what="the question to be gone")
     say(nvim, "SAY go on")
     wait_answer(nvim, "\ngo on")
     assert not (nvim.project / "late.txt").exists()

@@ -350,7 +350,7 @@ def test_one_that_cannot_be_written_leaves_all_as_it_was(sets):
     sets.nvim.wait("#notices > 0")
     assert "b.py could not be written: ENOSPC" in sets.nvim.notices()[0]
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
-    assert sets.nvim.lua("return #require('claude-ide.decisions').pending()") == 1, "it can be tried again"
+    assert sets.nvim.lua("return #require('claude-ide.requests').pending()") == 1, "it can be tried again"
 
 
 @pytest.mark.every_nvim
@@ -376,19 +376,19 @@ def test_what_is_rejected_taken_back_or_closed_writes_nothing_and_leaves_nothing
     assert sets.answer()["outcome"] == "rejected"
     untouched()
     sets.show(RENAME)
-    sets.nvim.lua("require('claude-ide.decisions').cancel(proposed, 'Claude has taken it back')")
+    sets.nvim.lua("require('claude-ide.requests').cancel(proposed, 'Claude has taken it back')")
     untouched()
     assert sets.nvim.lua("return #answers") == 0
     sets.show(RENAME)
     sets.nvim.keys("gl")
     sets.nvim.keys("gl")
     sets.nvim.keys("gl")
-    sets.nvim.lua("require('claude-ide.decisions').gone(requester, 'that Claude is gone')")
+    sets.nvim.lua("require('claude-ide.requests').gone(requester, 'that Claude is gone')")
     untouched()
 
 
 @pytest.mark.parametrize(
-    "gone", ["require('claude-ide.decisions').cancel(proposed, 'It is gone')", "vim.cmd.tabclose()"]
+    "gone", ["require('claude-ide.requests').cancel(proposed, 'It is gone')", "vim.cmd.tabclose()"]
 )
 def test_text_that_was_typed_is_kept_where_it_goes_while_it_is_written_and_that_fails(sets, gone):
     sets = sets()

@@ -66,7 +66,7 @@ def test_a_question_says_which_of_two_chats_asks(asked):
         "view = require('claude-ide.transcript.open_views').of_source(require('claude-ide.chat').current().source)"
     )
     begin(nvim, "go too")
-    nvim.wait("#require('claude-ide.decisions').pending() == 2", what="the other question")
+    nvim.wait("#require('claude-ide.requests').pending() == 2", what="the other question")
     said = "Claude wants to use Bash · Fix the parser"
 
     def is_said():
@@ -160,7 +160,7 @@ def test_enter_alone_allows_nothing(asked):
     nvim.keys("<CR>")
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1", what="the keys to be read")
-    assert nvim.lua("return require('claude-ide.decisions').count('permission')") == 1
+    assert nvim.lua("return require('claude-ide.requests').count('permission')") == 1
     nvim.keys("y")
     assert answer(nvim) == {"behavior": "allow", "updatedInput": {"command": "make it"}}
 
@@ -211,7 +211,7 @@ def answered(nvim):
 
 
 def wait_pending(nvim, count):
-    nvim.wait(f"#require('claude-ide.decisions').pending() == {count}", what=f"{count} questions")
+    nvim.wait(f"#require('claude-ide.requests').pending() == {count}", what=f"{count} questions")
     wait_idle(nvim)
 
 
@@ -264,7 +264,7 @@ def test_a_question_takes_nothing_from_who_types_elsewhere(background):
 
 
 def waits(nvim, kind):
-    return nvim.lua("return require('claude-ide.decisions').count(...)", kind) == 1
+    return nvim.lua("return require('claude-ide.requests').count(...)", kind) == 1
 
 
 PLAN = {"tool_name": "ExitPlanMode", "input": {"plan": "make it\nwell"}}

@@ -13,7 +13,7 @@ from harness.client import RpcError
 from harness.fake_cli import FakeCli
 
 SUGGESTIONS = [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]
-PENDING = "#require('claude-ide.decisions').pending()"
+PENDING = "#require('claude-ide.requests').pending()"
 
 
 @contextlib.contextmanager
@@ -218,10 +218,10 @@ def test_a_window_that_is_entered_touches_no_request_of_others(lab):
     nvim.keys("n")
     client.call_result(call)
     nvim.lua("""
-      local decisions = require("claude-ide.decisions")
-      decisions.register("other", { present = function() end, close = function() end, phrase = tostring })
-      local requester = decisions.requester({ name = "Other", writes = "agent", answer = print, tell = print })
-      decisions.ask("other", requester, function() end, {})
+      local requests = require("claude-ide.requests")
+      requests.register("other", { present = function() end, close = function() end, phrase = tostring })
+      local requester = requests.requester({ name = "Other", writes = "agent", answer = print, tell = print })
+      requests.ask("other", requester, function() end, {})
       vim.cmd("new")
       vim.schedule(function() is_over = true end)
     """)

@@ -286,7 +286,7 @@ def test_no_hands_are_too_fast(start_nvim, seed):
     nvim.lua("vim.o.timeout = false vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' })")
     for _ in range(6):
         nvim.lua(
-            "require('claude-ide.decisions').close_those() order, turns, answers = 0, turns + 1, {} _G.seen_at, _G.decided_at = {}, {}"
+            "require('claude-ide.requests').close_those() order, turns, answers = 0, turns + 1, {} _G.seen_at, _G.decided_at = {}, {}"
         )
         nvim.wait("require('claude-ide.ui.guard.closing').staying() == nil")
         count = rng.choice([2, 3])

@@ -116,7 +116,7 @@ ALONE = {
     ),
     "a question about code": (
         """require('claude-ide.notebook.confirm').ask({ name = 'P', language = 'python' }, { code = 'one' }, print)""",
-        "require('claude-ide.decisions').close_those(function() return true end)",
+        "require('claude-ide.requests').close_those(function() return true end)",
     ),
     "the buffer": (
         """

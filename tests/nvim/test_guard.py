@@ -276,7 +276,7 @@ def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(nvim):
 REQUESTER = """
 answers = {}
 function requester()
-  return require("claude-ide.decisions").requester({
+  return require("claude-ide.requests").requester({
     name = "Claude", writes = "agent", tell = function() end, cannot_hear = function() end,
     answer = function(_, answer) answers[#answers + 1] = answer and answer.outcome or "none" end,
   })
@@ -284,7 +284,7 @@ end
 """
 PANEL = """
 require("claude-ide.card.window").open({
-  decision = { id = 1000, state = "pending", handle = {}, requester = requester() },
+  request = { id = 1000, state = "pending", handle = {}, requester = requester() },
   text = function()
     local run = function() answers[#answers + 1] = "y" end
     return { title = "Ask", lines = { { "make it" } }, actions = { { keys = { "y" }, desc = "yes", run = run } } }

@@ -202,7 +202,7 @@ def test_what_a_session_of_another_day_makes_of_one_goes(start_nvim):
 
 PROPOSE = """
 local name = ...
-local requester = require("claude-ide.decisions").requester({
+local requester = require("claude-ide.requests").requester({
   name = name,
   writes = "agent",
   answer = function() end,
@@ -223,7 +223,7 @@ def test_a_proposal_of_another_agent_bears_its_name(start_nvim):
         nvim.wait("vim.b.claude_ide and vim.b.claude_ide.kind == 'proposal'", what="the proposal")
         assert shown_file(nvim)[0] == f"a.txt ({words})"
         nvim.cmd(f"mksession {at}.vim")
-        nvim.lua("require('claude-ide.decisions').close(diff)")
+        nvim.lua("require('claude-ide.requests').close(diff)")
         nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the file")
     nvim.quit()
     for at in range(len(shown)):

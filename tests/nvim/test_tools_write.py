@@ -167,7 +167,7 @@ def test_a_rejected_rename_is_an_error_with_the_words_of_the_user(agent):
 
 
 def test_a_call_that_is_cancelled_or_whose_agent_is_gone_takes_its_review_away(agent):
-    gone = "#require('claude-ide.decisions').pending() == 0 and #vim.api.nvim_list_tabpages() == 1"
+    gone = "#require('claude-ide.requests').pending() == 0 and #vim.api.nvim_list_tabpages() == 1"
     call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
     agent.nvim.wait(SEEN)
     agent.notify("notifications/cancelled", {"requestId": call, "reason": "AbortError: user-cancel"})

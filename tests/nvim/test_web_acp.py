@@ -17,7 +17,7 @@ from harness.site import Site
 pytestmark = pytest.mark.dealt
 
 WRITE = {"web": {"port": 0, "write": True}}
-PENDING = "#require('claude-ide.decisions').pending()"
+PENDING = "#require('claude-ide.requests').pending()"
 SCHEMA = {
     "type": "object",
     "properties": {

@@ -1,9 +1,9 @@
--- A form or a link from an agent or an MCP server: a kind of decision. Each field is a line.
+-- A form or a link from an agent or an MCP server: a kind of request. Each field is a line.
 local M = {}
 
 local card, form_field = require("claude-ide.card.window"), require("claude-ide.card.form_field")
 
----@class claude-ide.card.Form : claude-ide.Decision
+---@class claude-ide.card.Form : claude-ide.Request
 ---@field name string of the requester
 ---@field message string
 ---@field url? string
@@ -236,7 +236,7 @@ local function question_of(form, field)
 end
 
 ---@param form claude-ide.card.Form
----@return claude-ide.decisions.Choice[] empty: only the editor can answer
+---@return claude-ide.requests.Choice[] empty: only the editor can answer
 local function choices_of(form)
   local no = { id = "reject", label = "Decline" }
   if form.url then
@@ -259,7 +259,7 @@ local function choices_of(form)
 end
 
 ---@param form claude-ide.card.Form
----@return claude-ide.decisions.Described
+---@return claude-ide.requests.Described
 local function describe(form)
   local choices = choices_of(form)
   local questions = {}
@@ -299,7 +299,7 @@ end
 
 ---The values of a remote client's answer.
 ---@param form claude-ide.card.Form
----@param answer claude-ide.decisions.RemoteAnswer
+---@param answer claude-ide.requests.RemoteAnswer
 ---@return table<string, any>? values
 ---@return string? problem
 local function values_of(form, answer)
@@ -324,24 +324,24 @@ end
 
 ---For remote clients: each field as a question. Fields that cannot be a question (a list without choices, an object) leave the whole form
 ---to the editor.
----@type claude-ide.decisions.Remote
+---@type claude-ide.requests.Remote
 local remote = {
-  describe = function(decision)
-    ---@cast decision claude-ide.card.Form
-    return describe(decision)
+  describe = function(request)
+    ---@cast request claude-ide.card.Form
+    return describe(request)
   end,
-  answer = function(decision, answer)
-    ---@cast decision claude-ide.card.Form
-    local settle_elsewhere = require("claude-ide.decisions").settle_elsewhere
+  answer = function(request, answer)
+    ---@cast request claude-ide.card.Form
+    local settle_elsewhere = require("claude-ide.requests").settle_elsewhere
     if answer.choice == "reject" then
-      settle_elsewhere(decision, { outcome = "rejected", message = "declined" })
+      settle_elsewhere(request, { outcome = "rejected", message = "declined" })
       return nil
     end
-    local values, problem = values_of(decision, answer)
+    local values, problem = values_of(request, answer)
     if not values then
       return problem
     end
-    settle_elsewhere(decision, { outcome = "accepted", changes = values })
+    settle_elsewhere(request, { outcome = "accepted", changes = values })
   end,
 }
 

@@ -3,7 +3,7 @@
 local M = {}
 
 ---Shows a request to the user.
----@param asked { requester: claude-ide.decisions.Requester, ask: claude-ide.chat.Ask }
+---@param asked { requester: claude-ide.requests.Requester, ask: claude-ide.chat.Ask }
 function M.show(asked)
   local kind = asked.ask.kind == "questions" and "question" or asked.ask.kind
   require("claude-ide.card." .. kind).ask(asked --[[@as claude-ide.chat.Request]])

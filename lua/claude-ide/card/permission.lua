@@ -1,10 +1,10 @@
--- Permission for a tool: a kind of decision, shown as text with the agent's choices.
+-- Permission for a tool: a kind of request, shown as text with the agent's choices.
 local M = {}
 
 local card = require("claude-ide.card.window")
 local settle = card.settle
 
----@class claude-ide.card.Permission : claude-ide.Decision
+---@class claude-ide.card.Permission : claude-ide.Request
 ---@field ask claude-ide.chat.Ask
 
 ---@class claude-ide.card.AskedPart
@@ -234,13 +234,13 @@ local function text_of(permission, is_whole)
 end
 
 ---For remote clients.
----@type claude-ide.decisions.Remote
+---@type claude-ide.requests.Remote
 local remote = {
-  describe = function(decision)
-    ---@cast decision claude-ide.card.Permission
-    local ask = decision.ask
+  describe = function(request)
+    ---@cast request claude-ide.card.Permission
+    local ask = request.ask
     local asked = M.asked(ask, "page")
-    local choices = {} ---@type claude-ide.decisions.Choice[]
+    local choices = {} ---@type claude-ide.requests.Choice[]
     for _, choice in ipairs(ask.choices) do
       local is_yes = M.is_allowing(choice)
       if not (is_yes and asked.is_cut) then
@@ -258,11 +258,11 @@ local remote = {
       choices = choices,
     }
   end,
-  answer = function(decision, answer)
-    ---@cast decision claude-ide.card.Permission
+  answer = function(request, answer)
+    ---@cast request claude-ide.card.Permission
     local rule = tonumber(answer.choice:match("^always:(%d+)$")) --[[@as integer?]]
     local settled = rule and { outcome = "accepted", rules = { rule - 1 } } ---@type claude-ide.chat.Answer?
-    local choice = vim.iter(decision.ask.choices):find(function(one)
+    local choice = vim.iter(request.ask.choices):find(function(one)
       return one.id == answer.choice
     end)
     if choice then
@@ -272,7 +272,7 @@ local remote = {
     if not settled then
       return "there is no such choice"
     end
-    require("claude-ide.decisions").settle_elsewhere(decision, settled)
+    require("claude-ide.requests").settle_elsewhere(request, settled)
   end,
 }
 

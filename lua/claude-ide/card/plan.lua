@@ -13,7 +13,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.card.plan")
 ---@field words string
 ---@field mark? integer
 
----@class claude-ide.card.Plan : claude-ide.Decision
+---@class claude-ide.card.Plan : claude-ide.Request
 ---@field text string as proposed
 ---@field kept? string its text when the buffer was unloaded
 ---@field comments claude-ide.card.plan.Comment[]
@@ -43,7 +43,7 @@ local function take_down(plan)
 end
 
 local function settle(plan, answer)
-  if require("claude-ide.decisions").settle(plan, answer) then
+  if require("claude-ide.requests").settle(plan, answer) then
     take_down(plan)
   end
 end
@@ -265,8 +265,8 @@ end
 ---Shows the pending plan.
 ---@return boolean whether there is one
 function M.focus()
-  local plan = require("claude-ide.decisions").pending(function(decision)
-    return decision.kind == KIND
+  local plan = require("claude-ide.requests").pending(function(request)
+    return request.kind == KIND
   end)[1]
   if plan then
     show(plan --[[@as claude-ide.card.Plan]])
@@ -275,14 +275,14 @@ function M.focus()
 end
 
 ---For remote clients.
----@type claude-ide.decisions.Remote
+---@type claude-ide.requests.Remote
 local remote = {
-  describe = function(decision)
-    ---@cast decision claude-ide.card.Plan
+  describe = function(request)
+    ---@cast request claude-ide.card.Plan
     return {
       kind = "plan",
       title = "A plan",
-      text = decision.text,
+      text = request.text,
       choices = {
         { id = "accept", label = "Approve" },
         { id = "accept_edits", label = "Approve, and accept edits" },
@@ -290,41 +290,41 @@ local remote = {
       },
     }
   end,
-  answer = function(decision, answer)
-    ---@cast decision claude-ide.card.Plan
+  answer = function(request, answer)
+    ---@cast request claude-ide.card.Plan
     if answer.choice == "reject" then
-      require("claude-ide.decisions").settle_elsewhere(
-        decision,
+      require("claude-ide.requests").settle_elsewhere(
+        request,
         { outcome = "rejected", message = answer.message }
       )
-    elseif text_of(decision) ~= decision.text or #decision.comments > 0 then
+    elseif text_of(request) ~= request.text or #request.comments > 0 then
       return "it was changed in Neovim: decide there"
     else
       local mode = answer.choice == "accept_edits" and ACCEPT_EDITS or nil
-      require("claude-ide.decisions").settle_elsewhere(decision, { outcome = "accepted", mode = mode })
+      require("claude-ide.requests").settle_elsewhere(request, { outcome = "accepted", mode = mode })
     end
   end,
 }
 
----@type claude-ide.decisions.Presenter
+---@type claude-ide.requests.Presenter
 local presenter = {
   one = "plan",
   many = "plans",
-  focus = function(decision)
-    ---@cast decision claude-ide.card.Plan
-    show(decision)
+  focus = function(request)
+    ---@cast request claude-ide.card.Plan
+    show(request)
     return true
   end,
-  present = function(decision)
-    ---@cast decision claude-ide.card.Plan
-    require("claude-ide.ui.guard").when_free(decision.id, "a plan", function()
-      show(decision)
+  present = function(request)
+    ---@cast request claude-ide.card.Plan
+    require("claude-ide.ui.guard").when_free(request.id, "a plan", function()
+      show(request)
     end, "Claude has a plan")
   end,
-  withdraw = function(decision)
-    ---@cast decision claude-ide.card.Plan
-    require("claude-ide.ui.kept_words").give_back(message_of(decision, ""), "The plan is gone")
-    take_down(decision)
+  withdraw = function(request)
+    ---@cast request claude-ide.card.Plan
+    require("claude-ide.ui.kept_words").give_back(message_of(request, ""), "The plan is gone")
+    take_down(request)
   end,
   remote = function()
     return remote
@@ -334,8 +334,8 @@ local presenter = {
 ---Shows a plan.
 ---@param asked claude-ide.chat.Request
 function M.ask(asked)
-  require("claude-ide.decisions").register(KIND, presenter)
-  require("claude-ide.decisions").ask(KIND, asked.requester, asked, { text = asked.ask.plan, comments = {} })
+  require("claude-ide.requests").register(KIND, presenter)
+  require("claude-ide.requests").ask(KIND, asked.requester, asked, { text = asked.ask.plan, comments = {} })
 end
 
 return M

@@ -9,7 +9,7 @@ local card = require("claude-ide.card.window")
 ---@field options { label: string, description?: string, preview?: string }[]
 ---@field multiSelect boolean
 
----@class claude-ide.card.Question : claude-ide.Decision
+---@class claude-ide.card.Question : claude-ide.Request
 ---@field questions claude-ide.card.AskedQuestion[]
 ---@field at integer index of the shown question
 ---@field chosen table<integer, table<integer, true>> options by question
@@ -214,11 +214,11 @@ local function is_simple(questions)
 end
 
 ---For remote clients.
----@type claude-ide.decisions.Remote
+---@type claude-ide.requests.Remote
 local remote = {
-  describe = function(decision)
-    ---@cast decision claude-ide.card.Question
-    local questions, choices = decision.questions, {}
+  describe = function(request)
+    ---@cast request claude-ide.card.Question
+    local questions, choices = request.questions, {}
     if is_simple(questions) then
       for index, option in ipairs(questions[1].options) do
         choices[index] = { id = "option:" .. index, label = option.label }
@@ -228,23 +228,23 @@ local remote = {
     choices[#choices + 1] = { id = "reject", label = "Do not answer" }
     return {
       kind = "question",
-      title = ("%s asks"):format(decision.requester.name),
+      title = ("%s asks"):format(request.requester.name),
       questions = questions,
       choices = choices,
     }
   end,
-  answer = function(decision, answer)
-    ---@cast decision claude-ide.card.Question
+  answer = function(request, answer)
+    ---@cast request claude-ide.card.Question
     if answer.choice == "reject" then
-      require("claude-ide.decisions").settle_elsewhere(decision, { outcome = "rejected" })
+      require("claude-ide.requests").settle_elsewhere(request, { outcome = "rejected" })
       return nil
     end
     local answers, option = {}, tonumber(answer.choice:match("^option:(%d+)$"))
-    local first = decision.questions[1]
+    local first = request.questions[1]
     if option then
       answers[first.question] = first.options[option].label
     end
-    for _, one in ipairs(decision.questions) do
+    for _, one in ipairs(request.questions) do
       local words = (answer.answers or {})[one.question]
       if type(words) == "string" and vim.trim(words) ~= "" then
         answers[one.question] = vim.trim(words)
@@ -253,9 +253,9 @@ local remote = {
     if not next(answers) then
       return "no question of it is answered"
     end
-    require("claude-ide.decisions").settle_elsewhere(
-      decision,
-      { outcome = "accepted", changes = changes_of(decision.questions, answers) }
+    require("claude-ide.requests").settle_elsewhere(
+      request,
+      { outcome = "accepted", changes = changes_of(request.questions, answers) }
     )
   end,
 }

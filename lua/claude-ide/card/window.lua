@@ -29,7 +29,7 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field is_warning? boolean the title warns
 
 ---@class claude-ide.card.Card
----@field decision claude-ide.Decision
+---@field request claude-ide.Request
 ---@field text fun(is_whole: boolean): claude-ide.card.Text
 ---@field package is_whole? boolean nothing is omitted
 ---@field package is_cut? boolean
@@ -259,7 +259,7 @@ local function map(card, text)
   for _, action in ipairs(text.actions) do
     local buf = card.buf --[[@as integer]]
     require("claude-ide.ui.guard.window").map(buf, action.keys, action.desc, function()
-      if card.decision.state ~= "pending" then
+      if card.request.state ~= "pending" then
         return
       elseif action.allows and card.is_cut and not card.is_whole then
         return unfold(card)
@@ -300,13 +300,13 @@ end
 ---@param card claude-ide.card.Card
 ---@return claude-ide.chat.Chat? the requester
 local function chat_of(card)
-  local handle = card.decision.handle
+  local handle = card.request.handle
   return type(handle) == "table" and handle.chat or nil
 end
 
 ---The title, with the chat's or the terminal's name if there are several.
 local function title_of(card, text)
-  local chat, requester = chat_of(card), card.decision.requester
+  local chat, requester = chat_of(card), card.request.requester
   local which = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
     or requester.is_one_of_several and requester.name
   return which and ("%s · %s"):format(text.title, which) or text.title
@@ -347,7 +347,7 @@ end
 
 ---@param card claude-ide.card.Card
 local function show(card)
-  if card.decision.state ~= "pending" or cards[1] ~= card then
+  if card.request.state ~= "pending" or cards[1] ~= card then
     return
   end
   if card.win and vim.api.nvim_win_is_valid(card.win) then
@@ -358,14 +358,14 @@ local function show(card)
   take_down(card) -- `:quit` keeps the buffer
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "question",
-    id = card.decision.id,
-    name = { card.decision.requester.name, "question" },
+    id = card.request.id,
+    name = { card.request.requester.name, "question" },
     is_private = true,
     bo = { undolevels = -1 },
   })
   card.buf, card.choice = buf, nil
   draw(card)
-  local map_keys = card.decision.requester.map_keys
+  local map_keys = card.request.requester.map_keys
   if map_keys then
     map_keys(buf)
   end
@@ -386,7 +386,7 @@ local show_first ---@type fun()
 ---@param card claude-ide.card.Card
 ---@return boolean
 local function is_asked_here(card)
-  local asks_here = card.decision.requester.asks_here
+  local asks_here = card.request.requester.asks_here
   if not asks_here or not asks_here() then
     return false
   end
@@ -402,13 +402,13 @@ local function is_asked_here(card)
 end
 
 function show_first()
-  while cards[1] and cards[1].decision.state ~= "pending" do
+  while cards[1] and cards[1].request.state ~= "pending" do
     take_down(table.remove(cards, 1)) -- one that could not be shown
   end
   local first = cards[1]
   if first and not is_asked_here(first) then
     require("claude-ide.ui.guard.typing").listen()
-    require("claude-ide.ui.guard").when_free(first.decision.id, "a question", function()
+    require("claude-ide.ui.guard").when_free(first.request.id, "a question", function()
       if not is_asked_here(first) then
         show(first)
       end
@@ -420,17 +420,17 @@ end
 ---@param card claude-ide.card.Card
 function M.open(card)
   cards[#cards + 1] = card
-  if #cards == 1 or cards[1].decision.state ~= "pending" then
+  if #cards == 1 or cards[1].request.state ~= "pending" then
     show_first()
   end
 end
 
 ---Closes a request, and shows the next one.
----@param decision claude-ide.Decision
-function M.close(decision)
+---@param request claude-ide.Request
+function M.close(request)
   for at, card in ipairs(cards) do
-    if card.decision == decision then
-      require("claude-ide.ui.guard").forget(decision.id)
+    if card.request == request then
+      require("claude-ide.ui.guard").forget(request.id)
       table.remove(cards, at)
       take_down(card)
       break
@@ -440,22 +440,22 @@ function M.close(decision)
 end
 
 ---The user decides.
----@param decision claude-ide.Decision
+---@param request claude-ide.Request
 ---@param answer claude-ide.chat.Answer
-function M.settle(decision, answer)
-  if require("claude-ide.decisions").settle(decision, answer) then
-    M.close(decision)
+function M.settle(request, answer)
+  if require("claude-ide.requests").settle(request, answer) then
+    M.close(request)
   end
 end
 
 ---Lets the user answer in words, which are kept where the question is gone by then.
----@param decision claude-ide.Decision
+---@param request claude-ide.Request
 ---@param opts { prompt: string, default?: string }
 ---@param done fun(text: string) not where they cancel
 ---@param gone? fun(text: string)
-function M.input(decision, opts, done, gone)
+function M.input(request, opts, done, gone)
   vim.ui.input(opts, function(text)
-    if text and decision.state == "pending" then
+    if text and request.state == "pending" then
       done(text)
     elseif text and gone then
       gone(text)
@@ -466,11 +466,11 @@ function M.input(decision, opts, done, gone)
 end
 
 ---Redraws a request.
----@param decision claude-ide.Decision
+---@param request claude-ide.Request
 ---@param is_another? boolean it now has another question
-function M.redraw(decision, is_another)
+function M.redraw(request, is_another)
   for _, card in ipairs(cards) do
-    if card.decision == decision and card.buf then
+    if card.request == request and card.buf then
       card.choice = not is_another and card.choice or nil
       draw(card)
       if is_another then
@@ -481,35 +481,35 @@ function M.redraw(decision, is_another)
 end
 
 ---The choice at the cursor, if the request is focused.
----@param decision claude-ide.Decision
+---@param request claude-ide.Request
 ---@return any
-function M.choice(decision)
+function M.choice(request)
   local card = cards[1]
-  return card and card.decision == decision and card.buf and require("claude-ide.ui.menu").at_cursor(card.buf)
+  return card and card.request == request and card.buf and require("claude-ide.ui.menu").at_cursor(card.buf)
     or nil
 end
 
----@class claude-ide.card.Kind of decisions that are shown here
+---@class claude-ide.card.Kind of requests that are shown here
 ---@field name string
 ---@field noun string "question"
----@field text fun(decision: any, is_whole: boolean): claude-ide.card.Text
----@field remote fun(): claude-ide.decisions.Remote
----@field withdraw? fun(decision: any) default: it goes
+---@field text fun(request: any, is_whole: boolean): claude-ide.card.Text
+---@field remote fun(): claude-ide.requests.Remote
+---@field withdraw? fun(request: any) default: it goes
 
 ---Asks the user.
 ---@param kind claude-ide.card.Kind
 ---@param asked claude-ide.chat.Request
----@param fields table of the decision
+---@param fields table of the request
 function M.ask(kind, asked, fields)
-  local decisions = require("claude-ide.decisions")
-  decisions.register(kind.name, {
+  local requests = require("claude-ide.requests")
+  requests.register(kind.name, {
     one = kind.noun,
     many = kind.noun .. "s",
-    present = function(decision)
+    present = function(request)
       M.open({
-        decision = decision,
+        request = request,
         text = function(is_whole)
-          return kind.text(decision, is_whole)
+          return kind.text(request, is_whole)
         end,
       })
     end,
@@ -517,7 +517,7 @@ function M.ask(kind, asked, fields)
     focus = M.focus,
     remote = kind.remote,
   })
-  decisions.ask(kind.name, asked.requester, asked, fields)
+  requests.ask(kind.name, asked.requester, asked, fields)
 end
 
 ---Hides the card; the request stays pending. `M.focus` shows it again.
@@ -534,11 +534,11 @@ function M.later()
 end
 
 ---Focuses a pending request.
----@param decision? claude-ide.Decision default: the first
+---@param request? claude-ide.Request default: the first
 ---@return boolean whether there is one
-function M.focus(decision)
-  for at, card in ipairs(decision and cards or {}) do
-    if card.decision == decision and at > 1 then
+function M.focus(request)
+  for at, card in ipairs(request and cards or {}) do
+    if card.request == request and at > 1 then
       take_down(cards[1])
       table.insert(cards, 1, table.remove(cards, at))
     end

@@ -2,7 +2,7 @@
 -- Invariant: if an answer cannot carry changes, the editor writes the user's version of an edit, and the agent is informed.
 local M = {}
 
----@class claude-ide.chat.Answer : claude-ide.decisions.Answer
+---@class claude-ide.chat.Answer : claude-ide.requests.Answer
 ---@field choice? string id; nil: the one that allows this once
 ---@field rules? integer[] 0-based rules that hold from now on
 ---@field changes? table<string, any> changed arguments

@@ -1,15 +1,15 @@
--- An agent's requests as decisions: an edit is a diff or a changeset, a question has choices, a plan is a text, all else is a permission.
+-- Puts an agent's requests to the user: an edit is a diff or a changeset, a question has choices, a plan is a text, all else is a permission.
 -- Also its requests to the editor.
 -- Invariant: each is answered once, by the process that made it, or withdrawn by it.
 local M = {}
 
----@class claude-ide.chat.Request what an agent asks: the handle of a decision
----@field requester claude-ide.decisions.Requester
+---@class claude-ide.chat.Request what an agent asks: the handle of a claude-ide.Request
+---@field requester claude-ide.requests.Requester
 ---@field chat claude-ide.chat.Chat
 ---@field id string of the agent
 ---@field ask claude-ide.chat.Ask
 ---@field send fun(command: table) to the process that made the request: `allow`, `deny`, `unanswered`, see `crates/agent/src/command.rs`
----@field reply? fun(answer?: claude-ide.decisions.Answer, err?: string) handles the answer, if the request is about a file
+---@field reply? fun(answer?: claude-ide.requests.Answer, err?: string) handles the answer, if the request is about a file
 ---@field proposed? string edit: the proposed text shown
 ---@field on_disk? string edit: the file's bytes before
 ---@field otherwise? fun(request: claude-ide.chat.Request) used if an edit cannot be shown
@@ -54,11 +54,11 @@ local function answer_to(request, answer, err)
   end)(request, answer, err)
 end
 
----The requester of a chat's decisions.
+---The requester of a chat's requests.
 ---@param chat claude-ide.chat.Chat
----@return claude-ide.decisions.Requester
+---@return claude-ide.requests.Requester
 function M.requester(chat)
-  return require("claude-ide.decisions").requester({
+  return require("claude-ide.requests").requester({
     name = chat.name,
     writes = "agent",
     takes_empty = true,
@@ -158,10 +158,10 @@ function M.ask(chat, id, ask)
 end
 
 ---@param chat claude-ide.chat.Chat
----@return claude-ide.Decision[]
+---@return claude-ide.Request[]
 local function pending(chat)
-  return require("claude-ide.decisions").pending(function(decision)
-    return decision.requester == chat.requester
+  return require("claude-ide.requests").pending(function(request)
+    return request.requester == chat.requester
   end)
 end
 
@@ -176,7 +176,7 @@ end
 ---@param why string for the user
 function M.gone(chat, why)
   require("claude-ide.chat.edit").forget(chat)
-  require("claude-ide.decisions").gone(chat.requester, why)
+  require("claude-ide.requests").gone(chat.requester, why)
   local proposal = proposals()
   if proposal then
     proposal.requester_gone(chat.requester)
@@ -188,9 +188,9 @@ end
 ---@param id string
 function M.withdraw(chat, id)
   require("claude-ide.chat.edit").forget(chat, id)
-  for _, decision in ipairs(pending(chat)) do
-    if decision.handle.id == id then
-      require("claude-ide.decisions").cancel(decision, chat.name .. " has taken it back")
+  for _, waiting in ipairs(pending(chat)) do
+    if waiting.handle.id == id then
+      require("claude-ide.requests").cancel(waiting, chat.name .. " has taken it back")
     end
   end
 end

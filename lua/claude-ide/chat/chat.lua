@@ -21,7 +21,7 @@
 ---@field cwd string
 ---@field store claude-ide.chat.Store
 ---@field source claude-ide.chat.Source
----@field requester claude-ide.decisions.Requester
+---@field requester claude-ide.requests.Requester
 ---@field state "starting"|"idle"|"working"|"ended"
 ---@field queue claude-ide.chat.Prompt[] sent while it was working, in order
 ---@field unanswered claude-ide.chat.Prompt[] started, without output since

@@ -78,7 +78,7 @@ local function line(status, parts)
   local function add(text)
     texts[#texts + 1] = text
   end
-  vim.list_extend(texts, require("claude-ide.decisions").phrases())
+  vim.list_extend(texts, require("claude-ide.requests").phrases())
   local files, mentions = status.review.files, status.mentions
   if files > 0 then
     add(counted(files, "file") .. " to review")

@@ -1,5 +1,5 @@
 -- Delivers messages to sessions: to a chat, a terminal, or a resumed CLI (route.lua) once the user is not in the way: Claude is idle,
--- its prompt is empty, and no decision waits. Senders are the page and the board.
+-- its prompt is empty, and no request waits. Senders are the page and the board.
 -- Invariants: a message has one result. Those of a session are delivered in order, and never mixed with the user's typing.
 local M = {}
 

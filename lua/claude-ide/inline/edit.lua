@@ -15,8 +15,8 @@ local M = {}
 ---@field eol? "\n" of that text: CRs are part of the lines, even if every line has one
 ---@field answer? string[] Claude's replacement of the region
 ---@field words? string reason of a rejection
----@field decision? claude-ide.Diff
----@field requester claude-ide.decisions.Requester
+---@field diff? claude-ide.Diff
+---@field requester claude-ide.requests.Requester
 ---@field is_over? boolean
 ---@field group integer
 
@@ -101,10 +101,10 @@ local function apply(edit, lines, is_empty)
 end
 
 ---@param edit claude-ide.inline.Edit
----@param answer? claude-ide.decisions.Answer
+---@param answer? claude-ide.requests.Answer
 ---@param err? string
 local function answered(edit, answer, err)
-  edit.decision = nil
+  edit.diff = nil
   vim.schedule(function()
     require("claude-ide.proposal").end_of_turn(edit.requester) -- no further proposal will reuse its windows
   end)
@@ -131,9 +131,9 @@ local function answered(edit, answer, err)
 end
 
 ---@param edit claude-ide.inline.Edit
----@return claude-ide.decisions.Requester
+---@return claude-ide.requests.Requester
 local function requester_of(edit)
-  return require("claude-ide.decisions").requester({
+  return require("claude-ide.requests").requester({
     name = "Claude",
     writes = "editor",
     takes_empty = true,
@@ -161,7 +161,7 @@ function propose(edit, lines)
   edit.eol = now.format.eol == "\n" and "\n" or nil
   local format = vim.tbl_extend("force", now.format, { empty = #lines == 0 }) --[[@as claude-ide.bytes.Format]]
   local name = vim.api.nvim_buf_get_name(buf)
-  edit.decision = require("claude-ide.proposal").propose(edit.requester, edit, {
+  edit.diff = require("claude-ide.proposal").propose(edit.requester, edit, {
     path = name ~= "" and name or ("%s/unnamed %d"):format(edit.cwd, buf),
     tab_name = edit.what,
     contents = require("claude-ide.buffer.bytes").encode(#lines > 0 and lines or { "" }, format),
@@ -289,10 +289,10 @@ end
 ---@param edit claude-ide.inline.Edit
 ---@param why string
 local function cancel(edit, why)
-  local decision = edit.decision
+  local diff = edit.diff
   finish(edit)
-  if decision then
-    require("claude-ide.decisions").cancel(decision, why)
+  if diff then
+    require("claude-ide.requests").cancel(diff, why)
   end
 end
 

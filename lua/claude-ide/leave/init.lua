@@ -17,7 +17,7 @@ end
 local close_key_list = let("claude-ide.ui.key_list", "close")
 local stop_server = let("claude-ide.server", "stop")
 local leave_clients = let("claude-ide.tools.client_requester", "leave")
-local close_decisions = let("claude-ide.decisions", "close_those")
+local close_requests = let("claude-ide.requests", "close_those")
 local take_diffs_down = let("claude-ide.proposal.on_screen", "clear_all")
 local take_review_down = let("claude-ide.review", "close")
 
@@ -77,7 +77,7 @@ function M.now()
   run({
     close_key_list,
     leave_clients,
-    close_decisions,
+    close_requests,
     take_diffs_down,
     take_review_down,
     close_windows,
@@ -87,7 +87,7 @@ end
 
 ---Another instance of the plugin takes over: closes whatever depends on this one, or would block the exit. The CLI's terminal stays.
 function M.for_another()
-  run({ close_key_list, stop_server, close_decisions, take_diffs_down, take_review_down })
+  run({ close_key_list, stop_server, close_requests, take_diffs_down, take_review_down })
 end
 
 ---Deletes empty remains of plugin buffers after a session was restored. Transcripts can be reloaded.

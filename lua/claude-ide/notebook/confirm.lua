@@ -8,7 +8,7 @@ local KIND = "run_code"
 local ZINDEX = 60
 local MAX_HEIGHT = 20
 
----@class claude-ide.notebook.Question: claude-ide.Decision
+---@class claude-ide.notebook.Question: claude-ide.Request
 ---@field code string
 ---@field name string of the kernel
 ---@field notebook? string
@@ -32,7 +32,7 @@ end
 
 ---@param outcome "accepted"|"rejected"
 local function settle(question, outcome)
-  require("claude-ide.decisions").settle(question, { outcome = outcome })
+  require("claude-ide.requests").settle(question, { outcome = outcome })
   take_away(question)
 end
 
@@ -124,7 +124,7 @@ local function know_language(question, done)
   end)
 end
 
----@type claude-ide.decisions.Remote
+---@type claude-ide.requests.Remote
 local remote = {
   describe = function(question)
     ---@cast question claude-ide.notebook.Question
@@ -141,7 +141,7 @@ local remote = {
   end,
 }
 
----@type claude-ide.decisions.Presenter
+---@type claude-ide.requests.Presenter
 local presenter = {
   one = "run of code",
   many = "runs of code",
@@ -176,13 +176,13 @@ local presenter = {
 }
 
 local register = require("claude-ide.once")(function()
-  require("claude-ide.decisions").register(KIND, presenter)
+  require("claude-ide.requests").register(KIND, presenter)
 end)
 
----@return claude-ide.decisions.Requester
+---@return claude-ide.requests.Requester
 local function requester_of(run)
   register()
-  return require("claude-ide.decisions").requester({
+  return require("claude-ide.requests").requester({
     name = "Claude",
     writes = "agent",
     answer = function(done, answer, err)
@@ -201,7 +201,7 @@ end
 ---@param run claude-ide.notebook.Run
 ---@param done fun(may_run: boolean, err?: string) once, unless cancelled
 function M.ask(kernel, run, done)
-  run.decision = require("claude-ide.decisions").ask(
+  run.request = require("claude-ide.requests").ask(
     KIND,
     requester_of(run),
     done,

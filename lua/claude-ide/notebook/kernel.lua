@@ -311,7 +311,7 @@ function Kernel:pump()
   end
   run.phase = "asking"
   require("claude-ide.notebook.confirm").ask(self, run, function(may_run, err)
-    run.decision = nil
+    run.request = nil
     if may_run then
       return self:begin(run)
     end
@@ -345,8 +345,8 @@ function Kernel:cancel(run)
     self.queue = vim.tbl_filter(function(other)
       return other ~= run
     end, self.queue)
-  elseif run.phase == "asking" and run.decision then
-    require("claude-ide.decisions").cancel(run.decision, "Claude has taken it back")
+  elseif run.phase == "asking" and run.request then
+    require("claude-ide.requests").cancel(run.request, "Claude has taken it back")
     self.current = nil
     self:pump()
   elseif run.phase == "running" then
@@ -375,9 +375,9 @@ function Kernel:stop()
   self.queue = {}
   self:end_process("The user stopped the kernel.", "the user had stopped the one before")
   local asked = self.current
-  if asked and asked.phase == "asking" and asked.decision then
+  if asked and asked.phase == "asking" and asked.request then
     self.current = nil
-    require("claude-ide.decisions").cancel(asked.decision, "the kernel is stopped")
+    require("claude-ide.requests").cancel(asked.request, "the kernel is stopped")
     table.insert(waiting, 1, asked)
   end
   for _, run in ipairs(waiting) do

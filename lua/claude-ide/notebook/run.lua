@@ -17,7 +17,7 @@ local M = {}
 ---@field dropped? boolean the requester has cancelled it
 ---@field news? string[] remarks on the kernel for its answer
 ---@field overdue? boolean answered but still running
----@field decision? claude-ide.Decision
+---@field request? claude-ide.Request
 
 M.DIED = "The kernel ended while this ran. All variables are gone; the next call starts a new kernel."
 M.STUBBORN = "The kernel is still busy with code that ignores the interrupt. restart: true begins anew."

@@ -190,7 +190,7 @@ function M.apply_plan(diff, words, applied)
     }
     ---@type claude-ide.proposal.PlanAnswer
     local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left }
-    if not require("claude-ide.decisions").settle(diff, answer) then
+    if not require("claude-ide.requests").settle(diff, answer) then
       -- The requester has cancelled: only the user can be told.
       require("claude-ide.ui.notice").warn({
         ("%s: written as you accepted it, before it was taken back. `:Claude undo` undoes that."):format(
@@ -215,7 +215,7 @@ function M.apply_plan(diff, words, applied)
     opts,
     require("claude-ide.safely").catch(over, function(trace)
       require("claude-ide.log").error("plan %d cannot be ended: %s", diff.id, trace)
-      require("claude-ide.decisions").fail(
+      require("claude-ide.requests").fail(
         diff,
         "written, but the editor cannot say what became of it: see its log"
       )

@@ -4,7 +4,7 @@ local M = {}
 local state = require("claude-ide.proposal.state")
 
 ---Shows a proposed edit; its requester gets the decision. A plan with `unasked` is applied at once.
----@param requester claude-ide.decisions.Requester
+---@param requester claude-ide.requests.Requester
 ---@param handle any the requester's own data
 ---@param edit claude-ide.proposal.Edit
 ---@return claude-ide.Diff
@@ -21,7 +21,7 @@ function M.propose(requester, handle, edit)
     files[1] = { path = path, old_path = normalize(edit.old_path or path), dropped = false }
     files[1].proposed, files[1].base = edit.contents, edit.base
   end
-  local diff = require("claude-ide.decisions").ask(state.KIND, requester, handle, {
+  local diff = require("claude-ide.requests").ask(state.KIND, requester, handle, {
     files = files,
     tab_name = edit.tab_name or files[1].path,
     plan = edit.plan,
@@ -253,13 +253,13 @@ function M.count()
 end
 
 ---A requester's turn is over: no further proposal will reuse the windows.
----@param requester claude-ide.decisions.Requester
+---@param requester claude-ide.requests.Requester
 function M.end_of_turn(requester)
   require("claude-ide.proposal.on_screen").end_of_turn(requester)
 end
 
 ---A requester's call has ended: the accepted edit was written, or the tool failed.
----@param requester claude-ide.decisions.Requester
+---@param requester claude-ide.requests.Requester
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
 function M.call_ended(requester, call, result)
@@ -267,7 +267,7 @@ function M.call_ended(requester, call, result)
 end
 
 ---A requester that reports its calls is gone.
----@param requester claude-ide.decisions.Requester
+---@param requester claude-ide.requests.Requester
 function M.requester_gone(requester)
   require("claude-ide.proposal.unwritten").gone(requester)
 end
@@ -275,27 +275,27 @@ end
 ---Registers the kind of request and subscribes to events, once. Keys are recorded from then on, so that a diff knows whether the user is
 ---typing.
 M.attach = require("claude-ide.once")(function()
-  require("claude-ide.decisions").register(state.KIND, {
+  require("claude-ide.requests").register(state.KIND, {
     one = "diff",
     many = "diffs",
-    present = function(decision)
-      require("claude-ide.proposal.presenter").present(decision --[[@as claude-ide.Diff]])
+    present = function(request)
+      require("claude-ide.proposal.presenter").present(request --[[@as claude-ide.Diff]])
     end,
-    withdraw = function(decision, why)
-      require("claude-ide.proposal.presenter").withdraw(decision --[[@as claude-ide.Diff]], why)
+    withdraw = function(request, why)
+      require("claude-ide.proposal.presenter").withdraw(request --[[@as claude-ide.Diff]], why)
     end,
-    focus = function(decision)
-      return M.focus(decision.id)
+    focus = function(request)
+      return M.focus(request.id)
     end,
     remote = function()
-      return require("claude-ide.proposal.remote") --[[@as claude-ide.decisions.Remote]]
+      return require("claude-ide.proposal.remote") --[[@as claude-ide.requests.Remote]]
     end,
   })
   require("claude-ide.at_exit")("accepted changes", function()
     require("claude-ide.changeset.apply").finish_all()
   end)
   local bus, keys = require("claude-ide.bus"), require("claude-ide.ui.guard.typing")
-  bus.on("decisions_changed", function()
+  bus.on("requests_changed", function()
     require("claude-ide.proposal.upkeep").recount()
   end)
   bus.on("client_ready", keys.listen)

@@ -127,7 +127,7 @@ local function stay(entry)
 end
 
 ---The requester's turn is over.
----@param requester claude-ide.decisions.Requester
+---@param requester claude-ide.requests.Requester
 function M.end_of_turn(requester)
   local closing = require("claude-ide.ui.guard.closing")
   local staying = closing.staying() --[[@as claude-ide.proposal.Entry?]]

@@ -138,7 +138,7 @@ function M.reject(diff, reason)
     diff.requester.tell(words)
   end
   local answer = { outcome = "rejected", words = diff.plan and words or nil }
-  local settled = require("claude-ide.decisions").settle(diff, answer)
+  local settled = require("claude-ide.requests").settle(diff, answer)
   if settled then
     after(diff)
   end
@@ -274,7 +274,7 @@ function M.accept(diff, failed)
     require("claude-ide.proposal.unwritten").note(diff, contents, before, buf)
   end
   local answer = { outcome = "accepted", contents = contents, on_top = file.on_top }
-  if require("claude-ide.decisions").settle(diff, answer) then
+  if require("claude-ide.requests").settle(diff, answer) then
     if file.text and not file.base then
       reload_when_written(file.path, contents, file.text.now, afterwards, function()
         require("claude-ide.proposal.unwritten").written(diff)
@@ -294,7 +294,7 @@ local function failing(diff)
     require("claude-ide.log").error("diff %d of %s cannot be shown: %s", diff.id, diff.files[1].path, trace)
     local why = diff.plan and "the editor could not show the changes, nothing was written"
       or "the editor could not show the diff"
-    if require("claude-ide.decisions").fail(diff, why) then
+    if require("claude-ide.requests").fail(diff, why) then
       local name = require("claude-ide.proposal.state").name_of(diff)
       local decide = diff.plan and "" or " Decide in Claude's prompt."
       require("claude-ide.ui.notice").error(name .. ": the diff cannot be shown." .. decide)
@@ -328,7 +328,7 @@ end
 ---The user closed its windows or buffers.
 ---@param diff claude-ide.Diff
 function M.gone(diff)
-  if not diff.applying and require("claude-ide.decisions").settle(diff, { outcome = "rejected" }) then
+  if not diff.applying and require("claude-ide.requests").settle(diff, { outcome = "rejected" }) then
     M.withdraw(diff)
   end
 end
@@ -354,7 +354,7 @@ function M.present(diff, at_once)
     return require("claude-ide.proposal.acceptance").apply_plan(diff, nil, {
       ended = function() end,
       failed = function(err)
-        require("claude-ide.decisions").fail(diff, ("nothing was written: %s"):format(err))
+        require("claude-ide.requests").fail(diff, ("nothing was written: %s"):format(err))
       end,
     })
   end

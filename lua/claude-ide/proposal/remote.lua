@@ -30,7 +30,7 @@ local function files_of(diff)
 end
 
 ---@param diff claude-ide.Diff
----@return claude-ide.decisions.Described
+---@return claude-ide.requests.Described
 function M.describe(diff)
   local files, is_whole = files_of(diff)
   local takes_words = diff.plan ~= nil or diff.requester.cannot_hear() == nil
@@ -66,7 +66,7 @@ local function cannot_accept(diff)
 end
 
 ---@param diff claude-ide.Diff
----@param answer claude-ide.decisions.RemoteAnswer
+---@param answer claude-ide.requests.RemoteAnswer
 ---@return string? err
 function M.answer(diff, answer)
   local presenter = require("claude-ide.proposal.presenter")

@@ -1,4 +1,4 @@
--- Edits as a kind of request, of one or several files, and those that are shown or about to be. The queue is in `claude-ide.decisions`.
+-- Edits as a kind of request, of one or several files, and those that are shown or about to be. The queue is in `claude-ide.requests`.
 local M = {}
 
 M.KIND = "edit"
@@ -7,7 +7,7 @@ M.KIND = "edit"
 ---@type claude-ide.proposal.presenter
 M.presenter = nil
 
----@class claude-ide.Diff: claude-ide.Decision
+---@class claude-ide.Diff: claude-ide.Request
 ---@field state "pending"|claude-ide.proposal.Outcome
 ---@field files claude-ide.proposal.File[] at least one
 ---@field tab_name string name given by the requester; need not be unique
@@ -21,7 +21,7 @@ M.presenter = nil
 ---@field unasked? boolean the session's mode accepts edits: applied without asking
 
 ---The answer to an accepted plan.
----@class claude-ide.proposal.PlanAnswer : claude-ide.decisions.Answer
+---@class claude-ide.proposal.PlanAnswer : claude-ide.requests.Answer
 ---@field report claude-ide.changeset.Report
 ---@field jobs claude-ide.changeset.Job[] files that were not dropped
 ---@field written boolean by the editor; else the requester writes
@@ -53,10 +53,10 @@ end
 ---@param matches? fun(diff: claude-ide.Diff): boolean
 ---@return claude-ide.Diff[]
 function M.pending(matches)
-  local diffs = require("claude-ide.decisions").pending(function(decision)
-    ---@cast decision claude-ide.Diff
-    local is_asked = decision.kind == M.KIND and not (decision.plan and decision.plan.unasked)
-    return is_asked and (not matches or matches(decision))
+  local diffs = require("claude-ide.requests").pending(function(request)
+    ---@cast request claude-ide.Diff
+    local is_asked = request.kind == M.KIND and not (request.plan and request.plan.unasked)
+    return is_asked and (not matches or matches(request))
   end)
   return diffs --[[@as claude-ide.Diff[] ]]
 end

@@ -169,7 +169,7 @@ function M.written(diff)
 end
 
 ---A requester's call has ended.
----@param requester claude-ide.decisions.Requester
+---@param requester claude-ide.requests.Requester
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
 function M.ended(requester, call, result)
@@ -189,7 +189,7 @@ function M.ended(requester, call, result)
 end
 
 ---A requester that reports its calls is gone: it will write nothing more.
----@param requester claude-ide.decisions.Requester
+---@param requester claude-ide.requests.Requester
 function M.gone(requester)
   local left = vim.tbl_filter(function(one)
     return one.diff.requester == requester

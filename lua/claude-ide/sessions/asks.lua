@@ -5,11 +5,11 @@ local M = {}
 ---Width of a line in the list.
 local WIDTH = 100
 
----@param decision claude-ide.Decision
+---@param request claude-ide.Request
 ---@return string a line that describes the request
-local function label_of(decision)
-  local remote = require("claude-ide.decisions").remote(decision)
-  local described = remote and remote.describe(decision) or { title = decision.kind }
+local function label_of(request)
+  local remote = require("claude-ide.requests").remote(request)
+  local described = remote and remote.describe(request) or { title = request.kind }
   local words = described.text and ("%s: %s"):format(described.title, described.text) or described.title
   if described.files then
     words = "A change to "
@@ -30,41 +30,41 @@ local function in_terminals()
   local sessions = require("claude-ide.sessions.ours")
   return vim.tbl_filter(function(ours)
     local client = ours.client
-    local asked_here = require("claude-ide.decisions").pending(function(decision)
-      return client ~= nil and decision.requester.client == client.id
+    local asked_here = require("claude-ide.requests").pending(function(request)
+      return client ~= nil and request.requester.client == client.id
     end)
     return sessions.asks_in_terminal(ours) and #asked_here == 0
   end, sessions.list())
 end
 
----@alias claude-ide.sessions.Waiting claude-ide.Decision|claude-ide.sessions.Ours
+---@alias claude-ide.sessions.Waiting claude-ide.Request|claude-ide.sessions.Ours
 
 ---Requests, oldest first; then terminals.
 ---@return claude-ide.sessions.Waiting[]
 function M.list()
-  return vim.list_extend(require("claude-ide.decisions").pending(), in_terminals()) --[[@as claude-ide.sessions.Waiting[] ]]
+  return vim.list_extend(require("claude-ide.requests").pending(), in_terminals()) --[[@as claude-ide.sessions.Waiting[] ]]
 end
 
 ---@param waiting claude-ide.sessions.Waiting
 ---@return string? id of its session
 function M.session_of(waiting)
   if waiting.kind then
-    return require("claude-ide.sessions.ours").of_request(waiting --[[@as claude-ide.Decision]])
+    return require("claude-ide.sessions.ours").of_request(waiting --[[@as claude-ide.Request]])
   end
   return waiting.session.id
 end
 
 ---Labels of requests: a description may compare whole files.
----@type table<claude-ide.Decision, string>
+---@type table<claude-ide.Request, string>
 local labels = setmetatable({}, { __mode = "k" })
 
 ---@param waiting claude-ide.sessions.Waiting
 ---@return string
 function M.label(waiting)
   if waiting.kind then
-    local decision = waiting --[[@as claude-ide.Decision]]
-    labels[decision] = labels[decision] or label_of(decision)
-    return labels[decision]
+    local request = waiting --[[@as claude-ide.Request]]
+    labels[request] = labels[request] or label_of(request)
+    return labels[request]
   end
   local words = require("claude-ide.sessions.phrases").waits(waiting.session.state.waiting_for)
   return ("Claude %s in its terminal"):format(words)
@@ -75,7 +75,7 @@ local function go_to(waiting)
   if waiting.terminal then
     return require("claude-ide.terminal").show(waiting.terminal)
   end
-  local ok, err = require("claude-ide.decisions").focus(waiting --[[@as claude-ide.Decision]])
+  local ok, err = require("claude-ide.requests").focus(waiting --[[@as claude-ide.Request]])
   if not ok then
     require("claude-ide.ui.notice").warn(err or "It was answered.")
   end

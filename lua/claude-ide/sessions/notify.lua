@@ -42,11 +42,11 @@ function M.is_elsewhere(ours)
 end
 
 ---Whether a diff is open for the same question, so that the user knows.
-local function has_decision(ours)
+local function has_request(ours)
   local client, other = ours.client, ours.other
-  return #require("claude-ide.decisions").pending(function(decision)
-    return client ~= nil and decision.requester.client == client.id
-      or other ~= nil and decision.requester == other.requester
+  return #require("claude-ide.requests").pending(function(request)
+    return client ~= nil and request.requester.client == client.id
+      or other ~= nil and request.requester == other.requester
   end) > 0
 end
 
@@ -144,7 +144,7 @@ local function later(ours, news, delay)
     if not current or not M.is_elsewhere(current) then
       return
     end
-    local announced = news.kind == "waiting" and has_decision(current)
+    local announced = news.kind == "waiting" and has_request(current)
     local doubtful = news.kind == "waiting" and doubtful_for(current)
     if news.kind == "waiting" and is_answered(current) then
       return
@@ -177,7 +177,7 @@ end
 ---Starts tracking the focus and the user's decisions.
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true })
-  require("claude-ide.bus").on("decisions_changed", function(ended)
+  require("claude-ide.bus").on("requests_changed", function(ended)
     local client = ended and ended.requester.client
     if client and require("claude-ide.server").client(client) then
       decided[client] = require("claude-ide.clock").now()

@@ -12,7 +12,7 @@ local M = {}
 ---@field id string of the session
 ---@field pid integer
 ---@field visible boolean it is on the screen
----@field requester claude-ide.decisions.Requester
+---@field requester claude-ide.requests.Requester
 ---@field run? string name of its CLI for the editor's tools
 ---@field release fun(done: fun()) ends its process, so that another can resume the session
 ---@field show fun() goes to it
@@ -80,10 +80,10 @@ function M.of_caller(caller)
 end
 
 ---The session that a request belongs to.
----@param decision claude-ide.Decision
+---@param request claude-ide.Request
 ---@return string? id nil: none yet, or none at all
-function M.of_request(decision)
-  local requester = decision.requester
+function M.of_request(request)
+  local requester = request.requester
   if requester.session then
     return requester.session()
   end

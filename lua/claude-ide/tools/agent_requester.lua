@@ -4,25 +4,25 @@
 ---@field gone string the client has left
 ---@field stopping? string the server stops
 
----@param of fun(client: integer): claude-ide.decisions.RequesterFields, claude-ide.tools.RequesterWords
----@return fun(client: integer): claude-ide.decisions.Requester of_client
+---@param of fun(client: integer): claude-ide.requests.RequesterFields, claude-ide.tools.RequesterWords
+---@return fun(client: integer): claude-ide.requests.Requester of_client
 return function(of)
-  ---@type table<integer, { requester: claude-ide.decisions.Requester, words: claude-ide.tools.RequesterWords }> by client
+  ---@type table<integer, { requester: claude-ide.requests.Requester, words: claude-ide.tools.RequesterWords }> by client
   local known = {}
 
   local attach = require("claude-ide.once")(function()
-    local bus, decisions = require("claude-ide.bus"), require("claude-ide.decisions")
+    local bus, requests = require("claude-ide.bus"), require("claude-ide.requests")
     bus.on("agent_disconnected", function(agent)
       local one = known[agent.id]
       known[agent.id] = nil
       if one then
-        decisions.gone(one.requester, one.words.gone)
+        requests.gone(one.requester, one.words.gone)
       end
     end)
     bus.on("server_stopping", function()
       for _, one in pairs(known) do
-        decisions.close_those(function(decision)
-          return decision.requester == one.requester
+        requests.close_those(function(request)
+          return request.requester == one.requester
         end, one.words.stopping)
       end
     end)
@@ -32,7 +32,7 @@ return function(of)
     attach()
     if not known[client] then
       local fields, words = of(client)
-      known[client] = { requester = require("claude-ide.decisions").requester(fields), words = words }
+      known[client] = { requester = require("claude-ide.requests").requester(fields), words = words }
     end
     return known[client].requester
   end

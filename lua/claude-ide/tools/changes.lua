@@ -14,7 +14,7 @@ local FRESH_MS = 5000
 local LEFT_SETTLE_MS = 500
 
 ---@class claude-ide.tools.Asked
----@field answered fun(answer?: claude-ide.decisions.Answer, err?: string)
+---@field answered fun(answer?: claude-ide.requests.Answer, err?: string)
 
 local requester_of = require("claude-ide.tools.agent_requester")(function(agent)
   return {
@@ -165,14 +165,14 @@ end
 
 ---Proposes to the user, and waits for the decision.
 ---@param edit claude-ide.proposal.Edit
----@return claude-ide.decisions.Answer? answer
+---@return claude-ide.requests.Answer? answer
 ---@return string? err
 local function decide(task, edit)
   return task:await(function(resume)
     local asked = { answered = resume } ---@type claude-ide.tools.Asked
     local diff = require("claude-ide.proposal").propose(requester_of(task.call.client), asked, edit)
     return function()
-      require("claude-ide.decisions").cancel(diff, "Claude has taken it back")
+      require("claude-ide.requests").cancel(diff, "Claude has taken it back")
     end
   end)
 end

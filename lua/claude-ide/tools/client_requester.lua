@@ -8,7 +8,7 @@ local M = {}
 
 ---A request that is also open as a dialog in the CLI's terminal.
 ---@class claude-ide.tools.TerminalAsk : claude-ide.tools.Handle
----@field requester claude-ide.decisions.Requester
+---@field requester claude-ide.requests.Requester
 ---@field ask claude-ide.chat.Ask
 ---@field at integer when it arrived, in Unix milliseconds
 ---@field holds_dialog? boolean the CLI opens the dialog only after the answer
@@ -21,7 +21,7 @@ local DIALOG_MS, MOST_DIALOG_MS = 50, 3000
 local MAX_NAMES = 256
 
 ---@class claude-ide.tools.Asker
----@field requesters table<"agent"|"editor", claude-ide.decisions.Requester>
+---@field requesters table<"agent"|"editor", claude-ide.requests.Requester>
 ---@field names string[] names of its edits, latest last
 
 ---@type table<integer, claude-ide.tools.Asker> by client
@@ -40,7 +40,7 @@ local function answer_ask(asked, answer)
   end
 end
 
----@param answer? claude-ide.decisions.Answer
+---@param answer? claude-ide.requests.Answer
 ---@param err? string
 local function answer_call(handle, answer, err)
   if handle.ask then
@@ -64,9 +64,9 @@ local function is_in_terminal(client)
 end
 
 ---@param writes "agent"|"editor"
----@return claude-ide.decisions.Requester
+---@return claude-ide.requests.Requester
 local function new_requester(client, writes)
-  return require("claude-ide.decisions").requester({
+  return require("claude-ide.requests").requester({
     name = "Claude",
     client = client,
     writes = writes,
@@ -83,10 +83,10 @@ local function new_requester(client, writes)
   })
 end
 
----@return fun(decision: claude-ide.Decision): boolean
+---@return fun(request: claude-ide.Request): boolean
 local function is_of(client)
-  return function(decision)
-    return decision.requester.client == client
+  return function(request)
+    return request.requester.client == client
   end
 end
 
@@ -96,7 +96,7 @@ local function forget(client, asks_there)
   local asker = askers[client]
   askers[client] = nil
   for _, requester in pairs(asker and asker.requesters or {}) do
-    require("claude-ide.decisions").gone(
+    require("claude-ide.requests").gone(
       requester,
       asks_there and "Claude asks in its terminal" or "that Claude is gone"
     )
@@ -111,8 +111,8 @@ function M.leave()
       forget(client, true)
     end
   end
-  require("claude-ide.decisions").close_those(function(decision)
-    return decision.requester.client ~= nil
+  require("claude-ide.requests").close_those(function(request)
+    return request.requester.client ~= nil
   end)
 end
 
@@ -120,20 +120,19 @@ end
 ---a yes in any other way.
 ---@param session claude-ide.sessions.Live
 local function follow_dialogs(session)
-  local decisions, server, state =
-    require("claude-ide.decisions"), require("claude-ide.server"), session.state
-  local pending = decisions.pending(function(decision)
-    local client = decision.requester.client and server.client(decision.requester.client)
-    local asked = decision.handle
+  local requests, server, state = require("claude-ide.requests"), require("claude-ide.server"), session.state
+  local pending = requests.pending(function(request)
+    local client = request.requester.client and server.client(request.requester.client)
+    local asked = request.handle
     return client ~= nil and client.pid == session.pid and asked.ask ~= nil and not asked.holds_dialog
   end)
-  for _, decision in ipairs(pending) do
-    local asked = decision.handle ---@type claude-ide.tools.TerminalAsk
+  for _, request in ipairs(pending) do
+    local asked = request.handle ---@type claude-ide.tools.TerminalAsk
     local since = state.since or 0
     if state.activity == "waiting" then
       asked.has_dialog = asked.has_dialog or since >= asked.at - DIALOG_MS
     elseif asked.has_dialog and since > asked.at then
-      decisions.close(decision)
+      requests.close(request)
     end
   end
 end
@@ -144,14 +143,14 @@ local function close_without_dialog(asked)
   local live = require("claude-ide.sessions").of_client(asked.requester.client --[[@as integer]])
   asked.has_dialog = asked.has_dialog or live ~= nil and live.state.activity == "waiting"
   if live and not asked.has_dialog then
-    require("claude-ide.decisions").close_those(function(decision)
-      return decision.handle == asked
+    require("claude-ide.requests").close_those(function(request)
+      return request.handle == asked
     end)
   end
 end
 
 ---Whether the user can answer here soon, so that the dialog may be held back.
----@param requester claude-ide.decisions.Requester
+---@param requester claude-ide.requests.Requester
 ---@return boolean
 local function is_attended(requester)
   return not requester.asks_here()
@@ -172,10 +171,10 @@ local attach = require("claude-ide.once")(function()
     group = vim.api.nvim_create_augroup("claude-ide.tools.client_requester", { clear = true }),
     desc = "Claude Code: a dialog that was held back opens for the user who enters its terminal",
     callback = vim.schedule_wrap(function()
-      require("claude-ide.decisions").close_those(function(decision)
-        return decision.requester.client ~= nil
-          and decision.handle.holds_dialog
-          and decision.requester.asks_here()
+      require("claude-ide.requests").close_those(function(request)
+        return request.requester.client ~= nil
+          and request.handle.holds_dialog
+          and request.requester.asks_here()
       end)
     end),
   })
@@ -189,7 +188,7 @@ local function asker_of(client)
 end
 
 ---@param writes "agent"|"editor"
----@return claude-ide.decisions.Requester
+---@return claude-ide.requests.Requester
 local function requester_of(client, writes)
   local asker = asker_of(client)
   local requester = asker.requesters[writes] or new_requester(client, writes)
@@ -216,12 +215,12 @@ end
 
 ---The client cancelled the call, or its request has ended.
 local function cancel(call)
-  local decisions = require("claude-ide.decisions")
-  local dropped = decisions.pending(function(decision)
-    return decision.requester.client == call.client and decision.handle.call == call.id
+  local requests = require("claude-ide.requests")
+  local dropped = requests.pending(function(request)
+    return request.requester.client == call.client and request.handle.call == call.id
   end)[1]
   if dropped then
-    decisions.cancel(dropped, "Claude has taken it back")
+    requests.cancel(dropped, "Claude has taken it back")
   end
 end
 
@@ -231,10 +230,10 @@ end
 ---@return boolean closed also true if it has ended before; false: it never existed
 function M.close_by_name(client, name)
   local is_its_own = is_of(client)
-  local closed = require("claude-ide.decisions").close_those(function(decision)
-    ---@cast decision claude-ide.Diff
-    local files = decision.files or {} -- other requests have none
-    return is_its_own(decision) and files[1] ~= nil and (decision.tab_name == name or files[1].path == name)
+  local closed = require("claude-ide.requests").close_those(function(request)
+    ---@cast request claude-ide.Diff
+    local files = request.files or {} -- other requests have none
+    return is_its_own(request) and files[1] ~= nil and (request.tab_name == name or files[1].path == name)
   end, "it was answered in Claude's prompt")
   local asker = askers[client]
   return closed > 0 or asker ~= nil and vim.list_contains(asker.names, name)
@@ -246,7 +245,7 @@ end
 function M.prompt_submitted(client)
   M.end_of_turn(client)
   require("claude-ide.sessions.rejection_reason").prompt_submitted(client)
-  return require("claude-ide.decisions").close_those(is_of(client), "Claude has a new prompt")
+  return require("claude-ide.requests").close_those(is_of(client), "Claude has a new prompt")
 end
 
 ---The edits of the client's turn are over.

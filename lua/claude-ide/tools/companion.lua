@@ -8,7 +8,7 @@ local M = {}
 ---@field empties boolean the proposed file is empty
 
 ---@param handle claude-ide.tools.CompanionHandle
----@param answer? claude-ide.decisions.Answer
+---@param answer? claude-ide.requests.Answer
 local function notify(handle, answer)
   local server = require("claude-ide.server")
   local name = vim.fs.basename(handle.path)
@@ -59,7 +59,7 @@ M.show_diff = {
   run = function(args, respond, call)
     local requester, last = requester_of(call.client), find(call.client, args.filePath)
     if last then
-      require("claude-ide.decisions").cancel(last, requester.name .. " proposes another edit")
+      require("claude-ide.requests").cancel(last, requester.name .. " proposes another edit")
     end
     ---@type claude-ide.tools.CompanionHandle
     local handle = { client = call.client, path = args.filePath, empties = args.newContent == "" }
@@ -85,7 +85,7 @@ M.withdraw_diff = {
     local file = diff.files[1]
     local _, edited = require("claude-ide.proposal.rescued").typed(file)
     local contents = require("claude-ide.proposal.acceptance").to_write(file, edited)
-    require("claude-ide.decisions").cancel(diff, "it was answered in the terminal of " .. diff.requester.name)
+    require("claude-ide.requests").cancel(diff, "it was answered in the terminal of " .. diff.requester.name)
     respond({ content = contents })
   end,
 }

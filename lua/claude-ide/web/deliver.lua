@@ -46,7 +46,7 @@ function ASKS.take_back(ask)
 end
 
 function ASKS.decide(ask)
-  require("claude-ide.web.decisions").decide(ask)
+  require("claude-ide.web.requests").decide(ask)
 end
 
 function ASKS.interrupt(ask)

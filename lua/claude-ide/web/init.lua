@@ -20,7 +20,7 @@ end
 local function close()
   running = nil
   require("claude-ide.web.deliver").detach()
-  require("claude-ide.web.decisions").detach()
+  require("claude-ide.web.requests").detach()
   local ok, err = require("claude-ide.native").web_stop()
   if not ok then
     require("claude-ide.log").warn("the session server did not stop cleanly: %s", err)
@@ -74,7 +74,7 @@ function M.start()
   end
   running = info --[[@as claude-ide.web.Info]]
   require("claude-ide.web.deliver").attach()
-  require("claude-ide.web.decisions").attach()
+  require("claude-ide.web.requests").attach()
   require("claude-ide.at_exit")("the page", M.stop)
   require("claude-ide.log").info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then

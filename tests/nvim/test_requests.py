@@ -1,4 +1,4 @@
-"""Pending decisions: two kinds at once, from requesters that come and go."""
+"""Waiting requests: two kinds at once, from requesters that come and go."""
 
 import pytest
 from diff_steps import Diffs
@@ -6,9 +6,9 @@ from diff_steps import Diffs
 pytestmark = pytest.mark.one_nvim
 
 KIND = """
-local decisions = require("claude-ide.decisions")
+local requests = require("claude-ide.requests")
 _G.reported, _G.shown, _G.gone = {}, {}, {}
-decisions.register("question", {
+requests.register("question", {
   one = "question",
   many = "questions",
   present = function(question)
@@ -20,7 +20,7 @@ decisions.register("question", {
   end,
 })
 local function requester(name)
-  return decisions.requester({
+  return requests.requester({
     name = name,
     writes = "agent",
     answer = function(handle, answer, err)
@@ -33,13 +33,13 @@ local function requester(name)
 end
 _G.requesters, _G.asked = { chat = requester("Chat"), agent = requester("Agent") }, {}
 function _G.ask(from, handle, text)
-  local question = decisions.ask("question", requesters[from], handle, { text = text or handle })
+  local question = requests.ask("question", requesters[from], handle, { text = text or handle })
   asked[handle] = question
   return question.id
 end
-function _G.settle(handle, outcome) return decisions.settle(asked[handle], { outcome = outcome }) end
+function _G.settle(handle, outcome) return requests.settle(asked[handle], { outcome = outcome }) end
 function _G.texts()
-  return vim.tbl_map(function(question) return question.text end, decisions.pending())
+  return vim.tbl_map(function(question) return question.text end, requests.pending())
 end
 """
 
@@ -60,7 +60,7 @@ def test_a_presenter_shows_it_and_its_requester_gets_the_answer_once(nvim):
     assert nvim.lua("return gone") == [], "who settles it takes it away"
 
 
-def test_ids_of_decisions_and_requesters_are_not_used_again(nvim):
+def test_ids_of_requests_and_requesters_are_not_used_again(nvim):
     ids = nvim.lua("local id = ask('chat', 'a') settle('a', 'x') return { id, ask('chat', 'b') }")
     assert ids == [1, 2]
     assert nvim.lua("return { requesters.chat.id, requesters.agent.id }") == [1, 2]
@@ -73,7 +73,7 @@ def test_one_that_waits_longer_comes_first(nvim):
 
 def test_what_its_requester_takes_back_gets_no_answer(nvim):
     nvim.lua("ask('chat', 'a')")
-    nvim.lua("require('claude-ide.decisions').cancel(asked.a, function() return 'taken back' end)")
+    nvim.lua("require('claude-ide.requests').cancel(asked.a, function() return 'taken back' end)")
     assert nvim.lua("return { reported, gone, texts() }") == [[], [["a", "taken back"]], []]
     assert nvim.lua("return { asked.a.state, settle('a', 'late') }") == ["closed", False]
     assert nvim.lua("return reported") == []
@@ -82,7 +82,7 @@ def test_what_its_requester_takes_back_gets_no_answer(nvim):
 def test_what_is_closed_is_answered_that_nobody_decided(nvim):
     nvim.lua("ask('chat', 'a') ask('agent', 'b')")
     count = nvim.lua(
-        "return require('claude-ide.decisions').close_those(function(d) return d.requester == requesters.chat end, 'over')"
+        "return require('claude-ide.requests').close_those(function(d) return d.requester == requesters.chat end, 'over')"
     )
     assert count == 1
     assert nvim.lua("return { reported, gone, texts() }") == [[["Chat", "a", "closed", ""]], [["a", "over"]], ["b"]]
@@ -90,7 +90,7 @@ def test_what_is_closed_is_answered_that_nobody_decided(nvim):
 
 def test_a_requester_that_is_gone_leaves_nothing_behind(nvim):
     nvim.lua("ask('chat', 'a') ask('agent', 'b') ask('chat', 'c')")
-    nvim.lua("require('claude-ide.decisions').gone(requesters.chat, 'it has ended')")
+    nvim.lua("require('claude-ide.requests').gone(requesters.chat, 'it has ended')")
     assert nvim.lua("return { reported, gone, texts() }") == [[], [["a", "it has ended"], ["c", "it has ended"]], ["b"]]
 
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_shown_is_an_error_to_its_requester(nvim):
 
 def test_a_requester_that_fails_takes_no_other_along(nvim):
     nvim.lua("ask('chat', 'raises') ask('agent', 'b')")
-    assert nvim.lua("return require('claude-ide.decisions').close_those()") == 2
+    assert nvim.lua("return require('claude-ide.requests').close_those()") == 2
     assert nvim.lua("return { #reported, #gone, texts() }") == [2, 2, []]
     assert "the pipe is closed" in nvim.log()
 
@@ -157,7 +157,7 @@ def test_an_edit_of_a_requester_that_is_gone_goes_too(nvim):
     diffs = Diffs(nvim)
     nvim.lua(EDIT, str(nvim.project / "a.txt"))
     diffs.wait_current(1)
-    nvim.lua("ask('agent', 'b') require('claude-ide.decisions').gone(requesters.chat, 'Chat has ended')")
+    nvim.lua("ask('agent', 'b') require('claude-ide.requests').gone(requesters.chat, 'Chat has ended')")
     diffs.wait_clean()
     assert nvim.lua("return { reported, texts() }") == [[], ["b"]]
 
@@ -169,8 +169,8 @@ def test_a_diff_against_unsaved_text_is_not_accepted_from_afar_in_any_encoding(s
     nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 1, false, { 'unsaved' })")
     diffs.open(1, "a.txt", "cafe\ntwo\n")
     answer = """
-    local diff = require("claude-ide.decisions").pending()[1]
-    local remote = require("claude-ide.decisions").remote(diff)
+    local diff = require("claude-ide.requests").pending()[1]
+    local remote = require("claude-ide.requests").remote(diff)
     remote.describe(diff)
     return remote.answer(diff, { choice = "accept" })
     """

@@ -1,27 +1,27 @@
--- Reports decisions that wait for the user to clients of the session server, and takes their answers. `claude-ide.decisions` settles which
+-- Reports requests that wait for the user to clients of the session server, and takes their answers. `claude-ide.requests` settles which
 -- answer is first; each kind describes and answers itself (`remote`).
 local M = {}
 
----@type table<integer, claude-ide.Decision> reported to clients
+---@type table<integer, claude-ide.Request> reported to clients
 local known = {}
 local is_planned = false
 local unsubscribe = {} ---@type fun()[]
 
----@param decision claude-ide.Decision
-local function open(decision)
-  local session = require("claude-ide.sessions.ours").of_request(decision)
+---@param request claude-ide.Request
+local function open(request)
+  local session = require("claude-ide.sessions.ours").of_request(request)
   if not session then
     return -- no session yet, or none at all: checked again when sessions change
   end
-  known[decision.id] = decision
-  local remote = require("claude-ide.decisions").remote(decision)
-  local described ---@type claude-ide.decisions.Described
+  known[request.id] = request
+  local remote = require("claude-ide.requests").remote(request)
+  local described ---@type claude-ide.requests.Described
   if remote then
-    local ok, result = xpcall(remote.describe, debug.traceback, decision)
+    local ok, result = xpcall(remote.describe, debug.traceback, request)
     if not ok then
       return require("claude-ide.log").error(
-        "a decision of kind %s could not be described: %s",
-        decision.kind,
+        "a request of kind %s could not be described: %s",
+        request.kind,
         result
       )
     end
@@ -29,33 +29,33 @@ local function open(decision)
   else
     described = { kind = "code", title = "Something waits in Neovim", choices = {} }
   end
-  local message = vim.tbl_extend("force", described, { id = decision.id, session = session }) --[[@as table]]
+  local message = vim.tbl_extend("force", described, { id = request.id, session = session }) --[[@as table]]
   if #described.choices == 0 then
     message.choices = nil -- an empty table is an object in JSON
   end
   require("claude-ide.web.tell").tell({ decision = message })
 end
 
----@param decision claude-ide.Decision
-local function close(decision)
-  known[decision.id] = nil
-  local remote = require("claude-ide.decisions").remote(decision)
+---@param request claude-ide.Request
+local function close(request)
+  known[request.id] = nil
+  local remote = require("claude-ide.requests").remote(request)
   if remote and remote.over then
-    remote.over(decision)
+    remote.over(request)
   end
-  require("claude-ide.web.tell").tell({ closed = { id = decision.id, outcome = decision.state } })
+  require("claude-ide.web.tell").tell({ closed = { id = request.id, outcome = request.state } })
 end
 
 local function look()
   is_planned = false
-  for _, decision in pairs(vim.tbl_extend("force", {}, known)) do
-    if decision.state ~= "pending" then
-      close(decision)
+  for _, request in pairs(vim.tbl_extend("force", {}, known)) do
+    if request.state ~= "pending" then
+      close(request)
     end
   end
-  for _, decision in ipairs(require("claude-ide.decisions").pending()) do
-    if not known[decision.id] then
-      open(decision)
+  for _, request in ipairs(require("claude-ide.requests").pending()) do
+    if not known[request.id] then
+      open(request)
     end
   end
 end
@@ -76,16 +76,16 @@ end
 ---@param ask { key: integer, decision: integer, choice: string, message?: string, answers?: table<string, string> }
 ---@return string? why not
 local function answer(ask)
-  local decision = known[ask.decision]
-  if not decision or decision.state ~= "pending" then
+  local request = known[ask.decision]
+  if not request or request.state ~= "pending" then
     return "it was answered already"
   end
-  local remote = require("claude-ide.decisions").remote(decision)
+  local remote = require("claude-ide.requests").remote(request)
   if not remote then
     return "only Neovim can decide this"
   end
   local given = { choice = ask.choice, message = ask.message, answers = ask.answers }
-  local ok, err = xpcall(remote.answer, debug.traceback, decision, given)
+  local ok, err = xpcall(remote.answer, debug.traceback, request, given)
   if not ok then
     require("claude-ide.log").error("a page's answer failed: %s", err)
     return "this is a bug in claude-ide.nvim: `:Claude log` tells more"
@@ -105,9 +105,9 @@ function M.attach()
   if #unsubscribe == 0 then
     local bus = require("claude-ide.bus")
     unsubscribe = {
-      bus.on("decisions_changed", plan),
+      bus.on("requests_changed", plan),
       bus.on("session_changed", function()
-        if #require("claude-ide.decisions").pending() > 0 then
+        if #require("claude-ide.requests").pending() > 0 then
           plan()
         end
       end),
