@@ -282,7 +282,7 @@ function requester()
   })
 end
 """
-PANEL = """
+CARD = """
 require("claude-ide.card.window").open({
   request = { id = 1000, state = "pending", handle = {}, requester = requester() },
   text = function()
@@ -355,7 +355,7 @@ WINDOWS = {
     "the next diff, written": (later_diff, ":w<CR>", "saved", IN_FLOAT),
     "a changeset": (changeset, "ZZ", "accepted", {}),
     "a changeset, rejected": (changeset, "ZQ", "rejected", {}),
-    "a question": (other(PANEL), "y", "y", {}),
+    "a question": (other(CARD), "y", "y", {}),
     "a plan": (other(PLAN), "<CR>", "accepted", {}),
     "code to be run": (other(CODE), "ZZ", "true", {}),
     "an answer": (other(FLOAT), "q", "closed", {}),

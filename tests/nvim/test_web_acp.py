@@ -80,7 +80,7 @@ def test_each_answer_of_a_permission_is_a_choice(reader):
         said = wait_answers(reader.nvim, at + 1)[-1]
         assert said == {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
         wait_idle(reader.nvim)
-    assert reader.nvim.lua("return #vim.api.nvim_list_wins()") == 3, "the panel is gone"
+    assert reader.nvim.lua("return #vim.api.nvim_list_wins()") == 3, "the card is gone"
 
 
 def test_words_that_go_with_a_no_are_the_next_prompt(reader, tmp_path):
