@@ -62,7 +62,8 @@ def test_files_of_odd_names_in_odd_folders(start_nvim, edit, tmp_path):
         assert ends(nvim, program) == 0
         assert (nvim.project / name).read_text() == "new\nold\n"
         nvim.wait(lambda name=name: nvim.lua("return vim.fn.winnr('$')") == 1)
-    assert list(temporary.iterdir()) == []
+    # Neovim 0.10 leaves the folder of its own temporary files.
+    assert [path.name for path in temporary.iterdir() if not path.name.startswith("nvim.")] == []
 
 
 CLOSES = [
