@@ -145,6 +145,9 @@ def test_enter_on_an_edit_shows_the_file_before_and_after(start_nvim, script):
       end, vim.api.nvim_tabpage_list_wins(0))
     """)
     assert sides == [["for i = 0, n do", True, False], ["for i = 0, n - 1 do", True, False]]
+    nvim.keys("gK")
+    nvim.wait_screen("1 removed line")
+    press(nvim, "q", "#vim.api.nvim_tabpage_list_wins(0) == 2")
     press(nvim, "q", "#vim.api.nvim_list_tabpages() == 1")
     assert nvim.cursor()[0] == lnum
     press(nvim, "<CR>", "#vim.api.nvim_list_tabpages() == 2")

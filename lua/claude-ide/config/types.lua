@@ -67,7 +67,7 @@
 ---@field reject? string|string[]|false Reject it.
 ---@field reject_with_reason? string|string[]|false Reject it with a reason for Claude, see |:Claude-reject|.
 ---@field hunk? string|string[]|false Drop or restore the change under the cursor. `u` undoes either.
----@field removed? string|string[]|false Show all removed lines of the change under the cursor. The unified layout has room for as many as fit in its window. A review has this key, too.
+---@field removed? string|string[]|false Show all removed lines of the change under the cursor. The unified layout has room for as many as fit in its window. A review and an edit of a transcript have this key, too.
 ---@field layout? string|string[]|false Switch to the next layout. A review has this key, too.
 ---@field help? string|string[]|false List the keys. A review has this key, too.
 
@@ -310,7 +310,7 @@
 ---@field reject string|string[]|false Reject it.
 ---@field reject_with_reason string|string[]|false Reject it with a reason for Claude, see |:Claude-reject|.
 ---@field hunk string|string[]|false Drop or restore the change under the cursor. `u` undoes either.
----@field removed string|string[]|false Show all removed lines of the change under the cursor. The unified layout has room for as many as fit in its window. A review has this key, too.
+---@field removed string|string[]|false Show all removed lines of the change under the cursor. The unified layout has room for as many as fit in its window. A review and an edit of a transcript have this key, too.
 ---@field layout string|string[]|false Switch to the next layout. A review has this key, too.
 ---@field help string|string[]|false List the keys. A review has this key, too.
 

@@ -110,6 +110,10 @@ function M.show(texts)
       vim.keymap.set("n", "q", function()
         close(view)
       end, { buffer = buf, nowait = true, desc = "Claude Code: back to the transcript" })
+      local keys = require("claude-ide.ui.key_list")
+      keys.map(buf, keys.option("diff", "removed"), function()
+        require("claude-ide.diffview.change_keys").show_removed(view)
+      end)
     end
     -- One side alone is useless.
     vim.api.nvim_create_autocmd("WinClosed", {

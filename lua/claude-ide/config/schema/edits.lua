@@ -54,7 +54,7 @@ return {
             "removed",
             "gK",
             "Show all removed lines of the change under the cursor. The unified layout has room for as many as fit in its window. "
-              .. "A review has this key, too."
+              .. "A review and an edit of a transcript have this key, too."
           ),
           key("layout", "gl", "Switch to the next layout. A review has this key, too."),
           key("help", "g?", "List the keys. A review has this key, too."),
