@@ -215,7 +215,7 @@ def test_a_cli_killed_at_any_moment_of_a_turn_leaves_a_review_of_all_it_wrote(st
 
 def test_neovim_that_was_stopped_keeps_its_clients_and_its_proposal(start_nvim, connect):
     """A minute at the usual times, scaled: the clients said nothing for longer than the server has patience."""
-    opts = {"server": {"keepalive": {"interval_ms": 200, "timeout_ms": 1000}}}
+    opts = {"server": {"keepalive": {"interval_ms": 200, "timeout_ms": 2500}}}
     nvim = start_nvim(files={"a.txt": A, "b.txt": B}, args=["a.txt"], opts=opts, notices=True)
     client = connect(nvim)
     asked = propose(nvim, client, "proposed\n")
