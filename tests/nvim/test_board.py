@@ -403,9 +403,9 @@ def test_two_hundred_sessions_are_redrawn_within_16_ms_and_older_ones_stay_count
         transport.request = function(what, listener)
           local reply = listener.reply
           listener.reply = function(...)
-            local start = vim.uv.hrtime()
+            local start = os.clock() -- of this process: others may be busy, too
             reply(...)
-            took[#took + 1] = (vim.uv.hrtime() - start) / 1e6
+            took[#took + 1] = (os.clock() - start) * 1e3
           end
           return request(what, listener)
         end
