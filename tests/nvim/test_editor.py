@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from harness import LONGEST
+
 pytestmark = pytest.mark.dealt
 
 ENVIRONMENT = "return require('claude-ide.terminal.editor').environment()"
@@ -89,7 +91,7 @@ def test_however_it_is_closed_the_program_ends(start_nvim, edit):
     program = edit(nvim, "a.txt")
     wait_open(nvim, "a.txt")
     nvim.quit()
-    assert program.wait(20) == 0
+    assert program.wait(LONGEST) == 0
 
 
 @pytest.mark.every_nvim

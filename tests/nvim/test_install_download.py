@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from harness import left
+from harness import LONGEST, left
 from harness.nvim import ROOT, binary
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
@@ -348,7 +348,7 @@ def test_one_that_is_killed_half_way_and_two_at_once(install, package, releases,
         assert left(began, 20) > 0
         time.sleep(0.01)
     first.send_signal(signal.SIGKILL)
-    first.communicate(timeout=20)
+    first.communicate(timeout=LONGEST)
     assert LIBRARY.name not in in_folder(package)
     offer(releases, asset)
     with ThreadPoolExecutor() as pool:
@@ -383,7 +383,7 @@ def test_the_command_says_why_it_failed_and_runs_once_at_a_time(bare, package, r
     released = threading.Event()
 
     def forbidden(request):
-        released.wait(20)
+        released.wait(LONGEST)
         request.send_error(403)
 
     releases.files["/SHA256SUMS"] = forbidden
