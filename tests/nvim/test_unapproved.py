@@ -24,6 +24,20 @@ end
 unapproved.ended(1, changes, vim.tbl_filter(function(call) return call.allowed_by ~= "edit" end, calls))
 unapproved.found(1, path)
 """
+COUNT_ANSWERS = """
+local module, name = require(...), select(2, ...)
+local ask = module[name]
+answers = 0
+module[name] = function(subject, ...)
+  local words = { ... }
+  local done = table.remove(words)
+  words[#words + 1] = function(...)
+    done(...)
+    answers = answers + 1
+  end
+  return ask(subject, unpack(words))
+end
+"""
 
 
 @pytest.fixture
@@ -101,9 +115,9 @@ def test_what_a_rule_may_allow_is_not(claude):
     name = turn.changes(call(command="git diff"))
     assert turn.warned() == [f"{name} was changed without asking you: by `git diff`. `:Claude review` shows it."]
     (home / "settings.json").write_text(json.dumps({"permissions": {"allow": ["Bash"]}}))
+    claude.nvim.lua(COUNT_ANSWERS, "claude-ide.sessions.rules", "may_allow")
     turn.changes(call())
-    claude.nvim.lua("passed = false vim.defer_fn(function() passed = true end, 1100)")
-    claude.nvim.wait("passed", what="the time of a warning")
+    claude.nvim.wait("answers == 1", what="the rules to be read")
     (home / "settings.json").write_text("{}")
     assert turn.warned() == []
 
@@ -148,9 +162,9 @@ def test_without_proc_neovim_does_not_stand_still_for_ps(claude, tmp_path):
 @pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions", "auto", None])
 def test_in_a_mode_that_allows_it_or_is_unknown_nothing_is_said(claude, mode):
     turn = Turn(claude, mode)
+    claude.nvim.lua(COUNT_ANSWERS, "claude-ide.sessions", "mode_of_client")
     turn.changes(call())
-    claude.nvim.lua("passed = false vim.defer_fn(function() passed = true end, 1100)")
-    claude.nvim.wait("passed", what="the time of a warning")
+    claude.nvim.wait("answers == 1", what="the mode to be read")
     claude.line("user", permissionMode="default", message={"role": "user", "content": "go on"})
     assert turn.warned() == []
 
