@@ -685,6 +685,7 @@ def test_tmux_gets_a_pane_that_is_gone_to_and_closed(start, tmux, tmp_path):
         lambda: next((p for p in tmux("list-panes", "-F", "#{pane_id}") if p != pane), None), what="a pane"
     )
     nvim.wait(lambda: "ready" in tmux("capture-pane", "-p", "-t", other), what="the CLI in it")
+    nvim.wait(f"require('claude-ide.terminal').list()[1].handle.id == '{other}'", what="tmux to have said which it is")
 
     def active():
         return tmux("display-message", "-p", "#{pane_id}") == [other]
