@@ -74,6 +74,10 @@ def test_a_turn_whose_end_is_seen_late_takes_nothing_of_the_next_one(claude):
           local args = { ... }
           table.insert(deferred, function() read(unpack(args)) end)
         end
+        function let_reads_go()
+          file.read_later = read
+          for _, read_now in ipairs(deferred) do read_now() end
+        end
         """
     )
     claude.prompt()
@@ -85,7 +89,7 @@ def test_a_turn_whose_end_is_seen_late_takes_nothing_of_the_next_one(claude):
     claude.client.call("getDiagnostics", uri=f"file://{claude.project / 'a.txt'}")  # too late: it is written already
     claude.edited("a.txt", "one", "ONE", before)
     claude.wait(a_txt=(3, 3))
-    claude.nvim.lua("for _, read in ipairs(deferred) do read() end")
+    claude.nvim.lua("let_reads_go()")
     claude.nvim.undo_turn()
     assert claude.text("a.txt") == after_one_turn
 
