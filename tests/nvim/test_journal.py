@@ -135,15 +135,25 @@ end
 """Background reads are reported late: on a busy machine the file has other content by then."""
 
 
-def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds(claude):
-    """The end of edits is announced after each step of a turn."""
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds(claude, is_watched):
+    """The end of edits is announced after each step of a turn, before the file's watch is heard or after it."""
+    if not is_watched:
+        claude.nvim.lua("require('claude-ide.watch.files').follow = function() return function() end end")
     claude.prompt()
     claude.nvim.lua(HOLD_READS)
+
+    def wait_read(known):
+        claude.nvim.wait(f"reads_held() > {known}", what="the edit to be read")
+
     for old in "line 3\n", "line 9\n":
         known = claude.nvim.lua("return reads_held()")
         claude.edit("a.txt", old, old.upper())
+        if is_watched:
+            wait_read(known)
+            known += 1
         claude.client.call("getDiagnostics")
-        claude.nvim.wait(f"reads_held() > {known}", what="the edit to be read")
+        wait_read(known)
     claude.nvim.lua("let_reads_go()")
     claude.nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil", what="the end of the turn")
     claude.nvim.wait("#require('claude-ide.journal').changes()[1].hunks == 2", what="both edits")

@@ -104,6 +104,10 @@ function M.look_again()
   end
 end
 
+---The latest of a file's last checks that are not over.
+---@type table<integer, claude-ide.journal.Followed>
+local leaving = {}
+
 ---Checks the last contents of files; later writes are not attributed to Claude.
 ---@param client integer
 ---@param turn integer
@@ -124,9 +128,14 @@ local function let_go(client, turn, files, is_over)
     one.unfollow()
     open = open + 1
     local of = store.turn_of(id) == one.turn and one.turn or nil
+    leaving[id] = one
     M.look(one.file, function()
-      -- Unless another edit of it was announced since.
-      if not (followed[client] and followed[client][id]) then
+      local latest = leaving[id]
+      leaving[id] = latest ~= one and latest or nil
+      -- Unless another edit of it was announced since, and is not over or not read yet.
+      local is_written_again = followed[client] and followed[client][id]
+        or leaving[id] and leaving[id].turn == one.turn
+      if not is_written_again then
         store.release(id, one.turn)
       end
       one_less()
