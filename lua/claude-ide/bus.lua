@@ -12,6 +12,7 @@ local M = {}
 ---| "client_changed" # fun(client: claude-ide.Client)
 ---| "client_disconnected" # fun(client: claude-ide.Client, reason?: string)
 ---| "agent_ready" # fun(client: claude-ide.Client): a client of another endpoint than `ide`
+---| "agent_changed" # fun(client: claude-ide.Client): it told more of itself
 ---| "agent_disconnected" # fun(client: claude-ide.Client, reason?: string)
 ---| "selection_changed" # fun(latest?: claude-ide.selection.Message): as sent to the clients; nil: withdrawn
 ---| "abilities_changed" # fun(): the available tools or resources may have changed

@@ -57,6 +57,8 @@ local function on_agent_event(event)
   if event.type == "client_ready" then
     log.info("agent %d (%s %s) is ready", client.id, client.name or "unnamed", client.version or "")
     bus.emit("agent_ready", client)
+  elseif event.type == "client_changed" then
+    bus.emit("agent_changed", client)
   end
 end
 

@@ -514,7 +514,7 @@ local follow_clients = require("claude-ide.once")(function()
       announce_soon()
     end
   end
-  for _, topic in ipairs({ "client_ready", "client_changed", "agent_ready" }) do
+  for _, topic in ipairs({ "client_ready", "client_changed", "agent_ready", "agent_changed" }) do
     bus.on(topic --[[@as claude-ide.bus.Topic]], take)
   end
   for _, topic in ipairs({ "client_disconnected", "agent_disconnected" }) do

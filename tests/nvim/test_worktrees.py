@@ -107,6 +107,18 @@ def test_a_client_works_in_its_own_work_tree(start_nvim, connect, connect_agent,
         assert nvim.lua("return require('claude-ide.privacy').denied_by(...)", f"{place}/keys/one") == "keys/*"
 
 
+def test_an_agent_that_tells_its_folder_later_works_there(start_nvim, connect_agent, places):
+    """As one that is slow to answer when it is asked."""
+    main, fix, _ = places
+    nvim = start_nvim(args=["a.txt"])
+    agent = connect_agent(nvim, roots=[main])
+    agent.roots = [fix]
+    agent.notify("notifications/roots/list_changed")
+    nvim.wait(f"vim.deep_equal(require('claude-ide.server').agents()[1].roots, {{ '{fix}' }})", what="its folder")
+    (text,) = agent.call("open_buffers")
+    assert f"\n{main}/a.txt  (" in text
+
+
 def test_sessions_of_all_work_trees_are_listed_with_their_names(start_nvim, sessions, places):
     for place, prompt in zip(places, ("here", "beside", "within"), strict=True):
         sessions.write(Path(place), (prompt, f"the answer {prompt}"), branch="")
