@@ -6,7 +6,8 @@ A prompt's lines: `SAY text`, `THINK text`, `UPDATE {update}`, `REQUEST method {
 count`, `WAIT` (to be cancelled), `END` (of the turn, and continues), `WRITE path text` (by itself; JSON null deletes
 the file), `STOP reason`, `FAIL code message`, `TWICE`, `EXIT code`, `HANG`. Within an update and within parameters the
 text "BIG bytes shape" is replaced by such a text. The JSON in ACP_AGENT configures its start, and `turns` in it expands
-other prompts. It logs its input to the file ACP_LOG. With arguments it is a program that signs in.
+other prompts; it lists no sessions while there is a file `hold`. It logs its input to the file ACP_LOG. With arguments
+it is a program that signs in.
 """
 
 import json
@@ -170,6 +171,8 @@ class Agent:
         if method == "session/fork":
             return {"sessionId": "copy", **self.begin("copy")}
         if method == "session/list":
+            while os.path.exists(SETUP.get("hold", "")):
+                time.sleep(0.01)
             return {"sessions": SETUP.get("sessions", [])}
         if method == "session/set_config_option":
             for option in SETUP["configOptions"]:

@@ -271,9 +271,10 @@ end, require("claude-ide.chat").list())
 @pytest.mark.parametrize("can", ["list", "nothing", "fork"])
 def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(start_nvim, tmp_path, can):
     """Both when its identity is known at once and when the agent must list its sessions first."""
-    id = "0a1b2c3d-e5f6"
+    id, hold = "0a1b2c3d-e5f6", tmp_path / "hold"
     setup = {
         "session": id,
+        "hold": str(hold),
         "capabilities": {"loadSession": True, "sessionCapabilities": {} if can == "nothing" else {"list": {}, can: {}}},
         "sessions": [{"sessionId": "another", "cwd": "/"}, {"sessionId": id, "cwd": "/", "title": "It"}],
     }
@@ -285,16 +286,19 @@ def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(sta
         "vim.ui.select = function(items, options, done) asked = options.prompt done(items[#items > 2 and 3 or 1]) end"
     )
     for which in (id, *([] if can == "nothing" else ["0a1b", ""])):
+        if which == "":
+            hold.touch()
         nvim.lua("asked = nil vim.cmd('Claude chat --agent scripted --resume ' .. ...)", which)
         if which == "":
             nvim.wait("#require('claude-ide.chat').list() == 2", what="a chat that lists them")
             say(nvim, "SAY meanwhile")
+            hold.unlink()
             nvim.wait("asked ~= nil", what="the list")
         nvim.wait(lambda: nvim.lua(SHOWN) == one, what="one chat")
         nvim.wait_kind("prompt")
     assert read(tmp_path, "session/load") == []
     if can != "nothing":
-        assert "SAY meanwhile" in nvim.lines(), "what was said while they were listed"
+        nvim.wait(lambda: "SAY meanwhile" in nvim.lines(), what="what was said while they were listed")
     say(nvim, "SAY still here")
     wait_text(nvim, "\nstill here")
 
