@@ -111,10 +111,12 @@ end
 
 ---@return string? folder of its file, if the user has opened it
 local function folder_of(buf)
-  local bo = vim.bo[buf]
-  local is_open = vim.api.nvim_buf_is_loaded(buf) and bo.buflisted and bo.buftype == ""
+  -- Another autocommand may have wiped it out.
+  if not vim.api.nvim_buf_is_loaded(buf) or not vim.bo[buf].buflisted or vim.bo[buf].buftype ~= "" then
+    return nil
+  end
   local by_claude = vim.b[buf].claude_opened
-  if not is_open or by_claude == true or by_claude == vim.api.nvim_buf_get_changedtick(buf) then
+  if by_claude == true or by_claude == vim.api.nvim_buf_get_changedtick(buf) then
     return nil
   end
   local name = vim.api.nvim_buf_get_name(buf)

@@ -276,3 +276,31 @@ def test_a_client_elsewhere_gets_and_gives_its_own_paths(start_nvim, connect):
     assert nvim.lua("return require('claude-ide.proposal').list()[1].path") == str(nvim.project / "a b.txt")
     nvim.keys(":Claude accept<CR>")
     assert elsewhere.call_result(waiting) == ["FILE_SAVED", "two\n"]
+
+
+WIPE_FIRST = """
+vim.api.nvim_create_autocmd(EVENT, {
+  pattern = "*b.txt",
+  callback = function(args)
+    wiped = pcall(vim.cmd, "noautocmd bwipeout! " .. args.buf) and not vim.api.nvim_buf_is_valid(args.buf)
+  end,
+})
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("event", ["BufEnter", "BufWinEnter"])
+def test_a_buffer_that_another_autocommand_wipes_out_shows_no_error(start_nvim, connect, event):
+    nvim = start_nvim(
+        files={"a.txt": "a\n", "b.txt": "b\n"},
+        args=["a.txt"],
+        init_lua=WIPE_FIRST.replace("EVENT", repr(event)),
+    )
+    connect(nvim)
+    nvim.cmd("split")
+    nvim.keys(":edit b.txt<CR>")
+    nvim.wait("vim.fn.mode() == 'n'")
+    assert not nvim.lua(
+        "return vim.v.errmsg:find('Invalid buffer') or vim.fn.execute('messages'):find('stack traceback')"
+    )
+    assert nvim.lua("return wiped"), "the test shows something"

@@ -282,7 +282,9 @@ end
 
 ---@param event { buf: integer }
 local function on_buf_enter(event)
-  if vim.bo[event.buf].buftype == "" and api.nvim_buf_get_name(event.buf) ~= "" then
+  -- Another autocommand may have wiped it out.
+  local is_valid = api.nvim_buf_is_valid(event.buf)
+  if is_valid and vim.bo[event.buf].buftype == "" and api.nvim_buf_get_name(event.buf) ~= "" then
     last_file = event.buf
   end
   request_soon()
