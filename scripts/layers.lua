@@ -52,7 +52,15 @@ return {
   -- The features.
   { "terminal", "unapproved", "watch" },
   { "sessions.background" },
-  { "diagnostics", "journal", "mention", "notebook", "selection", "sessions.rejection_reason", "sessions.ours" },
+  {
+    "diagnostics",
+    "journal",
+    "mention",
+    "notebook",
+    "selection",
+    "sessions.rejection_reason",
+    "sessions.ours",
+  },
   -- Queries to language servers.
   { "language" },
   { "changeset" },
