@@ -20,11 +20,11 @@ end
 ---@param show fun()
 function M.when_free(entry, show)
   require("claude-ide.ui.guard").when_free(entry.diff.id, name_of(entry), function(typed)
+    local window = require("claude-ide.ui.guard.window")
+    typed = typed and window.has_typed_since_decision()
     show()
     if typed and entry.diff.state == "pending" then
-      require("claude-ide.ui.guard.window").proposal_opened_while_typing(
-        require("claude-ide.proposal.state").bufs(entry)
-      )
+      window.proposal_opened_while_typing(require("claude-ide.proposal.state").bufs(entry))
     end
   end)
 end

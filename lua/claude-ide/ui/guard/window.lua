@@ -16,6 +16,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.window")
 ---@type table<integer, claude-ide.ui.guard.Window> by buffer
 local windows = {}
 local decided_at = -math.huge ---@type number
+local keys_at_decision = -1 ---@type integer number of keys typed until then
 
 local timer ---@type uv.uv_timer_t?
 local turned_at = 0 ---@type number last turn of the event loop
@@ -177,7 +178,13 @@ end
 ---A proposal was decided: the next keys may still be for it.
 function M.decided()
   watch_stalls()
-  decided_at = M.now()
+  decided_at, keys_at_decision = M.now(), require("claude-ide.ui.guard.typing").count()
+end
+
+---Whether the user has typed since the last decision, which itself may have been keys.
+---@return boolean
+function M.has_typed_since_decision()
+  return require("claude-ide.ui.guard.typing").count() ~= keys_at_decision
 end
 
 ---Whether the user can have seen a proposal; one that was not seen can only be decided by its id.
