@@ -299,7 +299,7 @@ def test_a_buffer_that_another_autocommand_wipes_out_shows_no_error(start_nvim, 
     connect(nvim)
     nvim.cmd("split")
     nvim.keys(":edit b.txt<CR>")
-    nvim.wait("vim.fn.mode() == 'n'")
+    nvim.wait("wiped ~= nil", what="the buffer to be entered")
     assert not nvim.lua(
         "return vim.v.errmsg:find('Invalid buffer') or vim.fn.execute('messages'):find('stack traceback')"
     )
