@@ -124,6 +124,17 @@ def test_removed_lines_are_wrapped_and_wide_as_text_is(start_nvim):
     wait_rows(diffs, "x", "日本" * fit, rest + " " * gap + "y")
 
 
+@pytest.mark.every_nvim
+def test_a_removed_zero_byte_is_drawn_as_neovim_draws_it(start_nvim):
+    diffs = make(start_nvim, "unified", old="a\nx\0y\nz\n")
+    diffs.open(1, "a.txt", "a\nz\n")
+    wait_rows(diffs, "a", "x^@y", "z")
+    diffs.nvim.keys("gK")
+    diffs.nvim.wait_screen("1 removed line")
+    diffs.nvim.keys("q")
+    diffs.reject(1)
+
+
 def test_unified_goes_from_change_to_change(start_nvim):
     old = "".join(f"{i}\n" for i in range(1, 201))
     diffs = make(start_nvim, "unified", old=old)

@@ -210,8 +210,8 @@ end
 ---@return claude-ide.diffview.Chunk[][] rows several if the window wraps
 function M.rows(line, spans, colours, look, changed)
   line, spans, colours = part_of(line, spans, colours, changed or 0)
-  -- A NUL is a line feed in Neovim's lines.
-  return cut_to_width(coloured(line:gsub("\n", "\0"), spans, colours), look)
+  -- Functions of Vim script take a line feed for a zero byte, and fail for a zero byte.
+  return cut_to_width(coloured(line:gsub("%z", "\n"), spans, colours), look)
 end
 
 return M
