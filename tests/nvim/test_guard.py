@@ -385,13 +385,10 @@ def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(star
     nvim.wait(lambda: nvim.lua(f"return {answers}") == [outcome], what="the answer")
 
 
-SLOW_SCREEN = """
-vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffOpened", callback = function()
-  vim.uv.sleep(500)
-  vim.schedule(function()
-    is_suspect = require("claude-ide.ui.guard.window").is_typed_ahead(vim.api.nvim_get_current_buf())
-  end)
-end })
+NOTE_SUSPECT = """
+vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffOpened", callback = vim.schedule_wrap(function()
+  is_suspect = require("claude-ide.ui.guard.window").is_typed_ahead(vim.api.nvim_get_current_buf())
+end) })
 """
 
 
@@ -400,10 +397,10 @@ def test_keys_that_decided_one_proposal_are_no_typing_into_the_next(start_nvim):
     diffs = Diffs(start_nvim(files=FILES, args=["a.txt"]))
     nvim = diffs.nvim
     diffs.open(1, "a.txt", "A\n")
-    nvim.lua(SLOW_SCREEN)
+    nvim.lua(NOTE_SUSPECT)
     nvim.keys("ZZ")
     diffs.answer(1)
-    nvim.lua("vim.wait(800)")
+    pass_clock(nvim, 1500)  # as if the screen took so long
     diffs.propose(2, "b.txt", "B\n")
     nvim.wait("is_suspect ~= nil", what="the second to be shown")
     assert nvim.lua("return is_suspect") is False
