@@ -375,7 +375,7 @@ fn has_call<S: Serializer>(blocks: &[Block], serializer: S) -> Result<S::Ok, S::
 }
 
 impl Event {
-    /// Reads the arguments of calls, so that nobody does where it would delay them.
+    /// Reads the arguments of calls, which the first draw would otherwise do on Neovim's main thread.
     pub fn read_arguments(&self) {
         if let Self::Said { blocks, .. } = self {
             for block in blocks {
