@@ -210,6 +210,17 @@ class Editor:
         shown = subprocess.run(["ps", "-o", "rss=", "-p", str(self._nvim.server_pid)], capture_output=True, text=True)
         return int(shown.stdout)
 
+    def read_ahead_ms(self) -> float:
+        """Processor time of the second in which all modules are cached, and the garbage of that collected."""
+        used = self._nvim.lua("""
+          local start = os.clock()
+          require("claude-ide.update").keep()
+          vim.wait(1000)
+          return os.clock() - start
+        """)
+        self.wait_until_all_is_kept()
+        return used * 1000
+
     def wait_until_all_is_kept(self) -> None:
         """Waits until all modules are in memory (`update.lua` keeps them for an update while Neovim runs)."""
         self._nvim.wait("""
