@@ -158,15 +158,17 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture
 def start_nvim(request, tmp_path, nvim_version):
-    """A factory: start_nvim(args, opts, init_lua, env, cwd, files, notices) -> Nvim.
+    """A factory: start_nvim(args, opts, init_lua, env, cwd, files, notices, reads_ahead) -> Nvim.
 
     `opts` goes to setup(), with auto_start off by default; None skips setup(). Several Neovims share the home (as on a
-    user's machine) and, by default, the project.
+    user's machine) and, by default, the project. Modules are read ahead, as for a user, without setup(), beside the real CLI,
+    or with `reads_ahead`.
     """
     started = request.node.stash.setdefault(_started, [])
+    is_real = bool(request.node.get_closest_marker("cli"))
 
-    def start(args=(), opts=NO_OPTIONS, **more) -> Nvim:
-        nvim = Nvim(tmp_path, nvim_version, args=args, opts=opts, **more)
+    def start(args=(), opts=NO_OPTIONS, reads_ahead=is_real, **more) -> Nvim:
+        nvim = Nvim(tmp_path, nvim_version, args=args, opts=opts, reads_ahead=reads_ahead, **more)
         started.append(nvim)
         return nvim
 
@@ -204,7 +206,7 @@ def _shared_nvim(tmp_path_factory):
 
     def get(version):
         if version not in shared or not shared[version].running():
-            shared[version] = Nvim(tmp_path_factory.mktemp("shared"), version, opts=NO_OPTIONS)
+            shared[version] = Nvim(tmp_path_factory.mktemp("shared"), version, opts=NO_OPTIONS, reads_ahead=False)
         return shared[version]
 
     yield get

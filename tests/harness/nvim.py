@@ -62,6 +62,7 @@ class Nvim:
         cwd: Path | None = None,
         files: Mapping[str, str | bytes] | None = None,
         notices: bool = False,
+        reads_ahead: bool = True,
     ) -> None:
         self.version = version
         self.home = directory / "home"
@@ -77,6 +78,8 @@ class Nvim:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
         config = self.home / ".config" / "nvim" / "init.lua"
         config.parent.mkdir(parents=True, exist_ok=True)
+        if not reads_ahead and opts is not None:
+            init_lua = f"{_READS_NOTHING_AHEAD} {init_lua}"
         config.write_text(_init(opts, f"{_KEEP}.notices() {init_lua}" if notices else init_lua))
         listen = self._run / "rpc"
         self.terminal = Terminal(
@@ -326,6 +329,9 @@ _KEEP = f"dofile({json.dumps(str(ROOT / 'tests' / 'harness' / 'keep.lua'))})"
 _NO_PROVIDERS = "vim.g.loaded_python3_provider = 0"
 """Else each first Python file makes Neovim run `python3`; pyenv's shim alone costs 0.7 s."""
 
+
+_READS_NOTHING_AHEAD = "require('claude-ide.update').keep = function() end"
+"""Modules are read on first use. Reading all of them takes 50 ms of a processor, a quarter of what most tests take."""
 
 _NO_KERNEL = {"kernel": "/nowhere/python"}
 """Unless a test sets other options of `notebook`: no search for a Python, so no tool appears when one is found."""

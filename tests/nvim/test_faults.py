@@ -320,7 +320,7 @@ def test_a_clock_that_steps_changes_nothing_that_waits(start_nvim, connect, tmp_
 
 
 def test_without_a_file_descriptor_it_is_said_and_all_goes_on_once_there_is_one(start_in, connect):
-    nvim = start_in("ulimit -n 128")
+    nvim = start_in("ulimit -n 128", reads_ahead=True)
     client = connect(nvim)
     nvim.cmd("new | set filetype=markdown | bwipeout!")  # Neovim's own scripts are read before
     nvim.modules_are_cached()

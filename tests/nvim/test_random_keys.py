@@ -77,7 +77,7 @@ class Story:
                 "layout": self.random.choice(["vertical", "horizontal", "unified"]),
             },
         }
-        self.nvim = start_nvim(args=["a.txt"], files=FILES, opts=opts)
+        self.nvim = start_nvim(args=["a.txt"], files=FILES, opts=opts, reads_ahead=True)
         self.id = self.random.randint(1, 10**6)
         sessions.write(
             self.nvim.project,

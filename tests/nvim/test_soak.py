@@ -148,7 +148,11 @@ class Day:
         self.random, self.connect, self.typed = random.Random(seed), connect, []
         opts = {"agents": {"robot": acp_steps.scripted(tmp_path)}, "web": {"port": 0}}
         self.nvim = start_nvim(
-            args=["-n", "a.txt"], files={"a.txt": A, "b.txt": B, "mine.txt": ""}, opts=opts, notices=True
+            args=["-n", "a.txt"],
+            files={"a.txt": A, "b.txt": B, "mine.txt": ""},
+            opts=opts,
+            notices=True,
+            reads_ahead=True,
         )
         self.session = sessions.write(
             self.nvim.project,

@@ -91,7 +91,8 @@ def test_what_is_kept_takes_no_part_in_a_plugin_that_is_loaded_anew(running, ins
     assert nvim.lua('return require("claude-ide.file").anew') is True
 
 
-def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_lines(nvim):
+def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_lines(start_nvim):
+    nvim = start_nvim(reads_ahead=True)
     memory = "collectgarbage() collectgarbage() return collectgarbage('count')"
     nvim.lua("require('claude-ide.native')")
     before = nvim.lua(memory)
