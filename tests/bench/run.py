@@ -214,7 +214,7 @@ def hooks_of_calls(directory: Path, version: str):
     for name in runs[0]:
         what = f"hooks of an edit of {name}, beyond two shells that read it"
         yield at_most(f"{what}, p50", min(run[name][0] for run in runs), 1, "ms")
-        yield at_most(f"{what}, p99", min(run[name][1] for run in runs), 4, "ms")
+        yield at_most(f"{what}, p95", min(run[name][1] for run in runs), 2, "ms")
 
 
 def tools_of_agents(directory: Path, version: str):
