@@ -104,6 +104,23 @@ def test_a_call_is_asked_about_and_answered_by_keys(lab):
     assert nvim.lua(f"return {PENDING}") == 0
 
 
+@pytest.mark.parametrize("keys", [":w<CR>", ":wq<CR>", ":x<CR>", "ZZ", ":w | w<CR>"])
+def test_however_a_changed_command_is_written_no_window_but_its_own_is_closed(lab, keys):
+    nvim, client = lab
+    nvim.keep_notices()
+    nvim.cmd("split b.txt | wincmd p")
+    call = ask(client, command="make it")
+    nvim.wait_kind("question")
+    nvim.keys("e")
+    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    nvim.keys(f"Aself<Esc>{keys}")
+    assert output(client, call) == {"behavior": "allow", "updatedInput": {"command": "make itself"}}
+    nvim.wait("#vim.api.nvim_list_wins() == 2", what="the question and the command to be closed")
+    assert nvim.lua("return vim.fn.bufwinid('a.txt') > 0 and vim.fn.bufwinid('b.txt') > 0")
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
+    assert nvim.notices() == []
+
+
 def test_a_question_and_a_plan_are_answered_with_their_arguments(lab):
     nvim, client = lab
     options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "preview": "+------+\n| blue |\n+------+"}]

@@ -106,7 +106,8 @@ local function deny_with_words(permission)
   end)
 end
 
----Lets the user edit the argument that the call is about; `:write` allows the result.
+---Lets the user edit the argument that the call is about; `:write` allows the result. The window is closed after the command, which may
+---be `:wq`: it would close the next one too.
 ---@param permission claude-ide.card.Permission
 ---@param name string
 local function change_and_allow(permission, name)
@@ -121,18 +122,23 @@ local function change_and_allow(permission, name)
   })
   local title = (":w allows this %s, :q goes back"):format(name)
   local win = require("claude-ide.ui.text_float").open(buf, title, #lines)
+  local text ---@type string? written, and not yet told
+  local function allow()
+    local told = text
+    text = nil
+    require("claude-ide.window").close(win)
+    if told and permission.state == "pending" then
+      settle(permission, { outcome = "accepted", changes = told ~= value and { [name] = told } or nil })
+    elseif told then
+      require("claude-ide.ui.kept_words").give_back(told, "The question is gone")
+    end
+  end
   vim.api.nvim_create_autocmd("BufWriteCmd", {
     buffer = buf,
     desc = "Claude Code: a changed call is allowed",
     callback = function()
-      local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
-      vim.bo[buf].modified = false
-      require("claude-ide.window").close(win)
-      if permission.state == "pending" then
-        settle(permission, { outcome = "accepted", changes = text ~= value and { [name] = text } or nil })
-      else
-        require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
-      end
+      text, vim.bo[buf].modified = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"), false
+      require("claude-ide.ui.guard.typing").soon(allow, true)
     end,
   })
 end
