@@ -468,6 +468,18 @@ def test_what_the_user_writes_meanwhile_is_theirs(session):
     assert [os.path.basename(change["path"]) for change in session.changes()] == ["b.txt"]
 
 
+def test_what_the_user_writes_under_other_names_is_theirs_and_the_file_itself_is_not(session):
+    session.prompt()
+    for command in ("w whole.txt", "1,2w part.txt", "1,2w >> .gitignore"):
+        session.nvim.cmd(f"silent {command}")
+    (session.project / "a.txt").write_text("claude's\n")
+    session.over(changes=1)
+    assert [os.path.basename(change["path"]) for change in session.changes()] == ["a.txt"]
+    session.nvim.undo_turn()
+    assert (session.project / "a.txt").read_text() == TEXT
+    assert (session.project / "whole.txt").exists() and (session.project / "part.txt").exists()
+
+
 def test_what_happens_between_two_prompts_is_nobodys(session):
     session.prompt()
     session.status("idle")

@@ -278,11 +278,11 @@ end)
 ---Starts to track file changes.
 function M.attach()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
-  vim.api.nvim_create_autocmd("BufWritePost", {
+  vim.api.nvim_create_autocmd({ "BufWritePost", "FileWritePost", "FileAppendPost" }, {
     group = group,
     desc = "Claude: attribute the user's writes",
     callback = function(event)
-      observe().user_wrote(vim.api.nvim_buf_get_name(event.buf))
+      observe().user_wrote(event.match) -- the file written, which with `:w copy` is not the buffer's
     end,
   })
   vim.api.nvim_create_autocmd("FileChangedShellPost", {
