@@ -275,6 +275,15 @@ def conflict(nvim):
     nvim.wait("#require('claude-ide.watch.conflict').list() == 1")
 
 
+def test_a_copy_that_the_user_writes_settles_no_conflict(opened):
+    conflict(opened)
+    for command in ("silent write copy.txt", "silent 1write part.txt"):
+        opened.cmd(command)
+        assert opened.lua("return require('claude-ide.buffer.stamp').is_conflict(vim.fn.bufnr())") is True, command
+    opened.cmd("silent write!")
+    assert opened.lua("return require('claude-ide.buffer.stamp').is_conflict(vim.fn.bufnr())") is False
+
+
 def compare(nvim):
     conflict(nvim)
     nvim.keys(":Claude resolve compare<CR>")

@@ -20,6 +20,13 @@ function M.key_now(buf)
   return require("claude-ide.file").key_now(vim.api.nvim_buf_get_name(buf))
 end
 
+---Whether a BufReadPost or BufWritePost is of the buffer's own file: with `:w copy` it is of the copy.
+---@param event { buf: integer, match: string }
+---@return boolean
+function M.is_own_file(event)
+  return event.match == vim.api.nvim_buf_get_name(event.buf)
+end
+
 ---Records that a buffer was just read or written.
 ---@param buf integer
 function M.note(buf)
@@ -33,7 +40,7 @@ function M.attach()
     group = group,
     desc = "Claude: know which files change on disk",
     callback = function(event)
-      if vim.bo[event.buf].buftype == "" then
+      if vim.bo[event.buf].buftype == "" and M.is_own_file(event) then
         M.note(event.buf)
       end
     end,

@@ -73,7 +73,9 @@ M.attach = require("claude-ide.once")(function()
     group = group,
     desc = "Claude Code: tell Claude of a saved file",
     callback = function(event)
-      written(event.buf)
+      if require("claude-ide.buffer.stamp").is_own_file(event) then
+        written(event.buf)
+      end
     end,
   })
 end)
