@@ -358,6 +358,20 @@ def test_without_room_it_has_a_tab_page_of_its_own(start_nvim):
     diffs.nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
 
 
+@pytest.mark.parametrize("place", PLACES)
+def test_from_another_tab_page_a_decision_leaves_the_sizes_of_its_windows(start_nvim, place):
+    diffs = make(start_nvim, place, "vertical")
+    nvim = diffs.nvim
+    nvim.cmd("tabnew c.txt | split b.txt | resize 5 | vsplit | vertical resize 20 | tabprevious")
+    diffs.open(1, "b.txt", NEW)
+    nvim.cmd("tablast")
+    before = nvim.lua("return { vim.fn.winlayout(), vim.fn.winrestcmd() }")
+    nvim.cmd("Claude reject no")
+    diffs.answer(1)
+    diffs.nvim.wait("require('claude-ide.proposal').count() == 0", what="the proposal to be gone")
+    assert nvim.lua("return { vim.fn.winlayout(), vim.fn.winrestcmd() }") == before
+
+
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("layout", ["vertical", "horizontal"])

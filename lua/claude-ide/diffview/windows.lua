@@ -379,9 +379,12 @@ end
 ---@param view claude-ide.diffview.View
 local function close_windows(view)
   end_comparing(view)
+  local sizes = "" ---@type string
   places.keeping_sizes(function()
     place_of(view).close(view)
+    sizes = vim.fn.winrestcmd()
   end)
+  vim.api.nvim_command(sizes) -- Neovim has evened the windows of the current tab page, perhaps another one
 end
 
 ---Goes back and closes the windows.
