@@ -233,6 +233,10 @@ class Terminal:
             + f"\n└{rule}"
         )
 
+    def hang_up(self) -> None:
+        """Tells the process that its terminal is closed."""
+        os.kill(self._process.pid, signal.SIGHUP)
+
     def kill(self) -> None:
         """Kills the process and all its descendants at once; may be called twice."""
         if self._ended:

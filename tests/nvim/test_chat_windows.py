@@ -1,7 +1,10 @@
 """The two windows of a chat and the text in its prompt, whatever people do to windows, buffers and the plugin."""
 
 import json
+import os
 import re
+import signal
+from pathlib import Path
 
 import pytest
 from chat_steps import begin, chat, say, text, to_transcript, wait_answer, wait_idle, wait_text
@@ -17,6 +20,18 @@ for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
 end
 return rows
 """
+
+
+def drafts(tmp_path):
+    """What was left at prompts, on disk."""
+    (kept,) = (tmp_path / "home").rglob("claude-ide/chat/*.json")
+    return json.loads(kept.read_text()).get("draft")
+
+
+def open_prompts(tmp_path):
+    """What stands at the prompts of Neovims, on disk."""
+    files = (tmp_path / "home").rglob("claude-ide/chat/*.open")
+    return [text for file in files for texts in json.loads(file.read_text()).values() for text in texts]
 
 
 def layout(nvim):
@@ -392,12 +407,12 @@ def test_a_prompt_that_is_written_is_kept_and_not_sent(talk, tmp_path):
     assert nvim.lua(completes) == before, "each word is completed once"
     nvim.keys(":w<CR>")
     nvim.wait_screen("Kept as a draft. `<CR>` sends it.")
-    kept = list((tmp_path / "home").rglob("claude-ide/chat/*.json"))
-    assert json.loads(kept[0].read_text())["draft"] == "my own words"
+    assert open_prompts(tmp_path) == ["my own words"]
     assert nvim.lines() == ["my own words"] and "my own words" not in text(nvim)
     nvim.keys("A, more<Esc>:wa<CR>:qa<CR>")
     assert nvim.terminal.wait_exit() == 0, "nothing there asks to be saved"
-    assert json.loads(kept[0].read_text())["draft"] == "my own words, more"
+    assert drafts(tmp_path) == "my own words, more"
+    assert open_prompts(tmp_path) == []
 
 
 @pytest.mark.every_nvim
@@ -414,10 +429,33 @@ def test_a_prompt_that_is_written_is_in_no_other_prompt(talk, tmp_path):
     nvim.wait("vim.bo.filetype == 'markdown' and vim.fn.bufname():find('prompt 2', 1, true) ~= nil", what="its prompt")
     assert nvim.lines() == [""]
     nvim.keys("ihis<Esc>:w<CR>")
-    kept = list((tmp_path / "home").rglob("claude-ide/chat/*.json"))
-    nvim.wait(lambda: json.loads(kept[0].read_text())["draft"] == "mine\n\nhis", what="both")
+    nvim.wait(lambda: open_prompts(tmp_path) == ["mine", "his"], what="both")
     nvim.keys("<CR>")
-    nvim.wait(lambda: json.loads(kept[0].read_text())["draft"] == "mine", what="the one that was not sent")
+    nvim.wait(lambda: open_prompts(tmp_path) == ["mine"], what="the one that was not sent")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("end", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL, "terminal"])
+def test_a_prompt_outlives_a_neovim_that_ends_without_notice(talk, begin_chat_with_stand_in, tmp_path, end):
+    nvim = talk
+    nvim.keys("isaved<Esc>:w<CR>")
+    nvim.wait_screen("Kept as a draft.")
+    nvim.keys("A, and more")
+    nvim.wait(lambda: open_prompts(tmp_path) == ["saved, and more"], what="the text on disk, in insert mode")
+    other = begin_chat_with_stand_in()
+    other.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    assert other.lines() == [""], "it is still in the prompt of a Neovim that runs"
+    other.quit()
+    if end == "terminal":
+        nvim.terminal.hang_up()
+    else:
+        os.kill(nvim.server_pid, end)
+    nvim.terminal.wait_exit()
+    nvim.terminal.wait(lambda: not Path(f"/proc/{nvim.server_pid}").exists(), what="the process to be gone")
+    again = begin_chat_with_stand_in()
+    again.wait(lambda: again.lines() == ["saved, and more"], what="the text, once")
+    again.keys("<CR>")
+    again.wait(lambda: open_prompts(tmp_path) == [] and drafts(tmp_path) is None, what="it to be kept no longer")
 
 
 @pytest.mark.every_nvim

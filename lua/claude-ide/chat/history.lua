@@ -14,19 +14,39 @@ local GAP = "\n\n"
 ---@field prompts string[] latest last
 ---@field draft? string
 
-local function path_of(cwd)
-  return ("%s/claude-ide/chat/%s.json"):format(vim.fn.stdpath("state"), vim.fn.sha256(cwd):sub(1, 16))
+---@param cwd string
+---@param extension "json"|"open"
+---@return string
+local function path_of(cwd, extension)
+  local name = vim.fn.sha256(cwd):sub(1, 16)
+  return ("%s/claude-ide/chat/%s.%s"):format(vim.fn.stdpath("state"), name, extension)
+end
+
+---@param path string
+---@return table
+local function read_json(path)
+  local file = io.open(path, "rb")
+  local ok, found = pcall(vim.json.decode, file and file:read("*a") or "")
+  if file then
+    file:close()
+  end
+  return ok and type(found) == "table" and found or {}
+end
+
+---@param path string
+---@param value table
+local function write_json(path, value)
+  vim.fn.mkdir(vim.fs.dirname(path), "p", OWN_FOLDER --[[@as any]])
+  local ok, text = pcall(vim.json.encode, value)
+  if not ok or not require("claude-ide.file").replace(path, text) then
+    require("claude-ide.log").warn("prompts cannot be kept in %s", path)
+  end
 end
 
 ---@param cwd string
 ---@return claude-ide.chat.history.File
 local function read(cwd)
-  local file = io.open(path_of(cwd), "rb")
-  local ok, found = pcall(vim.json.decode, file and file:read("*a") or "")
-  if file then
-    file:close()
-  end
-  found = ok and type(found) == "table" and found or {}
+  local found = read_json(path_of(cwd, "json"))
   return {
     prompts = type(found.prompts) == "table" and found.prompts or {},
     draft = type(found.draft) == "string" and found.draft or nil,
@@ -36,12 +56,7 @@ end
 ---@param cwd string
 ---@param kept claude-ide.chat.history.File
 local function write(cwd, kept)
-  local path = path_of(cwd)
-  vim.fn.mkdir(vim.fs.dirname(path), "p", OWN_FOLDER --[[@as any]])
-  local ok, text = pcall(vim.json.encode, kept)
-  if not ok or not require("claude-ide.file").replace(path, text) then
-    require("claude-ide.log").warn("prompts cannot be kept in %s", path)
-  end
+  write_json(path_of(cwd, "json"), kept)
 end
 
 ---@param cwd string
@@ -67,66 +82,81 @@ function M.add(cwd, text)
   write(cwd, kept)
 end
 
----A project's drafts are one text.
----@param draft? string
----@param text string one prompt's
----@return string? draft without it
-local function without(draft, text)
-  if not draft or draft == text then
-    return nil
-  end
-  local all = GAP .. draft .. GAP
-  local first, last = all:find(GAP .. text .. GAP, 1, true)
-  if not first or not last then
-    return draft
-  end
-  return (all:sub(1, first - 1) .. all:sub(last - #GAP + 1)):sub(#GAP + 1, -#GAP - 1)
-end
-
+---Keeps what is left at a prompt, after the drafts of others.
 ---@param cwd string
 ---@param text string
----@param before? string its previous draft, which this replaces
-function M.keep_draft(cwd, text, before)
+function M.keep_draft(cwd, text)
   local kept = read(cwd)
-  for _, old in ipairs({ text, before }) do
-    kept.draft = without(kept.draft, old)
-  end
   kept.draft = kept.draft and kept.draft .. GAP .. text or text
   write(cwd, kept)
 end
 
----Removes the draft of a prompt that was sent.
+local own_pid = tostring(vim.uv.os_getpid())
+---@type table<string, true> projects whose texts at open prompts this Neovim has written
+local written = {}
+
 ---@param cwd string
----@param text string
-function M.forget_draft(cwd, text)
-  local kept = read(cwd)
-  local rest = without(kept.draft, text)
-  if kept.draft ~= rest then
-    kept.draft = rest
-    write(cwd, kept)
+---@param open table<string, string[]> by process
+local function write_open(cwd, open)
+  if next(open) then
+    write_json(path_of(cwd, "open"), open)
+  else
+    vim.uv.fs_unlink(path_of(cwd, "open"))
   end
 end
 
----The kept draft.
+---Keeps the texts at this Neovim's open prompts in a file beside the drafts, in case it ends without notice: when it is killed or its
+---terminal is closed, Neovim frees the buffers before any autocommand.
 ---@param cwd string
----@param there string[] texts in open prompts, which are no part of it
----@return string?
-function M.draft(cwd, there)
-  local draft = read(cwd).draft
-  for _, text in ipairs(there) do
-    draft = without(draft, text)
-  end
-  return draft
+---@param texts string[]
+function M.keep_open(cwd, texts)
+  local open = read_json(path_of(cwd, "open"))
+  written[cwd], open[own_pid] = true, #texts > 0 and texts or nil
+  write_open(cwd, open)
 end
 
----Takes the kept draft, which the user then has again.
 ---@param cwd string
----@param there string[] texts in open prompts: they stay kept
+---@param pid string
+---@return boolean
+local function is_gone(cwd, pid)
+  if pid == own_pid then
+    return not written[cwd]
+  end
+  return not require("claude-ide.process").runs(tonumber(pid) or 0)
+end
+
+---Makes drafts of the texts at prompts of Neovims that ended without notice.
+---@param cwd string
+local function adopt(cwd)
+  local open = read_json(path_of(cwd, "open"))
+  for pid, texts in pairs(open) do
+    if type(pid) == "string" and type(texts) == "table" and is_gone(cwd, pid) then
+      for _, text in ipairs(texts) do
+        M.keep_draft(cwd, tostring(text))
+      end
+      open[pid] = nil
+      write_open(cwd, open)
+    end
+  end
+end
+
+---The drafts of a project, as one text.
+---@param cwd string
 ---@return string?
-function M.take_draft(cwd, there)
-  local draft = M.draft(cwd, there)
+function M.draft(cwd)
+  adopt(cwd)
+  return read(cwd).draft
+end
+
+---Takes the draft, which the user then has again.
+---@param cwd string
+---@return string?
+function M.take_draft(cwd)
+  local draft = M.draft(cwd)
   if draft then
-    M.forget_draft(cwd, draft)
+    local kept = read(cwd)
+    kept.draft = nil
+    write(cwd, kept)
   end
   return draft
 end

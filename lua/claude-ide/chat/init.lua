@@ -242,8 +242,7 @@ local function give_way(chat, session)
   require("claude-ide.chat.content").return_all(chat, said)
   M.close(chat)
   show_again(there)
-  local kept = require("claude-ide.chat.open_prompts").kept(there.cwd)
-  local draft = require("claude-ide.chat.history").take_draft(there.cwd, kept)
+  local draft = require("claude-ide.chat.history").take_draft(there.cwd)
   if draft and there.give_back then
     there.give_back(draft)
   end

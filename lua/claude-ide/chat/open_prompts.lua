@@ -7,7 +7,7 @@ local M = {}
 ---@field at integer position in the history, 0: the current text
 ---@field draft? string the text before the history was entered
 ---@field recalled? string the history's text
----@field kept? string its draft on disk
+---@field is_kept_soon? boolean its text will be put on disk
 ---@field hide fun() hides the chat
 ---@field to_terminal fun() continues it in the terminal
 
@@ -18,19 +18,6 @@ M.by_buffer = {}
 ---@return claude-ide.chat.PromptBuffer?
 function M.of(buf)
   return M.by_buffer[buf]
-end
-
----The open prompts' drafts on disk.
----@param cwd string
----@return string[]
-function M.kept(cwd)
-  local texts = {}
-  for _, prompt in pairs(M.by_buffer) do
-    if prompt.chat.cwd == cwd then
-      texts[#texts + 1] = prompt.kept
-    end
-  end
-  return texts
 end
 
 return M

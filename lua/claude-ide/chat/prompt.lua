@@ -37,21 +37,48 @@ function M.unsent(chats, cwd)
       add(unsent(prompt))
     end
   end
-  add(require("claude-ide.chat.history").draft(cwd, require("claude-ide.chat.open_prompts").kept(cwd)))
+  add(require("claude-ide.chat.history").draft(cwd))
   return texts
 end
 
----Keeps the unsent text, in place of the previous draft.
+---How long after a change the text is on disk.
+local KEEP_AFTER_MS = 1000
+
+---Puts the texts at the open prompts of a project on disk.
+---@param cwd string
+local function keep_open(cwd)
+  local texts = {} ---@type string[]
+  for buf, prompt in vim.spairs(prompts) do
+    local text = prompt.chat.cwd == cwd and vim.api.nvim_buf_is_loaded(buf) and unsent(prompt) or ""
+    texts[#texts + 1] = vim.trim(text) ~= "" and text or nil
+  end
+  require("claude-ide.chat.history").keep_open(cwd, texts)
+end
+
+---@param prompt claude-ide.chat.PromptBuffer
+local function keep_open_soon(prompt)
+  if not prompt.is_kept_soon then
+    prompt.is_kept_soon = true
+    vim.defer_fn(function()
+      prompt.is_kept_soon = false
+      if prompts[prompt.buf] == prompt then
+        keep_open(prompt.chat.cwd)
+      end
+    end, KEEP_AFTER_MS)
+  end
+end
+
+---Ends a prompt: what stands there becomes a draft.
 ---@param prompt claude-ide.chat.PromptBuffer
 local function keep_draft(prompt)
-  local text, history = unsent(prompt), require("claude-ide.chat.history")
+  local text = unsent(prompt)
+  prompts[prompt.buf] = nil
   if vim.trim(text) ~= "" then
-    history.keep_draft(prompt.chat.cwd, text, prompt.kept)
-    prompt.kept = text
-  elseif prompt.kept then
-    history.forget_draft(prompt.chat.cwd, prompt.kept)
-    prompt.kept = nil
+    require("claude-ide.chat.history").keep_draft(prompt.chat.cwd, text)
+  elseif vim.v.exiting ~= vim.NIL then
+    return -- perhaps without notice, after Neovim has freed the buffer: what stood there is on disk
   end
+  keep_open(prompt.chat.cwd)
 end
 
 ---@param prompt claude-ide.chat.PromptBuffer
@@ -77,7 +104,7 @@ function M.send(prompt)
   prompt.at, prompt.draft = 0, nil
   vim.bo[prompt.buf].undolevels = vim.bo[prompt.buf].undolevels -- so that `u` restores it even if sent from insert mode
   fill(prompt, "")
-  keep_draft(prompt)
+  keep_open(prompt.chat.cwd)
   require("claude-ide.transcript").go_to_end(prompt.chat.source)
   require("claude-ide.chat.content").say(prompt.chat, text, nil, function(ok, err)
     if not ok then
@@ -339,6 +366,13 @@ function M.create(chat, acts)
   on("BufModifiedSet", "a prompt needs no writing", function()
     vim.bo[buf].modified = false
   end)
+  on(
+    { "TextChanged", "TextChangedI", "TextChangedP" },
+    "what is written to Claude is on disk soon",
+    function()
+      keep_open_soon(prompt)
+    end
+  )
   on("BufWriteCmd", "a prompt is kept, not sent", function()
     M.keep(prompt)
   end)
@@ -362,7 +396,6 @@ function M.retire(buf)
   require("claude-ide.chat.preview").forget(buf)
   require("claude-ide.ui.interrupt_key").off(buf)
   keep_draft(prompt)
-  prompt.kept = nil -- no open prompt has it
 end
 
 ---Disables other completion plugins in a prompt: they would draw over its own menu.
@@ -395,8 +428,8 @@ function M.dress(buf)
   if not prompt or not vim.api.nvim_buf_is_valid(buf) then
     return
   end
-  local cwd, open_prompts = prompt.chat.cwd, require("claude-ide.chat.open_prompts")
-  local draft = require("claude-ide.chat.history").take_draft(cwd, open_prompts.kept(cwd))
+  local cwd = prompt.chat.cwd
+  local draft = require("claude-ide.chat.history").take_draft(cwd)
   if draft then
     M.give_back(prompt, draft)
   end
@@ -406,11 +439,11 @@ function M.dress(buf)
   require("claude-ide.chat.preview").attach(buf, cwd)
 end
 
----Keeps the text as a draft in case Neovim crashes. It is not sent.
+---Puts the text on disk. It is not sent.
 ---@param prompt claude-ide.chat.PromptBuffer
 function M.keep(prompt)
   vim.bo[prompt.buf].modified = false
-  keep_draft(prompt)
+  keep_open(prompt.chat.cwd)
   local key = require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().chat.keymaps.send)[1]
   require("claude-ide.ui.notice").info(
     key and ("Kept as a draft. `%s` sends it."):format(key) or "Kept as a draft."
