@@ -416,6 +416,23 @@ def test_a_prompt_that_is_written_is_kept_and_not_sent(talk, tmp_path):
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("command", ["w copy.md", "saveas copy.md", "1,2w copy.md", "w >> copy.md"])
+def test_a_prompt_can_be_written_to_a_file(talk, tmp_path, command):
+    nvim, copy = talk, talk.project / "copy.md"
+    before = ""
+    if ">>" in command:
+        copy.write_text(before := "before\n")
+    nvim.keys("imy own<CR>words<Esc>")
+    nvim.wait(lambda: nvim.lines() == ["my own", "words"])
+    name = nvim.lua("return vim.api.nvim_buf_get_name(0)")
+    nvim.keys(f":{command}<CR>")
+    nvim.wait(lambda: copy.exists() and copy.read_text() == f"{before}my own\nwords\n", what="the file")
+    nvim.wait_screen("not sent")
+    assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == name
+    assert nvim.lines() == ["my own", "words"]
+
+
+@pytest.mark.every_nvim
 def test_a_prompt_that_is_written_is_in_no_other_prompt(talk, tmp_path):
     nvim = talk
     nvim.keys("imine<Esc>:w<CR>")

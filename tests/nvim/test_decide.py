@@ -121,6 +121,41 @@ def test_however_a_changed_command_is_written_no_window_but_its_own_is_closed(la
     assert nvim.notices() == []
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        ":w copy.sh<CR>",
+        ":1w part.sh<CR>",
+        ":set autowriteall | q<CR>",
+        "<C-w>t:wa<CR>",
+        ":autocmd FocusLost * ++nested silent! wa<CR>:doautocmd FocusLost<CR>",
+        ":call timer_start(1, {-> execute('write')})<CR>",
+    ],
+)
+def test_a_changed_command_is_allowed_only_by_a_write_of_it_that_the_user_asks_for(lab, write):
+    nvim, client = lab
+    call = ask(client, command="make it")
+    nvim.wait_kind("question")
+    nvim.keys("e")
+    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    buf = nvim.lua("return vim.fn.bufnr()")
+    nvim.lua(
+        "written = 0 vim.api.nvim_create_autocmd({ 'BufWriteCmd', 'FileWriteCmd' }, { callback = function() written = written + 1 end })"
+    )
+    nvim.keys(f"Aself<Esc>{write}")
+    nvim.wait("written > 0", what="the write")
+    if ".sh" in write:
+        nvim.wait(
+            lambda: [path.read_text() for path in nvim.project.glob("*.sh")] == ["make itself\n"], what="the copy"
+        )
+    assert client.request("ping") == {}
+    assert nvim.lua(f"return {PENDING}") == 1, "nothing is decided"
+    assert nvim.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, false)", buf) == ["make itself"]
+    nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", buf)
+    nvim.keys("<Esc>:w<CR>")
+    assert output(client, call) == {"behavior": "allow", "updatedInput": {"command": "make itself"}}
+
+
 def test_a_question_and_a_plan_are_answered_with_their_arguments(lab):
     nvim, client = lab
     options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "preview": "+------+\n| blue |\n+------+"}]

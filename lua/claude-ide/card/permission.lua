@@ -133,10 +133,29 @@ local function change_and_allow(permission, name)
       require("claude-ide.ui.kept_words").give_back(told, "The question is gone")
     end
   end
-  vim.api.nvim_create_autocmd("BufWriteCmd", {
+  local quitting = false
+  vim.api.nvim_create_autocmd("QuitPre", {
+    buffer = buf,
+    desc = "Claude Code: quitting allows nothing, though 'autowriteall' writes",
+    callback = function()
+      quitting = true
+      vim.schedule(function()
+        quitting = false
+      end)
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     buffer = buf,
     desc = "Claude Code: a changed call is allowed",
-    callback = function()
+    callback = function(event)
+      local user_write = require("claude-ide.ui.user_write")
+      if user_write.copied(event, "nothing is allowed yet") then
+        return
+      elseif event.event ~= "BufWriteCmd" then
+        return require("claude-ide.ui.notice").info("Nothing is allowed: `:w` allows all of it.")
+      elseif quitting or not user_write.is_asked(buf) then
+        return require("claude-ide.log").debug("a write of a changed call was ignored")
+      end
       text, vim.bo[buf].modified = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"), false
       require("claude-ide.ui.guard.typing").soon(allow, true)
     end,

@@ -373,8 +373,10 @@ function M.create(chat, acts)
       keep_open_soon(prompt)
     end
   )
-  on("BufWriteCmd", "a prompt is kept, not sent", function()
-    M.keep(prompt)
+  on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "a prompt is kept, not sent", function(event)
+    if not require("claude-ide.ui.user_write").copied(event, "not sent") then
+      M.keep(prompt)
+    end
   end)
   on("BufReadCmd", "a prompt as it stood", function()
     prompts[buf], prompt.at = prompt, 0

@@ -133,96 +133,8 @@ end
 local function of_user(buf)
   if all_are_written or quitting then
     return false, "all buffers are written"
-  elseif vim.api.nvim_get_current_buf() ~= buf then
-    return false, "another buffer is the current one"
   end
-  local keys = require("claude-ide.ui.guard.typing")
-  if not keys.caused_this() then
-    return false, "no key was pressed", true
-  elseif vim.fn.state("c") ~= "" then
-    -- A Vim script callback, which may run between a key and its effect.
-    return false, "a timer or another callback writes", true
-  end
-  local pressed_in = keys.window()
-  local elsewhere = pressed_in and pressed_in ~= vim.api.nvim_get_current_win()
-  if pressed_in and elsewhere and vim.api.nvim_win_is_valid(pressed_in) then
-    return false, "the key was pressed in another window"
-  end
-  local stack = vim.fn.expand("<stack>") --[[@as string]]
-  local _, autocommands = stack:gsub(" Autocommands for ", "")
-  if autocommands > 1 then
-    return false, "another autocommand writes", true
-  end
-  return true
-end
-
----Whether it is written under another name: `:w copy`, `:saveas copy`, `:file copy | w`, `:1w >> copy`.
----@param buf integer of the proposal
----@param event { match: string, file: string } target, in full and as given
----@return boolean
-local function is_copy(buf, event)
-  local is_own_name = require("claude-ide.ui.ours").is_own_name
-  return not (is_own_name(buf, vim.api.nvim_buf_get_name(buf)) and is_own_name(buf, event.match, event.file))
-end
-
----Restores the proposal's buffer name, which `:saveas` has moved to a new buffer.
-local function take_name_back(buf)
-  local ours = require("claude-ide.ui.ours")
-  if ours.is_own_name(buf, vim.api.nvim_buf_get_name(buf)) then
-    return
-  end
-  require("claude-ide.ui.quietly").run(function()
-    for _, other in ipairs(vim.api.nvim_list_bufs()) do
-      if other ~= buf and ours.is_own_name(buf, vim.api.nvim_buf_get_name(other)) then
-        require("claude-ide.window").delete_buffer(other)
-      end
-    end
-    ours.name_again(buf)
-  end)
-end
-
----Makes the current command fail without an error message: `:wq copy` must not quit.
-local function fail_command()
-  local flags = vim.o.cpoptions
-  if not flags:find("+", 1, true) then
-    -- With this flag a write of a copy fails for a buffer that is still modified.
-    vim.o.cpoptions = flags .. "+"
-    vim.schedule(function()
-      vim.o.cpoptions = flags
-    end)
-  end
-end
-
----Writes the text of a BufWriteCmd, FileWriteCmd or FileAppendCmd, and reports like Neovim.
----@param buf integer of the proposal, current
----@param name string
----@param appends boolean
-local function write_copy(buf, name, appends)
-  local first, last = vim.fn.line("'["), vim.fn.line("']")
-  local bang = vim.v.cmdbang == 1 and "!" or ""
-  take_name_back(buf)
-  local file = vim.fn.fnamemodify(name, ":.") -- after the name was restored: with 'autochdir' that changes the folder
-  local command = ("noautocmd %d,%dwrite%s %s %s%s"):format(
-    first,
-    last,
-    bang,
-    vim.v.cmdarg,
-    appends and ">> " or "",
-    vim.fn.fnameescape(file)
-  )
-  local ok, result = pcall(vim.api.nvim_exec2, command, { output = true })
-  if ok then
-    local written = result.output:match("[^\n]*$")
-    require("claude-ide.ui.notice").as_neovim(
-      require("claude-ide.ui.one_line").fitting({ written .. " · the proposal still waits", written })
-    )
-  else
-    fail_command()
-    require("claude-ide.ui.notice").as_neovim(
-      ('"%s" %s'):format(file, (tostring(result):gsub("^.*Vim%(write%):", ""))),
-      "ErrorMsg"
-    )
-  end
+  return require("claude-ide.ui.user_write").is_asked(buf)
 end
 
 local told_of_autosave = false
@@ -256,8 +168,8 @@ end
 local function on_write(entry, file, event)
   local notice, guarded = require("claude-ide.ui.notice"), require("claude-ide.ui.guard.window")
   local buf, sight = event.buf, require("claude-ide.proposal.state").sight(entry)
-  if is_copy(buf, event) then
-    return write_copy(buf, event.match, event.event == "FileAppendCmd")
+  if require("claude-ide.ui.user_write").copied(event, "the proposal still waits") then
+    return
   elseif event.event ~= "BufWriteCmd" then
     notice.info("Nothing is decided: a part of a proposal is not written. `:w` accepts all of it.")
   elseif not of_user(buf) then

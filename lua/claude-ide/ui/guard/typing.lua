@@ -116,9 +116,10 @@ local RUNS_LUA = { ["\128\253g"] = true, ["\128\253h"] = true, ["\r"] = true, ["
 
 ---Whether the outermost running Lua function belongs to another file than the caller of `caused_this`: a mapping, a timer, a scheduled
 ---function.
+---@param above integer
 ---@return boolean
-local function is_within_other_lua()
-  local outermost, level = "", 3
+local function is_within_other_lua(above)
+  local outermost, level = "", 3 + above
   local info = debug.getinfo(level, "S")
   local own = info.source
   while info do
@@ -132,10 +133,11 @@ local function is_within_other_lua()
 end
 
 ---Whether a key triggered the running code, without a return to the event loop.
+---@param above? integer calls between the autocommand's file and the caller
 ---@return boolean
-function M.caused_this()
+function M.caused_this(above)
   -- A timer's function may have been queued before the key; the key has then triggered it only if the key calls Lua.
-  return in_key and (RUNS_LUA[last_key] or not is_within_other_lua())
+  return in_key and (RUNS_LUA[last_key] or not is_within_other_lua(above or 0))
 end
 
 ---Whether code triggered by the last key still runs.
