@@ -53,6 +53,19 @@ def test_a_digit_right_behind_a_move_of_the_window_goes_to_its_item(nvim, offer)
     assert "Error" not in nvim.lua("return vim.fn.execute('messages')")
 
 
+def test_a_list_stays_as_it_stands_at_edit(nvim, offer):
+    offer(3)
+    nvim.keys("j")
+    marks = "return { vim.fn.line('.'), vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, {}) }"
+    before, marked = nvim.lines(), nvim.lua(marks)
+    nvim.cmd("edit!")
+    assert nvim.lines() == before
+    nvim.wait(lambda: [row for _, row, _ in nvim.lua(marks)[1]] == [row for _, row, _ in marked[1]])
+    nvim.keys("j<CR>")
+    nvim.wait("chosen ~= nil")
+    assert nvim.lua("return chosen") == [True, 3]
+
+
 def test_all_of_an_item_is_shown(nvim, offer):
     offer(3)
     assert "\n".join(nvim.screen()).count(" long") == 62

@@ -42,6 +42,7 @@ def ask(client, tool="Bash", suggestions=SUGGESTIONS, agent="", wait="60", **arg
     )
 
 
+OPTIONS = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]
 SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "nights": {"type": "integer", "default": 2}}}
 
 
@@ -102,6 +103,24 @@ def test_a_call_is_asked_about_and_answered_by_keys(lab):
     no = output(client, call)
     assert (no["behavior"], no["interrupt"]) == ("deny", True)
     assert nvim.lua(f"return {PENDING}") == 0
+
+
+@pytest.mark.parametrize("command", ["edit", "edit!"])
+def test_a_question_stays_as_it_stands_at_edit(lab, command):
+    nvim, client = lab
+    for tool, more, keys in (
+        ("Bash", {"command": "make it"}, "y"),
+        ("AskUserQuestion", {"questions": [{"question": "Which?", "header": "It", "options": OPTIONS}]}, "j<CR>"),
+    ):
+        call = ask(client, tool=tool, suggestions=[], **more)
+        nvim.wait_kind("question")
+        before, screen = nvim.lines(), nvim.drawn()
+        nvim.cmd(command)
+        assert (nvim.lines(), nvim.drawn()) == (before, screen)
+        assert nvim.lua("return vim.bo.modifiable") is False
+        nvim.keys(keys)
+        assert output(client, call)["behavior"] == "allow"
+        nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
 
 
 @pytest.mark.parametrize("keys", [":w<CR>", ":wq<CR>", ":x<CR>", "ZZ", ":w | w<CR>"])

@@ -27,6 +27,15 @@ def test_it_shows_the_files_beside_the_diff_of_the_first(changed):
     changed.wait_screen("3 files")
 
 
+def test_the_list_stays_as_it_stands_at_edit(changed):
+    review(changed)
+    changed.keys("<C-w>t")
+    changed.wait_kind("changes")
+    before, screen = changed.lines(), changed.drawn()
+    changed.cmd("edit!")
+    assert (changed.lines(), changed.drawn()) == (before, screen)
+
+
 @pytest.mark.every_nvim
 def test_a_kept_change_is_gone_from_both_sides_and_the_cursor_goes_on(changed):
     review(changed)

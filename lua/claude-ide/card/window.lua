@@ -361,6 +361,10 @@ local function show(card)
     id = card.request.id,
     name = { card.request.requester.name, "question" },
     is_private = true,
+    draw_again = function()
+      card.choice = nil
+      draw(card)
+    end,
     bo = { undolevels = -1 },
   })
   card.buf, card.choice = buf, nil

@@ -46,15 +46,30 @@ local ICONS = { undone = "↶", dropped = "◌" }
 ---@type claude-ide.diffview.Words
 local WORDS = { none = " ✓ all reviewed", done = "done" }
 
+---@type table<integer, fun()> by buffer
+local draw_again = {}
+
 ---@return integer buf
 function M.make()
   require("claude-ide.ui.highlights").link(LINKS)
-  return require("claude-ide.ui.own_buffer").create({
+  local buf ---@type integer
+  buf = require("claude-ide.ui.own_buffer").create({
     kind = "changes",
     name = { "changes", "Claude" },
     is_private = true,
+    draw_again = function()
+      draw_again[buf]()
+    end,
     bo = { undolevels = -1, filetype = "claude-review" },
   })
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    buffer = buf,
+    desc = "Claude Code: a list that is gone is not drawn again",
+    callback = function()
+      draw_again[buf] = nil
+    end,
+  })
+  return buf
 end
 
 ---@param path string
@@ -164,6 +179,9 @@ end
 ---@param shown integer index of the displayed file
 ---@param words? claude-ide.diffview.Words default: those of a review
 function M.render(buf, entries, shown, words)
+  draw_again[buf] = function()
+    M.render(buf, entries, shown, words)
+  end
   local lines, width, cells = {}, M.width(entries), require("claude-ide.width")
   for i, entry in ipairs(entries) do
     local name, folder = split(entry.path)

@@ -138,6 +138,11 @@ local function open(items, options, on_choice)
       name = { "Claude", "choices" },
       lines = lines,
       is_private = true,
+      draw_again = vim.schedule_wrap(function() -- once the cursor is back
+        if shown then
+          require("claude-ide.ui.menu").set(shown.buf, choices)
+        end
+      end),
       bo = { bufhidden = "wipe", modifiable = false },
     }),
   } ---@type claude-ide.ui.choose.List
