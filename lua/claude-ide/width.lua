@@ -32,12 +32,14 @@ end
 ---Maximum rows of a wrapped line: Neovim does not scroll within one.
 local MOST_ROWS = 6
 
----Splits a long line for a window of this width to scroll through.
+---Splits a long line for a window of this size to scroll through.
 ---@param line string
 ---@param cells integer
+---@param height integer
 ---@return string[]
-function M.pieces(line, cells)
-  if #line <= cells * MOST_ROWS then
+function M.pieces(line, cells, height)
+  -- Half of the window: 'linebreak' may need more rows.
+  if #line <= cells * math.max(math.min(math.floor(height / 2), MOST_ROWS), 1) then
     return { line }
   end
   local pieces, from, used = {}, 1, 0

@@ -1,6 +1,7 @@
 -- Lists and closes windows.
 -- Invariant: only this module closes windows (`make lint`). Neovim 0.10 and 0.11 crash when the last split of another tab page is closed,
--- or its buffer deleted, while a float is over it (such as a plugin's notice): the float is closed first.
+-- or its buffer deleted, while a float is over it (such as a plugin's notice): the float is closed first. 0.11 and 0.12 crash when a float
+-- of another tab page is closed that is its current and previous window: a split becomes the current one first.
 local M = {}
 
 local function is_float(win)
@@ -64,12 +65,24 @@ function M.close_floats_over(win, force)
   assert(is_alone, "a floating window over it does not close")
 end
 
+---Makes a split the current window of a float's tab page, unless that is the current tab page.
+---@param win integer
+local function leave_elsewhere(win)
+  local tab = vim.api.nvim_win_get_tabpage(win)
+  if tab ~= vim.api.nvim_get_current_tabpage() and vim.api.nvim_tabpage_get_win(tab) == win then
+    vim.api.nvim_tabpage_set_win(tab, M.splits(tab)[1])
+  end
+end
+
 ---Closes a valid window.
 ---@param win integer?
 ---@param force? boolean false: fail if unsaved text would be lost; default: true
 function M.close(win, force)
   if win and vim.api.nvim_win_is_valid(win) then
     M.close_floats_over(win, force)
+  end
+  if win and vim.api.nvim_win_is_valid(win) and is_float(win) then
+    leave_elsewhere(win)
   end
   if win and vim.api.nvim_win_is_valid(win) then
     vim.api.nvim_win_close(win, force ~= false)

@@ -105,6 +105,106 @@ def test_a_call_is_asked_about_and_answered_by_keys(lab):
     assert nvim.lua(f"return {PENDING}") == 0
 
 
+@pytest.mark.every_nvim
+def test_a_card_of_another_tab_page_is_closed(lab):
+    nvim, client = lab
+    for end in ("withdrawn", "answered elsewhere"):
+        call = ask(client, command="make it")
+        nvim.wait_kind("question")
+        nvim.keys("e")
+        nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+        nvim.keys(":q<CR>")
+        nvim.wait_kind("question")
+        nvim.keys(":tabnew<CR>")
+        nvim.wait("vim.fn.tabpagenr() == 2", what="the other tab page")
+        if end == "withdrawn":
+            client.cancel(call)
+        else:
+            nvim.lua(
+                "require('claude-ide.card.window').settle(require('claude-ide.requests').pending()[1], { outcome = 'rejected' })"
+            )
+        nvim.wait(f"{PENDING} == 0", what="the question to end")
+        nvim.cmd("redraw! | tabfirst | redraw!")
+        assert nvim.lua("return { #vim.api.nvim_list_wins(), vim.fn.bufname() }") == [2, "a.txt"]
+        nvim.cmd("tabonly")
+
+
+def test_whoever_goes_to_another_tab_page_stays_there(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n", "b.txt": "two\n"})
+    client = connect(nvim)
+    nvim.keys_count()
+    nvim.lua("""
+      asked_here = true
+      require("claude-ide.terminal").of_process = function()
+        return { is_focused = function() return asked_here end }
+      end
+    """)
+    call = ask(client, command="make it")
+    nvim.wait(f"{PENDING} == 1", what="the question")
+    nvim.lua("asked_here = false vim.cmd('doautocmd WinEnter')")
+    nvim.wait_kind("question")
+    waits = "return #vim.api.nvim_get_autocmds({ group = 'claude-ide.card.asked_here' })"
+    assert nvim.lua(waits) == 0, "nothing waits for the user to leave a terminal any more"
+    nvim.keys(":tabedit b.txt<CR>")
+    nvim.wait("vim.fn.expand('%:t') == 'b.txt'", what="the other tab page")
+    nvim.keys("yy")
+    nvim.wait("vim.fn.getreg('\"') == 'two\\n'", what="the line to be yanked")
+    assert nvim.lua(f"return {{ {PENDING}, vim.fn.expand('%:t') }}") == [1, "b.txt"]
+    nvim.keys(":Claude decide<CR>")
+    nvim.wait_kind("question")
+    nvim.keys("q")
+    nvim.wait("vim.fn.expand('%:t') ~= ''", what="a file")
+    nvim.keys(":tabnew<CR>")
+    nvim.wait("vim.fn.tabpagenr('$') == 3", what="one more tab page")
+    assert nvim.lua("return vim.b.claude_ide == nil"), "it is postponed"
+    nvim.keys(":Claude decide<CR>")
+    nvim.wait_kind("question")
+    nvim.keys("y")
+    assert output(client, call) == {"behavior": "allow"}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("size", [(80, 9), (20, 8)])
+def test_each_row_of_a_command_is_seen_before_it_is_allowed(lab, size):
+    nvim, client = lab
+    columns, lines = size
+    nvim.cmd(f"set columns={columns} lines={lines}")
+    words = " ".join(f"word{number:03}" for number in range(52))
+    call = ask(client, command=words)
+    nvim.wait_kind("question")
+    rows, unseen = nvim.lines(), words.replace(" ", "")
+    assert "".join(rows).replace(" ", "").startswith(unseen)
+    for _ in range(100):
+        screen = "\n".join(nvim.drawn())
+        shown = [row.strip() for row in rows if row.strip() and row.strip() in screen]
+        for text in shown:
+            unseen = unseen.replace(text.replace(" ", ""), "", 1)
+        if nvim.lua(f"return {PENDING}") == 0:
+            break
+        top = nvim.lua("return vim.fn.line('w0')")
+        nvim.keys("y")
+        nvim.wait(f"{PENDING} == 0 or vim.fn.line('w0') ~= {top}", what="the key")
+    assert output(client, call) == {"behavior": "allow"}
+    assert unseen == ""
+
+
+@pytest.mark.every_nvim
+def test_a_covered_question_is_not_allowed(lab):
+    nvim, client = lab
+    cover = "cover = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, { relative = 'editor', width = vim.o.columns, height = vim.o.lines - 3, row = 0, col = 0, zindex = ... })"
+    nvim.lua(cover, 50)
+    call = ask(client, command="make it")
+    nvim.wait_kind("question")
+    nvim.wait_screen("make it")
+    nvim.lua(f"vim.api.nvim_win_close(cover, true) {cover}", 200)
+    nvim.keys("y")
+    nvim.wait_screen("Another window covers a part of this")
+    assert nvim.lua(f"return {PENDING}") == 1
+    nvim.lua("vim.api.nvim_win_close(cover, true)")
+    nvim.keys("y")
+    assert output(client, call) == {"behavior": "allow"}
+
+
 @pytest.mark.parametrize("command", ["edit", "edit!"])
 def test_a_question_stays_as_it_stands_at_edit(lab, command):
     nvim, client = lab

@@ -6,8 +6,8 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.card.window")
 
----Above diffs, below key lists.
-local ZINDEX = 45
+---Above diffs and other plugins' floats (Neovim's default is 50), below key lists.
+local ZINDEX = 55
 local WIDTH, HEIGHT = 90, 0.6
 
 ---@class claude-ide.card.Action
@@ -160,6 +160,11 @@ local function colour_command(buf, first, last)
   end
 end
 
+---@return integer
+local function max_height()
+  return math.max(math.floor(vim.o.lines * HEIGHT), 3)
+end
+
 ---@param card claude-ide.card.Card
 ---@param text claude-ide.card.Text
 ---@param width integer
@@ -177,7 +182,7 @@ local function fill(card, text, width)
     local first, previous = #lines + 1, choices[#choices]
     for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
       part = require("claude-ide.width").printable((part:gsub("\t", "    "):gsub("\r$", "")))
-      for _, piece in ipairs(require("claude-ide.width").pieces(part, width)) do
+      for _, piece in ipairs(require("claude-ide.width").pieces(part, width, max_height())) do
         lines[#lines + 1] = piece
         groups[#lines] = not is_command and line[2] or nil -- it would hide the syntax
       end
@@ -277,7 +282,7 @@ end
 local function place(rows, title, is_warning)
   local columns, lines = vim.o.columns, vim.o.lines
   local width = math.max(math.min(WIDTH, columns - 4), 10)
-  local height = math.max(math.min(rows, math.floor(lines * HEIGHT)), 3)
+  local height = math.max(math.min(rows, max_height()), 3)
   return {
     relative = "editor",
     width = width,
@@ -386,6 +391,14 @@ end
 
 local show_first ---@type fun()
 
+local ASKED_HERE = "claude-ide.card.asked_here"
+
+---@param card claude-ide.card.Card
+---@return boolean
+local function is_shown(card)
+  return card.win ~= nil and vim.api.nvim_win_is_valid(card.win)
+end
+
 ---Whether the user already sees the request elsewhere. It is shown once they leave.
 ---@param card claude-ide.card.Card
 ---@return boolean
@@ -395,10 +408,11 @@ local function is_asked_here(card)
     return false
   end
   vim.api.nvim_create_autocmd({ "WinEnter", "BufEnter", "TabEnter" }, {
-    group = vim.api.nvim_create_augroup("claude-ide.card.asked_here", { clear = true }),
+    group = vim.api.nvim_create_augroup(ASKED_HERE, { clear = true }),
     once = true,
     desc = "Claude Code: a question of the terminal's, away from it",
     callback = vim.schedule_wrap(function()
+      vim.api.nvim_create_augroup(ASKED_HERE, { clear = true }) -- one of the events is enough
       show_first()
     end),
   })
@@ -413,7 +427,7 @@ function show_first()
   if first and not is_asked_here(first) then
     require("claude-ide.ui.guard.typing").listen()
     require("claude-ide.ui.guard").when_free(first.request.id, "a question", function()
-      if not is_asked_here(first) then
+      if not is_asked_here(first) and not is_shown(first) then -- that would take the focus, perhaps to another tab page
         show(first)
       end
     end, "Claude asks you something")

@@ -49,10 +49,14 @@ local function colour(buf, language)
   end
 end
 
+local function max_height()
+  return math.min(MAX_HEIGHT, math.max(vim.o.lines - 6, 1))
+end
+
 local function shown(code, width)
   local unseen, lines = require("claude-ide.unseen"), {}
   for _, line in ipairs(unseen.lines(vim.split(code, "\n", { plain = true }), unseen.CODE)) do
-    vim.list_extend(lines, require("claude-ide.width").pieces(unseen.characters(line), width))
+    vim.list_extend(lines, require("claude-ide.width").pieces(unseen.characters(line), width, max_height()))
   end
   return lines
 end
@@ -90,7 +94,7 @@ local function open(question)
     table.concat(key_list.keys(keymaps.accept), " "),
     table.concat(key_list.keys(keymaps.reject), " ")
   )
-  local height = math.min(vim.api.nvim_buf_line_count(buf), MAX_HEIGHT, math.max(vim.o.lines - 6, 1))
+  local height = math.min(vim.api.nvim_buf_line_count(buf), max_height())
   question.win = require("claude-ide.ui.text_float").open_centred(buf, width, height, {
     title = require("claude-ide.width").cut((" Claude wants to run this (%s) "):format(question.name), width),
     footer = require("claude-ide.width").cut(keys, width),

@@ -83,6 +83,11 @@ local function map(list)
   })
 end
 
+---@return integer
+local function max_height()
+  return math.max(math.floor(vim.o.lines * HEIGHT), 1)
+end
+
 ---@param items any[]
 ---@param options table
 ---@param width integer
@@ -95,14 +100,14 @@ local function lines_of(items, options, width, head)
   for index, item in ipairs(items) do
     local line = ("%" .. digits .. "d  %s"):format(index, in_a_line(format(item)))
     local first = #lines + 1
-    vim.list_extend(lines, require("claude-ide.width").pieces(line, width))
+    vim.list_extend(lines, require("claude-ide.width").pieces(line, width, max_height()))
     choices[index] = { first = first, last = #lines, value = index }
   end
   return lines, choices
 end
 
 local function place(height, width)
-  height = math.max(math.min(height, math.floor(vim.o.lines * HEIGHT)), 1)
+  height = math.min(height, max_height())
   return {
     relative = "editor",
     width = width,
@@ -121,8 +126,12 @@ local function open(items, options, on_choice)
   local width = math.max(vim.o.columns - 4, 10)
   local title = in_a_line(options.prompt or "Choose")
   local fits = vim.fn.strdisplaywidth(title) <= width - 2
-  local lines, choices =
-    lines_of(items, options, width, fits and {} or require("claude-ide.width").pieces(title, width))
+  local lines, choices = lines_of(
+    items,
+    options,
+    width,
+    fits and {} or require("claude-ide.width").pieces(title, width, max_height())
+  )
   local widest = #KEYS + 2
   for _, line in ipairs(lines) do
     widest = math.max(widest, vim.fn.strdisplaywidth(line))

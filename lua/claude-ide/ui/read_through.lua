@@ -1,19 +1,26 @@
--- Tracks whether a text to be approved was scrolled through. Until then a key that allows it scrolls on.
+-- Tracks whether all of a text to be approved was visible. Until then a key that allows it scrolls on. While another float covers a part
+-- of the window, it allows nothing.
 local M = {}
 
 local GROUP = "claude-ide.ui.read_through"
 
 ---@class claude-ide.ui.Reading
 ---@field last integer last line of the text
----@field is_seen boolean that line was visible
+---@field is_seen boolean that line was visible: the user who jumps there has decided to
+---@field read integer the lines to this one were visible
 
 ---@type table<integer, claude-ide.ui.Reading> by window
 local readings = {}
 
 local function look(win)
   local reading = readings[win]
-  if reading and not reading.is_seen then
-    reading.is_seen = vim.fn.line("w$", win) >= reading.last
+  if not reading then
+    return
+  end
+  local first, bottom = vim.fn.line("w0", win), vim.fn.line("w$", win)
+  reading.is_seen = reading.is_seen or bottom >= reading.last
+  if first <= reading.read + 1 then
+    reading.read = math.max(reading.read, bottom)
   end
 end
 
@@ -21,7 +28,7 @@ end
 ---@param win integer
 ---@param last integer last line of the text
 function M.note(win, last)
-  readings[win] = { last = last, is_seen = false }
+  readings[win] = { last = last, is_seen = false, read = 0 }
   local group = vim.api.nvim_create_augroup(GROUP, { clear = false })
   vim.api.nvim_clear_autocmds({ group = group, pattern = tostring(win) })
   vim.api.nvim_create_autocmd({ "WinScrolled", "WinClosed" }, {
@@ -38,18 +45,52 @@ function M.note(win, last)
   })
 end
 
+---Rows and columns on the screen, from 0, the last ones excluded.
+---@param win integer a float
+---@param config table its
+---@param is_whole boolean with its border
+local function area(win, config, is_whole)
+  local at, border = vim.api.nvim_win_get_position(win), config.border and config.border ~= "none" and 1 or 0
+  local skipped, more = is_whole and 0 or border, is_whole and 2 * border or 0
+  local top, left = at[1] + skipped, at[2] + skipped
+  return top, left, top + config.height + more, left + config.width + more
+end
+
+---@param win integer
+---@return boolean
+local function is_covered(win)
+  local own = vim.api.nvim_win_get_config(win)
+  if own.relative == "" then
+    return false
+  end
+  local top, left, bottom, right = area(win, own, false)
+  return vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(other)
+    local config = vim.api.nvim_win_get_config(other)
+    if other == win or config.relative == "" or config.hide or config.zindex < own.zindex then
+      return false
+    end
+    local first_row, first_column, after_row, after_column = area(other, config, true)
+    return first_row < bottom and after_row > top and first_column < right and after_column > left
+  end)
+end
+
 ---Whether a key in the current window may allow; otherwise it scrolls down.
 ---@return boolean
 function M.may_allow()
-  local win = vim.api.nvim_get_current_win()
+  local win, notice = vim.api.nvim_get_current_win(), require("claude-ide.ui.notice")
+  if is_covered(win) then
+    notice.info("Another window covers a part of this. Nothing is allowed until that is gone.")
+    return false
+  end
   look(win)
   local reading = readings[win]
   if not reading or reading.is_seen then
     return true
   end
-  vim.cmd("normal! \6")
+  local next_line = reading.read + 1
+  vim.fn.winrestview({ topline = next_line, lnum = next_line, col = 0 })
   require("claude-ide.ui.guard.window").opened(vim.api.nvim_win_get_buf(win))
-  require("claude-ide.ui.notice").info("There was more to read. It is allowed from its end on.")
+  notice.info("There was more to read. It is allowed from its end on.")
   return false
 end
 

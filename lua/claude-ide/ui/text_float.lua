@@ -2,7 +2,8 @@
 local M = {}
 
 local WIDTH, HEIGHT = 0.7, 0.7
-local ZINDEX = 45
+---Above the card, where a command is changed.
+local ZINDEX = 56
 
 ---A float in the middle of the screen.
 ---@param width integer
