@@ -52,6 +52,9 @@ local draw_again = {}
 ---@return integer buf
 function M.make()
   require("claude-ide.ui.highlights").link(LINKS)
+  for before in pairs(draw_again) do
+    draw_again[before] = vim.api.nvim_buf_is_valid(before) and draw_again[before] or nil
+  end
   local buf ---@type integer
   buf = require("claude-ide.ui.own_buffer").create({
     kind = "changes",
@@ -61,13 +64,6 @@ function M.make()
       draw_again[buf]()
     end,
     bo = { undolevels = -1, filetype = "claude-review" },
-  })
-  vim.api.nvim_create_autocmd("BufWipeout", {
-    buffer = buf,
-    desc = "Claude Code: a list that is gone is not drawn again",
-    callback = function()
-      draw_again[buf] = nil
-    end,
   })
   return buf
 end
