@@ -35,7 +35,7 @@ def test_nothing_is_required_at_startup(start_nvim, tmp_path):
 
 @pytest.mark.every_nvim
 def test_setup_loads_nothing_but_the_options_reader(start_nvim):
-    nvim = start_nvim(init_lua=f"_G.loaded = {LOADED}")
+    nvim = start_nvim(init_lua=f"_G.loaded = {LOADED}", reads_ahead=True)
     assert sorted(nvim.lua("return _G.loaded")) == ["claude-ide", "claude-ide.config"]
 
 
