@@ -14,14 +14,6 @@ local MOST_ENDED = 200
 
 local GROUP = "claude-ide.board"
 
----@type claude-ide.ui.own_buffer.Opts
-local OPTS = {
-  kind = "board",
-  name = { "board", "Claude" },
-  is_private = true,
-  bo = { undolevels = -1, modifiable = false, filetype = "claude-board" },
-}
-
 ---A session. See `Row` in crates/session/src/board.
 ---@class claude-ide.board.Row
 ---@field id string
@@ -261,9 +253,19 @@ local function dress(win)
 end
 
 local function create()
-  local buf = require("claude-ide.ui.own_buffer").create(OPTS)
-  ---@type claude-ide.board.View
-  local opened = {
+  local opened ---@type claude-ide.board.View
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "board",
+    name = { "board", "Claude" },
+    is_private = true,
+    draw_again = function()
+      require("claude-ide.board.keys").map(opened)
+      opened.canvas = require("claude-ide.board.canvas").new(opened.buf)
+      M.refresh(true)
+    end,
+    bo = { undolevels = -1, modifiable = false, filetype = "claude-board" },
+  })
+  opened = {
     buf = buf,
     all = false,
     hidden = {},
@@ -288,12 +290,6 @@ local function create()
   end
   on("BufWinEnter", buf, "show the board", function()
     dress(vim.api.nvim_get_current_win())
-    M.refresh(true)
-  end)
-  on("BufReadCmd", buf, "read the board again", function()
-    require("claude-ide.ui.own_buffer").renew(buf, OPTS)
-    require("claude-ide.board.keys").map(opened)
-    opened.canvas = require("claude-ide.board.canvas").new(buf)
     M.refresh(true)
   end)
   on("BufWipeout", buf, "forget the board", function()

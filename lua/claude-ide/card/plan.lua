@@ -195,26 +195,24 @@ local function map(plan)
 end
 
 ---@param plan claude-ide.card.Plan
----@param text string
----@return claude-ide.ui.own_buffer.Opts
-local function with(plan, text)
-  return {
+---@return integer buf
+local function create(plan)
+  local function complete()
+    map(plan)
+    draw_comments(plan)
+  end
+  local opts = {
     kind = "plan",
     id = plan.id,
     name = { plan.requester.name, "plan" },
-    lines = vim.split(text, "\n", { plain = true }),
+    lines = vim.split(text_of(plan), "\n", { plain = true }),
     is_private = true,
+    draw_again = complete,
     bo = { filetype = "markdown" },
-  }
-end
-
----@param plan claude-ide.card.Plan
----@return integer buf
-local function create(plan)
-  local buf = require("claude-ide.ui.own_buffer").create(with(plan, text_of(plan)))
+  } ---@type claude-ide.ui.own_buffer.Opts
+  local buf = require("claude-ide.ui.own_buffer").create(opts)
   plan.buf = buf
-  map(plan)
-  draw_comments(plan)
+  complete()
   local function on(event, desc, run)
     vim.api.nvim_create_autocmd(event, {
       buffer = buf,
@@ -228,14 +226,10 @@ local function create(plan)
   end
   on("BufUnload", "what was changed in a plan is kept", function()
     plan.kept = text_of(plan)
+    opts.lines = vim.split(plan.kept, "\n", { plain = true })
     for _, comment in ipairs(plan.comments) do
       comment.row, comment.mark = row_of(plan, comment), nil
     end
-  end)
-  on("BufReadCmd", "a plan as it stood", function()
-    require("claude-ide.ui.own_buffer").renew(buf, with(plan, plan.kept or plan.text))
-    map(plan)
-    draw_comments(plan)
   end)
   on("BufWipeout", "a plan has no buffer", function()
     require("claude-ide.ui.guard.window").forget(buf)

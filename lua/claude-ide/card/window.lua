@@ -42,6 +42,12 @@ local WIDTH, HEIGHT = 90, 0.6
 local cards = {}
 
 ---@param card claude-ide.card.Card
+---@return integer?
+local function window_of(card)
+  return card.win and vim.api.nvim_win_is_valid(card.win) and card.win or nil
+end
+
+---@param card claude-ide.card.Card
 local function take_down(card)
   local win, buf = card.win, card.buf
   card.win, card.buf = nil, nil
@@ -324,30 +330,32 @@ function draw(card)
   local rows, last, choices = fill(card, text, width)
   local title = title_of(card, text)
   local config = place(rows, title, text.is_warning)
-  if card.win and vim.api.nvim_win_is_valid(card.win) then
-    vim.api.nvim_win_set_config(card.win, config)
+  local win = window_of(card)
+  if win then
+    vim.api.nvim_win_set_config(win, config)
   else
     card.from = vim.api.nvim_get_current_win()
-    card.win = vim.api.nvim_open_win(card.buf --[[@as integer]], true, config)
+    win = vim.api.nvim_open_win(card.buf --[[@as integer]], true, config)
+    card.win = win
     require("claude-ide.ui.guard.window").opened(card.buf --[[@as integer]])
-    local wo = vim.wo[card.win][0]
+    local wo = vim.wo[win][0]
     wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
     map(card, text)
   end
   -- Only the window knows where lines are wrapped.
-  local height = vim.api.nvim_win_text_height(card.win, {}).all
+  local height = vim.api.nvim_win_text_height(win, {}).all
   config = place(height, title, text.is_warning)
   -- The keys are below the text: invisible if it is long.
   config.footer = height > config.height and keys_in_a_line(text, width) or ""
   config.footer_pos = "left"
-  vim.api.nvim_win_set_config(card.win, config)
+  vim.api.nvim_win_set_config(win, config)
   local menu = require("claude-ide.ui.menu")
   menu.set(card.buf --[[@as integer]], choices)
   if text.choice ~= card.choice then
     card.choice = text.choice
-    menu.go(card.win, text.choice)
+    menu.go(win, text.choice)
   end
-  require("claude-ide.ui.read_through").note(card.win, last)
+  require("claude-ide.ui.read_through").note(win, last)
 end
 
 ---@param card claude-ide.card.Card
@@ -355,9 +363,10 @@ local function show(card)
   if card.request.state ~= "pending" or cards[1] ~= card then
     return
   end
-  if card.win and vim.api.nvim_win_is_valid(card.win) then
+  local win = window_of(card)
+  if win then
     draw(card) -- the number of chats may have changed
-    return vim.api.nvim_set_current_win(card.win)
+    return vim.api.nvim_set_current_win(win)
   end
   require("claude-ide.transcript.colour").define()
   take_down(card) -- `:quit` keeps the buffer
@@ -382,7 +391,7 @@ local function show(card)
     buffer = buf,
     desc = "Claude Code: a question stays on the screen",
     callback = function()
-      if card.win and vim.api.nvim_win_is_valid(card.win) then
+      if window_of(card) then
         draw(card)
       end
     end,
@@ -392,12 +401,6 @@ end
 local show_first ---@type fun()
 
 local ASKED_HERE = "claude-ide.card.asked_here"
-
----@param card claude-ide.card.Card
----@return boolean
-local function is_shown(card)
-  return card.win ~= nil and vim.api.nvim_win_is_valid(card.win)
-end
 
 ---Whether the user already sees the request elsewhere. It is shown once they leave.
 ---@param card claude-ide.card.Card
@@ -427,7 +430,7 @@ function show_first()
   if first and not is_asked_here(first) then
     require("claude-ide.ui.guard.typing").listen()
     require("claude-ide.ui.guard").when_free(first.request.id, "a question", function()
-      if not is_asked_here(first) and not is_shown(first) then -- that would take the focus, perhaps to another tab page
+      if not is_asked_here(first) and not window_of(first) then -- that would take the focus, perhaps to another tab page
         show(first)
       end
     end, "Claude asks you something")

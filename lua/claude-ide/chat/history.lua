@@ -152,9 +152,10 @@ end
 ---@param cwd string
 ---@return string?
 function M.take_draft(cwd)
-  local draft = M.draft(cwd)
+  adopt(cwd)
+  local kept = read(cwd)
+  local draft = kept.draft
   if draft then
-    local kept = read(cwd)
     kept.draft = nil
     write(cwd, kept)
   end

@@ -342,15 +342,19 @@ local COMPLETE = "v:lua.require'claude-ide.chat.complete'.func"
 ---@param acts { hide: fun(), to_terminal: fun() } actions on the chat
 ---@return integer buf
 function M.create(chat, acts)
-  local own_buffer = require("claude-ide.ui.own_buffer")
-  local opts = {
+  local prompt ---@type claude-ide.chat.PromptBuffer
+  local buf = require("claude-ide.ui.own_buffer").create({
     kind = "prompt",
     name = { (chat.name:gsub("[/%c]", " ")), "prompt" },
     is_private = true,
+    draw_again = function()
+      prompts[prompt.buf], prompt.at = prompt, 0
+      map(prompt)
+      M.dress(prompt.buf)
+    end,
     bo = { buftype = "acwrite", completefunc = COMPLETE, omnifunc = COMPLETE },
-  } ---@type claude-ide.ui.own_buffer.Opts
-  local buf = own_buffer.create(opts)
-  local prompt = { buf = buf, chat = chat, at = 0, hide = acts.hide, to_terminal = acts.to_terminal } ---@type claude-ide.chat.PromptBuffer
+  })
+  prompt = { buf = buf, chat = chat, at = 0, hide = acts.hide, to_terminal = acts.to_terminal }
   prompts[buf] = prompt
   map(prompt)
   chat.give_back = function(text)
@@ -378,12 +382,6 @@ function M.create(chat, acts)
       M.keep(prompt)
     end
   end)
-  on("BufReadCmd", "a prompt as it stood", function()
-    prompts[buf], prompt.at = prompt, 0
-    own_buffer.renew(buf, opts)
-    map(prompt)
-    M.dress(buf)
-  end)
   return buf
 end
 
@@ -394,7 +392,6 @@ function M.retire(buf)
   if not prompt then
     return
   end
-  prompts[buf] = nil
   require("claude-ide.chat.preview").forget(buf)
   require("claude-ide.ui.interrupt_key").off(buf)
   keep_draft(prompt)

@@ -9,7 +9,7 @@ local M = {}
 ---@field is_private? boolean selections in it are not sent to Claude
 ---@field listed? boolean
 ---@field scratch? boolean default: true
----@field draw_again? fun() draws what `lines` has not, after `:edit`; nil: `:edit` empties the buffer, or has another autocommand
+---@field draw_again? fun() adds what `lines` has not, after `:edit`; nil: `:edit` empties the buffer, or has another autocommand
 ---@field bo? table<string, any> buffer options; default: those of a writable scratch buffer
 
 ---Options of a scratch buffer that `:edit` and `:bdelete` reset.
@@ -58,10 +58,10 @@ function M.create(opts)
     vim.api.nvim_create_autocmd("BufReadCmd", {
       buffer = buf,
       desc = "Claude Code: the text stays at `:edit`",
-      callback = function()
+      callback = require("claude-ide.safely").wrap("draw again", function()
         M.renew(buf, opts)
         opts.draw_again()
-      end,
+      end),
     })
   end
   return buf
