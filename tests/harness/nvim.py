@@ -78,9 +78,7 @@ class Nvim:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
         config = self.home / ".config" / "nvim" / "init.lua"
         config.parent.mkdir(parents=True, exist_ok=True)
-        if not reads_ahead and opts is not None:
-            init_lua = f"{_READS_NOTHING_AHEAD} {init_lua}"
-        config.write_text(_init(opts, f"{_KEEP}.notices() {init_lua}" if notices else init_lua))
+        config.write_text(_init(opts, f"{_KEEP}.notices() {init_lua}" if notices else init_lua, reads_ahead))
         listen = self._run / "rpc"
         self.terminal = Terminal(
             [binary(version), "-i", "NONE", "--listen", str(listen), *args],
@@ -331,16 +329,19 @@ _NO_PROVIDERS = "vim.g.loaded_python3_provider = 0"
 
 
 _READS_NOTHING_AHEAD = "require('claude-ide.update').keep = function() end"
-"""Modules are read on first use. Reading all of them takes 50 ms of a processor, a quarter of what most tests take."""
+"""Modules are read on first use: reading all of them ahead takes 70 ms of a processor (`tests/bench/run.py --only costs`)."""
+
 
 _NO_KERNEL = {"kernel": "/nowhere/python"}
 """Unless a test sets other options of `notebook`: no search for a Python, so no tool appears when one is found."""
 
 
-def _init(opts: Mapping[str, object] | None, extra: str) -> str:
+def _init(opts: Mapping[str, object] | None, extra: str, reads_ahead: bool) -> str:
     """The init.lua of a test: the minimal one, `setup()` unless skipped, and the test's own lines."""
     parts = [f"dofile({json.dumps(str(ROOT / 'tests' / 'minimal_init.lua'))})", _NO_PROVIDERS]
     if opts is not None:
         encoded = json.dumps({"auto_start": False, "notebook": _NO_KERNEL, **opts})
         parts.append(f'require("claude-ide").setup(vim.json.decode([==[{encoded}]==]))')
+        if not reads_ahead:
+            parts.append(_READS_NOTHING_AHEAD)
     return "\n".join([*parts, extra, ""])
