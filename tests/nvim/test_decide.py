@@ -223,6 +223,18 @@ def test_a_question_stays_as_it_stands_at_edit(lab, command):
         nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
 
 
+def test_at_edit_a_changed_command_is_as_it_was(lab):
+    nvim, client = lab
+    call = ask(client, command="make it")
+    nvim.wait_kind("question")
+    nvim.keys("e")
+    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    nvim.keys("Aself<Esc>:edit!<CR>")
+    nvim.wait(lambda: nvim.lines() == ["make it"], what="the command as it was")
+    nvim.keys(":w<CR>")
+    assert output(client, call) == {"behavior": "allow"}
+
+
 @pytest.mark.parametrize("keys", [":w<CR>", ":wq<CR>", ":x<CR>", "ZZ", ":w | w<CR>"])
 def test_however_a_changed_command_is_written_no_window_but_its_own_is_closed(lab, keys):
     nvim, client = lab

@@ -54,6 +54,8 @@ def test_code_is_asked_about_where_nothing_can_be_changed(start_nvim):
     """)
     nvim.wait_kind("code")
     assert nvim.lines() == ["one", "two"]
+    nvim.cmd("edit!")
+    assert nvim.lua("return { vim.fn.getline(1, '$'), vim.bo.modifiable }") == [["one", "two"], False]
 
 
 @pytest.mark.every_nvim

@@ -118,6 +118,7 @@ local function change_and_allow(permission, name)
     name = { permission.requester.name, name },
     lines = lines,
     is_private = true,
+    draw_again = function() end,
     bo = { buftype = "acwrite", bufhidden = "wipe", filetype = name == "command" and "sh" or "" },
   })
   local title = (":w allows this %s, :q goes back"):format(name)

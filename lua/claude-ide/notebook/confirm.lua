@@ -62,14 +62,19 @@ local function shown(code, width)
 end
 
 local function new_buffer(question, width)
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local buf ---@type integer
+  local function coloured()
+    colour(buf, question.language or "python")
+  end
+  buf = require("claude-ide.ui.own_buffer").create({
     kind = "code",
     id = question.id,
     name = { "code", "Claude" },
     lines = shown(question.code, width),
+    draw_again = coloured,
     bo = { bufhidden = "wipe", modifiable = false },
   })
-  colour(buf, question.language or "python")
+  coloured()
   local keymaps = require("claude-ide.config").get().diff.keymaps
   local key_list = require("claude-ide.ui.key_list")
   for outcome, option in pairs({ accepted = keymaps.accept, rejected = keymaps.reject }) do
