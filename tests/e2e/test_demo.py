@@ -1,12 +1,17 @@
 """`make demo`, at a terminal and without one."""
 
 import os
+import socket
+import struct
 import subprocess
 import sys
+import threading
 
 import pytest
 
+from harness import PATIENCE
 from harness.cli import binary as cli_binary
+from harness.mock_api import MockApi
 from harness.nvim import ROOT
 from harness.nvim import binary as nvim_binary
 from harness.terminal import Terminal, marked_processes
@@ -34,6 +39,20 @@ def test_drives_itself_without_a_terminal(command):
     assert run.returncode == 0, run.stdout + run.stderr
     assert "accepted, and Claude wrote greet.py" in run.stdout
     assert "rejected, and README.txt is as it was" in run.stdout
+
+
+def test_a_connection_that_the_cli_resets_writes_nothing_on_the_screen(capfd):
+    api = MockApi()
+    before = set(threading.enumerate())
+    with socket.create_connection(("127.0.0.1", api.port)) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert connection.recv(1), "the connection is served"
+        served = set(threading.enumerate()) - before
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close() resets
+    for thread in served:
+        thread.join(PATIENCE)
+    api.close()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_lets_a_user_decide_in_a_terminal(command, tmp_path):

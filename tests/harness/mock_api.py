@@ -5,6 +5,7 @@ kept in `requests`. Wire format: Anthropic Messages API, streaming and not; `oth
 """
 
 import json
+import sys
 import threading
 import time
 import uuid
@@ -15,6 +16,15 @@ from .other_apis import OTHERS
 from .scripted_model import Reply, scripted_by_prompt
 
 _USAGE = {"input_tokens": 10, "output_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address) -> None:
+        """A client may end at any time: no trace of that on the screen of a demo."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class MockApi:
@@ -37,8 +47,7 @@ class MockApi:
         self._scripted: list[Reply] = []
         self._failures: list[tuple[int, str]] = []
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self.port = self._server.server_port
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
