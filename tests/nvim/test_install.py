@@ -168,3 +168,13 @@ def test_any_other_manager_runs_the_same_file_and_gets_an_error_where_it_fails(s
     nvim.lua("vim.env.FAKE_VERSION = '1.75.0'")
     done, why = nvim.lua("return { pcall(dofile, ...) }", str(installed / "build.lua"))
     assert done is False and "could not be built" in why and "needs Rust 1.88 or newer" in why
+
+
+@pytest.mark.one_nvim
+def test_no_setting_of_git_changes_the_line_ends_of_a_checkout():
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    ask = ["git", "check-attr", "--stdin", "-z", "text"]
+    said = subprocess.run(ask, cwd=ROOT, input=files, capture_output=True, check=True).stdout.split(b"\0")
+    assert len(said) > 1000 and set(said[2::3]) == {b"unset"}
