@@ -66,8 +66,8 @@ local function pause()
     task:sleep(POLL_MS)
   elseif may_yield() then
     coroutine.yield()
-  else
-    vim.wait(POLL_MS)
+  elseif select(2, vim.wait(POLL_MS)) == -2 then
+    error("claude-ide.nvim: the installation was stopped by CTRL-C", 0)
   end
 end
 
@@ -77,6 +77,12 @@ local DONE = {
   built = "the library is built",
 }
 -- From the disk: a Neovim in which the plugin is updated may have the older module loaded.
-local installed =
-  dofile(root .. "/lua/claude-ide/install.lua").run({ root = root, tell = tell, pause = pause })
-show("claude-ide.nvim: " .. DONE[installed])
+local install = dofile(root .. "/lua/claude-ide/install.lua")
+local opts = { root = root, tell = tell, pause = pause }
+
+if arg and vim.fn.fnamemodify(arg[0] or "", ":p") == root .. "/build.lua" then -- `nvim -l build.lua`, which would print a stack trace after an error
+  local ok, said = pcall(install.run, opts)
+  io[ok and "stdout" or "stderr"]:write(ok and "claude-ide.nvim: " .. DONE[said] or said, "\n")
+  return not ok and vim.cmd("1cquit")
+end
+show("claude-ide.nvim: " .. DONE[install.run(opts)])

@@ -123,36 +123,64 @@ end
 ---@field opts claude-ide.install.Opts
 ---@field key string
 ---@field temporary string[] files to remove at the end
+---@field is_unreleased? boolean a release was found, and nothing in it for these sources
 
+---@class claude-ide.install.Call
+---@field line? fun(line: string) called with each line of output
+---@field waits? fun() called while it runs
+
+---@class claude-ide.install.Answer
+---@field ok boolean
+---@field code? integer nil: it did not start
+---@field out string stdout
+---@field err string stderr, where a wrapper or the loader may write too; or why it did not start
+
+---An error of `pause`, as for CTRL-C, ends the program.
 ---@param run claude-ide.install.Run
 ---@param command string[]
----@param line? fun(line: string) called with each line of output
----@return boolean ok
----@return string said the output, or why it did not start
-local function call(run, command, line)
-  local chunks = {}
-  local function take(_, chunk)
-    chunks[#chunks + 1] = chunk
-    for text in (line and chunk or ""):gmatch("[^\r\n]+") do
-      line(text)
+---@param opts? claude-ide.install.Call
+---@return claude-ide.install.Answer
+local function call(run, command, opts)
+  opts = opts or {}
+  local function taker(chunks)
+    return function(_, chunk)
+      chunks[#chunks + 1] = chunk
+      for text in (opts.line and chunk or ""):gmatch("[^\r\n]+") do
+        opts.line(text)
+      end
     end
   end
+  local out, err = {}, {} ---@type string[], string[]
   local done ---@type vim.SystemCompleted?
-  local started, reason = pcall(
+  local started, process = pcall(
     vim.system,
     command,
-    { cwd = run.opts.root, stdout = take, stderr = take },
+    { cwd = run.opts.root, stdout = taker(out), stderr = taker(err), env = { LC_ALL = "C" } },
     function(result)
       done = result
     end
   )
   if not started then
-    return false, tostring(reason)
+    return { ok = false, out = "", err = tostring(process) }
   end
   while not done do
-    run.opts.pause()
+    local goes_on, reason = pcall(function()
+      run.opts.pause()
+      if opts.waits then
+        opts.waits()
+      end
+    end)
+    if not goes_on then
+      process:kill("sigterm")
+      error(reason, 0)
+    end
   end
-  return done.code == 0, vim.trim(table.concat(chunks))
+  return {
+    ok = done.code == 0,
+    code = done.code,
+    out = vim.trim(table.concat(out)),
+    err = vim.trim(table.concat(err)),
+  }
 end
 
 ---@param run claude-ide.install.Run
@@ -175,14 +203,14 @@ end
 ---@return string? err
 local function fails_to_load(run, path)
   local command = { vim.v.progpath, "--clean", "-l", run.opts.root .. "/lua/claude-ide/install.lua", path }
-  local ok, said = call(run, command)
-  local key = said:match("^sources (%x+)$")
-  if ok and key == run.key then
+  local answer = call(run, command)
+  local key = ("\n" .. answer.out):match("\nsources (%x+)$")
+  if answer.ok and key == run.key then
     return nil
-  elseif ok and key then
+  elseif answer.ok and key then
     return "it was compiled from other sources"
   end
-  return "it cannot be loaded: " .. (said:match("[^\n]+") or "Neovim ended")
+  return "it cannot be loaded: " .. (answer.err:match("[^\n]+") or "Neovim ended")
 end
 
 ---@param run claude-ide.install.Run
@@ -199,24 +227,46 @@ local function put_in_place(run, path)
   return not ok and reason or nil
 end
 
+---Aborts a server that has fallen silent.
+local SILENT_S = 30
+local REDIRECTS = 10
+
 ---@param url string
 ---@param path string
----@return string[]? command nil: no download program
-local function fetch_command(url, path)
-  local more = vim.g.claude_ide_download_args or {}
-  if vim.fn.executable("curl") == 1 then
-    -- Only the user's own mirror may be unencrypted.
-    local protocol = vim.startswith(url, "https:") and "=https" or "=http,https"
-    local command = { "curl", "--fail", "--location", "--proto", protocol, "--silent", "--show-error" }
-    vim.list_extend(command, { "--retry", "2", "--connect-timeout", "10" })
-    return vim.list_extend(vim.list_extend(command, more), { "--output", path, "--", url })
-  elseif vim.fn.executable("wget") == 1 then
-    return vim.list_extend(
-      vim.list_extend({ "wget", "--quiet" }, more),
-      { "--output-document=" .. path, "--", url }
-    )
+---@param more string[]
+---@return string[]
+local function curl(url, path, more)
+  -- Only the user's own mirror may be unencrypted.
+  local protocol = vim.startswith(url, "https:") and "=https" or "=http,https"
+  local command = { "curl", "--fail", "--location", "--proto", protocol, "--silent", "--show-error" }
+  vim.list_extend(command, { "--retry", "2", "--connect-timeout", "10" })
+  vim.list_extend(command, { "--speed-limit", "1", "--speed-time", tostring(SILENT_S) })
+  return vim.list_extend(vim.list_extend(command, more), { "--output", path, "--", url })
+end
+
+---Without redirects: wget would follow one from HTTPS to HTTP.
+---@param url string
+---@param path string
+---@param more string[]
+---@return string[]
+local function wget(url, path, more)
+  local command = { "wget", "--no-verbose", "--server-response", "--max-redirect=0", "--tries=2" }
+  vim.list_extend(command, { "--timeout=" .. SILENT_S })
+  return vim.list_extend(vim.list_extend(command, more), { "--output-document=" .. path, "--", url })
+end
+
+---What a program that fetches says of its failure, without the headers that wget shows.
+---@param answer claude-ide.install.Answer
+---@param program string
+---@return string
+local function reason_of(answer, program)
+  local last
+  for line in answer.err:gmatch("[^\r\n]+") do
+    last = not line:find("^%s") and line or last
   end
-  return nil
+  local reason = vim.trim((last or ""):gsub("^http%S+:$", ""):gsub("^%d+%-%d+%-%d+ %S+ ", ""))
+  reason = reason ~= "" and reason or vim.trim(answer.err:match("%s*HTTP/%S+ ([^\r\n]+)") or "failed")
+  return vim.startswith(reason, program) and reason or ("%s: %s"):format(program, reason)
 end
 
 ---@param run claude-ide.install.Run
@@ -224,21 +274,34 @@ end
 ---@param path string
 ---@return string? err
 local function fetch(run, url, path)
-  local command = fetch_command(url, path)
-  if command then
-    local ok, said = call(run, command)
-    return not ok and (said:match("[^\n]+") or command[1] .. " failed") or nil
-  elseif not (vim.net and vim.net.request) then
+  local more, file = vim.g.claude_ide_download_args or {}, vim.fs.basename(url)
+  local function waits()
+    local stat = vim.uv.fs_stat(path)
+    run.opts.tell(("%s, %.1f MB so far"):format(file, (stat and stat.size or 0) / 1e6))
+  end
+  run.opts.tell("asks for " .. url)
+  if vim.fn.executable("curl") == 1 then
+    local answer = call(run, curl(url, path, more), { waits = waits })
+    return not answer.ok and reason_of(answer, "curl") or nil
+  elseif vim.fn.executable("wget") ~= 1 then
     return "there is neither curl nor wget"
   end
-  local done, err = false, nil ---@type boolean, string?
-  vim.net.request(url, { outpath = path }, function(failed)
-    done, err = true, failed
-  end)
-  while not done do
-    run.opts.pause()
+  for _ = 0, REDIRECTS do
+    local answer = call(run, wget(url, path, more), { waits = waits })
+    if answer.ok then
+      return nil
+    end
+    local next_url = answer.err:match("\n%s+[Ll]ocation: (%S+)")
+    if not next_url then
+      return reason_of(answer, "wget")
+    end
+    next_url = vim.startswith(next_url, "/") and url:match("^%a+://[^/]+") .. next_url or next_url
+    if vim.startswith(url, "https:") and not vim.startswith(next_url, "https:") then
+      return ("wget: redirected from HTTPS to %s, which is not followed"):format(next_url)
+    end
+    url = next_url
   end
-  return err
+  return "wget: too many redirects"
 end
 
 ---@param run claude-ide.install.Run
@@ -251,20 +314,33 @@ local function checksum(run, path)
     { "openssl", "dgst", "-sha256", "-r" },
   }) do
     if vim.fn.executable(command[1]) == 1 then
-      local ok, said = call(run, vim.list_extend(command, { path }))
-      return ok and said:match("^\\?(%x+)") or nil
+      local answer = call(run, vim.list_extend(command, { path }))
+      return answer.ok and ("\n" .. answer.out):match("\n\\?(%x+)[^\n]*$") or nil
     end
   end
   return nil
+end
+
+---The user's mirror; false: nothing is downloaded. `make install` and `nvim -l build.lua` read no init.lua, so the environment has it, too.
+---@return string|false|nil
+local function mirror()
+  local chosen = vim.g.claude_ide_release_url
+  if chosen == nil then
+    chosen = vim.env.CLAUDE_IDE_RELEASE_URL
+  end
+  if chosen == false or chosen == "false" then
+    return false
+  end
+  return chosen ~= "" and chosen or nil
 end
 
 ---The releases' addresses: the user's mirror, or this version's tag, then the latest build.
 ---@param root string
 ---@return string[]
 local function addresses(root)
-  local mirror = vim.g.claude_ide_release_url
-  if type(mirror) == "string" then
-    return { (mirror:gsub("/+$", "")) }
+  local chosen = mirror()
+  if type(chosen) == "string" then
+    return { (chosen:gsub("/+$", "")) }
   end
   local version = (read(root .. "/Cargo.toml") or ""):match('\nversion = "([^"]+)"')
   return { ("%s/v%s"):format(RELEASES, version), RELEASES .. "/edge" }
@@ -285,10 +361,14 @@ local function checksums(run, address)
     return nil, err
   end
   err = fetch(run, address .. "/SHA256SUMS", path)
+  local list = not err and read(path) or ""
+  if not err and not list:find("^%x+  %S") then
+    err = "no list of checksums, but perhaps the login page of a proxy"
+  end
   if err then
     return nil, ("%s/SHA256SUMS: %s"):format(address, err)
   end
-  return read(path)
+  return list
 end
 
 ---@param run claude-ide.install.Run
@@ -299,13 +379,13 @@ end
 local function download_asset(run, address, asset, sums)
   local expected = sums:match("(%x+)  " .. vim.pesc(asset) .. "\n")
   if not expected or #expected ~= 64 then
+    run.is_unreleased = true
     return ("%s: nothing for these sources (%s)"):format(address, asset)
   end
   local path, err = new_file(run)
   if not path then
     return err
   end
-  run.opts.tell("downloads " .. asset)
   err = fetch(run, ("%s/%s"):format(address, asset), path)
   if err then
     return ("%s/%s: %s"):format(address, asset, err)
@@ -321,8 +401,8 @@ end
 ---@return boolean done
 ---@return string[] why not, a sentence each
 local function download(run)
-  if vim.g.claude_ide_release_url == false then
-    return false, { "`vim.g.claude_ide_release_url` is false" }
+  if mirror() == false then
+    return false, { "`vim.g.claude_ide_release_url` or $CLAUDE_IDE_RELEASE_URL is false" }
   elseif vim.startswith(vim.uv.fs_realpath(vim.v.progpath) or "", "/nix/store/") then
     return false, { "libraries of Nix lie elsewhere" }
   end
@@ -358,15 +438,25 @@ local function is_there(run)
   return false
 end
 
+---As scripts/build.sh exits.
+local NO_CARGO = 127
+local WHAT_HELPS = "There is no release for these sources (a new commit has none for some time, a fork never) and no cargo to "
+  .. 'build them: use a released version (`version = "*"` in lazy.nvim\'s spec), or install Rust (https://rustup.rs).'
+
 ---@param run claude-ide.install.Run
 ---@return string? err
 local function build(run)
   local lines = {} ---@type string[]
-  local ok = call(run, { "sh", run.opts.root .. "/scripts/build.sh" }, function(line)
-    lines[#lines + 1] = line
-    run.opts.tell(vim.trim(line))
-  end)
-  return not ok and table.concat(lines, "\n", math.max(#lines - LINES_OF_FAILURE + 1, 1)) or nil
+  local answer = call(run, { "sh", run.opts.root .. "/scripts/build.sh" }, {
+    line = function(line)
+      lines[#lines + 1] = line
+      run.opts.tell(vim.trim(line))
+    end,
+  })
+  if answer.code == NO_CARGO and run.is_unreleased then
+    lines[#lines + 1] = WHAT_HELPS
+  end
+  return not answer.ok and table.concat(lines, "\n", math.max(#lines - LINES_OF_FAILURE + 1, 1)) or nil
 end
 
 ---@param run claude-ide.install.Run
@@ -410,7 +500,7 @@ function M.names(root)
   local key, triple = M.key(root), M.triples()[1]
   local asset = triple and M.asset(key, triple)
   local urls = {} ---@type string[]
-  for _, address in ipairs(asset and vim.g.claude_ide_release_url ~= false and addresses(root) or {}) do
+  for _, address in ipairs(asset and mirror() ~= false and addresses(root) or {}) do
     urls[#urls + 1] = ("%s/%s"):format(address, asset)
   end
   return { key = key, path = M.library(root), asset = asset, urls = urls }
@@ -420,25 +510,31 @@ end
 ---@param opts claude-ide.install.Opts
 ---@return "there"|"downloaded"|"built"
 function M.run(opts)
-  local run = { opts = opts, key = M.key(opts.root), temporary = {} }
-  if is_there(run) then
-    tidy(run)
-    return "there"
-  end
-  local downloaded, reasons = download(run)
-  local err = not downloaded and build(run) or nil
+  local run = { opts = opts, key = M.key(opts.root), temporary = {} } ---@type claude-ide.install.Run
+  local ok, how, because, err = pcall(function()
+    if is_there(run) then
+      return "there"
+    end
+    local downloaded, reasons = download(run)
+    if downloaded then
+      return "downloaded"
+    end
+    return "built", reasons, build(run)
+  end)
   tidy(run)
-  if err then
+  if not ok then
+    error(how, 0)
+  elseif err then
     local all = "claude-ide.nvim: no library was downloaded:\n  %s\nand it could not be built:\n%s"
-    error(all:format(table.concat(reasons, "\n  "), err), 0)
+    error(all:format(table.concat(because, "\n  "), err), 0)
   end
-  return downloaded and "downloaded" or "built"
+  return how
 end
 
 -- `nvim -l install.lua {library}`: prints the hash of the sources of a library.
 if arg and arg[0] and arg[0]:find("install%.lua$") and arg[1] then
   local open = assert(package.loadlib(arg[1], ENTRY_POINT))
-  print("sources " .. open().sources())
+  io.stdout:write("sources ", open().sources(), "\n") -- stderr is the loader's too
 end
 
 return M

@@ -3,8 +3,10 @@
 import hashlib
 import http.server
 import os
+import re
 import shutil
 import signal
+import ssl
 import subprocess
 import threading
 import time
@@ -170,7 +172,7 @@ def cut(request):
 FAULTS = {
     "there is no such release": (lambda server, name: server.files.clear(), "SHA256SUMS: curl"),
     "forbidden": (lambda server, name: server.files.update({"/SHA256SUMS": 403}), "403"),
-    "a page instead of the sums": (lambda server, name: server.files.update({"/SHA256SUMS": b"<html>"}), "nothing for"),
+    "a page instead of the sums": (lambda server, name: server.files.update({"/SHA256SUMS": b"<html>"}), "login page"),
     "other sources": (lambda server, name: offer(server, "claude_ide_native-0-x.so"), "nothing for these sources"),
     "the file is missing": (lambda server, name: server.files.pop(f"/{name}"), "404"),
     "a page as the file": (lambda server, name: offer(server, name, b"<html>Not found</html>"), "its checksum is"),
@@ -210,26 +212,143 @@ def test_redirects_and_a_proxy_are_followed(install, package, releases, asset):
     ("programs", "words"),
     [(["wget", "sha256sum"], None), (["sha256sum"], "neither curl nor wget"), (["curl"], "checksum")],
 )
+@pytest.mark.every_nvim
 def test_programs_that_are_missing(install, package, releases, asset, programs, words):
     if programs[0] == "wget" and not shutil.which("wget"):
         pytest.skip("no wget here")
     offer(releases, asset)
-    before = "if vim.net then vim.net.request = nil end"
-    code, said = install(releases.url, programs=programs, before=before)
+    code, said = install(releases.url, programs=programs)
     assert (code == 0) == (words is None), said
     assert (words or "downloaded") in said
+    assert words is None or "cargo was asked" in said
 
 
-def test_neovim_fetches_by_itself_where_it_can(install, package, releases, asset, nvim_binary):
-    run = subprocess.run([nvim_binary, "--clean", "-l", "-"], input="io.write(tostring(vim.net ~= nil))",
-                         capture_output=True, text=True, timeout=60, check=True)  # fmt: skip
-    if "true" not in run.stdout + run.stderr:
-        pytest.skip("this Neovim has no vim.net")
+def test_what_programs_say_on_stderr_is_no_answer(install, package, releases, asset):
     offer(releases, asset)
-    # vim.net needs curl itself, so only our own look for it fails.
-    before = "local real = vim.fn.executable; vim.fn.executable = function(n) return n == 'curl' and 0 or real(n) end"
-    code, said = install(releases.url, programs=["curl", "sha256sum"], before=before)
+    code, said = install(releases.url, env={"LD_PRELOAD": "/gone/wrapper.so"})
     assert code == 0, said
+    assert in_folder(package) == [LIBRARY.name]
+    assert "the library is there already" in install(releases.url, env={"LD_PRELOAD": "/gone/wrapper.so"})[1]
+
+
+def test_wget_says_why_it_failed_and_follows_redirects(install, package, releases, asset):
+    if not shutil.which("wget"):
+        pytest.skip("no wget here")
+    offer(releases, asset)
+    releases.files["/SHA256SUMS"] = 403
+    assert "SHA256SUMS: wget: ERROR 403: Forbidden" in install(releases.url, programs=["wget", "sha256sum"])[1]
+    offer(releases, asset)
+    for path in list(releases.files):
+        releases.files[path.replace("/", "/moved-", 1)] = releases.files[path]
+        releases.files[path] = redirected
+    code, said = install(releases.url, programs=["wget", "sha256sum"])
+    assert code == 0, said
+
+
+@pytest.mark.parametrize("program", ["curl", "wget"])
+def test_no_redirect_leads_away_from_https(install, package, releases, asset, tmp_path, program):
+    if not shutil.which(program) or not shutil.which("openssl"):
+        pytest.skip(f"no {program} or openssl here")
+    offer(releases, asset)
+    key, certificate = tmp_path / "key", tmp_path / "certificate"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
+    subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    secure = Releases()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    secure.socket = context.wrap_socket(secure.socket, server_side=True)
+
+    def elsewhere(request):
+        request.send_response(302)
+        request.send_header("Location", releases.url + request.path)
+        request.end_headers()
+
+    secure.files["/SHA256SUMS"] = elsewhere
+    trusting = {"curl": "--insecure", "wget": "--no-check-certificate"}[program]
+    before = f"vim.g.claude_ide_download_args = {{ '{trusting}' }}"
+    url = secure.url.replace("http:", "https:")
+    code, said = install(url, programs=[program, "sha256sum"], before=before)
+    secure.shutdown()
+    secure.server_close()
+    assert code != 0 and "cargo was asked" in said
+    assert ("not followed" if program == "wget" else "not supported or disabled") in said.replace(
+        "disabled in", "disabled"
+    ), said
+    assert secure.asked == ["/SHA256SUMS"] and releases.asked == []
+
+
+def stalled(request):
+    request.send_response(200)
+    request.send_header("Content-Length", "100000000")
+    request.end_headers()
+    request.wfile.write(bytes(5_000_000))
+    request.wfile.flush()
+    request.server.stalling.wait(LONGEST)
+
+
+@pytest.fixture
+def silent(releases, asset):
+    """A server that falls silent while it sends the library."""
+    releases.stalling = threading.Event()
+    offer(releases, asset)
+    releases.files[f"/{asset}"] = stalled
+    yield releases
+    releases.stalling.set()
+
+
+@pytest.mark.parametrize("program", ["curl", "wget"])
+def test_a_server_that_falls_silent_is_given_up(install, package, silent, failing_cargo, program):
+    real = shutil.which(program)
+    if not real:
+        pytest.skip(f"no {program} here")
+    # The program as it is called, but for the patience.
+    patient = 'for word; do shift; set -- "$@" "$(echo "$word" | sed "s/^30$/1/; s/=30$/=1/; s/^2$/0/; s/^--tries=2$/--tries=1/")"; done'
+    (failing_cargo / program).write_text(
+        f'#!/bin/sh\n{patient}\nexec {real} --no-hsts "$@"\n'.replace(" --no-hsts" if program == "curl" else "\0", "")
+    )
+    (failing_cargo / program).chmod(0o755)
+    code, said = install(silent.url, programs=["sha256sum"])
+    assert code != 0
+    assert f"{program}: " in said and "cargo was asked" in said
+
+
+def test_ctrl_c_ends_an_installation(bare, package, silent):
+    nvim = bare(f"vim.g.claude_ide_release_url = '{silent.url}'; vim.g.claude_ide = {{ auto_start = false }}")
+    nvim.keys(f":lua dofile('{package}/build.lua')<CR>")
+    nvim.wait_screen(", 5.0 MB so far")
+    nvim.keys("<C-c>")
+    nvim.wait_screen("stopped by CTRL-C")
+    assert in_folder(package) == []
+    nvim.keys("<CR>")
+    nvim.wait("vim.fn.mode() == 'n'")
+
+
+def test_without_a_release_and_cargo_one_sentence_says_what_helps(install, package, releases, asset, failing_cargo):
+    offer(releases, "claude_ide_native-0-x.so")
+    (failing_cargo / "cargo").unlink()
+    code, said = install(releases.url, programs=["curl", "sha256sum"])
+    assert code != 0
+    what_helps = next(line for line in said.splitlines() if 'version = "*"' in line)
+    assert "There is no release for these sources" in what_helps and "https://rustup.rs" in what_helps
+
+
+def test_the_environment_names_the_mirror_for_make_install(
+    package, releases, asset, nvim_binary, failing_cargo, tmp_path
+):
+    offer(releases, asset)
+    path = f"{failing_cargo}:{os.environ['PATH']}"
+    environment = {"PATH": path, "HOME": str(tmp_path), "CLAUDE_IDE_RELEASE_URL": "false"}
+
+    def run():
+        command = [str(nvim_binary), "--headless", "-l", str(package / "build.lua")]
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    code, said = run()
+    assert code == 1 and "cargo was asked" in said and "traceback" not in said, said
+    environment["CLAUDE_IDE_RELEASE_URL"] = releases.url
+    code, said = run()
+    assert code == 0 and said.endswith("claude-ide.nvim: the library is downloaded\n"), said
 
 
 def test_no_network_and_no_wish_for_one(install, package):
@@ -237,7 +356,7 @@ def test_no_network_and_no_wish_for_one(install, package):
     assert code != 0
     assert "SHA256SUMS: curl" in said
     code, said = install("", before="vim.g.claude_ide_release_url = false")
-    assert "`vim.g.claude_ide_release_url` is false" in said
+    assert "`vim.g.claude_ide_release_url` or $CLAUDE_IDE_RELEASE_URL is false" in said
     assert "cargo was asked" in said
 
 
@@ -400,6 +519,16 @@ def test_the_command_says_why_it_failed_and_runs_once_at_a_time(bare, package, r
     nvim.wait_notice("The library is not installed: ")
     assert "403" in nvim.log() and "cargo was asked" in nvim.log()
     assert in_folder(package) == []
+
+
+def test_the_command_without_settings_logs_plain_lines(bare, package, releases, failing_cargo):
+    path = f"{failing_cargo}:{os.environ['PATH']}"
+    nvim = bare("vim.g.claude_ide = { auto_start = false }", env={"PATH": path, "CLAUDE_IDE_RELEASE_URL": releases.url})
+    nvim.keep_notices()
+    nvim.cmd("Claude install")
+    nvim.wait_notice("The library is not installed: ")
+    assert "404" in nvim.log() and "cargo was asked" in nvim.log()
+    assert not re.search(r"E471|traceback|E5113|\r|\^M", nvim.log()), nvim.log()
 
 
 def test_progress_replaces_itself_in_a_notifier_that_can(start_nvim):

@@ -9,22 +9,14 @@ local running
 
 ---@return string[]
 local function command()
-  local settings = {} ---@type string[]
+  local list = { vim.v.progpath, "--clean", "--headless" }
   for _, name in ipairs(SETTINGS) do
     if vim.g[name] ~= nil then
-      settings[#settings + 1] = ("vim.g.%s = %s"):format(name, vim.inspect(vim.g[name], { newline = " " }))
+      local setting = ("lua vim.g.%s = %s"):format(name, vim.inspect(vim.g[name], { newline = " " }))
+      vim.list_extend(list, { "--cmd", setting })
     end
   end
-  local build = require("claude-ide.root").dir() .. "/build.lua"
-  return {
-    vim.v.progpath,
-    "--clean",
-    "--headless",
-    "--cmd",
-    "lua " .. table.concat(settings, "; "),
-    "-l",
-    build,
-  }
+  return vim.list_extend(list, { "-l", require("claude-ide.root").dir() .. "/build.lua" })
 end
 
 ---What the user can do next.
