@@ -8,7 +8,7 @@ local M = {}
 local TICK_NS, GAP_MS = 4 * 1000 * 1000, 10
 ---Size of a step of the garbage collector.
 local STEP_KIB = 800
----Minimum interval of checks at FocusGained.
+---Minimum interval of checks at FocusGained; one within it is made at its end.
 local LOOK_EVERY_MS = 5000
 
 local MODULE = "claude-ide.update"
@@ -233,11 +233,14 @@ function M.attach()
   if vim.fn.exists("##PackChanged") == 1 then
     vim.api.nvim_create_autocmd("PackChanged", options)
   end
+  local look_later = require("claude-ide.soon")(M.look, LOOK_EVERY_MS)
   vim.api.nvim_create_autocmd("FocusGained", {
     group = group,
     callback = function()
       if not looked_at or vim.uv.now() - looked_at > LOOK_EVERY_MS then
         M.look()
+      else
+        look_later()
       end
     end,
     desc = options.desc,

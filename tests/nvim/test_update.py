@@ -146,3 +146,11 @@ def test_an_update_before_the_plugin_is_used_is_reported_and_no_trace_is_shown(b
     nvim.cmd("Claude accept")
     nvim.wait("#notices > 0", what="the notice")
     assert nvim.notices() == ["claude-ide.nvim was updated on disk: restart Neovim to use it."]
+
+
+def test_an_update_right_after_a_check_is_reported_too(running, installed):
+    nvim = running()
+    nvim.cmd("doautocmd User ClaudeConnected")
+    replace(installed)
+    nvim.cmd("doautocmd FocusGained")
+    nvim.wait_notice("restart Neovim")
