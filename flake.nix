@@ -25,7 +25,7 @@
           dontStrip = true;
           installPhase = ''
             runHook preInstall
-            install -D target/*/release/libclaude_ide_native.* -t $out/lib
+            install -D target/*/release/libclaude_ide_native${pkgs.stdenv.hostPlatform.extensions.sharedLibrary} -t $out/lib
             runHook postInstall
           '';
         };
@@ -35,7 +35,7 @@
           src = self;
           postInstall = ''
             mkdir -p $out/build
-            cp ${library}/lib/libclaude_ide_native.* $out/build/claude_ide_native.so
+            cp ${library}/lib/libclaude_ide_native${pkgs.stdenv.hostPlatform.extensions.sharedLibrary} $out/build/claude_ide_native.so
           '';
           # Each module needs the library, or a Neovim with a screen.
           doCheck = false;

@@ -74,6 +74,7 @@ check page-types page_types
 check ruff-format ruff format --quiet --check --diff tests demo kernel scripts
 check ruff ruff check --quiet tests demo kernel scripts
 check typos typos
+check workflows zizmor --offline --quiet .github
 check docs scripts/doc.sh --check
 check library scripts/check-library.sh build/claude_ide_native.so "" symbols needed size stripped
 check strip rustc_strips_nothing

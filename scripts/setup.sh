@@ -22,6 +22,7 @@ stylua=2.5.2
 selene=0.31.0
 emmylua_check=0.25.1
 cargo_deny=0.20.2
+zizmor=1.32.0
 zig=0.17.1 # not in `all`
 cargo_zigbuild=0.24.1
 neovim_010_suite=trixie # Debian releases with Neovim versions that the package indexes lack
@@ -62,12 +63,16 @@ install_venv() {
   rm -rf "$deps/venv"
   if python3 -c 'import ensurepip' 2>/dev/null; then
     python3 -m venv "$deps/venv"
-    "$python" -m pip install --quiet --disable-pip-version-check --requirement tests/requirements.txt
   else # Debian without python3-venv: a bare environment, filled by the system's pip
     python3 -m pip --version >/dev/null 2>&1 || die "neither python3's ensurepip nor pip is there: install python3-venv or python3-pip"
     python3 -m venv --without-pip "$deps/venv"
-    python3 -m pip --python "$python" install --quiet --disable-pip-version-check --requirement tests/requirements.txt
   fi
+  wheels --requirement tests/requirements.txt
+}
+wheels() { # ARGUMENT...   of pip install
+  local pip=("$python" -m pip)
+  "${pip[@]}" --version >/dev/null 2>&1 || pip=(python3 -m pip --python "$python")
+  "${pip[@]}" install --quiet --disable-pip-version-check "$@"
 }
 
 # ---- Node: the CLI under test, the official MCP SDK, language servers, StyLua
@@ -230,6 +235,7 @@ lint() {
   cargo_tool selene "$selene" --no-default-features
   cargo_tool emmylua_check "$emmylua_check"
   cargo_tool cargo-deny "$cargo_deny"
+  once zizmor "$zizmor in the venv of $(checksum tests/requirements.txt)" wheels "zizmor==$zizmor"
   nvim 0.12 # for the types of the API and of libuv in its runtime
 }
 

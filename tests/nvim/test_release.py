@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -129,8 +131,7 @@ def release(tmp_path):
     )
     stand_ins = {
         "cargo": f"echo '{metadata}'",
-        # Of the release it knows the sums alone.
-        "gh": f'echo "$@" >>{tmp_path}/asked; [ "$2" != download ] || cp {tmp_path}/published/SHA256SUMS "$5"/',
+        "gh": f'exec {sys.executable} {Path(__file__).parent}/gh_stand_in.py {tmp_path} "$@"',
     }
     for name, script in stand_ins.items():
         (programs / name).write_text(f"#!/bin/sh\n{script}\n")
@@ -171,15 +172,56 @@ def test_a_tag_whose_libraries_are_others_than_its_commit_says_is_not_released(r
     assert "the libraries are not those of release/checksums.txt" in said
 
 
-def test_the_newest_libraries_are_published_beside_earlier_ones_and_the_sums_last(release):
-    release.published.mkdir()
-    (release.published / "SHA256SUMS").write_text("old  claude_ide_native-0-x.so\nold  claude_ide_native-1-x.so\n")
-    (release.dist / "claude_ide_native-1-x.so").write_bytes(b"one")
+def library(key, target="x"):
+    return f"claude_ide_native-{key}-{target}.so"
+
+
+def publish(release, *names):
+    for path in release.dist.iterdir():
+        path.unlink()
+    for name in names:
+        (release.dist / name).write_bytes(name.encode())
     assert release("release-files.sh", "edge")[0]
-    ok, said = release("publish.sh", "edge")
-    assert ok, said
-    listed = (release.dist / "SHA256SUMS").read_text().splitlines()
-    assert [line.split()[1] for line in listed] == ["claude_ide_native-1-x.so", "claude_ide_native-0-x.so"]
-    assert not listed[0].startswith("old")
-    assert release.asked()[-1].endswith("-- SHA256SUMS")
-    assert "claude_ide_native-1-x.so" in release.asked()[-2]
+    return release("publish.sh", "edge")
+
+
+def listed(release):
+    return [line.split()[1] for line in (release.published / "SHA256SUMS").read_text().splitlines()]
+
+
+def test_the_newest_libraries_are_published_beside_earlier_ones(release):
+    assert publish(release, library(1)) == (True, "")
+    before = (release.published / library(1)).stat().st_mtime_ns
+    assert publish(release, library(2)) == (True, "")
+    assert listed(release) == [library(2), library(1)]
+    # A target that failed comes later; what is listed is neither changed nor away for a moment.
+    assert publish(release, library(1), library(1, "y")) == (True, "")
+    assert listed(release) == [library(1, "y"), library(2), library(1)]
+    assert (release.published / library(1)).stat().st_mtime_ns == before
+    assert not any("SHA256SUMS" in words.split() for words in release.asked() if "upload" in words)
+    assert "published already" in publish(release, library(2))[1]
+
+
+def test_a_failure_loses_no_list_of_published_libraries(release):
+    assert publish(release, library(1))[0]
+    before = (release.published / "SHA256SUMS").read_text()
+    for command in ("download", "upload", "DELETE"):
+        (release.published.parent / "fails").write_text(command)
+        ok, _ = publish(release, library(2))
+        assert not ok, command
+        assert (release.published / "SHA256SUMS").read_text() == before, command
+    (release.published.parent / "fails").write_text("PATCH")
+    assert not publish(release, library(2))[0]
+    (release.published.parent / "fails").unlink()
+    assert publish(release, library(3))[0]
+    assert listed(release) == [library(3), library(2), library(1)]
+
+
+def test_the_libraries_of_the_oldest_sources_go(release):
+    assert publish(release, *(library(key, target) for key in range(10, 130) for target in "ab"))[0]
+    oldest = listed(release)[-1].split("-")[1]
+    assert publish(release, library(9))[0]
+    names = {path.name for path in release.published.iterdir()}
+    assert {library(oldest, "a"), library(oldest, "b")}.isdisjoint(names)
+    assert names - {"SHA256SUMS", "sbom.json"} == set(listed(release))
+    assert len(listed(release)) == 2 * 119 + 1
