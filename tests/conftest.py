@@ -10,6 +10,7 @@ import gc
 import os
 import re
 import subprocess
+import tempfile
 import zlib
 from types import MappingProxyType
 
@@ -25,6 +26,10 @@ os.environ["GIT_CONFIG_GLOBAL"] = os.devnull  # a fresh machine has no name for 
 NO_OPTIONS = MappingProxyType({})
 _CRASHES = {-4, -6, -7, -8, -11, 132, 134, 135, 136, 139}
 """Exit codes of a crashed process: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV."""
+
+_SOCKET_PATH = 103
+"""Of AF_UNIX on macOS, the shortest."""
+_BELOW_TMPDIR = len("/nvim-12345678/rpc")
 
 _started = pytest.StashKey[list[Nvim]]()
 _clis = pytest.StashKey[list[Cli]]()
@@ -60,10 +65,12 @@ def pytest_sessionstart(session):
     """Ends the run at once if the library cannot be loaded, for instance after a change of its sources."""
     if hasattr(session.config, "workerinput"):
         return
-    try:
-        nvim = binary(_versions(session.config)[0])
-    except FileNotFoundError as error:
-        pytest.exit(str(error), returncode=2)
+    longest = len(os.fsencode(tempfile.gettempdir())) + _BELOW_TMPDIR
+    if longest > _SOCKET_PATH:
+        pytest.exit(f"TMPDIR is too long for the path of a socket: {tempfile.gettempdir()}", returncode=2)
+    version = _versions(session.config)[0]
+    _set_up(f"nvim-{version}")
+    nvim = binary(version)
     ask = "lua io.stdout:write(select(2, require('claude-ide.native').load()) or '')"
     command = [nvim, "--clean", "--headless", "--cmd", f"set rtp+={ROOT}", "--cmd", ask, "--cmd", "qall"]
     if problem := subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout:
@@ -137,7 +144,33 @@ def _mixed(items):
     return [item for _, _, of_module in sorted(placed, key=lambda one: one[:2]) for item in of_module]
 
 
+def _set_up(*parts):
+    """For what is there this takes no time."""
+    subprocess.run([ROOT / "scripts" / "setup.sh", *parts], stdout=subprocess.DEVNULL, check=True)
+
+
+def _parts(item):
+    """The parts of `scripts/setup.sh` that a test needs."""
+    version = getattr(item, "callspec", None) and item.callspec.params.get("nvim_version")
+    if version:
+        yield f"nvim-{version}"
+    if _is_dear(item):
+        yield from ("cli", "node")
+    if "browser" in item.fixturenames:
+        yield "chromium"
+    if item.path.name in {"test_acp_others.py", "test_companions.py", "test_sdk_chat.py"}:
+        yield "agent"
+    if item.path.name in {"test_agent_http.py", "test_web.py"}:
+        yield "node"
+    if item.path.name == "test_release.py":
+        yield "nvim-0.12"
+    if item.path.name == "test_plugin_managers.py":
+        yield "cli"
+
+
 def pytest_collection_finish(session):
+    if session.items and not session.config.option.collectonly:
+        _set_up(*sorted({part for item in session.items for part in _parts(item)}))
     gc.freeze()  # thousands of items live to the end; collecting them repeatedly takes longer than some tests
 
 
