@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 
@@ -187,3 +188,41 @@ def test_what_is_missing_or_switched_off_is_said_with_the_remedy(start_nvim, tmp
     assert "Neovim runs on Windows: the library needs Unix" in text
     assert "with an exception for loopback" in text
     assert f"disableAllHooks is set in {settings}" in text
+
+
+@pytest.mark.every_nvim
+def test_a_claude_that_hangs_does_not_end_the_check(start_nvim, tmp_path):
+    env = cli(tmp_path, "sleep 100")  # which keeps the output open when its shell is ended
+    nvim = start_nvim(env=env, init_lua="require('claude-ide.health').version_timeout_ms = 300")
+    assert "bin/claude did not say its version" in health(nvim)
+
+
+@pytest.mark.every_nvim
+def test_its_help_links_lead_to_tags(start_nvim):
+    nvim = start_nvim(
+        env={"WSL_DISTRO_NAME": "Debian", "REMOTE_CONTAINERS": "true", "SSH_CONNECTION": "x"}, opts={"sever": 1}
+    )
+    text = health(nvim)
+    links = re.findall(r":help \S+", text)
+    assert len(links) >= 4
+    tags = set(re.findall(r"\*(\S+)\*", (ROOT / "doc" / "claude-ide.txt").read_text()))
+    for link in links:
+        assert re.fullmatch(r":help \|(\S+)\|", link) and link[7:-1] in tags, link
+
+
+def test_folders_that_cannot_be_written_to_and_two_copies_are_named(start_nvim, tmp_path):
+    copy = tmp_path / "copy" / "lua" / "claude-ide"
+    copy.mkdir(parents=True)
+    (copy / "native.lua").touch()
+    lua = f"vim.opt.runtimepath:append('{tmp_path}/copy') vim.env.XDG_STATE_HOME = '/dev/null/state'"
+    text = health(start_nvim(init_lua=lua))
+    assert "/dev/null/state/nvim cannot be written to: drafts" in text
+    assert "installed more than once: " in text and f"{tmp_path}/copy" in text
+
+
+def test_a_missing_cargo_is_no_warning_beside_a_library(start_nvim, tmp_path):
+    programs = ":".join(path for path in os.environ["PATH"].split(":") if not os.path.exists(f"{path}/cargo"))
+    env = cli(tmp_path, "echo '9.8.7 (Claude Code)'")
+    text = health(start_nvim(env={"PATH": f"{env['PATH'].split(os.pathsep)[0]}:{programs}"}, init_lua=PATIENT))
+    assert "`cargo` was not found" in text
+    assert not re.search(r"WARNING[^\n]*cargo", text)

@@ -20,7 +20,7 @@ local function check_neovim()
   if vim.fn.has("win32") == 1 then
     vim.health.error(
       "Neovim runs on Windows: the library needs Unix (the modes of files, signals), so there is none to install or build",
-      "Run Neovim in WSL. For a CLI on the Windows side see `:help claude-ide-elsewhere`."
+      "Run Neovim in WSL. For a CLI on the Windows side see :help claude-ide-elsewhere"
     )
   end
 end
@@ -28,7 +28,7 @@ end
 local function check_options()
   local problems = require("claude-ide.config").problems()
   for _, problem in ipairs(problems) do
-    vim.health.warn(problem, "See `:help claude-ide-options`.")
+    vim.health.warn(problem, "See :help claude-ide-options")
   end
   if #problems == 0 then
     vim.health.ok("The options are valid")
@@ -40,20 +40,22 @@ local function version_of(path)
   local ok, result = pcall(function()
     return vim.system({ path, "--version" }, { text = true, timeout = M.version_timeout_ms }):wait()
   end)
-  return ok and result.code == 0 and vim.trim(result.stdout or ""):match("^[^\n]+") or nil
+  -- Nil where a child of the program keeps its output open after the timeout.
+  return ok and result and result.code == 0 and vim.trim(result.stdout or ""):match("^[^\n]+") or nil
 end
 
 ---The build tool of the library.
-local function check_cargo()
+---@param is_needed boolean whether the library is missing
+local function check_cargo(is_needed)
   local path = vim.fn.exepath("cargo")
   path = path ~= "" and path or vim.fn.exepath(vim.fs.normalize("~/.cargo/bin/cargo"))
   if path == "" then
-    vim.health.warn(
-      "`cargo` was not found: where no release fits, the library cannot be built after an update",
-      {
-        "Install Rust: https://rustup.rs",
-      }
-    )
+    local text = "`cargo` was not found: where no release fits, the library cannot be built after an update"
+    if is_needed then
+      vim.health.warn(text, "Install Rust: https://rustup.rs")
+    else
+      vim.health.info(text .. " (Rust: https://rustup.rs)")
+    end
     return
   end
   local said = version_of(path)
@@ -89,7 +91,47 @@ local function check_library()
   for _, url in ipairs(names.urls) do
     vim.health.info("`:Claude install` looks for " .. url)
   end
-  check_cargo()
+  check_cargo(not library)
+end
+
+---Another copy's modules would mix with these.
+local function check_copies()
+  local copies = {} ---@type table<string, true>
+  for _, path in ipairs(vim.api.nvim_get_runtime_file("lua/claude-ide/native.lua", true)) do
+    copies[vim.uv.fs_realpath(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(path)))) or path] = true
+  end
+  if vim.tbl_count(copies) > 1 then
+    vim.health.warn(
+      "The plugin is installed more than once: " .. table.concat(vim.fn.sort(vim.tbl_keys(copies)), ", "),
+      "Remove all but one of them."
+    )
+  end
+end
+
+---Folders that the plugin writes to, and what is lost where it cannot.
+local function check_folders()
+  local folders = {
+    { vim.fn.stdpath("state"), "drafts of prompts and what ended with Neovim are lost" },
+    { vim.fn.stdpath("log"), "there is no log" },
+    { vim.fn.stdpath("cache"), "the list of sessions is read anew at each start" },
+    { require("claude-ide.native").plugin_root() .. "/build", "`:Claude install` fails" },
+  }
+  for _, folder in ipairs(folders) do
+    local path, consequence =
+      folder[1], --[[@as string]]
+      folder[2]
+    local existing = path
+    while not vim.uv.fs_stat(existing) and existing ~= vim.fs.dirname(existing) do
+      existing = vim.fs.dirname(existing)
+    end
+    local stat = vim.uv.fs_stat(existing)
+    if not stat or stat.type ~= "directory" or not vim.uv.fs_access(existing, "W") then
+      vim.health.warn(
+        ("%s cannot be written to: %s"):format(path, consequence),
+        "Change its owner or permissions."
+      )
+    end
+  end
 end
 
 local function check_cli()
@@ -270,6 +312,8 @@ function M.check()
   check_neovim()
   check_options()
   check_library()
+  check_copies()
+  check_folders()
   check_cli()
   require("claude-ide.health.server").check()
   check_clients()

@@ -57,7 +57,7 @@ local function check_wsl()
   if in_wsl() then
     vim.health.info(
       "Neovim runs in WSL. A CLI in the same distribution connects as usual. One on the Windows side has another home "
-        .. "folder and other paths: `:help claude-ide-elsewhere`."
+        .. "folder and other paths, see :help claude-ide-elsewhere"
     )
   end
 end
@@ -66,14 +66,14 @@ local function check_container()
   local kind = container()
   if kind then
     vim.health.info(
-      ("Neovim runs in %s. A CLI in the same one connects as usual. For one outside: `:help claude-ide-elsewhere`."):format(
+      ("Neovim runs in %s. A CLI in the same one connects as usual. For one outside see :help claude-ide-elsewhere"):format(
         kind
       )
     )
   end
   if variable("SSH_CONNECTION") then
     vim.health.info(
-      "Neovim runs on a remote machine. The CLI runs there too, as with `:Claude`; else: `:help claude-ide-elsewhere`."
+      "Neovim runs on a remote machine. The CLI runs there too, as with `:Claude`; else see :help claude-ide-elsewhere"
     )
   end
 end
