@@ -35,6 +35,52 @@ function M.is_last(win)
   return #vim.api.nvim_list_tabpages() == 1 and #splits == 1 and splits[1] == win
 end
 
+---Sizes of a tab page's splits. `winrestcmd()` counts floats in: once one is gone, it sets the size of another window.
+---@class claude-ide.WindowSizes
+---@field room string what all splits together may take
+---@field top integer first row below the tab line
+---@field wins { win: integer, row: integer, width: integer, height: integer }[]
+
+---@param tab integer 0: current
+---@return claude-ide.WindowSizes
+function M.sizes(tab)
+  local room = ("%dx%d-%d %d"):format(vim.o.columns, vim.o.lines, vim.o.cmdheight, vim.o.laststatus)
+  local sizes = { room = room, top = vim.o.lines, wins = {} } ---@type claude-ide.WindowSizes
+  for _, win in ipairs(M.splits(tab)) do
+    local row = vim.api.nvim_win_get_position(win)[1]
+    local width, height = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
+    sizes.top = math.min(sizes.top, row)
+    sizes.wins[#sizes.wins + 1] = { win = win, row = row, width = width, height = height }
+  end
+  return sizes
+end
+
+---Restores sizes, unless the tab page has other splits by now or more or less room for them. A tab line is made room for by the windows
+---below it.
+---@param tab integer a valid one; 0: current
+---@param sizes claude-ide.WindowSizes
+---@return boolean is_same the splits and the room are as they were
+function M.restore_sizes(tab, sizes)
+  local now = M.sizes(tab)
+  local is_same = #now.wins == #sizes.wins and now.room == sizes.room
+  for at, one in ipairs(is_same and sizes.wins or {}) do
+    is_same = is_same and now.wins[at].win == one.win
+  end
+  if not is_same or vim.deep_equal(now, sizes) then
+    return is_same
+  end
+  vim.api.nvim_win_call(sizes.wins[1].win, function()
+    for _ = 1, 2 do -- a size can only be set when the windows beside it have theirs
+      for _, one in ipairs(sizes.wins) do
+        local more = one.row == sizes.top and sizes.top - now.top or 0
+        vim.api.nvim_win_set_height(one.win, math.max(one.height + more, 1))
+        vim.api.nvim_win_set_width(one.win, one.width)
+      end
+    end
+  end)
+  return true
+end
+
 ---Shows another buffer in the last window, which cannot be closed.
 ---@param win integer
 function M.vacate(win)

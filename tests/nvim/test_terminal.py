@@ -256,6 +256,31 @@ def test_the_other_windows_get_their_sizes_back(start):
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("side", ["right", "bottom"])
+def test_a_float_that_is_gone_when_the_terminal_is_hidden_changes_no_size(start, side):
+    nvim = start(opts={"terminal": {"side": side}}, files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.cmd("split | vsplit")
+    nvim.cmd("resize 9 | vertical resize 30")
+    sizes = """
+    return { vim.o.cmdheight, vim.tbl_map(function(win)
+      return { win, vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) }
+    end, vim.api.nvim_tabpage_list_wins(0)) }
+    """
+    before = nvim.lua(sizes)
+    nvim.lua(
+        """
+        local place = { relative = "editor", row = 0, col = 0, width = 20, height = 1 }
+        notice = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, place)
+        """
+    )
+    reopen(nvim)
+    nvim.lua("vim.api.nvim_win_close(notice, true)")
+    nvim.cmd("Claude")
+    out_of_it(nvim)
+    assert nvim.lua(sizes) == before
+
+
+@pytest.mark.every_nvim
 def test_hiding_the_last_window_leaves_a_file_in_it(opened):
     nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.cmd("only")

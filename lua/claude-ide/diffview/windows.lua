@@ -379,12 +379,13 @@ end
 ---@param view claude-ide.diffview.View
 local function close_windows(view)
   end_comparing(view)
-  local sizes = "" ---@type string
+  local window = require("claude-ide.window")
+  local sizes ---@type claude-ide.WindowSizes
   places.keeping_sizes(function()
     place_of(view).close(view)
-    sizes = vim.fn.winrestcmd()
+    sizes = window.sizes(0)
   end)
-  vim.api.nvim_command(sizes) -- Neovim has evened the windows of the current tab page, perhaps another one
+  window.restore_sizes(0, sizes) -- Neovim has evened the windows of the current tab page, perhaps another one
 end
 
 ---Goes back and closes the windows.

@@ -2,8 +2,7 @@
 -- Invariant: when it is closed, the other windows have their previous sizes.
 
 ---@class claude-ide.terminal.native.Placed
----@field others integer[] windows before it was opened
----@field sizes string winrestcmd() of them
+---@field others claude-ide.WindowSizes before it was opened
 ---@field size integer initial size
 
 ---@type table<integer, claude-ide.terminal.native.Placed> by window
@@ -62,8 +61,7 @@ end
 local function open_window(buf)
   local vertical, side = orientation()
   local at = {
-    others = require("claude-ide.window").splits(0),
-    sizes = vim.fn.winrestcmd(),
+    others = require("claude-ide.window").sizes(0),
     size = wanted_size(vertical),
   }
   local win = vim.api.nvim_open_win(buf, false, {
@@ -101,15 +99,8 @@ local function close_window(win)
     chosen_size = actual_size(win, vertical)
   end
   require("claude-ide.window").close(win)
-  if
-    at
-    and #at.others > 0
-    and vim.api.nvim_tabpage_is_valid(tab)
-    and vim.deep_equal(splits(tab), at.others)
-  then
-    vim.api.nvim_win_call(at.others[1], function()
-      vim.cmd(at.sizes)
-    end)
+  if at and vim.api.nvim_tabpage_is_valid(tab) then
+    require("claude-ide.window").restore_sizes(tab, at.others)
   end
 end
 

@@ -7,10 +7,7 @@ local M = {}
 ---@field previous_win? integer target of `<C-w>p`
 ---@field previous_tab? integer target of `g<Tab>`
 ---@field typing boolean the user was in terminal mode
----@field wins integer[] windows of the tab
----@field sizes string of winrestcmd()
----@field lines integer
----@field columns integer
+---@field sizes? claude-ide.WindowSizes
 ---@field views table<integer, claude-ide.ui.SavedView> by window
 
 ---@class claude-ide.ui.SavedView
@@ -38,13 +35,10 @@ function M.remember()
     previous_win = previous_win > 0 and previous_win or nil,
     previous_tab = previous_tab(),
     typing = vim.api.nvim_get_mode().mode == "t",
-    wins = vim.api.nvim_tabpage_list_wins(tab),
-    sizes = vim.fn.winrestcmd(),
-    lines = vim.o.lines,
-    columns = vim.o.columns,
+    sizes = require("claude-ide.window").sizes(tab),
     views = {},
   }
-  for _, win in ipairs(screen.wins) do
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(tab)) do
     local buf = vim.api.nvim_win_get_buf(win)
     local saved = {
       view = vim.api.nvim_win_call(win, vim.fn.winsaveview),
@@ -88,16 +82,13 @@ end
 ---@param screen claude-ide.ui.Screen
 ---@param besides? integer a window that keeps its view
 local function put_layout_back(screen, besides)
-  local same = vim.deep_equal(vim.api.nvim_tabpage_list_wins(screen.tab), screen.wins)
-  if not same or vim.o.lines ~= screen.lines or vim.o.columns ~= screen.columns then
+  if not screen.sizes or not require("claude-ide.window").restore_sizes(screen.tab, screen.sizes) then
     return
   end
-  if vim.fn.winrestcmd() ~= screen.sizes then
-    pcall(vim.api.nvim_command, screen.sizes)
-  end
   for win, saved in pairs(screen.views) do
-    local buf = vim.api.nvim_win_get_buf(win)
-    local view = win ~= besides
+    local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
+    local view = buf
+      and win ~= besides
       and buf == saved.buf
       and vim.bo[buf].buftype ~= "terminal"
       and view_now(win, saved)
@@ -117,10 +108,6 @@ function M.remember_place()
     win = vim.api.nvim_get_current_win(),
     previous_tab = previous_tab(),
     typing = false,
-    wins = {},
-    sizes = "",
-    lines = 0,
-    columns = 0,
     views = {},
   }
 end
