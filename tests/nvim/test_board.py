@@ -250,6 +250,22 @@ def test_a_window_of_20_columns_and_5_lines_has_state_and_title(start_nvim, sess
     nvim.wait(lambda: board(nvim)[0].startswith("● answer      The parser of all "), what="the columns")
 
 
+@pytest.mark.every_nvim
+def test_on_a_narrow_screen_the_board_makes_no_third_column(start_nvim, sessions, project):
+    sessions.write(project, ("fix it", "ok"))
+    nvim = start_nvim(opts={"terminal": {"command": ["sh", "-c", "exec cat"]}})
+    nvim.cmd("set columns=40")
+    nvim.cmd("Claude transcript")
+    nvim.wait_screen("fix it")
+    nvim.cmd("Claude")
+    nvim.wait("vim.bo.buftype == 'terminal'", what="the terminal")
+    nvim.cmd("Claude board")
+    nvim.wait("vim.bo.filetype == 'claude-board'", what="the board")
+    nvim.wait_screen("fix it")
+    assert nvim.lua("return vim.api.nvim_win_get_width(0)") == 40
+    assert nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 3
+
+
 def test_a_request_is_answered_by_its_own_window(start_nvim, connect, sessions, project):
     (project / "a.txt").write_text("one\ntwo\n")
     nvim = start_nvim(args=["a.txt"])

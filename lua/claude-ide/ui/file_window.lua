@@ -95,10 +95,16 @@ function M.beside()
   return beside, side
 end
 
+---Minimum columns of each of two windows beside each other.
+local LEAST_COLUMNS = 30
+
 ---@param buf integer
 ---@return integer win
 local function split(buf)
   local beside, side = M.beside()
+  if side ~= "above" and vim.api.nvim_win_get_width(beside) < 2 * LEAST_COLUMNS then
+    beside, side = -1, "above" -- of all windows
+  end
   return vim.api.nvim_open_win(buf, false, { split = side, win = beside })
 end
 
