@@ -534,3 +534,31 @@ def test_the_width_of_a_chat_is_given_by_all_that_stand_beside_it(begin_chat_wit
     nvim.keys("<Esc>q")
     nvim.wait("#vim.api.nvim_list_wins() == 2", what="the chat to be hidden")
     nvim.wait(lambda: all(abs(widths()[name] - before[name]) < 3 for name in before), what=f"the widths {before}")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("columns", [95, 200])
+def test_a_chat_and_a_terminal_share_a_wide_screen_and_take_turns_on_another(begin_chat_with_stand_in, columns):
+    nvim = begin_chat_with_stand_in(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    nvim.cmd("Claude chat close")
+    nvim.lua("vim.o.columns = ...", columns)
+    nvim.lua("require('claude-ide.config').get().terminal.command = { 'sh', '-c', 'exec cat' }")
+    nvim.cmd("Claude")
+    nvim.wait("vim.bo.buftype == 'terminal'", what="the terminal")
+    nvim.cmd("stopinsert | wincmd p")
+    beside = columns_of(nvim)
+    begin(nvim)
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    shown = columns_of(nvim)
+    assert len(shown) == (3 if columns == 95 else 4)
+    assert shown[0] == ["a.txt", beside[0][1]] if columns == 95 else shown[0][1] >= 30
+    nvim.keys("<Esc>q")
+    nvim.wait("vim.bo.filetype ~= 'markdown'", what="the chat to be hidden")
+    assert columns_of(nvim) == ([["a.txt", 95]] if columns == 95 else beside)
+    nvim.cmd("Claude chat")
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    if columns == 95:
+        nvim.cmd("Claude")
+        nvim.wait("vim.bo.buftype == 'terminal'", what="the terminal")
+        assert columns_of(nvim) == beside

@@ -57,14 +57,24 @@ local function in_turns(steps, at)
   end, NEXT_MS)
 end
 
----If there is no room for two chats, the new one replaces the other.
----@param shown claude-ide.chat.Shown
-local function make_room(shown)
+---Hides chats if there is no room for them beside a window that is about to be opened at their side of the screen.
+---@param shown? claude-ide.chat.Shown the one to open; nil: a terminal
+function M.make_room(shown)
   local windows = require("claude-ide.chat.windows")
   for _, other in ipairs(chats) do
     if other ~= shown and windows.is_shown(other) and not windows.has_room(shown) then
       windows.hide(other)
     end
+  end
+end
+
+---If there is no room for two chats, or for a chat and a terminal, the new one replaces the other.
+---@param shown claude-ide.chat.Shown
+local function make_room(shown)
+  M.make_room(shown)
+  local terminals = package.loaded["claude-ide.terminal"]
+  if type(terminals) == "table" and not require("claude-ide.chat.windows").has_room(shown) then
+    terminals.make_room()
   end
 end
 

@@ -313,25 +313,26 @@ function M.is_shown(shown)
 end
 
 ---Whether it fits here, with room for other windows besides the chats.
----@param shown claude-ide.chat.Shown
+---@param shown? claude-ide.chat.Shown nil: a terminal
 ---@return boolean
 function M.has_room(shown)
+  local view, prompt = shown and shown.view, shown and shown.prompt
   local here, open_views = extent(), require("claude-ide.transcript.open_views")
   local rest, columns = here.rest, {} ---@type integer, table<integer, true>
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     local buf = vim.api.nvim_win_get_buf(win)
     local row, column = unpack(vim.api.nvim_win_get_position(win)) ---@type integer, integer
-    local kind, view = require("claude-ide.ui.ours").kind(buf), open_views.of_buffer(buf)
-    local is_one = kind == "terminal" or kind == "prompt" or view ~= nil and view.source.is_chat
+    local kind, of_buf = require("claude-ide.ui.ours").kind(buf), open_views.of_buffer(buf)
+    local is_one = kind == "terminal" or kind == "prompt" or of_buf ~= nil and of_buf.source.is_chat
     is_one = is_one and vim.api.nvim_win_get_config(win).relative == "" -- floats take no room
     local begins = here.is_vertical and column or row
-    if is_one and buf ~= shown.prompt and not columns[begins] then
+    if is_one and buf ~= prompt and not columns[begins] then
       columns[begins] = true
       local get = here.is_vertical and vim.api.nvim_win_get_width or vim.api.nvim_win_get_height
       rest = rest - get(win)
     end
   end
-  return window_of(shown.view and shown.view.buf) ~= nil or rest >= here.least
+  return window_of(view and view.buf) ~= nil or rest >= here.least
 end
 
 ---Redraws its winbar.

@@ -204,13 +204,19 @@ local function spec_of(args, folder, name)
   }
 end
 
----Hides the other terminals of the tab page.
----@param session? claude-ide.terminal.Session
-local function make_room(session)
-  for _, other in ipairs(sessions) do
-    if other ~= session then
-      other:hide()
-    end
+---Hides the terminals of the tab page.
+function M.make_room()
+  for _, session in ipairs(sessions) do
+    session:hide()
+  end
+end
+
+---Hides what is in the way of a terminal: the tab page's other terminals, and chats if there is no room for both.
+local function make_room()
+  M.make_room()
+  local chats = package.loaded["claude-ide.chat"]
+  if type(chats) == "table" then
+    chats.make_room()
   end
 end
 
@@ -222,7 +228,7 @@ function M.show(session)
     vim.api.nvim_set_current_tabpage(session.tab)
   end
   if not session:is_visible() then
-    make_room(session)
+    make_room()
   end
   session:focus()
 end

@@ -21,6 +21,14 @@ local function size(win, is_vertical)
   return is_vertical and vim.api.nvim_win_get_width(win) or vim.api.nvim_win_get_height(win)
 end
 
+local function resize(win, is_vertical, cells)
+  if is_vertical then
+    vim.api.nvim_win_set_width(win, cells)
+  else
+    vim.api.nvim_win_set_height(win, cells)
+  end
+end
+
 ---Windows of the current tab page only: Neovim resizes those of other pages when they are entered.
 ---@param each fun(win: integer, at: claude-ide.ui.ScreenShare)
 local function for_each(each)
@@ -53,18 +61,16 @@ local function restore()
       return
     end
     local cells = math.max(math.floor(at.share * total + 0.5), 1)
-    if at.is_vertical then
-      vim.api.nvim_win_set_width(win, cells)
-    else
-      vim.api.nvim_win_set_height(win, cells)
-    end
+    resize(win, at.is_vertical, cells)
     at.cells, at.total = size(win, at.is_vertical), total
   end)
 end
 
----The first window of each column, or row, without a fixed size.
+---The first window of each column, or row.
+---@return integer[] wins
+---@return table<integer, true> fixed those with a fixed size
 local function columns(is_vertical)
-  local layout, wins = vim.fn.winlayout(), {}
+  local layout, wins, fixed = vim.fn.winlayout(), {}, {}
   ---@type table[]
   local children = layout[1] == (is_vertical and "row" or "col") and layout[2] --[[@as table[] ]] or {}
   for _, child in ipairs(children) do
@@ -72,40 +78,43 @@ local function columns(is_vertical)
       child = child[2][1]
     end
     local win = child[2] --[[@as integer]]
-    if not vim.wo[win][is_vertical and "winfixwidth" or "winfixheight"] then
-      wins[#wins + 1] = win
-    end
+    wins[#wins + 1] = win
+    fixed[win] = vim.wo[win][is_vertical and "winfixwidth" or "winfixheight"] or nil
   end
-  return wins
+  return wins, fixed
 end
 
----Opens or closes a window at a side of the screen. All columns, or rows, give or get cells in proportion to their sizes; Neovim
----resizes only the adjacent one.
+---Opens or closes a window at a side of the screen. All columns, or rows, give or get cells in proportion to their sizes, except those
+---of a fixed size; Neovim resizes only the adjacent one.
 ---@generic T
 ---@param is_vertical boolean
 ---@param change fun(): T?
 ---@return T?
 function M.fairly(is_vertical, change)
-  local before, known = 0, {} ---@type integer, table<integer, integer>
-  for _, win in ipairs(columns(is_vertical)) do
+  local known = {} ---@type table<integer, integer>
+  for _, win in ipairs((columns(is_vertical))) do
     known[win] = size(win, is_vertical)
   end
   local result = change()
-  local others, now = {}, 0
-  for _, win in ipairs(columns(is_vertical)) do
-    if known[win] then
+  local wins, fixed = columns(is_vertical)
+  for _, win in ipairs(wins) do
+    if fixed[win] and known[win] then
+      -- Neovim 0.10 and 0.11 leave a separator behind the last column if that has a fixed size, until it gets another one.
+      resize(win, is_vertical, known[win] + 1)
+      resize(win, is_vertical, known[win])
+    end
+  end
+  local others, before, now = {}, 0, 0 ---@type integer[], integer, integer
+  for _, win in ipairs(wins) do
+    if known[win] and not fixed[win] then
       others[#others + 1] = win
       before, now = before + known[win], now + size(win, is_vertical)
     end
   end
   -- The last one takes the rest.
-  for at, win in ipairs(#others > 1 and others or {}) do
-    local cells = math.max(math.floor(known[win] * now / before + 0.5), 1)
-    if at < #others and is_vertical then
-      vim.api.nvim_win_set_width(win, cells)
-    elseif at < #others then
-      vim.api.nvim_win_set_height(win, cells)
-    end
+  for at = 1, #others - 1 do
+    local cells = math.max(math.floor(known[others[at]] * now / before + 0.5), 1)
+    resize(others[at], is_vertical, cells)
   end
   return result
 end
