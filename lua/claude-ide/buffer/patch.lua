@@ -266,6 +266,9 @@ function M.set_text(buf, lines, format)
     if ok and bo.endofline ~= format.final then
       bo.endofline = format.final
     end
+    if ok and bo.endoffile ~= (format.endoffile or false) then
+      bo.endoffile = format.endoffile or false
+    end
     bo.modifiable, bo.readonly = modifiable, readonly
   end)
   if not ok then
