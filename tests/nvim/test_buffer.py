@@ -276,6 +276,75 @@ def test_reload_of_another_encoding_is_left_to_neovim(start_nvim):
     assert nvim.lines() == ["grün", "blau", "grau"]
 
 
+@pytest.mark.every_nvim
+def test_reload_keeps_an_encoding_and_a_format_that_the_user_chose(start_nvim):
+    nvim = start_nvim(files={"a.txt": "один\n".encode("cp1251"), "b.txt": "one\n", "c.txt": "grün\n"})
+    nvim.lua("require('claude-ide.buffer.stamp').attach()")
+    state = "return { vim.bo.fileencoding, vim.bo.fileformat, vim.bo.modified }"
+    nvim.cmd("edit ++enc=cp1251 a.txt")
+    for words in ("один\nдва\n", "три\n"):
+        change(nvim, words.encode("cp1251"))
+        assert nvim.lua(RELOAD) == [True]
+        assert (nvim.lines(), nvim.lua(state)) == (words.split(), ["cp1251", "unix", False])
+    nvim.cmd("edit ++ff=dos b.txt")
+    for words in ("one\ntwo\n", "three\n"):
+        change(nvim, words, "b.txt")
+        assert nvim.lua(RELOAD) == [True]
+        assert (nvim.lines(), nvim.lua(state)) == (words.split(), ["utf-8", "dos", False])
+    nvim.cmd("edit ++enc=latin1 c.txt")
+    change(nvim, "grün\nblau\n", "c.txt")
+    nvim.cmd("set autoread | checktime")  # Neovim's own reload
+    nvim.wait(lambda: nvim.lines() == ["grÃ¼n", "blau"], what="the reload")
+    change(nvim, "grün\n", "c.txt")
+    assert nvim.lua(RELOAD) == [True]
+    assert (nvim.lines(), nvim.lua(state)) == (["grÃ¼n"], ["latin1", "unix", False])
+    nvim.cmd("edit c.txt")
+    change(nvim, "grün\nblau\n", "c.txt")
+    nvim.cmd("checktime")
+    nvim.wait(lambda: nvim.lines() == ["grün", "blau"], what="the reload")
+    change(nvim, "grün\n".encode("latin-1"), "c.txt")
+    assert nvim.lua(RELOAD) == [True]
+    assert (nvim.lines(), nvim.lua(state)) == (["grün"], ["latin1", "unix", False])
+
+
+@pytest.mark.every_nvim
+def test_reload_writes_no_file_where_autocommands_do_not_run(opened):
+    path = opened.project / "a.txt"
+    ways = {
+        "eventignore": f"vim.o.eventignore = 'all' vim.g.did = (function(...) {RELOAD} end)() vim.o.eventignore = ''",
+        "an autocommand": f"""
+            vim.api.nvim_create_autocmd("User", {{ pattern = "Now", once = true, callback = function()
+              vim.g.did = (function(...) {RELOAD} end)()
+            end }})
+            vim.cmd("doautocmd User Now")
+        """,
+    }
+    if opened.lua("return vim.fn.exists('+eventignorewin')") == 1:
+        ways["eventignorewin"] = f"vim.wo.eventignorewin = 'all' vim.g.did = (function(...) {RELOAD} end)()"
+    for number, (way, code) in enumerate(ways.items()):
+        change(opened, LINES[: 50 + number])
+        os.utime(path, (1, 1))
+        opened.lua(code)
+        assert opened.lua("return vim.g.did") == [True], way
+        assert (opened.lines(), path.stat().st_mtime) == (LINES[: 50 + number], 1), way
+        assert opened.lua("return { vim.bo.modified, vim.bo.buftype }") == [False, ""], way
+    opened.lua("vim.o.eventignore = 'all'")
+    assert opened.lua("return vim.o.eventignore") == "all"
+    opened.keys("x:write<CR>")
+    opened.wait(lambda: path.stat().st_mtime != 1, what="the write, without a question")
+
+
+def test_reload_takes_no_ctrl_z_over_to_a_file_without_one(start_nvim):
+    nvim = start_nvim(files={"a.txt": b"one\r\ntwo\r\n\x1a"})
+    nvim.cmd("set nofixendofline")
+    edit(nvim, nvim.project / "a.txt")
+    change(nvim, b"one\r\nthree\r\n")
+    assert nvim.lua(RELOAD) == [True]
+    assert nvim.lua(TEXT).encode() == b"one\r\nthree\r\n"
+    nvim.cmd("write")
+    assert (nvim.project / "a.txt").read_bytes() == b"one\r\nthree\r\n"
+
+
 def test_reload_works_where_people_may_not_write(opened):
     opened.cmd("setlocal nomodifiable readonly")
     change(opened, LINES[:5])

@@ -104,6 +104,9 @@ local function absorb(buf, bytes, stat)
   if bytes then
     lines, format = formats.decode(bytes, M.decoding(buf))
   end
+  if lines and stamp.is_chosen(buf, "fileformat") and format.eol ~= formats.of(buf).eol then
+    lines = nil -- Neovim keeps what the user chose
+  end
   local patch = lines ~= nil and not stamp.others_listen("BufWriteCmd", buf)
   local waits = require("claude-ide.ui.guard.waits")
   local function in_the_way()

@@ -13,6 +13,14 @@ local CONFLICT = "conflict"
 ---@type table<integer, true>
 local without_file = {}
 
+---Formats that the user chose: of a reload, Neovim tells them apart from detected ones no more.
+---@type table<integer, { fileencoding?: true, fileformat?: true }>
+local chosen = {}
+
+---Before Neovim reloads a buffer by itself, with the format that it has.
+---@type table<integer, { fileencoding?: true, fileformat?: true }?>
+local chosen_before = {}
+
 ---The current state of a buffer's file.
 ---@param buf integer
 ---@return string? nil: no such file
@@ -33,6 +41,39 @@ function M.note(buf)
   seen[buf], without_file[buf] = M.key_now(buf), nil
 end
 
+---Records `++enc` and `++ff` of the command that reads a buffer.
+---@param event { buf: integer, event: string }
+local function note_format(event)
+  local buf, args = event.buf, vim.v.cmdarg
+  if event.event == "FileChangedShellPost" then
+    chosen[buf] = chosen_before[buf] -- the reload had arguments, but not the user's
+    return
+  end
+  chosen_before[buf] = chosen[buf]
+  chosen[buf] = {
+    fileencoding = args:find("++enc=", 1, true) and true or nil,
+    fileformat = args:find("++ff=", 1, true) and true or nil,
+  }
+end
+
+---Whether the user chose a format that Neovim would not detect: a reload keeps it.
+---@param buf integer
+---@param option "fileencoding"|"fileformat"
+---@return boolean
+function M.is_chosen(buf, option)
+  if chosen[buf] and chosen[buf][option] then
+    return true
+  elseif option == "fileformat" then
+    return false
+  end
+  local encoding, detected = vim.bo[buf].fileencoding, ("," .. vim.o.fileencodings .. ","):lower()
+  local is_detected = require("claude-ide.buffer.format").is_utf8(encoding)
+    or encoding:find("^u[ct][sf]") -- by its byte order mark
+    or detected:find("," .. encoding .. ",", 1, true)
+    or detected:find(",default,", 1, true) and encoding == "latin1"
+  return not is_detected
+end
+
 ---Starts to track reads and writes of files, so that changes by other programs are detected in time.
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
@@ -45,11 +86,19 @@ function M.attach()
       end
     end,
   })
+  vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
+    group = group,
+    desc = "Claude: know which encodings the user chose",
+    callback = note_format,
+  })
   vim.api.nvim_create_autocmd({ "BufUnload", "BufFilePost" }, {
     group = group,
     desc = "Claude: forget buffers that went",
     callback = function(event)
       seen[event.buf] = nil
+      if event.event == "BufUnload" then
+        chosen[event.buf], chosen_before[event.buf] = nil, nil
+      end
       without_file[event.buf] = event.event == "BufFilePost" and without_file[event.buf] or nil
     end,
   })
@@ -69,7 +118,7 @@ end
 ---Stops tracking.
 function M.detach()
   vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
-  seen, without_file = {}, {}
+  seen, without_file, chosen, chosen_before = {}, {}, {}, {}
 end
 
 ---Whether another plugin's autocommand applies to a buffer.
@@ -104,7 +153,7 @@ end
 
 ---Makes Neovim compare a file's time stamp with the disk, runs other plugins' FileChangedShell autocommands, and decides without a prompt.
 ---@param buf integer
----@param answer "reload"|"keep" reload: Neovim reads the file itself and detects encoding and format
+---@param answer "reload"|"keep" reload: Neovim reads the file itself and detects the encoding and format, unless the user chose them
 ---@return string? reason v:fcs_reason; nil: Neovim found no change
 ---@return string? verdict v:fcs_choice of other plugins' FileChangedShell autocommands, if any
 function M.settle(buf, answer)
@@ -130,7 +179,8 @@ function M.settle(buf, answer)
         verdict = vim.v.fcs_choice
       end
       local wanted = not others or verdict == "reload" or verdict == "edit"
-      vim.v.fcs_choice = (answer == "reload" and wanted) and "edit" or ""
+      local is_chosen = M.is_chosen(buf, "fileencoding") or M.is_chosen(buf, "fileformat")
+      vim.v.fcs_choice = (answer == "reload" and wanted) and (is_chosen and "reload" or "edit") or ""
     end,
   })
   local ignored = vim.o.eventignore
@@ -198,8 +248,28 @@ function M.agree(buf)
       vim.bo[buf].modified = false
     end,
   })
+  local during = require("claude-ide.option").during
+  ---Without autocommands, `:write` would write the file: in a buffer of this type it fails.
+  local function set_type(buftype)
+    during("eventignore", "all", function()
+      vim.bo[buf].buftype = buftype
+    end)
+  end
+  local buftype = vim.bo[buf].buftype
   local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
-    vim.cmd("silent keepalt keepjumps write!")
+    local of_window = vim.fn.exists("+eventignorewin") == 1 and vim.wo.eventignorewin or ""
+    if of_window ~= "" then
+      vim.cmd("noautocmd setlocal eventignorewin=")
+    end
+    set_type("acwrite")
+    local ok, err = pcall(during, "eventignore", "", function()
+      vim.cmd("silent keepalt keepjumps write!")
+    end)
+    set_type(buftype)
+    if of_window ~= "" then
+      vim.cmd("noautocmd setlocal eventignorewin=" .. of_window)
+    end
+    return ok or error(err, 0)
   end)
   vim.api.nvim_del_augroup_by_id(group)
   if not ok then
