@@ -117,13 +117,44 @@ def test_one_that_waits_for_the_user_is_asked_about_and_ended(at_work, cli, sess
     assert len(cli.starts()) == 1
 
 
-def test_to_end_it_does_not_end_unsaved_text(at_work):
+@pytest.mark.every_nvim
+def test_unsaved_text_keeps_neovim_before_a_session_is_asked_about_or_touched(at_work, cli):
     nvim = at_work(notices=True)
-    nvim.cmd("split b.txt | call setline(1, 'typed')")
-    nvim.answer(END)
-    nvim.keys(":qa<CR>")
-    assert "No write since last change" in nvim.wait_notice("E37:")
-    assert nvim.lua("return require('claude-ide.terminal').is_running()")
+    nvim.cmd("split b.txt | call setline(1, 'typed') | split a.txt")
+    nvim.answer(KEEP)
+    for keys in (":qa<CR>", ":set confirm<CR>:qa<CR>"):
+        nvim.lua("notices = {}")
+        nvim.keys(keys)
+        assert 'No write since last change for buffer "b.txt"' in nvim.wait_notice("E37:")
+        assert len(nvim.asked()) == (1 if "confirm" in keys else 0)
+        assert nvim.lua("return require('claude-ide.terminal').is_running()")
+        os.kill(cli.starts()[0]["pid"], 0)
+    nvim.cmd("set noconfirm | wall")
+    nvim.answer(STAY)
+    assert quit_with(nvim, ":qa<CR>")["prompt"] == "parser works"
+
+
+@pytest.mark.parametrize("choice", [KEEP, END])
+def test_a_restart_that_was_asked_about_is_one(at_work, cli, sessions, choice):
+    nvim = at_work()
+    if nvim.lua("return vim.fn.exists(':restart')") == 0:
+        return
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('VimLeave', { command = 'call writefile([v:exitreason], $HOME .. \"/why\")' })"
+    )
+    nvim.answer(choice)
+    nvim.keys(":restart<CR>")
+    if choice == KEEP:
+        nvim.wait(lambda: "--bg" in cli.starts()[-1]["argv"], what="the CLI to be told")
+        sessions.record(sessions.sleeper(), nvim.session, "busy", nvim.project, kind="bg", jobId=nvim.session[:8])
+    nvim.terminal.wait((nvim.home / "why").exists, what="the old Neovim to end")
+    assert (nvim.home / "why").read_text() == "restart\n"
+
+    def is_over():
+        nvim.keys(":qa!<CR>")
+        return nvim.terminal.exit_code() is not None
+
+    nvim.terminal.wait(is_over, what="the new Neovim to end")
 
 
 @pytest.mark.every_nvim

@@ -82,9 +82,11 @@ local function refuse()
   end
 end
 
-local function quit()
+---@param restarts boolean
+local function quit(restarts)
   is_decided = true
-  local ok, err = pcall(vim.api.nvim_exec2, "silent quitall", {}) -- else Neovim waits for a key after an error
+  local command = restarts and "silent restart" or "silent quitall" -- else Neovim waits for a key after an error
+  local ok, err = pcall(vim.api.nvim_exec2, command, {})
   is_decided = false
   if not ok then
     require("claude-ide.ui.notice").error((tostring(err):gsub("^.-Vim%(%a+%):", ""):gsub("\n.*", "")))
@@ -143,10 +145,38 @@ local function hand_over(ours, done)
   end)
 end
 
+---The user's buffer for which Neovim would refuse to quit.
+---@return integer?
+local function unsaved()
+  return vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
+    local bo = vim.bo[buf]
+    local is_kept = bo.modified and (bo.buftype == "" or bo.buftype == "acwrite" or bo.buftype == "help")
+    return is_kept and not require("claude-ide.ui.ours").kind(buf)
+  end)
+end
+
+---What Neovim says when it refuses.
+---@param buf integer
+local function refused(buf)
+  local name = vim.fn.fnamemodify(vim.fn.bufname(buf), ":~:.")
+  require("claude-ide.ui.notice").error(
+    ('E37: No write since last change for buffer "%s" (add ! to override)'):format(
+      name ~= "" and name or "[No Name]"
+    )
+  )
+end
+
 ---@param list claude-ide.sessions.Ours[]
-local function keep(list)
-  if #list == 0 then
-    return quit() -- they are done
+---@param restarts boolean
+local function keep(list, restarts)
+  if vim.o.autowriteall then
+    vim.cmd("silent! wall") -- as quitting does
+  end
+  local buf = unsaved()
+  if buf then
+    return refused(buf) -- before a session is interrupted for a Neovim that stays
+  elseif #list == 0 then
+    return quit(restarts) -- they are done
   end
   require("claude-ide.ui.notice").info("Neovim quits as soon as Claude is in the background.")
   local left, failed = #list, false
@@ -154,23 +184,24 @@ local function keep(list)
     hand_over(ours, function(err)
       left, failed = left - 1, failed or err ~= nil
       if left == 0 and not failed then
-        quit()
+        quit(restarts)
       end
     end)
   end
 end
 
 ---@param list claude-ide.sessions.Ours[]
-local function ask(list)
+---@param restarts boolean
+local function ask(list, restarts)
   local one = #list == 1
   local prompt = one and ("%s works"):format(name_of(list[1])) or ("%d sessions of Claude work"):format(#list)
   local it = one and "it" or "them"
   local choices = { STAY, KEEP:format(it), END:format(it) }
   require("claude-ide.ui.choose").select(choices, { prompt = prompt, kind = "claude_quit" }, function(choice)
     if choice == choices[2] then
-      keep(working())
+      keep(working(), restarts)
     elseif choice == choices[3] then
-      quit()
+      quit(restarts)
     end
   end)
 end
@@ -182,16 +213,20 @@ function M.before_exit()
   if #list == 0 then
     return
   end
+  local restarts = vim.v.exitreason == "restart" -- since 0.12
   local release = refuse()
   vim.schedule(function()
     if vim.v.exiting ~= vim.NIL then
       return -- `:qa!`: something waits at exit
     end
     release()
-    if on_quit == "background" then
-      keep(list)
+    local buf = unsaved()
+    if buf and not vim.o.confirm and not vim.o.autowriteall then
+      refused(buf) -- with or without sessions
+    elseif on_quit == "background" then
+      keep(list, restarts)
     else
-      ask(list)
+      ask(list, restarts)
     end
   end)
 end
