@@ -64,6 +64,18 @@ def test_the_title_of_what_would_be_undone_is_not_cut(nvim, connect):
     nvim.keys("2<CR>")
 
 
+def test_undoing_turn_after_turn_ends(nvim, connect):
+    client = connect(nvim)
+    for text in ("made\n", None, "made\n"):
+        going = Turn(nvim, client)
+        going.edit("made.txt", text)
+        going.end(*["made.txt"] if text else [])
+    for there in (False, True, False):
+        assert [result["ok"] for result in nvim.undo_turn()] == [True]
+        assert (nvim.project / "made.txt").exists() == there
+    assert nvim.lua("return require('claude-ide.journal.undo').undoable_turn()") is None
+
+
 def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):
     going = Turn(nvim, connect(nvim))
     for name in ("a.txt", *NAMES[:3]):

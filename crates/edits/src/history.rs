@@ -209,18 +209,30 @@ impl History {
         (last, passed.pop())
     }
 
-    /// Finds an earlier step with the same text, without changes of the user in between: an undo restores it, and
-    /// Claude's lines in it are Claude's again.
+    /// Finds the earlier step to which an undo returned: one with the same text, without changes of the user in between.
+    /// Claude's lines in it are Claude's again. A step is not returned to if one of the undos since undid changes of
+    /// turns up to that step only: its text has come back by other means.
     fn same_before(&self, blobs: &Blobs, undo: usize) -> Option<usize> {
         let bytes = self.bytes(blobs, undo);
-        for (index, step) in self.steps.iter().enumerate().take(undo).rev() {
-            if bytes_of(blobs, step) == bytes {
+        let mut undos = Vec::new();
+        for (index, step) in self.steps.iter().enumerate().take(undo + 1).rev() {
+            if index < undo && bytes_of(blobs, step) == bytes && !undos.iter().any(|of| self.undid_up_to(*of, index)) {
                 return Some(index);
-            } else if matches!(step.actor, Actor::User | Actor::Accepted) {
-                return None;
+            }
+            match step.actor {
+                Actor::User | Actor::Accepted => return None,
+                Actor::Undo => undos.push(index),
+                Actor::Claude | Actor::SharedUndo => {}
             }
         }
         None
+    }
+
+    /// Whether an undo undid nothing that was done after a step.
+    fn undid_up_to(&self, undo: usize, last: usize) -> bool {
+        let Some(undone) = self.steps.get(undo).map(|step| &step.undone) else { return true };
+        let later = self.steps.iter().take(undo).skip(last + 1);
+        !later.filter_map(|step| step.turn).any(|turn| undone.contains(&turn))
     }
 
     /// The author of an undo: Claude if it only removed changes that count.

@@ -88,24 +88,45 @@ impl View {
     pub(crate) fn of(history: &mut History, blobs: &Blobs, turns: &Turns, scope: Scope, now: Now<'_>) -> Option<Self> {
         let all = history.steps.len();
         let (count, bytes) = match now {
-            Now::Recorded => return Self::recorded(history, blobs, turns, scope, all),
+            Now::Recorded => return Self::after(history, blobs, turns, scope, all)?.without_idle(history),
             // Content on disk that was not observed yet may have any author, even if it equals the state before an
             // undo.
             Now::Disk(bytes) | Now::Behind(bytes) => (all, bytes),
             Now::Unsaved(bytes) => (history.length(blobs, Some(bytes)), Some(bytes)),
         };
-        let mut view = Self::recorded(history, blobs, turns, scope, count)?;
+        let mut view = Self::after(history, blobs, turns, scope, count)?;
         let lines = decode(bytes);
         view.regions = advance(&view.regions, &view.lines, &lines, Actor::User);
         view.waiting = view.waiting.map(|waiting| drop_gone(advance(&waiting, &view.lines, &lines, Actor::User)));
         view.lines = lines;
         view.current = bytes.map(Bytes::from);
         view.behind = matches!(now, Now::Behind(_));
-        Some(view)
+        view.without_idle(history)
     }
 
-    /// The history after `count` steps.
-    fn recorded(history: &mut History, blobs: &Blobs, turns: &Turns, scope: Scope, count: usize) -> Option<Self> {
+    /// Drops regions that only together describe what is there anyway, as repeated lines or an empty file can: undoing
+    /// them would change nothing.
+    fn without_idle(mut self, history: &History) -> Option<Self> {
+        let of_claude = || self.regions.iter().filter(|region| region.state == State::Claude);
+        let is_even = of_claude().map(|region| region.count).sum::<usize>()
+            == of_claude().map(|region| region.before.len()).sum::<usize>();
+        let is_empty = self.current.as_ref().is_some_and(|bytes| bytes.is_empty());
+        if is_even || is_empty {
+            let chosen: Vec<usize> = self.in_state(State::Claude).collect();
+            if self.undone(history, &chosen).as_deref() == self.current.as_deref() {
+                self.regions.retain(|region| region.state != State::Claude);
+            }
+        }
+        (!self.regions.is_empty()).then_some(self)
+    }
+
+    /// Whether the file was there before the first of Claude's steps.
+    fn was_there(&self, history: &History) -> bool {
+        self.first.checked_sub(1).and_then(|step| history.steps.get(step)?.blob).is_some()
+    }
+
+    /// The view after `count` steps.
+    fn after(history: &mut History, blobs: &Blobs, turns: &Turns, scope: Scope, count: usize) -> Option<Self> {
         let counts = |turn| scope.counts(turns, turn);
         let (unreviewed, reviewed_to) = history.unreviewed(blobs, count);
         let (regions, first, waiting) = if scope == Scope::Unreviewed {
@@ -154,16 +175,19 @@ impl View {
         if self.behind {
             return (Vec::new(), 0);
         }
-        let of = |state| self.regions.iter().enumerate().filter(move |(_, region)| region.state == state);
-        (of(State::Claude).map(|(index, _)| index).collect(), of(State::Conflict).count())
+        (self.in_state(State::Claude).collect(), self.in_state(State::Conflict).count())
+    }
+
+    fn in_state(&self, state: State) -> impl Iterator<Item = usize> {
+        let all = self.regions.iter().enumerate();
+        all.filter(move |(_, region)| region.state == state).map(|(index, _)| index)
     }
 
     /// The content without these regions; `None` if the file must be removed.
     pub(crate) fn undone(&self, history: &History, chosen: &[usize]) -> Option<Vec<u8>> {
         let chosen: Vec<Region> = chosen.iter().filter_map(|index| self.regions.get(*index)).cloned().collect();
         let lines = revert(&self.lines, &chosen);
-        let was_there = self.first.checked_sub(1).and_then(|step| history.steps.get(step)?.blob).is_some();
-        (was_there || !lines.is_empty()).then(|| encode(&lines))
+        (self.was_there(history) || !lines.is_empty()).then(|| encode(&lines))
     }
 
     fn hunks(&self) -> (Vec<Hunk>, Vec<u8>) {

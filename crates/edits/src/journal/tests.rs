@@ -256,6 +256,71 @@ fn a_file_that_was_made_goes_and_one_that_was_removed_comes_back() {
     assert_eq!(made.change(id, Scope::All, Now::Disk(Some(b"new\n"))).unwrap().kind, Kind::Created);
 }
 
+/// The last turn with changes that can be undone, as `:Claude undo` picks it.
+fn undo_last(desk: &mut Desk, turns: &[TurnId]) -> bool {
+    turns.iter().rev().any(|turn| {
+        let disk = desk.disk.clone();
+        let text = Now::Disk(disk.as_deref().map(str::as_bytes));
+        let undo = desk.journal.undo(desk.id, Scope::Turn(*turn), text, Undone::All);
+        undo.is_some_and(|undo| undo.hunks > 0) && desk.undo(Scope::Turn(*turn), Undone::All).hunks > 0
+    })
+}
+
+/// Turns that make, change and remove a file, often to a text that it had before.
+#[test]
+fn undoing_the_last_turn_again_and_again_ends_with_the_first_text() {
+    for seed in 0..800 {
+        let mut chance = Chance::new(seed);
+        let texts: Vec<Option<&str>> = (0..chance.from(2, 6))
+            .map(|_| chance.pick(&[None, None, Some(""), Some("a\n"), Some("b\n"), Some("a\nb\n"), Some("a\nb\nc\n")]))
+            .collect();
+        let mut desk = Desk::new("");
+        desk.write(texts[0], Some(Actor::User), None);
+        let mut turns = Vec::new();
+        for text in &texts[1..] {
+            let turn = desk.prompt();
+            turns.push(turn);
+            desk.write(*text, Some(Actor::Claude), Some(turn));
+        }
+        let mut undos = 0;
+        while undos <= turns.len() && undo_last(&mut desk, &turns) {
+            undos += 1;
+        }
+        assert!(undos <= turns.len(), "{seed} {texts:?}");
+        assert_eq!(desk.disk.as_deref(), texts[0], "{seed} {texts:?}");
+        assert_eq!(desk.change(Scope::Unreviewed), None, "{seed} {texts:?}");
+    }
+}
+
+#[test]
+fn undoing_the_last_turn_ends_whatever_the_user_does_in_between() {
+    for seed in 0..800 {
+        let mut chance = Chance::new(seed);
+        let (mut desk, mut turns) = (Desk::new("a\nb\nc\n"), Vec::new());
+        for _ in 0..chance.from(2, 8) {
+            let text: String =
+                (0..chance.from(0, 4)).map(|_| chance.pick(&["a\n", "b\n", "c\n", "A\n", "B\n"])).collect();
+            let text = Some(text.as_str()).filter(|text| !text.is_empty());
+            match chance.from(0, 5) {
+                0 => desk.write(text, Some(Actor::User), None),
+                1 if desk.change(Scope::Unreviewed).is_some() => {
+                    desk.undo(Scope::Unreviewed, Undone::Hunk(0));
+                }
+                2 => _ = desk.keep(Some(0)),
+                _ => {
+                    turns.push(desk.prompt());
+                    desk.write(text, Some(Actor::Claude), turns.last().copied());
+                }
+            }
+        }
+        let mut undos = 0;
+        while undos <= 2 * turns.len() && undo_last(&mut desk, &turns) {
+            undos += 1;
+        }
+        assert!(undos <= turns.len(), "{seed}");
+    }
+}
+
 #[test]
 fn a_kept_change_is_reviewed_and_can_be_undone_by_its_turn() {
     let mut desk = Desk::new("a\nb\nc\n");
