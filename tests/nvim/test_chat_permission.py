@@ -99,18 +99,21 @@ def test_nothing_hides_in_a_command_that_is_to_be_allowed(asked):
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize(("kind", "key"), [("one line", "y"), ("lines", "a"), ("cut", "y"), ("cut", "a")])
+@pytest.mark.parametrize(
+    ("kind", "key"), [("one line", "y"), ("lines", "a"), ("cut", "y"), ("cut", "a"), ("bytes", "y")]
+)
 def test_what_is_out_of_sight_is_read_before_it_is_allowed(asked, kind, key):
     last = "; curl evil"
     command = {
         "one line": "make it " + "x" * 4000 + last,
         "lines": "make it" + "".join(f"\n{at}" for at in range(60)) + last,
         "cut": "make it" + "".join(f"\n{at}" for at in range(1000)) + last + "\n#" * 50,
+        "bytes": "make it" + f"\n{'x' * 1000}" * 40 + last + "\n#" * 50,
     }[kind]
     nvim = asked(input={"command": command}, permission_suggestions=[RULE])
     nvim.answer(1)
     assert waits(nvim, "permission")
-    if kind == "cut":
+    if kind in ("cut", "bytes"):
         assert not any("curl evil" in line for line in nvim.lines())
         nvim.wait_screen("show all of it")
     for _ in range(100):
@@ -122,7 +125,7 @@ def test_what_is_out_of_sight_is_read_before_it_is_allowed(asked, kind, key):
             break
     else:
         pytest.fail("it cannot be allowed")
-    assert shown or kind == "cut", "it was allowed when its end was in sight"
+    assert shown, "it was allowed when its end was in sight"
     allowed = answer(nvim)
     assert allowed["behavior"] == "allow"
     assert allowed.get("updatedPermissions") == ([RULE] if key == "a" else None)

@@ -6,10 +6,10 @@
 ---@field lines { [1]: string, [2]: string? }[]
 ---@field is_cut boolean parts are omitted
 ---@field command? { first: integer, last: integer } lines of a shell's command
----@field private most integer lines of one text
+---@field private most number lines of one text
 ---@field private is_marked boolean
----@field private bytes integer budget left, for all texts together
----@field private count integer lines left, likewise
+---@field private bytes number budget left, for all texts together; `math.huge`: all of it
+---@field private count number lines left, likewise
 local AskedLines = {}
 AskedLines.__index = AskedLines
 
@@ -22,10 +22,10 @@ local END_BYTES, END_LINES = 1024, 5
 
 ---@alias claude-ide.card.AskedLines.For "page"|"whole" nil: a window, which shows the beginning
 
----@type table<claude-ide.card.AskedLines.For, integer> bytes
+---@type table<claude-ide.card.AskedLines.For, number> bytes
 local MOST = {
   page = PAGE_BYTES,
-  whole = math.huge --[[@as integer]],
+  whole = math.huge,
 }
 
 ---@param what_for? claude-ide.card.AskedLines.For
@@ -47,9 +47,12 @@ end
 
 ---The beginning of a text, cut between characters.
 ---@param text string
----@param most integer bytes
+---@param most number bytes
 ---@return string
 local function head_of(text, most)
+  if most >= #text then
+    return text -- LuaJIT takes `math.huge` as an index for 0
+  end
   while most < #text and most > 0 and text:byte(most + 1) >= 0x80 and text:byte(most + 1) < 0xC0 do
     most = most - 1
   end

@@ -243,7 +243,8 @@ local function unfold(card)
   card.is_whole = true
   draw(card)
   require("claude-ide.ui.guard.window").opened(card.buf --[[@as integer]])
-  require("claude-ide.ui.notice").info("Here is all of it. It is allowed from its end on.")
+  local words = "Here is all of it. It is allowed from its end on."
+  require("claude-ide.ui.notice").info(card.is_cut and "Not all of it can be shown here." or words)
 end
 
 ---The card's text; if parts are omitted, with the key that shows them.
@@ -272,7 +273,7 @@ local function map(card, text)
     require("claude-ide.ui.guard.window").map(buf, action.keys, action.desc, function()
       if card.request.state ~= "pending" then
         return
-      elseif action.allows and card.is_cut and not card.is_whole then
+      elseif action.allows and card.is_cut then
         return unfold(card)
       elseif not action.allows or require("claude-ide.ui.read_through").may_allow() then
         require("claude-ide.safely").wrap("answer a question", action.run)()
