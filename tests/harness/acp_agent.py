@@ -158,6 +158,8 @@ class Agent:
         is_in = not SETUP.get("auth") or os.path.exists(SIGNED_IN)
         if method in ("session/new", "session/load", "session/resume") and not is_in:
             raise PermissionError("Authentication required")
+        if method == "session/set_mode" and params["modeId"] in SETUP.get("refuses", []):
+            raise PermissionError(f"{params['modeId']}: no")
         if method == "session/set_mode" and "setsMode" in SETUP:
             self.update({"sessionUpdate": "current_mode_update", "currentModeId": SETUP["setsMode"]})
         if method == "session/new":

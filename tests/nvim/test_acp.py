@@ -217,6 +217,44 @@ def test_modes_models_and_options(begin, tmp_path):
     nvim.wait(lambda: "ask" in nvim.screen()[0] and "code" not in nvim.screen()[0], what="that one")
 
 
+MODES = [
+    {"id": "ask", "name": "Ask"},
+    {"id": "full", "name": "Bypass permissions", "description": "Accepts all permissions"},
+    {"id": "untrusted", "name": "Auto edit"},
+    {"id": "plan", "name": "Plan"},
+]
+
+
+def test_a_mode_that_never_asks_is_only_reached_by_its_name_and_confirmed(begin, tmp_path):
+    nvim = begin(setup={"modes": {"currentModeId": "ask", "availableModes": MODES}, "refuses": ["untrusted"]})
+    wait_idle(nvim)
+    nvim.keep_notices()
+    nvim.keys("<S-Tab>")
+    nvim.wait_notice("Mode was not changed")
+    assert chat(nvim, "return chat.mode") == "ask"
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode == 'plan'", what="the one behind the refused one")
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="the first one")
+    asked = [params["modeId"] for params in read(tmp_path, "session/set_mode")]
+    assert asked == ["untrusted", "plan", "ask"], "the one that never asks is passed over"
+    nvim.answer(2, 1)
+    nvim.keys("gm")
+    nvim.wait(lambda: len(nvim.asked()) == 2)
+    assert "without asking you" in nvim.asked()[1]["prompt"]
+    nvim.answer(2, 2)
+    nvim.keys("gm")
+    nvim.wait("require('claude-ide.chat').current().mode == 'full'", what="the mode that was confirmed")
+    asked = [params["modeId"] for params in read(tmp_path, "session/set_mode")]
+    assert asked == ["untrusted", "plan", "ask", "full"], "it was not set before"
+    nvim.lua("vim.cmd('botright vnew'); vim.api.nvim_win_set_width(0, vim.o.columns - 20); vim.cmd('wincmd p')")
+    nvim.wait(lambda: " full " in nvim.screen()[0], what="the mode in a narrow window")
+    nvim.keys("<S-Tab>")
+    nvim.wait_notice("untrusted: no")
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode == 'plan'", what="one that asks")
+
+
 def test_a_session_is_chosen_from_the_list_and_shown(begin, tmp_path):
     said = [
         {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "what was asked"}},

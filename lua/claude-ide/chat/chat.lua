@@ -33,6 +33,7 @@
 ---@field greeted? boolean it has said once who it is
 ---@field has_failed? boolean it is ended for what it said
 ---@field mode? string permission mode
+---@field tried_mode? { at?: string|boolean, value: string|boolean } the last one that a key requested, and the mode then
 ---@field model? string
 ---@field effort? string
 ---@field cost? number dollars

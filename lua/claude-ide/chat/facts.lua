@@ -29,10 +29,30 @@ function M.limit(chats)
     :next()
 end
 
+---What the agent may do without asking. It comes first: it is dropped last, and never while it lets the agent do everything.
+---@param chat claude-ide.chat.Chat
+---@return claude-ide.transcript.Fact[]
+local function permissions(chat)
+  local facts, mode = {}, nil ---@type claude-ide.transcript.Fact[], claude-ide.transcript.Fact?
+  for _, setting in ipairs(chat.settings) do
+    if setting.kind == "mode" then
+      local is_of_no_use = chat.mode == "dontAsk" and chat.begin_with.alone -- a single question has no permissions to request
+      if chat.mode and chat.mode ~= "default" and not is_of_no_use then
+        local group = setting.never_asks and "ClaudeTranscriptFailed" or "ClaudeTranscriptWaiting"
+        mode = { chat.mode, group, stays = setting.never_asks }
+      end
+    elseif setting.never_asks then
+      local value = setting.value == true and setting.name or tostring(setting.value)
+      facts[#facts + 1] = { value, "ClaudeTranscriptFailed", stays = true }
+    end
+  end
+  return vim.list_extend({ mode }, facts)
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@return claude-ide.transcript.Fact[]
 function M.of(chat)
-  local facts = {} ---@type claude-ide.transcript.Fact[]
+  local facts = permissions(chat)
   local function add(text, group)
     facts[#facts + 1] = { text, group }
   end
@@ -67,10 +87,6 @@ function M.of(chat)
   end
   if chat.effort then
     add(chat.effort .. " effort")
-  end
-  local asks_nothing = chat.mode == "dontAsk" and chat.begin_with.alone -- a single question has no permissions to request
-  if chat.mode and chat.mode ~= "default" and not asks_nothing then
-    add(chat.mode, chat.mode == "bypassPermissions" and "ClaudeTranscriptFailed" or "ClaudeTranscriptWaiting")
   end
   if chat.cost and chat.cost >= 0.005 then
     add(("$%.2f"):format(chat.cost))

@@ -1,4 +1,5 @@
 -- A chat's settings: mode, model, effort, and the agent's own options. The agent's reports count, not the requested values.
+-- Invariant: what lets an agent do everything without asking is chosen by name and confirmed; no key leads to it.
 local M = {}
 
 ---@class claude-ide.chat.Setting
@@ -6,8 +7,15 @@ local M = {}
 ---@field kind "mode"|"model"|"effort"|"other"
 ---@field name string
 ---@field value? string|boolean nil: unknown
----@field choices { value: string|boolean, name: string, description?: string }[]
+---@field choices claude-ide.chat.SettingChoice[]
 ---@field is_listed boolean listed with the models; the others have their own keys
+---@field never_asks? boolean its value lets the agent do everything without asking
+
+---@class claude-ide.chat.SettingChoice
+---@field value string|boolean
+---@field name string
+---@field description? string
+---@field never_asks? boolean
 
 ---@param chat claude-ide.chat.Chat
 ---@param kind string
@@ -61,16 +69,45 @@ local function set(chat, setting, value)
   end)
 end
 
+---The next mode that asks. One that the agent refused, or did not report, is behind: the others can still be reached.
 ---@param chat claude-ide.chat.Chat
 function M.next_mode(chat)
   local setting = settable(chat, "mode", "modes")
-  if setting then
-    local at = 0
-    for index, choice in ipairs(setting.choices) do
-      at = choice.value == setting.value and index or at
-    end
-    set(chat, setting, setting.choices[at % #setting.choices + 1].value)
+  if not setting then
+    return
   end
+  local tried = chat.tried_mode
+  local from = tried and tried.at == setting.value and tried.value or setting.value
+  local at, count = 0, #setting.choices
+  for index, choice in ipairs(setting.choices) do
+    at = choice.value == from and index or at
+  end
+  for step = 1, count do
+    local choice = setting.choices[(at + step - 1) % count + 1]
+    if not choice.never_asks and choice.value ~= setting.value then
+      chat.tried_mode = { at = setting.value, value = choice.value }
+      return set(chat, setting, choice.value)
+    end
+  end
+  require("claude-ide.ui.notice").info(("%s has no other mode in which it asks."):format(chat.name))
+end
+
+---Asks whether the agent shall go on without asking. The first answer, and none, is no.
+---@param chat claude-ide.chat.Chat
+---@param setting claude-ide.chat.Setting
+---@param choice claude-ide.chat.SettingChoice
+local function confirm(chat, setting, choice)
+  require("claude-ide.ui.choose").select({ "No", "Yes" }, {
+    prompt = ("%s: %s. %s then runs commands and changes files without asking you. Go on?"):format(
+      setting.name,
+      choice.name,
+      chat.name
+    ),
+  }, function(answer)
+    if answer == "Yes" then
+      set(chat, setting, choice.value)
+    end
+  end)
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -83,7 +120,9 @@ local function choose_value(chat, setting)
       return mark .. choice.name .. (choice.description and " · " .. choice.description or "")
     end,
   }, function(choice)
-    if choice then
+    if choice and choice.never_asks and choice.value ~= setting.value then
+      confirm(chat, setting, choice)
+    elseif choice then
       set(chat, setting, choice.value)
     end
   end)

@@ -6,7 +6,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.end")
 
 ---Pieces are dropped in this order.
-local RANKS = { keys = 1, total = 2, model = 3, position = 4, context = 5, fact = 6, title = 7, state = 8 }
+local RANKS = { keys = 1, total = 2, model = 3, position = 4, context = 5, fact = 6, title = 7, state = 8, stays = 9 }
 
 ---Minimum width of a title.
 local MIN_TITLE = 16
@@ -100,7 +100,14 @@ function M.of(view, win)
     end
     for at, one in ipairs(view.source.facts and view.source:facts() or {}) do
       -- The last one is dropped first. The session's state is shown already.
-      fact(RANKS.fact - at / 100, one[1] ~= state and one[1] or nil, one[2])
+      if one.stays then
+        local piece = fit.name(RANKS.stays - at / 100, one[2] or "ClaudeTranscriptFact", one[1] .. " ")
+        piece.right = true
+        pieces[#pieces + 1] = piece
+        needed = needed + vim.fn.strdisplaywidth(one[1]) + 2
+      else
+        fact(RANKS.fact - at / 100, one[1] ~= state and one[1] or nil, one[2])
+      end
     end
     fact(RANKS.model, model)
     fact(RANKS.context, context)

@@ -164,9 +164,10 @@ impl Settings {
                 value: Some(mode.as_str().into()),
                 choices: Vec::new(),
                 is_listed: false,
+                never_asks: false,
             });
         }
-        listed
+        listed.into_iter().map(Setting::judged).collect()
     }
 }
 
@@ -185,6 +186,7 @@ fn choice(reported: Option<&Value>, id: &str, kind: SettingKind) -> Option<Setti
         value: text(reported.get(current)).map(SettingValue::Name),
         choices,
         is_listed: kind == SettingKind::Model,
+        never_asks: false,
     })
 }
 
@@ -193,7 +195,12 @@ fn choices(entries: Option<&Value>, key: &str) -> Vec<Choice> {
     let choice = |one: &Value| {
         let value = one.get(key)?.as_str()?;
         let name = text(one.get("name")).unwrap_or_else(|| value.to_owned());
-        Some(Choice { value: value.into(), name, description: text(one.get("description")) })
+        Some(Choice {
+            value: value.into(),
+            name,
+            description: text(one.get("description")),
+            never_asks: false,
+        })
     };
     list(entries).filter_map(choice).collect()
 }
@@ -229,6 +236,7 @@ fn option(reported: &Value) -> Option<Setting> {
         value: reported.get("currentValue").and_then(SettingValue::of),
         choices,
         is_listed: true,
+        never_asks: false,
     })
 }
 

@@ -85,6 +85,7 @@ impl Settings {
             value: value.map(SettingValue::from),
             choices,
             is_listed: kind == SettingKind::Model,
+            never_asks: false,
         };
         let mut model = setting(
             SettingKind::Model,
@@ -106,7 +107,8 @@ impl Settings {
                 "Permission mode",
                 self.mode.as_deref(),
                 modes.map(Choice::named).to_vec(),
-            ),
+            )
+            .judged(),
             model,
             setting(SettingKind::Effort, EFFORT, "Effort", self.effort.as_deref(), efforts),
         ]
@@ -127,6 +129,7 @@ fn model(reported: &Value) -> Option<Model> {
             value: value.as_str().into(),
             name: text(reported.get("displayName")).unwrap_or(value),
             description: text(reported.get("description")),
+            never_asks: false,
         },
         resolved: text(reported.get("resolvedModel")),
         efforts: efforts.filter_map(Value::as_str).map(Choice::named).collect(),

@@ -38,6 +38,7 @@
 ---@class claude-ide.transcript.Fact
 ---@field [1] string
 ---@field [2]? string highlight group
+---@field stays? boolean shown however narrow the window is
 
 ---Events of a source, emitted on the main loop, and not while Neovim is busy.
 ---@class claude-ide.transcript.Listener
