@@ -158,8 +158,9 @@ def test_jumps_go_through_all_files(changed):
 @pytest.mark.every_nvim
 def test_undo_shows_what_will_happen_and_asks(changed):
     changed.cmd("Claude undo")
-    changed.wait_screen("1 change taken back")
-    assert changed.lua("return asked.items") == ["Undo in 2 files", "Cancel", "Review it first"]
+    changed.wait("asked ~= nil", what="the question")
+    assert changed.lua("return asked.items") == ["Undo in 2 files: a.txt, b.txt", "Cancel", "Review it first"]
+    assert len(windows(changed)) == 1, "a preview, which the user's own list may cover"
     changed.lua("asked.done(1)")
     changed.wait('notices[#notices] == "Took back Claude\'s changes in 2 files."')
     assert (changed.project / "a.txt").read_text() == A
@@ -182,7 +183,7 @@ def test_undo_leaves_what_the_user_changed_too(changed):
     changed.keys("2GAmine<Esc>:w<CR>")
     changed.wait(lambda: "mine" in (changed.project / "a.txt").read_text(), what="the user's change on disk")
     changed.cmd("Claude undo")
-    changed.wait_screen("1 place you changed too stays")
     changed.wait("asked ~= nil", what="the question")
+    assert changed.lua("return asked.prompt") == "Undo what Claude's last turn changed? Stays: 1 place in a.txt"
     changed.lua("asked.done(1)")
     assert (changed.project / "a.txt").read_text() == A.replace("two", "TWOmine")

@@ -86,7 +86,8 @@ def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):
     nvim.wait_screen("<CR> choose")
     nvim.keys_count()
     nvim.keys("1<CR>")
-    nvim.wait_screen("4 problems")
+    nvim.wait_screen("0 files taken back. Stays: a.txt and 3 more: `:Claude log`.")
+    assert all(f"{name}: it could not be written: no no no" in nvim.log() for name in ("a.txt", *NAMES[:3]))
     assert waits_for_nothing(nvim)
 
 

@@ -123,6 +123,11 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("turn", |journal, given| Ok(optional(journal.turns().get(given.id("turn")?), of_turn))),
     ("last_turn", |journal, given| Ok(optional(journal.turns().last_of(client(given)?), Value::Id))),
     ("turns", |journal, _| Ok(Value::List(journal.turns().all().map(of_turn).collect()))),
+    ("left_out", |journal, given| {
+        let turn = given.id("turn")?;
+        let left_out = journal.turns().get(turn).map(|turn| turn.left_out.iter().cloned().collect::<Vec<_>>());
+        Ok(list(&left_out.unwrap_or_default(), |path| bytes(path)))
+    }),
     ("leave_out", |journal, given| {
         let (turn, paths) = (given.id("turn")?, given.bytes("paths")?);
         journal.turns().leave_out(turn, paths.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(Into::into));

@@ -139,6 +139,13 @@ function M.stored()
   return is_used and call("stored") or { total = 0, memory = 0, count = 0 }
 end
 
+---The files changed by commands in a turn that cannot be undone.
+---@param turn integer
+---@return string[] paths
+function M.left_out(turn)
+  return is_used and call("left_out", turn) or {}
+end
+
 ---Records files changed by commands in a turn that cannot be undone.
 ---@param turn integer
 ---@param paths string[]

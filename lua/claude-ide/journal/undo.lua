@@ -122,7 +122,7 @@ local function undo_view(view, only)
   end
   store().set_undoing(file.id, false)
   if not ok then
-    return nil, ("%s could not be written: %s"):format(file.path, err or "unknown"), undo.left
+    return nil, ("it could not be written: %s"):format(err or "unknown"), undo.left
   end
   return true, err, undo.left
 end

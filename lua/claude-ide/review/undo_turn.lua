@@ -33,7 +33,9 @@ local function describe(item)
       )
     or ""
   local unsaved = item.unsaved and "; not saved, for you have unsaved changes" or ""
-  if item.behind then
+  if item.stays and item.action == "leave" then
+    return "!", "ClaudeDiffWarning", "stays: " .. item.stays
+  elseif item.behind then
     return "!", "ClaudeDiffWarning", "stays: `:Claude resolve` decides on your unsaved changes first"
   elseif item.action == "leave" then
     return "!", "ClaudeDiffWarning", "stays: you have changed the same lines since"
@@ -63,16 +65,6 @@ local function name_of(id)
     end
   end
   return "an earlier turn of Claude's"
-end
-
----The number of a turn's files that commands changed and an undo leaves.
-local function left_out(id)
-  for _, turn in ipairs(require("claude-ide.journal").turns()) do
-    if turn.id == id then
-      return turn.left_out
-    end
-  end
-  return 0
 end
 
 ---Opens the preview window.
@@ -149,41 +141,102 @@ local function show(preview, title, others, rest)
   end
 end
 
----@param results { path: string, ok: boolean, err?: string, left: integer }[]
----@param others integer files that commands changed and the undo leaves
+---Cells for the names of files in a question, which a picker shows in a narrow window.
+local NAMES_WIDTH = 60
+
+---As many of the texts as fit, and the number of the others.
+---@param texts string[]
+---@param width integer
+---@return string
+local function listed(texts, width)
+  for count = #texts, 2, -1 do
+    local words = table.concat(texts, ", ", 1, count)
+    words = count < #texts and ("%s and %d more"):format(words, #texts - count) or words
+    if vim.fn.strdisplaywidth(words) <= width then
+      return words
+    end
+  end
+  return #texts > 1 and ("%s and %d more"):format(texts[1], #texts - 1) or texts[1] or ""
+end
+
+---@param path string
+---@return string
+local function name_of_file(path)
+  return vim.fn.strtrans(require("claude-ide.path").short(path))
+end
+
+---What an undo of a turn leaves as it is.
+---@param preview claude-ide.journal.Preview[]
+---@param others string[] paths of files that commands changed and the undo leaves
+---@return string[]
+local function what_stays(preview, others)
+  local found = {}
+  for _, item in ipairs(preview) do
+    local name = name_of_file(item.path)
+    if item.action == "leave" then
+      found[#found + 1] = name
+    elseif item.conflicts > 0 then
+      found[#found + 1] = ("%s in %s"):format(counted(item.conflicts, "place"), name)
+    end
+  end
+  return vim.list_extend(found, vim.tbl_map(name_of_file, others))
+end
+
+local AFTER = { remove = " (deleted)", recreate = " (back)" }
+
+---@param undoable claude-ide.journal.Preview[]
+---@param rest integer files to undo that no review shows
+---@return string
+local function yes(undoable, rest)
+  local names = vim.tbl_map(function(item)
+    return name_of_file(item.path) .. (AFTER[item.action] or "")
+  end, undoable)
+  if #names == 0 then
+    return ("Undo in %s that commands changed"):format(counted(rest, "file"))
+  elseif rest > 0 then
+    names[#names + 1] = ("%s that commands changed"):format(counted(rest, "file"))
+  end
+  return ("Undo in %s: %s"):format(counted(#undoable + rest, "file"), listed(names, NAMES_WIDTH))
+end
+
+---@param results claude-ide.journal.Undone[]
+---@param others string[] paths of files that commands changed and the undo leaves
 ---@param stopped boolean
 local function report(results, others, stopped)
-  local files, problems = {}, {}
+  local files, names, reasons = {}, {}, {}
+  ---@param name string
+  ---@param reason string
+  local function stays(name, reason)
+    names[#names + 1], reasons[#reasons + 1] = name, ("%s: %s"):format(name, (reason:gsub("%.$", "")))
+    require("claude-ide.log").warn("undo: %s", reasons[#reasons])
+  end
   for _, result in ipairs(results) do
     files[result.path] = files[result.path] or result.ok or nil
     if result.err then
-      problems[#problems + 1] = ("%s: %s"):format(require("claude-ide.path").short(result.path), result.err)
+      stays(name_of_file(result.path), result.err)
+    elseif result.left > 0 then
+      stays(
+        ("%s in %s"):format(counted(result.left, "place"), name_of_file(result.path)),
+        "you have changed the same lines since"
+      )
     end
+  end
+  for _, path in ipairs(others) do
+    stays(name_of_file(path), "no copy was made")
   end
   local said = ("Took back Claude's changes in %s"):format(counted(vim.tbl_count(files), "file"))
   if stopped then
     said = said .. ", then stopped: the others stay"
-  elseif others > 0 then
-    said = ("%s; %d more %s as %s"):format(
-      said,
-      others,
-      others == 1 and "stays" or "stay",
-      others == 1 and "it is" or "they are"
-    )
   end
   local notice = require("claude-ide.ui.notice")
-  if #problems == 0 then
-    notice[(others > 0 or stopped) and "warn" or "info"](said .. ".")
-    return
+  if #names == 0 then
+    return notice[stopped and "warn" or "info"](said .. ".")
   end
-  for _, problem in ipairs(problems) do
-    require("claude-ide.log").warn("undo: %s", problem)
-  end
-  if #problems == 1 and #said + #problems[1] + 4 < vim.o.columns then
-    notice.warn(("%s. %s"):format(said, problems[1]))
-  else
-    notice.warn(("%s, %s. `:Claude log` tells more."):format(said, counted(#problems, "problem")))
-  end
+  local some = ("%s taken back. Stays: %%s: `:Claude log`."):format(counted(vim.tbl_count(files), "file"))
+  notice.warn({
+    ("%s. Stays: %s."):format(said, table.concat(reasons, "; ")),
+    some:format(listed(names, vim.v.echospace - #some)),
+  })
 end
 
 ---The running undo.
@@ -197,7 +250,7 @@ local READY = "An undo asks what to take back"
 
 ---Undoes a turn. A large one reports its progress, and `<C-c>` stops it.
 ---@param id integer
----@param others integer files left
+---@param others string[] paths of files that commands changed and the undo leaves
 local function take_back(id, others)
   local timer, finished = assert(vim.uv.new_timer()), false
   local going = require("claude-ide.journal.undo").turn(id, function(results, stopped)
@@ -244,25 +297,27 @@ local function ask_now(id, review_it)
   end
   require("claude-ide.ui.highlights").define_shared()
   local name = name_of(id)
-  local others = left_out(id)
-  local close = show(preview, name, others, rest)
+  local choose, others = require("claude-ide.ui.choose"), require("claude-ide.journal.store").left_out(id)
+  -- A picker of the user's may cover the preview: the question tells the same in short.
+  local close = choose.is_plain() and show(preview, name, #others, rest) or function() end
   local choices = { "Cancel", "Review it first" }
   if #undoable + rest > 0 then
-    table.insert(choices, 1, ("Undo in %s"):format(counted(#undoable + rest, "file")))
+    table.insert(choices, 1, yes(undoable, rest))
   end
-  require("claude-ide.ui.choose").select(
-    choices,
-    { prompt = ("Undo what %s changed?"):format(name), is_unasked = true },
-    function(_, index)
-      close()
-      local choice = index and choices[index]
-      if choice == "Review it first" then
-        review_it(id)
-      elseif choice and choice ~= "Cancel" then
-        take_back(id, others)
-      end
+  local left = what_stays(preview, others)
+  local prompt = ("Undo what %s changed?"):format(name)
+  if #left > 0 then
+    prompt = ("%s Stays: %s"):format(prompt, listed(left, NAMES_WIDTH))
+  end
+  choose.select(choices, { prompt = prompt, is_unasked = true }, function(_, index)
+    close()
+    local choice = index and choices[index]
+    if choice == "Review it first" then
+      review_it(id)
+    elseif choice and choice ~= "Cancel" then
+      take_back(id, others)
     end
-  )
+  end)
 end
 
 ---Whether an undo waits for the scan for changes by commands.

@@ -17,7 +17,9 @@ local KEYS = " <CR> choose · q cancel "
 
 local shown ---@type claude-ide.ui.choose.List?
 
-local function is_plain()
+---Whether `select` shows a list of its own: the user has no other `vim.ui.select`.
+---@return boolean
+function M.is_plain()
   return debug.getinfo(vim.ui.select, "S").source:find("vim/ui.lua", 1, true) ~= nil
 end
 
@@ -181,7 +183,7 @@ end
 ---@param on_choice fun(item: any, index: integer?) nil: cancelled
 function M.select(items, options, on_choice)
   local mode = vim.api.nvim_get_mode().mode
-  if not is_plain() or mode:find("^c") or vim.fn.getcmdwintype() ~= "" then
+  if not M.is_plain() or mode:find("^c") or vim.fn.getcmdwintype() ~= "" then
     return vim.ui.select(items, options, on_choice)
   end
   if shown then
