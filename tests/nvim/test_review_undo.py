@@ -4,7 +4,8 @@ import re
 import subprocess
 
 import pytest
-from review_steps import A_CLAUDE, A, Turn
+from review_steps import A_CLAUDE, A, Turn, waiting
+from test_journal_shell import Session, commit
 
 pytestmark = pytest.mark.dealt
 
@@ -74,6 +75,98 @@ def test_undoing_turn_after_turn_ends(nvim, connect):
         assert [result["ok"] for result in nvim.undo_turn()] == [True]
         assert (nvim.project / "made.txt").exists() == there
     assert nvim.lua("return require('claude-ide.journal.undo').undoable_turn()") is None
+
+
+def become_a_link(path, outside):
+    path.unlink()
+    path.symlink_to(outside / path.name)
+
+
+def become_a_dangling_link(path, outside):
+    path.unlink()
+    path.symlink_to(outside / "gone")
+
+
+def become_a_hard_link(path, outside):
+    path.unlink()
+    path.hardlink_to(outside / path.name)
+
+
+def lie_in_a_linked_folder(path, outside):
+    path.parent.rename(path.parent.with_name("moved"))
+    path.parent.symlink_to(outside)
+
+
+@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize(
+    ("become", "words"),
+    [
+        (become_a_link, "a symbolic link has taken its place"),
+        (become_a_dangling_link, "a symbolic link has taken its place"),
+        (become_a_hard_link, "it is a hard link of another file now"),
+        (lie_in_a_linked_folder, "a symbolic link has taken its place, or that of its folder"),
+    ],
+)
+def test_undo_writes_through_no_link_that_has_come_since(start_nvim, connect, tmp_path, become, words, opened):
+    nvim = start_nvim(files={"sub/a.txt": A, "b.txt": "b\n"})
+    client, project = connect(nvim), nvim.project
+    if opened:
+        nvim.cmd("edit sub/a.txt")
+    going = Turn(nvim, client)
+    going.edit("sub/a.txt", A_CLAUDE)
+    going.edit("sub/made.txt", "made\n")
+    going.edit("b.txt", "B\n")
+    going.end("a.txt", "made.txt", "b.txt")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("a.txt", "made.txt"):
+        (outside / name).write_bytes((project / "sub" / name).read_bytes())
+        if become is not lie_in_a_linked_folder:
+            become(project / "sub" / name, outside)
+    if become is lie_in_a_linked_folder:
+        become(project / "sub" / "a.txt", outside)
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("<CR> choose")
+    nvim.wait_screen(f"stays: {words}")
+    nvim.keys_count()
+    nvim.keys("1<CR>")
+    nvim.wait_screen(re.compile(r"(1 file taken back|changes in 1 file)\. Stays: sub/a\.txt"))
+    log = nvim.log()
+    for name, text in (("a.txt", A_CLAUDE), ("made.txt", "made\n")):
+        assert (outside / name).read_text() == text
+        assert f"sub/{name}: {words}" in log
+    assert sorted(path.name for path in outside.iterdir()) == ["a.txt", "made.txt"]
+    assert (project / "b.txt").read_text() == "b\n"
+
+
+def test_a_link_in_a_linked_folder_is_not_undone(start_nvim, connect, tmp_path):
+    nvim = start_nvim(files={"sub/a.txt": A})
+    (nvim.project / "sub" / "link").symlink_to("a.txt")
+    commit(nvim.project)
+    session = Session(nvim, connect)
+    session.prompt()
+    (nvim.project / "sub" / "link").unlink()
+    (nvim.project / "sub" / "link").symlink_to("elsewhere")
+    session.status("idle")
+    nvim.wait("require('claude-ide.journal.rest').count(1) == 1", what="the turn to be known")
+    (nvim.project / "sub").rename(tmp_path / "outside")
+    (nvim.project / "sub").symlink_to(tmp_path / "outside")
+    assert [result["err"] for result in nvim.undo_turn()] == [
+        "a symbolic link has taken the place of its folder, so it stays"
+    ]
+    assert str((tmp_path / "outside" / "link").readlink()) == "elsewhere"
+
+
+def test_a_file_comes_back_where_a_folder_of_the_same_turn_is(start_nvim, connect):
+    nvim = start_nvim(files={"config": "mine\n"})
+    going = Turn(nvim, connect(nvim))
+    going.edit("config", None)
+    nvim.wait(lambda: waiting(nvim) == ["config"], what="the removal to be known")
+    (nvim.project / "config").mkdir()
+    going.edit("config/main", "mine\n")
+    going.end("main")
+    nvim.undo_turn()
+    assert (nvim.project / "config").read_text() == "mine\n"
 
 
 def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):

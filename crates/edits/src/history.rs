@@ -137,6 +137,8 @@ pub(crate) struct History {
     pub(crate) revision: u64,
     /// The file's permissions, for recreating it.
     pub(crate) mode: Option<u32>,
+    /// The number of names (hard links) before it was changed.
+    pub(crate) links: u64,
     pub(crate) source: Source,
     /// Whether the file is private: its texts stay off the disk.
     secret: bool,
@@ -159,6 +161,7 @@ impl History {
             landing: None,
             revision: 0,
             mode: None,
+            links: 1,
             source,
             secret,
         }

@@ -205,6 +205,19 @@ impl Journal {
         }
     }
 
+    /// The number of names (hard links) that a file had before it was changed.
+    #[must_use]
+    pub fn links(&self, id: FileId) -> u64 {
+        self.files.get(&id).map_or(1, |file| file.links)
+    }
+
+    /// Sets [`Self::links`].
+    pub fn set_links(&mut self, id: FileId, links: u64) {
+        if let Some(file) = self.files.get_mut(&id) {
+            file.links = links;
+        }
+    }
+
     /// The unfinished turn that announced an edit of a file.
     #[must_use]
     pub fn turn_of(&self, id: FileId) -> Option<TurnId> {

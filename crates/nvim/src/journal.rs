@@ -50,6 +50,12 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("is_landing", |journal, given| Ok(Value::Bool(journal.is_landing(file(given)?)))),
     ("mode", |journal, given| Ok(optional(journal.mode(file(given)?), |mode| Value::Id(mode.into())))),
     ("set_mode", set_mode),
+    ("links", |journal, given| Ok(Value::Id(journal.links(file(given)?)))),
+    ("set_links", |journal, given| {
+        let (id, links) = (file(given)?, given.id("links")?);
+        journal.set_links(id, links);
+        Ok(Value::Nil)
+    }),
     ("turn_of", |journal, given| Ok(optional(journal.turn_of(file(given)?), Value::Id))),
     ("revision", |journal, given| Ok(Value::Id(journal.revision(file(given)?)))),
     ("is_last", |journal, given| {
@@ -228,15 +234,16 @@ fn before_edit(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Er
     let client = client(given)?;
     let file = opened(given, Source::Announced)?;
     let on_disk = OnDisk::read(Path::new(OsStr::from_bytes(&file.path)), given.id("most")?);
-    let (bytes, mode) = match on_disk {
-        OnDisk::File { bytes, mode } => (Some(bytes), Some(mode)),
+    let (bytes, about) = match on_disk {
+        OnDisk::File { bytes, mode, links } => (Some(bytes), Some((mode, links))),
         OnDisk::Missing => (None, None),
         OnDisk::TooLarge => return Ok(why_not("large")),
         OnDisk::Unreadable(error) => return Ok(why_not(&error.to_string())),
     };
     let id = journal.before_edit(client, file, bytes.as_deref(), now());
-    if let Some(mode) = mode {
+    if let Some((mode, links)) = about {
         journal.set_mode(id, mode);
+        journal.set_links(id, links);
     }
     Ok(Value::Table(vec![("file", of_file(journal, id))]))
 }

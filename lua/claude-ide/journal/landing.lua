@@ -65,6 +65,7 @@ local function keep(landing, path, bytes)
     store.note(file.id, bytes, "user")
   end
   store.set_mode(file.id, stat and stat.mode % 4096)
+  store.set_links(file.id, stat and stat.nlink or 1)
   require("claude-ide.journal.shell").user_wrote(path) -- no command of the turn's has
   store.set_landing(file.id, landing.actor, landing.turn)
   landing.files[file.id] = true

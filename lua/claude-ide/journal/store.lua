@@ -47,6 +47,8 @@
 ---@field is_landing fun(file: integer): boolean whether this editor is writing it
 ---@field mode fun(file: integer): integer? permissions, for creating it again
 ---@field set_mode fun(file: integer, mode?: integer)
+---@field links fun(file: integer): integer names (hard links) that it had before it was changed
+---@field set_links fun(file: integer, links: integer)
 ---@field turn_of fun(file: integer): integer? the running turn that announced an edit
 ---@field revision fun(file: integer): integer differs after each change of the recorded state
 ---@field is_last fun(file: integer, bytes?: string): boolean whether these bytes were recorded last

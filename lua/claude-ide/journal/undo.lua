@@ -25,6 +25,7 @@ end
 ---@field scope string
 ---@field kind claude-ide.journal.TextKind
 ---@field text? string nil: no such file
+---@field stays? string why nothing may be written: something else is at its path
 ---@field undo? claude-ide.journal.Undo
 
 ---@param file? claude-ide.journal.File
@@ -35,6 +36,12 @@ local function view_of(file, scope)
   if not file or not store().may_have(file.id, name) then
     return nil
   end
+  local stays, is_folder =
+    require("claude-ide.journal.write").obstacle(file.path, file.real, store().links(file.id))
+  if stays then
+    -- A folder may be of this turn, and go when its files are undone.
+    return { file = file, scope = name, kind = is_folder and "disk" or "recorded", stays = stays }
+  end
   local kind, text = require("claude-ide.journal.changes").text(file)
   return kind and { file = file, scope = name, kind = kind, text = text } or nil
 end
@@ -44,6 +51,9 @@ end
 ---@return claude-ide.journal.View?
 local function view_of_path(path, scope)
   local file = store().find(path)
+    or vim.iter(store().files()):find(function(other)
+      return other.path == path -- a link has taken its place
+    end)
   if file and store().turn_of(file.id) then
     -- Claude may have written it since the last check.
     observe().look_now(file)
@@ -97,8 +107,11 @@ end
 local function undo_view(view, only)
   local file = view.file
   local undo = store().undo(file.id, view.scope, view.kind, view.text, only)
+  local stays = require("claude-ide.journal.write").obstacle(file.path, file.real, store().links(file.id))
   if not undo then
     return nil, NOTHING
+  elseif stays then
+    return nil, stays .. ", so it stays.", 0
   elseif view.kind == "behind" then
     return nil, "You have unsaved changes of an older text: `:Claude resolve` decides first.", 0
   elseif undo.hunks == 0 then
@@ -154,6 +167,7 @@ end
 ---@field path string
 ---@field action "restore"|"remove"|"recreate"|"leave" leave: the user has changed all of it since
 ---@field behind boolean left, because the buffer has unsaved changes of an older text
+---@field stays? string why it is left: something else is at its path
 ---@field hunks integer that will be undone
 ---@field conflicts integer that stay
 ---@field unsaved boolean the file has unsaved changes, so the undo will not be saved
@@ -166,6 +180,9 @@ local function undoable(file, turn)
   local undo = view and store().undo(file.id, view.scope, view.kind, view.text)
   if not view or not undo or undo.places == 0 then
     return nil
+  end
+  if view.stays and view.kind == "recorded" then
+    undo.hunks = 0
   end
   view.undo = undo
   return view
@@ -214,6 +231,7 @@ function M.preview(id)
       path = one.file.path,
       action = action,
       behind = one.kind == "behind",
+      stays = one.stays,
       hunks = undo.hunks,
       conflicts = undo.left,
       unsaved = buf ~= nil and vim.bo[buf].modified,
@@ -253,10 +271,11 @@ function M.turn(id, done)
   local rest, turn = require("claude-ide.journal.rest"), store().turn(id)
   require("claude-ide.journal.landing").move_back(id)
   local list, results, stopped, at = store().files(id), {}, false, 0
+  local count = #list
   ---@type claude-ide.journal.Undoing
   local undoing = {
     tried = 0,
-    total = #list + rest.count(id),
+    total = count + rest.count(id),
     stop = function()
       stopped = true
     end,
@@ -300,7 +319,9 @@ function M.turn(id, done)
       return false
     end
     local view = undoable(file, id) -- current
-    if view then
+    if view and view.stays and view.kind == "disk" and at <= count then
+      list[#list + 1] = file -- the folder in its place may go with its files
+    elseif view then
       tried(undo_file(view))
     end
     return true

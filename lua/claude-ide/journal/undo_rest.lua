@@ -49,6 +49,21 @@ local function is_untouched(item, new)
   return require("claude-ide.file").read_now(item.path, #new) == new
 end
 
+---Why nothing may be written in the place of an item: git follows no link to a file, and neither does an undo.
+---@param item claude-ide.journal.Rest
+---@return string? words
+local function obstacle(item)
+  local paths = require("claude-ide.path")
+  local folder = vim.fs.dirname(item.path)
+  local top = item.path:sub(1, -#item.name - 2)
+  local stat = vim.uv.fs_lstat(item.path)
+  if paths.real(folder) ~= paths.normalize(paths.real(top) .. folder:sub(#top + 1)) then
+    return "a symbolic link has taken the place of its folder, so it stays"
+  elseif stat and stat.type == "file" and stat.nlink > 1 then
+    return "it has another name now (a hard link), so it stays"
+  end
+end
+
 ---@param item claude-ide.journal.Rest
 ---@param old? string contents
 ---@param new? string contents
@@ -56,7 +71,10 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function put_back(item, old, new, since)
-  if not is_untouched(item, new) then
+  local stays = obstacle(item)
+  if stays then
+    return nil, stays
+  elseif not is_untouched(item, new) then
     return nil, "you have changed it since, so it stays"
   elseif item.mode_only then
     set_executable(item.path, item.old_mode)

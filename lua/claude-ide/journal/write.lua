@@ -1,5 +1,5 @@
 -- Writes an undo through the file's buffer, as one undo step, saved; `u` reverts it. Files that Claude created are deleted.
--- Invariants: the user's unsaved changes are not saved, and no formatter runs.
+-- Invariants: the user's unsaved changes are not saved, and no formatter runs. An undo follows no link that has come since (`obstacle`).
 local M = {}
 
 local ORDINARY = 420 -- 0644
@@ -9,6 +9,27 @@ local WHOLE = 2147483647 -- bytes, which no buffer has
 ---Without O_NONBLOCK opening a pipe waits for a reader.
 local constants = vim.uv.constants
 local TO_WRITE = bit.bor(constants.O_WRONLY, constants.O_NONBLOCK)
+
+---Why an undo may not write at a path: something else is there than the file that Claude changed. No link is followed at any step.
+---@param path string
+---@param real string the path with links resolved, as it was then
+---@param links integer names (hard links) that the file had then
+---@return string? words
+---@return boolean? is_folder
+function M.obstacle(path, real, links)
+  local stat = vim.uv.fs_lstat(real)
+  if require("claude-ide.path").real(path) ~= real or stat and stat.type == "link" then
+    return "a symbolic link has taken its place, or that of its folder"
+  elseif not stat then
+    return nil
+  elseif stat.type == "directory" then
+    return "a folder has taken its place", true
+  elseif stat.type ~= "file" then
+    return ("a %s has taken its place"):format(stat.type)
+  elseif stat.nlink > links then
+    return "it is a hard link of another file now"
+  end
+end
 
 ---Makes the folders that a file needs.
 ---@param path string of the file
