@@ -23,6 +23,7 @@ local M = {}
 ---| "session_left" # fun(id: string, since: integer): an earlier Neovim handed it over to the background; milliseconds since the epoch
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
+---| "transcript_grew" # fun(client: integer, transcript: claude-ide.sessions.Transcript): that of a client's session or of a subagent
 ---| "limit_changed" # fun(): a chat was told how near the account's usage limit is
 ---| "hooks_given" # fun(): the first CLI gets the hooks of terminal/hook_folder.lua
 ---| "kernels_changed" # fun(): one starts, runs, waits or ends

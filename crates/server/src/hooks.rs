@@ -50,14 +50,15 @@ fn permission(caller: &Caller, arguments: &Map<String, Value>) -> Routed {
     let text = |name| text(arguments, name);
     let agent = (text("agent"), text("agent_type"));
     let asked = HookAsk::read(text("tool"), text("input"), text("suggestions"), agent);
-    ask_user(caller, "hook_permission", asked, if agent.0.is_empty() { None } else { Some(limit(arguments)) })
+    let held_for = if agent.0.is_empty() { None } else { Some(limit(arguments)) };
+    ask_user(caller, "hook_permission", asked, (text("tool"), text("input")), held_for)
 }
 
 /// `Elicitation`: a form of an MCP server, before the CLI's own dialog.
 fn form(caller: &Caller, arguments: &Map<String, Value>) -> Routed {
     let text = |name| text(arguments, name);
     let asked = HookAsk::read_form(text("server"), text("message"), text("schema"), text("url"));
-    ask_user(caller, "hook_form", asked, Some(limit(arguments)))
+    ask_user(caller, "hook_form", asked, ("", ""), Some(limit(arguments)))
 }
 
 /// How long the CLI's dialog may be held back.
@@ -65,14 +66,22 @@ fn limit(arguments: &Map<String, Value>) -> Duration {
     Duration::from_secs(text(arguments, "wait").parse().unwrap_or_default())
 }
 
-/// `held_for`: the CLI opens its dialog only after the answer, and for so long at most it waits for one. What cannot be asked here is
-/// left to the dialog.
-fn ask_user(caller: &Caller, hook: &'static str, asked: Option<(Ask, HookAsk)>, held_for: Option<Duration>) -> Routed {
+/// `call`: the tool and its arguments as JSON, by which the editor knows the call's result. `held_for`: the CLI opens its dialog only
+/// after the answer, and for so long at most it waits for one. What cannot be asked here is left to the dialog.
+fn ask_user(
+    caller: &Caller,
+    hook: &'static str,
+    asked: Option<(Ask, HookAsk)>,
+    call: (&str, &str),
+    held_for: Option<Duration>,
+) -> Routed {
     let asked = asked.and_then(|(shown, asked)| Some((serde_json::to_value(shown).ok()?, asked)));
     let Some((shown, asked)) = asked.filter(|_| held_for != Some(Duration::ZERO)) else { return no_output() };
     let holds_dialog = held_for.is_some();
     let client = caller.clone();
-    let question = Question::new([("ask", shown), ("holds_dialog", holds_dialog.into())], move |reply| {
+    let (tool, input) = (call.0.into(), call.1.into());
+    let fields = [("ask", shown), ("holds_dialog", holds_dialog.into()), ("tool", tool), ("input", input)];
+    let question = Question::new(fields, move |reply| {
         let decision: Option<HookDecision> = parse_reply(&reply)?;
         let Some(decision) = decision else { return Ok(CallToolResult::text(NO_OUTPUT)) };
         let mut output = asked.output(decision);

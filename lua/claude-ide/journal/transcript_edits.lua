@@ -173,6 +173,7 @@ function read(reader, reading)
     end
   end
   follow_agents(reader, reading.transcript:info().agents)
+  require("claude-ide.bus").emit("transcript_grew", reader.client, reading.transcript)
   local refusals = require("claude-ide.journal.refusals")
   refusals.look(reader.client, reading.transcript, reading.seen, function()
     if not reading.transcript then

@@ -93,6 +93,18 @@ function M.of_process(pid)
   end)
 end
 
+---Whether the user is in the terminal that a process runs in, also one of their own.
+---@param pid? integer
+---@return boolean
+function M.is_focused_on(pid)
+  local session = M.of_process(pid)
+  if session then
+    return session:is_focused()
+  end
+  local job = vim.bo.buftype == "terminal" and vim.b.terminal_job_pid or nil
+  return pid ~= nil and job ~= nil and require("claude-ide.sessions.live").is_below(pid, job)
+end
+
 ---What the user calls a CLI that asks or is sent something.
 ---@param client? claude-ide.Client
 ---@return string name "Claude" if at most one terminal runs, or it runs elsewhere

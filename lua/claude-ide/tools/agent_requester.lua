@@ -32,6 +32,10 @@ return function(of)
     attach()
     if not known[client] then
       local fields, words = of(client)
+      fields.asks_here = function()
+        local agent = require("claude-ide.server").agent(client)
+        return agent ~= nil and require("claude-ide.terminal").is_focused_on(agent.pid)
+      end
       known[client] = { requester = require("claude-ide.requests").requester(fields), words = words }
     end
     return known[client].requester

@@ -13,6 +13,8 @@ local M = {}
 ---@field at integer when it arrived, in Unix milliseconds
 ---@field holds_dialog? boolean the CLI opens the dialog only after the answer
 ---@field has_dialog? boolean the session's record has said that the dialog waits
+---@field tool string
+---@field input string the call's arguments, as JSON
 
 ---The session's record may report the dialog up to 50 ms before the call, and at most 3 s after it.
 local DIALOG_MS, MOST_DIALOG_MS = 50, 3000
@@ -58,9 +60,21 @@ end
 
 ---Whether the user is in the terminal in which a client asks by itself.
 local function is_in_terminal(client)
-  local terminals, known = package.loaded["claude-ide.terminal"], require("claude-ide.server").client(client)
-  local terminal = known and type(terminals) == "table" and terminals.of_process(known.pid)
-  return terminal and terminal:is_focused() or false
+  local known = require("claude-ide.server").client(client)
+  return require("claude-ide.terminal").is_focused_on(known and known.pid)
+end
+
+---What the user calls a client now, if others are connected or another terminal runs.
+---@return string?
+local function told_apart(client)
+  local terminals, server = require("claude-ide.terminal"), require("claude-ide.server")
+  local clients = vim.tbl_map(function(one)
+    return one.id
+  end, server.clients())
+  if #terminals.list() > 1 then
+    return terminals.name_of(server.client(client))
+  end
+  return #clients > 1 and require("claude-ide.sessions.names").of_clients(clients)[client] or nil
 end
 
 ---@param writes "agent"|"editor"
@@ -79,6 +93,9 @@ local function new_requester(client, writes)
     end,
     asks_here = function()
       return is_in_terminal(client)
+    end,
+    told_apart = function()
+      return told_apart(client)
     end,
   })
 end
@@ -137,6 +154,68 @@ local function follow_dialogs(session)
   end
 end
 
+---How many of a transcript's last rows are searched for results, and how much of a call's arguments is compared.
+local MAX_ROWS, MAX_TEXT = 200, 64 * 1024
+
+---@type table<string, true> ids of calls whose result has closed a request
+local over = {}
+
+---@param asked claude-ide.tools.TerminalAsk
+---@param call claude-ide.sessions.Block
+---@return boolean
+local function is_of_call(asked, call)
+  local ok, input = pcall(vim.json.decode, asked.input)
+  return ok
+    and asked.tool == call.name
+    and (call["end"] or 0) >= asked.at
+    and vim.deep_equal(input, call.input)
+end
+
+---Closes requests whose call has a result, so that they were answered in the terminal: of several dialogs the record does not tell which
+---was answered, and says "waiting" until the last one was.
+---@param client integer
+---@param transcript claude-ide.sessions.Transcript
+local function follow_results(client, transcript)
+  local requests = require("claude-ide.requests")
+  local function pending()
+    return requests.pending(function(request)
+      local asked = request.handle
+      return request.requester.client == client and asked.ask ~= nil and asked.tool ~= nil
+    end)
+  end
+  if not pending()[1] then
+    return
+  end
+  transcript:rows(math.max(transcript:info().len - MAX_ROWS, 0), MAX_ROWS, function(rows)
+    local oldest = pending()[1]
+    local ids = {}
+    for _, row in ipairs(oldest and rows or {}) do
+      local has_one = vim.iter(row.tools or {}):any(function(tool)
+        return (tool["end"] or 0) >= oldest.handle.at
+      end)
+      ids[#ids + 1] = has_one and row.id or nil
+    end
+    if #ids == 0 then
+      return
+    end
+    transcript:messages(ids, MAX_TEXT, function(messages)
+      for _, message in ipairs(messages or {}) do
+        for _, block in ipairs(message.blocks) do
+          local request = block.type == "tool_use"
+            and not over[block.id]
+            and vim.iter(pending()):find(function(one)
+              return is_of_call(one.handle, block)
+            end)
+          if request then
+            over[block.id] = true
+            requests.close(request)
+          end
+        end
+      end
+    end)
+  end)
+end
+
 ---Closes a request without a dialog: it was answered in the terminal before this Neovim saw it, as after a stall.
 ---@param asked claude-ide.tools.TerminalAsk
 local function close_without_dialog(asked)
@@ -167,6 +246,7 @@ local attach = require("claude-ide.once")(function()
   bus.on("session_changed", function(change)
     follow_dialogs(change.session)
   end)
+  bus.on("transcript_grew", follow_results)
   vim.api.nvim_create_autocmd("BufEnter", {
     group = vim.api.nvim_create_augroup("claude-ide.tools.client_requester", { clear = true }),
     desc = "Claude Code: a dialog that was held back opens for the user who enters its terminal",
@@ -239,13 +319,28 @@ function M.close_by_name(client, name)
   return closed > 0 or asker ~= nil and vim.list_contains(asker.names, name)
 end
 
----The client has a new prompt: its earlier requests are void.
+---Whether a subagent asks, which goes on in the background while the main thread has other turns.
+---@param request claude-ide.Request of a client
+---@return boolean
+local function is_of_subagent(request)
+  local asked = request.handle
+  return asked.holds_dialog == true and asked.ask.kind ~= "form"
+end
+
+---A turn of the client begins: its earlier requests are void, but for those of subagents. Nobody can write a prompt while a dialog is
+---open, so one that is open now is a subagent's, and what it asks here as well, such as a diff.
 ---@param client integer
 ---@return integer count of closed requests
 function M.prompt_submitted(client)
   M.end_of_turn(client)
   require("claude-ide.sessions.rejection_reason").prompt_submitted(client)
-  return require("claude-ide.requests").close_those(is_of(client), "Claude has a new prompt")
+  local live, is_its_own = require("claude-ide.sessions").of_client(client), is_of(client)
+  if live and live.state.activity == "waiting" then
+    return 0
+  end
+  return require("claude-ide.requests").close_those(function(request)
+    return is_its_own(request) and not is_of_subagent(request)
+  end, "Claude has a new prompt")
 end
 
 ---The edits of the client's turn are over.
@@ -289,7 +384,7 @@ M.open_diff = {
 M.permission = {
   ---Asks the user what the CLI asks in its terminal at the same time, or later. Answers `{ allow = … }` or `{ deny = … }`, see
   ---`crates/agent/src/stream_json/hook.rs`; null leaves it to the terminal.
-  ---@param args { ask: claude-ide.chat.Ask, holds_dialog: boolean }
+  ---@param args { ask: claude-ide.chat.Ask, holds_dialog: boolean, tool: string, input: string }
   ---@param respond claude-ide.Respond
   ---@param call claude-ide.Call
   run = function(args, respond, call)
@@ -301,6 +396,8 @@ M.permission = {
       ask = args.ask,
       at = call.at,
       holds_dialog = args.holds_dialog,
+      tool = args.tool,
+      input = args.input,
     }
     local is_off = not require("claude-ide.config").get().hooks.enabled -- and a settings file has the hooks
     if is_off or args.holds_dialog and not is_attended(asked.requester) then
