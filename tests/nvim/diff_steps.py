@@ -16,6 +16,8 @@ function _G.propose(id, client, path, contents, name)
     list[#list + 1] = result or { outcome = "error", message = err and err.message }
   end, { id = id, client = client, name = "open_diff", at = 0 })
 end
+-- A terminal in use is that of the client.
+require("claude-ide.terminal").is_focused_on = function() return vim.bo.buftype == "terminal" end
 """
 
 _TRACES = """

@@ -324,6 +324,7 @@ def test_back_in_the_terminal_it_stays_to_be_read_where_the_typed_text_is(start_
     nvim.keys(":Claude<CR>")
     nvim.wait("vim.fn.mode() == 't'")
     job, pid = nvim.lua("return { vim.bo.channel, vim.b.terminal_job_pid }")
+    nvim.lua("require('claude-ide.terminal').is_focused_on = function() return true end")  # the client is none of its
     open_diff(client, nvim)
     nvim.keys(":1s/$/ more<CR>")
     nvim.wait(lambda: nvim.lines() == ["ONE more", "two"])

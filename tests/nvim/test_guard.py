@@ -140,8 +140,9 @@ def test_a_key_decides_as_the_rule_says_however_keys_stalls_and_windows_follow_o
 
 OPENS = """
 opened = {}
-function open(id)
-  require("claude-ide.ui.guard").when_free(id, "b.txt", function() opened[#opened + 1] = id end)
+function open(id, asks_here)
+  local function show() opened[#opened + 1] = id end
+  require("claude-ide.ui.guard").when_free(id, "b.txt", show, nil, function() return asks_here or false end)
 end
 """
 
@@ -254,21 +255,56 @@ def test_waits_for_a_pause_in_typing(nvim):
 
 
 @pytest.mark.every_nvim
-def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(nvim):
+def test_a_line_that_is_typed_in_the_terminal_of_who_asks_is_not_broken_off(nvim):
     nvim.cmd("vsplit | terminal cat")
     nvim.keys("i1")  # a digit that answers a question begins no line
     nvim.wait_screen("1")
-    nvim.lua("open(1)")
+    nvim.lua("open(1, true)")
     nvim.wait(lambda: opened(nvim) == [1], what="what waited for a pause")
     nvim.keys("2 words")  # that one begins a line
     nvim.wait_screen("2 words")
-    nvim.lua("open(2)")
+    nvim.lua("open(2, true)")
     nvim.wait_screen("opens when you have sent this line")
     nvim.keys(" more")
     nvim.wait_screen("2 words more")
     assert nvim.mode() == "t" and opened(nvim) == [1]
     nvim.keys("<CR>")
     nvim.wait(lambda: opened(nvim) == [1, 2], what="what waited for the end of the line")
+
+
+@pytest.mark.every_nvim
+def test_nothing_takes_the_focus_from_the_terminal_of_another_program(nvim):
+    nvim.cmd("vsplit | terminal cat")
+    nvim.keys("i")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+    nvim.lua("open(1)")
+    nvim.wait_screen("opens when you leave the terminal")
+    nvim.keys("yes<CR>")  # no line is begun afterwards
+    nvim.wait("require('claude-ide.ui.guard.typing').quiet_for() > 400", what="a pause")
+    assert opened(nvim) == [] and nvim.mode() == "t"
+    nvim.keys("<C-\\><C-n>")
+    nvim.wait(lambda: opened(nvim) == [1], what="what waited")
+    nvim.wait(lambda: "opens when" not in "\n".join(nvim.screen()), what="the line of it to go")
+
+
+@pytest.mark.every_nvim
+def test_nothing_takes_the_focus_from_a_window_that_was_just_entered(nvim):
+    nvim.lua("require('claude-ide.ui.guard.times').entered = 1e6")
+    nvim.cmd("split b.txt")
+    nvim.lua("open(1)")
+    nvim.wait(lambda: opened(nvim) == [1], what="what is shown where no key has moved the focus")
+    nvim.keys("<C-w>w")
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'")
+    nvim.lua("open(2)")
+    nvim.wait("require('claude-ide.ui.guard.typing').quiet_for() > 400", what="a pause")
+    assert opened(nvim) == [1]
+    nvim.lua("require('claude-ide.ui.guard.times').entered = 400 vim.cmd('doautocmd BufEnter')")
+    nvim.wait(lambda: opened(nvim) == [1, 2], what="what waited")
+    nvim.lua("require('claude-ide.ui.guard.times').entered = 1e6")
+    nvim.keys("<C-w>w:q<CR>")
+    nvim.wait("vim.fn.winnr('$') == 1")
+    nvim.lua("open(3)")
+    nvim.wait(lambda: opened(nvim) == [1, 2, 3], what="what is shown to who is back from a window that is closed")
 
 
 # ── every window that opens unprompted holds to it ──
@@ -383,6 +419,24 @@ def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(star
     nvim.keys_count()
     nvim.keys(keys)
     nvim.wait(lambda: nvim.lua(f"return {answers}") == [outcome], what="the answer")
+
+
+@pytest.mark.parametrize(("show", "key"), [(diff, "ZZ"), (other(CARD), "y")])
+def test_a_key_that_came_too_soon_is_not_lost_without_a_word(start_nvim, show, key):
+    nvim = start_nvim(files=FILES, args=["a.txt"], notices=True)
+    nvim.lua("require('claude-ide').connect() require('claude-ide.ui.guard.times').unread = 1e9")
+    nvim.keys("ihello")
+    nvim.wait("vim.fn.mode() == 'i'")
+    show(nvim)
+    nvim.wait_screen("opens when you leave insert mode")
+    before = nvim.lua("return vim.fn.bufnr()")
+    nvim.keys("<Esc>")
+    nvim.wait(lambda: nvim.lua("return vim.fn.bufnr()") != before, what="the focus in the window")
+    nvim.keys(key + key)
+    nvim.wait_notice("That key did nothing")
+    nvim.keys(":let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert len([notice for notice in nvim.notices() if "did nothing" in notice]) == 1
 
 
 NOTE_SUSPECT = """

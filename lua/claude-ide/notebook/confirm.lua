@@ -160,7 +160,7 @@ local presenter = {
       if question.state == "pending" then
         require("claude-ide.ui.guard").when_free(attention_id(question), question.name, function()
           open(question)
-        end, "Claude wants to run code")
+        end, "Claude wants to run code", question.requester.asks_here)
       end
     end)
   end,
@@ -191,6 +191,7 @@ end)
 ---@return claude-ide.requests.Requester
 local function requester_of(run)
   register()
+  local session = run.session or function() end
   return require("claude-ide.requests").requester({
     name = "Claude",
     writes = "agent",
@@ -202,7 +203,12 @@ local function requester_of(run)
     cannot_hear = function()
       return nil
     end,
-    session = run.session or function() end,
+    session = session,
+    asks_here = function()
+      local id = session()
+      local terminal = id and require("claude-ide.terminal").of_session(id)
+      return terminal ~= nil and terminal:is_focused()
+    end,
   })
 end
 

@@ -72,8 +72,11 @@ local function pressed(entry, verb, run)
         -- Neovim refused to quit and showed its buffer in some window, and the key came before that was corrected.
         require("claude-ide.proposal.waiting_line").gather_strays()
       end
-      if not decides or require("claude-ide.ui.guard.window").proposal_accepts_key(entries.sight(entry)) then
+      local guarded, sight = require("claude-ide.ui.guard.window"), entries.sight(entry)
+      if not decides or guarded.proposal_accepts_key(sight) then
         run()
+      else
+        guarded.say_too_soon(sight)
       end
     elseif not here and not decides then
       require("claude-ide.ui.guard.typing").pass_on()

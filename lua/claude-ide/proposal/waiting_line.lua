@@ -26,7 +26,7 @@ function M.when_free(entry, show)
     if typed and entry.diff.state == "pending" then
       window.proposal_opened_while_typing(require("claude-ide.proposal.state").bufs(entry))
     end
-  end)
+  end, nil, entry.diff.requester.asks_here)
 end
 
 ---Shows the next diff.

@@ -3,7 +3,8 @@
 -- 1. Nothing changes under a pending command (`waits`): no text under an operator, a selection or a search, no buffers and windows
 --    while Neovim locks them.
 -- 2. A window opens (this module) when no key was just pressed and no command is pending. One that takes the focus also waits for
---    normal mode, or for a terminal without a half-typed line. A prompt in insert mode counts as free during a pause.
+--    normal mode; it comes over a terminal in use only if it answers what was sent there, and no line is half-typed. It leaves a
+--    window that the user has just entered in peace. A prompt in insert mode counts as free during a pause.
 -- 3. In a window that opened unprompted, a key acts (`window`) once the window is drawn and, if the user may have been typing when
 --    it opened, after a pause. Keys queued during a stall of the event loop never act on it.
 -- 4. After a proposal has closed, accept and reject keys do nothing for a moment in the window that the user returns to (`closing`).
@@ -17,6 +18,7 @@ local times = require("claude-ide.ui.guard.times")
 ---@field show fun(typed: boolean) typed: the user pressed a key a moment ago, and may continue
 ---@field name? string file of a diff that waits; nil: waits only for short states
 ---@field words? string hint for other windows: "Claude wants to run code"
+---@field asks_here? fun(): boolean the user is in the terminal of the program that asks
 
 ---Waiting entries, and their order.
 ---@type table<any, claude-ide.ui.guard.Opening>
@@ -116,24 +118,41 @@ local function holds_up(entry, busy)
   return busy ~= nil and (entry.name ~= nil or busy.passing == true or not busy.till)
 end
 
----Shows which diffs wait, or hides the hint.
----@param busy? claude-ide.ui.guard.Busy
-local function hint(busy)
-  local names, other = {}, nil ---@type string[], string?
+---What holds an opening up. One that takes the focus takes it neither from a terminal of another program nor from a window that the
+---user has just entered: what is typed next is meant for these.
+---@param opening claude-ide.ui.guard.Opening
+---@return claude-ide.ui.guard.Busy?
+local function busy_for(opening)
+  local busy = M.busy()
+  if busy or not opening.name then
+    return busy
+  elseif vim.api.nvim_get_mode().mode == "t" and not (opening.asks_here and opening.asks_here()) then
+    return { reason = "the user is in a terminal", till = "when you leave the terminal" }
+  end
+  local left = times.entered - require("claude-ide.ui.guard.typing").entered_for()
+  return left > 0 and { reason = "a window was just entered", again_in = left } or nil
+end
+
+---Shows what waits for the user to do something, or hides the hint.
+local function hint()
+  local names, other, till = {}, nil, nil ---@type string[], string?, string?
   for _, id in ipairs(order) do
     local opening = openings[id]
-    other = other or opening.words
-    names[#names + 1] = not opening.words and opening.name or nil
+    local busy = busy_for(opening)
+    if busy and busy.till then
+      till, other = till or busy.till, other or opening.words
+      names[#names + 1] = not opening.words and opening.name or nil
+    end
   end
-  if not busy or not busy.till or (#names == 0 and not other) then
+  if not till or (#names == 0 and not other) then
     require("claude-ide.ui.hint").hide()
     return
   elseif #names == 0 then
-    require("claude-ide.ui.hint").show(("%s · opens %s"):format(other, busy.till))
+    require("claude-ide.ui.hint").show(("%s · opens %s"):format(other, till))
     return
   end
   local what = #names == 1 and "a change to " .. names[1] or #names .. " changes"
-  require("claude-ide.ui.hint").show(("Claude proposes %s · opens %s"):format(what, busy.till))
+  require("claude-ide.ui.hint").show(("Claude proposes %s · opens %s"):format(what, till))
 end
 
 ---Leaves insert mode in a prompt for a question; it resumes when the user returns.
@@ -169,8 +188,8 @@ end
 
 ---@return claude-ide.ui.guard.Busy?
 local function why_not_now(opening)
-  local busy = M.busy()
-  hint(busy)
+  local busy = busy_for(opening)
+  hint()
   if holds_up(opening, busy) then
     return busy
   elseif must_leave(opening) then
@@ -186,17 +205,13 @@ local function remove(id)
     return other ~= id
   end, order)
   require("claude-ide.ui.guard.waits").forget(id)
-  if #order == 0 then
-    hint(nil)
-  else
-    hint(M.busy())
-  end
+  hint()
 end
 
 ---@param id any
 ---@param opening claude-ide.ui.guard.Opening
 local function open_in_time(id, opening)
-  local busy = M.busy()
+  local busy = busy_for(opening)
   if #order == 0 and not holds_up(opening, busy) and not must_leave(opening) then
     return opening.show(is_at_keys())
   end
@@ -204,7 +219,7 @@ local function open_in_time(id, opening)
   M.forget(id)
   require("claude-ide.ui.guard.typing").listen()
   openings[id], order[#order + 1] = opening, id
-  hint(busy)
+  hint()
   require("claude-ide.ui.guard.waits").add(id, function()
     return why_not_now(opening)
   end, function()
@@ -218,8 +233,9 @@ end
 ---@param name string file, for the hint
 ---@param show fun(typed: boolean) typed: the user pressed a key a moment ago, and may continue
 ---@param words? string hint for windows that are no diffs
-function M.when_free(id, name, show, words)
-  open_in_time(id, { name = name, show = show, words = words })
+---@param asks_here? fun(): boolean the user is in the terminal of the program that asks
+function M.when_free(id, name, show, words, asks_here)
+  open_in_time(id, { name = name, show = show, words = words, asks_here = asks_here })
 end
 
 ---@class claude-ide.ui.guard.Request

@@ -5,6 +5,8 @@ return {
   quiet = 150,
   terminal_quiet = 300,
   prompt_quiet = 1000,
+  -- For this long after the user has gone to a window, none that takes the focus opens.
+  entered = 1000,
   -- For this long after a key the user may still be typing when a window opens.
   typing = 1000,
   -- In a window that opened meanwhile: no key acts for this long, nor for `gap` after a key that came too soon.

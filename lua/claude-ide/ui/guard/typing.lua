@@ -103,11 +103,39 @@ local function note(key, typed)
   end
 end
 
+---The last move of the focus by a key, and the window that it left.
+---@type { at: number, from: integer }?
+local entered
+local left_win ---@type integer?
+
+local function follow_focus()
+  vim.api.nvim_create_autocmd({ "WinLeave", "WinEnter" }, {
+    group = vim.api.nvim_create_augroup("claude-ide.ui.guard.typing", { clear = true }),
+    desc = "Claude Code: which window the user has just entered",
+    callback = function(event)
+      if event.event == "WinLeave" then
+        left_win = vim.api.nvim_get_current_win()
+      elseif in_key and left_win then
+        entered = { at = vim.uv.now(), from = left_win }
+      end
+    end,
+  })
+end
+
+---Milliseconds since a key moved the focus to the current window; `math.huge` if none did, or if the window that had the focus is
+---closed: then the user may only be back.
+---@return number
+function M.entered_for()
+  local is_move = entered and vim.api.nvim_win_is_valid(entered.from)
+  return is_move and entered and vim.uv.now() - entered.at or math.huge
+end
+
 ---Starts recording.
 function M.listen()
   if not is_listening then
     is_listening = true
     vim.on_key(note, namespace)
+    follow_focus()
   end
 end
 

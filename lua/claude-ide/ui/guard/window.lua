@@ -12,6 +12,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.window")
 ---@field at? number when it was drawn; nil: not yet
 ---@field key_at? number time of the last key that came too soon
 ---@field unread? "typing"|"decision" why keys are suspect: what the user did when it opened
+---@field is_told? boolean the user knows that a key was not taken
 
 ---@type table<integer, claude-ide.ui.guard.Window> by buffer
 local windows = {}
@@ -229,6 +230,16 @@ function M.accepts_key(buf)
   return accepts
 end
 
+---Tells the user that a key was not taken, once for a window that opened while they typed.
+---@param buf integer
+function M.say_too_soon(buf)
+  local window = windows[buf]
+  if window and window.unread == "typing" and not window.is_told then
+    window.is_told = true
+    require("claude-ide.ui.notice").info("That key did nothing: this had only just come.")
+  end
+end
+
 ---Maps keys in a buffer whose window may open unprompted: they act only where they are meant for it.
 ---@param buf integer
 ---@param keys string[]
@@ -239,6 +250,8 @@ function M.map(buf, keys, desc, run)
     vim.keymap.set("n", lhs, function()
       if M.accepts_key(buf) then
         run(lhs)
+      else
+        M.say_too_soon(buf)
       end
     end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
   end
