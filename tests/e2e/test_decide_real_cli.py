@@ -522,6 +522,83 @@ KINDS = {
 """What the model asks, and how it is answered: `both` at once with the same word, `against` each other."""
 
 
+@pytest.mark.one_nvim
+def test_of_parallel_questions_the_card_goes_that_is_answered_in_the_terminal(start_nvim, cli, mock_api):
+    story = Story(start_nvim(files=FILES), cli, mock_api)
+    nvim, claude, ask = story.nvim, story.claude, Read(story, "p")
+    story.begin("p", *[ask.call(name) for name in "abcd"])
+    nvim.wait(f"{PENDING} == 4", what="four questions")
+    nvim.wait_kind("question")
+    nvim.wait_screen("· 1 of 4")
+    for left, name in ((3, "a"), (2, "b")):
+        claude.wait_screen(f"Read({ask.folder / name})")
+        press_until(story, "1", f"{PENDING} == {left}")
+    nvim.wait(lambda: nvim.lines()[0] == str(ask.folder / "c"), what="the card of the third")
+    nvim.keys_count()
+    nvim.keys("y")
+    claude.wait_screen(f"Read({ask.folder / 'd'})")
+    press_until(story, "1", f"{PENDING} == 0")
+    story.end()
+    assert all(mock_api.seen(f"text {name} of p") for name in "abcd")
+
+
+def press_until(story, key, condition):
+    """Presses a key in the terminal, whose dialogs ignore keys at first, and do not say so."""
+    began = time.monotonic()
+    story.claude.terminal.write(key)
+
+    def is_met():
+        nonlocal began
+        if time.monotonic() - began > 3:
+            began = time.monotonic()
+            story.claude.terminal.write(key)
+        return story.nvim.lua(f"return {condition}")
+
+    story.nvim.wait(is_met, what=condition)
+
+
+@pytest.mark.one_nvim
+@pytest.mark.parametrize("kind", ["diff", "command"])
+def test_what_a_subagent_asks_outlives_a_turn_of_the_main_thread(start_nvim, cli, mock_api, kind):
+    story = Story(start_nvim(files=FILES), cli, mock_api)
+    nvim, made = story.nvim, story.nvim.project / "made"
+    nvim.lua("""
+      prompts = 0
+      local run = require("claude-ide.tools.client_requester").close_all_diff_tabs.run
+      require("claude-ide.tools.client_requester").close_all_diff_tabs.run = function(...)
+        prompts = prompts + 1
+        return run(...)
+      end
+    """)
+    path = str(nvim.project / "a.txt")
+    read = call("Read", file_path=path)
+    asking = f"{read} THEN {call('Edit', file_path=path, old_string='one', new_string='ONE')}"
+    if kind == "command":
+        asking = call("Bash", command=f"echo x >> {made}", description="make")
+    agents = {"Mend it": asking, "Read it": " THEN ".join([read] * 6)}
+    mock_api.script(
+        Reply(
+            calls=[
+                ("Agent", {"description": name, "prompt": prompt, "subagent_type": "general-purpose"})
+                for name, prompt in agents.items()
+            ]
+        )
+    )
+    mock_api.delay = 0.5  # so that the other one ends later
+    story.claude.prompt("go on")
+    nvim.wait_kind("proposal" if kind == "diff" else "question")
+    before = nvim.lua("return prompts")
+    nvim.wait(f"prompts > {before}", what="a turn that tells of the other subagent's end")
+    story.claude.wait_screen('Agent "Read it" finished')
+    assert story.pending() == 1
+    if kind == "command":
+        nvim.keys("y")
+    else:
+        nvim.wait_screen("ZZ accept")
+        nvim.cmd("Claude accept")
+    nvim.wait(lambda: made.exists() or "ONE" in (nvim.project / "a.txt").read_text(), what="what was allowed")
+
+
 def answered(story, ask, way, rng):
     """Answers a request; returns how often it must have taken effect."""
     nvim, claude, number = story.nvim, story.claude, ask.number

@@ -205,6 +205,117 @@ def test_a_covered_question_is_not_allowed(lab):
     assert output(client, call) == {"behavior": "allow"}
 
 
+def test_a_question_says_how_many_wait_and_whose_it_is_once_there_are_several(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"})
+    client = connect(nvim)
+    nvim.keys_count()
+    calls = [ask(client, command="make it")]
+    nvim.wait_kind("question")
+    title = lambda: next((row for row in nvim.screen() if "wants to use Bash" in row), "")  # noqa: E731
+    nvim.wait(title)
+    assert "·" not in title()
+    calls.append(ask(client, command="make it"))
+    nvim.wait_screen("Claude wants to use Bash · 1 of 2")
+    other = connect(nvim, roots=[nvim.home])
+    nvim.wait_screen("Claude wants to use Bash · project · 1 of 2")
+    nvim.keys("y")
+    output(client, calls[0])
+    nvim.wait(lambda: "Bash · project" in title() and "of 2" not in title(), what="the last one")
+    other.close()
+    nvim.wait(lambda: title() and "·" not in title(), what="the name to go")
+    nvim.keys("y")
+    output(client, calls[1])
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("kind", ["question", "plan"])
+def test_a_question_outlives_the_diff_that_was_accepted_before_it(lab, kind):
+    nvim, client = lab
+    path = str(nvim.project / "a.txt")
+    diff = client.start_call(
+        "openDiff", old_file_path=path, new_file_path=path, new_file_contents="ONE\n", tab_name="a"
+    )
+    nvim.wait_kind("proposal")
+    nvim.wait_screen("ZZ accept")
+    nvim.keys("ZZ")
+    client.call_result(diff)
+    call = ask(client, command="make it") if kind == "question" else ask(client, tool="ExitPlanMode", plan="# It")
+    nvim.wait_kind(kind)
+    nvim.wait("require('claude-ide.ui.guard.closing').staying() == nil", what="the diff to go")
+    nvim.wait("vim.fn.bufwinid('a.txt') > 0 or vim.fn.tabpagenr('$') == 2", what="the file behind it")
+    assert nvim.lua("return (vim.b.claude_ide or {}).kind") == kind
+    nvim.keys_count()
+    nvim.keys("y" if kind == "question" else "<CR>")
+    assert output(client, call)["behavior"] == "allow"
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt' and vim.fn.tabpagenr('$') == 1", what="the file as it was")
+
+
+@pytest.mark.every_nvim
+def test_a_question_whose_window_goes_without_an_answer_is_shown_again(lab):
+    nvim, client = lab
+    nvim.keep_notices()
+    call = ask(client, command="make it")
+    nvim.wait_kind("question")
+    for end in ("tab split | tabonly", "tab split | tabfirst | tabclose", "lua vim.api.nvim_win_close(WIN, true)"):
+        win = nvim.lua("return vim.api.nvim_get_current_win()")
+        if "WIN" in end:
+            nvim.keys("<C-w>p")
+            nvim.wait("vim.fn.expand('%:t') == 'a.txt'")
+        nvim.cmd(end.replace("WIN", str(win)))
+        nvim.wait(f"vim.api.nvim_get_current_win() ~= {win}")
+        nvim.wait_kind("question")
+        assert nvim.notices() == []
+    nvim.keys_count()
+    nvim.keys(":q<CR>")
+    nvim.wait_notice("The question waits: `:Claude decide` shows it again.")
+    nvim.keys(":Claude decide<CR>")
+    nvim.wait_kind("question")
+    nvim.keys("y")
+    assert output(client, call) == {"behavior": "allow"}
+
+
+@pytest.mark.every_nvim
+def test_a_key_for_a_question_that_has_just_gone_is_not_for_the_file(lab):
+    nvim, client = lab
+    call = ask(client, command="make it")
+    nvim.wait_kind("question")
+    client.cancel(call)
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the question to go with its call")
+    nvim.keys("rX")  # deny and say why
+    nvim.keys(":let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert nvim.lines() == ["one"]
+
+
+def test_what_a_subagent_asks_is_not_void_at_the_next_prompt(lab):
+    nvim, client = lab
+    call = ask(client, agent="a0f82dfec5", command="make it")
+    nvim.wait_kind("question")
+    client.call("closeAllDiffTabs")  # the next prompt
+    nvim.keys("y")
+    assert output(client, call) == {"behavior": "allow"}
+
+
+@pytest.mark.every_nvim
+def test_whoever_comes_from_a_terminal_types_on_there(lab):
+    nvim, client = lab
+    nvim.cmd("vsplit | terminal cat")
+    nvim.lua("vim.keymap.set('t', '<C-g>', '<Cmd>Claude decide<CR>')")
+    nvim.keys("i")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+    for end in "yq":
+        call = ask(client, command="make it")
+        nvim.wait_screen("opens when you leave the terminal")
+        nvim.keys("<C-g>")
+        nvim.wait_kind("question")
+        nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
+        nvim.keys_count()
+        nvim.keys(end)
+        if end == "y":
+            assert output(client, call) == {"behavior": "allow"}
+        nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="the terminal to take what is typed")
+
+
 @pytest.mark.parametrize("command", ["edit", "edit!"])
 def test_a_question_stays_as_it_stands_at_edit(lab, command):
     nvim, client = lab

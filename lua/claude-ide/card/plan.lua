@@ -190,7 +190,7 @@ local function map(plan)
   end)
   on("q", "decide later", function()
     require("claude-ide.window").close(plan.win)
-    require("claude-ide.ui.notice").info("The plan waits: `:Claude chat` shows it again.")
+    require("claude-ide.card.window").say_it_waits("plan")
   end)
 end
 
@@ -248,6 +248,7 @@ local function show(plan)
   if plan.win and vim.api.nvim_win_is_valid(plan.win) and vim.api.nvim_win_get_buf(plan.win) == buf then
     return vim.api.nvim_set_current_win(plan.win)
   end
+  require("claude-ide.ui.guard.closing").finish() -- it would change tab pages under the plan
   vim.cmd("tab sbuffer " .. buf)
   plan.win = vim.api.nvim_get_current_win()
   require("claude-ide.ui.guard.window").opened(buf)
@@ -313,7 +314,7 @@ local presenter = {
     ---@cast request claude-ide.card.Plan
     require("claude-ide.ui.guard").when_free(request.id, "a plan", function()
       show(request)
-    end, "Claude has a plan")
+    end, "Claude has a plan", request.requester.asks_here)
   end,
   withdraw = function(request)
     ---@cast request claude-ide.card.Plan

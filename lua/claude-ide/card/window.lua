@@ -37,6 +37,9 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field package buf? integer
 ---@field package win? integer
 ---@field package from? integer the previous window
+---@field package was_typing? boolean the user was in terminal mode there
+---@field package shown? claude-ide.card.Text
+---@field package times_lost? integer
 
 ---@type claude-ide.card.Card[] the shown one first
 local cards = {}
@@ -45,6 +48,15 @@ local cards = {}
 ---@return integer?
 local function window_of(card)
   return card.win and vim.api.nvim_win_is_valid(card.win) and card.win or nil
+end
+
+---The user goes on in the terminal that the card has come from.
+local function type_on()
+  -- In a terminal whose process has exited, the next key would close it.
+  if vim.bo.buftype == "terminal" and vim.fn.jobwait({ vim.bo.channel }, 0)[1] == -1 then
+    require("claude-ide.ui.notice").mode_comes()
+    vim.cmd.startinsert()
+  end
 end
 
 ---@param card claude-ide.card.Card
@@ -60,6 +72,9 @@ local function take_down(card)
   end
   if win then
     require("claude-ide.window").close_all({ win })
+  end
+  if has_focus and card.was_typing and from == vim.api.nvim_get_current_win() then
+    type_on()
   end
   if buf then
     require("claude-ide.ui.guard.window").forget(buf)
@@ -282,6 +297,15 @@ local function map(card, text)
   end
 end
 
+---@param title string
+---@param width integer of the window
+---@param is_warning? boolean
+---@return { [1]: string, [2]: string }[]
+local function titled(title, width, is_warning)
+  local group = is_warning and "ClaudeTranscriptFailed" or "FloatTitle"
+  return { { (" %s "):format(in_a_line(title, width - 4)), group } }
+end
+
 ---@param rows integer
 ---@param title string
 ---@param is_warning? boolean
@@ -298,12 +322,7 @@ local function place(rows, title, is_warning)
     col = math.max(math.floor((columns - width) / 2) - 1, 0),
     style = "minimal",
     border = "rounded",
-    title = {
-      {
-        (" %s "):format(in_a_line(title, width - 4)),
-        is_warning and "ClaudeTranscriptFailed" or "FloatTitle",
-      },
-    },
+    title = titled(title, width, is_warning),
     title_pos = "left",
     zindex = ZINDEX,
   }
@@ -316,17 +335,40 @@ local function chat_of(card)
   return type(handle) == "table" and handle.chat or nil
 end
 
----The title, with the chat's or the terminal's name if there are several.
+---The title, with the name of who asks if there are several, and the number of questions that wait here.
+---@param card claude-ide.card.Card
+---@param text claude-ide.card.Text
+---@return string
 local function title_of(card, text)
-  local chat, requester = chat_of(card), card.request.requester
-  local which = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
-    or requester.is_one_of_several and requester.name
-  return which and ("%s · %s"):format(text.title, which) or text.title
+  local chat, requester, parts = chat_of(card), card.request.requester, { text.title }
+  parts[#parts + 1] = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
+    or requester.told_apart and requester.told_apart()
+    or nil
+  parts[#parts + 1] = #cards > 1 and ("1 of %d"):format(#cards) or nil
+  return table.concat(parts, " · ")
 end
+
+---Renews the title: others may ask, too.
+local function draw_title()
+  local card = cards[1]
+  local win = card and window_of(card)
+  if win and card.shown then
+    local config = vim.api.nvim_win_get_config(win)
+    config.title = titled(title_of(card, card.shown), config.width, card.shown.is_warning)
+    vim.api.nvim_win_set_config(win, config)
+  end
+end
+
+local follow_names = require("claude-ide.once")(function()
+  for _, topic in ipairs({ "terminal_used", "client_ready", "client_disconnected", "sessions_changed" }) do
+    require("claude-ide.bus").on(topic, draw_title)
+  end
+end)
 
 ---@param card claude-ide.card.Card
 function draw(card)
   local text = text_of(card)
+  card.shown = text
   local width = math.max(math.min(WIDTH, vim.o.columns - 4), 10)
   local rows, last, choices = fill(card, text, width)
   local title = title_of(card, text)
@@ -335,7 +377,7 @@ function draw(card)
   if win then
     vim.api.nvim_win_set_config(win, config)
   else
-    card.from = vim.api.nvim_get_current_win()
+    card.from, card.was_typing = vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode == "t"
     win = vim.api.nvim_open_win(card.buf --[[@as integer]], true, config)
     card.win = win
     require("claude-ide.ui.guard.window").opened(card.buf --[[@as integer]])
@@ -359,6 +401,43 @@ function draw(card)
   require("claude-ide.ui.read_through").note(win, last)
 end
 
+local show_first ---@type fun()
+
+---How often a question comes again.
+local MOST_LOST = 3
+
+---@param noun string
+function M.say_it_waits(noun)
+  local notice = require("claude-ide.ui.notice")
+  notice.info(("The %s waits: %s shows it again."):format(noun, notice.way_to("decide")))
+end
+
+---A question whose window goes with its tab page, or at the hands of another program, comes again. Who closes it in it wants it later.
+---@param card claude-ide.card.Card
+local function follow_window(card)
+  local win = card.win --[[@as integer]]
+  local tab = vim.api.nvim_win_get_tabpage(win)
+  vim.api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(win),
+    once = true,
+    desc = "Claude Code: a question whose window goes is shown again",
+    callback = function()
+      local was_in_it = vim.api.nvim_get_current_win() == win
+      vim.schedule(function()
+        if card.win ~= win or card.request.state ~= "pending" then
+          return
+        end
+        card.win, card.times_lost = nil, (card.times_lost or 0) + 1
+        if was_in_it and vim.api.nvim_tabpage_is_valid(tab) or card.times_lost > MOST_LOST then
+          M.say_it_waits("question")
+        else
+          show_first()
+        end
+      end)
+    end,
+  })
+end
+
 ---@param card claude-ide.card.Card
 local function show(card)
   if card.request.state ~= "pending" or cards[1] ~= card then
@@ -366,7 +445,7 @@ local function show(card)
   end
   local win = window_of(card)
   if win then
-    draw(card) -- the number of chats may have changed
+    draw_title() -- the number of chats may have changed
     return vim.api.nvim_set_current_win(win)
   end
   require("claude-ide.transcript.colour").define()
@@ -383,7 +462,9 @@ local function show(card)
     bo = { undolevels = -1 },
   })
   card.buf, card.choice = buf, nil
+  require("claude-ide.ui.guard.closing").finish() -- it would take the card along
   draw(card)
+  follow_window(card)
   local map_keys = card.request.requester.map_keys
   if map_keys then
     map_keys(buf)
@@ -398,8 +479,6 @@ local function show(card)
     end,
   })
 end
-
-local show_first ---@type fun()
 
 local ASKED_HERE = "claude-ide.card.asked_here"
 
@@ -441,23 +520,47 @@ end
 ---Shows a request once the user is not typing.
 ---@param card claude-ide.card.Card
 function M.open(card)
+  follow_names()
   cards[#cards + 1] = card
   if #cards == 1 or cards[1].request.state ~= "pending" then
     show_first()
+  else
+    draw_title()
   end
+end
+
+---Keys of a card that has just gone are not for the window beneath it.
+---@param card claude-ide.card.Card
+local function mute_keys(card)
+  if vim.bo.buftype == "terminal" then
+    return -- there they are typed for its program
+  end
+  local keys = {}
+  for _, action in ipairs(card.shown and card.shown.actions or {}) do
+    vim.list_extend(keys, action.keys)
+  end
+  require("claude-ide.ui.guard.closing").mute_keys(vim.tbl_filter(function(key)
+    return key ~= "<Esc>"
+  end, keys))
 end
 
 ---Closes a request, and shows the next one.
 ---@param request claude-ide.Request
-function M.close(request)
+---@param is_answered_here? boolean default: others have ended it, perhaps as the user was about to answer
+function M.close(request, is_answered_here)
   for at, card in ipairs(cards) do
     if card.request == request then
+      local has_focus = card.win ~= nil and card.win == vim.api.nvim_get_current_win()
       require("claude-ide.ui.guard").forget(request.id)
       table.remove(cards, at)
       take_down(card)
+      if has_focus and is_answered_here ~= true then
+        mute_keys(card)
+      end
       break
     end
   end
+  draw_title()
   show_first()
 end
 
@@ -466,7 +569,7 @@ end
 ---@param answer claude-ide.chat.Answer
 function M.settle(request, answer)
   if require("claude-ide.requests").settle(request, answer) then
-    M.close(request)
+    M.close(request, true)
   end
 end
 
@@ -535,7 +638,9 @@ function M.ask(kind, asked, fields)
         end,
       })
     end,
-    withdraw = kind.withdraw or M.close,
+    withdraw = kind.withdraw or function(request)
+      M.close(request)
+    end,
     focus = M.focus,
     remote = kind.remote,
   })
@@ -546,6 +651,7 @@ end
 function M.hide()
   if cards[1] then
     take_down(cards[1])
+    M.say_it_waits("question")
   end
 end
 
