@@ -1,5 +1,7 @@
 """The user's screen and typing are theirs: diffs wait, and restore everything."""
 
+import unicodedata
+
 import pytest
 from diff_steps import Diffs
 
@@ -269,8 +271,7 @@ def test_nothing_hides_in_what_is_proposed(start_nvim, layout):
     nvim.cmd("set nowrap")
     diffs.open(1, "a.txt", HIDDEN)
     nvim.wait_screen("ok⟨300 blanks⟩")
-    nvim.wait_screen("x<2800>")
-    nvim.wait_screen("1<202e>")
+    nvim.wait_screen("<2800>= 1<202e>")
     nvim.wait_screen("plain    text\u00e4")
     nvim.wait_screen("y›")
     nvim.lua("vim.fn.search('evil') vim.cmd('normal! $')")
@@ -286,5 +287,67 @@ def test_what_hides_far_down_in_a_long_change_is_marked_too(start_nvim):
     nvim = diffs.nvim
     diffs.open(1, "a.txt", "plain\n" * 20000 + "far\u2800away\n")
     nvim.keys("G")
-    nvim.wait_screen("far<2800>")
+    nvim.wait_screen("<2800>away")
+    diffs.reject(1)
+
+
+TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "evil")
+UNSEEN = {
+    "tags": ("a" + TAGS + "b", "a<e0065><e0076><e0069><e006c>b"),
+    "tags after a joiner": ("a\u200d" + TAGS, "<e006c>"),
+    "selectors": ("x\ufe01\ufe0fy", "x<fe01><fe0f>y"),
+    "selectors behind an emoji": ("\u2764\ufe0f\ufe01\U000e0101z", "<fe01><e0101>z"),
+    "a joiner behind a letter": ("po\u200drt", "po<200d>rt"),
+    "a joiner behind a letter that is not ASCII": ("\u00e4\u200cb", "\u00e4<200c>b"),
+    "grapheme joiner": ("c\u034fd", "c<34f>d"),
+    "Mongolian selectors": ("e\u180bf\u180dg", "e<180b>f<180d>g"),
+    "shorthand controls": ("h\U0001bca0i", "h<1bca0>i"),
+    "hieroglyph controls": ("j\U00013430k\U0001343fl", "j<13430>k<1343f>l"),
+    "a null note head": ("m\U0001d159n", "<1d159>n"),
+    "a blank under an accent": ("o\u3164\u0301p", "<3164>p"),
+    "what is Neovim's own": ("q\u202er", "q<202e>r"),
+}
+SEEN = [
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "\u2764\ufe0f",
+    "\U0001f469\u200d\U0001f4bb",
+    "\u0915\u094d\u200d\u0937",
+]
+
+
+def visible(diffs):
+    """What Neovim draws, without the characters that show nothing."""
+    return "".join(char for char in "\n".join(diffs.drawn()) if unicodedata.category(char) not in ("Cf", "Cn", "Mn"))
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("layout", ["vertical", "unified"])
+def test_no_character_of_a_proposal_is_invisible(start_nvim, layout):
+    diffs = Diffs(start_nvim(files={"a.txt": "one\n"}, args=["a.txt"], opts={"diff": {"layout": layout}}))
+    nvim = diffs.nvim
+    diffs.open(1, "a.txt", "\n".join(text for text, _ in UNSEEN.values()) + "\n" + "\n".join(SEEN) + "\n")
+    for name, (_, shown) in UNSEEN.items():
+        nvim.wait(lambda shown=shown: shown in visible(diffs), what=f"{name}: {shown}")
+    drawn = visible(diffs).split("q<202e>r")[1]
+    if nvim.lua("return vim.fn.has('nvim-0.11') == 0"):
+        drawn = drawn.replace("<200c>", "").replace("<200d>", "")  # 0.10 draws joiners itself
+    assert "<" not in drawn, "what joins letters and emoji is no secret"
+    nvim.wait_screen("hidden text in 24 places")
+    diffs.reject(1)
+
+
+def test_what_both_sides_of_a_diff_hide_is_marked_on_both(start_nvim):
+    nvim = start_nvim(files={"a.txt": "x\u2800= 1\n"}, args=["a.txt"], opts={"diff": {"layout": "vertical"}})
+    diffs = Diffs(nvim)
+    diffs.open(1, "a.txt", "x\u2800= 2\n")
+    nvim.wait(lambda: "\n".join(nvim.screen()).count("<2800>=") == 2, what="both marks")
+    diffs.reject(1)
+    assert diffs.traces()["pending"] == 0
+
+
+def test_removed_text_shows_what_it_hides(start_nvim):
+    nvim = start_nvim(files={"a.txt": "x\u2800= 1" + TAGS + "\n"}, args=["a.txt"], opts={"diff": {"layout": "unified"}})
+    diffs = Diffs(nvim)
+    diffs.open(1, "a.txt", "x = 2\n")
+    nvim.wait(lambda: "<2800>= 1<e0065><e0076>" in visible(diffs))
     diffs.reject(1)

@@ -330,3 +330,17 @@ def test_the_keys_of_a_review_are_listed(changed):
         changed.keys("g?")
         changed.wait(lambda: len(windows(changed)) == 3, what="the list to go")
     assert waiting(changed) == ["a.txt", "b.txt", "c.txt"]
+
+
+@pytest.mark.every_nvim
+def test_nothing_hides_in_what_is_reviewed(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A})
+    text = A.replace("two\n", "two\ufe01\ufe02" + " " * 120 + "; evil()\n")
+    turn(nvim, connect(nvim), a_txt=text)
+    nvim.wait(lambda: nvim.lines() == text.splitlines(), what="a.txt to be reloaded")
+    review(nvim)
+    nvim.wait_screen("two<fe01><fe02>⟨120 blanks⟩")
+    nvim.wait_screen("hidden text in 3 places")
+    nvim.keys("gq" if nvim.lua("return vim.fn.maparg('gq', 'n') ~= ''") else ":tabclose<CR>")
+    nvim.wait(lambda: len(windows(nvim)) == 1, what="the review to close")
+    nvim.wait(lambda: "<fe01>" not in "\n".join(nvim.screen()), what="the marks to go with the review")

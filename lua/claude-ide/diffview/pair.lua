@@ -7,13 +7,12 @@ local M = {}
 ---@field hunks claude-ide.diffview.Differences
 ---@field without_keys? boolean the caller maps diff mode's keys
 ---@field marking? table token of the current pass that marks hidden text
+---@field hidden? integer hidden characters and runs of blanks in the changed lines, as far as they are counted
+---@field hidden_counted? fun() `hidden` has changed
 ---@field unified? claude-ide.diffview.Unified set by the unified layout
 ---@field unmap_keys? fun() removes the mappings
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.hidden_text")
----Maximum bytes of a line in which hidden text is marked.
-local MOST_BYTES = 64 * 1024
-
 local MAX_BYTES = 4 * 1024 * 1024
 local MAX_INLINE_LINES = 2000
 
@@ -45,57 +44,69 @@ end
 local PART_LINES = 100
 
 ---@param hunks claude-ide.buffer.Hunk[]
+---@param start "old"|"new"
 ---@return claude-ide.diffview.Lines[] parts of at most `PART_LINES`
-local function parts_of(hunks)
+local function parts_of(hunks, start)
   local parts = {}
   for _, hunk in ipairs(hunks) do
-    for at = 0, hunk.new_count - 1, PART_LINES do
-      parts[#parts + 1] = { new = hunk.new + at, new_count = math.min(PART_LINES, hunk.new_count - at) }
+    local first, count = hunk[start], hunk[start .. "_count"] --[[@as integer]]
+    for at = 0, count - 1, PART_LINES do
+      parts[#parts + 1] = { new = first + at, new_count = math.min(PART_LINES, count - at) }
     end
   end
   return parts
 end
 
-local function mark_line(buf, row, line)
-  for _, found in ipairs(require("claude-ide.unseen").find(line:sub(1, MOST_BYTES))) do
-    vim.api.nvim_buf_set_extmark(buf, namespace, row, found.at - 1, {
-      virt_text = { { found.mark, "ClaudeDiffHidden" } },
-      virt_text_pos = found.is_run and "overlay" or "inline",
-      priority = 4200,
-      strict = false,
-      undo_restore = false,
-    })
+---@param pair claude-ide.diffview.Pair
+---@param side claude-ide.diffview.Side
+---@param counted fun(count: integer)
+local function mark_side(pair, side, counted)
+  local buf, win, turn = pair.bufs[side], pair.wins[side], pair.marking
+  local parts = parts_of(pair.hunks.list, side == "now" and "old" or "new")
+  require("claude-ide.diffview.nearest_first").draw(parts, pair.hunks, win, function(part)
+    local lines = vim.api.nvim_buf_get_lines(buf, part.new - 1, part.new - 1 + part.new_count, false)
+    local count, line_of = 0, require("claude-ide.ui.hidden_marks").line
+    for at, line in ipairs(lines) do
+      count = count + line_of(buf, part.new + at - 2, line, { namespace = namespace })
+    end
+    counted(count)
+  end, function()
+    return pair.marking == turn and vim.api.nvim_win_is_valid(win) and vim.api.nvim_buf_is_loaded(buf)
+  end)
+end
+
+---@param pair claude-ide.diffview.Pair
+local function clear_marks(pair)
+  for _, buf in pairs(pair.bufs) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    end
   end
 end
 
----Marks hidden content in changed lines of a proposal, which are about to be accepted: long blanks, invisible characters. Neovim itself
----already shows some (`<202e>`, `^M`).
+---Marks hidden content in changed lines, which are about to be accepted: long blanks, invisible characters. Neovim itself already shows
+---some (`<202e>`, `^M`). Counts that of the new text.
 ---@param pair claude-ide.diffview.Pair
 local function mark_hidden_text(pair)
-  local buf = pair.bufs.proposal
-  if vim.bo[buf].buftype == "" then
-    return -- a user's file under review
-  end
-  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  local turn = {}
-  pair.marking = turn
-  local parts = parts_of(pair.hunks.list)
-  require("claude-ide.diffview.nearest_first").draw(parts, pair.hunks, pair.wins.proposal, function(part)
-    local lines = vim.api.nvim_buf_get_lines(buf, part.new - 1, part.new - 1 + part.new_count, false)
-    for at, line in ipairs(lines) do
-      mark_line(buf, part.new + at - 2, line)
+  clear_marks(pair)
+  pair.marking, pair.hidden = {}, 0
+  mark_side(pair, "proposal", function(count)
+    if count > 0 then
+      pair.hidden = pair.hidden + count
+      if pair.hidden_counted then
+        pair.hidden_counted()
+      end
     end
-  end, function()
-    return pair.marking == turn and vim.api.nvim_win_is_valid(pair.wins.proposal)
   end)
+  if pair.wins.now then
+    mark_side(pair, "now", function() end)
+  end
 end
 
 ---@param pair claude-ide.diffview.Pair
 local function unmark_hidden_text(pair)
   pair.marking = nil
-  if vim.api.nvim_buf_is_valid(pair.bufs.proposal) then
-    vim.api.nvim_buf_clear_namespace(pair.bufs.proposal, namespace, 0, -1)
-  end
+  clear_marks(pair)
 end
 
 ---Maps diff mode's groups to those of each side.

@@ -202,6 +202,9 @@ function M.open(view, focus)
   local restore = require("claude-ide.ui.restore")
   require("claude-ide.ui.highlights").define_shared()
   view.screen = view.screen or restore.remember()
+  view.hidden_counted = function()
+    M.set_winbars(view)
+  end
   local back = not focus and restore.remember() or nil
   local ok, err = pcall(silently, function()
     open_windows(view)

@@ -163,8 +163,9 @@ end
 ---@param side "list"|claude-ide.diffview.Side
 ---@param width integer
 ---@param alone boolean
+---@param hidden? integer hidden characters and runs of blanks
 ---@return string
-local function winbar_of(entry, side, width, alone)
+local function winbar_of(entry, side, width, alone, hidden)
   local winbar, file = require("claude-ide.proposal.winbar"), entry.file
   if side == "list" then
     return winbar.of_list(entry.diff, width)
@@ -188,6 +189,7 @@ local function winbar_of(entry, side, width, alone)
     width = width,
     now = alone and text.now or nil,
     unseen = alone and unseen or nil,
+    hidden = hidden,
   })
 end
 
@@ -338,9 +340,9 @@ end
 ---@return claude-ide.diffview.View
 function M.make_view(entry)
   local diff, file, files = entry.diff, entry.file, require("claude-ide.proposal.files")
-  ---@type claude-ide.diffview.View
+  local view ---@type claude-ide.diffview.View
   ---@diagnostic disable-next-line: missing-fields -- the rest comes with the windows
-  local view = {
+  view = {
     bufs = file.text.bufs,
     wins = {},
     hunks = file.hunks --[[@as claude-ide.diffview.Hunks]],
@@ -354,7 +356,7 @@ function M.make_view(entry)
     one_window = files.needs_one_window(file),
     place = diff.place or require("claude-ide.diffview.windows").preferred_place(),
     winbar = function(side, width, alone)
-      return winbar_of(entry, side, width, alone)
+      return winbar_of(entry, side, width, alone, view.hidden)
     end,
   }
   return view

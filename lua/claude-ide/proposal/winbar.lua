@@ -18,8 +18,9 @@ local RANKS = {
   unseen = 11,
   now = 12,
   kept = 13,
-  file = 14,
-  decide = 15,
+  hidden = 14,
+  file = 15,
+  decide = 16,
 }
 
 ---@param rank integer
@@ -73,6 +74,7 @@ end
 ---@field width integer of the window
 ---@field now? claude-ide.proposal.Now if no other window shows it
 ---@field unseen? string changes other than of lines, likewise
+---@field hidden? integer hidden characters and runs of blanks in its changed lines
 
 ---Description of a proposal, or of the operation on a file.
 ---@param diff claude-ide.Diff
@@ -143,6 +145,7 @@ function M.of_proposal(diff, opts)
     add({ rank = RANKS.counts, texts = { added, removed } })
   end
   add(opts.unseen and warn(RANKS.unseen, opts.unseen))
+  add(fit.hidden(RANKS.hidden, opts.hidden))
   local warning = opts.now and warning_of(opts.now)
   add(warning and warn(RANKS.now, warning))
   if opts.others > 0 then

@@ -208,13 +208,14 @@ end
 ---@param side "list"|claude-ide.diffview.Side
 ---@param entry claude-ide.review.Entry
 ---@param width integer
+---@param hidden? integer hidden characters and runs of blanks in the changed lines
 ---@return string
-local function winbar_of(side, entry, width)
+local function winbar_of(side, entry, width, hidden)
   local winbar = require("claude-ide.review.winbar")
   if side == "list" then
     return winbar.of_list(width)
   end
-  return (side == "now" and winbar.of_before or winbar.of_file)(entry, width)
+  return side == "now" and winbar.of_before(entry, width) or winbar.of_file(entry, width, hidden)
 end
 
 ---@param entries claude-ide.review.Entry[]
@@ -239,7 +240,7 @@ function M.open(entries)
     place = "tab",
     without_keys = true, -- keys.lua restores the keys of the user's buffer
     winbar = function(side, width)
-      return winbar_of(side, view.entry, width)
+      return winbar_of(side, view.entry, width, view.hidden)
     end,
     compare = function()
       comparison.start(view)

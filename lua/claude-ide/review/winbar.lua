@@ -12,10 +12,11 @@ local RANKS = {
   close = 5,
   next = 6,
   counts = 7,
-  file = 8,
-  undo = 9,
-  keep = 10,
-  state = 11,
+  hidden = 8,
+  file = 9,
+  undo = 10,
+  keep = 11,
+  state = 12,
 }
 
 ---@param width integer of the window
@@ -96,12 +97,14 @@ end
 
 ---@param entry claude-ide.review.Entry
 ---@param width integer of the window
+---@param hidden? integer hidden characters and runs of blanks in the changed lines
 ---@return string
-function M.of_file(entry, width)
+function M.of_file(entry, width, hidden)
   local config = require("claude-ide.config").get()
   local keys, of_diffs = config.review.keymaps, config.diff.keymaps
   local pieces = { fit.file(RANKS.file, entry.path), state(entry) }
   if entry.waits then
+    vim.list_extend(pieces, { fit.hidden(RANKS.hidden, hidden) })
     vim.list_extend(pieces, {
       counts(entry.change),
       fit.hint(RANKS.keep, keys.keep_hunk, "keep", { whole = true }),

@@ -19,6 +19,7 @@ local SHARED = {
   ClaudeDiffAdded = "Added",
   ClaudeDiffRemoved = "Removed",
   ClaudeDiffWarning = "WarningMsg",
+  ClaudeDiffHidden = "WarningMsg",
   ClaudeDiffAccepted = "DiagnosticOk",
   ClaudeDiffRejected = "DiagnosticError",
 }

@@ -103,6 +103,21 @@ function M.sentence(rank, group, text)
   }
 end
 
+---A warning of hidden characters and runs of blanks in a text to be approved.
+---@param rank integer
+---@param count? integer
+---@return claude-ide.ui.Piece?
+function M.hidden(rank, count)
+  if not count or count == 0 then
+    return nil
+  end
+  return M.sentence(
+    rank,
+    "ClaudeDiffHidden",
+    "hidden text in " .. require("claude-ide.counted")(count, "place")
+  )
+end
+
 ---@param pieces claude-ide.ui.Piece[]
 ---@param width integer columns available
 local function reduce(pieces, width)
