@@ -3,6 +3,8 @@
 -- the cursor moves: a CursorMoved within the pause costs one assignment.
 -- A selection outlives Visual mode: it ends when the cursor moves in a file, or the text changes. So it is still there after the
 -- user has gone to the Claude terminal, or typed `:`.
+-- Invariant: what a client placed by `openFile` is not the user's. Until the user moves the cursor there, a selection is reported as a
+-- cursor, and a file outside of the workspace not at all.
 local M = {}
 
 local privacy = require("claude-ide.privacy")
@@ -74,6 +76,16 @@ local visual_tick = 0 -- its changedtick at the last read
 local block = false
 local dollar = false
 
+---@class claude-ide.selection.Placed a cursor or selection that a client made
+---@field outside boolean the file is outside of the workspace
+---@field first [integer, integer] its start, (1, 0)-indexed
+---@field cursor [integer, integer]
+---@field selects boolean it is still Visual mode's
+
+---@type table<integer, claude-ide.selection.Placed> by buffer, until the user moves the cursor there
+local placed = {}
+local placing = false
+
 local function begin_subject(buf, kind)
   subject.buf, subject.kind = buf, kind
   subject.name = api.nvim_buf_get_name(buf)
@@ -119,6 +131,33 @@ local function take_marks(buf)
   subject.dollar = kind == BLOCK and (dollar or fn.getcurpos()[5] >= MAXCOL)
 end
 
+---What a client placed in a buffer, if the user has not moved there since.
+---@param win integer
+---@return claude-ide.selection.Placed?
+local function placed_in(buf, win)
+  local mark = placed[buf]
+  if not mark then
+    return nil
+  end
+  local cursor = api.nvim_win_get_cursor(win)
+  local is_selection = win == api.nvim_get_current_win() and KINDS[api.nvim_get_mode().mode:sub(1, 1)] ~= nil
+  local v = is_selection and fn.getpos("v") or nil
+  local is_same = cursor[1] == mark.cursor[1]
+    and cursor[2] == mark.cursor[2]
+    and (not v or mark.selects and v[2] == mark.first[1] and v[3] == mark.first[2] + 1)
+  placed[buf] = is_same and mark or nil
+  return placed[buf]
+end
+
+---@param mark claude-ide.selection.Placed
+local function take_placed(buf, mark)
+  if mark.outside then
+    subject.buf = nil
+  else
+    take_cursor(buf, mark.first[1], mark.first[2])
+  end
+end
+
 ---Updates a subject whose file is not the current buffer.
 local function look_from_elsewhere()
   local buf = subject.buf or last_file
@@ -134,6 +173,10 @@ local function look_from_elsewhere()
     return
   end
   local win = fn.bufwinid(buf)
+  local mark = win ~= -1 and placed_in(buf, win) or placed[buf]
+  if mark then
+    return take_placed(buf, mark)
+  end
   local cursor = win ~= -1 and api.nvim_win_get_cursor(win) or api.nvim_buf_get_mark(buf, '"')
   take_cursor(buf, math.min(math.max(cursor[1], 1), api.nvim_buf_line_count(buf)), cursor[2])
 end
@@ -149,6 +192,11 @@ local function look()
     return
   end
   last_file = buf
+  local mark = placed_in(buf, api.nvim_get_current_win())
+  if mark then
+    visual_buf = nil
+    return take_placed(buf, mark)
+  end
   local mode = api.nvim_get_mode().mode:sub(1, 1)
   local kind = KINDS[mode]
   if kind then
@@ -197,7 +245,7 @@ end
 
 ---Handles a possible change: reads now, or at the end of the pause.
 local function request()
-  if pausing then
+  if pausing or placing then
     changed = true
     return
   end
@@ -260,13 +308,17 @@ local function on_mode_changed()
   else
     -- Visual mode may end in another buffer; its selection was read when the buffer was left.
     if
-      visual_buf == buf
+      not placed_in(buf, api.nvim_get_current_win())
+      and visual_buf == buf
       and visual_tick == api.nvim_buf_get_changedtick(buf)
       and privacy.verdict(buf) == "tell"
     then
       take_marks(buf)
     end
     visual_buf, block, dollar = nil, false, false
+    if placed[buf] then
+      placed[buf].selects = false -- `gv` is the user's
+    end
   end
   if live_group then
     request()
@@ -302,6 +354,30 @@ local function on(id, events, callback, pattern)
   api.nvim_create_autocmd(events, { group = id, pattern = pattern, callback = callback })
 end
 
+---Shows a file for a client, and places the cursor or a selection in it.
+---@param buf integer
+---@param outside boolean it is outside of the workspace
+---@param place fun(): integer? win which it is placed in
+---@return integer? win
+function M.by_client(buf, outside, place)
+  local was = placing
+  placing = true
+  local ok, win = pcall(place)
+  placing = was
+  if ok and win then
+    local cursor = api.nvim_win_get_cursor(win)
+    local selects = win == api.nvim_get_current_win() and KINDS[api.nvim_get_mode().mode:sub(1, 1)] ~= nil
+    local v = selects and fn.getpos("v") or nil
+    local first = v and { v[2], v[3] - 1 } or cursor
+    placed[buf] = { outside = outside, first = first, cursor = cursor, selects = selects }
+    request_soon()
+  end
+  if not ok then
+    error(win, 0)
+  end
+  return win
+end
+
 ---Starts tracking; costs a read whenever Visual mode ends. Reports nothing before `listen(true)`.
 ---@param opts claude-ide.selection.TrackerOpts
 function M.start(opts)
@@ -314,6 +390,9 @@ function M.start(opts)
   on(group, { "WinLeave", "BufLeave" }, on_leave)
   on(group, "BufEnter", on_buf_enter)
   on(group, { "DirChanged", "BufFilePost" }, privacy.reset)
+  on(group, { "BufWipeout", "TextChanged", "TextChangedI" }, function(event)
+    placed[event.buf] = nil
+  end)
   on_buf_enter({ buf = api.nvim_get_current_buf() })
 end
 

@@ -18,6 +18,9 @@ local M = {}
 ---@field finish? [integer, integer] nil: only a position
 ---@field linewise boolean
 
+---Larger files are not opened unasked: Neovim reads 16 MB in one line in a second, and reacts to nothing meanwhile.
+local MAX_BYTES = 16 * 1024 * 1024
+
 local group = vim.api.nvim_create_augroup("claude-ide.tools.open_file", { clear = true })
 
 ---Finds text in a buffer from a byte offset on.
@@ -155,6 +158,10 @@ local function find_or_add(path)
   local stat, why_not, is_missing = require("claude-ide.file").stat_regular(path)
   if not stat then
     return nil, is_missing and "File not found: " .. path or ("Cannot open %s: %s"):format(path, why_not)
+  elseif stat.size > MAX_BYTES then
+    local size = stat.size / (1024 * 1024)
+    return nil,
+      ("%s has %.0f MB, too much to be opened unasked: the user can, with `:edit`"):format(path, size)
   elseif not vim.uv.fs_access(path, "R") then
     return nil, "Cannot read " .. path
   end
@@ -182,6 +189,13 @@ local function show(buf)
   return win, focused
 end
 
+---Shows a file and selects a range, which does not count as the user's.
+---@param place fun(): integer? win
+local function by_client(buf, place)
+  local outside = not require("claude-ide.language.locate").is_inside(vim.api.nvim_buf_get_name(buf))
+  return require("claude-ide.selection.tracker").by_client(buf, outside, place)
+end
+
 ---Sets the cursor when the buffer is shown next.
 local function select_later(buf, range)
   vim.api.nvim_create_autocmd("BufWinEnter", {
@@ -192,7 +206,11 @@ local function select_later(buf, range)
     callback = function()
       local last = (range.finish or range.start)[1]
       if last < vim.api.nvim_buf_line_count(buf) then
-        select_range(vim.api.nvim_get_current_win(), buf, range, false)
+        by_client(buf, function()
+          local win = vim.api.nvim_get_current_win()
+          select_range(win, buf, range, false)
+          return win
+        end)
       end
     end,
   })
@@ -213,10 +231,15 @@ local function open(args)
     vim.b[buf].claude_opened = true -- its project must not become part of the workspace
   end
   vim.bo[buf].buflisted = true
-  local win, focused ---@type integer?, boolean?
+  local win, focused, range ---@type integer?, boolean?, claude-ide.tool.OpenFile.Range?
   if args.makeFrontmost ~= false then
-    local ok, err = pcall(function()
+    local ok, err = pcall(by_client, buf, function()
       win, focused = show(buf)
+      range = win and wanted_range(buf, args)
+      if win and range then
+        select_range(win, buf, range, focused == true and vim.api.nvim_get_mode().mode == "n")
+      end
+      return win
     end)
     if not ok then
       return nil, ("Cannot open %s: %s"):format(path, err)
@@ -230,10 +253,8 @@ local function open(args)
   if not was_listed then
     vim.b[buf].claude_opened = vim.api.nvim_buf_get_changedtick(buf) -- an edit makes it the user's
   end
-  local range = wanted_range(buf, args)
-  if range and win then
-    select_range(win, buf, range, focused == true and vim.api.nvim_get_mode().mode == "n")
-  elseif range and #vim.fn.win_findbuf(buf) == 0 then
+  range = range or wanted_range(buf, args)
+  if range and not win and #vim.fn.win_findbuf(buf) == 0 then
     select_later(buf, range)
   end
   if args.preview then
