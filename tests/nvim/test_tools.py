@@ -454,6 +454,29 @@ def test_read_file_gives_the_unsaved_text_and_the_disk_where_the_buffer_is_behin
     assert run(project, "read_file", path=path) == {"loaded": True, "contents": "unsaved\n"}
 
 
+def test_read_file_refuses_private_files_whatever_they_are_called(project, connect):
+    folder = project.project
+    (folder / ".env").write_text("SECRET=1\n")
+    (folder / "link").symlink_to(".env")
+    (folder / "hard").hardlink_to(folder / ".env")
+    project.lua("vim.cmd('edit b.txt') vim.b.claude_private = true")
+    client = connect(project)
+    for path in (".env", "link", "hard", "b.txt"):
+        with pytest.raises(RpcError, match="keeps it private"):
+            client.request("readFile", {"path": path})
+    project.cmd("call setline(1, 'unsaved')")
+    with pytest.raises(RpcError, match="keeps it private"):
+        client.request("readFile", {"path": "b.txt"})
+
+
+def test_open_file_leaves_a_huge_file_to_the_user(project):
+    path = project.project / "huge.txt"
+    with path.open("wb") as file:
+        file.truncate(300 << 20)
+    assert "300 MB, too much to be opened unasked" in run(project, "open_file", filePath=str(path))
+    assert project.lua("return vim.fn.bufexists(...)", str(path)) == 0
+
+
 def test_write_file_goes_through_the_buffer_byte_for_byte(project):
     project.cmd("edit b.txt")
     project.lua("""

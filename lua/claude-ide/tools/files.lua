@@ -10,9 +10,11 @@ M.read_file = {
   ---@param args { path: string } absolute
   ---@param respond claude-ide.Respond
   run = function(args, respond)
+    if require("claude-ide.privacy").withholds(args.path) then
+      return failed(respond, "failed to read file: the user keeps it private")
+    end
     local buf = require("claude-ide.buffer").loaded_file(args.path)
-    if not buf or require("claude-ide.privacy").verdict(buf) ~= "tell" and vim.bo[buf].modified then
-      -- Unsaved changes of a withheld buffer are private; the file on disk is readable anyway.
+    if not buf then
       return respond({ loaded = false })
     end
     require("claude-ide.buffer.disk").reload(buf)
