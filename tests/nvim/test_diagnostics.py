@@ -580,6 +580,44 @@ def test_clients_are_told_of_changes_once_they_calm_down(project, connect):
     assert reported["diagnostics"] == []
 
 
+def test_diagnostics_that_are_set_again_are_not_told_again(project, connect):
+    nvim = project(lsp=None)
+    nvim.cmd("edit a.py")
+    client = connect(nvim)
+    put = """
+      local ns = vim.api.nvim_create_namespace("t")
+      vim.diagnostic.set(ns, 0, { { lnum = 0, col = 0, message = ... } })
+    """
+    nvim.lua(put, "one")
+    client.wait_notification("diagnostics_changed")
+    for message in ("one", "one", "two"):
+        nvim.lua(put, message)
+        nvim.wait("not require('claude-ide.diagnostics').is_due()")
+    [told] = client.wait_notification("diagnostics_changed")["diagnostics"]
+    assert told["message"] == "two"
+    late = connect(nvim)
+    nvim.lua(put, "two")
+    [told] = late.wait_notification("diagnostics_changed")["diagnostics"]
+    assert told["message"] == "two", "a client that comes later is told"
+
+
+def test_neovim_converts_diagnostics_for_nothing_of_ours(project, connect):
+    nvim = project(lsp=None)
+    connect(nvim)
+    ours = nvim.lua("""
+      require("claude-ide").setup({ auto_start = false, context = { prompt = { "diagnostics" } } })
+      require("claude-ide.hook_context.with_prompt").attach()
+      require("claude-ide.bus").emit("hooks_given")
+      local all = vim.api.nvim_get_autocmds({ event = "DiagnosticChanged" })
+      return vim.tbl_map(function(one)
+        return { group = one.group_name or "", has_callback = one.callback ~= nil }
+      end, all)
+    """)
+    ours = [one for one in ours if one["group"].startswith("claude-ide")]
+    assert len(ours) == 3
+    assert not any(one["has_callback"] for one in ours)
+
+
 def test_nobody_is_told_of_private_files(project, connect):
     nvim = project(lsp=None)
     client = connect(nvim)

@@ -141,6 +141,9 @@ end
 
 ---@type table<integer, true> buffers with changes since the last notification
 local changed = {}
+---The last notification of each buffer, for all clients since the latest connected.
+---@type table<integer, string>
+local told = {}
 ---@type uv.uv_timer_t?
 local timer
 
@@ -154,19 +157,32 @@ local function tell()
   end
   for buf in pairs(bufs) do
     if vim.api.nvim_buf_is_valid(buf) and may_be_told(buf) then
-      server.notify("diagnostics_changed", {
+      local message = {
         uri = require("claude-ide.path").to_uri(vim.api.nvim_buf_get_name(buf)),
         diagnostics = M.of_buffer(buf),
-      })
+      }
+      local hash = vim.fn.sha256(vim.json.encode(message))
+      if told[buf] ~= hash then
+        told[buf] = hash
+        server.notify("diagnostics_changed", message)
+      end
     end
   end
 end
 
-local function on_changed(buf)
+---Diagnostics of a buffer have changed, or were set again.
+---@param buf integer
+function M.on_changed(buf)
   changed[buf] = true
   if timer and not timer:is_active() then
     timer:start(require("claude-ide.config").get().diagnostics.debounce_ms, 0, vim.schedule_wrap(tell))
   end
+end
+
+---Whether changes were not reported yet.
+---@return boolean
+function M.is_due()
+  return next(changed) ~= nil
 end
 
 local function start()
@@ -176,9 +192,8 @@ local function start()
   vim.api.nvim_create_autocmd("DiagnosticChanged", {
     group = group,
     desc = "Claude: tell clients of diagnostics",
-    callback = function(event)
-      on_changed(event.buf)
-    end,
+    -- For a callback Neovim would convert all diagnostics.
+    command = "call v:lua.require'claude-ide.diagnostics'.on_changed(str2nr(expand('<abuf>')))",
   })
   vim.api.nvim_create_autocmd("LspAttach", {
     group = group,
@@ -202,6 +217,7 @@ local function start()
     desc = "Claude: language servers have judged no text of a buffer that is gone",
     callback = function(event)
       require("claude-ide.diagnostics.servers").forget_buffer(event.buf)
+      told[event.buf] = nil
     end,
   })
   -- Loading vim.lsp is slow; if it is not loaded, no client runs.
@@ -215,7 +231,7 @@ end
 local function stop()
   vim.api.nvim_create_augroup(GROUP, { clear = true })
   require("claude-ide.buffer.stamp").detach()
-  changed = {}
+  changed, told = {}, {}
   if timer then
     timer:close()
     timer = nil
@@ -227,6 +243,9 @@ M.attach = require("claude-ide.once")(function()
   local server = require("claude-ide.server")
   require("claude-ide.bus").on("server_started", start)
   require("claude-ide.bus").on("server_stopped", stop)
+  require("claude-ide.bus").on("client_ready", function()
+    told = {}
+  end)
   if server.is_running() then
     start()
   end

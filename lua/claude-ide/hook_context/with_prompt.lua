@@ -31,7 +31,8 @@ local function look()
   put()
 end
 
-local function look_soon()
+---Reads the context after a pause.
+function M.look_soon()
   if not is_due then
     is_due = true
     vim.defer_fn(require("claude-ide.safely").wrap("read the context of a prompt", look), PAUSE_MS)
@@ -45,16 +46,17 @@ local function begin()
   vim.api.nvim_create_autocmd(EVENTS, {
     group = vim.api.nvim_create_augroup("claude-ide.hook_context.with_prompt", { clear = true }),
     desc = "Claude Code: the context of the next prompt",
-    callback = look_soon,
+    -- For a callback Neovim would convert all diagnostics.
+    command = "call v:lua.require'claude-ide.hook_context.with_prompt'.look_soon()",
   })
-  look_soon()
+  M.look_soon()
 end
 
 ---Follows the editor once a CLI has hooks.
 M.attach = require("claude-ide.once")(function()
   local bus = require("claude-ide.bus")
   bus.on("hooks_given", begin)
-  bus.on("server_stopped", look_soon)
+  bus.on("server_stopped", M.look_soon)
   if require("claude-ide.terminal.hook_folder").is_used() then
     begin()
   end

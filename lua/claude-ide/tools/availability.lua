@@ -147,6 +147,9 @@ end
 
 local refresh ---@type fun()?
 
+---Resources and prompts may have changed; they are reported a moment later.
+function M.offers_changed() end
+
 ---@param pattern? string
 local function on(events, desc, callback, pattern)
   vim.api.nvim_create_autocmd(events --[[@as any]], {
@@ -176,11 +179,18 @@ function M.attach()
   on({ "FileType" }, "filetype plugins set a command for tests", look)
   on({ "OptionSet" }, "tests can be run where a command for them is set", look, "makeprg")
   local offers = settled(report_changed_offers, OFFERS_MS)
+  M.offers_changed = offers
   on(
-    { "BufAdd", "BufDelete", "BufFilePost", "BufWritePost", "DiagnosticChanged", "DirChanged", "FocusGained" },
+    { "BufAdd", "BufDelete", "BufFilePost", "BufWritePost", "DirChanged", "FocusGained" },
     "resources and prompts change",
     offers
   )
+  vim.api.nvim_create_autocmd("DiagnosticChanged", {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = false }),
+    desc = "Claude: resources change with the diagnostics",
+    -- For a callback Neovim would convert all diagnostics.
+    command = "call v:lua.require'claude-ide.tools.availability'.offers_changed()",
+  })
   local bus = require("claude-ide.bus")
   bus.on("abilities_changed", function()
     look()
