@@ -50,12 +50,12 @@ COUNT_CHECKPOINTS = """
 bench_taken = 0
 local checkpoints = require("claude-ide.journal.checkpoints")
 local take = checkpoints.take
-checkpoints.take = function(folder, is_first, done)
+checkpoints.take = function(folder, is_first, done, since)
   take(folder, is_first, function(found)
     assert(found, "no checkpoint")
     done(found)
     bench_taken = bench_taken + 1
-  end)
+  end, since)
 end
 """
 

@@ -87,7 +87,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     nvim.lua("""
       local checkpoints = require("claude-ide.journal.checkpoints")
       local take = checkpoints.take
-      checkpoints.take = function(folder, is_first, done)
+      checkpoints.take = function(folder, is_first, done, since)
         take(folder, is_first, function(...) done(...) taken = true end)
       end
     """)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from unittest import mock
 
 import pytest
@@ -18,8 +19,8 @@ WATCH_CHECKPOINTS = """
 taken, compared, before = 0, 0, 0
 local checkpoints = require("claude-ide.journal.checkpoints")
 local take = checkpoints.take
-checkpoints.take = function(folder, is_first, done)
-  take(folder, is_first, function(...) done(...) taken = taken + 1 last = ... end)
+checkpoints.take = function(folder, is_first, done, since)
+  take(folder, is_first, function(...) done(...) taken = taken + 1 last = ... end, since)
 end
 local compare = checkpoints.compare
 checkpoints.compare = function(from, to, unwanted, each, done)
@@ -40,6 +41,12 @@ def commit(project):
     git(project, "init", "-q")
     git(project, "add", "-A")
     git(project, "commit", "-qm", "first")
+
+
+def settle(project):
+    """The index is newer than the files: git need not read them to know that they are as committed."""
+    later = time.time() + 1
+    os.utime(project / ".git" / "index", (later, later))
 
 
 def fingerprint(folder):
@@ -163,11 +170,11 @@ def test_what_a_shell_command_changed_is_found_and_taken_back(session):
 
 SLOW_COMPARISON = """#!/bin/sh
 case " $* " in
-  *" diff-tree "*) while [ ! -e "$MARKS/go" ]; do touch "$MARKS/comparing"; sleep 0.05; done ;;
+  *" cat-file --batch "*) while [ ! -e "$MARKS/go" ]; do touch "$MARKS/comparing"; sleep 0.05; done ;;
 esac
 exec %s "$@"
 """
-"""A git whose comparison lasts until the test ends it."""
+"""A git with which the comparison of a file lasts until the test ends it, if it was as committed."""
 
 
 @pytest.fixture
@@ -188,8 +195,10 @@ def slow_git(marks, script):
 @pytest.fixture
 def compared_slowly(start_nvim, connect, marks):
     env = slow_git(marks, SLOW_COMPARISON)
-    nvim = start_nvim(args=["a.txt"], env=env, files={"a.txt": TEXT, "b.txt": "b\n"})
+    files = {"a.txt": TEXT, "b.txt": "b\n", "1.txt": "1\n", "2.txt": "2\n"}
+    nvim = start_nvim(args=["a.txt"], env=env, files=files)
     commit(nvim.project)
+    settle(nvim.project)
     return Session(nvim, connect)
 
 
@@ -205,6 +214,7 @@ def test_an_undo_waits_until_it_is_known_what_commands_changed(compared_slowly, 
         (marks / "go").unlink()
         (marks / "comparing").unlink(missing_ok=True)
         path.write_text("by a command\n")
+        (nvim.project / f"{turn}.txt").write_text("by a command\n")
         session.status("idle")
         nvim.wait("local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil")
         nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
@@ -213,7 +223,7 @@ def test_an_undo_waits_until_it_is_known_what_commands_changed(compared_slowly, 
         nvim.wait_screen("Looking what commands changed")
         assert path.read_text() == "by a command\n"
         (marks / "go").touch()
-        nvim.wait_screen("Took back Claude's changes in 1 file.")
+        nvim.wait_screen("Took back Claude's changes in 2 files.")
         assert path.read_text() == "b\n"
         assert nvim.lua("return asked") == turn
         assert session.changes() == []
@@ -299,15 +309,16 @@ def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
 
 SLOW_COPY = """#!/bin/sh
 case " $* " in
-  *" --add "*) touch "$MARKS/copying"; while [ ! -e "$MARKS/go" ]; do sleep 0.05; done ;;
+  *" check-attr "*) touch "$MARKS/copying"; while [ ! -e "$MARKS/go" ]; do sleep 0.05; done ;;
 esac
 exec %s "$@"
 """
-"""A git whose copying of files lasts until the test ends it."""
+"""A git with which the first look at files lasts until the test ends it."""
 
 
 def test_a_command_of_the_first_turn_waits_for_no_copy_of_what_was_there_before(start_nvim, connect, marks):
-    nvim = start_nvim(env=slow_git(marks, SLOW_COPY), files={"a.txt": TEXT, "b.txt": "b\n"})
+    files = {"a.txt": TEXT, "b.txt": "b\n", ".gitattributes": "* text=auto\n"}
+    nvim = start_nvim(env=slow_git(marks, SLOW_COPY), files=files)
     git(nvim.project, "init", "-q")
     session = Session(nvim, connect)
     nvim.wait(lambda: (marks / "copying").exists(), what="the copy of what is there, before any prompt")
@@ -596,13 +607,8 @@ def folders_of_copies(session):
 
 def copies(session):
     """Files copied by checkpoints, and the size of all of it."""
-    folders, found = folders_of_copies(session), []
-    for folder in folders:
-        env = {**os.environ, "GIT_OBJECT_DIRECTORY": str(folder / "objects")}
-        ask = ["git", "cat-file", "--batch", "--batch-all-objects"]
-        found.append(subprocess.run(ask, cwd=session.project, env=env, check=True, capture_output=True).stdout)
-    size = sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
-    return b"".join(found), size
+    paths = [path for folder in folders_of_copies(session) for path in folder.rglob("*") if path.is_file()]
+    return b"".join(path.read_bytes() for path in paths), sum(path.stat().st_size for path in paths)
 
 
 def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_counted(session):
@@ -711,3 +717,50 @@ def test_what_one_of_two_clis_did_is_not_the_others_too(session, other):
     assert path.read_text() == "by the first again\n"
     nvim.undo_turn(1)
     assert path.read_text() == "b\n"
+
+
+@pytest.mark.parametrize("setting", ["true", "input"])
+def test_line_ends_and_idents_that_git_converts_come_back_as_they_were(start_nvim, connect, setting):
+    nvim = start_nvim(files={".gitattributes": "* text=auto\n*.id ident\n*.big filter=big\n"})
+    project, texts = nvim.project, {
+        "unix.txt": b"one\ntwo\n", "dos.txt": b"one\r\ntwo\r\n", "mixed.txt": b"one\r\ntwo\n", "a.id": b"$Id: mine $\n",
+        "a.big": b"big\n",
+    }  # fmt: skip
+    git(project, "init", "-q")
+    git(project, "config", "core.autocrlf", setting)
+    git(project, "config", "filter.big.clean", "tr a-z A-Z")
+    for name, text in texts.items():
+        (project / name).write_bytes(text)
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "first")
+    settle(project)
+    session = Session(nvim, connect)
+    session.prompt()
+    (project / "dos.txt").unlink()
+    for name in ("unix.txt", "mixed.txt", "a.id", "a.big"):
+        (project / name).write_bytes(texts[name] + b"by a command\n")
+    session.over(changes=5)
+    counts = {os.path.basename(change["path"]): (change["added"], change["removed"]) for change in session.changes()}
+    assert counts == {"unix.txt": (1, 0), "mixed.txt": (1, 0), "a.id": (1, 0), "a.big": (1, 0), "dos.txt": (0, 2)}
+    nvim.undo_turn()
+    assert {name: (project / name).read_bytes() for name in texts} == texts
+
+
+def test_files_that_git_was_told_to_take_for_unchanged_or_not_to_check_out_are_found(start_nvim, connect):
+    nvim = start_nvim(files={"in/a.txt": "a\n", "out/b.txt": "b\n", "out/c.txt": "c\n", "assumed.txt": "a\n"})
+    project = nvim.project
+    commit(project)
+    git(project, "sparse-checkout", "set", "--cone", "--sparse-index", "in")
+    git(project, "update-index", "--assume-unchanged", "assumed.txt")
+    session = Session(nvim, connect)
+    session.prompt()
+    (project / "assumed.txt").write_text("by a command\n")
+    (project / "out").mkdir()
+    (project / "out" / "new.txt").write_text("new\n")
+    (project / "out" / "b.txt").write_text("by a command\n")
+    session.over(changes=3)
+    kinds = {os.path.basename(change["path"]): change["kind"] for change in session.changes()}
+    assert kinds == {"assumed.txt": "modified", "new.txt": "created", "b.txt": "created"}
+    nvim.undo_turn()
+    assert (project / "assumed.txt").read_text() == "a\n"
+    assert not (project / "out").exists()

@@ -1,25 +1,27 @@
 //! Checkpoints of git work trees, which reveal the changes that shell commands make in a turn: takes and compares them,
 //! and reads files from them. Everything waits for git, so not for Neovim's thread.
 //!
-//! Invariant: the output is limited; files beyond the limit are only reported as changed.
+//! Invariants: what a checkpoint tells of a file are its bytes on disk, whatever git makes of them, or it tells that it
+//! does not know them. The output is limited; files beyond the limit are only reported as changed.
 
-mod contents;
+mod content;
 mod git;
+mod index;
+mod seen;
+mod store;
 mod take;
-mod tree;
 mod uncommitted;
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contents::{contents_of, unfiltered};
-use git::{Objects, Repository};
-use tree::{Entry, Origin};
+use content::{Place as ContentPlace, contents};
+use git::Repository;
+use seen::{Content, Kind, Look, State};
 
-pub use take::{Checkpoints, Limits, Place};
+pub use take::{Checkpoints, Limits, NoCheckpoint, Place};
 pub use uncommitted::{NoDiff, Uncommitted, uncommitted};
 
 /// Larger files cannot be undone.
@@ -27,9 +29,6 @@ const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A file name in git's form, relative to the top of the work tree.
 pub type Name = Vec<u8>;
-
-/// What tells one content of a file from another; `None`: there is no file.
-type State = Option<(u64, u64, i64, i64)>;
 
 /// The state of a file that was unknown to git until a checkpoint copied it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +45,8 @@ enum Met {
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
     repository: Arc<Repository>,
-    tree: String,
-    /// Files that differ from the commit, but were not copied.
-    skipped: Arc<HashMap<Name, State>>,
-    met: Arc<HashMap<Name, Met>>,
+    look: Look,
+    early: Arc<[Name]>,
 }
 
 /// A file that differs.
@@ -98,6 +95,73 @@ pub struct Stored {
     pub blob: String,
 }
 
+/// A file at two checkpoints.
+struct Pair {
+    name: Name,
+    states: [Option<State>; 2],
+}
+
+impl Pair {
+    /// What the path was and is: a folder or a pipe is no file.
+    fn kinds(&self) -> [Option<Kind>; 2] {
+        self.states.each_ref().map(|state| state.as_ref().map(State::kind).filter(|kind| *kind != Kind::Other))
+    }
+
+    fn is_made(&self) -> bool {
+        self.kinds()[0].is_none()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.kinds()[1].is_none()
+    }
+
+    fn is_same(&self) -> bool {
+        match &self.states {
+            [Some(one), Some(two)] if self.kinds() != [None, None] => {
+                one.kind() == two.kind() && one.is_like(two) && !self.is_mode_change()
+            }
+            _ => self.kinds() == [None, None],
+        }
+    }
+
+    /// Whether it changed, but a content is not known.
+    fn is_unknown(&self) -> bool {
+        let is_unknown = |state: &State| state.kind() != Kind::Other && state.content == Content::Unknown;
+        self.has_other_content() && self.states.iter().flatten().any(is_unknown)
+    }
+
+    fn are_files(&self) -> bool {
+        self.kinds().iter().flatten().all(|kind| *kind == Kind::File)
+    }
+
+    /// Whether a program has become a text, or the other way round.
+    fn is_mode_change(&self) -> bool {
+        let [Some(one), Some(two)] = &self.states else { return false };
+        self.kinds() == [Some(Kind::File); 2] && one.stamp.is_executable() != two.stamp.is_executable()
+    }
+
+    fn has_other_content(&self) -> bool {
+        match &self.states {
+            [Some(one), Some(two)] => one.kind() != two.kind() || !one.is_like(two),
+            _ => true,
+        }
+    }
+
+    fn place(&self, index: usize) -> Option<ContentPlace> {
+        ContentPlace::of(self.states.get(index)?.as_ref()?)
+    }
+
+    fn rest(&self, mode_only: bool) -> Rest {
+        let mode = |state: &Option<State>| match state {
+            Some(state) if state.kind() == Kind::File => format!("100{:03o}", state.stamp.permissions() & 0o777),
+            Some(state) if state.kind() == Kind::Link => "120000".to_owned(),
+            _ => "000000".to_owned(),
+        };
+        let blob = |index| self.place(index).map(|place| place.to_string()).unwrap_or_default();
+        Rest { name: self.name.clone(), modes: self.states.each_ref().map(mode), blobs: [0, 1].map(blob), mode_only }
+    }
+}
+
 impl Checkpoint {
     /// The top of the work tree.
     #[must_use]
@@ -105,10 +169,28 @@ impl Checkpoint {
         &self.repository.top
     }
 
+    /// The files that changed after [`Place::since`], before this checkpoint saw them.
+    #[must_use]
+    pub fn early(&self) -> &[Name] {
+        &self.early
+    }
+
     /// Whether both have copies in one place.
     #[must_use]
     pub fn is_comparable(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.repository, &other.repository)
+    }
+
+    fn pairs(&self, later: &Self, unwanted: &HashSet<PathBuf>) -> Vec<Pair> {
+        let seen = self.repository.seen();
+        let pair = |name: &Name| {
+            let states = [self.look, later.look].map(|look| seen.at(name, look).cloned());
+            Pair { name: name.clone(), states }
+        };
+        let pairs: Vec<Pair> = seen.between(self.look, later.look).into_iter().map(pair).collect();
+        drop(seen);
+        let is_wanted = |pair: &Pair| !pair.is_same() && !is_unwanted(&self.repository, unwanted, &pair.name);
+        pairs.into_iter().filter(is_wanted).collect()
     }
 
     /// The files that differ from those at a later checkpoint, with their content at this one.
@@ -122,52 +204,36 @@ impl Checkpoint {
             return differences;
         }
         let repository = &*self.repository;
-        let ignored: HashSet<&Name> = self.skipped.keys().chain(later.skipped.keys()).collect();
-        let differs = |name: &&&Name| self.skipped.get(**name) != later.skipped.get(**name);
-        let is_wanted = |name: &&&Name| !is_unwanted(repository, unwanted, name);
-        differences.left_out = ignored.iter().filter(differs).filter(is_wanted).map(|name| name.to_vec()).collect();
-        if self.tree == later.tree {
-            return differences;
-        }
-        let arguments = ["diff-tree", "-r", "-z", "--raw", "--no-renames", &self.tree, &later.tree];
-        let entries = tree::entries(&repository.git(Objects::All, &arguments, b"").unwrap_or_default());
-        let met = &later.met;
-        let moved = if entries.iter().any(|entry| entry.is_made() && met.get(&entry.name) == Some(&Met::Changed)) {
-            tree::moved(repository, &self.tree, &later.tree)
-        } else {
-            HashSet::new()
-        };
+        let pairs = self.pairs(later, unwanted);
+        let gone: Vec<&Pair> = pairs.iter().filter(|pair| pair.is_gone()).collect();
         let (mut changed, mut made) = (Vec::new(), Vec::new());
-        let gone: HashSet<&str> =
-            entries.iter().filter(|entry| entry.is_gone()).map(|entry| entry.blobs[0].as_str()).collect();
-        for entry in &entries {
-            if ignored.contains(&entry.name) || is_unwanted(repository, unwanted, &entry.name) {
+        for pair in &pairs {
+            if pair.is_unknown() {
+                differences.left_out.push(pair.name.clone());
                 continue;
             }
-            match entry.origin(met, &moved, &gone) {
+            match origin(pair, &gone) {
                 Origin::There => continue,
                 Origin::Unknown => {
-                    differences.left_out.push(entry.name.clone());
+                    differences.left_out.push(pair.name.clone());
                     continue;
                 }
                 Origin::Made => {}
             }
-            if entry.is_other_repository() {
-                differences.left_out.push(entry.name.clone());
-            } else if !entry.are_files() {
-                differences.rest.push(entry.rest(false));
-            } else {
-                if entry.blobs[0] != entry.blobs[1] {
-                    (if entry.is_made() { &mut made } else { &mut changed }).push(entry);
-                }
-                if entry.is_mode_change() {
-                    differences.rest.push(entry.rest(true));
-                }
+            if !pair.are_files() {
+                differences.rest.push(pair.rest(false));
+                continue;
+            }
+            if pair.has_other_content() {
+                (if pair.is_made() { &mut made } else { &mut changed }).push(pair);
+            }
+            if pair.is_mode_change() {
+                differences.rest.push(pair.rest(true));
             }
         }
         changed.append(&mut made);
         differences.too_many = (changed.len() > max_files).then_some(changed.len());
-        differences.rest.extend(changed.iter().skip(max_files).map(|entry| entry.rest(false)));
+        differences.rest.extend(changed.iter().skip(max_files).map(|pair| pair.rest(false)));
         changed.truncate(max_files);
         read(repository, &changed, &mut differences);
         differences
@@ -176,33 +242,57 @@ impl Checkpoint {
     /// Reads files by their paths, with links resolved; those that are not in it are left out.
     #[must_use]
     pub fn contained(&self, paths: &[PathBuf]) -> Vec<FoundFile> {
-        let name = |path: &PathBuf| Some(path.strip_prefix(&self.repository.top).ok()?.as_os_str().to_owned());
-        let names: Vec<_> = paths.iter().filter_map(name).filter(|name| !name.is_empty()).collect();
-        let names: Vec<&OsStr> = names
-            .iter()
-            .map(|name| name.as_os_str())
-            .filter(|name| !self.skipped.contains_key(name.as_bytes()))
-            .collect();
-        if names.is_empty() {
-            return Vec::new();
-        }
-        let files = tree::files(&self.repository, &self.tree, &names);
-        let stored: Vec<Stored> = files.iter().map(|(stored, _)| stored.clone()).collect();
-        let mut contents = self.read(&stored);
-        let found = files.into_iter().filter_map(|(stored, mode)| {
-            let before = as_on_disk(&self.repository.path(&stored.name), contents.remove(&stored.name)?);
-            Some(FoundFile { name: stored.name, before: Some(before), mode })
-        });
-        found.collect()
+        let name = |path: &PathBuf| Some(path.strip_prefix(&self.repository.top).ok()?.as_os_str().as_bytes().to_vec());
+        let mut names: Vec<Name> = paths.iter().filter_map(name).collect();
+        names.sort_unstable();
+        let state = |name: Name| {
+            let state = self.repository.seen().at(&name, self.look).filter(|state| state.kind() == Kind::File).cloned();
+            Some((name, state?))
+        };
+        let files: Vec<(Name, State)> = names.into_iter().filter_map(state).collect();
+        let places: Vec<ContentPlace> = files.iter().filter_map(|(_, state)| ContentPlace::of(state)).collect();
+        let contents = contents(&self.repository, &places);
+        let found = |(name, state): (Name, State)| {
+            let before = contents.get(&ContentPlace::of(&state)?)?.clone();
+            Some(FoundFile { name, before: Some(before), mode: Some(state.stamp.permissions()) })
+        };
+        files.into_iter().filter_map(found).collect()
     }
 
-    /// Reads stored copies that still exist, except of files that a filter changes.
+    /// Reads stored copies that still exist.
     #[must_use]
     pub fn read(&self, files: &[Stored]) -> HashMap<Name, Vec<u8>> {
-        let names: Vec<&[u8]> = files.iter().map(|file| file.name.as_slice()).collect();
-        let kept = unfiltered(&self.repository, &names);
-        let asked: Vec<Stored> = files.iter().filter(|file| kept.contains(file.name.as_slice())).cloned().collect();
-        contents_of(&self.repository, &asked)
+        let place = |file: &Stored| Some((file.name.clone(), ContentPlace::parse(&file.blob)?));
+        let places: Vec<(Name, ContentPlace)> = files.iter().filter_map(place).collect();
+        let wanted: Vec<ContentPlace> = places.iter().map(|(_, place)| place.clone()).collect();
+        let contents = contents(&self.repository, &wanted);
+        places.into_iter().filter_map(|(name, place)| Some((name, contents.get(&place)?.clone()))).collect()
+    }
+}
+
+/// The origin of a file that is missing in the first checkpoint. One that existed already must not be removed by an
+/// undo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Made,
+    There,
+    Unknown,
+}
+
+fn origin(pair: &Pair, gone: &[&Pair]) -> Origin {
+    let place = pair.place(1);
+    // A file that is moved keeps its number, also with its folder, or if it is changed then.
+    let is_it = |other: &&&Pair| {
+        let states = other.states[0].as_ref().zip(pair.states[1].as_ref());
+        states.is_some_and(|(old, new)| old.kind() == new.kind() && old.stamp.inode == new.stamp.inode)
+            || other.place(0).zip(place.as_ref()).is_some_and(|(old, new)| old.is_like(new))
+    };
+    match pair.states[1].as_ref().and_then(|state| state.met) {
+        _ if !pair.is_made() => Origin::Made,
+        Some(Met::Made) | None => Origin::Made,
+        _ if gone.iter().any(|other| is_it(&other)) => Origin::Made,
+        Some(Met::Unchanged) => Origin::There,
+        Some(Met::Changed) => Origin::Unknown,
     }
 }
 
@@ -214,43 +304,28 @@ fn is_unwanted(repository: &Repository, unwanted: &HashSet<PathBuf>, name: &[u8]
     unwanted.contains(&path.canonicalize().unwrap_or(path))
 }
 
-fn read(repository: &Repository, changed: &[&Entry], differences: &mut Differences) {
-    let names: Vec<&[u8]> = changed.iter().map(|entry| entry.name.as_slice()).collect();
-    let kept = unfiltered(repository, &names);
-    let is_kept = |entry: &&&Entry| kept.contains(entry.name.as_slice());
-    let asked: Vec<Stored> =
-        changed.iter().filter(is_kept).filter(|entry| !entry.is_made()).map(|entry| entry.stored()).collect();
-    let mut contents = contents_of(repository, &asked);
-    for entry in changed {
-        let before = contents.remove(&entry.name);
-        if !kept.contains(entry.name.as_slice()) || (before.is_none() && !entry.is_made()) {
-            differences.left_out.push(entry.name.clone());
-        } else {
-            let mode = if entry.is_made() { None } else { entry.permissions() };
-            differences.found.push(FoundFile { name: entry.name.clone(), before, mode });
+fn read(repository: &Repository, changed: &[&Pair], differences: &mut Differences) {
+    let places: Vec<ContentPlace> = changed.iter().filter_map(|pair| pair.place(0)).collect();
+    let contents = contents(repository, &places);
+    let only_bytes_tell =
+        |pair: &&&Pair| pair.place(0).zip(pair.place(1)).is_some_and(|(old, new)| old.may_be_like(&new));
+    let unclear: Vec<ContentPlace> = changed.iter().filter(only_bytes_tell).filter_map(|pair| pair.place(1)).collect();
+    let later = content::contents(repository, &unclear);
+    for pair in changed {
+        let before = pair.place(0).map(|place| contents.get(&place).cloned());
+        let after = pair.place(1).and_then(|place| later.get(&place).cloned());
+        if after.is_some() && before == Some(after) {
+            continue;
+        }
+        let mode = pair.states[0].as_ref().filter(|_| !pair.is_made()).map(|state| state.stamp.permissions());
+        match before {
+            Some(None) => differences.left_out.push(pair.name.clone()),
+            before => differences.found.push(FoundFile { name: pair.name.clone(), before: before.flatten(), mode }),
         }
     }
 }
 
-/// The content of a file that git considers unchanged, with its line endings on disk, which git may convert.
-fn as_on_disk(path: &Path, contents: Vec<u8>) -> Vec<u8> {
-    let is_small = path.metadata().is_ok_and(|found| found.is_file() && found.len() <= 4 * 1024 * 1024);
-    match std::fs::read(path) {
-        Ok(bytes) if is_small && without_returns(&bytes) == without_returns(&contents) => bytes,
-        _ => contents,
-    }
-}
-
-fn without_returns(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
-        match line.strip_suffix(b"\r\n") {
-            Some(line) => out.extend([line, b"\n"].concat()),
-            None => out.extend_from_slice(line),
-        }
-    }
-    out
-}
-
+#[cfg(test)]
+mod stories;
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
 
 use claude_ide_edits::checkpoints::{
-    Checkpoint, Checkpoints, Differences, FoundFile, NoDiff, Place, Rest, Stored, uncommitted,
+    Checkpoint, Checkpoints, Differences, FoundFile, NoCheckpoint, NoDiff, Place, Rest, Stored, uncommitted,
 };
 use once_cell::sync::Lazy;
 
@@ -139,30 +140,44 @@ fn take(job: u64, given: &mut Arguments) -> Result<Job, Error> {
     let (folder, home, ours) =
         (path(&given.bytes("folder")?), path(&given.bytes("home")?), path(&given.bytes("ours")?));
     let is_first = given.flag("is_first")?;
+    let since = given.optional_id("since")?.and_then(|since| UNIX_EPOCH.checked_add(Duration::from_millis(since)));
     Ok(Box::new(move || {
         let (deny, began) = (privacy::deny(), journal::now().nanos);
-        let place = Place { folder: &folder, home: &home, ours: &ours, is_first };
+        let place = Place { folder: &folder, home: &home, ours: &ours, is_first, since };
         let mut checkpoints = lock(&CHECKPOINTS);
         let checkpoint = checkpoints.take(&place, |path| deny.denies(path).is_some());
         *lock(&STATES) = checkpoints.states();
         drop(checkpoints);
         let mut fields = vec![("is_over", Value::Bool(true))];
-        if let Some(checkpoint) = checkpoint {
-            fields.extend([
-                ("began", Value::Id(began)),
-                ("taken", Value::Id(journal::now().nanos)),
-                ("top", Value::Bytes(checkpoint.top().as_os_str().as_bytes().into())),
-            ]);
-            let mut all = lock(&TAKEN);
-            // After a renewal the earlier copies are not needed any more.
-            all.retain(|taken| taken.folder != folder || taken.checkpoint.is_comparable(&checkpoint));
-            if all.len() == MAX_TAKEN {
-                all.pop_front();
+        match checkpoint {
+            Ok(checkpoint) => {
+                fields.extend([
+                    ("began", Value::Id(began)),
+                    ("taken", Value::Id(journal::now().nanos)),
+                    ("top", Value::Bytes(checkpoint.top().as_os_str().as_bytes().into())),
+                    ("early", Value::List(checkpoint.early().iter().cloned().map(bytes).collect())),
+                ]);
+                let mut all = lock(&TAKEN);
+                // After a renewal the earlier copies are not needed any more.
+                all.retain(|taken| taken.folder != folder || taken.checkpoint.is_comparable(&checkpoint));
+                if all.len() == MAX_TAKEN {
+                    all.pop_front();
+                }
+                all.push_back(Taken { id: job, folder, checkpoint });
             }
-            all.push_back(Taken { id: job, folder, checkpoint });
+            Err(why) => fields.push(("why", Value::Text(why_none(why)))),
         }
         tell(job, fields);
     }))
+}
+
+fn why_none(why: NoCheckpoint) -> &'static str {
+    match why {
+        NoCheckpoint::NoRepository => "no repository",
+        NoCheckpoint::Failed => "failed",
+        NoCheckpoint::Paused => "paused",
+        NoCheckpoint::Pausing => "pausing",
+    }
 }
 
 fn forget() {
@@ -213,12 +228,13 @@ fn tell_uncommitted(job: u64, folder: &Path, private: &[PathBuf]) {
     let fields = match found {
         Ok(found) => {
             let withheld = u64::try_from(found.withheld).unwrap_or_default();
-            vec![("text", bytes(found.text)), ("withheld", Value::Id(withheld))]
+            let filtered = u64::try_from(found.filtered).unwrap_or_default();
+            vec![("text", bytes(found.text)), ("withheld", Value::Id(withheld)), ("filtered", Value::Id(filtered))]
         }
         Err(why) => {
             let why = match why {
                 NoDiff::NoCommit => "git finds no commit here to compare with",
-                NoDiff::Withheld => "all that differs is withheld",
+                NoDiff::Withheld => "all that differs is withheld, or has a git filter",
                 NoDiff::Same => "nothing differs from the last commit",
                 NoDiff::Failed => "git could not compare",
             };

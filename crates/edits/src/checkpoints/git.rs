@@ -1,7 +1,10 @@
-//! Runs git beside the user's repository without touching it.
+//! Runs git beside the user's repository without touching it. Git is asked which paths there are, never what a file
+//! holds: it would answer with what attributes, filters and the index' bits make of it. The only contents from git are
+//! blobs, as they are stored.
 //!
 //! Invariant: no hook, filter, monitor or garbage collection runs, and git takes no lock in the user's repository.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -10,9 +13,15 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use claude_ide_system::worktree::MISLEADING;
+
+use super::Name;
+use super::index::{self, Index, Tracked};
+use super::seen::Seen;
+use super::store::{Id, Store};
 
 /// A work tree that takes longer is too large.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -20,38 +29,56 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// Longer output is discarded.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
+/// This much is asked for at once.
+const PORTION: u64 = 16 * 1024 * 1024;
+
 /// Settings that keep a repository's configuration from running programs: file monitors, hooks.
-const HARMLESS: [&str; 9] = [
+const HARMLESS: [&str; 7] = [
     "core.fsmonitor=false",
     "core.untrackedCache=false",
     "core.splitIndex=false",
     "core.hooksPath=/dev/null",
     "core.safecrlf=false",
-    "core.looseCompression=1",
     "gc.auto=0",
     "maintenance.auto=false",
-    "advice.addEmbeddedRepo=false",
 ];
+
+/// Git did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoAnswer {
+    /// It took too long.
+    Late,
+    /// It refused, could not be started, or wrote too much.
+    Refused,
+}
 
 /// A git command in a folder, at low priority.
 pub(super) struct Git<'a> {
     pub(super) folder: &'a Path,
-    /// Options before the command.
-    pub(super) options: &'a [OsString],
+    /// Settings, which may have any name.
+    pub(super) settings: &'a [(Vec<u8>, &'a str)],
     pub(super) environment: &'a [(&'a str, &'a OsStr)],
     pub(super) input: Stdio,
     /// Longer output is cut; `None`: it is discarded if it is much too long.
     pub(super) cut_at: Option<u64>,
 }
 
+impl<'a> Git<'a> {
+    pub(super) fn new(folder: &'a Path) -> Self {
+        Self { folder, settings: &[], environment: &[], input: Stdio::null(), cut_at: None }
+    }
+}
+
 impl Git<'_> {
-    /// The output; `None` if git failed, took too long or wrote too much.
-    pub(super) fn run(self, arguments: &[impl AsRef<OsStr>]) -> Option<Vec<u8>> {
-        let out = self.start(arguments);
-        out.inspect_err(|error| tracing::debug!(%error, "git could not be started")).ok().flatten()
+    /// The output.
+    pub(super) fn run(self, arguments: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, NoAnswer> {
+        self.start(arguments).unwrap_or_else(|error| {
+            tracing::debug!(%error, "git could not be started");
+            Err(NoAnswer::Refused)
+        })
     }
 
-    fn start(self, arguments: &[impl AsRef<OsStr>]) -> io::Result<Option<Vec<u8>>> {
+    fn start(self, arguments: &[impl AsRef<OsStr>]) -> io::Result<Result<Vec<u8>, NoAnswer>> {
         let mut command = Command::new("nice");
         command.args(["-n", "10", "git", "--no-pager"]);
         for setting in HARMLESS {
@@ -60,8 +87,16 @@ impl Git<'_> {
         for variable in MISLEADING {
             command.env_remove(variable);
         }
+        // `-c` takes a name up to its first "=", and a filter's name may have one.
+        let count = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok());
+        let mut count = count.unwrap_or_default();
+        for (key, value) in self.settings {
+            command.env(format!("GIT_CONFIG_KEY_{count}"), OsStr::from_bytes(key));
+            command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            count += 1;
+            command.env("GIT_CONFIG_COUNT", count.to_string());
+        }
         command
-            .args(self.options)
             .args(arguments)
             .current_dir(self.folder)
             .env("GIT_OPTIONAL_LOCKS", "0")
@@ -74,19 +109,22 @@ impl Git<'_> {
             .stderr(Stdio::null());
         let mut child = command.spawn()?;
         let most = self.cut_at.unwrap_or(MAX_BYTES);
-        let out = read_later(&mut child, most)?.recv_timeout(TIMEOUT).ok().flatten();
+        let read = read_later(&mut child, most)?.recv_timeout(TIMEOUT);
+        let is_late = read.is_err();
+        let out = read.ok().flatten();
         let is_cut = out.as_ref().is_some_and(|out| u64::try_from(out.len()).is_ok_and(|length| length > most));
         if out.is_none() || is_cut {
             child.kill()?;
         }
         let status = child.wait()?;
-        match (out, self.cut_at) {
+        Ok(match (out, self.cut_at) {
             (Some(mut out), Some(_)) if is_cut => {
                 out.pop();
-                Ok(Some(out))
+                Ok(out)
             }
-            (out, _) => Ok(out.filter(|_| !is_cut && status.success())),
-        }
+            (Some(out), _) if !is_cut && status.success() => Ok(out),
+            _ => Err(if is_late { NoAnswer::Late } else { NoAnswer::Refused }),
+        })
     }
 }
 
@@ -102,23 +140,26 @@ fn read_later(child: &mut Child, most: u64) -> io::Result<Receiver<Option<Vec<u8
     Ok(receiver)
 }
 
-/// A work tree, and our folder with the copies of its files, which is removed with it.
+/// A work tree, what was seen of it, and our folder with the copies of its files, which is removed with it.
 #[derive(Debug)]
 pub(super) struct Repository {
     /// The top of the work tree.
     pub(super) top: PathBuf,
     /// The user's index.
     pub(super) index: PathBuf,
-    /// The user's object store.
-    objects: PathBuf,
-    /// Our folder: `index` and `objects`.
+    /// The user's attributes beside the work tree's, which may not exist.
+    attributes: Vec<PathBuf>,
+    /// Whether a setting has git convert line ends.
+    converts: bool,
+    hash_length: usize,
+    /// Our folder.
     folder: PathBuf,
-    /// Options that disable the filters, which are programs. Files that they change are left out of a comparison.
-    filters: Vec<OsString>,
+    pub(super) store: Store,
+    seen: Mutex<Seen>,
 }
 
 impl Drop for Repository {
-    /// In another process: it may have thousands of files.
+    /// In another process: the copies may be large.
     fn drop(&mut self) {
         let removal = Command::new("nice").args(["-n", "10", "rm", "-rf", "--"]).arg(&self.folder).spawn();
         if let Ok(mut removal) = removal {
@@ -127,60 +168,70 @@ impl Drop for Repository {
     }
 }
 
-/// Which objects git sees.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Objects {
-    /// Ours: git would renew the time stamp of each object of the user's that it finds.
-    Ours,
-    /// The user's, too.
-    All,
-}
-
 impl Repository {
-    /// The work tree of a folder, unless it has the user's home: all below it would be its untracked files.
-    pub(super) fn find(folder: &Path, home: &Path, ours: PathBuf) -> Option<Self> {
-        let run = |arguments: &[&str]| {
-            Git { folder, options: &[], environment: &[], input: Stdio::null(), cut_at: None }.run(arguments)
+    /// The work tree of a folder, unless it has the user's home: all below it would be its untracked files. `None`: no
+    /// such work tree.
+    pub(super) fn find(folder: &Path, home: &Path, ours: PathBuf) -> Result<Option<Self>, NoAnswer> {
+        let run = |arguments: &[&str]| match Git::new(folder).run(arguments) {
+            Err(NoAnswer::Refused) => Ok(None),
+            other => other.map(Some),
         };
-        let paths = ["--path-format=absolute", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
-        let found = run(&[["rev-parse"].as_slice(), &paths].concat())?;
-        let mut paths = lines(&found).map(|line| PathBuf::from(OsString::from_vec(line.to_vec())));
-        let (top, index, objects) = (paths.next()?, paths.next()?, paths.next()?);
+        let paths = ["--path-format=absolute", "--show-object-format", "--show-toplevel"];
+        let files = ["--git-path", "index", "--git-path", "info/attributes"];
+        let Some(found) = run(&[["rev-parse"].as_slice(), &paths, &files].concat())? else { return Ok(None) };
+        let mut lines = found.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let format = lines.next().unwrap_or_default();
+        let mut paths = lines.map(|line| PathBuf::from(OsString::from_vec(line.to_vec())));
+        let (Some(top), Some(index), Some(info)) = (paths.next(), paths.next(), paths.next()) else { return Ok(None) };
         if home.starts_with(&top) {
-            return None;
+            return Ok(None);
         }
-        let keys = run(&["config", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$"]);
-        let filters = lines(&keys.unwrap_or_default()).flat_map(without_filter).collect();
-        make_folder(&ours).ok()?;
-        Some(Self { top, index, objects, folder: ours, filters })
+        let keys =
+            run(&["config", "--null", "--get-regexp", r"^core\.(autocrlf|attributesfile)$"])?.unwrap_or_default();
+        let settings = keys.split(|byte| *byte == 0);
+        let attributes = home_attributes(home).into_iter().chain([info, "/etc/gitattributes".into()]).collect();
+        let mut settings = settings.filter(|setting| !setting.is_empty());
+        let converts = settings.any(|setting| setting != b"core.autocrlf\nfalse");
+        let store = make_folder(&ours).and_then(|()| Store::new(&ours.join("copies")));
+        let hash_length = if format == b"sha256" { 32 } else { 20 };
+        let with =
+            |store| Self { top, index, attributes, converts, hash_length, folder: ours, store, seen: Mutex::default() };
+        Ok(store.ok().map(with))
     }
 
-    /// The same with another folder of ours.
+    /// The same with another folder of ours, and nothing seen.
     pub(super) fn renewed(&self, ours: PathBuf) -> Option<Self> {
-        make_folder(&ours).ok()?;
-        let (top, index, objects) = (self.top.clone(), self.index.clone(), self.objects.clone());
-        Some(Self { top, index, objects, folder: ours, filters: self.filters.clone() })
+        let store = make_folder(&ours).and_then(|()| Store::new(&ours.join("copies"))).ok()?;
+        Some(Self {
+            top: self.top.clone(),
+            index: self.index.clone(),
+            attributes: self.attributes.clone(),
+            converts: self.converts,
+            hash_length: self.hash_length,
+            folder: ours,
+            store,
+            seen: Mutex::default(),
+        })
     }
 
-    /// Our index.
-    pub(super) fn own_index(&self) -> PathBuf {
-        self.folder.join("index")
+    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The path of a file.
     pub(super) fn path(&self, name: &[u8]) -> PathBuf {
-        self.top.join(OsStr::from_bytes(name))
+        path(&self.top, name)
     }
 
-    /// The output of a git command; `None` if it failed, took too long or was too long.
-    pub(super) fn git(&self, objects: Objects, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Option<Vec<u8>> {
-        let (index, own, alternates) = (self.own_index(), self.folder.join("objects"), quoted(&self.objects));
-        let mut environment = vec![("GIT_INDEX_FILE", index.as_os_str()), ("GIT_OBJECT_DIRECTORY", own.as_os_str())];
-        if objects == Objects::All {
-            environment.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES", &alternates));
-        }
-        let input = self.input(input).ok()?;
-        Git { folder: &self.top, options: &self.filters, environment: &environment, input, cut_at: None }.run(arguments)
+    fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, NoAnswer> {
+        self.git_with(&[], arguments, input)
+    }
+
+    fn git_with(&self, environment: &[(&str, &OsStr)], arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, NoAnswer> {
+        // A replaced object is not what the file was.
+        let environment = [environment, &[("GIT_NO_REPLACE_OBJECTS", OsStr::new("1"))]].concat();
+        let input = self.input(input).map_err(|_| NoAnswer::Refused)?;
+        Git { environment: &environment, input, ..Git::new(&self.top) }.run(arguments)
     }
 
     /// A file and not a pipe: git may end before it has read all.
@@ -188,44 +239,127 @@ impl Repository {
         if input.is_empty() {
             return Ok(Stdio::null());
         }
-        let path = self.folder.join("input");
+        // Two threads may ask at once.
+        let path = self.folder.join(format!("input-{:?}", std::thread::current().id()));
         let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
         std::fs::remove_file(path)?;
         file.write_all(input)?;
         file.rewind()?;
         Ok(file.into())
     }
+
+    /// The names of the files that are neither ignored nor in the user's index, in their order. If some files are not to
+    /// be checked out, git gets no index, and tells all files: it would hide those that are there nevertheless.
+    pub(super) fn names(&self, is_sparse: bool) -> Result<Vec<Name>, NoAnswer> {
+        let nothing = self.folder.join("no-index");
+        let environment = [("GIT_INDEX_FILE", nothing.as_os_str())];
+        let environment = environment.get(..usize::from(is_sparse)).unwrap_or_default();
+        let listed = self.git_with(environment, &["ls-files", "-z", "--others", "--exclude-standard"], b"")?;
+        // A folder is another repository.
+        let is_file = |name: &&[u8]| name.last().is_some_and(|last| *last != b'/');
+        let mut names: Vec<Name> = listed.split(|byte| *byte == 0).filter(is_file).map(<[u8]>::to_vec).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The files in the user's index, in the order of their names, and whether some are not to be checked out.
+    pub(super) fn tracked(&self) -> (Vec<Tracked>, bool) {
+        let read = |path: &Path| index::parse(&std::fs::read(path).ok()?, self.hash_length);
+        let found = match read(&self.index) {
+            Some(Index::Split) => self.joined_index().as_deref().and_then(read),
+            found => found,
+        };
+        match found {
+            Some(Index::Whole { files, is_sparse }) => (files, is_sparse),
+            // Git tells all files.
+            Some(Index::Split) | None => (Vec::new(), true),
+        }
+    }
+
+    /// A copy of ours of a split index, in one part.
+    fn joined_index(&self) -> Option<PathBuf> {
+        let path = self.folder.join("index");
+        std::fs::copy(&self.index, &path).ok()?;
+        let environment = [("GIT_INDEX_FILE", path.as_os_str())];
+        self.git_with(&environment, &["update-index", "--force-write-index"], b"").ok()?;
+        Some(path)
+    }
+
+    /// Whether git may hold other bytes than the files do: it converts line ends, encodings and more.
+    pub(super) fn may_convert<'n>(&self, mut names: impl Iterator<Item = &'n [u8]>) -> bool {
+        self.converts
+            || self.attributes.iter().any(|file| file.exists())
+            || names.any(|name| name.rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes"))
+    }
+
+    /// Those of some files that have a filter or an encoding: a blob of the same size may have other bytes.
+    pub(super) fn filtered(&self, names: &[&[u8]]) -> Result<HashSet<Name>, NoAnswer> {
+        let input: Vec<u8> = names.iter().flat_map(|name| [name, b"\0".as_slice()]).flatten().copied().collect();
+        let out = self.git(&["check-attr", "-z", "--stdin", "filter", "working-tree-encoding"], &input)?;
+        let (mut found, mut fields) = (HashSet::new(), out.split(|byte| *byte == 0));
+        while let (Some(name), Some(_attribute), Some(value)) = (fields.next(), fields.next(), fields.next()) {
+            if value != b"unspecified" && value != b"unset" {
+                found.insert(name.to_vec());
+            }
+        }
+        Ok(found)
+    }
+
+    /// The sizes of blobs; those that are missing are left out.
+    pub(super) fn sizes(&self, blobs: &[&Id]) -> Result<HashMap<Id, u64>, NoAnswer> {
+        let input: Vec<u8> = blobs.iter().flat_map(|blob| format!("{blob}\n").into_bytes()).collect();
+        let out = self.git(&["cat-file", "--batch-check", "--buffer"], &input)?;
+        let size = |line: &[u8]| {
+            let mut words = str::from_utf8(line).ok()?.split(' ');
+            let (blob, kind, size) = (words.next()?, words.next()?, words.next()?);
+            (kind == "blob").then_some(())?;
+            Some((Id::parse(blob)?, size.parse().ok()?))
+        };
+        Ok(out.split(|byte| *byte == b'\n').filter_map(size).collect())
+    }
+
+    /// Blobs as they are stored, with the size that is expected of each; those that are missing are left out.
+    pub(super) fn blobs(&self, wanted: &[(Id, u64)]) -> HashMap<Id, Vec<u8>> {
+        let (mut found, mut input, mut size) = (HashMap::new(), Vec::new(), 0);
+        for (number, (blob, expected)) in wanted.iter().enumerate() {
+            input.extend_from_slice(format!("{blob}\n").as_bytes());
+            size += expected;
+            if size > PORTION || number + 1 == wanted.len() {
+                let out = self.git(&["cat-file", "--batch", "--buffer"], &input).unwrap_or_default();
+                read_blobs(&out, &mut found);
+                (input, size) = (Vec::new(), 0);
+            }
+        }
+        found
+    }
+}
+
+/// Reads `<blob> blob <size>`, a line feed, the bytes and another line feed; or `<blob> missing`.
+fn read_blobs(mut out: &[u8], found: &mut HashMap<Id, Vec<u8>>) {
+    while let Some(end) = memchr::memchr(b'\n', out) {
+        let (line, rest) = out.split_at(end);
+        let mut words = str::from_utf8(line).unwrap_or_default().split(' ');
+        let blob = words.next().and_then(Id::parse);
+        let size = words.nth(1).and_then(|size| size.parse::<usize>().ok());
+        out = rest.get(1..).unwrap_or_default();
+        if let (Some(blob), Some(size)) = (blob, size) {
+            let Some(bytes) = out.get(..size) else { return };
+            found.insert(blob, bytes.to_vec());
+            out = out.get(size + 1..).unwrap_or_default();
+        }
+    }
 }
 
 fn make_folder(ours: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(ours.join("objects"))
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(ours)
 }
 
-fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+fn home_attributes(home: &Path) -> Vec<PathBuf> {
+    let xdg = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    vec![xdg.unwrap_or_else(|| home.join(".config")).join("git/attributes")]
 }
 
-/// Options that disable a filter, by one of its keys in the configuration.
-fn without_filter(key: &[u8]) -> [OsString; 4] {
-    let name = key.iter().rposition(|byte| *byte == b'.').and_then(|at| key.get(..at)).unwrap_or_default();
-    let setting = |bytes: &[&[u8]]| OsString::from_vec(bytes.concat());
-    ["-c".into(), setting(&[key, b"="]), "-c".into(), setting(&[name, b".required=false"])]
-}
-
-/// A path in a list, quoted as a C string if necessary.
-fn quoted(path: &Path) -> OsString {
-    let bytes = path.as_os_str().as_bytes();
-    if !bytes.iter().any(|byte| matches!(byte, b':' | b'"' | b'\n')) {
-        return path.as_os_str().to_owned();
-    }
-    let mut out = vec![b'"'];
-    for byte in bytes {
-        match byte {
-            b'"' | b'\\' => out.extend([b'\\', *byte]),
-            b'\n' => out.extend(*b"\\n"),
-            byte => out.push(*byte),
-        }
-    }
-    out.push(b'"');
-    OsString::from_vec(out)
+/// The path of a file.
+pub(super) fn path(top: &Path, name: &[u8]) -> PathBuf {
+    top.join(OsStr::from_bytes(name))
 }

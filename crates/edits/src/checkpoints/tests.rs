@@ -50,8 +50,28 @@ impl Desk {
 
     fn take_without(&mut self, withheld: &str, is_first: bool) -> Checkpoint {
         let (ours, home) = (self.ours(), self.home.path().join("home"));
-        let place = Place { folder: &self.top, home: &home, ours: &ours, is_first };
+        let place = Place { folder: &self.top, home: &home, ours: &ours, is_first, since: None };
         self.checkpoints.take(&place, |path| path.ends_with(withheld)).unwrap()
+    }
+
+    fn take_since(&mut self, since: SystemTime) -> Checkpoint {
+        let (ours, home) = (self.ours(), self.home.path().join("home"));
+        let place = Place { folder: &self.top, home: &home, ours: &ours, is_first: false, since: Some(since) };
+        self.checkpoints.take(&place, |_| false).unwrap()
+    }
+
+    /// Until git need not read the files to know that they are unchanged.
+    fn settle(&self) {
+        let touched = self.top.join(".git/settled");
+        fs::write(&touched, "").unwrap();
+        wait_longer_than_clocks_lag(&touched);
+        self.git(&["update-index", "-q", "--refresh"]);
+        fs::File::options()
+            .write(true)
+            .open(self.top.join(".git/index"))
+            .unwrap()
+            .set_modified(SystemTime::now())
+            .unwrap();
     }
 
     fn take(&mut self) -> Checkpoint {
@@ -83,6 +103,17 @@ fn wait_longer_than_clocks_lag(path: &Path) {
     let created = path.metadata().unwrap().modified().unwrap();
     while created.elapsed().unwrap_or_default() < Duration::from_millis(50) {
         sleep(Duration::from_millis(5));
+    }
+}
+
+/// Until the file system's clock has passed the present moment.
+fn wait_for_another_time(folder: &Path) {
+    let (now, path) = (SystemTime::now(), folder.join(".git/time"));
+    loop {
+        fs::write(&path, "").unwrap();
+        if path.metadata().unwrap().modified().unwrap() > now {
+            return;
+        }
     }
 }
 
@@ -170,14 +201,17 @@ fn of_too_many_files_the_others_are_the_rest() {
 fn the_users_files_and_uncopied_ones_are_not_among_them() {
     let mut desk = Desk::new(&[("mine.txt", "")]);
     desk.write("secret.txt", "before");
+    desk.write("program", &"x".repeat(MAX_FILE_BYTES + 1));
     let from = desk.take_without("secret.txt", false);
     for name in ["mine.txt", "claude.txt", "secret.txt"] {
         desk.write(name, name);
     }
     desk.write("large.txt", &"x".repeat(MAX_FILE_BYTES + 1));
+    fs::set_permissions(desk.top.join("program"), fs::Permissions::from_mode(0o755)).unwrap();
     let to = desk.take_without("secret.txt", false);
     let found = from.compare(&to, &[desk.top.join("mine.txt")].into(), 200);
     assert_eq!(names(&found.found), ["claude.txt"]);
+    assert!(found.rest.iter().map(|rest| (rest.name.as_slice(), rest.mode_only)).eq([(b"program".as_slice(), true)]));
     let mut left_out = found.left_out;
     left_out.sort();
     assert_eq!(left_out, [b"large.txt".to_vec(), b"secret.txt".to_vec()]);
@@ -228,16 +262,157 @@ fn a_file_that_was_there_all_the_time_or_came_from_outside_was_not_made() {
 }
 
 #[test]
-fn files_that_a_filter_changes_are_left_out() {
-    let mut desk = Desk::new(&[(".gitattributes", "*.big filter=lfs\n"), ("a.big", "pointer"), ("a.txt", "a")]);
-    desk.git(&["config", "filter.lfs.clean", "touch ran; cat"]);
-    desk.git(&["config", "filter.lfs.required", "true"]);
+fn the_bytes_on_disk_are_held_whatever_git_makes_of_them() {
+    let attributes = "*.big filter=lfs\n*.id ident\n*.utf working-tree-encoding=UTF-16LE\n*.auto text=auto eol=crlf\n";
+    let mut desk = Desk::new(&[(".gitattributes", attributes)]);
+    desk.git(&["config", "filter.lfs.clean", "touch ran; tr a-z n-za-m"]);
+    desk.git(&["config", "filter.lfs.smudge", "touch ran; tr a-z n-za-m"]);
+    let files: [(&str, &[u8]); 6] = [
+        ("a.big", b"content"),
+        ("b.id", b"$Id: by hand $\n$Id$\n"),
+        ("c.utf", b"a\0b\0\n\0"),
+        ("d.auto", b"dos\r\nunix\n"),
+        ("e.txt", b"dos\r\n"),
+        ("f.auto", b"unix\n"),
+    ];
+    for (name, bytes) in files {
+        fs::write(desk.top.join(name), bytes).unwrap();
+    }
+    desk.git(&["config", "core.autocrlf", "input"]);
+    desk.git(&["add", "-A"]);
+    desk.settle();
+    fs::remove_file(desk.top.join("ran")).unwrap();
     let from = desk.take();
-    desk.write("a.big", "other");
-    desk.write("a.txt", "b");
+    for (name, _) in files {
+        desk.write(name, "by a command\n");
+    }
     let found = compare(&from, &desk.take());
-    assert_eq!((names(&found.found), found.left_out), (vec!["a.txt"], vec![b"a.big".to_vec()]));
-    assert!(!desk.top.join("ran").exists());
+    let before: Vec<(&[u8], Option<&[u8]>)> =
+        found.found.iter().map(|file| (file.name.as_slice(), file.before.as_deref())).collect();
+    assert_eq!(before, files.map(|(name, bytes)| (name.as_bytes(), Some(bytes))));
+    assert!(!desk.top.join("ran").exists(), "no filter ran");
+}
+
+#[test]
+fn a_replaced_object_is_not_what_the_file_was() {
+    let mut desk = Desk::new(&[("a.txt", "as it was\n"), ("b.txt", "other\n")]);
+    desk.settle();
+    let blob = |name: &str| desk.git(&["rev-parse", &format!("HEAD:{name}")]);
+    desk.git(&["replace", &blob("a.txt"), &blob("b.txt")]);
+    let from = desk.take();
+    desk.write("a.txt", "by a command\n");
+    let found = compare(&from, &desk.take());
+    assert_eq!(found.found.first().unwrap().before.as_deref(), Some(b"as it was\n".as_slice()));
+}
+
+#[test]
+fn the_bits_of_the_index_have_no_say() {
+    let mut desk =
+        Desk::new(&[("assumed.txt", "a\n"), ("skipped.txt", "s\n"), ("in/a.txt", "a\n"), ("out/b.txt", "b\n")]);
+    desk.settle();
+    desk.git(&["update-index", "--assume-unchanged", "assumed.txt"]);
+    desk.git(&["update-index", "--skip-worktree", "skipped.txt"]);
+    let from = desk.take();
+    desk.write("assumed.txt", "by a command\n");
+    desk.write("skipped.txt", "by a command\n");
+    let found = compare(&from, &desk.take());
+    assert_eq!(names(&found.found), ["assumed.txt", "skipped.txt"]);
+    let before: Vec<Option<&[u8]>> = found.found.iter().map(|file| file.before.as_deref()).collect();
+    assert_eq!(before, [Some(b"a\n".as_slice()), Some(b"s\n")]);
+}
+
+#[test]
+fn what_is_not_checked_out_was_never_there() {
+    for sparse in ["--sparse-index", "--no-sparse-index"] {
+        let mut desk = Desk::new(&[("in/a.txt", "a\n"), ("out/b.txt", "b\n"), ("out/deep/c.txt", "c\n")]);
+        desk.git(&["sparse-checkout", "set", "--cone", sparse, "in"]);
+        let from = desk.take();
+        desk.write("out/new.txt", "new\n");
+        desk.write("out/b.txt", "by a command\n");
+        desk.write("in/a.txt", "by a command\n");
+        let found = compare(&from, &desk.take());
+        assert_eq!(names(&found.found), ["in/a.txt", "out/b.txt", "out/new.txt"], "{sparse}");
+        let before: Vec<Option<&[u8]>> = found.found.iter().map(|file| file.before.as_deref()).collect();
+        assert_eq!(before, [Some(b"a\n".as_slice()), None, None]);
+    }
+}
+
+#[test]
+fn a_split_index_is_read_too() {
+    let mut desk = Desk::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    desk.settle();
+    desk.git(&["update-index", "--split-index"]);
+    desk.write("b.txt", "staged\n");
+    desk.git(&["add", "b.txt"]);
+    desk.settle();
+    let from = desk.take();
+    desk.write("a.txt", "by a command\n");
+    desk.write("b.txt", "by a command\n");
+    let found = compare(&from, &desk.take());
+    let before: Vec<Option<&[u8]>> = found.found.iter().map(|file| file.before.as_deref()).collect();
+    assert_eq!(before, [Some(b"a\n".as_slice()), Some(b"staged\n")]);
+}
+
+#[test]
+fn a_path_that_becomes_another_kind_of_thing_is_found_and_so_is_what_is_in_it() {
+    let mut desk =
+        Desk::new(&[("config", "committed\n"), ("folder/a.txt", "a\n"), ("pipe", "p\n"), ("real/b.txt", "b\n")]);
+    desk.write("config", "not committed\n");
+    let from = desk.take();
+    fs::rename(desk.top.join("config"), desk.top.join("tmp")).unwrap();
+    fs::create_dir(desk.top.join("config")).unwrap();
+    fs::rename(desk.top.join("tmp"), desk.top.join("config/main")).unwrap();
+    fs::remove_dir_all(desk.top.join("folder")).unwrap();
+    desk.write("folder", "a file now\n");
+    fs::remove_file(desk.top.join("pipe")).unwrap();
+    Command::new("mkfifo").arg(desk.top.join("pipe")).status().unwrap();
+    fs::rename(desk.top.join("real"), desk.top.join("moved")).unwrap();
+    std::os::unix::fs::symlink("moved", desk.top.join("real")).unwrap();
+    let found = compare(&from, &desk.take());
+    let all = ["config", "folder/a.txt", "pipe", "real/b.txt", "config/main", "folder", "moved/b.txt"];
+    assert_eq!(names(&found.found), all);
+    let config = found.found.first().unwrap();
+    assert_eq!(config.before.as_deref(), Some(b"not committed\n".as_slice()));
+    let rest: Vec<&[u8]> = found.rest.iter().map(|rest| rest.name.as_slice()).collect();
+    assert_eq!((rest, found.left_out), (vec![b"real".as_slice()], Vec::new()));
+}
+
+#[test]
+fn what_changed_before_the_look_is_told() {
+    let mut desk = Desk::new(&[("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "c\n"), ("gone/d.txt", "d\n")]);
+    wait_longer_than_clocks_lag(&desk.top.join("gone/d.txt"));
+    for round in 0..2 {
+        desk.write("unchanged.txt", "u\n");
+        wait_longer_than_clocks_lag(&desk.top.join("unchanged.txt"));
+        let since = SystemTime::now();
+        assert!(desk.take_since(since).early().is_empty());
+        wait_longer_than_clocks_lag(&desk.top.join("unchanged.txt"));
+        let since = SystemTime::now();
+        wait_for_another_time(&desk.top);
+        desk.write("a.txt", &format!("by a command {round}\n"));
+        desk.write(&format!("made{round}.txt"), "m\n");
+        let mut expected = vec![b"a.txt".to_vec(), format!("made{round}.txt").into_bytes()];
+        if round == 0 {
+            fs::remove_file(desk.top.join("gone/d.txt")).unwrap();
+            expected.insert(1, b"gone/d.txt".to_vec());
+            desk.checkpoints.forget();
+        }
+        assert_eq!(desk.take_since(since).early(), expected);
+    }
+}
+
+#[test]
+fn a_checkout_of_many_files_takes_no_room() {
+    let mut desk =
+        Desk::with_limits(&[("a.txt", "one\n"), ("b.txt", "one\n")], Limits { files: 0, ..Limits::default() });
+    desk.settle();
+    let from = desk.take();
+    desk.write("a.txt", "two\n");
+    desk.write("b.txt", "two\n");
+    desk.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "second"]);
+    desk.settle();
+    let found = compare(&from, &desk.take());
+    assert_eq!((names(&found.found), found.left_out), (vec!["a.txt", "b.txt"], Vec::new()));
 }
 
 #[test]
@@ -272,24 +447,40 @@ fn a_repository_of_the_whole_home_and_a_folder_without_one_have_no_checkpoints()
     let desk = Desk::new(&[]);
     let (outside, ours) = (tempfile::tempdir().unwrap(), desk.ours());
     for (folder, home) in [(desk.top.as_path(), desk.top.join("home")), (outside.path(), PathBuf::from("/home"))] {
-        let place = Place { folder, home: &home, ours: &ours, is_first: false };
+        let place = Place { folder, home: &home, ours: &ours, is_first: false, since: None };
         let mut checkpoints = Checkpoints::default();
-        assert!(checkpoints.take(&place, |_| false).is_none());
+        assert_eq!(checkpoints.take(&place, |_| false).err(), Some(NoCheckpoint::NoRepository));
         assert!(checkpoints.states().is_empty());
     }
 }
 
 #[test]
-fn a_work_tree_whose_git_fails_twice_is_ignored() {
-    let mut desk = Desk::new(&[("a.txt", "")]);
-    desk.take();
-    fs::remove_file(desk.top.join(".git/HEAD")).unwrap();
-    let (ours, home) = (desk.ours(), desk.home.path().join("home"));
-    for is_ignored in [false, true] {
-        let place = Place { folder: &desk.top, home: &home, ours: &ours, is_first: false };
-        assert!(desk.checkpoints.take(&place, |_| false).is_none());
-        assert_eq!(desk.checkpoints.states(), [(desk.top.clone(), is_ignored)]);
+fn a_work_tree_whose_git_fails_twice_is_tried_again_after_a_pause() {
+    let mut desk =
+        Desk::with_limits(&[("a.txt", "")], Limits { pause: Duration::from_millis(100), ..Limits::default() });
+    let head = desk.top.join(".git/HEAD");
+    let reference = fs::read(&head).unwrap();
+    let take = |desk: &mut Desk| {
+        let (ours, home) = (desk.ours(), desk.home.path().join("home"));
+        let place = Place { folder: &desk.top, home: &home, ours: &ours, is_first: false, since: None };
+        desk.checkpoints.take(&place, |_| false).map(|_| ())
+    };
+    let from = desk.take();
+    for _ in 0..2 {
+        fs::remove_file(&head).unwrap();
+        assert_eq!(take(&mut desk), Err(NoCheckpoint::Failed));
+        assert_eq!(desk.checkpoints.states(), [(desk.top.clone(), false)]);
+        assert_eq!(take(&mut desk), Err(NoCheckpoint::Paused));
+        fs::write(&head, &reference).unwrap();
+        assert_eq!(take(&mut desk), Err(NoCheckpoint::Pausing));
+        assert_eq!(desk.checkpoints.states(), [(desk.top.clone(), true)]);
+        while take(&mut desk) == Err(NoCheckpoint::Pausing) {
+            sleep(Duration::from_millis(5));
+        }
+        assert_eq!(desk.checkpoints.states(), [(desk.top.clone(), false)]);
     }
+    desk.write("a.txt", "by a command\n");
+    assert_eq!(names(&compare(&from, &desk.take()).found), ["a.txt"]);
 }
 
 #[test]
@@ -308,4 +499,33 @@ fn what_differs_from_the_commit_is_told_without_withheld_files() {
     assert_eq!((found.withheld, text.contains("secret")), (1, false));
     let outside = tempfile::tempdir().unwrap();
     assert_eq!(uncommitted(outside.path(), is_withheld), Err(NoDiff::NoCommit));
+}
+
+#[test]
+fn what_was_moved_is_told_with_both_names_unless_one_is_withheld() {
+    let text = "a line\n".repeat(20);
+    let desk = Desk::new(&[("old.txt", &text), ("secret", &(text.clone() + "PASSWORD\n"))]);
+    desk.git(&["mv", "old.txt", "new.txt"]);
+    desk.git(&["mv", "secret", "public.txt"]);
+    let found = uncommitted(&desk.top, |path| path.ends_with("secret")).unwrap();
+    let text = String::from_utf8(found.text).unwrap();
+    assert!(text.contains("rename from old.txt\nrename to new.txt\n"), "{text}");
+    assert!(text.contains("+++ b/public.txt\n") && !text.contains("secret"), "{text}");
+}
+
+#[test]
+fn no_filter_runs_for_what_differs_from_the_commit() {
+    let desk = Desk::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    for name in ["plain", "a=b", "with.dots=and=more"] {
+        desk.git(&["config", &format!("filter.{name}.clean"), "touch ran; cat"]);
+        desk.git(&["config", &format!("filter.{name}.required"), "true"]);
+        desk.write(".git/info/attributes", &format!("a.txt filter={name}\n"));
+        desk.write("a.txt", "A\n");
+        desk.write("b.txt", "B\n");
+        let found = uncommitted(&desk.top, |_| false).unwrap();
+        let text = String::from_utf8(found.text).unwrap();
+        assert!(!desk.top.join("ran").exists(), "{name}");
+        assert_eq!((found.filtered, text.contains("a.txt")), (1, false), "{name}");
+        assert!(text.contains("+B\n"));
+    }
 }

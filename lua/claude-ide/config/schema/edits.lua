@@ -76,8 +76,8 @@ return {
         "checkpoints",
         kind = kind.boolean,
         default = true,
-        doc = "Detect changes by shell commands in git repositories: at each prompt, files that differ from the "
-          .. "last commit are copied into Neovim's state folder for as long as the CLI is connected, except for "
+        doc = "Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does "
+          .. "not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for "
           .. "files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.",
       },
       {
