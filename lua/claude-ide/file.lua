@@ -86,6 +86,15 @@ function M.read_now(path, max_bytes)
   return nil, why_not or "unreadable", stat, problem
 end
 
+---Whether there is no file at a path that could not be read: nothing, or another kind of thing.
+---@param path string
+---@param why_not claude-ide.file.WhyNot?
+---@return boolean
+function M.is_none(path, why_not)
+  local stat = why_not == "unreadable" and vim.uv.fs_stat(path) or nil
+  return why_not == "missing" or (stat ~= nil and stat.type ~= "file")
+end
+
 ---Reads the beginning of a regular file synchronously, also of one without a size (/proc).
 ---@param path string
 ---@param max_bytes integer

@@ -764,3 +764,22 @@ def test_files_that_git_was_told_to_take_for_unchanged_or_not_to_check_out_are_f
     nvim.undo_turn()
     assert (project / "assumed.txt").read_text() == "a\n"
     assert not (project / "out").exists()
+
+
+def test_a_file_that_becomes_a_folder_a_pipe_or_lies_behind_a_link_is_deleted(start_nvim, connect):
+    files = {"config": "committed\n", "pipe": "p\n", "real/b.txt": "b\n"}
+    nvim = start_nvim(files=files)
+    project = nvim.project
+    commit(project)
+    (project / "config").write_text("not committed\n")
+    session = Session(nvim, connect)
+    session.prompt()
+    command = "mv config tmp; mkdir config; mv tmp config/main; rm pipe; mkfifo pipe; mv real moved; ln -s moved real"
+    subprocess.run(command, shell=True, cwd=project, check=True)
+    session.over(changes=5)
+    kinds = {os.path.relpath(change["path"], project): change["kind"] for change in session.changes()}
+    assert kinds == {
+        "config": "deleted", "config/main": "created", "pipe": "deleted", "real/b.txt": "deleted", "moved/b.txt": "created",
+    }  # fmt: skip
+    before = {os.path.relpath(change["path"], project): change.get("before") for change in session.changes()}
+    assert before["config"] == "not committed\n" and before["real/b.txt"] == "b\n"

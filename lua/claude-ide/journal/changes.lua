@@ -78,8 +78,12 @@ function M.text(file, among)
     end
     return "unsaved", text
   end
-  local bytes, why_not = require("claude-ide.file").read_now(file.path, MAX_BYTES)
-  if not bytes and why_not ~= "missing" then
+  local files = require("claude-ide.file")
+  local bytes, why_not = files.read_now(file.path, MAX_BYTES)
+  -- What has become a folder, a pipe or the like, or lies behind a link now, is a file that was deleted.
+  if bytes and require("claude-ide.journal.observe").is_elsewhere(file) then
+    bytes = nil
+  elseif not bytes and not files.is_none(file.path, why_not) then
     return nil
   end
   return behind and "behind" or "disk", bytes

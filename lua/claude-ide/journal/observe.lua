@@ -22,6 +22,21 @@ local followed = {}
 ---@type table<integer, table<string, string>>
 local unkept = {}
 
+---Whether there is no file at the path of one that could not be read, or only one behind a link that has taken its folder's place.
+---@param file claude-ide.journal.File
+---@param why_not? claude-ide.file.WhyNot
+---@return boolean
+local function is_none(file, why_not)
+  return require("claude-ide.file").is_none(file.path, why_not) or M.is_elsewhere(file)
+end
+
+---Whether a link has taken the place of a tracked file or of its folder: the path leads to another file.
+---@param file claude-ide.journal.File
+---@return boolean
+function M.is_elsewhere(file)
+  return require("claude-ide.path").real(file.real) ~= file.real
+end
+
 ---Checks a file's contents in the background.
 ---@param file claude-ide.journal.File
 ---@param done? fun()
@@ -30,9 +45,11 @@ local unkept = {}
 function M.look(file, done, actor, turn)
   local known = store.revision(file.id)
   require("claude-ide.file").read_later(file.path, M.MAX_BYTES, function(bytes, why_not)
+    local none = is_none(file, why_not)
+    bytes = not none and bytes or nil
     if known ~= store.revision(file.id) and not (bytes and store.is_last(file.id, bytes)) then
       return M.look(file, done, actor, turn) -- it may have been read before the last write
-    elseif bytes or why_not == "missing" then
+    elseif bytes or none then
       store.note(file.id, bytes, actor, turn)
     end
     if done then
@@ -46,8 +63,9 @@ end
 ---@param actor? "user"
 function M.look_now(file, actor)
   local bytes, why_not = require("claude-ide.file").read_now(file.path, M.MAX_BYTES)
-  if bytes or why_not == "missing" then
-    store.note(file.id, bytes, actor)
+  local none = is_none(file, why_not)
+  if bytes or none then
+    store.note(file.id, not none and bytes or nil, actor)
   end
 end
 
@@ -194,7 +212,8 @@ end
 ---@param turn integer
 ---@param looked fun() called when the file's contents are recorded
 function M.found_changed(change, turn, looked)
-  local path, real, secret = store.named(change.path)
+  -- A checkpoint follows no links.
+  local path, real, secret = change.path, change.path, select(3, store.named(change.path))
   local is_start = change.is_start == true
   local file =
     store.found(path, real, secret, turn, change.before, change.mode, change.since, change.taken, is_start)
