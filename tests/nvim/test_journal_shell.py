@@ -316,6 +316,23 @@ exec %s "$@"
 """A git with which the first look at files lasts until the test ends it."""
 
 
+SLOW_LOOK = """#!/bin/sh
+case " $* " in
+  *" ls-files "*) touch "$MARKS/looking"; while [ ! -e "$MARKS/go" ]; do sleep 0.05; done ;;
+esac
+exec %s "$@"
+"""
+"""A git whose answer which files there are lasts until the test allows it."""
+
+
+FAILING_LOOK = """#!/bin/sh
+case " $* " in
+  *" ls-files "*) exit 1 ;;
+esac
+exec %s "$@"
+"""
+
+
 def test_a_command_of_the_first_turn_waits_for_no_copy_of_what_was_there_before(start_nvim, connect, marks):
     files = {"a.txt": TEXT, "b.txt": "b\n", ".gitattributes": "* text=auto\n"}
     nvim = start_nvim(env=slow_git(marks, SLOW_COPY), files=files)
@@ -783,3 +800,41 @@ def test_a_file_that_becomes_a_folder_a_pipe_or_lies_behind_a_link_is_deleted(st
     }  # fmt: skip
     before = {os.path.relpath(change["path"], project): change.get("before") for change in session.changes()}
     assert before["config"] == "not committed\n" and before["real/b.txt"] == "b\n"
+
+
+def test_what_changes_before_a_slow_git_has_looked_is_said(start_nvim, connect, marks):
+    nvim = start_nvim(env=slow_git(marks, SLOW_LOOK), files={"a.txt": TEXT, "b.txt": "b\n"})
+    commit(nvim.project)
+    (marks / "go").touch()
+    session = Session(nvim, connect)
+    nvim.wait(KEPT_TREE, what="the look before any prompt")
+    nvim.lua(NOTICES)
+    (marks / "go").unlink()
+    (marks / "looking").unlink()
+    session.client.call("closeAllDiffTabs")
+    session.status("busy")
+    nvim.wait(lambda: (marks / "looking").exists(), what="the look of the turn")
+    (nvim.project / "made.txt").write_text("by a command\n")
+    session.wait_busy()
+    session.status("idle")
+    nvim.wait("local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil")
+    (marks / "go").touch()
+    nvim.wait("#notices == 1")
+    assert nvim.notices()[0].startswith("1 file changed before Neovim had looked")
+    assert nvim.lua("return require('claude-ide.journal').turns()[1].left_out") == 1
+    nvim.cmd("Claude undo")
+    nvim.wait("#notices == 2")
+    assert "changed 1 file of which no copy was made" in nvim.notices()[1]
+
+
+def test_a_git_that_fails_twice_is_said_and_not_given_up(start_nvim, connect, marks):
+    nvim = start_nvim(env=slow_git(marks, FAILING_LOOK), files={"a.txt": TEXT, "b.txt": "b\n"})
+    commit(nvim.project)
+    session = Session(nvim, connect)
+    nvim.lua(NOTICES)
+    nvim.wait(KEPT_TREE, what="the first failure, before any prompt")
+    session.prompt()
+    nvim.wait("#notices == 1")
+    assert "is not reviewed. It is tried again in a minute" in nvim.notices()[0]
+    nvim.cmd("checkhealth claude-ide")
+    assert "It is tried again in a minute" in "\n".join(nvim.lines())

@@ -11,6 +11,14 @@ M.MAX_FILES = 200
 ---@field top string of the work tree
 ---@field began integer start of the checkpoint, in nanoseconds of `store.now()`
 ---@field taken integer its completion, likewise
+---@field early string[] paths that changed after the time that the checkpoint was to be of, but before it saw them
+
+---@alias claude-ide.journal.NoCheckpoint
+---| "off" # by configuration
+---| "no repository"
+---| "failed" # git failed, or took too long
+---| "paused" # as before, and from now on no checkpoint is tried for a while
+---| "pausing" # none is tried for a while
 
 ---@class claude-ide.journal.FoundChange
 ---@field path string
@@ -32,11 +40,13 @@ M.MAX_FILES = 200
 ---@field top? string of a checkpoint that was taken
 ---@field began integer likewise
 ---@field taken integer likewise
+---@field early? string[] likewise
 ---@field left_out? string[]
 ---@field rest? claude-ide.journal.Rest[]
 ---@field too_many? integer
 ---@field text? string what differs from the last commit
 ---@field withheld? integer
+---@field filtered? integer
 ---@field why? string
 
 ---@type table<integer, fun(part: claude-ide.journal.CheckpointPart)>
@@ -90,23 +100,55 @@ end
 
 local function nothing() end
 
+---Folders in which no checkpoint is tried for a while.
+---@type table<string, true>
+local paused = {}
+
+---Says when a pause begins, and when it is over.
+---@param folder string
+---@param why? string
+local function tell_pause(folder, why)
+  local notice = require("claude-ide.ui.notice")
+  if why == "paused" then
+    paused[folder] = true
+    notice.warn(
+      "Git failed or took too long twice: what Claude's commands change is not reviewed. It is tried again in a minute."
+    )
+  elseif not why and paused[folder] then
+    paused[folder] = nil
+    notice.info("Git answers again: what Claude's commands change is reviewed.")
+  end
+end
+
 ---Takes a checkpoint of a folder's repository.
 ---@param folder string
 ---@param is_first boolean whether no earlier checkpoint of the folder is needed
----@param done fun(checkpoint: claude-ide.journal.Checkpoint?) on the main loop; nil: no repository, or a timeout
-local function take(folder, is_first, done)
+---@param done fun(checkpoint: claude-ide.journal.Checkpoint?, why_not: claude-ide.journal.NoCheckpoint?) on the main loop
+---@param since? integer milliseconds since the epoch: it is to be of that time
+local function take(folder, is_first, done, since)
   local ours = require("claude-ide.config").get().review.checkpoints
     and require("claude-ide.journal.store").folder()
   if not ours then
-    return done(nil)
+    return done(nil, "off")
   end
   forgets = false
   ask("take", nothing, function(part)
+    tell_pause(folder, part.why)
     if not part.top then
-      return done(nil)
+      return done(nil, part.why --[[@as claude-ide.journal.NoCheckpoint]])
     end
-    done({ id = part.job, folder = folder, top = part.top, began = part.began, taken = part.taken })
-  end, folder, vim.uv.os_homedir() or "/", ours, is_first)
+    local early = vim.tbl_map(function(name)
+      return part.top .. "/" .. name
+    end, part.early or {})
+    done({
+      id = part.job,
+      folder = folder,
+      top = part.top,
+      began = part.began,
+      taken = part.taken,
+      early = early,
+    })
+  end, folder, vim.uv.os_homedir() or "/", ours, is_first, since)
 end
 
 M.take = take

@@ -105,6 +105,43 @@ end
 ---Handles a changed file; call `looked` when its contents are recorded.
 ---@alias claude-ide.journal.OnFound fun(change: claude-ide.journal.FoundChange, turn: integer, looked: fun())
 
+---Says that a turn is not looked at. A pause of checkpoints is told when it begins.
+---@param why_not? claude-ide.journal.NoCheckpoint
+local function tell_failure(why_not)
+  if why_not == "failed" then
+    require("claude-ide.ui.notice").warn(
+      "Git failed or took too long: what Claude's commands change in this turn may not be reviewed."
+    )
+  end
+end
+
+---Tells which files changed in a turn before its first checkpoint: nobody knows what they were.
+---@param entry claude-ide.journal.Watched
+---@param checkpoint claude-ide.journal.Checkpoint
+local function tell_early(entry, checkpoint)
+  local store, paths = require("claude-ide.journal.store"), require("claude-ide.path")
+  local known = {} ---@type table<string, true>
+  for _, file in ipairs(store.files(entry.turn)) do
+    known[file.real] = true
+  end
+  local early = vim.tbl_filter(function(path)
+    local real = paths.real(path)
+    local file = store.find(path)
+    return not entry.wrote[real] and not known[real] and not (file and store.turn_of(file.id) == entry.turn)
+  end, checkpoint.early)
+  if #early == 0 then
+    return
+  end
+  store.leave_out(entry.turn, early)
+  require("claude-ide.ui.notice").warn(
+    ("%s changed before Neovim had looked, as git was slow: no review shows %s, and an undo leaves %s."):format(
+      require("claude-ide.counted")(#early, "file"),
+      #early == 1 and "it" or "them",
+      #early == 1 and "it" or "them"
+    )
+  )
+end
+
 ---@param entry claude-ide.journal.Watched
 ---@param now claude-ide.journal.Checkpoint?
 ---@param wrote table<string, true> the user's writes before the checkpoint
@@ -175,7 +212,8 @@ end
 ---@param done? fun()
 local function compare(entry, each, done)
   local known, wrote = require("claude-ide.journal.pending").begin(), take_written(entry)
-  require("claude-ide.journal.checkpoints").take(entry.folder, false, function(now)
+  require("claude-ide.journal.checkpoints").take(entry.folder, false, function(now, why_not)
+    tell_failure(entry.from and why_not)
     tell(entry, now, wrote, each, function()
       known()
       if done then
@@ -227,15 +265,18 @@ function M.begin(client, turn, at, works_in, each, on_idle)
     or vim.iter(pairs(watched)):any(function(_, other)
       return other ~= entry and other.folder == folder
     end)
-  require("claude-ide.journal.checkpoints").take(folder, not is_needed, function(checkpoint)
+  require("claude-ide.journal.checkpoints").take(folder, not is_needed, function(checkpoint, why_not)
+    tell_failure(why_not)
     entry.from, entry.first = checkpoint, checkpoint
     if checkpoint then
       require("claude-ide.journal.store").copied_for(turn, checkpoint.began)
     end
     if known and before then
       tell(before, checkpoint, wrote, each, known)
+    elseif checkpoint then
+      tell_early(entry, checkpoint)
     end
-  end)
+  end, at)
   if connected then
     follow(connected)
   end
