@@ -12,11 +12,12 @@ local function named(path, cwd, diff)
   return ("--- a/%s\n+++ b/%s\n%s"):format(name, name, diff or "(too large to compare)\n")
 end
 
----@param withheld integer files
+---@param count integer
+---@param what string why files are left out
 ---@return string
-local function note(withheld)
-  return withheld > 0
-      and ("(%s withheld)\n"):format(require("claude-ide.counted")(withheld, "file is", "files are"))
+local function note(count, what)
+  return count > 0
+      and ("(%s %s)\n"):format(require("claude-ide.counted")(count, "file is", "files are"), what)
     or ""
 end
 
@@ -49,7 +50,10 @@ function M.read(at, _, done)
   require("claude-ide.journal.checkpoints").uncommitted(at.cwd, private_paths(), function(found)
     local text = unsaved(at.cwd)
     if found.text then
-      text = text .. note(found.withheld or 0) .. found.text
+      text = text
+        .. note(found.withheld or 0, "withheld")
+        .. note(found.filtered or 0, "left out: they have a git filter, which is a program")
+        .. found.text
     elseif text ~= "" then
       text = ("%s(%s)"):format(text, found.why)
     end
@@ -69,7 +73,7 @@ function M.review(at, _, done)
       parts[#parts + 1] = named(change.path, at.cwd, patch.of(change.without, change.current or ""))
     end
   end
-  local text = note(withheld) .. table.concat(parts)
+  local text = note(withheld, "withheld") .. table.concat(parts)
   done(text ~= "" and { text = text } or nil, "there is no change of Claude's to review")
 end
 
