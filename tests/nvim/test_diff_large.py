@@ -4,7 +4,7 @@ import re
 
 import pytest
 from diff_steps import Diffs
-from held_timers import hold_timers
+from held_timers import hold_timers, let_timers_go
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -137,3 +137,79 @@ def test_the_diffopt_of_the_user_counts(start_nvim):
     assert diffs.nvim.lua("return vim.o.diffopt") == "internal,filler,iwhiteall,context:1"
     assert diffs.nvim.lua("return { vim.fn.diff_hlID(1, 1), vim.fn.foldclosed(1) }") == [0, 1]
     assert diffs.nvim.cursor() == (5, 0)
+
+
+HUNKS = """
+local diff = require("claude-ide.proposal.state").entry(1)
+return vim.tbl_map(function(hunk) return { hunk.new, hunk.new_count } end, diff.file.hunks.list)
+"""
+
+
+def everywhere(count, apart=2):
+    """Two texts of that many changed lines, which lie that far apart."""
+    old = [f"line {i} {'x' * 60}" for i in range(count * apart)]
+    return old, [f"CHANGED {i}" if i % apart == 0 else line for i, line in enumerate(old)]
+
+
+def test_thousands_of_changes_are_marked_one_by_one(diffs):
+    old, new = everywhere(5000, 10)
+    propose(diffs, text(old), text(new))
+    diffs.nvim.wait_screen("+5000 −5000")
+    assert len(diffs.nvim.lua(HUNKS)) == 5000
+    diffs.nvim.keys("4999]c")
+    diffs.nvim.wait(lambda: diffs.nvim.cursor() == (49_991, 0))
+    diffs.nvim.keys("dx")
+    diffs.nvim.wait_screen("4999 of 5000 kept")
+    diffs.reject(1)
+
+
+def test_of_too_many_changes_the_nearest_are_marked_as_one(diffs):
+    old, new = everywhere(25_000)
+    new[-2] = old[-2]
+    propose(diffs, text(old), text([*new, "far"]))
+    diffs.nvim.wait_screen("+25000 −24999")
+    hunks = diffs.nvim.lua(HUNKS)
+    assert len(hunks) == 20_000
+    assert hunks[0] == [1, 3] and hunks[-2] == [49_997, 1] and hunks[-1] == [50_001, 1]
+    assert max(count for _, count in hunks) == 3
+    diffs.nvim.keys("ZZ")
+    diffs.nvim.wait(lambda: diffs.outcomes(1) == ["saved"])
+
+
+HELD_WORK = """
+local new_work, held = vim.uv.new_work, {}
+vim.uv.new_work = function(work, after)
+  return new_work(work, function(...)
+    local results = { ... }
+    if held then held[#held + 1] = function() after(unpack(results)) end else after(unpack(results)) end
+  end)
+end
+function _G.work_done() return #held end
+function _G.let_work_go()
+  local waiting = held
+  held = nil
+  for _, fn in ipairs(waiting) do fn() end
+end
+"""
+
+
+def test_a_slow_comparison_is_said_and_shown_when_it_is_done(diffs):
+    nvim = diffs.nvim
+    nvim.lua(HELD_WORK)
+    old, new = everywhere(3000, 10)
+    (nvim.project / "big.txt").write_text(text(old))
+    nvim.lua("propose(1, 1, ...)", str(nvim.project / "big.txt"), text(new), "big")
+    nvim.wait("work_done() == 1")
+    let_timers_go(nvim)
+    nvim.wait(lambda: diffs.current() == 1, what="the diff")
+    nvim.wait_screen("all marked as one change")
+    assert len(nvim.lua(HUNKS)) == 1
+    nvim.keys("j")
+    nvim.wait(lambda: nvim.cursor() == (2, 0))
+    nvim.lua("let_work_go()")
+    nvim.wait(lambda: "all marked as one" not in "\n".join(nvim.screen()), what="the warning to go")
+    assert len(nvim.lua(HUNKS)) == 3000 and nvim.cursor() == (2, 0)
+    nvim.keys("]c")
+    nvim.wait(lambda: nvim.cursor() == (11, 0))
+    nvim.keys("ZZ")
+    nvim.wait(lambda: diffs.outcomes(1) == ["saved"])

@@ -4,16 +4,17 @@ local M = {}
 ---Maximum size of both sides for the main loop (a few milliseconds).
 local MAX_DIRECT_BYTES = 256 * 1024
 
----More hunks are combined into one.
-local MAX_HUNKS = 3000
+---Of more hunks, those that are nearest to each other are merged. Drawing that many blocks Neovim for 50 ms.
+local MAX_HUNKS = 20000
 
----Timeout, after which the whole difference is one hunk.
+---After this time the whole difference is one hunk, until the comparison is done.
 local DEADLINE_MS = 1500
 
 ---@class claude-ide.diffview.Comparison
 ---@field hunks claude-ide.buffer.Hunk[] top to bottom
 ---@field added integer lines
 ---@field removed integer lines
+---@field is_rough? boolean one hunk from the first difference to the last, since the comparison takes long
 
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@return claude-ide.diffview.Comparison
@@ -49,16 +50,40 @@ local function work(old, new, max_hunks, algorithm, indent_heuristic)
   if not ok then
     return nil, 0, 0
   end
+  ---@cast indices integer[][]
   local added, removed, numbers = 0, 0, {}
-  for _, index in
-    ipairs(indices --[[@as integer[][] ]])
-  do
+  for _, index in ipairs(indices) do
     removed, added = removed + index[2], added + index[4]
-    numbers[#numbers + 1] = table.concat(index, " ") .. " "
+    -- For a side without lines xdiff names the line before.
+    index[1] = index[2] == 0 and index[1] + 1 or index[1]
+    index[3] = index[4] == 0 and index[3] + 1 or index[3]
   end
-  if #numbers > max_hunks then
-    return nil, added, removed
+  local surplus, widest, ties = #indices - max_hunks, 0, 0
+  if surplus > 0 then
+    local gaps = {}
+    for i = 2, #indices do
+      gaps[i - 1] = indices[i][1] - indices[i - 1][1] - indices[i - 1][2]
+    end
+    table.sort(gaps)
+    widest = gaps[surplus]
+    for i = 1, surplus do
+      ties = ties + (gaps[i] == widest and 1 or 0)
+    end
   end
+  local last, is_tie = nil, false ---@type integer[]?, boolean
+  for _, index in ipairs(indices) do
+    local gap = last and index[1] - last[1] - last[2] or math.huge
+    -- Of equal gaps only every other one is closed, so that no hunk grows long.
+    is_tie = surplus > 0 and gap == widest and ties > 0 and not is_tie
+    ties = ties - (is_tie and 1 or 0)
+    if last and surplus > 0 and (gap < widest or is_tie) then
+      last = { last[1], index[1] + index[2] - last[1], last[3], index[3] + index[4] - last[3] }
+    else
+      numbers[#numbers + 1] = last and table.concat(last, " ") .. " "
+      last = index
+    end
+  end
+  numbers[#numbers + 1] = last and table.concat(last, " ") .. " "
   return table.concat(numbers), added, removed
 end
 
@@ -67,12 +92,12 @@ end
 local function parse(numbers)
   local hunks = {}
   for old, old_count, new, new_count in numbers:gmatch("(%d+) (%d+) (%d+) (%d+) ") do
-    hunks[#hunks + 1] = require("claude-ide.hunk").of_xdiff(
-      assert(tonumber(old)),
-      assert(tonumber(old_count)),
-      assert(tonumber(new)),
-      assert(tonumber(new_count))
-    )
+    hunks[#hunks + 1] = {
+      old = assert(tonumber(old)),
+      old_count = assert(tonumber(old_count)),
+      new = assert(tonumber(new)),
+      new_count = assert(tonumber(new_count)),
+    }
   end
   return hunks
 end
@@ -85,37 +110,31 @@ end
 ---@param new string[]
 ---@param done fun(comparison: claude-ide.diffview.Comparison) on the main loop, possibly before this returns
 ---@param guarded fun(fn: function): function wraps functions of later turns
-function M.run(old, new, done, guarded)
+---@param later? fun(comparison: claude-ide.diffview.Comparison) called after `done` got a rough one
+function M.run(old, new, done, guarded, later)
   local size = require("claude-ide.buffer.bytes").size
   local options = require("claude-ide.diffview.hunks").diffopt()
   if size(old) + size(new) <= MAX_DIRECT_BYTES then
     local numbers = work(joined(old), joined(new), #old + #new, options.algorithm, options.indent_heuristic)
     return done(counted(numbers and parse(numbers) or as_one(old, new).hunks))
   end
-  local timer = assert(vim.uv.new_timer())
-  local function finish(comparison)
-    if not timer:is_closing() then
-      timer:stop()
-      timer:close()
-      done(comparison)
-    end
-  end
+  local timer, next_call = assert(vim.uv.new_timer()), done
   timer:start(
     DEADLINE_MS,
     0,
     vim.schedule_wrap(guarded(function()
-      finish(as_one(old, new))
+      if not timer:is_closing() then
+        next_call = later or function() end
+        local comparison = as_one(old, new)
+        comparison.is_rough = true
+        done(comparison)
+      end
     end))
   )
   local after = vim.schedule_wrap(guarded(function(numbers, added, removed)
-    if not numbers then
-      local comparison = as_one(old, new)
-      if added + removed > 0 then
-        comparison.added, comparison.removed = added, removed
-      end
-      return finish(comparison)
-    end
-    finish({ hunks = parse(numbers), added = added, removed = removed })
+    timer:stop()
+    timer:close()
+    next_call(numbers and { hunks = parse(numbers), added = added, removed = removed } or as_one(old, new))
   end))
   vim.uv
     .new_work(string.dump(work), after)

@@ -336,6 +336,32 @@ function M.show(view, text)
   end)
 end
 
+---The texts have been compared anew.
+---@param view claude-ide.diffview.View
+---@param one_window boolean
+function M.compare_again(view, one_window)
+  if not M.is_shown(view, "proposal") then
+    return
+  end
+  silently(function()
+    local win, first = view.wins.proposal, view.hunks.list[1]
+    local saved = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+    end_comparing(view)
+    M.set_one_window(view, one_window)
+    compare(view)
+    M.set_winbars(view)
+    if first and saved.lnum == math.min(first.new, vim.api.nvim_buf_line_count(view.bufs.proposal)) then
+      return require("claude-ide.diffview.pair").go_to_first_change(view)
+    end
+    saved.topfill = nil
+    vim.api.nvim_win_call(win, function()
+      vim.fn.winrestview(saved)
+      vim.cmd("normal! zv")
+    end)
+    require("claude-ide.diffview.pair").align(view)
+  end)
+end
+
 ---Rearranges the remaining windows. If the user closed the current text, or moved the proposal to another tab page (`<C-w>T`), the
 ---proposal is shown alone.
 ---@param view claude-ide.diffview.View whose proposal is in some window

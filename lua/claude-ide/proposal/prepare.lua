@@ -48,9 +48,10 @@ end
 ---@param diff claude-ide.Diff
 ---@param file claude-ide.proposal.File
 ---@param changed fun() called after each edit of the proposal
+---@param compared fun() the texts of a shown diff were compared only now
 ---@param done fun() possibly before this returns; not called if the diff has ended meanwhile
 ---@param failed fun(trace: string) called once instead of `done`, after the buffers were deleted
-function M.run(diff, file, changed, done, failed)
+function M.run(diff, file, changed, compared, done, failed)
   if file.text then
     return done()
   elseif file.is_preparing then
@@ -142,10 +143,28 @@ function M.run(diff, file, changed, done, failed)
         end
         local lines_of = require("claude-ide.buffer.bytes").lines_of
         local old, new = lines_of(text.now), lines_of(text)
-        require("claude-ide.diffview.comparison").run(old, new, function(comparison)
-          text.comparison = comparison
-          next_step()
-        end, guarded)
+        require("claude-ide.diffview.comparison").run(
+          old,
+          new,
+          function(comparison)
+            text.comparison = comparison
+            next_step()
+          end,
+          guarded,
+          function(comparison)
+            local is_shown = file.text == text
+            if
+              is_shown and (diff.state ~= "pending" or require("claude-ide.proposal.files").is_touched(file))
+            then
+              return
+            end
+            text.comparison = comparison
+            if is_shown then
+              file.hunks.original, file.hunks.list = comparison.hunks, comparison.hunks
+              compared()
+            end
+          end
+        )
       end,
     })
   end)

@@ -190,6 +190,7 @@ local function winbar_of(entry, side, width, alone, hidden)
     now = alone and text.now or nil,
     unseen = alone and unseen or nil,
     hidden = hidden,
+    is_rough = require("claude-ide.proposal.files").comparison(file).is_rough,
   })
 end
 
@@ -225,6 +226,11 @@ function M.prepare_file(entry, index, done, failed)
   require("claude-ide.proposal.prepare").run(entry.diff, file, function()
     if entry.file == file then
       refresh(entry)
+    end
+  end, function()
+    if entry.file == file and entry.view and entry.diff.state == "pending" then
+      local one_window = require("claude-ide.proposal.files").needs_one_window(file)
+      require("claude-ide.diffview.windows").compare_again(entry.view, one_window)
     end
   end, function()
     if entry.shown == index and entry.diff.state == "pending" then

@@ -18,9 +18,10 @@ local RANKS = {
   unseen = 11,
   now = 12,
   kept = 13,
-  hidden = 14,
-  file = 15,
-  decide = 16,
+  rough = 14,
+  hidden = 15,
+  file = 16,
+  decide = 17,
 }
 
 ---@param rank integer
@@ -74,6 +75,7 @@ end
 ---@field width integer of the window
 ---@field now? claude-ide.proposal.Now if no other window shows it
 ---@field unseen? string changes other than of lines, likewise
+---@field is_rough? boolean its changes are marked as one
 ---@field hidden? integer hidden characters and runs of blanks in its changed lines
 
 ---Description of a proposal, or of the operation on a file.
@@ -145,6 +147,7 @@ function M.of_proposal(diff, opts)
     add({ rank = RANKS.counts, texts = { added, removed } })
   end
   add(opts.unseen and warn(RANKS.unseen, opts.unseen))
+  add(opts.is_rough and warn(RANKS.rough, "all marked as one change") or nil)
   add(fit.hidden(RANKS.hidden, opts.hidden))
   local warning = opts.now and warning_of(opts.now)
   add(warning and warn(RANKS.now, warning))
