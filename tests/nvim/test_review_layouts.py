@@ -193,3 +193,22 @@ def test_after_the_screen_was_small_the_sides_are_even_again(start_nvim, connect
         _, *sides = sizes()
         assert all(abs(a - b) <= 1 for a, b in zip(sides[0], sides[-1], strict=True)), (size, sides)
     assert sizes() == before
+
+
+@pytest.mark.every_nvim
+def test_a_long_removed_line_is_whole_beside_signs(start_nvim, connect):
+    long = "".join(f"word{i}" for i in range(120))
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A + long + "\n"}, opts={"diff": {"layout": "unified"}})
+    turn(nvim, connect(nvim), a_txt=A.replace("two\n", "TWO\n"))
+    nvim.wait(lambda: len(nvim.lines()) == len(A.splitlines()), what="a.txt to be reloaded")
+    open_review(nvim, "unified")
+    textoff = "return vim.fn.getwininfo(vim.api.nvim_get_current_win())[1].textoff"
+    nvim.wait(lambda: nvim.lua(textoff) > 0, what="the signs")
+    for columns in ["auto", "yes:3", "no"]:
+        nvim.cmd(f"set signcolumn={columns}")
+
+        def shown():
+            edge = nvim.lua(textoff) + nvim.lua("return vim.fn.win_screenpos(0)[2] - 1")
+            return "".join(line[edge:] for line in nvim.drawn())
+
+        nvim.wait(lambda shown=shown: long in shown(), what=f"each letter of the removed line, with {columns}")

@@ -5,6 +5,7 @@ local M = {}
 local CONTEXT = 6
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.unified")
+local looks = vim.api.nvim_create_namespace("claude-ide.diffview.unified.looks")
 
 ---@class claude-ide.diffview.Unified
 ---@field pair claude-ide.diffview.Pair
@@ -13,7 +14,6 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.unified")
 ---@field heights table<claude-ide.buffer.Hunk, integer> virtual rows of removed lines
 ---@field syntax? claude-ide.diffview.Syntax of the current text; nil: none, or not parsed yet
 ---@field generation integer incremented by each redraw
----@field group integer augroup
 
 ---@param win integer
 ---@return claude-ide.diffview.Look
@@ -161,6 +161,31 @@ local function redraw(self)
   show_top(self)
 end
 
+---@type table<claude-ide.diffview.Unified, true>
+local shown = {}
+
+local function redraw_if_other_look()
+  for self in pairs(shown) do
+    if is_shown(self) and not vim.deep_equal(look_of(self.win), self.look) then
+      redraw(self)
+    end
+  end
+end
+
+---Draws removed lines anew when a window's width for text has changed. Only a redraw finds that out: signs that come later widen the
+---sign column.
+local function follow_looks()
+  vim.api.nvim_set_decoration_provider(looks, {
+    on_end = next(shown) and function()
+      for self in pairs(shown) do
+        if is_shown(self) and not vim.deep_equal(look_of(self.win), self.look) then
+          return vim.schedule(redraw_if_other_look)
+        end
+      end
+    end or nil,
+  })
+end
+
 ---Goes to a change, with its removed lines visible.
 ---@param pair claude-ide.diffview.Pair
 ---@param hunk claude-ide.buffer.Hunk
@@ -227,27 +252,18 @@ end
 ---@param pair claude-ide.diffview.Pair with only the proposal's window
 function M.show(pair)
   local win = pair.wins.proposal
-  local group = "claude-ide.diffview.unified." .. pair.bufs.proposal
   local self = {
     pair = pair,
     win = win,
     look = look_of(win),
     heights = {},
     generation = 0,
-    group = vim.api.nvim_create_augroup(group, { clear = true }),
   }
   pair.unified = self
   fold(pair)
-  vim.api.nvim_create_autocmd({ "WinResized", "OptionSet" }, {
-    group = self.group,
-    desc = "Claude Code: removed lines fit the window",
-    callback = function()
-      if is_shown(self) and not vim.deep_equal(look_of(self.win), self.look) then
-        redraw(self)
-      end
-    end,
-  })
   redraw(self)
+  shown[self] = true
+  follow_looks()
   vim.schedule(function()
     if is_shown(self) then
       self.syntax = require("claude-ide.diffview.removed_lines").syntax(pair.bufs.now)
@@ -282,7 +298,8 @@ function M.hide(pair)
   end
   pair.unified = nil
   unfold(pair)
-  vim.api.nvim_del_augroup_by_id(self.group)
+  shown[self] = nil
+  follow_looks()
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
