@@ -76,9 +76,11 @@ def test_an_unknown_subcommand_is_one_line_with_a_suggestion(start_nvim):
     nvim = start_nvim(notices=True)
     nvim.cmd("Claude selectoin off")
     nvim.cmd("Claude xyzzy")
+    nvim.cmd("Claude foo")
     assert nvim.notices() == [
         "`:Claude selectoin`: no such subcommand. Did you mean `:Claude selection`?",
         "`:Claude xyzzy`: no such subcommand. See `:help :Claude`.",
+        "`:Claude foo`: no such subcommand. See `:help :Claude`.",
     ]
 
 
@@ -89,6 +91,13 @@ WHY_NOT = {
     "Claude selection maybe": "`:Claude selection maybe`: expected on, off or toggle.",
     "Claude disconnect": "The server does not run.",
     "Claude close": "No CLI runs that `:Claude` started.",
+    "Claude close parser": "`:Claude close parser`: no terminal has that name.",
+    "Claude undo 3": "`:Claude undo 3`: `undo` takes no arguments.",
+    "Claude list parser": "`:Claude list parser`: `list` takes no arguments.",
+    "Claude hide parser": "`:Claude hide parser`: `hide` takes no arguments.",
+    'Claude new ""': "`:Claude new`: the name is empty.",
+    "Claude new fix the parser": '`:Claude new fix the parser`: a text with blanks is quoted: "fix the parser".',
+    "Claude open fix the parser": '`:Claude open fix the parser`: a text with blanks is quoted: "fix the parser".',
     "Claude diffs": "No edit waits for you.",
     "Claude accept": "No diff waits for a decision.",
     "Claude reject": "No diff waits for a decision.",

@@ -119,6 +119,14 @@ def test_several_files_are_sent_in_order_and_spoken_of_once(editor):
     assert notices(nvim) == ["Sent to Claude: 3 mentions"]
 
 
+def test_one_command_for_many_lines_mentions_a_file_once(editor):
+    nvim = editor()
+    nvim.keys(":g/./ClaudeSend<CR>")
+    wait_mentioned(nvim, 1)
+    nvim.keys(":ClaudeSend<CR>")
+    assert wait_mentioned(nvim, 2) == [("a.txt", None, None, 1)] * 2
+
+
 def test_a_handler_that_mentions_more_does_not_repeat_the_first(editor):
     nvim = editor()
     nvim.lua(

@@ -119,6 +119,9 @@ function M.run(args)
       return nil, unknown(word)
     end
     local rest = vim.list_slice(words, 2)
+    if not sub.args and rest[1] then
+      return nil, ("`:Claude %s`: `%s` takes no arguments."):format(table.concat(words, " "), word)
+    end
     if sub.choices and rest[1] and (rest[2] or not vim.list_contains(sub.choices, rest[1])) then
       local choices = table.concat(sub.choices, ", "):gsub("(.*), ", "%1 or ")
       return nil, ("`:Claude %s`: expected %s."):format(table.concat(words, " "), choices)

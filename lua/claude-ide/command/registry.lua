@@ -37,31 +37,22 @@ return {
     name = "open",
     args = "[CLI arguments]",
     doc = "Show and focus the terminal. Starts the server and the CLI if they do not run.",
-    run = function(words)
-      require("claude-ide.terminal").open(words, require("claude-ide.command.chat").releasing(words))
-    end,
+    run = of("terminal", "open"),
     complete = cli_flags,
   },
   {
     name = "toggle",
     args = "[CLI arguments]",
     doc = "Like |:Claude| alone: show the terminal, or hide it if it is visible.",
-    run = function(words)
-      require("claude-ide.terminal").toggle(words, require("claude-ide.command.chat").releasing(words))
-    end,
+    run = of("terminal", "toggle"),
     complete = cli_flags,
   },
   {
     name = "new",
     args = "[{name}] [CLI arguments]",
     doc = "Start one more CLI, in a terminal of its own, in place of a visible one. The name is its session's title. "
-      .. "See |claude-ide-terminals|.",
-    run = function(words)
-      local name = words[1] and not vim.startswith(words[1], "-") and table.remove(words, 1) or nil
-      local options = require("claude-ide.command.chat").releasing(words)
-      options.name = name
-      require("claude-ide.terminal").new(words, options)
-    end,
+      .. "One with blanks is quoted. See |claude-ide-terminals|.",
+    run = of("terminal", "new"),
     complete = cli_flags,
   },
   {
@@ -109,13 +100,10 @@ return {
   },
   {
     name = "close",
-    doc = "End the CLI and close its terminal.",
-    run = function()
-      if not require("claude-ide.terminal").close() then
-        return nil, "No CLI runs that `:Claude` started."
-      end
-      return true
-    end,
+    args = "[{name}]",
+    doc = "End the CLI and close its terminal; or those of that name.",
+    run = of("terminal", "close"),
+    complete = of("terminal", "complete"),
   },
   {
     name = "chat",

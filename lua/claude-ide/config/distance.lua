@@ -29,7 +29,7 @@ function M.nearest(word, names)
   local nearest, least = nil, math.max(2, math.floor(#word / 3)) + 1
   for _, name in ipairs(names) do
     local distance = between(word:lower(), name)
-    if distance < least then
+    if distance < least and 2 * distance <= #word then
       nearest, least = name, distance
     end
   end

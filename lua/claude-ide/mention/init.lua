@@ -107,12 +107,38 @@ local function focus_terminal()
   end
 end
 
+---Mentioned since Neovim last waited for input: `:g/x/ClaudeSend` mentions a file once.
+---@type claude-ide.mention.Entry[]
+local just_now = {}
+
+---@param entries claude-ide.mention.Entry[]
+---@return claude-ide.mention.Entry[] those that were not just mentioned
+local function not_just_now(entries)
+  local new = {}
+  for _, entry in ipairs(entries) do
+    local is_known = vim.iter(just_now):any(function(other)
+      return vim.deep_equal(other, entry)
+    end)
+    if not is_known then
+      new[#new + 1], just_now[#just_now + 1] = entry, entry
+    end
+  end
+  vim.schedule(function()
+    just_now = {}
+  end)
+  return new
+end
+
 ---Sends mentions now, or once a client is connected.
 ---@param entries claude-ide.mention.Entry[]
 ---@return boolean? ok
 ---@return string? err
 local function send(entries)
   M.attach()
+  entries = not_just_now(entries)
+  if not entries[1] then
+    return true
+  end
   local queue = require("claude-ide.mention.queue")
   local cautious = cautions(entries)
   local taken, err = queue.push(entries)

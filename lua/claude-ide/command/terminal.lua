@@ -1,0 +1,99 @@
+-- `:Claude open`, `toggle`, `new` and `close`: arguments of the terminal's CLI, and names of terminals.
+-- Invariant: no word is sent to Claude or dropped because a text was not quoted. The CLI takes one word as its prompt, and no more.
+local M = {}
+
+---@param command string
+---@param words string[] for the CLI
+---@return boolean? ok
+---@return string? err
+local function check(command, words)
+  if words[2] and not words[1]:find("^%-") and not words[1]:find("%s") then
+    return nil,
+      ('`:Claude %s %s`: a text with blanks is quoted: "%s".'):format(
+        command,
+        table.concat(words, " "),
+        table.concat(words, " ")
+      )
+  end
+  return true
+end
+
+---@param command "open"|"toggle"
+local function show(command, words)
+  local ok, err = check(command, words)
+  if not ok then
+    return nil, err
+  end
+  require("claude-ide.terminal")[command](words, require("claude-ide.command.chat").releasing(words))
+  return true
+end
+
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.open(words)
+  return show("open", words)
+end
+
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.toggle(words)
+  return show("toggle", words)
+end
+
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.new(words)
+  local name, args = nil, words ---@type string?, string[]
+  if words[1] and not vim.startswith(words[1], "-") then
+    name, args = words[1], vim.list_slice(words, 2)
+  end
+  if name and vim.trim(name) == "" then
+    return nil, "`:Claude new`: the name is empty."
+  elseif name and args[1] and not args[1]:find("^%-") and not args[1]:find("%s") then
+    return check("new", words)
+  end
+  local options = require("claude-ide.command.chat").releasing(args)
+  options.name = name
+  require("claude-ide.terminal").new(args, options)
+  return true
+end
+
+---@param name string
+---@return claude-ide.terminal.Session[]
+local function named(name)
+  return vim.tbl_filter(function(session)
+    return session:name() == name or session.spec.title == name
+  end, require("claude-ide.terminal").list())
+end
+
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.close(words)
+  local name, terminals = table.concat(words, " "), require("claude-ide.terminal")
+  if name == "" then
+    return terminals.close() or nil, "No CLI runs that `:Claude` started."
+  end
+  local found = named(name)
+  if #found ~= 1 then
+    local why = #found == 0 and "no terminal has that name" or "several terminals have that name"
+    return nil, ("`:Claude close %s`: %s."):format(name, why)
+  end
+  found[1]:close()
+  return true
+end
+
+---@param _ string
+---@param before string[]
+---@return string[]
+function M.complete(_, before)
+  return before[1] and {}
+    or vim.tbl_map(function(session)
+      return session:name()
+    end, require("claude-ide.terminal").list())
+end
+
+return M
