@@ -311,6 +311,21 @@ def choose_one(nvim):
     return nvim.asked()[0]["lines"]
 
 
+@pytest.mark.parametrize("status", ["idle", "busy"])
+def test_one_that_another_neovim_has_taken_since_it_was_listed_is_not_resumed(in_background, cli, sessions, status):
+    nvim = in_background(status)
+    nvim.lua("vim.ui.select = function(items, of, done) prompt = of.prompt choose = function() done(items[1]) end end")
+    nvim.cmd("Claude list")
+    nvim.wait("choose ~= nil", what="the list")
+    sessions.forget(nvim.job_pid)
+    other = sessions.sleeper()
+    sessions.record(other, nvim.session, "idle", nvim.project)
+    nvim.wait(f"(require('claude-ide').sessions.live()[1] or {{}}).pid == {other}", what="the other process")
+    nvim.lua("choose()")
+    nvim.wait(f"prompt:find('It runs elsewhere (pid {other}', 1, true)", what="the question")
+    assert cli.starts() == []
+
+
 def test_one_that_works_is_named_listed_and_attached_to(in_background, cli):
     nvim = in_background("busy")
     nvim.wait_notice("A session of Claude is in the background (working). `:Claude list` has it.")

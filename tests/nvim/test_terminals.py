@@ -3,6 +3,8 @@
 The CLI is a stand-in: `harness/fake_cli.py`; `tests/e2e/test_terminals_real_cli.py` has the real one.
 """
 
+import json
+
 import pytest
 
 from harness.fake_cli import FakeCli
@@ -100,6 +102,18 @@ def test_the_end_of_one_leaves_the_others_alone(start, cli):
     nvim.keys("hello")
     nvim.wait(lambda: cli.typed(0) == b"hello", what="the first CLI to read what is typed")
     assert len(cli.starts()) == 2
+
+
+def test_one_is_ended_by_its_name(start, cli):
+    nvim = start("Claude", "Claude new parser", 'Claude new "two words" "a prompt"', notices=True)
+    assert cli.starts()[2]["argv"] == ["--name=two words", "a prompt"]
+    nvim.cmd("Claude close parser")
+    assert nvim.lua(NAMES) == ["Claude", "two words"]
+    assert nvim.lua("return vim.fn.getcompletion('Claude close t', 'cmdline')") == ["two\\ words"]
+    nvim.cmd("Claude close two words")
+    assert nvim.lua(NAMES) == ["Claude"]
+    nvim.cmd("Claude close parser")
+    assert nvim.notices() == ["`:Claude close parser`: no terminal has that name."]
 
 
 def test_what_a_cli_says_as_it_fails_stays_until_the_next_one_is_shown(start):
@@ -287,7 +301,40 @@ def test_the_next_neovim_of_the_project_offers_those_of_the_last(start, cli, ses
     assert [line.split("ended with Neovim")[1].split("main")[1].strip() for line in lines] == ["prompt 0", "prompt 1"]
     after.wait(lambda: len(cli.starts()) == 4, what="the CLI to start")
     assert cli.starts()[3]["argv"] == ["--name=parser", "--resume", reported[1]]
-    assert not list(records.glob("*.json"))
+    left = {one["session"] for path in records.glob("*.json") for one in json.loads(path.read_text())["terminals"]}
+    assert reported[0] in left
+
+
+def test_what_ended_with_neovim_is_offered_until_it_is_resumed(start, cli, sessions):
+    nvim = start("Claude", "Claude new parser")
+    reported = [sessions.write(nvim.project, (f"prompt {number}", "ok")) for number in range(2)]
+    report(nvim, cli, sessions, 0, reported[0], "idle")
+    report(nvim, cli, sessions, 1, reported[1], "idle", name="parser")
+    records = nvim.home / ".local" / "state" / "nvim" / "claude-ide" / "terminals"
+    nvim.wait(lambda: reported[1] in "".join(path.read_text() for path in records.glob("*.json")), what="the record")
+    nvim.leave()
+    for started in cli.starts():
+        sessions.forget(started["pid"])
+    told = "2 terminals of Claude ended with Neovim. `:Claude list` has them."
+    for _ in range(2):  # short ones, in which nothing is done
+        short = start(notices=True)
+        short.start_server()
+        short.wait_notice(told)
+        short.leave()
+    after = start(notices=True)
+    assert len(listed(after, 2)) == 2
+    after.wait(lambda: len(cli.starts()) == 3, what="the CLI to start")
+    resumed = cli.starts()[2]["argv"][-1]
+    sessions.record(cli.starts()[2]["pid"], resumed, "idle", after.project)
+    after.wait(lambda: resumed not in [one["session"] for one in offered(after)], what="the rest")
+    after.leave()
+    last = start(notices=True)
+    assert {one["session"] for one in offered(last)} == set(reported)
+    assert [one["session"] for one in offered(last) if one.get("seen")], "it is in the list, and not spoken of again"
+
+
+def offered(nvim):
+    return nvim.lua("return require('claude-ide.terminal.remembered').list()")
 
 
 # ── mentions ──

@@ -1,5 +1,5 @@
 -- Remembers the terminals of a Neovim, also of one that was killed: the next one of the project offers their sessions again.
--- Invariant: a terminal of a running Neovim is not offered.
+-- Invariants: a terminal of a running Neovim is not offered. What a Neovim offers and the user does not resume, the next one offers.
 local M = {}
 
 ---@class claude-ide.terminal.Remembered
@@ -7,14 +7,18 @@ local M = {}
 ---@field cwd string
 ---@field name? string given by the user
 ---@field since? integer milliseconds since the epoch: it was handed over to the background
+---@field ended? integer seconds since the epoch: it ended with an earlier Neovim
+---@field seen? boolean the user has seen it in a list
 
 ---Of another Neovim, in a file.
 ---@class claude-ide.terminal.Record
 ---@field project string folder
 ---@field terminals claude-ide.terminal.Remembered[]
 
----Records of projects that are not opened any more are removed.
+---Records of projects that are not opened any more are removed, and older terminals.
 local MAX_AGE_S = 30 * 24 * 3600
+---Limit of those that are offered, newest first.
+local MOST_OFFERED = 20
 ---A signal may end CLIs a moment before Neovim: they are offered, too.
 local DELAY_MS = 1000
 ---How long a Neovim may take to end.
@@ -49,11 +53,31 @@ local function project()
   return require("claude-ide.workspace").folders()[1]
 end
 
+---Drops those of earlier Neovims that run here again, and the oldest.
+local function tidy()
+  local known = {} ---@type table<string, true>
+  for _, terminal in ipairs(running()) do
+    local live = terminal:live()
+    known[live and live.id or ""] = true
+  end
+  local left, oldest = {}, os.time() - MAX_AGE_S
+  for at = #offered, 1, -1 do
+    local one = offered[at]
+    local is_new = (one.ended or oldest) >= oldest
+    if is_new and not known[one.session] and #left < MOST_OFFERED then
+      known[one.session] = true
+      table.insert(left, 1, one)
+    end
+  end
+  offered = left
+end
+
 local function write()
   if vim.v.exiting ~= vim.NIL then
     return -- they end with Neovim
   end
-  local list = vim.list_slice(handed)
+  tidy()
+  local list = vim.list_extend(vim.list_slice(offered), handed)
   for _, terminal in ipairs(running()) do
     local live = terminal:live()
     list[#list + 1] = live and { session = live.id, cwd = terminal.spec.cwd, name = terminal.spec.name }
@@ -62,7 +86,7 @@ local function write()
   if vim.deep_equal(list, written) then
     return
   end
-  written = list
+  written = vim.deepcopy(list)
   local path = path_of(vim.uv.os_getpid() --[[@as integer]])
   if not list[1] then
     vim.uv.fs_unlink(path)
@@ -107,12 +131,14 @@ local function is_valid(one)
     and type(one.cwd) == "string"
     and (one.name == nil or type(one.name) == "string")
     and (one.since == nil or type(one.since) == "number")
+    and (one.ended == nil or type(one.ended) == "number")
+    and (one.seen == nil or type(one.seen) == "boolean")
 end
 
 ---Takes records of ended Neovims in this project.
 ---@return boolean is_held a running Neovim has one: it may be about to end, as after `:restart`
 local function take()
-  local host, is_held = vim.uv.os_gethostname(), false
+  local host, is_held, used = vim.uv.os_gethostname(), false, {} ---@type string, boolean, string[]
   for name in vim.fs.dir(folder()) do
     local pid = vim.startswith(name, host .. ".") and tonumber(name:sub(#host + 2):match("^(%d+)%.json$")) --[[@as integer?]]
     local path = ("%s/%s"):format(folder(), name)
@@ -123,15 +149,20 @@ local function take()
     is_held = is_held or is_ours and runs == true
     if record and is_ours and not runs then
       for _, one in ipairs(vim.tbl_filter(is_valid, record.terminals)) do
-        offered[#offered + 1] = one
         if one.since then
           require("claude-ide.bus").emit("session_left", one.session, one.since)
         end
+        one.since, one.ended = nil, one.ended or stat and stat.mtime.sec
+        offered[#offered + 1] = one
       end
     end
     if stat and not runs and (is_ours or not record or os.time() - stat.mtime.sec > MAX_AGE_S) then
-      vim.uv.fs_unlink(path)
+      used[#used + 1] = path
     end
+  end
+  write() -- before they are removed
+  for _, path in ipairs(used) do
+    vim.uv.fs_unlink(path)
   end
   return is_held
 end
@@ -140,13 +171,20 @@ end
 ---@return claude-ide.terminal.Remembered[]
 function M.list()
   take()
-  return offered
+  for _, one in ipairs(offered) do
+    one.seen = true
+  end
+  write()
+  return vim.list_slice(offered)
 end
 
 ---Says that there are several.
 local function say()
-  local left, count = #offered, 0
-  for _, one in ipairs(offered) do
+  local new = vim.tbl_filter(function(one)
+    return not one.seen
+  end, offered)
+  local left, count = #new, 0
+  for _, one in ipairs(new) do
     -- One without a prompt has no transcript to resume.
     require("claude-ide.sessions").find(one.session, function(file)
       local live = require("claude-ide.sessions.catalogue").running(one.session)
@@ -160,7 +198,7 @@ local function say()
   end
 end
 
----Says once that there are several.
+---Says that there are several, until the user has seen them in a list.
 function M.offer()
   local before = #offered
   require("claude-ide.retry").until_found(
