@@ -10,12 +10,16 @@ only_where_known = pytest.mark.skipif(
 )
 
 SCRIPT = """
-import http.client, subprocess, sys
+import ctypes, http.client, subprocess, sys
 url, body, tokens, *deeper = sys.argv[1:]
 host, _, path = url.partition("/")
 for token in tokens.split():
+    if token == "hide":
+        ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE: other processes of the user cannot see its sockets
+        continue
     connection = http.client.HTTPConnection(host, timeout=60)
-    headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+    named = host.replace("[::ffff:127.0.0.1]", "127.0.0.1")
+    headers = {"Host": named, "Authorization": "Bearer " + token, "Content-Type": "application/json"}
     connection.request("POST", "/" + path, body, headers)
     print(connection.getresponse().status, flush=True)
 if deeper:
@@ -24,7 +28,10 @@ if deeper:
 
 
 def command(url, body, *tokens):
-    """A command that posts to an address with each of the first tokens; its child posts with the second, and so on."""
+    """A command that posts to an address with each of the first tokens; its child posts with the second, and so on.
+
+    From the word `hide` on, no other process of the user sees its sockets.
+    """
     return [sys.executable, "-c", f"script = {SCRIPT!r}\nexec(script)", url, body, *tokens]
 
 

@@ -115,7 +115,7 @@ def test_a_token_is_of_use_to_the_process_that_it_was_made_for_alone(nvim, conne
     general = nvim.lua('return require("claude-ide.server").agent_access().token')
     url, own = run["url"], run["token"]
     answers = ask(url, PING, f"{own} {own}", f"{own} {general}", other["token"])
-    assert answers == ["200", "200", "403", "403", "200"], "what an agent starts has none of its rights"
+    assert answers == ["200", "200", "403", "403", "403"], "what an agent starts has no rights"
     assert ask(url, PING, own) == ["403"], "nor has a process of another tree"
     assert ask(url, PING, general) == ["200"], "which may use the token that the user hands out"
 
@@ -128,6 +128,32 @@ def test_an_agent_below_neovim_may_use_the_token_in_each_of_its_processes(nvim, 
     for _ in range(2):
         assert ask_below(nvim, url, PING, token) == ["200"]
     assert ask_below(nvim, url, PING, token, token) == ["200", "403"]
+
+
+@only_where_known
+def test_what_an_agent_starts_has_no_use_for_another_agents_token(nvim, connect):
+    connect(nvim)
+    one, two = (nvim.lua('return require("claude-ide.server").agent_access(...)', name) for name in ("one", "two"))
+    assert ask_below(nvim, one["url"], PING, one["token"], two["token"]) == ["200", "403"]
+    assert ask_below(nvim, two["url"], PING, two["token"], one["token"]) == ["200", "403"], "whoever was first"
+
+
+@only_where_known
+def test_what_an_agent_starts_is_known_by_an_ipv6_socket_too(nvim, connect):
+    connect(nvim)
+    run = nvim.lua('return require("claude-ide.server").agent_access(...)', "one")
+    general = nvim.lua('return require("claude-ide.server").agent_access().token')
+    url = run["url"].replace("127.0.0.1", "[::ffff:127.0.0.1]")
+    assert ask(url, PING, run["token"], general) == ["200", "403"]
+
+
+@only_where_known
+def test_a_process_that_hides_has_no_use_for_any_token_while_an_agent_runs(nvim, connect):
+    connect(nvim)
+    run = nvim.lua('return require("claude-ide.server").agent_access(...)', "one")
+    general = nvim.lua('return require("claude-ide.server").agent_access().token')
+    assert ask(run["url"], PING, f"hide {general}") == ["200"], "none runs yet"
+    assert ask(run["url"], PING, run["token"], f"hide {general}") == ["200", "403"]
 
 
 def test_the_address_is_one_to_connect_to(start_nvim, tmp_path):

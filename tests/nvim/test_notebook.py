@@ -61,6 +61,19 @@ def test_the_user_has_the_kernel_in_hand(start, connect):
     the_user_is_asked_before_code_runs(nvim, client)
 
 
+def test_the_user_is_asked_before_code_of_another_machine_runs(start, connect):
+    nvim = start()
+    client = connect(nvim)
+    client.notify("ide_connected", {"pid": 1})  # another process than the one that connected: a tunnel
+    nvim.keys_count()
+    code = Code(client)
+    asked = code.begin("print('ran')")
+    nvim.wait_screen("perhaps of another machine, wants to run this")
+    nvim.wait_screen("print('ran')")
+    nvim.keys("ZQ")
+    assert failed(code.end(asked))
+
+
 def code_runs_and_its_state_stays(code):
     assert (
         code.text("import sys; x = 20\nprint('ünï', flush=True); print('bad', file=sys.stderr)\nx + 1")

@@ -26,7 +26,7 @@ use claude_ide_protocol::{
     ide::{SUPERSEDED, UNAUTHORIZED},
     without_lone_surrogates,
 };
-use claude_ide_system::peer::{self, Process};
+use claude_ide_system::peer;
 
 use crate::{
     client::Client,
@@ -126,12 +126,7 @@ impl claude_ide_http::Visit for Visit {
                 let shared = Arc::clone(&self.shared);
                 let id = shared.identity.next_client();
                 tracing::info!(peer = %self.caller.peer(), client = %id, "connected");
-                let is_handed_over = shared.services.options.handover_dir.is_some();
-                let process = if is_handed_over { self.caller.process().await } else { None };
-                if let Some(process) = process {
-                    shared.identity.remember(Known::new(process, &endpoint, &access));
-                }
-                Connection::new(shared, id, socket, endpoint, access, process).await.run().await;
+                Connection::new(shared, id, socket, endpoint, access, Arc::clone(&self.caller)).await.run().await;
                 drop(place);
             }
         }
@@ -211,14 +206,27 @@ impl Visit {
             return Ok(());
         }
         let process = self.caller.process().await;
+        if process.is_none() && self.must_be_shown() {
+            return Err(Refusal::UnknownProcess);
+        }
+        // Of any agent: the commands of one may not use another's secret either.
+        let above = process.map(|process| peer::ancestors(process.pid)).unwrap_or_default();
+        if above.iter().any(|one| agents.contains(one)) {
+            return Err(Refusal::Process);
+        }
         if access.run.as_ref().is_some_and(|run| !run.owner.admits(process)) {
             return Err(Refusal::Process);
         }
-        let above = process.map(|process| peer::ancestors(process.pid)).unwrap_or_default();
-        if access.run.is_none() && above.iter().any(|one| agents.contains(one)) {
-            return Err(Refusal::Process);
-        }
         Ok(())
+    }
+
+    /// Whether the system should show the process: the connection is from this machine. With `path_map` it may be the
+    /// end of a tunnel (WSL, SSH), which can be another user's process.
+    fn must_be_shown(&self) -> bool {
+        let peer = self.caller.peer().ip().to_canonical();
+        let is_of_this_machine =
+            peer.is_loopback() || self.caller.local().is_some_and(|local| local.ip().to_canonical() == peer);
+        is_of_this_machine && peer::is_known() && self.shared.services.options.path_map.is_empty()
     }
 }
 
@@ -251,8 +259,11 @@ struct Connection {
     outbox: Arc<Outbox>,
     liveness: Liveness,
     writer: JoinHandle<std::io::Result<()>>,
-    /// Its process, if the next Neovim may admit it.
-    process: Option<Process>,
+    /// How the next Neovim may admit it, once its process is found.
+    known: Option<Known>,
+    caller: Arc<Caller>,
+    access: Access,
+    endpoint: Arc<Endpoint>,
     _end_of_writer: AbortOnDrop,
 }
 
@@ -272,7 +283,7 @@ impl Connection {
         socket: Socket,
         endpoint: Arc<Endpoint>,
         access: Access,
-        process: Option<Process>,
+        caller: Arc<Caller>,
     ) -> Self {
         let options = &shared.services.options;
         let Socket { stream, rest } = socket;
@@ -284,21 +295,23 @@ impl Connection {
             let outbox = Arc::clone(&outbox);
             tokio::spawn(async move { writer.write(&outbox).await })
         };
-        let client = Client::new(Arc::clone(&shared.services), endpoint, id, &access, Arc::clone(&outbox));
-        let end_of_writer = AbortOnDrop(writer.abort_handle());
-        Self { shared, client, inbox, outbox, liveness, writer, process, _end_of_writer: end_of_writer }
+        let peer = Some(Arc::clone(&caller));
+        let client =
+            Client::new(Arc::clone(&shared.services), Arc::clone(&endpoint), id, &access, Arc::clone(&outbox), peer);
+        let _end_of_writer = AbortOnDrop(writer.abort_handle());
+        Self { shared, client, inbox, outbox, liveness, writer, known: None, caller, access, endpoint, _end_of_writer }
     }
 
     async fn run(mut self) {
         let mut shutdown = self.shared.shutdown.subscribe();
         let end = self.converse(&mut shutdown).await;
-        let Self { shared, client, inbox, outbox, writer, process, .. } = self;
+        let Self { shared, client, inbox, outbox, writer, known, .. } = self;
         tracing::info!(client = %client.id(), reason = end.reason, "disconnected");
         // Before the editor knows: it may stop the server then.
         if end.is_for_good()
-            && let Some(process) = process
+            && let Some(known) = known
         {
-            shared.identity.forget(process);
+            shared.identity.forget(known.process);
         }
         client.disconnect(end.reason);
         let Some(goodbye) = end.goodbye else { return };
@@ -322,7 +335,11 @@ impl Connection {
         let mut watch = Watch::new(self.liveness.clone(), keepalive, now);
         let alarm = sleep_until(watch.first_look().into());
         let (stop, sent_away) = (stopping(shutdown), self.client.sent_away());
-        pin!(alarm, stop, sent_away);
+        // The search may take longer than the client's first request.
+        let mut is_sought = self.shared.services.options.handover_dir.is_some();
+        let caller = Arc::clone(&self.caller);
+        let process = caller.process();
+        pin!(alarm, stop, sent_away, process);
         loop {
             let full = self.outbox.is_full();
             let next_deadline = self.client.next_deadline();
@@ -338,6 +355,13 @@ impl Connection {
                     tokio::task::consume_budget().await;
                 }
                 () = self.outbox.drained(), if full => {}
+                found = &mut process, if is_sought => {
+                    is_sought = false;
+                    self.known = found.map(|process| Known::new(process, &self.endpoint, &self.access));
+                    if let Some(known) = &self.known {
+                        self.shared.identity.remember(known.clone());
+                    }
+                }
                 broken = &mut self.writer => return End::silent(why_broken(broken)),
                 () = sleep_until(next_deadline.unwrap_or(now).into()), if next_deadline.is_some() => {
                     self.client.stop_waiting();

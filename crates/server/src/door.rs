@@ -155,6 +155,8 @@ pub(crate) enum Refusal {
     TooManyClients,
     /// It comes from a program that an agent runs.
     Process,
+    /// The system does not show which program it comes from.
+    UnknownProcess,
     // From here on: MCP over HTTP.
     Method,
     MediaType,
@@ -179,7 +181,7 @@ impl Refusal {
             Self::Http(refusal) => refusal.status(),
             Self::NotText | Self::ProtocolVersion | Self::NoSession => StatusCode::BAD_REQUEST,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::Process => StatusCode::FORBIDDEN,
+            Self::Process | Self::UnknownProcess => StatusCode::FORBIDDEN,
             Self::Path(_) | Self::UnknownSession | Self::UnknownEvent => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
@@ -195,6 +197,7 @@ impl Refusal {
             Self::Path(served) => return format!("only {served} are served here").into(),
             Self::TooManyClients => "too many clients are connected",
             Self::Process => "this process is not the agent that the token was made for, or the agent started it",
+            Self::UnknownProcess => "the system does not show which process this is, so an agent may have started it",
             Self::Method => {
                 "send messages with POST, listen with GET, end a session with DELETE, or connect with ws://"
             }

@@ -92,9 +92,29 @@ pub(crate) struct Caller {
     pub(crate) mapped: bool,
     /// The client's first folder.
     pub(crate) root: Option<PathBuf>,
+    /// The other end of its connection; `None` over HTTP.
+    pub(crate) peer: Option<Arc<claude_ide_http::Caller>>,
+    /// The process that it says it is.
+    pub(crate) pid: Option<u32>,
 }
 
 impl Caller {
+    /// Whether it is certainly a process of this user on this machine. A tunnel's end is one too (`ssh -R`), but not the
+    /// process that the client says it is.
+    async fn is_here(&self) -> bool {
+        let Some(peer) = self.peer.as_ref().filter(|_| !self.mapped) else { return false };
+        peer.process().await.is_some_and(|process| Some(process.pid) == self.pid)
+    }
+
+    /// Arguments of a call that runs a client's code: the user is asked first unless the client is certainly of this
+    /// machine.
+    pub(crate) async fn with_confirmation(&self, mut args: Map<String, Value>) -> Map<String, Value> {
+        if !self.is_here().await {
+            args.insert("confirm".to_owned(), Value::Bool(true));
+        }
+        args
+    }
+
     async fn ask(&self, name: &'static str, args: Map<String, Value>) -> Result<Box<RawValue>, RequestError> {
         Ok(self.call(name, args, None).await?)
     }

@@ -301,7 +301,7 @@ impl Identity {
     pub(crate) fn processes(&self) -> Vec<Process> {
         let state = self.state();
         let inherited = state.inherited.iter().filter_map(|(_, run)| run.as_ref());
-        state.runs.opened().chain(inherited).filter_map(|run| run.owner.process()).collect()
+        state.runs.opened().chain(inherited).flat_map(|run| run.owner.processes()).collect()
     }
 
     /// The clients that the next Neovim admits, without those that have ended.

@@ -21,7 +21,7 @@ use crate::{
     methods::{Caller, Offered},
     notifier::Notifier,
     options::{ServerOptions, Workspace},
-    tools::{self, Arguments, InvalidArgument, Question, UnexpectedReply},
+    tools::{self, Arguments, InvalidArgument, Question, Touches, UnexpectedReply},
     write_order::WriteOrder,
 };
 
@@ -212,6 +212,10 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
         }
         tools::Work::AskUser(name, takes) => {
             let question = takes.question(args, &context)?;
+            // The token of the discovery file alone does not run code on this machine.
+            if endpoint.name == IDE && tool.hints.touches == Some(Touches::World) {
+                return Ok(Routed::Later(run_code(caller, (tool.name, name), progress, question), WaitsFor::User));
+            }
             Ok(Routed::Later(ask(caller, (tool.name, name), progress, question), WaitsFor::User))
         }
     }
@@ -233,6 +237,22 @@ pub(crate) fn ask(
                 Err(EditorError::Failed(message)) => Ok(Payload::Tool(CallToolResult::failure(message))),
                 Err(error) => Err(error.into()),
             }
+        })
+    })
+}
+
+/// Like [`ask`]: the user confirms the code of a client that may be of another machine.
+fn run_code(
+    caller: &Caller,
+    (tool, name): (&'static str, &'static str),
+    progress: Option<Value>,
+    Question { args, shape }: Question,
+) -> Later {
+    let caller = caller.clone();
+    Box::new(move || {
+        Box::pin(async move {
+            let args = caller.with_confirmation(args).await;
+            ask(&caller, (tool, name), progress, Question { args, shape })().await
         })
     })
 }

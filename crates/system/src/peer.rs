@@ -47,10 +47,7 @@ pub fn is_known() -> bool {
 /// child shares its parent's sockets; the connection then belongs to the parent.
 #[must_use]
 pub fn of_connection(local: SocketAddr, peer: SocketAddr) -> Option<Process> {
-    let table = if peer.is_ipv6() { "/proc/net/tcp6" } else { "/proc/net/tcp" };
-    let table = fs::read_to_string(table).ok()?;
-    let socket = inode(&table, peer, local)?;
-    let target = PathBuf::from(format!("socket:[{socket}]"));
+    let target = PathBuf::from(format!("socket:[{}]", socket(local, peer)?));
     let mut pids: Vec<u32> = fs::read_dir("/proc").ok()?.filter_map(|entry| number(&entry.ok()?.path())).collect();
     // The newest are the likeliest.
     pids.sort_unstable_by(|one, other| other.cmp(one));
@@ -102,9 +99,14 @@ impl Owner {
 
     /// The first process that presented the secret.
     pub fn process(&self) -> Option<Process> {
+        self.processes().first().copied()
+    }
+
+    /// The processes that may use the secret, in the order in which they presented it.
+    pub fn processes(&self) -> Vec<Process> {
         match &*self.lock() {
-            Owners::These(these) => these.first().copied(),
-            Owners::Nobody | Owners::Unknown => None,
+            Owners::These(these) => these.clone(),
+            Owners::Nobody | Owners::Unknown => Vec::new(),
         }
     }
 
@@ -143,6 +145,22 @@ fn number(path: &Path) -> Option<u32> {
     path.file_name()?.to_str()?.parse().ok()
 }
 
+/// The inode of the peer's socket. An IPv6 socket may have an IPv4 connection.
+fn socket(local: SocketAddr, peer: SocketAddr) -> Option<String> {
+    let find = |table, local, peer| Some(inode(&fs::read_to_string(table).ok()?, peer, local)?.to_owned());
+    let canonical = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+    let (local, peer) = (canonical(local), canonical(peer));
+    find("/proc/net/tcp", local, peer).or_else(|| find("/proc/net/tcp6", mapped(local), mapped(peer)))
+}
+
+/// The address as an IPv6 socket has it.
+fn mapped(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(v4) => SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port()),
+        SocketAddr::V6(_) => address,
+    }
+}
+
 /// The inode of the socket bound to `own` and connected to `other`.
 fn inode(table: &str, own: SocketAddr, other: SocketAddr) -> Option<&str> {
     let (own, other) = (hex(own), hex(other));
@@ -174,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_other_end_is_found_by_both_kinds_of_address() {
-        for host in ["127.0.0.1:0", "[::1]:0"] {
+        for host in ["127.0.0.1:0", "[::1]:0", "[::ffff:127.0.0.1]:0"] {
             let Ok(listener) = TcpListener::bind(host) else { continue };
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (server, peer) = listener.accept().unwrap();
@@ -182,6 +200,17 @@ mod tests {
             assert_eq!(found, Process::of(std::process::id()), "{host}");
             drop(client);
         }
+    }
+
+    #[test]
+    fn the_other_end_is_found_if_only_it_is_an_ipv6_socket() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let client = TcpStream::connect(format!("[::ffff:127.0.0.1]:{port}"));
+        let Ok(client) = client else { return }; // no IPv6 here
+        let (server, peer) = listener.accept().unwrap();
+        assert_eq!(of_connection(server.local_addr().unwrap(), peer), Process::of(std::process::id()));
+        drop(client);
     }
 
     #[test]

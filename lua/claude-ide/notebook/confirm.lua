@@ -1,4 +1,4 @@
--- Asks the user before code runs in a kernel, if `notebook.confirm` is set: presenter and requester of this kind of request. The code is
+-- Asks the user before code runs in a kernel, if `notebook.confirm` is set or the client may be of another machine: presenter and requester of this kind of request. The code is
 -- shown in a float with keys to run or reject it; closing the float rejects.
 -- Invariants: it opens only while the user is idle, and typing that continues decides nothing (ui/guard). Nothing hides in the code
 -- (unseen.lua), and it runs only after all of it was visible (ui/read_through.lua).
@@ -11,6 +11,7 @@ local MAX_HEIGHT = 20
 ---@class claude-ide.notebook.Question: claude-ide.Request
 ---@field code string
 ---@field name string of the kernel
+---@field who string for the user
 ---@field notebook? string
 ---@field language? string of the kernel, if it is running
 ---@field win? integer
@@ -101,7 +102,10 @@ local function open(question)
   )
   local height = math.min(vim.api.nvim_buf_line_count(buf), max_height())
   question.win = require("claude-ide.ui.text_float").open_centred(buf, width, height, {
-    title = require("claude-ide.width").cut((" Claude wants to run this (%s) "):format(question.name), width),
+    title = require("claude-ide.width").cut(
+      (" %s wants to run this (%s) "):format(question.who, question.name),
+      width
+    ),
     footer = require("claude-ide.width").cut(keys, width),
     zindex = ZINDEX,
     style = "minimal",
@@ -220,7 +224,13 @@ function M.ask(kernel, run, done)
     KIND,
     requester_of(run),
     done,
-    { code = run.code, notebook = kernel.notebook, language = kernel.language, name = kernel.name }
+    {
+      code = run.code,
+      who = run.confirm and "A client, perhaps of another machine," or "Claude",
+      notebook = kernel.notebook,
+      language = kernel.language,
+      name = kernel.name,
+    }
   )
 end
 

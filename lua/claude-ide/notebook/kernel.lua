@@ -306,7 +306,7 @@ function Kernel:pump()
     return
   end
   self.current = run
-  if not options().confirm then
+  if not (run.confirm or options().confirm) then
     return self:begin(run)
   end
   run.phase = "asking"

@@ -8,6 +8,7 @@ local M = {}
 ---@field code string
 ---@field who string for the user
 ---@field session? fun(): string? session of the requester
+---@field confirm? boolean ask the user first, also without `notebook.confirm`
 ---@field restart? boolean restart the kernel first
 ---@field keep? boolean also return the outputs as a notebook's JSON
 ---@field done fun(answer?: claude-ide.notebook.Answer, err?: string) once, unless cancelled

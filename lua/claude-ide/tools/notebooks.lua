@@ -8,7 +8,7 @@ local CELL_BYTES = 1200
 
 ---Runs code and waits for its output.
 ---@param path? string of the notebook
----@param run { code: string, who: string, keep?: boolean, restart?: boolean, left?: fun(answer: claude-ide.notebook.Answer) }
+---@param run { code: string, who: string, confirm?: boolean, keep?: boolean, restart?: boolean, left?: fun(answer: claude-ide.notebook.Answer) }
 ---@return claude-ide.notebook.Answer
 local function run_in(task, path, run)
   local answer, err = task:await(function(resume)
@@ -35,6 +35,7 @@ M.execute_code = tool(function(task, args)
     code = args.code,
     who = client and client.name or "Claude",
     restart = args.restart == true,
+    confirm = args.confirm == true, -- the client may be of another machine
   })
   return { content = answer.content, is_error = answer.is_error }
 end)

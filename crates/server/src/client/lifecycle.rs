@@ -74,6 +74,7 @@ impl Client {
         let params = params.and_then(|params| serde_json::from_str::<IdeConnected>(params.get()).ok());
         if let Some(pid) = params.and_then(|params| params.pid) {
             self.info.pid = Some(pid);
+            self.caller.pid = Some(pid);
             self.changed();
         }
     }

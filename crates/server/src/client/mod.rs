@@ -60,6 +60,7 @@ impl Client {
         id: ClientId,
         access: &Access,
         outbox: Arc<Outbox>,
+        peer: Option<Arc<claude_ide_http::Caller>>,
     ) -> Self {
         let info = ClientInfo {
             id,
@@ -77,8 +78,9 @@ impl Client {
         let send_away = Arc::new(Notify::new());
         services.notifier.join(info.clone(), Arc::clone(&outbox), Arc::clone(&gauge), Arc::clone(&send_away));
         services.editor.event(ClientEvent::Connected(info.clone()));
-        let peer = Peer { asked: Asked::new(asking::MAX_ASKED), in_flight: InFlight::new(endpoint.limits.in_flight) };
-        let caller = Caller { services, endpoint, client: id, mapped: info.mapped, root: None };
+        let caller = Caller { services, endpoint, client: id, mapped: info.mapped, root: None, peer, pid: info.pid };
+        let peer =
+            Peer { asked: Asked::new(asking::MAX_ASKED), in_flight: InFlight::new(caller.endpoint.limits.in_flight) };
         Self {
             caller,
             outbox,

@@ -176,7 +176,7 @@ impl Session {
         });
         let outbox = Arc::new(Outbox::default());
         let services = Arc::clone(&shared.services);
-        let mut client = Client::new(services, Arc::clone(endpoint), number, access, Arc::clone(&outbox));
+        let mut client = Client::new(services, Arc::clone(endpoint), number, access, Arc::clone(&outbox), None);
         client.cannot_be_asked();
         tracing::info!(client = %number, "connected by HTTP");
         let server =
