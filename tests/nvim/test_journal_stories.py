@@ -1,9 +1,12 @@
 """Random stories: Claude edits, makes, moves and removes files by its tools and by shell commands; the user edits and
-decides in between. After undoing all of it, the tree is the original, byte for byte, except for the user's edits.
+decides in between, whatever git makes of the files. After undoing all of it, the tree is the original, byte for byte,
+except for the user's edits.
 """
 
+import contextlib
 import os
 import random
+import subprocess
 
 import pytest
 from test_journal_shell import Session, git
@@ -35,6 +38,19 @@ OTHERS = {
   "odd name é.txt": b"odd\n", "newline": b"\n", "nul.txt": b"a\0b\n",
 }  # fmt: skip
 """Claude's alone, for any operation."""
+
+
+ATTRIBUTES = [
+    "", "* text=auto\n", "* text=auto eol=crlf\n", "*.txt text eol=lf\n* ident\n", "*.py filter=loud\n*.txt filter=loud\n",
+    "*.txt working-tree-encoding=UTF-16\n",
+]  # fmt: skip
+"""What git makes of the files, which is not to matter."""
+
+
+SETTINGS = {
+    "core.autocrlf": ["false", "true", "input"], "core.safecrlf": ["false"], "core.fileMode": ["true", "false"],
+    "index.version": ["2", "4"], "filter.loud.clean": ["tr a-z A-Z"],
+}  # fmt: skip
 
 
 class Story:
@@ -185,10 +201,28 @@ def story(start_nvim, connect):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         git(nvim.project, "init", "-q")
-        git(nvim.project, "config", "core.autocrlf", "false")
-        git(nvim.project, "add", "some.py", "unix.txt", "run.sh", "image.bin", "empty.txt")
-        git(nvim.project, "commit", "-qm", "first")
-        return Story(seed, Session(nvim, connect))
+        chance = random.Random(f"git {seed}")
+        for setting, values in SETTINGS.items():
+            git(nvim.project, "config", setting, chance.choice(values))
+        # Some are committed as git converts them, and some then converted otherwise.
+        attributes = [chance.choice(ATTRIBUTES), chance.choice(ATTRIBUTES)]
+        (nvim.project / ".git" / "info" / "attributes").write_text(attributes[0])
+        for name in chance.sample([*TEXTS, *OTHERS], 8):
+            with contextlib.suppress(subprocess.CalledProcessError):  # not in the encoding that it should have
+                git(nvim.project, "add", name)
+        git(nvim.project, "commit", "-qm", "first", "--allow-empty")
+        (nvim.project / ".git" / "info" / "attributes").write_text(chance.choice(attributes))
+        bit = chance.choice(["--assume-unchanged", "--skip-worktree", "--split-index", "--refresh"])
+        with contextlib.suppress(subprocess.CalledProcessError):
+            git(
+                nvim.project,
+                "update-index",
+                bit,
+                *(["unix.txt"] if bit in ("--assume-unchanged", "--skip-worktree") else []),
+            )
+        story = Story(seed, Session(nvim, connect))
+        story.tale.append(f"attributes {attributes}, {bit}")
+        return story
 
     return begin
 

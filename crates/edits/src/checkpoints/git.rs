@@ -151,6 +151,8 @@ pub(super) struct Repository {
     attributes: Vec<PathBuf>,
     /// Whether a setting has git convert line ends.
     converts: bool,
+    /// Whether a filter is configured that may leave a file's size as it is.
+    pub(super) has_filters: bool,
     hash_length: usize,
     /// Our folder.
     folder: PathBuf,
@@ -186,16 +188,33 @@ impl Repository {
         if home.starts_with(&top) {
             return Ok(None);
         }
-        let keys =
-            run(&["config", "--null", "--get-regexp", r"^core\.(autocrlf|attributesfile)$"])?.unwrap_or_default();
+        let keys = run(&[
+            "config",
+            "--null",
+            "--get-regexp",
+            r"^(core\.(autocrlf|attributesfile)|filter\..*\.(clean|process))$",
+        ])?
+        .unwrap_or_default();
         let settings = keys.split(|byte| *byte == 0);
         let attributes = home_attributes(home).into_iter().chain([info, "/etc/gitattributes".into()]).collect();
-        let mut settings = settings.filter(|setting| !setting.is_empty());
-        let converts = settings.any(|setting| setting != b"core.autocrlf\nfalse");
+        let settings = settings.filter(|setting| !setting.is_empty());
+        let (filters, settings): (Vec<&[u8]>, Vec<&[u8]>) =
+            settings.partition(|setting| setting.starts_with(b"filter."));
+        let converts = settings.iter().any(|setting| *setting != b"core.autocrlf\nfalse");
+        let has_filters = filters.iter().any(|filter| !filter.starts_with(b"filter.lfs."));
         let store = make_folder(&ours).and_then(|()| Store::new(&ours.join("copies")));
         let hash_length = if format == b"sha256" { 32 } else { 20 };
-        let with =
-            |store| Self { top, index, attributes, converts, hash_length, folder: ours, store, seen: Mutex::default() };
+        let with = |store| Self {
+            top,
+            index,
+            attributes,
+            converts,
+            has_filters,
+            hash_length,
+            folder: ours,
+            store,
+            seen: Mutex::default(),
+        };
         Ok(store.ok().map(with))
     }
 
@@ -207,6 +226,7 @@ impl Repository {
             index: self.index.clone(),
             attributes: self.attributes.clone(),
             converts: self.converts,
+            has_filters: self.has_filters,
             hash_length: self.hash_length,
             folder: ours,
             store,

@@ -122,12 +122,17 @@ impl Story {
         if self.chance.is(30) {
             std::os::unix::fs::symlink("a.txt", self.top.join("link")).unwrap();
         }
+        // Attributes that a file had once.
+        let once = if self.chance.is(30) { self.chance.pick(&ATTRIBUTES) } else { "" };
+        fs::write(self.top.join(".git/info/attributes"), once).unwrap();
+        self.tale.push(format!("once {once:?}"));
         if self.chance.is(90) {
             self.git(&["add", "-A"]);
             if self.chance.is(80) {
                 self.git(&["commit", "-qm", "first", "--allow-empty"]);
             }
         }
+        fs::write(self.top.join(".git/info/attributes"), "").unwrap();
         self.put("out/untracked.txt", b"untracked\r\n");
         self.bits();
         if self.chance.is(15) {

@@ -50,6 +50,10 @@ impl Default for Limits {
 /// A pause begins after this many failures in a row.
 const MAX_FAILURES: u32 = 2;
 
+/// So many files are read to compare them with git's, if it has filters.
+const MAX_COMPARED: usize = 20_000;
+const MAX_COMPARED_BYTES: u64 = 256 * 1024 * 1024;
+
 /// File systems' clocks lag behind by up to this much.
 const CLOCK_LAG: Duration = Duration::from_millis(20);
 
@@ -313,7 +317,12 @@ impl WorkTree {
         self.is_sparse = is_sparse;
         self.converts = repository.may_convert((0..base.len()).map(|index| base.name(index)));
         if self.converts {
-            to_copy.extend(Self::converted(repository, &base, &clean)?.into_iter().map(|index| (false, index, None)));
+            let converted = Self::converted(repository, &base, &clean)?;
+            clean.retain(|index| converted.binary_search(index).is_err());
+            to_copy.extend(converted.into_iter().map(|index| (false, index, None)));
+        }
+        if repository.has_filters {
+            to_copy.extend(Self::to_compare(repository, &base, &clean, &is_withheld));
         }
         to_copy.sort_unstable_by_key(|(is_untracked, index, _)| (*is_untracked, *index));
         for (_, index, blob) in to_copy {
@@ -330,6 +339,29 @@ impl WorkTree {
         }
         drop(seen);
         Ok(early)
+    }
+
+    /// Those of some unchanged files that may have had a filter when git looked: only their bytes tell.
+    fn to_compare(
+        repository: &Repository,
+        base: &Base,
+        clean: &[usize],
+        is_withheld: impl Fn(&Path) -> bool,
+    ) -> Vec<(bool, usize, Option<Vec<u8>>)> {
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        for index in clean {
+            let Some(State { stamp, content: Content::Git(blob), .. }) = base.state(*index) else { continue };
+            let is_small = usize::try_from(stamp.size).is_ok_and(|size| size <= MAX_FILE_BYTES);
+            if !is_small || stamp.kind() != Kind::File || is_withheld(&repository.path(base.name(*index))) {
+                continue;
+            }
+            bytes += stamp.size;
+            if found.len() == MAX_COMPARED || bytes > MAX_COMPARED_BYTES {
+                break;
+            }
+            found.push((false, *index, Some(blob.0.to_vec())));
+        }
+        found
     }
 
     /// Those of some unchanged files whose bytes are not the blob's.
@@ -449,7 +481,9 @@ impl WorkTree {
         let has_room = room.has_room(&found);
         let (stamp, content) = match blob {
             _ if found.kind() == Kind::Other => (found, Content::Unknown),
-            Some(blob) if is_clean && !self.converts => (found, Content::Git(Id(blob.into()))),
+            Some(blob) if is_clean && !self.converts && !self.repository.has_filters => {
+                (found, Content::Git(Id(blob.into())))
+            }
             blob => room.copy(&self.repository, name, found, blob, is_withheld),
         };
         let is_there = file.known.filter(|known| known.kind() != Kind::Other);

@@ -294,6 +294,24 @@ fn the_bytes_on_disk_are_held_whatever_git_makes_of_them() {
 }
 
 #[test]
+fn a_filter_that_a_file_had_once_has_no_say() {
+    let mut desk = Desk::new(&[]);
+    desk.git(&["config", "filter.loud.clean", "tr a-z A-Z"]);
+    desk.write(".git/info/attributes", "* filter=loud\n");
+    desk.write("a.txt", "as it was\n");
+    desk.write("b.txt", "LOUD\n");
+    desk.git(&["add", "-A"]);
+    desk.write(".git/info/attributes", "");
+    desk.settle();
+    let from = desk.take();
+    desk.write("a.txt", "by a command\n");
+    desk.write("b.txt", "by a command\n");
+    let found = compare(&from, &desk.take());
+    let before: Vec<Option<&[u8]>> = found.found.iter().map(|file| file.before.as_deref()).collect();
+    assert_eq!(before, [Some(b"as it was\n".as_slice()), Some(b"LOUD\n")]);
+}
+
+#[test]
 fn a_replaced_object_is_not_what_the_file_was() {
     let mut desk = Desk::new(&[("a.txt", "as it was\n"), ("b.txt", "other\n")]);
     desk.settle();
