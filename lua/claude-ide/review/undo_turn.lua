@@ -193,10 +193,9 @@ local function yes(undoable, rest)
   end, undoable)
   if #names == 0 then
     return ("Undo in %s that commands changed"):format(counted(rest, "file"))
-  elseif rest > 0 then
-    names[#names + 1] = ("%s that commands changed"):format(counted(rest, "file"))
   end
-  return ("Undo in %s: %s"):format(counted(#undoable + rest, "file"), listed(names, NAMES_WIDTH))
+  local more = rest > 0 and ("; %d that commands changed"):format(rest) or ""
+  return ("Undo in %s: %s%s"):format(counted(#undoable + rest, "file"), listed(names, NAMES_WIDTH), more)
 end
 
 ---@param results claude-ide.journal.Undone[]
