@@ -188,6 +188,35 @@ function M.replace(path, target, since)
   return ok or nil, err
 end
 
+---What a buffer has to hold for its file to have these bytes, in the encoding that it has.
+---@param buf integer loaded
+---@param bytes string
+---@return string[]? lines nil: Neovim has to read the file itself
+---@return claude-ide.buffer.Format? format
+local function decode(buf, bytes)
+  local formats = require("claude-ide.buffer.format")
+  local now, encoding = require("claude-ide.buffer.disk").decoding(buf), vim.bo[buf].fileencoding
+  if not formats.is_utf8(encoding) then
+    local text = vim.iconv(bytes, encoding, "utf-8")
+    if not text or formats.encoded(text, encoding) ~= bytes then
+      return nil
+    end
+    bytes, now.fileencoding = text, ""
+  end
+  return formats.decode(bytes, now)
+end
+
+---Makes a buffer read its file in the encoding and format that it has.
+---@param buf integer loaded, unmodified
+local function read_again(buf)
+  require("claude-ide.buffer.stamp").agree(buf)
+  local bo = vim.bo[buf]
+  local command = ("silent keepalt keepjumps edit! ++enc=%s ++ff=%s"):format(bo.fileencoding, bo.fileformat)
+  pcall(vim.api.nvim_buf_call, buf, function()
+    vim.cmd(command)
+  end)
+end
+
 ---Gives a file other contents.
 ---@param path string
 ---@param bytes? string nil: there should be no file
@@ -206,16 +235,17 @@ function M.through_buffer(path, bytes, mode, since)
   buf = buf or require("claude-ide.buffer.hidden").load(path)
   local lines, format
   if buf then
-    lines, format =
-      require("claude-ide.buffer.format").decode(bytes, require("claude-ide.buffer.disk").decoding(buf))
+    lines, format = decode(buf, bytes)
   end
   if not buf or not lines or not format then
     -- Too large for a hidden buffer, or in an encoding that Neovim has to read itself.
     if buf and vim.bo[buf].modified then
       return nil, "it has unsaved changes in another encoding"
     end
-    local ok, err = M.to_disk(path, bytes)
-    if ok and buf then
+    local ok, err = M.to_disk(path, bytes, mode)
+    if ok and buf and is_new then
+      read_again(buf) -- its text went with the file, and a reload only follows a file that was there
+    elseif ok and buf then
       require("claude-ide.buffer.disk").reload(buf)
     end
     return ok, err
