@@ -212,7 +212,8 @@ impl History {
         (last, passed.pop())
     }
 
-    /// Finds the earlier step to which an undo returned: one with the same text, without changes of the user in between.
+    /// Finds the earlier step to which an undo returned: one with the same text, without changes of the user in between
+    /// that were not undone.
     /// Claude's lines in it are Claude's again. A step is not returned to if one of the undos since undid changes of
     /// turns up to that step only: its text has come back by other means.
     fn same_before(&self, blobs: &Blobs, undo: usize) -> Option<usize> {
@@ -223,19 +224,23 @@ impl History {
                 return Some(index);
             }
             match step.actor {
-                Actor::User | Actor::Accepted => return None,
+                Actor::User => return None,
+                Actor::Accepted if !undos.iter().any(|of| self.has_undone(*of, step.turn)) => return None,
                 Actor::Undo => undos.push(index),
-                Actor::Claude | Actor::SharedUndo => {}
+                Actor::Accepted | Actor::Claude | Actor::SharedUndo => {}
             }
         }
         None
     }
 
+    fn has_undone(&self, undo: usize, turn: Option<TurnId>) -> bool {
+        let undone = self.steps.get(undo).map(|step| &step.undone);
+        undone.zip(turn).is_some_and(|(undone, turn)| undone.contains(&turn))
+    }
+
     /// Whether an undo undid nothing that was done after a step.
     fn undid_up_to(&self, undo: usize, last: usize) -> bool {
-        let Some(undone) = self.steps.get(undo).map(|step| &step.undone) else { return true };
-        let later = self.steps.iter().take(undo).skip(last + 1);
-        !later.filter_map(|step| step.turn).any(|turn| undone.contains(&turn))
+        !self.steps.iter().take(undo).skip(last + 1).any(|step| self.has_undone(undo, step.turn))
     }
 
     /// The author of an undo: Claude if it only removed changes that count.

@@ -18,6 +18,7 @@ local NEVER = 4503599627370496
 ---@field from string
 ---@field to string
 ---@field digest? string of its contents at the end of the landing
+---@field is_aside boolean only for another file to take its place; a later move goes on from there
 
 ---New text for a buffer with unsaved changes.
 ---@class claude-ide.journal.Unsaved
@@ -52,7 +53,7 @@ function M.begin(client, reviewed)
   return { turn = turn.id, actor = reviewed and "accepted" or "claude", files = {}, done = {} }
 end
 
----Keeps what a file holds now; what is found in it from here on is this landing's.
+---Keeps what a file holds now, and its permissions; what is found in it from here on is this landing's.
 ---@param landing claude-ide.journal.Landing
 ---@param path string
 ---@param bytes? string
@@ -191,46 +192,78 @@ end
 ---@param landing claude-ide.journal.Landing
 ---@param from string
 ---@param to string
+---@param is_aside? boolean only for another file to take its place
 ---@return boolean? ok
 ---@return string? err
-function M.move(landing, from, to)
-  local there = bytes_of(to)
+function M.move(landing, from, to, is_aside)
+  local there, stat = bytes_of(to), vim.uv.fs_stat(to)
   local source, target = keep(landing, from, bytes_of(from)), keep(landing, to, there)
   if there then
-    table.insert(landing.done, { path = to, bytes = there })
+    table.insert(landing.done, { path = to, bytes = there, mode = stat and stat.mode % 4096 })
   end
   table.insert(landing.done, { path = from, moved_to = to })
   local ok, err = move(from, to)
   if ok then
     require("claude-ide.journal.observe").look_now(source)
     require("claude-ide.journal.observe").look_now(target)
-    moved[landing.turn] = vim.list_extend(moved[landing.turn] or {}, { { from = from, to = to } })
+    local one = { from = from, to = to, digest = digest(to), is_aside = is_aside == true }
+    moved[landing.turn] = vim.list_extend(moved[landing.turn] or {}, { one })
   end
   return ok, err
 end
 
----Moves a turn's moved files back, with their buffers, before their texts are undone. A file that has changed since, or whose buffer is
----not loaded, is left: it is undone as a created and a deleted file.
+---Whether a moved file is still as its turn left it.
+---@param one claude-ide.journal.Move
+---@return boolean
+local function is_as_left(one)
+  local stat, buf = vim.uv.fs_lstat(one.to), require("claude-ide.buffer").loaded(one.to)
+  return stat ~= nil
+    and stat.type == "file"
+    and one.digest ~= nil
+    and one.digest == digest(one.to)
+    and not (buf and vim.bo[buf].modified)
+end
+
+---Whether nothing is in a file's old place.
+---@param path string
+---@return boolean
+local function is_free(path)
+  return not vim.uv.fs_lstat(path) and not require("claude-ide.buffer").loaded(path)
+end
+
+---Moves a turn's moved files back, with their buffers, before their texts are undone. A file that has changed since is left: it is undone
+---as a created and a deleted file.
 ---@param id integer
 function M.move_back(id)
   local turn, observe = store.turn(id), require("claude-ide.journal.observe")
   local moves = moved[id] or {}
+  local function holds(one)
+    return one.is_aside or is_as_left(one)
+  end
+  if vim.iter(moves):any(function(one)
+    return one.is_aside
+  end) and not vim.iter(moves):all(holds) then
+    moves = {} -- or a file would be left aside
+  end
   for i = #moves, 1, -1 do
     local one = moves[i]
-    local buf, there =
-      require("claude-ide.buffer").loaded(one.to),
-      vim.uv.fs_lstat(one.from) or require("claude-ide.buffer").loaded(one.from)
-    if turn and buf and not there and not vim.bo[buf].modified and one.digest == digest(one.to) then
-      local landing = { actor = "claude", turn = id, files = {}, done = {} }
-      local source, target = keep(landing, one.to, bytes_of(one.to)), keep(landing, one.from, nil)
+    local source, target = store.find(one.to), store.find(one.from)
+    if turn and source and target and is_as_left(one) and is_free(one.from) then
+      local files = { source, target }
+      for _, file in ipairs(files) do
+        -- An undo: changes of earlier turns are Claude's again.
+        store.undo(file.id, tostring(id), "recorded")
+        store.set_undoing(file.id, true)
+      end
       local ok, err = move(one.to, one.from)
       if not ok then
         require("claude-ide.log").warn("%s could not be moved back: %s", one.to, err)
       end
-      observe.look_now(source)
-      observe.look_now(target)
-      store.set_landing(source.id)
-      store.set_landing(target.id)
+      for _, file in ipairs(files) do
+        observe.look_now(file)
+        store.set_undoing(file.id, false)
+        require("claude-ide.journal.shell").user_wrote(file.path) -- no command of the turn's has
+      end
       require("claude-ide.journal.write").remove_folders(one.to, turn.started)
     end
   end

@@ -293,6 +293,19 @@ fn undoing_the_last_turn_again_and_again_ends_with_the_first_text() {
 }
 
 #[test]
+fn a_file_that_was_made_can_go_after_its_accepted_removal_was_undone() {
+    let mut desk = Desk::new("");
+    desk.write(None, Some(Actor::User), None);
+    let (first, second) = (desk.prompt(), desk.prompt());
+    desk.claude(first, "made\n");
+    desk.write(None, Some(Actor::Accepted), Some(second));
+    desk.undo(Scope::Turn(second), Undone::All);
+    assert_eq!(desk.disk.as_deref(), Some("made\n"));
+    desk.undo(Scope::Turn(first), Undone::All);
+    assert_eq!(desk.disk, None);
+}
+
+#[test]
 fn undoing_the_last_turn_ends_whatever_the_user_does_in_between() {
     for seed in 0..800 {
         let mut chance = Chance::new(seed);
