@@ -38,20 +38,21 @@ local function notify_servers(jobs)
   local created, renamed, deleted = {}, {}, {}
   for _, job in ipairs(jobs) do
     local file = job.file
-    if file.kind == "created" then
+    local kind = job.away and "aside" or file.kind
+    if kind == "created" then
       changes[file.path] = lsp.FileChange.created
       created[#created + 1] = { uri = uri(file.path) }
-    elseif file.kind == "deleted" then
+    elseif kind == "deleted" then
       changes[file.path] = lsp.FileChange.deleted
       deleted[#deleted + 1] = { uri = uri(file.path) }
-    elseif file.kind == "renamed" then
+    elseif kind == "renamed" then
       changes[file.from] = changes[file.from] or lsp.FileChange.deleted
       changes[file.path] = lsp.FileChange.created
       renamed[#renamed + 1] = {
         oldUri = uri(file.from --[[@as string]]),
         newUri = uri(file.path),
       }
-    else
+    elseif kind == "modified" then
       changes[file.path] = not buffer.loaded(file.path) and lsp.FileChange.changed or nil
     end
   end
@@ -68,12 +69,15 @@ local STEP_MS = 8
 ---@class claude-ide.changeset.Job
 ---@field file claude-ide.changeset.File
 ---@field text? claude-ide.changeset.Text nil: delete the file
+---@field away? string the file is only moved here, for another to take its place
+---@field from? string where it was moved to before, instead of `file.from`
 
 local short = require("claude-ide.path").short
 
 ---@param job claude-ide.changeset.Job
+---@param leaves? table<string, true> the files that are moved elsewhere; default: all that the plan moves
 ---@return string? err
-local function check(job)
+local function check(job, leaves)
   local world, file = require("claude-ide.changeset.world"), job.file
   for _, path in ipairs({ file.path, file.from }) do
     local err = world.refused(path)
@@ -92,6 +96,7 @@ local function check(job)
     return ("%s is a symbolic link"):format(short(file.path))
   end
   local is_new = file.kind == "created" or file.kind == "renamed" and not file.replaced
+  is_new = is_new and not (file.vacated and (not leaves or leaves[file.path]))
   if is_new and vim.uv.fs_lstat(file.path) then
     return ("%s is there by now"):format(short(file.path))
   end
@@ -135,8 +140,10 @@ end
 ---@return string? err
 local function do_job(landing, job)
   local journal, file = require("claude-ide.journal.landing"), job.file
-  if file.kind == "renamed" then
-    local ok, err = journal.move(landing, file.from --[[@as string]], file.path)
+  if job.away then
+    return journal.move(landing, file.from --[[@as string]], job.away, true)
+  elseif file.kind == "renamed" then
+    local ok, err = journal.move(landing, job.from or file.from --[[@as string]], file.path)
     if not ok then
       return nil, err
     end
@@ -162,7 +169,14 @@ local function do_job(landing, job)
   return journal.write(landing, file.path, require("claude-ide.buffer.bytes").encode(text.lines, text.format))
 end
 
----Moves come first; a move away from a path before a move onto it.
+---A path beside a file that no other program uses.
+---@param path string
+---@return string
+local function beside(path)
+  return ("%s/.claude-ide.%d.%s"):format(vim.fs.dirname(path), vim.uv.os_getpid(), vim.fs.basename(path))
+end
+
+---Moves come first; a move away from a path before a move onto it. In a ring one file is moved aside first.
 ---@param jobs claude-ide.changeset.Job[]
 ---@return claude-ide.changeset.Job[]
 local function in_order(jobs)
@@ -170,19 +184,29 @@ local function in_order(jobs)
   for _, job in ipairs(jobs) do
     table.insert(job.file.kind == "renamed" and moves or others, job)
   end
+  ---@param job claude-ide.changeset.Job
+  ---@return claude-ide.changeset.Job? other whose file is still in the way
+  local function waits_for(job)
+    return vim.iter(moves):find(function(other)
+      return other ~= job and not other.from and other.file.from == job.file.path
+    end)
+  end
   local ordered = {} ---@type claude-ide.changeset.Job[]
   while #moves > 0 do
-    local at = 1
+    local at ---@type integer?
     for i, job in ipairs(moves) do
-      local waits = vim.iter(moves):any(function(other)
-        return other ~= job and other.file.from == job.file.path
-      end)
-      if not waits then
+      if not waits_for(job) then
         at = i
         break
       end
     end
-    ordered[#ordered + 1] = table.remove(moves, at)
+    if not at then
+      local other = waits_for(moves[1]) --[[@as claude-ide.changeset.Job]]
+      other.from = beside(other.file.from --[[@as string]])
+      ordered[#ordered + 1] = { file = other.file, away = other.from }
+    else
+      ordered[#ordered + 1] = table.remove(moves, at)
+    end
   end
   return vim.list_extend(ordered, others)
 end
@@ -197,6 +221,10 @@ local going_on = {}
 ---@param opts { client?: integer, reviewed: boolean }
 ---@param done fun(err: string?) nil: everything is applied. Called later, once
 function M.run(jobs, opts, done)
+  local leaves = {} ---@type table<string, true>
+  for _, job in ipairs(jobs) do
+    leaves[job.file.from or ""] = true
+  end
   jobs = in_order(jobs)
   local journal = require("claude-ide.journal.landing")
   local landing ---@type claude-ide.journal.Landing?
@@ -222,7 +250,7 @@ function M.run(jobs, opts, done)
     at = at + 1
     local job = jobs[at]
     if checking then
-      local err = job and check(job)
+      local err = job and check(job, leaves)
       if err then
         return finish(err)
       elseif not job then

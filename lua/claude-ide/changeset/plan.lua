@@ -11,6 +11,7 @@ local M = {}
 ---@field after? claude-ide.changeset.Text nil: deleted
 ---@field source? claude-ide.changeset.Source as read; of `from` if moved
 ---@field replaced? claude-ide.changeset.Source another file at `path`, which is overwritten
+---@field vacated? boolean the file at `path` is moved elsewhere by the same changes
 ---@field comparison claude-ide.diffview.Comparison of before and after; filled in by init.lua
 
 ---A file as read.
@@ -171,14 +172,14 @@ local function files_of(tree)
   for _, path in ipairs(tree.order) do
     local node = tree.now[path]
     local origin = node and node.origin
-    if origin and origin.path ~= path and not tree.now[origin.path] then
+    if origin and origin.path ~= path then
       moved[origin.path] = true
     end
   end
   for _, path in ipairs(tree.order) do
     local node, source = tree.now[path] or nil, tree.sources[path] or nil
-    local origin = node and node.origin
-    if node and origin and moved[origin.path] and origin.path ~= path then
+    local origin, vacated = node and node.origin, moved[path]
+    if node and origin and origin.path ~= path then
       files[#files + 1] = {
         path = path,
         from = origin.path,
@@ -186,17 +187,18 @@ local function files_of(tree)
         before = origin.text,
         after = node.text,
         source = origin,
-        replaced = source,
+        replaced = not vacated and source or nil,
+        vacated = vacated,
       }
-    elseif node and source then
+    elseif node and source and not vacated then
       tree.world.pause()
       if not same(node.text, source.text) then
         files[#files + 1] =
           { path = path, kind = "modified", before = source.text, after = node.text, source = source }
       end
     elseif node then
-      files[#files + 1] = { path = path, kind = "created", after = node.text }
-    elseif source and not moved[path] then
+      files[#files + 1] = { path = path, kind = "created", after = node.text, vacated = vacated }
+    elseif source and not vacated then
       files[#files + 1] = { path = path, kind = "deleted", before = source.text, source = source }
     end
   end
