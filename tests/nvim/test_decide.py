@@ -745,6 +745,83 @@ def test_what_claude_is_told_of_a_file_is_found_by_its_new_name(nvim):
     assert reported(command, f"{nvim.project}/b.txt") is None, "silent without the folder"
 
 
+def test_what_claude_is_told_of_a_file_is_found_by_the_name_of_a_link(nvim):
+    command = nvim.lua(SAVING, "a.txt")
+    nvim.lua("folder.note(vim.api.nvim_get_current_buf(), 'unsaved')")
+    for name in ("link.txt", "it's $(a) link.txt"):
+        (nvim.project / name).symlink_to("a.txt")
+        assert reported(command, nvim.project / name) == "unsaved", name
+    assert reported(command, nvim.project / "b.txt") is None
+
+
+SAVING = """
+vim.cmd.edit(...)
+require("claude-ide").connect()
+folder = require("claude-ide.terminal.hook_folder")
+local hooks = folder.hooks(false).PreToolUse
+require("claude-ide.hook_context.unsaved").attach()
+return hooks[1].hooks[1].command
+"""
+NOTED = "#require('claude-ide.terminal.hook_folder').texts() == 1"
+
+
+@pytest.fixture
+def saving(start_nvim):
+    """A Neovim with unsaved text in a.txt, and the command of a hook that has it saved."""
+
+    def saving(unsaved="save"):
+        opts = {"context": {"unsaved": unsaved}}
+        nvim = start_nvim(files={"a.txt": "one\n"}, opts=opts, notices=True)
+        command = nvim.lua(SAVING, "a.txt")
+        nvim.keys("oUNSAVED<Esc>")
+        nvim.wait(NOTED, what="the note")
+        return nvim, command
+
+    return saving
+
+
+def test_a_save_for_claude_that_fails_is_said_and_claude_is_told_the_text(saving):
+    nvim, command = saving()
+    nvim.lua("vim.bo.readonly = true")
+    assert "+UNSAVED" in reported(command, nvim.project / "a.txt")
+    nvim.wait_notice("a.txt is not saved for Claude: E45")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("foreign", [False, True], ids=["", "and another program writes"])
+def test_claude_waits_for_a_formatter_and_what_others_wrote_meanwhile_stays(saving, foreign):
+    nvim, command = saving()
+    path = nvim.project / "a.txt"
+    nvim.lua(
+        """
+        local is_foreign = ...
+        vim.api.nvim_create_autocmd("BufWritePre", { callback = function()
+          vim.uv.sleep(3500)
+          vim.api.nvim_buf_set_lines(0, 0, 1, false, { "formatted" })
+          if is_foreign then vim.fn.writefile({ "theirs" }, "a.txt") end
+        end })
+        """,
+        foreign,
+    )
+    said = reported(command, path)
+    if foreign:
+        nvim.wait_notice("a.txt is not saved for Claude: it has changed on disk meanwhile")
+        assert path.read_text() == "theirs\n" and nvim.lines() == ["formatted", "UNSAVED"]
+        nvim.keys("<Esc>")
+        nvim.wait("vim.api.nvim_get_mode().mode == 'n' and not vim.api.nvim_get_mode().blocking")
+    else:
+        assert (said, path.read_text()) == (None, "formatted\nUNSAVED\n")
+
+
+def test_nothing_is_saved_for_whoever_writes_in_the_folder_where_the_user_wants_it_told(saving):
+    nvim, command = saving("tell")
+    folder = Path(re.search(r"cd '([^']+)'", command)[1])
+    asked = folder / f"save.{nvim.lua('return vim.api.nvim_get_current_buf()')}"
+    asked.touch()
+    nvim.wait(lambda: not asked.exists(), what="the file to be looked at")
+    assert (nvim.project / "a.txt").read_text() == "one\n" and nvim.lua("return vim.bo.modified")
+
+
 def reported(command, path):
     """What a hook's command says of a call, as the CLI runs it."""
     call = {"tool_name": "Write", "tool_input": {"file_path": str(path), "content": "x" * 100_000}}

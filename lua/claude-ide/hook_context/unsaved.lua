@@ -90,17 +90,55 @@ local function follow(buf)
   end
 end
 
----Saves a buffer that Claude is about to read or change.
+---Writes a buffer. Formatters take their time: a file that has changed on disk meanwhile is left alone, where Neovim would ask whether to
+---overwrite it.
 ---@param buf integer
-local function save(buf)
-  if not api.nvim_buf_is_loaded(buf) or require("claude-ide.privacy").verdict(buf) ~= "tell" then
-    return
+---@return boolean ok
+---@return string? err
+local function write(buf)
+  local path = require("claude-ide.path").real(api.nvim_buf_get_name(buf))
+  local function stamp()
+    local stat = vim.uv.fs_stat(path)
+    return stat and { stat.mtime.sec, stat.mtime.nsec, stat.size } or {}
   end
+  local before, has_changed = stamp(), false
+  local last = api.nvim_create_autocmd("BufWritePre", {
+    buffer = buf,
+    desc = "Claude Code: a file that has changed while it was formatted is not overwritten",
+    callback = function()
+      if not vim.deep_equal(before, stamp()) then
+        has_changed = true
+        error("it has changed on disk meanwhile", 0)
+      end
+    end,
+  })
   local ok, err = pcall(api.nvim_buf_call, buf, function()
     vim.cmd("silent update")
   end)
+  pcall(api.nvim_del_autocmd, last)
+  err = tostring(err):match("E%d+: [^\n]*") or tostring(err)
+  return ok and not has_changed, has_changed and "it has changed on disk meanwhile" or err
+end
+
+---Saves a buffer that Claude is about to read or change.
+---@param buf integer
+local function save(buf)
+  local is_wanted = require("claude-ide.config").get().context.unsaved == "save" -- anyone may write in the folder
+  if
+    not is_wanted
+    or not api.nvim_buf_is_loaded(buf)
+    or not require("claude-ide.buffer").is_file(buf)
+    or require("claude-ide.privacy").verdict(buf) ~= "tell"
+  then
+    return
+  end
+  local folder, begun = require("claude-ide.terminal.hook_folder"), "saving." .. buf
+  folder.begun(begun, true)
+  local ok, err = write(buf)
+  folder.begun(begun, false)
   if not ok then
-    require("claude-ide.log").info("buffer %d is not saved for Claude: %s", buf, err)
+    local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":~:.")
+    require("claude-ide.ui.notice").warn(("%s is not saved for Claude: %s"):format(name, err))
   end
   changed[buf] = true
   look()

@@ -4,8 +4,8 @@
 -- MessageDisplay. A command that exits with 0 is silent, and so is one that runs out of time, except for UserPromptSubmit.
 local M = {}
 
----A hook. In `body`, `p` is the CLI's process, and `ask {name} {times}` creates an empty file and waits until Neovim removes it, at most
----that many times 50 ms.
+---A hook. In `body`, `p` is the CLI's process, and `ask {name} {times} [{begun}]` creates an empty file and waits until Neovim removes it,
+---at most that many times 50 ms; 30 s more while there is a file `begun`.
 ---@class claude-ide.terminal.FolderHook
 ---@field event string
 ---@field matcher? fun(): string
@@ -31,16 +31,26 @@ local HOOKS = {
 note() {
   LC_ALL=C awk -v shows="$1" 'BEGIN {
     getline call
-    while (!found && (getline name < "files") > 0) found = index(call, substr(name, index(name, " ") + 1))
+    found = look(call)
+    if (!found && match(call, /"file_path":"[^"\\]*"/)) {
+      path = substr(call, RSTART + 13, RLENGTH - 14)
+      gsub(/\047/, "\047\\\047\047", path)
+      if ((("readlink -f \047" path "\047") | getline real) > 0) found = look("\"file_path\":\"" real "\"")
+    }
     number = name + 0
     if (found && shows == "number") print number
     while (found && shows == "text" && (getline text < ("note." number)) > 0) print text
+  }
+  function look(where, found) {
+    while (!found && (getline name < "files") > 0) found = index(where, substr(name, index(name, " ") + 1))
+    close("files")
+    return found
   }'
 }
 [ -e save ] || { note text; exit; }
 number=$(note number)
 [ -e "note.$number" ] || exit
-ask "save.$number" 40
+ask "save.$number" 40 "saving.$number"
 cat "note.$number"]],
   },
   {
@@ -108,16 +118,20 @@ local COMMAND = [[
 trap 'exit 0' 0
 exec 2>/dev/null
 ask() {
-  tries=$2
+  tries=$2 more=600
   : >"$1"
-  while [ -e "$1" ] && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done
+  while [ -e "$1" ] && [ $tries -gt 0 ] && kill -0 $neovim; do
+    sleep 0.05
+    [ $more -gt 0 ] && [ -e "$3" ] && more=$((more - 1)) || tries=$((tries - 1))
+  done
   rm -f "$1"
 }
-cd %s && kill -0 %d || exit
+neovim=%d
+cd %s && kill -0 $neovim || exit
 p=${CLAUDE_PID:-$PPID}
 %s]]
----More than the longest `ask`.
-local TIMEOUT_S = 5
+---More than the longest `ask`: 2 s, and 30 s for a save that has begun.
+local TIMEOUT_S = 35
 
 ---Limit of a text for Claude, and of the line that says what was left out.
 local MOST_BYTES, LEFT_OUT_BYTES = 2048, 32
@@ -281,6 +295,17 @@ end
 function M.on(kind, handler)
   handlers[kind] = handlers[kind] or {}
   table.insert(handlers[kind], handler)
+end
+
+---Tells a hook that what it asks for has begun, and may take long, or is over.
+---@param name string
+---@param is_on boolean
+function M.begun(name, is_on)
+  if folder and is_on then
+    write(name, "")
+  elseif folder then
+    remove(name)
+  end
 end
 
 ---Whether hooks ask for a buffer to be saved.
