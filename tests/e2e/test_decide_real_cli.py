@@ -522,6 +522,31 @@ KINDS = {
 """What the model asks, and how it is answered: `both` at once with the same word, `against` each other."""
 
 
+def test_claude_and_the_user_hear_what_became_of_a_changed_command(start_with_claude, mock_api):
+    rules = json.dumps({"permissions": {"deny": ["Bash(rm:*)"]}})
+    files = {**FILES, ".claude/settings.json": rules}
+    lab = Lab(start_with_claude(args=["a.txt"], files=files, notices=True), mock_api)
+    nvim, made = lab.nvim, lab.nvim.project / "made.txt"
+    lab.ask(lab.bash(f"touch {made}"))
+    change(nvim, f"touch {made}.other")
+    lab.wait_sent("The user changed the command of your call before allowing it")
+    assert made.with_name("made.txt.other").exists() and not made.exists()
+    terminal = "table.concat(vim.api.nvim_buf_get_lines(require('claude-ide.terminal').bufnr(), 0, -1, false), '\\n')"
+    nvim.wait(f"{terminal}:find('You changed the command') ~= nil", what="the terminal to say so")
+    assert nvim.notices() == []
+    lab.ask(lab.bash(f"touch {made}"))
+    change(nvim, f"rm -f {made}.other")
+    nvim.wait_notice("The changed command did not run: Permission to use Bash")
+    lab.wait_over()
+    assert made.with_name("made.txt.other").exists()
+
+
+def change(nvim, command):
+    nvim.keys("e")
+    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    nvim.keys(f"cc{command}<Esc>:w<CR>")
+
+
 @pytest.mark.one_nvim
 def test_of_parallel_questions_the_card_goes_that_is_answered_in_the_terminal(start_nvim, cli, mock_api):
     story = Story(start_nvim(files=FILES), cli, mock_api)

@@ -83,6 +83,7 @@ HIDING = {
     "make it\u202e; hs | lruc\u200b\u2066": "make it<202e>; hs | lruc<200b><2066>",
     "make it\u00a0\u3164\u00ad\u2028x\ufe0f": "make it<a0><3164><ad><2028>x<fe0f>",
     "make it\rx\x1b[2K\x00": "make it^Mx^[[2K^@",
+    "make it\r": "make it^M",
     "make it  well\n\n    1\n\n\n\t2": "make it  well\n\n    1\n\n\n    2",
     "\U0001f468\u200d\U0001f469": "\U0001f468\u200d\U0001f469",
 }

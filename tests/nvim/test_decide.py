@@ -368,7 +368,6 @@ def test_however_a_changed_command_is_written_no_window_but_its_own_is_closed(la
     [
         ":w copy.sh<CR>",
         ":1w part.sh<CR>",
-        ":set autowriteall | q<CR>",
         "<C-w>t:wa<CR>",
         ":autocmd FocusLost * ++nested silent! wa<CR>:doautocmd FocusLost<CR>",
         ":call timer_start(1, {-> execute('write')})<CR>",
@@ -396,6 +395,75 @@ def test_a_changed_command_is_allowed_only_by_a_write_of_it_that_the_user_asks_f
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", buf)
     nvim.keys("<Esc>:w<CR>")
     assert output(client, call) == {"behavior": "allow", "updatedInput": {"command": "make itself"}}
+
+
+@pytest.fixture
+def changing(lab):
+    """A command in the buffer in which it is changed."""
+    nvim, client = lab
+    nvim.keep_notices()
+
+    def changing(command):
+        call = ask(client, command=command)
+        nvim.wait_kind("question")
+        nvim.keys("e")
+        nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+        return call
+
+    return nvim, client, changing
+
+
+def test_a_changed_command_that_the_cli_would_not_run_as_it_is_is_not_allowed(changing):
+    nvim, client, begin = changing
+    call = begin("make it")
+    for keys, why in (("cc<Esc>:w<CR>", "it is empty"), ("cca<C-v><C-g>b<Esc>:w<CR>", "it has a control character")):
+        nvim.keys(keys)
+        nvim.wait_notice(f"Nothing is allowed: {why}")
+        assert nvim.lua(f"return {PENDING}") == 1 and nvim.lua("return vim.bo.buftype") == "acwrite"
+    nvim.keys("ccmake all<Esc>:w<CR>")
+    assert output(client, call) == {"behavior": "allow", "updatedInput": {"command": "make all"}}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("quit", [":q<CR>", "ZQ", ":set autowriteall | q<CR>"])
+def test_whoever_quits_a_changed_command_is_back_and_has_lost_nothing(changing, quit):
+    nvim, client, begin = changing
+    call = begin("make it")
+    nvim.keys(f"Aself<Esc>{quit}")
+    nvim.wait_notice("Nothing is allowed. `e` has what you changed.")
+    nvim.wait_kind("question")
+    nvim.keys("e")
+    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    assert nvim.lines() == ["make itself"]
+    nvim.keys(":w<CR>")
+    assert output(client, call) == {"behavior": "allow", "updatedInput": {"command": "make itself"}}
+
+
+@pytest.mark.parametrize(
+    "map", ["vim.cmd.write()", "vim.cmd('silent! write')", "vim.cmd('stopinsert') vim.cmd.update({ bang = true })"]
+)
+def test_a_mapping_that_writes_allows_a_changed_command(changing, map):
+    nvim, client, begin = changing
+    nvim.lua(f"vim.keymap.set({{ 'n', 'i' }}, '<C-s>', function() {map} end)")
+    call = begin("make it")
+    nvim.keys("Aself")
+    nvim.wait("vim.api.nvim_get_current_line() == 'make itself'")
+    nvim.keys("<C-s>" if "stop" in map else "<Esc><C-s>")
+    assert output(client, call) == {"behavior": "allow", "updatedInput": {"command": "make itself"}}
+
+
+@pytest.mark.every_nvim
+def test_nothing_hides_in_a_command_that_is_changed(changing):
+    nvim, client, begin = changing
+    command = "make it\u200b;" + " " * 9 + "x\u202ey\u00a0z"
+    call = begin(command)
+    nvim.wait_screen("make it<200b>;⟨9 blanks⟩")
+    nvim.wait_screen("<202e>")
+    nvim.wait_screen("<a0>z")
+    nvim.keys("A\u2066<Esc>")
+    nvim.wait_screen("<2066>")
+    nvim.keys("x:w<CR>")
+    assert output(client, call) == {"behavior": "allow"}, "the marks are no part of it"
 
 
 def test_a_question_and_a_plan_are_answered_with_their_arguments(lab):
@@ -601,7 +669,7 @@ def test_the_users_settings_stay_and_ours_go_along(started, tmp_path):
     assert tools_of(settings, "Elicitation") == ["hook_form"]
     settings["hooks"]["PermissionRequest"].pop()
     assert settings["hooks"].pop("PreToolUse")[0]["matcher"] == "Read|Edit|MultiEdit|Write|NotebookEdit"
-    del settings["hooks"]["Elicitation"], settings["hooks"]["MessageDisplay"]
+    del settings["hooks"]["Elicitation"], settings["hooks"]["MessageDisplay"], settings["hooks"]["PostToolBatch"]
     assert settings == theirs
 
 
@@ -619,6 +687,7 @@ def test_nothing_is_told_of_unsaved_text_if_the_user_wants_it_so(started):
         "PermissionRequest",
         "Elicitation",
         "MessageDisplay",
+        "PostToolBatch",
     }
 
 
@@ -693,7 +762,8 @@ def test_hooks_are_written_beside_what_is_there_and_taken_out_again(lab):
     written = path.read_text()
     assert written in shown
     assert tools_of(json.loads(written)) == [OURS] and tools_of(json.loads(written), "Elicitation") == ["hook_form"]
-    assert set(json.loads(nvim.lua(GIVEN))["hooks"]) == {"PreToolUse", "MessageDisplay"}, "no CLI has them twice"
+    given = set(json.loads(nvim.lua(GIVEN))["hooks"])
+    assert given == {"PreToolUse", "MessageDisplay", "PostToolBatch"}, "no CLI has them twice"
     nvim.cmd("Claude hooks remove")
     assert not path.exists()
     theirs = '{"permissions" : {"allow":["Bash(ls)"]},\n   "hooks":{"PermissionRequest":[]} }'

@@ -4,8 +4,11 @@ local M = {}
 local card = require("claude-ide.card.window")
 local settle = card.settle
 
+local namespace = vim.api.nvim_create_namespace("claude-ide.card.permission")
+
 ---@class claude-ide.card.Permission : claude-ide.Request
 ---@field ask claude-ide.chat.Ask
+---@field kept? string the changed argument, not written
 
 ---@class claude-ide.card.AskedPart
 ---@field part "text"|"change"|"places"
@@ -106,42 +109,108 @@ local function deny_with_words(permission)
   end)
 end
 
+---Marks what hides in a text that is edited: a mark is drawn behind the character, and is no part of the text.
+---@param buf integer
+local function mark_hidden(buf)
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  local unseen = require("claude-ide.unseen")
+  for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
+    for _, found in ipairs(unseen.find(line, unseen.WORDS)) do
+      local after = found.at - 1
+      repeat -- Neovim draws nothing within a cell of several characters
+        after = after + #line:match("^[%z\1-\127\194-\244][\128-\191]*", after + 1)
+        local next_one = line:match("^[\194-\244][\128-\191]+", after + 1)
+      until not next_one or vim.fn.strdisplaywidth("x" .. next_one) > 1
+      vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, found.is_run and found.at - 1 or after, {
+        virt_text = { { found.mark, "ClaudeTranscriptFailed" } },
+        virt_text_pos = "inline",
+      })
+    end
+  end
+end
+
+---Why a changed argument cannot be allowed: the CLI would run an empty command, and refuses other texts without a word.
+---@param text string
+---@return string?
+local function why_not(text)
+  if vim.trim(text) == "" then
+    return "it is empty"
+  elseif text:find("[%z\1-\8\11-\31\127]") then
+    return "it has a control character, which Claude Code refuses"
+  end
+end
+
+---Tells Claude, beside the call's result, and the user where the CLI refuses the call.
+---@param permission claude-ide.card.Permission pending
+---@param name string of the argument
+---@param before string
+---@param after string
+local function note_change(permission, name, before, after)
+  local handle, client = permission.handle, permission.requester.client
+  local known = client and require("claude-ide.server").client(client)
+  local pid = known and known.pid or handle.chat and handle.chat.pid
+  require("claude-ide.hook_context.changed_calls").note(pid, name, before, after, client, handle)
+end
+
 ---Lets the user edit the argument that the call is about; `:write` allows the result. The window is closed after the command, which may
----be `:wq`: it would close the next one too.
+---be `:wq`: it would close the next one too. What is edited and not written is kept for the next time.
 ---@param permission claude-ide.card.Permission
 ---@param name string
 local function change_and_allow(permission, name)
   local value = permission.ask.parts[1].text --[[@as string]]
   local lines = vim.split(value, "\n", { plain = true })
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local kept = vim.split(permission.kept or value, "\n", { plain = true })
+  local buf ---@type integer
+  buf = require("claude-ide.ui.own_buffer").create({
     kind = "question",
     name = { permission.requester.name, name },
     lines = lines,
     is_private = true,
-    draw_again = function() end,
+    draw_again = function()
+      mark_hidden(buf)
+    end,
     bo = { buftype = "acwrite", bufhidden = "wipe", filetype = name == "command" and "sh" or "" },
   })
+  if permission.kept then
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, kept)
+  end
+  mark_hidden(buf)
   local title = (":w allows this %s, :q goes back"):format(name)
-  local win = require("claude-ide.ui.text_float").open(buf, title, #lines)
+  local win = require("claude-ide.ui.text_float").open(buf, title, #kept)
   local text ---@type string? written, and not yet told
   local function allow()
     local told = text
     text = nil
     require("claude-ide.window").close(win)
     if told and permission.state == "pending" then
+      if told ~= value then
+        note_change(permission, name, value, told)
+      end
       settle(permission, { outcome = "accepted", changes = told ~= value and { [name] = told } or nil })
     elseif told then
       require("claude-ide.ui.kept_words").give_back(told, "The question is gone")
     end
   end
+  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
+    buffer = buf,
+    desc = "Claude Code: nothing hides in a call that is changed",
+    callback = function()
+      mark_hidden(buf)
+    end,
+  })
   local quitting = false
   vim.api.nvim_create_autocmd("QuitPre", {
     buffer = buf,
-    desc = "Claude Code: quitting allows nothing, though 'autowriteall' writes",
+    desc = "Claude Code: quitting allows nothing, though 'autowriteall' writes, and loses nothing",
     callback = function()
       quitting = true
+      local now = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+      permission.kept, vim.bo[buf].modified = now ~= value and now or nil, false
       vim.schedule(function()
         quitting = false
+        if permission.kept and permission.state == "pending" and not vim.api.nvim_win_is_valid(win) then
+          require("claude-ide.ui.notice").info("Nothing is allowed. `e` has what you changed.")
+        end
       end)
     end,
   })
@@ -149,15 +218,25 @@ local function change_and_allow(permission, name)
     buffer = buf,
     desc = "Claude Code: a changed call is allowed",
     callback = function(event)
-      local user_write = require("claude-ide.ui.user_write")
+      local user_write, notice = require("claude-ide.ui.user_write"), require("claude-ide.ui.notice")
       if user_write.copied(event, "nothing is allowed yet") then
         return
       elseif event.event ~= "BufWriteCmd" then
-        return require("claude-ide.ui.notice").info("Nothing is allowed: `:w` allows all of it.")
-      elseif quitting or not user_write.is_asked(buf) then
-        return require("claude-ide.log").debug("a write of a changed call was ignored")
+        return notice.info("Nothing is allowed: `:w` allows all of it.")
+      elseif quitting then
+        return
       end
-      text, vim.bo[buf].modified = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"), false
+      local asked, reason, is_automatic = user_write.is_asked(buf)
+      if not asked then
+        require("claude-ide.log").debug("a write of a changed call was ignored: %s", reason)
+        return not is_automatic and notice.info("Nothing is allowed: only `:w` here allows it.") or nil
+      end
+      local now = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+      local why = why_not(now)
+      if why then
+        return notice.warn(("Nothing is allowed: %s."):format(why))
+      end
+      text, vim.bo[buf].modified = now, false
       require("claude-ide.ui.guard.typing").soon(allow, true)
     end,
   })

@@ -202,7 +202,7 @@ local function fill(card, text, width)
     local is_command = command and index >= command.first and index <= command.last
     local first, previous = #lines + 1, choices[#choices]
     for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
-      part = require("claude-ide.width").printable((part:gsub("\t", "    "):gsub("\r$", "")))
+      part = require("claude-ide.width").printable((part:gsub("\t", "    ")))
       for _, piece in ipairs(require("claude-ide.width").pieces(part, width, max_height())) do
         lines[#lines + 1] = piece
         groups[#lines] = not is_command and line[2] or nil -- it would hide the syntax

@@ -18,11 +18,10 @@ local function write(pid)
     local diff = new and patch.of(old, new, require("claude-ide.hook_context.unsaved").LINES_AROUND) or ""
     parts[#parts + 1] = diff ~= "" and WORDS:format(path, diff) or nil
   end
-  local folder = require("claude-ide.terminal.hook_folder")
-  folder.put(
-    "saved." .. pid,
-    "PostToolBatch",
-    #parts > 0 and folder.bounded(table.concat(parts, "\n")) or nil
+  require("claude-ide.terminal.hook_folder").after_calls(
+    pid,
+    "saved",
+    #parts > 0 and table.concat(parts, "\n") or nil
   )
 end
 

@@ -25,7 +25,7 @@ local HOOKS = {
       return context.unsaved ~= "off"
     end,
     -- `files` has lines of a note's number and what a call names its file by. One process reads the call and prints the note: several
-    -- would take twice as long.
+    -- would take twice as long. Only for a name that is none of these a second one asks whether it is that of a link.
     body = [[
 [ -r files ] || exit
 note() {
@@ -64,8 +64,8 @@ cat "note.$number"]],
   },
   {
     event = "PostToolBatch",
-    wanted = function(context)
-      return context.saved
+    wanted = function()
+      return true
     end,
     body = [[
 [ -e "saved.$p" ] && cat "saved.$p" && mv "saved.$p" "told.$p"]],
@@ -228,7 +228,7 @@ function M.hooks(is_chat)
     local path = not (is_chat and hook.of_terminal) and hook.wanted(context) and start()
     if path then
       local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
-      local command = COMMAND:format(quoted, vim.uv.os_getpid(), hook.body)
+      local command = COMMAND:format(vim.uv.os_getpid(), quoted, hook.body)
       hooks[hook.event] = hooks[hook.event] or {}
       table.insert(hooks[hook.event], {
         matcher = hook.matcher and hook.matcher(),
@@ -262,7 +262,8 @@ end
 ---@param name string the file
 ---@param event string of the hook
 ---@param text? string bounded; nil: nothing
-function M.put(name, event, text)
+---@param said? string for the user, in the terminal
+function M.put(name, event, text, said)
   if not folder or texts[name] == text then
     return
   end
@@ -271,7 +272,27 @@ function M.put(name, event, text)
     return remove(name)
   end
   local output = { hookEventName = event, additionalContext = text }
-  write(name, vim.json.encode({ hookSpecificOutput = output }))
+  write(name, vim.json.encode({ hookSpecificOutput = output, systemMessage = said }))
+end
+
+---What Claude is told after its next calls, by source.
+---@type table<integer, table<string, { text: string, said?: string }>> by process
+local after_calls = {}
+
+---Sets what one source tells Claude after its next calls: before its next request to the model.
+---@param pid integer of the CLI
+---@param source string
+---@param text? string nil: nothing
+---@param said? string for the user, in the terminal
+function M.after_calls(pid, source, text, said)
+  after_calls[pid] = after_calls[pid] or {}
+  after_calls[pid][source] = text and { text = text, said = said } or nil
+  local contexts, words = {}, {} ---@type string[], string[]
+  for _, one in vim.spairs(after_calls[pid]) do
+    contexts[#contexts + 1], words[#words + 1] = one.text, one.said
+  end
+  local context = #contexts > 0 and M.bounded(table.concat(contexts, "\n")) or nil
+  M.put("saved." .. pid, "PostToolBatch", context, #words > 0 and table.concat(words, "\n") or nil)
 end
 
 ---What Claude is told about a buffer's file when it reads or changes it.

@@ -154,29 +154,15 @@ local function follow_dialogs(session)
   end
 end
 
----How many of a transcript's last rows are searched for results, and how much of a call's arguments is compared.
-local MAX_ROWS, MAX_TEXT = 200, 64 * 1024
-
 ---@type table<string, true> ids of calls whose result has closed a request
 local over = {}
-
----@param asked claude-ide.tools.TerminalAsk
----@param call claude-ide.sessions.Block
----@return boolean
-local function is_of_call(asked, call)
-  local ok, input = pcall(vim.json.decode, asked.input)
-  return ok
-    and asked.tool == call.name
-    and (call["end"] or 0) >= asked.at
-    and vim.deep_equal(input, call.input)
-end
 
 ---Closes requests whose call has a result, so that they were answered in the terminal: of several dialogs the record does not tell which
 ---was answered, and says "waiting" until the last one was.
 ---@param client integer
 ---@param transcript claude-ide.sessions.Transcript
 local function follow_results(client, transcript)
-  local requests = require("claude-ide.requests")
+  local requests, ended_calls = require("claude-ide.requests"), require("claude-ide.sessions.ended_calls")
   local function pending()
     return requests.pending(function(request)
       local asked = request.handle
@@ -186,31 +172,15 @@ local function follow_results(client, transcript)
   if not pending()[1] then
     return
   end
-  transcript:rows(math.max(transcript:info().len - MAX_ROWS, 0), MAX_ROWS, function(rows)
-    local oldest = pending()[1]
-    local ids = {}
-    for _, row in ipairs(oldest and rows or {}) do
-      local has_one = vim.iter(row.tools or {}):any(function(tool)
-        return (tool["end"] or 0) >= oldest.handle.at
-      end)
-      ids[#ids + 1] = has_one and row.id or nil
-    end
-    if #ids == 0 then
-      return
-    end
-    transcript:messages(ids, MAX_TEXT, function(messages)
-      for _, message in ipairs(messages or {}) do
-        for _, block in ipairs(message.blocks) do
-          local request = block.type == "tool_use"
-            and not over[block.id]
-            and vim.iter(pending()):find(function(one)
-              return is_of_call(one.handle, block)
-            end)
-          if request then
-            over[block.id] = true
-            requests.close(request)
-          end
-        end
+  ended_calls.read(transcript, oldest.handle.at, function(calls)
+    for _, call in ipairs(calls) do
+      local request = not over[call.id]
+        and vim.iter(pending()):find(function(one)
+          return ended_calls.is(call, one.handle)
+        end)
+      if request then
+        over[call.id] = true
+        requests.close(request)
       end
     end)
   end)
