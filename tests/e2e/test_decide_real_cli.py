@@ -80,6 +80,7 @@ def test_a_terminals_question_is_answered_in_neovim_or_there(start_with_claude, 
         a_no_in_the_terminal_takes_it_away,
         a_no_with_words_lets_claude_go_on,
         what_is_allowed_always_is_not_asked_again,
+        a_cell_of_a_notebook_is_asked_about,
         over_the_terminal_itself_nothing_opens,
     ):
         step(lab)
@@ -139,6 +140,18 @@ def what_is_allowed_always_is_not_asked_again(lab):
     nvim.answer(1)
     nvim.keys("a")
     nvim.wait(lambda: lab.api.seen("text of b"), what="both to be read")
+    lab.wait_over()
+
+
+def a_cell_of_a_notebook_is_asked_about(lab):
+    path = lab.nvim.project / "a.ipynb"
+    cell = {"cell_type": "code", "id": "c1", "metadata": {}, "source": "one", "outputs": [], "execution_count": None}
+    path.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    change = {"notebook_path": str(path), "cell_id": "c1", "new_source": "two", "edit_mode": "replace"}
+    lab.ask(("Read", {"file_path": str(path)}), ("NotebookEdit", change))
+    assert "new_source: two" in lab.nvim.lines()
+    lab.nvim.keys("y")
+    lab.nvim.wait(lambda: '"two"' in path.read_text(), what="the cell to be changed")
     lab.wait_over()
 
 

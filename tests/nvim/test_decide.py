@@ -3,6 +3,7 @@ the test; `tests/e2e/test_decide_real_cli.py` has the real one."""
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -487,6 +488,53 @@ def test_a_question_and_a_plan_are_answered_with_their_arguments(lab):
         nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
 
 
+@pytest.mark.every_nvim
+def test_a_plan_is_neither_decided_nor_lost_by_writing_and_quitting(lab):
+    nvim, client = lab
+    nvim.keep_notices()
+    call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It\nmake it")
+    nvim.wait_kind("plan")
+    nvim.keys("Goas I want it<Esc>:w<CR>")
+    nvim.wait_notice("Nothing is decided: `<CR>` approves the plan as it stands here")
+    nvim.keys(":w copy.md<CR>")
+    nvim.wait(lambda: (nvim.project / "copy.md").exists(), what="the copy")
+    assert (nvim.project / "copy.md").read_text() == "# It\nmake it\nas I want it\n"
+    for keys in (":q<CR>", "ZZ", ":wq<CR>", "q"):
+        nvim.keys(keys)
+        nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
+        nvim.wait_notice("The plan waits: `:Claude decide` shows it again.")
+        nvim.keep_notices()
+        nvim.keys(":Claude decide<CR>")
+        nvim.wait_kind("plan")
+        nvim.keys_count()
+        assert nvim.lines() == ["# It", "make it", "as I want it"]
+    nvim.cmd("tab split | tabonly")  # its window goes, though the user is not in it
+    nvim.wait_kind("plan")
+    nvim.keys_count()
+    nvim.keys("<CR>")
+    assert output(client, call)["updatedInput"]["plan"] == "# It\nmake it\nas I want it"
+
+
+def test_decide_names_whatever_waits_in_a_terminal(start_nvim):
+    nvim = start_nvim(notices=True)
+    nvim.lua("""
+      local ours = require("claude-ide.sessions.ours")
+      function waits(for_what, terminal)
+        ours.list = function()
+          local state = { activity = "waiting", waiting_for = for_what }
+          return { { session = { id = "s", pid = 1, state = state }, terminal = terminal } }
+        end
+      end
+      require("claude-ide.terminal").show = function(terminal) shown = terminal end
+      waits("dialog", "the terminal")
+    """)
+    nvim.cmd("Claude decide")
+    assert nvim.lua("return shown") == "the terminal"
+    nvim.lua("waits('other')")
+    nvim.cmd("Claude decide")
+    assert nvim.notices() == ["Claude waits for you in its terminal, outside of this Neovim."]
+
+
 def test_comments_on_lines_of_a_plan_go_back_with_it(lab):
     nvim, client = lab
     call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It\nmake it\ntest it\nship it")
@@ -570,6 +618,34 @@ def test_a_dialog_is_held_back_for_a_while_and_only_for_a_user_who_is_here(lab, 
     nvim.wait_kind("question")
     nvim.keys("n")
     client.call_result(call)
+
+
+TMUX = """#!/bin/sh
+[ "$*" = "display-message -p -t %7 #{pane_active}#{window_active}#{session_attached}" ] && cat "$0.flags"
+"""
+
+
+def test_a_dialog_is_not_held_back_in_a_pane_of_tmux_that_is_not_seen(start_nvim, connect, tmp_path):
+    program = tmp_path / "bin" / "tmux"
+    program.parent.mkdir()
+    program.write_text(TMUX)
+    program.chmod(0o755)
+    env = {"TMUX": "/tmp/tmux,1,0", "TMUX_PANE": "%7", "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, env=env)
+    client = connect(nvim)
+    nvim.keys_count()
+    flags = program.with_name("tmux.flags")
+    for unseen in ("011\n", "101\n", "110\n"):
+        flags.write_text(unseen)
+        assert output(client, ask(client, agent="a0f82dfec5", command="make it")) is None, unseen
+        assert nvim.lua(f"return {PENDING}") == 0
+    for seen in ("112\n", "no server\n"):
+        flags.write_text(seen)
+        call = ask(client, agent="a0f82dfec5", command="make it")
+        nvim.wait_kind("question")
+        nvim.keys("n")
+        client.call_result(call)
+        nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
 
 
 def test_a_window_that_is_entered_touches_no_request_of_others(lab):

@@ -190,7 +190,9 @@ local function map(plan)
   end)
   on("q", "decide later", function()
     require("claude-ide.window").close(plan.win)
-    require("claude-ide.card.window").say_it_waits("plan")
+  end)
+  on("g?", "these keys", function()
+    require("claude-ide.ui.key_list").open(options, {}, { of = "a plan", group = "ClaudeTranscriptKey" })
   end)
 end
 
@@ -208,7 +210,7 @@ local function create(plan)
     lines = vim.split(text_of(plan), "\n", { plain = true }),
     is_private = true,
     draw_again = complete,
-    bo = { filetype = "markdown" },
+    bo = { buftype = "acwrite", filetype = "markdown" },
   } ---@type claude-ide.ui.own_buffer.Opts
   local buf = require("claude-ide.ui.own_buffer").create(opts)
   plan.buf = buf
@@ -224,6 +226,21 @@ local function create(plan)
       end,
     })
   end
+  on("BufModifiedSet", "a plan is kept without being written", function()
+    vim.bo[buf].modified = false
+  end)
+  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
+    buffer = buf,
+    desc = "Claude Code: writing decides nothing",
+    callback = function(event)
+      local user_write = require("claude-ide.ui.user_write")
+      if not user_write.copied(event, "the plan still waits") and user_write.is_asked(buf) then
+        require("claude-ide.ui.notice").info(
+          "Nothing is decided: `<CR>` approves the plan as it stands here, `r` sends it back."
+        )
+      end
+    end,
+  })
   on("BufUnload", "what was changed in a plan is kept", function()
     plan.kept = text_of(plan)
     opts.lines = vim.split(plan.kept, "\n", { plain = true })
@@ -236,6 +253,33 @@ local function create(plan)
     plan.buf = nil
   end)
   return buf
+end
+
+local wait ---@type fun(plan: claude-ide.card.Plan)
+
+---A plan whose window others close comes again. Who closes it in it wants it later.
+---@param plan claude-ide.card.Plan
+local function follow_window(plan)
+  local win = plan.win --[[@as integer]]
+  vim.api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(win),
+    once = true,
+    desc = "Claude Code: a plan whose window goes is shown again",
+    callback = function()
+      local is_by_user = require("claude-ide.ui.guard.typing").is_key_in(win)
+      vim.schedule(function()
+        if plan.win ~= win or plan.state ~= "pending" then
+          return
+        end
+        plan.win = nil
+        if is_by_user then
+          require("claude-ide.card.window").say_it_waits("plan")
+        else
+          wait(plan)
+        end
+      end)
+    end,
+  })
 end
 
 ---@param plan claude-ide.card.Plan
@@ -255,6 +299,15 @@ local function show(plan)
   require("claude-ide.ui.window_look").window(plan.win, "%{%v:lua.require'claude-ide.card.plan'.bar()%}")
   local wo = vim.wo[plan.win][0]
   wo.wrap, wo.linebreak = true, true
+  follow_window(plan)
+end
+
+---Shows a plan once the user is not typing.
+---@param plan claude-ide.card.Plan
+function wait(plan)
+  require("claude-ide.ui.guard").when_free(plan.id, "a plan", function()
+    show(plan)
+  end, "Claude has a plan", plan.requester.asks_here)
 end
 
 ---Shows the pending plan.

@@ -416,19 +416,18 @@ end
 ---@param card claude-ide.card.Card
 local function follow_window(card)
   local win = card.win --[[@as integer]]
-  local tab = vim.api.nvim_win_get_tabpage(win)
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(win),
     once = true,
     desc = "Claude Code: a question whose window goes is shown again",
     callback = function()
-      local was_in_it = vim.api.nvim_get_current_win() == win
+      local is_by_user = require("claude-ide.ui.guard.typing").is_key_in(win)
       vim.schedule(function()
         if card.win ~= win or card.request.state ~= "pending" then
           return
         end
         card.win, card.times_lost = nil, (card.times_lost or 0) + 1
-        if was_in_it and vim.api.nvim_tabpage_is_valid(tab) or card.times_lost > MOST_LOST then
+        if is_by_user or card.times_lost > MOST_LOST then
           M.say_it_waits("question")
         else
           show_first()

@@ -24,17 +24,18 @@ local function label_of(request)
   return width.cut(width.printable((words:gsub("%s+", " "))), WIDTH)
 end
 
----The sessions in a terminal of this Neovim that ask only there, as auto mode's do.
+---The sessions that ask only in their terminal, as auto mode's do.
+---@param is_ours boolean the terminal is one of this Neovim
 ---@return claude-ide.sessions.Ours[]
-local function in_terminals()
-  local sessions = require("claude-ide.sessions.ours")
+local function in_terminals(is_ours)
   return vim.tbl_filter(function(ours)
     local client = ours.client
     local asked_here = require("claude-ide.requests").pending(function(request)
       return client ~= nil and request.requester.client == client.id
     end)
-    return sessions.asks_in_terminal(ours) and #asked_here == 0
-  end, sessions.list())
+    local is_its = (ours.terminal ~= nil) == is_ours and not ours.other
+    return ours.session.state.activity == "waiting" and is_its and #asked_here == 0
+  end, require("claude-ide.sessions.ours").list())
 end
 
 ---@alias claude-ide.sessions.Waiting claude-ide.Request|claude-ide.sessions.Ours
@@ -42,7 +43,7 @@ end
 ---Requests, oldest first; then terminals.
 ---@return claude-ide.sessions.Waiting[]
 function M.list()
-  return vim.list_extend(require("claude-ide.requests").pending(), in_terminals()) --[[@as claude-ide.sessions.Waiting[] ]]
+  return vim.list_extend(require("claude-ide.requests").pending(), in_terminals(true)) --[[@as claude-ide.sessions.Waiting[] ]]
 end
 
 ---@param waiting claude-ide.sessions.Waiting
@@ -58,6 +59,13 @@ end
 ---@type table<claude-ide.Request, string>
 local labels = setmetatable({}, { __mode = "k" })
 
+---@param waiting claude-ide.sessions.Ours
+---@return string
+local function label_of_terminal(waiting)
+  local words = require("claude-ide.sessions.phrases").waits(waiting.session.state.waiting_for)
+  return ("Claude %s in its terminal"):format(words)
+end
+
 ---@param waiting claude-ide.sessions.Waiting
 ---@return string
 function M.label(waiting)
@@ -66,8 +74,7 @@ function M.label(waiting)
     labels[request] = labels[request] or label_of(request)
     return labels[request]
   end
-  local words = require("claude-ide.sessions.phrases").waits(waiting.session.state.waiting_for)
-  return ("Claude %s in its terminal"):format(words)
+  return label_of_terminal(waiting --[[@as claude-ide.sessions.Ours]])
 end
 
 ---@param waiting claude-ide.sessions.Waiting
@@ -87,7 +94,9 @@ end
 ---@return string? err
 function M.answer(waiting)
   if #waiting == 0 then
-    return nil, "Nothing waits for you."
+    local elsewhere = in_terminals(false)[1]
+    return nil,
+      elsewhere and label_of_terminal(elsewhere) .. ", outside of this Neovim." or "Nothing waits for you."
   elseif #waiting == 1 then
     go_to(waiting[1])
     return true

@@ -15,6 +15,7 @@ M.grace_ms = 2000
 
 ---Whether Neovim has the focus, by the terminal's reports. Stays true without reports.
 local focused = true
+local has_reports = false
 
 ---Time of each client's last decided request, in Unix milliseconds. The session's record may lag behind.
 ---@type table<integer, integer>
@@ -23,6 +24,12 @@ local decided = {}
 ---@return boolean
 function M.is_focused()
   return focused
+end
+
+---Whether the terminal has reported the focus at all. tmux does only with its option `focus-events`.
+---@return boolean
+function M.has_reports()
+  return has_reports
 end
 
 local function command_line_is_busy()
@@ -189,7 +196,7 @@ function M.attach()
   vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
     group = group,
     callback = function(event)
-      focused = event.event == "FocusGained"
+      focused, has_reports = event.event == "FocusGained", true
     end,
     desc = "Claude Code: know whether you look at Neovim",
   })

@@ -41,8 +41,11 @@ local function asking()
   })
   local wait = tostring(require("claude-ide.config").get().hooks.held_dialog_s)
   ask.input.wait, form.input.wait = wait, wait
-  -- Edits are asked for as diffs.
-  local edits = table.concat(require("claude-ide.native").writing_tools() or {}, "|")
+  -- Edits are asked for as diffs, except those of notebooks (2.1.329).
+  local are_diffs = vim.tbl_filter(function(tool)
+    return tool ~= "NotebookEdit"
+  end, require("claude-ide.native").writing_tools() or {})
+  local edits = table.concat(are_diffs, "|")
   return {
     PermissionRequest = { matcher = ("^(?!(%s)$).*"):format(edits), hooks = { ask } },
     Elicitation = { hooks = { form } },

@@ -169,7 +169,8 @@ local function follow_results(client, transcript)
       return request.requester.client == client and asked.ask ~= nil and asked.tool ~= nil
     end)
   end
-  if not pending()[1] then
+  local oldest = pending()[1]
+  if not oldest then
     return
   end
   ended_calls.read(transcript, oldest.handle.at, function(calls)
@@ -182,7 +183,7 @@ local function follow_results(client, transcript)
         over[call.id] = true
         requests.close(request)
       end
-    end)
+    end
   end)
 end
 
@@ -198,12 +199,39 @@ local function close_without_dialog(asked)
   end
 end
 
+---How long tmux may take to answer.
+local TMUX_MS = 300
+
+---Whether tmux shows this Neovim: it tells no program of the focus, unless its option `focus-events` is set.
+---@param done fun(is_shown: boolean) true also without an answer
+local function ask_tmux(done)
+  local format = "#{pane_active}#{window_active}#{session_attached}"
+  local command = { "tmux", "display-message", "-p", "-t", vim.env.TMUX_PANE, format }
+  local ok = pcall(vim.system, command, { text = true, timeout = TMUX_MS }, function(result)
+    vim.schedule(function()
+      local flags = result.code == 0 and vim.trim(result.stdout or "") or ""
+      done(not flags:find("^%d%d%d+$") or flags:find("^11[1-9]") ~= nil)
+    end)
+  end)
+  if not ok then
+    done(true)
+  end
+end
+
 ---Whether the user can answer here soon, so that the dialog may be held back.
 ---@param requester claude-ide.requests.Requester
----@return boolean
-local function is_attended(requester)
-  return not requester.asks_here()
-    and (require("claude-ide.sessions.notify").is_focused() or require("claude-ide.native").web_info() ~= nil)
+---@param done fun(is_attended: boolean) possibly before this returns
+local function when_known_if_attended(requester, done)
+  local notify = require("claude-ide.sessions.notify")
+  if requester.asks_here() then
+    done(false)
+  elseif require("claude-ide.native").web_info() then
+    done(true)
+  elseif notify.has_reports() or not vim.env.TMUX or not vim.env.TMUX_PANE then
+    done(notify.is_focused())
+  else
+    ask_tmux(done)
+  end
 end
 
 ---Handles the end of clients and of the server, and dialogs.
@@ -351,6 +379,10 @@ M.open_diff = {
   cancel = cancel,
 }
 
+---Calls that are not shown before it is known whether the user is here.
+---@type table<integer, true> by id
+local unshown = {}
+
 M.permission = {
   ---Asks the user what the CLI asks in its terminal at the same time, or later. Answers `{ allow = … }` or `{ deny = … }`, see
   ---`crates/agent/src/stream_json/hook.rs`; null leaves it to the terminal.
@@ -369,19 +401,29 @@ M.permission = {
       tool = args.tool,
       input = args.input,
     }
-    local is_off = not require("claude-ide.config").get().hooks.enabled -- and a settings file has the hooks
-    if is_off or args.holds_dialog and not is_attended(asked.requester) then
+    if not require("claude-ide.config").get().hooks.enabled then -- and a settings file has the hooks
       return respond(nil)
+    elseif not args.holds_dialog then
+      require("claude-ide.card").show(asked)
+      return vim.defer_fn(function()
+        close_without_dialog(asked)
+      end, MOST_DIALOG_MS)
     end
-    require("claude-ide.card").show(asked)
-    if args.holds_dialog then
-      return
-    end
-    vim.defer_fn(function()
-      close_without_dialog(asked)
-    end, MOST_DIALOG_MS)
+    unshown[call.id] = true
+    when_known_if_attended(asked.requester, function(is_attended)
+      local is_cancelled = not unshown[call.id]
+      unshown[call.id] = nil
+      if is_attended and not is_cancelled then
+        require("claude-ide.card").show(asked)
+      elseif not is_cancelled then
+        respond(nil)
+      end
+    end)
   end,
-  cancel = cancel,
+  cancel = function(call)
+    unshown[call.id] = nil
+    cancel(call)
+  end,
 }
 
 M.close_tab = {

@@ -180,6 +180,13 @@ function M.window()
   return last_win
 end
 
+---Whether the running code was triggered by a key in this window: the user closes it, for example.
+---@param win integer
+---@return boolean
+function M.is_key_in(win)
+  return in_key and last_win == win
+end
+
 ---@return integer
 function M.count()
   return pressed
