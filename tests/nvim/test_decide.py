@@ -193,7 +193,7 @@ def test_each_row_of_a_command_is_seen_before_it_is_allowed(lab, size):
 def test_a_covered_question_is_not_allowed(lab):
     nvim, client = lab
     cover = "cover = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, { relative = 'editor', width = vim.o.columns, height = vim.o.lines - 3, row = 0, col = 0, zindex = ... })"
-    nvim.lua(cover, 50)
+    nvim.lua(cover, 44)
     call = ask(client, command="make it")
     nvim.wait_kind("question")
     nvim.wait_screen("make it")
@@ -315,6 +315,64 @@ def test_whoever_comes_from_a_terminal_types_on_there(lab):
         if end == "y":
             assert output(client, call) == {"behavior": "allow"}
         nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="the terminal to take what is typed")
+
+
+@pytest.mark.every_nvim
+def test_what_asks_for_words_is_above_a_question(lab):
+    nvim, client = lab
+    nvim.lua("""
+      vim.ui.input = function(opts, done)
+        local buf = vim.api.nvim_create_buf(false, true)
+        vim.api.nvim_open_win(buf, true, {
+          relative = "editor", width = vim.o.columns - 2, height = 1, row = vim.o.lines - 8, col = 0, border = "rounded",
+          title = opts.prompt,
+        })
+        vim.keymap.set("i", "<CR>", function()
+          local text = vim.api.nvim_get_current_line()
+          vim.cmd("stopinsert | close")
+          done(text)
+        end, { buffer = buf })
+        vim.cmd.startinsert()
+      end
+    """)
+    for keys, prompt in (("r", "Why not?"), ("er", "")):
+        call = ask(client, command="make it")
+        nvim.wait_kind("question")
+        nvim.keys(keys[0])
+        if not prompt:
+            nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+            assert nvim.lua("return vim.api.nvim_win_get_config(0).zindex") < 50
+            nvim.keys(":q<CR>")
+            nvim.wait_kind("question")
+            nvim.keys("r")
+        nvim.wait_screen("Why not?")
+        nvim.keys("seen by me")
+        nvim.wait_screen("seen by me")
+        nvim.keys("<CR>")
+        assert output(client, call)["message"] == "seen by me"
+        nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
+
+
+def test_a_question_and_a_plan_list_their_keys(lab):
+    nvim, client = lab
+    call = ask(client, command="make it")
+    nvim.wait_kind("question")
+    nvim.keys("g?")
+    nvim.wait_screen("Keys of a question")
+    nvim.wait_screen("deny and say why")
+    nvim.keys("q")
+    nvim.wait_kind("question")
+    nvim.keys("y")
+    assert output(client, call) == {"behavior": "allow"}
+    call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It")
+    nvim.wait_kind("plan")
+    nvim.keys("g?")
+    nvim.wait_screen("Keys of a plan")
+    nvim.wait_screen("send the plan back with words")
+    nvim.keys("q")
+    nvim.wait_kind("plan")
+    nvim.keys("<CR>")
+    output(client, call)
 
 
 @pytest.mark.parametrize("command", ["edit", "edit!"])

@@ -163,7 +163,9 @@ end
 
 ---@param plan claude-ide.card.Plan
 local function map(plan)
+  local options = {} ---@type claude-ide.ui.key_list.Option[]
   local function on(lhs, desc, run)
+    options[#options + 1] = { name = lhs, keys = { lhs }, desc = desc }
     local guarded = require("claude-ide.safely").wrap(desc, run)
     require("claude-ide.ui.guard.window").map(plan.buf --[[@as integer]], { lhs }, desc, guarded)
   end
@@ -365,9 +367,7 @@ local presenter = {
   end,
   present = function(request)
     ---@cast request claude-ide.card.Plan
-    require("claude-ide.ui.guard").when_free(request.id, "a plan", function()
-      show(request)
-    end, "Claude has a plan", request.requester.asks_here)
+    wait(request)
   end,
   withdraw = function(request)
     ---@cast request claude-ide.card.Plan

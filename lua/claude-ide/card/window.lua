@@ -6,8 +6,8 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.card.window")
 
----Above diffs and other plugins' floats (Neovim's default is 50), below key lists.
-local ZINDEX = 55
+---Above diffs. Neovim's default is 50: what asks for words, such as `vim.ui.input` of a plugin, is above.
+local ZINDEX = 45
 local WIDTH, HEIGHT = 90, 0.6
 
 ---@class claude-ide.card.Action
@@ -262,6 +262,16 @@ local function unfold(card)
   require("claude-ide.ui.notice").info(card.is_cut and "Not all of it can be shown here." or words)
 end
 
+---Shows all keys of a card.
+---@param card claude-ide.card.Card
+local function help(card)
+  local options = {}
+  for _, action in ipairs(card.shown and card.shown.actions or {}) do
+    options[#options + 1] = { name = action.desc, keys = action.keys, desc = action.desc }
+  end
+  require("claude-ide.ui.key_list").open(options, {}, { of = "a question", group = "ClaudeTranscriptKey" })
+end
+
 ---The card's text; if parts are omitted, with the key that shows them.
 ---@param card claude-ide.card.Card
 ---@return claude-ide.card.Text
@@ -277,6 +287,14 @@ local function text_of(card)
       end,
     })
   end
+  table.insert(text.actions, {
+    keys = { "g?" },
+    desc = "these keys",
+    hidden = true,
+    run = function()
+      help(card)
+    end,
+  })
   return text
 end
 

@@ -2,8 +2,8 @@
 local M = {}
 
 local WIDTH, HEIGHT = 0.7, 0.7
----Above the card, where a command is changed.
-local ZINDEX = 56
+---Above the card, where a command is changed, and below what asks for words.
+local ZINDEX = 46
 
 ---A float in the middle of the screen.
 ---@param width integer
