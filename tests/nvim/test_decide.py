@@ -914,6 +914,17 @@ def test_hooks_are_written_beside_what_is_there_and_taken_out_again(lab):
     nvim.cmd("Claude hooks write")
     nvim.wait_notice("stays as it is: it is no valid JSON")
     assert path.read_text() == "// mine\n{}"
+    for command in ("write", "remove"):
+        path.write_bytes(b'{"env": {"NAME": "Jos\xe9"}}')
+        nvim.cmd(f"Claude hooks {command}")
+        nvim.wait_notice("stays as it is: it is no UTF-8")
+        assert path.read_bytes() == b'{"env": {"NAME": "Jos\xe9"}}'
+        nvim.lua("notices = {}")
+    path.unlink()
+    path.symlink_to("nowhere.json")
+    nvim.cmd("Claude hooks write")
+    nvim.wait_notice("it is a link to a file that does not exist")
+    assert path.is_symlink() and not path.exists()
     nvim.lua("require('claude-ide.config').get().hooks.enabled = false")
     assert output(client, ask(client, command="make it")) is None, "a file may still have them"
 

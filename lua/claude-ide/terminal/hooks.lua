@@ -68,6 +68,8 @@ local function settings_with(folder, hooks)
   local before, why = require("claude-ide.file").read_now(path, MAX_SETTINGS)
   if not before and vim.uv.fs_stat(path) then
     return nil, ("%s cannot be read: %s"):format(path, why or "unknown")
+  elseif before and require("claude-ide.position").valid(before) ~= before then
+    return nil, ("%s stays as it is: it is no UTF-8"):format(vim.fn.fnamemodify(path, ":~:."))
   end
   local json = next(hooks) and vim.json.encode(hooks) or "{}"
   local text, err = require("claude-ide.native").settings_with_hooks(before, json)
@@ -105,9 +107,16 @@ function M.keep(is_wanted)
     local ok, why = vim.uv.fs_unlink(path)
     return ok and path or nil, why
   end
-  vim.fn.mkdir(vim.fs.dirname(path), "p")
   local target = require("claude-ide.path").real(path)
   local stat = vim.uv.fs_stat(target)
+  if not stat and vim.uv.fs_lstat(path) then
+    return nil,
+      ("%s stays as it is: it is a link to a file that does not exist"):format(
+        vim.fn.fnamemodify(path, ":~:.")
+      )
+  elseif not pcall(vim.fn.mkdir, vim.fs.dirname(path), "p") then
+    return nil, ("%s cannot be made"):format(vim.fs.dirname(path))
+  end
   local mode = stat and stat.mode or tonumber("644", 8) --[[@as integer]]
   if not require("claude-ide.file").replace(target, text, mode) then
     return nil, ("%s cannot be written"):format(path)
