@@ -724,6 +724,32 @@ def test_tmux_gets_a_pane_that_is_gone_to_and_closed(start, tmux, tmp_path):
     nvim.wait(lambda: tmux("list-panes", "-F", "#{pane_id}") == [pane], what="the pane to be closed")
 
 
+def test_tmux_finds_the_programs_that_neovim_finds_and_an_early_end_is_told(start, cli, tmp_path):
+    if not shutil.which("tmux"):
+        pytest.skip("no tmux here")
+    tmux = ["tmux", "-S", tmp_path / "tmux", "-f", "/dev/null"]
+    env = {"HOME": str(tmp_path), "TERM": "xterm-256color", "PATH": "/usr/bin:/bin"}  # without `claude`
+
+    def run(*words):
+        return subprocess.run([*tmux, *words], env=env, capture_output=True, text=True, timeout=60, check=False).stdout
+
+    run("new-session", "-d", "-x", "160", "-y", "40")
+    try:
+        pane = run("list-panes", "-a", "-F", "#{pane_id}").strip()
+        env_of_nvim = {"TMUX": f"{tmp_path}/tmux,1,0", "TMUX_PANE": pane}
+        nvim = start(env=env_of_nvim, opts={"terminal": {"provider": "tmux"}}, notices=True)
+        nvim.keys(":Claude<CR>")
+        nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI in a pane")
+        nvim.keys(":Claude close<CR>")
+        nvim.wait("not require('claude-ide.terminal').is_running()", what="its end")
+        nvim.lua("require('claude-ide.config').get().terminal.command = { 'false' }")
+        nvim.keys(":Claude<CR>")
+        nvim.wait_notice("Claude ended at once in the other terminal. Try `false` there.")
+        assert not nvim.lua("return require('claude-ide.terminal').is_running()")
+    finally:
+        run("kill-server")
+
+
 def test_each_of_two_panes_has_the_cli_that_was_started_in_it(start, tmux, cli, connect, tmp_path):
     (pane,) = tmux("list-panes", "-a", "-F", "#{pane_id}")
     nvim = start(

@@ -45,10 +45,14 @@ local function program()
   return M.PROGRAMS[require("claude-ide.config").get().terminal.provider]
 end
 
-local function cli_command(spec)
+---@param is_served boolean a server that the user runs starts it, which may have another PATH than Neovim
+local function cli_command(spec, is_served)
   local command = { "env" }
   for _, name in ipairs(vim.fn.sort(vim.tbl_keys(spec.ide_env))) do
     command[#command + 1] = ("%s=%s"):format(name, spec.ide_env[name])
+  end
+  if is_served then
+    command[#command + 1] = "PATH=" .. (spec.env.PATH or vim.env.PATH or "")
   end
   return vim.list_extend(command, spec.argv)
 end
@@ -61,11 +65,12 @@ local function expand(text, values)
 end
 
 ---@param template string[] the CLI's command is put at the end, unless an item says where
+---@param is_served boolean
 ---@return string[] argv
-local function fill(template, spec)
+local function fill(template, spec, is_served)
   local argv, at_end = {}, not vim.list_contains(template, "{command}") and { "{command}" } or {}
   for _, item in ipairs(vim.list_extend(vim.list_slice(template), at_end)) do
-    local words = item == "{command}" and cli_command(spec) or { expand(item, { cwd = spec.cwd }) }
+    local words = item == "{command}" and cli_command(spec, is_served) or { expand(item, { cwd = spec.cwd }) }
     vim.list_extend(argv, words)
   end
   return argv
@@ -77,9 +82,13 @@ end
 ---@field program? claude-ide.terminal.external.Program
 ---@field pid? integer of the CLI, once it has begun
 ---@field pid_file string
+---@field closing? boolean the user ends it
 
 ---Time for the CLI to begin once the program that opens its window has ended.
 local PATIENCE_MS = 20000
+
+---A CLI that ends sooner has not begun.
+local AT_ONCE_MS = 2000
 
 ---Its name is its argument 0, so no word of the command needs quotes: some programs make one text of it.
 local SCRIPT = [[
@@ -131,7 +140,16 @@ function M.open(spec, on_exit)
       function(pid)
         if not pid then
           on_exit(0, true)
+          return require("claude-ide.ui.notice").warn("Claude did not begin in the other terminal.")
         end
+        require("claude-ide.retry").until_ended({ pid }, AT_ONCE_MS, function(has_ended)
+          if has_ended and not handle.closing then
+            on_exit(1, true)
+            require("claude-ide.ui.notice").warn(
+              ("Claude ended at once in the other terminal. Try `%s` there."):format(spec.argv[3])
+            )
+          end
+        end)
       end
     )
   end
@@ -139,7 +157,7 @@ function M.open(spec, on_exit)
     await_cli()
     return handle
   end
-  local ok, job = pcall(vim.fn.jobstart, fill(template, spec), {
+  local ok, job = pcall(vim.fn.jobstart, fill(template, spec, chosen ~= nil), {
     cwd = spec.cwd,
     env = spec.env,
     detach = true, -- outlives Neovim
@@ -200,6 +218,7 @@ function M.show() end
 function M.hide() end
 
 function M.close(handle)
+  handle.closing = true
   if control(handle, handle.program and handle.program.close) then
     return
   elseif handle.job then
