@@ -15,6 +15,7 @@ local M = {}
 ---| "agent_changed" # fun(client: claude-ide.Client): it told more of itself
 ---| "agent_disconnected" # fun(client: claude-ide.Client, reason?: string)
 ---| "selection_changed" # fun(latest?: claude-ide.selection.Message): as sent to the clients; nil: withdrawn
+---| "privacy_changed" # fun(buf: integer): `b:claude_private` of a watched buffer was set
 ---| "abilities_changed" # fun(): the available tools or resources may have changed
 ---| "requests_changed" # fun(ended?: claude-ide.Request): the requests that wait for the user have changed
 ---| "journal_changed" # fun(): debounced

@@ -61,6 +61,39 @@ function M.withholds(path)
   return buf ~= nil and buffer.is_private(buf) or M.denied_by(path) ~= nil
 end
 
+---@type table<integer, true>
+local watched = {}
+
+local forget_wiped = require("claude-ide.once")(function()
+  api.nvim_create_autocmd("BufWipeout", {
+    group = api.nvim_create_augroup("claude-ide.privacy", { clear = true }),
+    desc = "Claude Code: forget buffers that went",
+    callback = function(event)
+      watched[event.buf] = nil
+    end,
+  })
+end)
+
+---A buffer's variable was set.
+---@param buf integer
+function M.changed(buf)
+  require("claude-ide.bus").emit("privacy_changed", buf)
+end
+
+---Reports when a buffer becomes private, or is so no more: a program or the user may set its variable at any time.
+---@param buf integer loaded
+function M.watch(buf)
+  if watched[buf] then
+    return
+  end
+  watched[buf] = true
+  forget_wiped()
+  api.nvim_buf_call(buf, function()
+    local call = ("v:lua.require'claude-ide.privacy'.changed(%d)"):format(buf)
+    vim.cmd(("silent! call dictwatcheradd(b:, 'claude_private', {-> %s})"):format(call))
+  end)
+end
+
 ---@param buf integer
 ---@return claude-ide.privacy.Verdict
 function M.verdict(buf)

@@ -316,6 +316,19 @@ def test_a_deny_glob_is_compared_with_the_name_or_with_the_path(editor):
             settle(nvim)
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", ["ve", "ve<Esc>"])
+def test_a_selection_is_withdrawn_when_its_buffer_becomes_private(editor, keys):
+    nvim = editor()
+    nvim.keys(keys)
+    wait_text(nvim, "one")
+    nvim.lua("vim.b.claude_private = true")
+    wait_nothing_known(nvim)
+    nvim.keys("<Esc>")
+    nvim.wait(lambda: nvim.mode() == "n")
+    assert "filePath" not in settle(nvim)[-1]
+
+
 def test_a_private_buffer_is_not_reported(editor):
     nvim = editor()
     nvim.cmd("let b:claude_private = v:true")

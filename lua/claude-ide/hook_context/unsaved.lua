@@ -77,14 +77,7 @@ local function follow(buf)
       M.touch(buf)
     end,
   }) or nil
-  -- A buffer may become private at any time.
-  api.nvim_buf_call(buf, function()
-    vim.cmd(
-      ("silent! call dictwatcheradd(b:, 'claude_private', {-> %s})"):format(
-        ("v:lua.require'claude-ide.hook_context.unsaved'.touch(%d)"):format(buf)
-      )
-    )
-  end)
+  require("claude-ide.privacy").watch(buf)
   if vim.bo[buf].modified then
     M.touch(buf)
   end
@@ -172,6 +165,11 @@ end
 ---Follows unsaved changes once a CLI has hooks.
 M.attach = require("claude-ide.once")(function()
   require("claude-ide.bus").on("hooks_given", begin)
+  require("claude-ide.bus").on("privacy_changed", function(buf)
+    if followed[buf] then
+      M.touch(buf)
+    end
+  end)
   for _, topic in ipairs({ "server_started", "server_stopped" }) do
     require("claude-ide.bus").on(topic, function()
       for buf in pairs(followed) do

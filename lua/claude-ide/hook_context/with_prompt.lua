@@ -49,6 +49,7 @@ local function begin()
     -- For a callback Neovim would convert all diagnostics.
     command = "call v:lua.require'claude-ide.hook_context.with_prompt'.look_soon()",
   })
+  require("claude-ide.bus").on("privacy_changed", M.look_soon)
   M.look_soon()
 end
 

@@ -338,9 +338,24 @@ local function on_buf_enter(event)
   local is_valid = api.nvim_buf_is_valid(event.buf)
   if is_valid and vim.bo[event.buf].buftype == "" and api.nvim_buf_get_name(event.buf) ~= "" then
     last_file = event.buf
+    if api.nvim_buf_is_loaded(event.buf) then
+      privacy.watch(event.buf)
+    end
   end
   request_soon()
 end
+
+---@param buf integer
+local function on_privacy_changed(buf)
+  if live_group and (buf == subject.buf or buf == reported.buf or buf == last_file) then
+    pausing = false -- what is private now is withdrawn at once
+    request()
+  end
+end
+
+local follow_privacy = require("claude-ide.once")(function()
+  require("claude-ide.bus").on("privacy_changed", on_privacy_changed)
+end)
 
 local function on_win_closed()
   window_closed = true
@@ -385,6 +400,7 @@ function M.start(opts)
   options = opts
   timer = timer or assert(uv.new_timer())
   privacy.reset()
+  follow_privacy()
   group = api.nvim_create_augroup("claude-ide.selection", {})
   on(group, "ModeChanged", on_mode_changed, { SELECTING .. ":*", "*:" .. SELECTING })
   on(group, { "WinLeave", "BufLeave" }, on_leave)
