@@ -22,6 +22,7 @@ local M = {}
 ---| "turn_forgotten" # fun(turn: integer): its data is no longer needed
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
 ---| "session_left" # fun(id: string, since: integer): an earlier Neovim handed it over to the background; milliseconds since the epoch
+---| "session_stopped" # fun(id: string): the user interrupts its turn
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
 ---| "transcript_grew" # fun(client: integer, transcript: claude-ide.sessions.Transcript): that of a client's session or of a subagent

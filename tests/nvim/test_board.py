@@ -315,7 +315,9 @@ def test_keys_act_on_the_session_under_the_cursor(start_nvim, sessions, project,
     nvim.keys("d")
     nvim.wait(lambda: len(board(nvim)) == 1, what="the hidden session to go")
     nvim.wait_screen("1 hidden")
-    nvim.keys("u")
+    nvim.keys("d")
+    nvim.wait_screen("2 hidden")
+    nvim.keys("du")
     nvim.wait(lambda: len(board(nvim)) == 3, what="it to come back")
     nvim.keys("p")
     nvim.wait(lambda: any("elsewhere" in line for line in board(nvim)), what="the other project")
@@ -361,9 +363,28 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     assert nvim.asked()[0]["prompt"] == "To “In the terminal”: " and fake.typed() == b""
     nvim.keys("x")
     nvim.wait(lambda: fake.typed() == b"\x1b", what="Esc")
+    nvim.wait(lambda: "queued" not in board(nvim)[1], what="the board without it: to stop starts no next turn")
+    assert nvim.lua("return vim.fn.getreg('\"')") == "and the tests"
     sessions.record(pid, session, "idle", cwd=project)
-    nvim.wait(lambda: b"and the tests" in fake.typed(), what="the prompt to be typed")
-    nvim.wait(lambda: "queued" not in board(nvim)[1], what="the board without it")
+    nvim.wait(lambda: any("idle        In the terminal" in line for line in board(nvim)), what="it to be idle")
+    assert fake.typed() == b"\x1b"
+
+    # A draft at the prompt is in the way: that is said, and what waits can be taken back.
+    nvim.keep_notices()
+    fake.show(PROMPT.replace("❯ ", "❯ a draft"))
+    nvim.wait(
+        "require('claude-ide.terminal.prompt').has_draft(require('claude-ide.terminal').bufnr())", what="the draft"
+    )
+    nvim.answer("one", 2, "two")
+    nvim.keys("i")
+    nvim.wait(lambda: "1 queued" in board(nvim)[1], what="the prompt to be queued")
+    nvim.wait_notice("The board’s prompt waits: text that is not sent stands at Claude's prompt.")
+    nvim.keys("i")
+    nvim.wait("#asked == 3", what="the text to be asked for again")
+    assert nvim.asked()[1]["lines"] == ["Write another prompt", "Take back “one”"]
+    fake.show(PROMPT)
+    nvim.wait(lambda: b"two" in fake.typed(), what="the prompt to be typed")
+    assert b"one" not in fake.typed()
     nvim.keys("<CR>")
     nvim.wait("vim.bo.buftype == 'terminal'", what="its terminal")
     nvim.keys("<C-\\><C-n>:Claude board<CR>")

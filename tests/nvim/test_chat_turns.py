@@ -51,6 +51,22 @@ def what_is_said_meanwhile_waits_and_is_taken_back(nvim):
     assert "not this" not in text(nvim)
 
 
+def a_stop_starts_nothing_that_waits(nvim):
+    say(nvim, call("Bash", command="touch begun; exec sleep 600"))
+    nvim.wait(lambda: (nvim.project / "begun").exists(), what="the tool to run")
+    say(nvim, "SAY this first")
+    say(nvim, "SAY that second")
+    nvim.wait_screen("2 wait, next: SAY this first")
+    nvim.keys("<C-c>")
+    wait_answer(nvim, "Interrupted by you")
+    nvim.wait(
+        "vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, false), { 'SAY this first', '', 'SAY that second' })",
+        what="what waited at the prompt",
+    )
+    wait_idle(nvim)
+    assert "\nthis first" not in text(nvim) and "\nthat second" not in text(nvim)
+
+
 def a_neovim_that_is_killed_takes_claude_and_its_tools_along(nvim):
     say(nvim, call("Bash", command="echo $PPID > pid; exec sleep 600"))
     pid = chat(nvim, "return chat.pid")
@@ -58,6 +74,12 @@ def a_neovim_that_is_killed_takes_claude_and_its_tools_along(nvim):
     nvim.wait(lambda: sleeping.exists() and sleeping.read_text().strip(), what="the tool to run")
     os.kill(nvim.server_pid, signal.SIGKILL)
     nvim.terminal.wait(lambda: not _runs(pid) and not at_work_in(nvim.project), 30, "all of it to end")
+
+
+def test_to_stop_a_turn_starts_nothing_that_waits(begin_chat):
+    nvim = begin_chat(opts=UNASKED)
+    wait_idle(nvim)
+    a_stop_starts_nothing_that_waits(nvim)
 
 
 def test_a_turn_is_interrupted_waited_for_and_ended_with_its_neovim(begin_chat):

@@ -248,10 +248,37 @@ def test_what_the_terminal_runs_is_not_ended_for_another_session(inside, fake, s
     nvim, site, _, _ = inside()
     other = sessions.write(project, ("three", "four"))
     nvim.wait(lambda: site.has(other), what="the other session")
+    nvim.cmd("Claude focus")  # back to the file
     with site.read(other) as reader:
         reader.say(type="user_message", id="m", content="go on")
-        assert reader.until({"type": "unqueued"})["reason"] == "Neovim's terminal has another session"
+        nvim.wait(lambda: len(fake.starts()) == 2, what="a terminal of its own")
+    assert nvim.lua("return #require('claude-ide.terminal').list()") == 2
+    assert fake.typed(0) == b""
+
+
+def test_a_terminal_that_the_user_is_in_does_not_go_for_another_session(inside, fake, sessions, project):
+    nvim, site, _, _ = inside()
+    other = sessions.write(project, ("three", "four"))
+    nvim.wait(lambda: site.has(other), what="the other session")
+    with site.read(other) as reader:
+        reader.say(type="user_message", id="m", content="go on")
+        assert reader.until({"type": "unqueued"})["reason"] == "the user is in the terminal of another session"
     assert len(fake.starts()) == 1 and fake.typed() == b""
+
+
+def test_to_stop_claude_starts_nothing_that_waits(inside, fake):
+    nvim, site, session, state = inside()
+    state("busy")
+    with site.read(session) as reader:
+        for id in ("a", "b"):
+            reader.say(type="user_message", id=id, content=id)
+        nvim.wait("next(require('claude-ide.deliver').counts()) ~= nil", what="it to wait")
+        reader.say(type="interrupt")
+        for id in ("a", "b"):
+            assert reader.until({"type": "unqueued", "id": id})["reason"] == "you stopped Claude"
+        state("idle")
+        nvim.wait("next(require('claude-ide.deliver').counts()) == nil", what="nothing to wait")
+    assert typed(fake) == b"\x1b"
 
 
 def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, sessions, project):

@@ -46,6 +46,7 @@ local GROUP = "claude-ide.board"
 ---@field worktree? string only this one
 ---@field places? claude-ide.sessions.Scope[] where they are looked for
 ---@field hidden table<string, true> by session
+---@field unhidden? table<string, true> those that were hidden until the last time
 ---@field rows claude-ide.board.Row[]
 ---@field counts? claude-ide.board.Counts nil: not known yet
 ---@field older integer ended sessions without a row
@@ -177,6 +178,7 @@ local function take(fresh, board, err)
     view.older = fresh and math.max(board.counts.ended - MOST_ENDED, 0) or view.older
     board.counts.ended = math.min(board.counts.ended, MOST_ENDED) + view.older
     view.rows, view.counts = board.rows, board.counts
+    board.counts.hidden = vim.tbl_count(view.hidden) -- the library was asked of those in rows
     view.canvas:show(board.rows, view.older)
   end
   require("claude-ide.board.winbar").refresh(view, windows())

@@ -64,6 +64,78 @@ function ROW.answer(row)
   end
 end
 
+---@class claude-ide.board.Queued
+---@field text string
+---@field take_back? fun()
+---@field is_back? boolean
+
+---Prompts of the board that wait, by session, oldest first.
+---@type table<string, claude-ide.board.Queued[]>
+local queued = {}
+
+---Texts that were not sent, to be given back together.
+---@type string[]
+local unsent = {}
+
+---@param text string
+---@param why string
+local function give_back(text, why)
+  unsent[#unsent + 1] = text
+  if unsent[2] then
+    return
+  end
+  vim.schedule(function()
+    local texts = table.concat(unsent, "\n\n")
+    unsent = {}
+    require("claude-ide.ui.kept_words").give_back(texts, why:sub(1, 1):upper() .. why:sub(2))
+  end)
+end
+
+---@param row claude-ide.board.Row
+---@param view claude-ide.board.View
+---@param text string
+local function send(row, view, text)
+  local one = { text = text } ---@type claude-ide.board.Queued
+  local list = queued[row.id] or {}
+  queued[row.id] = list
+  list[#list + 1] = one
+  one.take_back = require("claude-ide.deliver").send({
+    session = row.id,
+    text = text,
+    ran = row.pid ~= nil,
+    sender = SENDER,
+    done = function(err)
+      for at, other in ipairs(list) do
+        if other == one then
+          table.remove(list, at)
+          break
+        end
+      end
+      if err and not one.is_back then
+        give_back(text, err)
+      end
+      view.refresh()
+    end,
+  })
+  view.refresh()
+end
+
+---@param row claude-ide.board.Row
+---@param view claude-ide.board.View
+---@param begun? string
+local function write(row, view, begun)
+  local title = require("claude-ide.sessions.phrases").fit(row.title, 30)
+  vim.ui.input({ prompt = ("To “%s”: "):format(title), default = begun }, function(text)
+    vim.cmd("redraw") -- else the question stays on the command line
+    vim.api.nvim_echo({}, false, {})
+    if text and vim.trim(text) ~= "" then
+      send(row, view, text)
+    elseif begun then
+      give_back(begun, "it is taken back")
+    end
+  end)
+end
+
 function ROW.prompt(row, view)
   local route, why = require("claude-ide.deliver.route").of(row.id)
   if not route then
@@ -71,24 +143,29 @@ function ROW.prompt(row, view)
       ("No prompt reaches it: %s."):format(why or "it runs elsewhere")
     )
   end
-  local title = require("claude-ide.sessions.phrases").fit(row.title, 30)
-  vim.ui.input({ prompt = ("To “%s”: "):format(title) }, function(text)
-    if not text or vim.trim(text) == "" then
-      return
+  local list = queued[row.id] or {}
+  local last = list[#list]
+  if not last then
+    return write(row, view)
+  end
+  local phrases = require("claude-ide.sessions.phrases")
+  local more, back =
+    "Write another prompt", ("Take back “%s”"):format(phrases.fit(phrases.one_line(last.text), 40))
+  require("claude-ide.ui.choose").select({ more, back }, {
+    prompt = ("%s for “%s”"):format(
+      require("claude-ide.counted")(#list, "prompt waits", "prompts wait"),
+      phrases.fit(row.title, 30)
+    ),
+  }, function(choice)
+    if choice == back and vim.list_contains(list, last) then
+      last.is_back = true
+      last.take_back()
+      write(row, view, last.text)
+    elseif choice == back then
+      say("It is sent already.")
+    elseif choice == more then
+      write(row, view)
     end
-    require("claude-ide.deliver").send({
-      session = row.id,
-      text = text,
-      ran = row.pid ~= nil,
-      sender = SENDER,
-      done = function(err)
-        if err then
-          require("claude-ide.ui.kept_words").give_back(text, err:sub(1, 1):upper() .. err:sub(2))
-        end
-        view.refresh()
-      end,
-    })
-    view.refresh()
   end)
 end
 
@@ -101,26 +178,33 @@ function ROW.review(row, view)
 end
 
 ---@param row claude-ide.board.Row
-local function end_it(row)
+---@param view claude-ide.board.View
+local function end_it(row, view)
   local terminal = require("claude-ide.terminal").of_session(row.id)
   local other = require("claude-ide.sessions.ours").other(row.id)
   if not terminal and not other and not in_background(row) then
     return say(row.pid and elsewhere(row) .. " End it there." or elsewhere(row))
   end
-  local keep, stop = "Keep it", "End its process"
-  local title = require("claude-ide.sessions.phrases").fit(row.title, 40)
-  require("claude-ide.ui.choose").select({ keep, stop }, { prompt = title }, function(choice)
-    if choice == stop then
+  local keep, open, stop = "Keep it", "Open it in a terminal", "End its process"
+  local title, is_away = require("claude-ide.sessions.phrases").fit(row.title, 40), not terminal and not other
+  local choices = is_away and { keep, open, stop } or { keep, stop }
+  if is_away then
+    title = title .. (row.activity == "working" and " works in the background" or " is in the background")
+  end
+  require("claude-ide.ui.choose").select(choices, { prompt = title }, function(choice)
+    if choice == open then
+      ROW.open(row, view)
+    elseif choice == stop then
       require("claude-ide.sessions.actions").run_by_id("stop", row.id)
     end
   end)
 end
 
 ---Interrupts its turn, or ends it.
-function ROW.stop(row)
+function ROW.stop(row, view)
   local is_away = in_background(row) and not require("claude-ide.terminal").of_session(row.id)
   if row.activity ~= "working" or is_away then
-    return end_it(row)
+    return end_it(row, view)
   end
   local err = require("claude-ide.deliver").interrupt(row.id)
   if err then
@@ -153,7 +237,7 @@ end
 local BOARD = {}
 
 function BOARD.unhide(view)
-  view.hidden = {}
+  view.unhidden, view.hidden = view.hidden, {}
   view.refresh(true)
 end
 
@@ -184,7 +268,7 @@ end
 ---@return claude-ide.board.Row|false|nil row under the cursor; false: the key may have been pressed for one that has gone
 local function row_here(view)
   local id, gone = view.canvas:session_here()
-  if gone and not view.hidden[gone] then
+  if gone and not view.hidden[gone] and not (view.unhidden or {})[gone] then
     say("The session under the cursor has gone from the board: nothing was done.")
     return false
   end

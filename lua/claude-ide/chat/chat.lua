@@ -323,9 +323,17 @@ end
 
 ---Breaks the turn off.
 function Chat:interrupt()
-  if self:is_busy() then
-    self:send("interrupt")
+  if not self:is_busy() then
+    return
   end
+  local back = vim.tbl_filter(function(prompt)
+    return self:take_back(prompt) -- else the agent would go on with the next one
+  end, self:waiting())
+  self:send("interrupt")
+  if back[1] and require("claude-ide.chat.content").return_all(self, back) then
+    require("claude-ide.ui.notice").info("What waited to be said is at the prompt again.")
+  end
+  require("claude-ide.bus").emit("session_stopped", self.session)
 end
 
 ---Sends a numbered request to the agent.

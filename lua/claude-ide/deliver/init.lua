@@ -9,6 +9,8 @@ local LOOK_MS = 150
 local RESUME_MS = 90000
 ---Limit for the library to be ahead of this module's state of a session.
 local BEHIND_MS = 5000
+---How long a message waits behind text at Claude's prompt before that is said.
+local DRAFT_MS = 3000
 ---Limit for a message to wait: the user may be away.
 local PATIENCE_MS = 60 * 60 * 1000
 
@@ -23,7 +25,9 @@ local PATIENCE_MS = 60 * 60 * 1000
 ---@class claude-ide.deliver.Message: claude-ide.deliver.Fields
 ---@field since integer
 ---@field resuming? "finding"|"started"
+---@field terminal? claude-ide.terminal.Session that resumes it
 ---@field gone? "asked"|"sure" the session is not running: apparently, or certainly
+---@field behind? integer since when it waits behind text at the prompt; said: math.huge
 
 ---Oldest first.
 ---@type claude-ide.deliver.Message[]
@@ -94,6 +98,21 @@ local function say(message, chat)
   end
 end
 
+---Says what a message waits for, once: the user may have forgotten that text.
+---@param message claude-ide.deliver.Message
+---@param is_behind boolean text stands at the prompt
+local function say_behind(message, is_behind)
+  message.behind = is_behind and (message.behind or vim.uv.now())
+    or message.behind == math.huge and math.huge
+    or nil
+  if is_behind and vim.uv.now() - message.behind > DRAFT_MS then
+    message.behind = math.huge
+    require("claude-ide.ui.notice").info(
+      ("%s’s prompt waits: text that is not sent stands at Claude's prompt."):format(message.sender)
+    )
+  end
+end
+
 ---@param message claude-ide.deliver.Message
 ---@param route claude-ide.deliver.Route
 local function type_it(message, route)
@@ -103,7 +122,7 @@ local function type_it(message, route)
   -- Feedback on a rejection comes first: it waits for the same moment.
   local is_theirs = require("claude-ide.sessions.rejection_reason").is_waiting(buf)
   if not is_idle or is_theirs or not prompt.is_ready(buf) then
-    return
+    return say_behind(message, is_idle and not is_theirs and prompt.has_draft(buf))
   end
   if prompt.submit(buf, message.text, message.command == true) then
     sent(message)
@@ -130,7 +149,8 @@ end
 ---@param message claude-ide.deliver.Message
 local function resume(message)
   if message.resuming then
-    local is_over = message.resuming == "started" and not require("claude-ide.terminal").is_running()
+    local terminal = message.terminal
+    local is_over = terminal ~= nil and not terminal:is_alive()
     if is_over or vim.uv.now() - message.since > RESUME_MS then
       failed(message, "Claude could not go on with this session")
     end
@@ -160,11 +180,12 @@ local function resume(message)
     if cwd and vim.fn.isdirectory(cwd) == 0 then
       return failed(message, "the folder that it began in is gone")
     end
-    local ok, why = require("claude-ide.terminal").open_in_background({ "--resume", message.session }, cwd)
-    if not ok then
+    local terminal, why =
+      require("claude-ide.terminal").open_in_background({ "--resume", message.session }, cwd)
+    if not terminal then
       return failed(message, why or "the terminal did not open")
     end
-    message.resuming = "started"
+    message.resuming, message.terminal = "started", terminal
     require("claude-ide.ui.notice").info(message.sender .. " wrote to a session: it goes on in the terminal.")
   end)
 end
@@ -213,7 +234,18 @@ local function look_again_and_again()
   end
 end
 
----Interrupts Claude, as the user here would.
+---The user has stopped Claude: what waits would start the next turn. It goes back to where it was written.
+---@param session string
+local function stopped(session)
+  local first = vim.iter(waiting):find(function(message)
+    return message.session == session
+  end)
+  if first then
+    failed(first, "you stopped Claude", true)
+  end
+end
+
+---Interrupts Claude, as the user here would. What waits for it goes back to its sender.
 ---@param session string
 ---@return string? why not
 function M.interrupt(session)
@@ -235,6 +267,7 @@ function M.interrupt(session)
   then
     return "Claude's terminal takes no keys"
   end
+  stopped(session)
 end
 
 ---@param change claude-ide.sessions.LiveChange
@@ -261,6 +294,9 @@ end
 ---Follows the sessions that messages may be for. Cheap to repeat.
 function M.attach()
   require("claude-ide.ui.guard.typing").listen()
+  if not unsubscribe then
+    require("claude-ide.bus").on("session_stopped", stopped)
+  end
   unsubscribe = unsubscribe or require("claude-ide.bus").on("session_changed", session_changed)
 end
 

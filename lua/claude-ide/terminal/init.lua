@@ -269,7 +269,7 @@ end
 ---@field in_background? boolean
 
 ---@param spec claude-ide.terminal.Spec
----@return boolean? ok
+---@return claude-ide.terminal.Session? session
 ---@return string? err also shown
 local function begin(spec)
   local with = provider()
@@ -293,7 +293,7 @@ local function begin(spec)
     return nil, err
   end
   table.insert(sessions, session)
-  return true
+  return session
 end
 
 local remember = require("claude-ide.once")(function()
@@ -302,7 +302,7 @@ end)
 
 ---@param args string[]
 ---@param options claude-ide.terminal.StartOptions
----@return boolean? ok
+---@return claude-ide.terminal.Session? session
 ---@return string? err also shown, unless it was started in the background
 local function start(args, options)
   require("claude-ide.terminal.keymaps").serve(M)
@@ -438,14 +438,15 @@ function M.open(args, options)
   end
 end
 
----Starts the CLI on a remote request: the focus stays, and no running CLI is ended.
+---Starts the CLI on a remote request, or from another window: the focus stays, and no running CLI is ended. It takes the place of a
+---visible terminal, unless the user is in that one.
 ---@param args string[]
 ---@param cwd? string
----@return boolean? ok
+---@return claude-ide.terminal.Session? session
 ---@return string? err
 function M.open_in_background(args, cwd)
-  if M.is_running() then
-    return nil, "Neovim's terminal has another session"
+  if M.of_buffer(vim.api.nvim_get_current_buf()) then
+    return nil, "the user is in the terminal of another session"
   elseif not provider().bufnr then
     return nil, "Neovim's terminal is outside of it"
   end

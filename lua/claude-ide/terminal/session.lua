@@ -55,7 +55,16 @@ function Session:follow_the_user()
     group = vim.api.nvim_create_augroup("claude-ide.terminal.session", { clear = false }),
     buffer = buf,
     callback = function()
-      self:note_use()
+      -- `:tabnew` shows the terminal for a moment in the new tab page.
+      if #vim.fn.win_findbuf(buf) == 1 then
+        self:note_use()
+      else
+        vim.schedule(function()
+          if vim.api.nvim_get_current_buf() == buf then
+            self:note_use()
+          end
+        end)
+      end
       local before = vim.fn.win_getid(vim.fn.winnr("#"))
       if before ~= 0 and vim.api.nvim_win_get_buf(before) ~= buf then
         self.origin = before
