@@ -114,6 +114,18 @@ local function prune()
   end
 end
 
+---Whether a client has reported before it was observed: Neovim has a namespace for its diagnostics.
+---@param client vim.lsp.Client
+---@return boolean
+local function has_namespace(client)
+  for namespace in pairs(vim.diagnostic.get_namespaces()) do
+    if M.author(namespace, { client }) then
+      return true
+    end
+  end
+  return false
+end
+
 ---Starts observing a client.
 ---@param client vim.lsp.Client
 ---@param buf? integer just attached; other attached buffers count as long known
@@ -121,6 +133,7 @@ function M.listen(client, buf)
   local server = get(client.id)
   if not server.listening then
     server.listening = true
+    server.spoken = server.spoken or has_namespace(client)
     prune()
     for attached in pairs(client.attached_buffers or {}) do
       server.known_since[attached] = attached ~= buf and -math.huge or nil

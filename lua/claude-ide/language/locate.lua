@@ -118,27 +118,35 @@ end
 ---@field name string unqualified
 ---@field note? string for the model, if the line differs from the given one
 
+---Where a text stands as code, nearest to a row; in a comment or a string only if it stands nowhere else.
+---@param task claude-ide.language.Task
 ---@param near integer? 0-based row
 ---@return integer? row
 ---@return integer? col
-local function search(buf, text, near)
-  local best, best_col
+---@return boolean? is_code
+local function search(task, buf, text, near)
+  local best, best_col, is_best_code ---@type integer?, integer?, boolean?
+  local is_code = require("claude-ide.language.code").judge(buf)
   for index, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
     local row = index - 1
     if line:find(text, 1, true) then
-      local col = columns(line, text)[1]
-      if col and (not best or not near or math.abs(row - near) < math.abs(best - near)) then
-        best, best_col = row, col
-        if not near or row >= near then
-          break -- the rest is further away
+      for _, col in ipairs(columns(line, text)) do
+        local found_code = is_code(row, col)
+        local is_nearer = not best or near and math.abs(row - near) < math.abs(best - near)
+        if found_code and not is_best_code or found_code == (is_best_code or false) and is_nearer then
+          best, best_col, is_best_code = row, col, found_code
         end
       end
+      if is_best_code and (not near or row >= near) then
+        break -- the rest is further away
+      end
+      task:breathe()
     end
   end
-  return best, best_col
+  return best, best_col, is_best_code
 end
 
----Finds a symbol in a buffer: in the given line, else nearest to it.
+---Finds a symbol in a buffer: in the given line, else nearest to it. Without a line: where it is declared, else where it stands first.
 ---@param task claude-ide.language.Task
 ---@param buf integer
 ---@param symbol string
@@ -147,20 +155,28 @@ end
 function M.symbol(task, buf, symbol, lnum)
   local shown = M.shown(vim.api.nvim_buf_get_name(buf))
   symbol = M.bare(symbol)
+  local declared = not lnum and require("claude-ide.language.outline").declared(task, buf, symbol)
+  if declared then
+    return declared
+  end
   local name, offset = name_of(symbol)
   local count = vim.api.nvim_buf_line_count(buf)
   local near = lnum and math.min(lnum, count) - 1 or nil
-  local row, col = search(buf, symbol, near)
-  if not row and name ~= symbol then
-    row, col = search(buf, name, near)
-    offset = 0
+  local row, col, is_code = search(task, buf, symbol, near)
+  if not is_code and name ~= symbol then
+    local named_row, named_col, is_named_code = search(task, buf, name, near)
+    if not row or is_named_code then
+      row, col, offset, is_code = named_row, named_col, 0, is_named_code
+    end
   end
   if not row or not col then
     task:fail(("`%s` is not in %s"):format(require("claude-ide.position").truncate(symbol, 80), shown))
   end
   ---@cast row integer
   local note ---@type string?
-  if lnum and row ~= lnum - 1 then
+  if not is_code then
+    note = ("(`%s` is only in comments and strings of the file; taken from line %d.)"):format(name, row + 1)
+  elseif lnum and row ~= lnum - 1 then
     note = ("(`%s` is not in line %d; taken from line %d, the nearest.)"):format(name, lnum, row + 1)
   end
   return { buf = buf, row = row, col = col + offset, name = name, note = note }

@@ -206,8 +206,8 @@ end
 
 ---@class claude-ide.language.Definition
 ---@field name string
----@field range lsp.Range
----@field encoding claude-ide.changeset.Encoding of its columns
+---@field range lsp.Range columns in bytes
+---@field others lsp.Position[] names of other symbols in its lines that are no part of it; columns in bytes
 
 ---How well a symbol matches a line: nearer and smaller is better.
 ---@param line? integer 1-based
@@ -222,33 +222,181 @@ local function distance(symbol, line)
   return (is_around and math.min(far, 1) or far) + size / 1e9
 end
 
----The nearest symbol with a name.
+---The last name of a qualified symbol, and the name before it: "Parser" of `Parser.parse`.
+---@param symbol string
+---@return string wanted
+---@return string? container
+local function parts_of(symbol)
+  local before, wanted = symbol:match("^(.*[^%w_\128-\255~!?])(.+)$")
+  return wanted or symbol, before and before:match("([%w_\128-\255]+)[^%w_\128-\255]*$")
+end
+
+---@class claude-ide.language.Found
+---@field symbols claude-ide.language.Symbol[] all of the file
+---@field matches integer[] indexes of those that are meant
+---@field wanted string the name without its containers
+---@field encoding claude-ide.changeset.Encoding of their columns
+
+---@param symbols claude-ide.language.Symbol[] in the order of a tree
+---@param at integer
+---@return string? name of the symbol around it
+local function container_of(symbols, at)
+  for i = at - 1, 1, -1 do
+    if symbols[i].depth < symbols[at].depth then
+      return symbols[i].name
+    end
+  end
+end
+
+---The symbols with a name. A name with its container, as `Parser.parse`, means only those of that container, if there are some.
+---@param symbols claude-ide.language.Symbol[]
+---@param text string
+---@return integer[] indexes
+---@return string wanted
+local function matches_of(symbols, text)
+  local wanted, container = parts_of(text)
+  local whole, contained, named = {}, {}, {}
+  for i, symbol in ipairs(symbols) do
+    -- gopls names a method `(*Parser).parse`.
+    local receiver, name = symbol.name:match("^(%b())%.(.+)$")
+    name = name or symbol.name
+    if symbol.name == text then
+      whole[#whole + 1] = i
+    elseif name:match("^[%w_\128-\255~!?]+") == wanted then
+      local around = container and (receiver or container_of(symbols, i)) or ""
+      local is_contained = container and vim.list_contains(vim.split(around, "[^%w_\128-\255]+"), container)
+      table.insert(is_contained and contained or named, i)
+    end
+  end
+  return #whole > 0 and whole or #contained > 0 and contained or named, wanted
+end
+
 ---@param line? integer 1-based
----@param wanted string its name
----@param names table<string, true> collects all names
----@return claude-ide.language.Symbol?
-local function best_of(symbols, text, line, wanted, names)
-  local best
-  for _, symbol in ipairs(symbols) do
-    names[symbol.name] = true
-    local is_named = symbol.name == text or symbol.name:match("^[%w_\128-\255~!?]+") == wanted
-    if is_named and (not best or distance(symbol, line) < distance(best, line)) then
-      best = symbol
+---@return integer index of the best match
+local function best_of(found, line)
+  local best = found.matches[1]
+  for _, i in ipairs(found.matches) do
+    if distance(found.symbols[i], line) < distance(found.symbols[best], line) then
+      best = i
     end
   end
   return best
 end
 
----@param best claude-ide.language.Symbol
----@return claude-ide.language.Definition
+---@param found claude-ide.language.Found
+---@param symbol claude-ide.language.Symbol
 ---@return claude-ide.language.Place
-local function definition_of(buf, best, wanted, encoding)
-  local row = best.name_at.line
+local function place_of(buf, found, symbol)
+  local row = symbol.name_at.line
   local line = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
-  local col = require("claude-ide.language.encoding").byte(line, best.name_at.character, encoding)
-  local at = line:find(wanted, col + 1, true) -- some servers select the whole definition
-  local place = { buf = buf, row = row, col = at and at - 1 or col, name = wanted }
-  return { name = best.name, range = best.range, encoding = encoding }, place
+  local col = require("claude-ide.language.encoding").byte(line, symbol.name_at.character, found.encoding)
+  local at = line:find(found.wanted, col + 1, true) -- some servers select the whole definition
+  return { buf = buf, row = row, col = at and at - 1 or col, name = found.wanted }
+end
+
+---@param at integer index of the symbol
+---@return claude-ide.language.Definition
+local function definition_of(buf, found, at)
+  local symbols, encoding = found.symbols, require("claude-ide.language.encoding")
+  local symbol = symbols[at]
+  ---@param position lsp.Position
+  ---@return lsp.Position
+  local function in_bytes(position)
+    local line = vim.api.nvim_buf_get_lines(buf, position.line, position.line + 1, false)[1] or ""
+    return {
+      line = position.line,
+      character = encoding.byte(line, position.character, found.encoding),
+    }
+  end
+  local first, last = symbol.range.start, symbol.range["end"]
+  local others, behind = {}, at + 1
+  while symbols[behind] and symbols[behind].depth > symbol.depth do
+    behind = behind + 1
+  end
+  for i, other in ipairs(symbols) do
+    local row = other.name_at.line
+    local is_beside = (i < at or i >= behind) and row >= first.line and row <= last.line
+    others[#others + 1] = is_beside and in_bytes(other.name_at) or nil
+  end
+  return {
+    name = symbol.name,
+    range = { start = in_bytes(first), ["end"] = in_bytes(last) },
+    others = others,
+  }
+end
+
+---Symbols of a file with a name, by its language servers or its syntax tree.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@param symbol string
+---@param names? table<string, true> collects all names
+---@return claude-ide.language.Found? nil: there is none
+---@return string? why_not nobody could be asked
+local function find(task, buf, symbol, names)
+  local lsp = require("claude-ide.lsp")
+  local clients, why_not = {}, nil ---@type vim.lsp.Client[], string?
+  local may_parse = M.has_parser(buf)
+  if not may_parse or #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
+    clients, why_not =
+      require("claude-ide.language.servers").wait(task, buf, METHOD, "list the symbols of a file")
+  end
+  ---@param symbols claude-ide.language.Symbol[]
+  ---@return claude-ide.language.Found?
+  local function among(symbols, encoding)
+    for _, one in ipairs(symbols) do
+      if names then
+        names[one.name] = true
+      end
+    end
+    local matches, wanted = matches_of(symbols, symbol)
+    return #matches > 0 and { symbols = symbols, matches = matches, wanted = wanted, encoding = encoding }
+      or nil
+  end
+  for _, client in ipairs(clients) do
+    local found = among(of_server(task, buf, client), client.offset_encoding or "utf-16")
+    if found then
+      return found
+    end
+  end
+  local tree = #clients == 0 and may_parse and of_tree(task, buf) or nil
+  return tree and among(tree, "utf-8") or nil, not tree and why_not or nil
+end
+
+---Lines of several symbols with one name.
+---@param found claude-ide.language.Found
+---@return string "3, 10"
+local function lines_of(found)
+  local lines = {}
+  for _, i in ipairs(found.matches) do
+    lines[#lines + 1] = found.symbols[i].name_at.line + 1
+  end
+  table.sort(lines)
+  return table.concat(lines, ", ")
+end
+
+---Where a symbol is declared in a buffer.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@param symbol string
+---@return claude-ide.language.Place? nil: the outline does not know it
+function M.declared(task, buf, symbol)
+  local lsp = require("claude-ide.lsp")
+  local is_known = lsp.is_starting(buf)
+    or #lsp.clients(buf, METHOD) > 0
+    or #lsp.clients(buf) == 0 and M.has_parser(buf)
+  local found = is_known and find(task, buf, symbol) or nil
+  if not found then
+    return nil
+  end
+  local place = place_of(buf, found, found.symbols[best_of(found)])
+  if #found.matches > 1 then
+    place.note = ("(`%s` is declared in lines %s; taken from line %d. Pass `line` for another one.)"):format(
+      place.name,
+      lines_of(found),
+      place.row + 1
+    )
+  end
+  return place
 end
 
 ---The definition whose name is at a place, from its first line to its last. Not the definition of a use, nor the one around the place.
@@ -257,36 +405,28 @@ end
 ---@return claude-ide.language.Definition
 ---@return claude-ide.language.Place
 function M.definition(task, args)
-  local locate, lsp = require("claude-ide.language.locate"), require("claude-ide.lsp")
-  local buf = locate.buffer(task, args.path)
-  local clients, why_not = {}, nil ---@type vim.lsp.Client[], string?
-  local may_parse = M.has_parser(buf)
-  if not may_parse or #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
-    clients, why_not =
-      require("claude-ide.language.servers").wait(task, buf, METHOD, "list the symbols of a file")
-  end
-  local tree = #clients == 0 and may_parse and of_tree(task, buf) or nil
-  if why_not and not tree then
+  local locate = require("claude-ide.language.locate")
+  local buf, names = locate.buffer(task, args.path), {} ---@type integer, table<string, true>
+  local found, why_not = find(task, buf, locate.bare(args.symbol), names)
+  local called = require("claude-ide.language.lines").brief(args.symbol)
+  if found and #found.matches > 1 and not args.line then
+    task:fail(
+      ("%s has several symbols `%s`, in lines %s: pass `line`"):format(
+        locate.shown(args.path),
+        called,
+        lines_of(found)
+      )
+    )
+  elseif found then
+    local at = best_of(found, args.line)
+    return definition_of(buf, found, at), place_of(buf, found, found.symbols[at])
+  elseif why_not then
     task:fail(why_not)
-  end
-  local symbol = locate.bare(args.symbol)
-  local wanted = symbol:match("^.*[^%w_\128-\255~!?](.+)$") or symbol
-  local names = {} ---@type table<string, true>
-  for _, client in ipairs(clients) do
-    local best = best_of(of_server(task, buf, client), symbol, args.line, wanted, names)
-    if best then
-      return definition_of(buf, best, wanted, client.offset_encoding or "utf-16")
-    end
-  end
-  local best = tree and best_of(tree, symbol, args.line, wanted, names)
-  if best then
-    return definition_of(buf, best, wanted, "utf-8")
   end
   local known = vim.tbl_keys(names)
   table.sort(known)
   local listed = #known > 0 and (" Its symbols: " .. table.concat(vim.list_slice(known, 1, 40), ", ") .. ".")
     or ""
-  local called = require("claude-ide.language.lines").brief(args.symbol)
   task:fail(("%s has no symbol `%s`.%s"):format(locate.shown(args.path), called, listed))
   error("a task that failed has ended")
 end

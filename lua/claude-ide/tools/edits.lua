@@ -60,24 +60,7 @@ M.format = tool(function(task, args)
   })
 end)
 
--- By symbol. Columns are those of the symbol's source: a server, or the syntax tree.
-
-local function line_at(buf, row)
-  return vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
-end
-
----Decorators and attributes belong to the line below them.
----@return integer row first of them
-local function with_decorators(buf, row)
-  while
-    row > 0
-    and line_at(buf, row - 1):find("^%s*[@#]%[?%a")
-    and not line_at(buf, row - 1):find("^%s*#%s*%l*%s")
-  do
-    row = row - 1
-  end
-  return row
-end
+-- By symbol.
 
 ---@return string text with a final newline
 local function whole_lines(text)
@@ -90,77 +73,56 @@ local function at_position(line, character)
   return { start = place, ["end"] = place }
 end
 
----@return integer row last line, 0-based
-local function last_row(range)
-  local last = range["end"]
-  return last.character == 0 and last.line > range.start.line and last.line - 1 or last.line
+---@return integer bytes
+local function length(buf, row)
+  return #(vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or "")
 end
 
----@return integer character end of the line, in the definition's columns
-local function length(buf, row, definition)
-  local line = line_at(buf, row)
-  return require("claude-ide.language.encoding").character(line, #line, definition.encoding)
-end
-
----Replaces the whole definition.
+---@param extent claude-ide.language.Extent
 ---@return lsp.TextEdit
-local function replacement(buf, definition, body)
-  local range = definition.range
-  local first = line_at(buf, range.start.line)
-  local col = require("claude-ide.language.encoding").byte(first, range.start.character, definition.encoding)
-  local lead = first:sub(1, col)
-  -- Text before it in the line stays: do not repeat the indent.
-  if lead:find("^%s+$") and vim.startswith(body, lead) then
-    body = body:sub(#lead + 1)
-  end
-  if range["end"].character > 0 or range["end"].line == range.start.line then
-    body = body:gsub("\n+$", "")
-  end
-  return { range = range, newText = body }
+local function insertion_before(_, extent, text)
+  return { range = at_position(extent.first, 0), newText = whole_lines(text) }
 end
 
+---@param extent claude-ide.language.Extent
 ---@return lsp.TextEdit
-local function insertion_before(buf, definition, text)
-  local row = with_decorators(buf, definition.range.start.line)
-  return { range = at_position(row, 0), newText = whole_lines(text) }
-end
-
----@return lsp.TextEdit
-local function insertion_after(buf, definition, text)
-  local row = last_row(definition.range)
+local function insertion_after(buf, extent, text)
+  local row = extent.last
   if row + 1 >= vim.api.nvim_buf_line_count(buf) and not vim.bo[buf].endofline then
     -- Keep a missing final newline.
-    local range = at_position(row, length(buf, row, definition))
-    return { range = range, newText = "\n" .. text:gsub("\n$", "") }
+    return { range = at_position(row, length(buf, row)), newText = "\n" .. text:gsub("\n$", "") }
   end
   return { range = at_position(row + 1, 0), newText = whole_lines(text) }
 end
 
----Deletes the definition and the blank lines after it.
+---Deletes lines and the blank lines after them.
+---@param extent claude-ide.language.Extent
 ---@return lsp.TextEdit
-local function deletion(buf, definition)
-  local first, last = with_decorators(buf, definition.range.start.line), last_row(definition.range)
+local function deletion(buf, extent)
+  local function is_blank(row)
+    return length(buf, row) == 0
+  end
   local count = vim.api.nvim_buf_line_count(buf)
-  local blank_before = first == 0 or line_at(buf, first - 1) == ""
-  local after = last + 1
-  while blank_before and after < count and line_at(buf, after) == "" do
+  local blank_before = extent.first == 0 or is_blank(extent.first - 1)
+  local after = extent.last + 1
+  while blank_before and after < count and is_blank(after) do
     after = after + 1
   end
-  local range = { start = { line = first, character = 0 }, ["end"] = { line = after, character = 0 } }
+  local range = { start = { line = extent.first, character = 0 }, ["end"] = { line = after, character = 0 } }
   if after >= count and not vim.bo[buf].endofline then
-    range["end"] = { line = count - 1, character = length(buf, count - 1, definition) }
+    range["end"] = { line = count - 1, character = length(buf, count - 1) }
   end
   return { range = range, newText = "" }
 end
 
----@param edit lsp.TextEdit
-local function propose_here(task, title, place, definition, edit, none)
+---@param edit lsp.TextEdit columns in bytes
+local function propose_here(task, title, place, edit, none)
   return propose(task, {
     title = title:format(place.name),
     edits = {
       {
         edit = { changes = { [vim.uri_from_bufnr(place.buf)] = { edit } } },
-        encoding = definition.encoding,
+        encoding = "utf-8",
         breaks = "lf",
       },
     },
@@ -168,38 +130,60 @@ local function propose_here(task, title, place, definition, edit, none)
   })
 end
 
----A tool that writes a text at a symbol.
----@param argument string name of the text's argument
----@param edit_of fun(buf: integer, definition: claude-ide.language.Definition, text: string): lsp.TextEdit
-local function at_symbol(title, argument, edit_of)
+---@param why string
+local function refuse(task, place, why)
+  local line = vim.trim(why)
+  task:fail(
+    ("nothing was changed: `%s` cannot be told exactly from the text beside it: %s. Edit the text itself instead."):format(
+      place.name,
+      require("claude-ide.language.answer").cut(line, 400)
+    )
+  )
+end
+
+---@return claude-ide.language.Extent
+local function extent_of(task, place, definition)
+  local extent, why_not = require("claude-ide.language.extent").lines(place.buf, definition)
+  return extent or refuse(task, place, why_not)
+end
+
+local NONE = "The file holds just that already; nothing was changed."
+
+---A tool that writes lines beside a symbol.
+---@param edit_of fun(buf: integer, extent: claude-ide.language.Extent, text: string): lsp.TextEdit
+local function beside_symbol(title, edit_of)
   return tool(function(task, args)
     local definition, place = require("claude-ide.language.outline").definition(task, args)
-    local edit = edit_of(place.buf, definition, args[argument])
-    local none = "The file holds just that already; nothing was changed."
-    return propose_here(task, title, place, definition, edit, none)
+    local extent = extent_of(task, place, definition)
+    return propose_here(task, title, place, edit_of(place.buf, extent, args.text), NONE)
   end)
 end
 
-M.replace_symbol_body = at_symbol("Replace %s", "body", replacement)
-M.insert_before_symbol = at_symbol("Insert before %s", "text", insertion_before)
-M.insert_after_symbol = at_symbol("Insert after %s", "text", insertion_after)
+M.insert_before_symbol = beside_symbol("Insert before %s", insertion_before)
+M.insert_after_symbol = beside_symbol("Insert after %s", insertion_after)
+
+---Replaces a whole definition.
+M.replace_symbol_body = tool(function(task, args)
+  local definition, place = require("claude-ide.language.outline").definition(task, args)
+  local edit, why_not = require("claude-ide.language.extent").replacement(place.buf, definition, args.body)
+  return propose_here(task, "Replace %s", place, edit or refuse(task, place, why_not), NONE)
+end)
 
 ---Maximum number of uses to list.
 local MAX_LISTED = 60
 
+---@param extent claude-ide.language.Extent
 ---@return boolean whether a use is inside the definition
-local function is_within(location, place, range, client)
+local function is_within(location, place, extent, client)
   local line = require("claude-ide.language.breaks").range(client, place.buf, location.range).start.line
-  return location.uri == vim.uri_from_bufnr(place.buf)
-    and range.start.line <= line
-    and line <= range["end"].line
+  return location.uri == vim.uri_from_bufnr(place.buf) and extent.first <= line and line <= extent.last
 end
 
 local function use_line(location)
   local path, row = vim.uri_to_fname(location.uri), location.range.start.line
   local buf, text = require("claude-ide.buffer").loaded(path), ""
   if buf then
-    text = line_at(buf, row)
+    text = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
   else
     local bytes = require("claude-ide.file").read_now(path, 1024 * 1024) or ""
     text = vim.split(bytes, "\n", { plain = true })[row + 1] or ""
@@ -230,6 +214,10 @@ M.safe_delete = tool(function(task, args)
   local method = "textDocument/references"
   local servers, locate = require("claude-ide.language.servers"), require("claude-ide.language.locate")
   local definition, place = require("claude-ide.language.outline").definition(task, args)
+  local extent = extent_of(task, place, definition)
+  if extent.fills then
+    refuse(task, place, ("it is all that is in `%s`"):format(extent.fills))
+  end
   local clients, why_not = servers.wait(task, place.buf, method, "find references")
   local uses = {}
   for _, client in ipairs(clients) do
@@ -240,7 +228,7 @@ M.safe_delete = tool(function(task, args)
     end)
     why_not = why_not or err
     for _, location in ipairs(found or {}) do
-      if not is_within(location, place, definition.range, client) then
+      if not is_within(location, place, extent, client) then
         uses[#uses + 1] = location
       end
     end
@@ -250,8 +238,13 @@ M.safe_delete = tool(function(task, args)
   elseif #uses > 0 then
     task:fail(still_used(task, place, uses))
   end
-  local edit = deletion(place.buf, definition)
-  return propose_here(task, "Delete %s", place, definition, edit, "It is gone already; nothing was changed.")
+  return propose_here(
+    task,
+    "Delete %s",
+    place,
+    deletion(place.buf, extent),
+    "It is gone already; nothing was changed."
+  )
 end)
 
 return M

@@ -58,6 +58,18 @@ impl Arguments {
         }
     }
 
+    /// A word that we have given; models write it as the number that it looks like, too.
+    pub(crate) fn optional_id(&mut self, name: &str) -> Result<Option<String>, InvalidArgument> {
+        match self.0.get(name) {
+            Some(Value::Number(number)) if number.is_u64() => {
+                let id = number.to_string();
+                self.0.remove(name);
+                Ok(Some(id))
+            }
+            _ => self.optional_path(name),
+        }
+    }
+
     /// An object; empty if absent.
     pub(crate) fn optional_object(&mut self, name: &str) -> Result<Map<String, Value>, InvalidArgument> {
         match self.take(name) {
@@ -205,6 +217,15 @@ mod tests {
             r#"invalid argument "e": expected a line number from 1, got the number 0"#
         );
         assert_eq!(message(args.flag("f", true)), r#"invalid argument "f": expected a boolean, got a string"#);
+    }
+
+    #[test]
+    fn an_id_may_be_written_as_the_number_that_it_looks_like() {
+        let mut args = arguments(r#"{"a":"7","b":7,"c":7.5,"d":null}"#);
+        assert_eq!(args.optional_id("a").unwrap().as_deref(), Some("7"));
+        assert_eq!(args.optional_id("b").unwrap().as_deref(), Some("7"));
+        assert!(args.optional_id("c").is_err());
+        assert_eq!(args.optional_id("d").unwrap(), None);
     }
 
     #[test]

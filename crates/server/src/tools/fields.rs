@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Paths,
     /// A name: not empty, not long, without NUL.
     Name,
+    /// A word of an earlier answer, such as an id or a cursor; also as a number.
+    Id,
     /// Text for a file, limited in size.
     Text,
     /// Any string.
@@ -103,6 +105,7 @@ impl Field {
         let mut named = || if is_required { args.path(name).map(Some) } else { args.optional_path(name) };
         let value = match self.kind {
             Kind::Name => named()?.map(Value::from),
+            Kind::Id => args.optional_id(name)?.map(Value::from),
             Kind::Path => named()?.map(|path| context.absolute(path).into()),
             Kind::Place => named()?.map(|path| {
                 let (path, line) = context.place(path);
@@ -130,9 +133,14 @@ impl Field {
 impl Kind {
     const fn json_type(self) -> &'static str {
         match self {
-            Self::Path | Self::Place | Self::Name | Self::Text | Self::String | Self::Choice(..) | Self::Word(_) => {
-                "string"
-            }
+            Self::Path
+            | Self::Place
+            | Self::Name
+            | Self::Id
+            | Self::Text
+            | Self::String
+            | Self::Choice(..)
+            | Self::Word(_) => "string",
             Self::Paths => "array",
             Self::Flag(_) => "boolean",
             Self::Line | Self::Index => "integer",

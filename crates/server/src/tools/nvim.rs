@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Field, Hints,
-    Kind::{Choice, Flag, Index, Line, Name, Path, Place, Text, Word},
+    Kind::{Choice, Flag, Id, Index, Line, Name, Path, Place, Text, Word},
     Listed::{Always, WhenAble, WhenAbleInPart, WhenServed},
     Takes, Tool,
     Touches::{Files, Nothing, World},
@@ -24,7 +24,7 @@ const NOTEBOOK: Field = Field::new("path", Path).required();
 const SYMBOL: Field = Field::new("symbol", Name).required();
 const LINE: Field = Field::new("line", Line);
 /// Requests the rest of a long answer.
-const CURSOR: Field = Field::new("cursor", Name);
+const CURSOR: Field = Field::new("cursor", Id);
 const LINES: Field = Field::new("text", Text).required().described("Lines with their indent");
 
 /// The tools of the agents' endpoint, in the order in which clients see them.
@@ -177,7 +177,7 @@ pub(crate) const TOOLS: &[&Tool] = &[
         name: "apply_action",
         description: "Do one of the actions that code_actions has listed.",
         hints: Hints::new("Apply code action", Files, WhenServed(&["textDocument/codeAction"])),
-        work: ask("nvim.apply_action", &[Field::new("id", Name).required()]),
+        work: ask("nvim.apply_action", &[Field::new("id", Id).required()]),
     },
     &Tool {
         name: "organize_imports",
