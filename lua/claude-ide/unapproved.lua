@@ -2,6 +2,7 @@
 -- writes files itself may only report its calls' places: the disk then shows whether they changed. For a CLI in a terminal, the transcript
 -- tells what allowed each call, also a subagent's.
 -- Invariants: an approval in a chat covers the approved bytes, once. No warning in doubt, and none for a CLI whose transcripts lack this.
+-- Of a shell command only the time is known: the warning says that, and blames nobody.
 local M = {}
 
 ---Modes in which edits need no approval.
@@ -98,8 +99,8 @@ local function changed_by(chat, call, result, places)
   local claimed = outcome and is_change and normal(outcome.path --[[@as string]]) or nil
   -- A plan is the agent's own file: it may write that one while it plans.
   local is_plan = claimed and chat.mode == "plan" and claimed:find("/plans/[^/]+%.md$") ~= nil
-  -- Gemini ends what the user refused with the turn, as if it were a change that was made: the disk says whether it was.
-  local is_credible = not chat.refused[call]
+  -- What a call says that it changed counts only if the disk shows it: Gemini ends what the user refused with the turn, and others end a
+  -- call with a diff that they only showed.
   local paths, found = {}, {} ---@type table<string, true>, string[]
   for _, path in ipairs(vim.list_extend({ claimed }, places)) do
     if path:sub(1, 1) == "/" and not path:find("\0", 1, true) then
@@ -110,8 +111,7 @@ local function changed_by(chat, call, result, places)
     if was_approved(chat.writes, path) then
       chat.granted[call] = chat.granted[call] or path == claimed or nil
     elseif not was_granted and not (is_plan and path == claimed) then
-      local is_changed = path == claimed and is_credible or was_touched(chat.writes, path, result.is_error)
-      found[#found + 1] = is_changed and path or nil
+      found[#found + 1] = was_touched(chat.writes, path, result.is_error) and path or nil
     end
   end
   table.sort(found)
@@ -120,15 +120,17 @@ end
 
 ---@param paths string[]
 ---@param why? string what let it change them
+---@param command? string that ran unasked when they changed: nothing else is known of who it was
 ---@return string words for the conversation
-local function warn(paths, why)
+local function warn(paths, why, command)
   why = why and ": " .. why or ""
   local name, were = vim.fs.basename(paths[1]), "was"
+  local happened = command and ("changed while `%s` ran without asking you"):format(command) or nil
   if #paths > 1 then
     name, were = ("%s and %d more"):format(name, #paths - 1), "were"
   end
-  local notice, changed =
-    require("claude-ide.ui.notice"), ("%s %s changed without asking you"):format(name, were)
+  local notice = require("claude-ide.ui.notice")
+  local changed = ("%s %s"):format(name, happened or were .. " changed without asking you")
   local review = notice.way_to("review")
   notice.warn({
     ("%s%s. %s shows it."):format(changed, why, review),
@@ -137,7 +139,7 @@ local function warn(paths, why)
   })
   local lines = {}
   for at = 1, math.min(#paths, MOST_NAMED) do
-    lines[at] = ("%s was changed without asking you%s."):format(paths[at], why)
+    lines[at] = ("%s %s%s."):format(paths[at], happened or "was changed without asking you", why)
   end
   if #paths > MOST_NAMED then
     lines[#lines + 1] = "… and " .. require("claude-ide.counted")(#paths - MOST_NAMED, "more file") .. "."
@@ -220,8 +222,9 @@ end
 ---Warns of a file in the workspace, once a turn, if the session's mode is known and asks: the CLI names a rule also where the mode allows it.
 ---@param client integer
 ---@param path string
----@param why string
-local function warn_once(client, path, why)
+---@param why? string
+---@param command? string
+local function warn_once(client, path, why, command)
   local is_within = vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
     return require("claude-ide.path").within(path, folder)
   end)
@@ -232,7 +235,7 @@ local function warn_once(client, path, why)
   require("claude-ide.sessions").mode_of_client(client, function(mode)
     if mode and not UNASKED[mode] and not told[path] then
       told[path] = true
-      warn({ path }, why)
+      warn({ path }, why, command)
     end
   end)
 end
@@ -257,6 +260,32 @@ function M.ended(client, changes, calls)
   while #terminal.calls > MAX_CALLS do
     table.remove(terminal.calls, 1)
   end
+end
+
+---Programs that write no file.
+---@type table<string, true>
+local WRITES_NOTHING = {}
+for name in
+  ("[ basename cat cd date dirname echo false file grep head id ls printf ps pwd rg sleep stat tail test true uname wait wc which whoami"):gmatch(
+    "%S+"
+  )
+do
+  WRITES_NOTHING[name] = true
+end
+
+---@param command string
+---@return boolean whether it certainly writes no file
+local function writes_nothing(command)
+  if command:find("[>`]") or command:find("$(", 1, true) or command:find("<(", 1, true) then
+    return false
+  end
+  for part in command:gmatch("[^;|&\n]+") do
+    local name = part:match("^%s*(%S+)")
+    if name and not WRITES_NOTHING[name] then
+      return false
+    end
+  end
+  return true
 end
 
 ---The shell command that ran when a file changed, and no other call. None if a call of that turn that others allowed may go on in the
@@ -290,12 +319,15 @@ function M.found(client, path)
     return
   end
   local began, at = terminal.began, stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
+  if at + TICK_S * 1000 < began then
+    return -- it changed in an earlier turn
+  end
   vim.defer_fn(function()
     local command = command_at(terminal, began, at)
-    if command then
+    if command and not writes_nothing(command) then
       require("claude-ide.sessions.rules").may_allow(client, command, function(may)
         if not may then
-          warn_once(client, normal(path), ("by `%s`"):format(command))
+          warn_once(client, normal(path), nil, command)
         end
       end)
     end

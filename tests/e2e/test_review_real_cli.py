@@ -235,7 +235,7 @@ def test_a_change_that_the_user_did_not_allow_is_warned_of_once_a_turn(start_nvi
     claude.prompt(f"{call('Bash', command='git diff', description='Show changes')} THEN SAY compared")
     assert not allow_until(claude, nvim, "● compared")
     (words_of_command,) = nvim.wait(lambda: warned(nvim), what="the warning")
-    assert words_of_command.startswith("b.txt was changed without asking you: by `git diff`.")
+    assert words_of_command.startswith("b.txt changed while `git diff` ran without asking you.")
 
     # A mode that allows it, and a command that the user allows.
     nvim.lua("notices = {}")

@@ -85,6 +85,12 @@ def test_all_files_of_a_call_are_reported(begin_acp, tmp_path):
     nvim.wait(lambda: sorted(changes(nvim)) == ["c.txt", "d.txt"], what="the journal")
 
 
+def test_a_diff_of_a_file_that_is_as_it_was_is_not_reported(begin_acp, tmp_path):
+    nvim = begin_acp(files={"a.txt": "one\n"})
+    path = tmp_path / "project/a.txt"
+    assert does(nvim, call("c1", "edit", [path], {path: "two\n"})) == []
+
+
 def test_a_file_that_is_only_looked_at_or_left_as_it_was_is_not_reported(begin_acp, tmp_path):
     path = tmp_path / "project/a.txt"
     nvim = begin_acp(files={"a.txt": "one\n", "folder/b.txt": "two\n"})

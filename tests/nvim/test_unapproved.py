@@ -71,7 +71,7 @@ class Turn:
     def warned(self):
         """What was warned of, once the last of these is."""
         last = self.changes(call(command="the last one"))
-        self.nvim.wait_notice("by `the last one`")
+        self.nvim.wait_notice("while `the last one` ran")
         notices = [words for words in self.nvim.notices() if "without asking" in words and not words.startswith(last)]
         self.nvim.lua("notices = {}")
         return notices
@@ -81,7 +81,7 @@ def test_a_change_while_a_command_ran_unasked_is_warned_of(claude):
     turn = Turn(claude)
     name = turn.changes(call())
     turn.changes(call(), folder=claude.nvim.home)
-    assert turn.warned() == [f"{name} was changed without asking you: by `git diff`. `:Claude review` shows it."]
+    assert turn.warned() == [f"{name} changed while `git diff` ran without asking you. `:Claude review` shows it."]
 
 
 def test_what_may_have_another_cause_is_not(claude):
@@ -94,6 +94,26 @@ def test_what_may_have_another_cause_is_not(claude):
     for allowed_by in ("user", "hook", "mode", "project"):
         turn.changes(call(allowed_by))
         turn.changes(call(allowed_by, start=-60, end=-50), call(start=-5, end=5))  # it may go on in the background
+    assert turn.warned() == []
+
+
+def test_what_changed_while_a_command_ran_that_writes_nothing_is_not(claude):
+    turn = Turn(claude)
+    for command in ("sleep 3", "cd src && ls -la | head", "echo a; sleep 1"):
+        turn.changes(call(command=command))
+    names = [turn.changes(call(command=command)) for command in ("echo a > b", "sleep 1; git diff", "echo $(make)")]
+    assert [words.split()[0] for words in turn.warned()] == names
+
+
+def test_what_changed_in_an_earlier_turn_is_not(claude):
+    turn = Turn(claude)
+    turn.changes(call(command="sleep 1"))
+    path = claude.project / "1.txt"
+    claude.nvim.lua("require('claude-ide.unapproved').turn_started(1)")
+    began = time.time()
+    claude.nvim.wait(lambda: time.time() > began + 0.1, what="a later time")
+    claude.nvim.lua("require('claude-ide.unapproved').turn_started(1)")
+    claude.nvim.lua(TELL, str(path), [call()])
     assert turn.warned() == []
 
 
@@ -113,7 +133,7 @@ def test_what_a_rule_may_allow_is_not(claude):
     for command in ("sort -o a a", "cd x && npm run fix", "make all", "fmt a.txt", "tidy -q"):
         turn.changes(call(command=command))
     name = turn.changes(call(command="git diff"))
-    assert turn.warned() == [f"{name} was changed without asking you: by `git diff`. `:Claude review` shows it."]
+    assert turn.warned() == [f"{name} changed while `git diff` ran without asking you. `:Claude review` shows it."]
     (home / "settings.json").write_text(json.dumps({"permissions": {"allow": ["Bash"]}}))
     claude.nvim.lua(COUNT_ANSWERS, "claude-ide.sessions.rules", "may_allow")
     turn.changes(call())
@@ -155,7 +175,7 @@ def test_without_proc_neovim_does_not_stand_still_for_ps(claude, tmp_path):
     claude.nvim.wait("passed", what="the time of a warning")
     # On the main loop: it does not wait for `ps`.
     claude.nvim.lua("io.open(..., 'w'):close()", str(tmp_path / "go"))
-    claude.nvim.wait_notice("by `git diff`")
+    claude.nvim.wait_notice("while `git diff` ran")
     assert [words.split()[0] for words in claude.nvim.notices() if "without asking" in words] == [name]
 
 
@@ -173,4 +193,4 @@ def test_in_a_mode_that_allows_it_or_is_unknown_nothing_is_said(claude, mode):
 def test_the_notice_names_the_users_own_key(claude):
     claude.nvim.lua("vim.g.mapleader = ' ' vim.keymap.set('n', '<leader>cr', '<Plug>(claude-review)')")
     name = Turn(claude).changes(call())
-    claude.nvim.wait_notice(f"{name} was changed without asking you: by `git diff`. `<Space>cr` shows it.")
+    claude.nvim.wait_notice(f"{name} changed while `git diff` ran without asking you. `<Space>cr` shows it.")

@@ -1,5 +1,5 @@
 -- Errors of language servers that are new when Claude ends its turn: it is told, and goes on. Only errors in files as they are on disk
--- count, so that what the user types meanwhile does not.
+-- count, so that what the user types meanwhile does not; nor do those in files that the user saved and Claude did not touch.
 local M = {}
 
 ---How often in a turn.
@@ -13,6 +13,7 @@ local WORDS = "These errors are new since the turn began:\n%s\n"
 ---@field errors table<string, integer> counts at its start
 ---@field ticks table<integer, integer> of the loaded buffers
 ---@field times integer
+---@field saved table<integer, true> buffers that the user has written
 
 ---@type table<integer, claude-ide.hook_context.Turn> by process of the CLI
 local turns = {}
@@ -35,7 +36,7 @@ end
 
 ---@param pid integer
 local function begin_turn(pid)
-  local turn = { errors = {}, ticks = {}, times = 0 } ---@type claude-ide.hook_context.Turn
+  local turn = { errors = {}, ticks = {}, times = 0, saved = {} } ---@type claude-ide.hook_context.Turn
   for _, diagnostic in ipairs(errors()) do
     local what = what_of(diagnostic)
     turn.errors[what] = (turn.errors[what] or 0) + 1
@@ -46,15 +47,29 @@ local function begin_turn(pid)
   turns[pid] = turn
 end
 
+---The buffers whose errors are the user's own. All of them, if the user has saved something and Claude has changed nothing in the turn.
+---@param turn claude-ide.hook_context.Turn
+---@return fun(buf: integer): boolean
+local function users_own(turn)
+  local journal = require("claude-ide.journal")
+  local is_idle = next(turn.saved) ~= nil and #journal.changes("turn") == 0
+  return function(buf)
+    return is_idle or turn.saved[buf] == true and journal.change(vim.api.nvim_buf_get_name(buf), "all") == nil
+  end
+end
+
 ---@param turn claude-ide.hook_context.Turn
 ---@return string? text nil: there are none
 local function new_ones(turn)
   local old, lines = vim.deepcopy(turn.errors), {}
+  local is_users = users_own(turn)
   for _, diagnostic in ipairs(errors()) do
     local what = what_of(diagnostic)
     if (old[what] or 0) > 0 then
       old[what] = old[what] - 1
-    else
+    elseif
+      not is_users(diagnostic.bufnr --[[@as integer]])
+    then
       local path = vim.api.nvim_buf_get_name(diagnostic.bufnr --[[@as integer]])
       lines[#lines + 1] = path .. require("claude-ide.language.problems").line_of(diagnostic)
     end
@@ -87,6 +102,16 @@ M.attach = require("claude-ide.once")(function()
   local folder = require("claude-ide.terminal.hook_folder")
   folder.on("turn", begin_turn)
   folder.on("stop", end_turn)
+  vim.api.nvim_create_autocmd("BufWritePost", {
+    group = vim.api.nvim_create_augroup("claude-ide.hook_context.new_errors", { clear = true }),
+    desc = "Claude: errors of what the user saves are not Claude's",
+    callback = function(event)
+      for pid, turn in pairs(turns) do
+        turn.saved[event.buf] = true
+        turns[pid] = vim.uv.kill(pid, 0) == 0 and turn or nil
+      end
+    end,
+  })
 end)
 
 return M

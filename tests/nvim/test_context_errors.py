@@ -1,0 +1,55 @@
+"""Errors that are new at the end of Claude's turn: which of them make it go on. `tests/e2e/test_context_real_cli.py` has the real CLI."""
+
+import pytest
+from journal_steps import Claude
+
+pytestmark = pytest.mark.dealt
+
+STAND_IN = """
+local folder, handlers = require("claude-ide.terminal.hook_folder"), {}
+folder.on = function(kind, fn) handlers[kind] = fn end
+folder.put = function(_, _, text) told = text end
+package.loaded["claude-ide.hook_context.new_errors"] = nil
+require("claude-ide.hook_context.new_errors").attach()
+function begin() handlers.turn(vim.fn.getpid()) end
+function stop()
+  told, ended = nil, false
+  handlers.stop(vim.fn.getpid(), function() ended = true return true end)
+end
+namespace = vim.api.nvim_create_namespace("stand-in")
+function wrong(name, message)
+  local buf = vim.fn.bufadd(name)
+  vim.fn.bufload(buf)
+  vim.diagnostic.set(namespace, buf, { { lnum = 0, col = 0, message = message, severity = 1 } })
+end
+"""
+
+
+@pytest.fixture
+def claude(start_nvim, connect):
+    nvim = start_nvim(args=["mine.txt"], files={"mine.txt": "one\n", "its.txt": "one\n", "used.txt": "one\n"})
+    claude = Claude(nvim, connect)
+    nvim.lua(STAND_IN)
+    return claude
+
+
+def told(nvim):
+    nvim.lua("stop()")
+    nvim.wait("ended", what="the end of the turn")
+    return [
+        line.split(":")[0].rpartition("/")[2].split()[0] for line in (nvim.lua("return told") or "").splitlines()[1:]
+    ]
+
+
+def test_errors_of_files_that_the_user_saved_and_claude_did_not_touch_are_not_told(claude):
+    nvim = claude.nvim
+    claude.prompt()
+    nvim.lua("begin()")
+    nvim.keys("Ahalf<Esc>:write<CR>")
+    nvim.wait(lambda: (nvim.project / "mine.txt").read_text() == "onehalf\n")
+    nvim.lua("wrong('mine.txt', 'half a word') wrong('used.txt', 'of the half word')")
+    assert told(nvim) == [], "Claude has changed nothing"
+    claude.edit("its.txt", "one\n", "two\n")
+    nvim.wait("#require('claude-ide.journal').changes('turn') == 1", what="the edit to be known")
+    nvim.lua("wrong('its.txt', 'two')")
+    assert sorted(told(nvim)) == ["its.txt", "used.txt"]
