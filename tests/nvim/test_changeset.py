@@ -312,13 +312,42 @@ def test_unsaved_text_is_the_base_and_stays_unsaved(sets):
 
 
 @pytest.mark.every_nvim
+def test_what_changed_elsewhere_in_its_files_meanwhile_is_planned_anew_and_shown(sets):
+    sets = sets()
+    sets.show(RENAME)
+    sets.nvim.keys("]f")
+    sets.nvim.wait(lambda: sets.nvim.lines()[:1] == ["from a import plus"])
+    sets.nvim.keys("G")
+    sets.nvim.keys("dx")
+    sets.nvim.wait(lambda: sets.nvim.lines()[10:] == ["y = add(3, 4)"])
+    changed = B.replace("\n\n\n\n\n", "\n\n# of somebody else\n\n\n")
+    (sets.nvim.project / "b.py").write_text(changed)
+    sets.nvim.keys("ZZ")
+    sets.nvim.wait_screen("Why not the change you dropped?")
+    sets.nvim.keys("<CR>")
+    sets.nvim.wait("#notices > 0")
+    assert sets.nvim.notices()[0] == "b.py has changed meanwhile: look at it again, then accept."
+    assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), changed.encode())
+    sets.nvim.wait("not proposed.applying and is_seen() and #vim.api.nvim_list_tabpages() == 2")
+    sets.nvim.wait(lambda: sets.nvim.lines()[:1] == ["def plus(a, b):"], what="it to be shown anew")
+    sets.nvim.keys("ZZ")
+    answer = sets.answer()
+    assert answer["outcome"] == "accepted"
+    assert "Note: the user dropped 1 change before others changed the files." in answer["text"]
+    after = changed.replace("add", "plus").replace("plus(3", "add(3")
+    assert (sets.bytes("a.py").decode(), sets.bytes("b.py").decode()) == (A.replace("add", "plus"), after)
+    sets.wait_clean()
+
+
+@pytest.mark.every_nvim
 def test_what_changed_on_disk_meanwhile_stops_all_of_it_and_can_be_dropped(sets):
     sets = sets()
     sets.show(RENAME)
     (sets.nvim.project / "b.py").write_text("other\n")
     sets.nvim.keys("ZZ")
     sets.nvim.wait("#notices > 0")
-    assert sets.nvim.notices()[0] == "Nothing was written: b.py has changed meanwhile."
+    why = "Nothing was written: b.py has changed meanwhile at the same places: drop it, or reject."
+    assert sets.nvim.notices()[0] == why
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), b"other\n")
     sets.nvim.keys("]f")
     sets.nvim.wait(lambda: sets.nvim.lines()[:1] == ["from a import plus"])
@@ -729,3 +758,21 @@ def test_its_events_are_those_of_diffs(sets):
         ("ClaudeDiffOpened", "Rename a to b", None),
         ("ClaudeDiffClosed", "Rename a to b", "accepted"),
     ]
+
+
+def test_a_change_that_the_server_wants_confirmed_says_so(sets):
+    sets = sets()
+    for needs in ("true", "false"):
+        sets.nvim.lua(
+            """
+          local needs = ...
+          answered = nil
+          local change = { textDocument = { uri = uri("a.py") }, edits = { edit(0, 4, 0, 7, "plus") } }
+          local annotations = { x = { label = "Odd", needsConfirmation = needs == "true" } }
+          local asked = { edit = { documentChanges = { change }, changeAnnotations = annotations }, encoding = "utf-16" }
+          require("claude-ide.changeset").plan({ asked }, function(_, _, _, is_needed) answered = tostring(is_needed) end)
+        """,
+            needs,
+        )
+        sets.nvim.wait("answered ~= nil", what="the plan")
+        assert sets.nvim.lua("return answered") == needs

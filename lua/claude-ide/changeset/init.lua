@@ -32,11 +32,11 @@ local function compare(file, go_on)
   end
 end
 
----Plans steps. Changes nothing.
----@param steps claude-ide.changeset.Step[]
----@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without a full stop
-function M.plan_steps(steps, done)
-  local world, since = require("claude-ide.changeset.world"), vim.uv.hrtime()
+---Works out files in a coroutine, which gives the event loop its turns.
+---@param work fun(pause: fun(), go_on: fun()): claude-ide.changeset.File[]?, string?
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?)
+local function in_turns(work, done)
+  local since = vim.uv.hrtime()
   local function pause()
     if vim.uv.hrtime() - since > STEP_MS * 1e6 then
       ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on
@@ -45,17 +45,7 @@ function M.plan_steps(steps, done)
   end
   local go_on ---@type fun()
   local thread = coroutine.create(function()
-    local files, err = require("claude-ide.changeset.plan").make(steps, {
-      read = world.read,
-      list = world.list,
-      pause = pause,
-    })
-    err = err or files and require("claude-ide.changeset.apply").obstacle(files, pause)
-    for _, file in ipairs(not err and files or {}) do
-      pause()
-      compare(file, go_on)
-    end
-    return files, err
+    return work(pause, go_on)
   end)
   go_on = function()
     since = vim.uv.hrtime()
@@ -72,13 +62,102 @@ function M.plan_steps(steps, done)
   go_on()
 end
 
+---Plans steps. Changes nothing.
+---@param steps claude-ide.changeset.Step[]
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without a full stop
+function M.plan_steps(steps, done)
+  local world = require("claude-ide.changeset.world")
+  in_turns(function(pause, go_on)
+    local files, err = require("claude-ide.changeset.plan").make(steps, {
+      read = world.read,
+      list = world.list,
+      stamp = world.stamp,
+      pause = pause,
+    })
+    err = err or files and require("claude-ide.changeset.apply").obstacle(files, pause)
+    for _, file in ipairs(not err and files or {}) do
+      pause()
+      compare(file, go_on)
+    end
+    return files, err
+  end, done)
+end
+
+---A file's change on top of what the file is like now.
+---@param job claude-ide.changeset.Job
+---@return claude-ide.changeset.File? file
+---@return string? err a sentence without a full stop
+local function renewed(job)
+  local world, old = require("claude-ide.changeset.world"), job.file
+  local file = vim.tbl_extend("force", {}, old) --[[@as claude-ide.changeset.File]]
+  file.after, file.comparison = job.text, nil
+  if not old.source or world.is_unchanged(old.source) then
+    return file
+  end
+  local name = require("claude-ide.path").short(old.source.path)
+  local now, err = world.read(old.source.path)
+  if not now then
+    return nil, err or name .. " is gone"
+  end
+  file.source, file.before = now, now.text
+  if not job.text then
+    return file -- deleted; shown with its new text
+  end
+  local before, after = old.before, job.text --[[@as claude-ide.changeset.Text]]
+  ---@cast before claude-ide.changeset.Text
+  local lines_of = require("claude-ide.buffer.bytes").lines_of
+  local lines, overlaps =
+    require("claude-ide.merge").three_way(lines_of(before), lines_of(after), lines_of(now.text))
+  if overlaps > 0 then
+    return nil, ("%s has changed meanwhile at the same places: drop it, or reject"):format(name)
+  end
+  local format = vim.tbl_extend("force", {}, now.text.format)
+  if before.format.final ~= after.format.final then
+    format.final = after.format.final
+  end
+  format.empty = #lines == 0
+  file.after = { lines = #lines > 0 and lines or { "" }, format = format }
+  return file
+end
+
+---Whether files have changed since they were planned.
+---@param jobs claude-ide.changeset.Job[]
+---@return boolean
+function M.is_outdated(jobs)
+  local world = require("claude-ide.changeset.world")
+  return vim.iter(jobs):any(function(job)
+    return job.file.source ~= nil and not world.is_unchanged(job.file.source)
+  end)
+end
+
+---Plans changes anew, on top of what others have changed meanwhile. Changes nothing.
+---@param jobs claude-ide.changeset.Job[]
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?) in the order of the jobs; err: a sentence without a full stop
+function M.renew(jobs, done)
+  in_turns(function(pause, go_on)
+    local files = {} ---@type claude-ide.changeset.File[]
+    for i, job in ipairs(jobs) do
+      pause()
+      local file, err = renewed(job)
+      if not file then
+        return nil, err
+      end
+      compare(file, go_on)
+      files[i] = file
+    end
+    return files, require("claude-ide.changeset.apply").obstacle(files, pause)
+  end, done)
+end
+
 ---Plans edits of language servers. Changes nothing.
 ---@param edits claude-ide.changeset.ServerEdit[] of one server, or of several in turn
----@param done fun(files: claude-ide.changeset.File[]?, err: string?, notes: string[]) err: a sentence without a full stop
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?, notes: string[], needs_confirmation?: boolean) err: a sentence
+---  without a full stop; needs_confirmation: a server wants the user to look
 function M.plan(edits, done)
-  local steps, notes = {}, {}
+  local steps, notes, needs_confirmation = {}, {}, false
   for _, one in ipairs(edits) do
-    local more, err, said = require("claude-ide.changeset.workspace_edit").steps(one.edit)
+    local more, err, said, needs = require("claude-ide.changeset.workspace_edit").steps(one.edit)
+    needs_confirmation = needs_confirmation or needs == true
     if not more then
       return done(nil, err, {})
     end
@@ -89,7 +168,7 @@ function M.plan(edits, done)
     vim.list_extend(notes, said)
   end
   M.plan_steps(steps, function(files, err)
-    done(files, err, files and notes or {})
+    done(files, err, files and notes or {}, needs_confirmation)
   end)
 end
 

@@ -31,6 +31,7 @@ local M = {}
 ---@field read fun(path: string): claude-ide.changeset.Source?, string? nil without an error: no such file
 ---@field list fun(folder: string): string[]?, string? all files below; nil without an error: not a folder
 ---@field pause fun() called between two steps; may yield to the event loop
+---@field stamp? fun(path: string): string what a file is like, for edits that were made earlier
 
 ---@class claude-ide.changeset.Node a file between two steps
 ---@field text claude-ide.changeset.Text
@@ -74,7 +75,9 @@ local function edit(tree, step)
   end
   local source, asked = node.origin, step.asked or { encoding = "utf-8" }
   local version = step.version or (asked.versions or {})[step.path]
-  if version and source and source.version and source.version ~= version then
+  local is_other = version and source and source.version and source.version ~= version
+  local stamp = source and tree.world.stamp and (asked.stamps or {})[step.path]
+  if is_other or stamp and stamp ~= tree.world.stamp(step.path) then
     return ("%s has changed since the server looked at it: ask again"):format(short(step.path))
   end
   local text, why =

@@ -272,6 +272,7 @@ end
 ---@field breaks? claude-ide.LineBreaks which line breaks it counts
 ---@field old_name? string of a rename
 ---@field versions? table<string, integer> of its documents at the request, by path
+---@field stamps? table<string, string> of the files that it edits, when it answered, by path
 
 ---@param text claude-ide.changeset.Text
 ---@param edits lsp.TextEdit[]

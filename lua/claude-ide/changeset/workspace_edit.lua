@@ -41,6 +41,20 @@ local function path_of(uri)
   return require("claude-ide.path").normalize(path)
 end
 
+---The snippet of an edit: of a SnippetTextEdit, or as rust-analyzer marks it for clients with `snippetTextEdit`.
+---@param edit any
+---@return string?
+local function snippet_of(edit)
+  if type(edit) ~= "table" then
+    return nil
+  end
+  local snippet = given(edit.snippet)
+  if type(snippet) == "table" then
+    return type(snippet.value) == "string" and snippet.value or "${"
+  end
+  return edit.insertTextFormat == 2 and type(edit.newText) == "string" and edit.newText or nil
+end
+
 ---@param edits any
 ---@param notes table<string, true>
 ---@return lsp.TextEdit[]? edits
@@ -51,7 +65,11 @@ local function text_edits(edits, notes)
   end
   local kept = {}
   for _, edit in ipairs(edits) do
-    if type(edit) == "table" and type(given(edit.snippet)) == "table" then
+    local snippet = snippet_of(edit)
+    local plain = snippet and require("claude-ide.changeset.snippet").plain(snippet)
+    if plain then
+      kept[#kept + 1] = vim.tbl_extend("force", edit, { newText = plain })
+    elseif snippet then
       notes["a snippet was left out: it has places for a user to type in"] = true
     else
       kept[#kept + 1] = edit
@@ -120,19 +138,44 @@ end
 ---Notes the changes that the server wants confirmed, by their labels.
 ---@param edit table
 ---@param notes table<string, true>
+---@return boolean whether there are some
 local function note_annotations(edit, notes)
+  local needs_confirmation = false
   for _, annotation in pairs(given(edit.changeAnnotations) or {}) do
     if type(annotation) == "table" and annotation.needsConfirmation == true then
       local label = type(annotation.label) == "string" and annotation.label or "a change"
       notes["the server wants a look at: " .. require("claude-ide.position").truncate(label, 120)] = true
+      needs_confirmation = true
     end
   end
+  return needs_confirmation
+end
+
+---The files of an edit.
+---@param edit any lsp.WorkspaceEdit
+---@return string[] paths
+function M.paths(edit)
+  local uris, paths = {}, {}
+  local changes = type(edit) == "table" and given(edit.documentChanges)
+  if type(changes) == "table" and #changes > 0 then
+    for _, change in ipairs(changes) do
+      local document = type(change) == "table" and given(change.textDocument)
+      uris[#uris + 1] = type(document) == "table" and document.uri or nil
+    end
+  elseif type(edit) == "table" then
+    uris = vim.tbl_keys(given(edit.changes) or {})
+  end
+  for _, uri in ipairs(uris) do
+    paths[#paths + 1] = path_of(uri)
+  end
+  return paths
 end
 
 ---@param edit any lsp.WorkspaceEdit
 ---@return claude-ide.changeset.Step[]? steps
 ---@return string? err a sentence without a full stop
 ---@return string[] notes omitted parts, and the server's labels
+---@return boolean? needs_confirmation the server wants the user to look
 function M.steps(edit)
   local notes, steps = {}, {} ---@type table<string, true>, claude-ide.changeset.Step[]
   if type(edit) ~= "table" then
@@ -165,10 +208,10 @@ function M.steps(edit)
   if #steps > MAX_STEPS then
     return nil, ("the edit has %d changes, more than %d"):format(#steps, MAX_STEPS), {}
   end
-  note_annotations(edit, notes)
+  local needs_confirmation = note_annotations(edit, notes)
   local said = vim.tbl_keys(notes)
   table.sort(said)
-  return steps, nil, said
+  return steps, nil, said, needs_confirmation
 end
 
 return M

@@ -152,6 +152,17 @@ function M.list(folder)
   return found
 end
 
+---What a file is like now, to tell later whether it has changed: its buffer's tick, else its state on disk.
+---@param path string
+---@return string
+function M.stamp(path)
+  local buf = require("claude-ide.buffer").loaded(path)
+  if buf and vim.bo[buf].modified then
+    return ("buffer %d %d"):format(buf, vim.api.nvim_buf_get_changedtick(buf))
+  end
+  return "disk " .. (require("claude-ide.file").key_now(path) or "none")
+end
+
 ---Whether a file is still as read.
 ---@param source claude-ide.changeset.Source
 ---@return boolean

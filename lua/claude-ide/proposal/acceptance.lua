@@ -234,6 +234,39 @@ local function count_dropped(diff)
   return count
 end
 
+---Plans what was not dropped anew, on top of what others have changed meanwhile.
+---@param diff claude-ide.Diff
+---@param done fun(is_renewed: boolean, err?: string) err: why it cannot be
+function M.renew_plan(diff, done)
+  local changeset, files, jobs = require("claude-ide.changeset"), {}, {}
+  for _, file in ipairs(diff.files) do
+    local left = require("claude-ide.proposal.files").left(file)
+    if not left.nothing then
+      files[#files + 1] = file
+      jobs[#jobs + 1] = { file = file.planned, text = require("claude-ide.proposal.files").wanted(file) }
+    end
+  end
+  if not changeset.is_outdated(jobs) then
+    return done(false)
+  end
+  local dropped = count_dropped(diff)
+  changeset.renew(jobs, function(planned, err)
+    if diff.state ~= "pending" or diff.applying or not planned then
+      return done(false, err)
+    end
+    for i, file in ipairs(files) do
+      file.planned = planned[i]
+    end
+    if dropped > 0 then
+      local words = ("the user dropped %s before others changed the files"):format(
+        require("claude-ide.counted")(dropped, "change")
+      )
+      table.insert(diff.plan.notes, words)
+    end
+    done(true)
+  end)
+end
+
 ---Accepts everything not dropped. If something is, asks for a reason.
 ---@param diff claude-ide.Diff waiting
 ---@param applied claude-ide.proposal.Applied

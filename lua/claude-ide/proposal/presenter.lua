@@ -163,16 +163,10 @@ function M.withdraw(diff, why)
   say_gone(diff, is_seen_going and why or nil, kept)
 end
 
----Shows a diff again, after its file has changed.
----@param entry claude-ide.proposal.Entry prepared
----@param contents string that it would write
-local function renew(entry, contents)
-  local diff, file = entry.diff, entry.file
-  if entry.outdated then
-    return
-  end
-  local on_top = require("claude-ide.proposal.acceptance").on_top(file.text.now.disk, contents, file.old_path)
-  file.proposed, file.on_top = on_top, file.on_top or on_top ~= contents
+---Takes a proposal off the screen, and shows what has become of it.
+---@param entry claude-ide.proposal.Entry
+local function show_anew(entry)
+  local diff = entry.diff
   local is_before_them = entry.view ~= nil and require("claude-ide.diffview.windows").is_within(entry.view)
   require("claude-ide.ui.guard.window").decided() -- the next key may still be for the previous text
   entry.outdated = true
@@ -180,10 +174,40 @@ local function renew(entry, contents)
     require("claude-ide.ui.guard.waits").when_windows_may_change(function()
       require("claude-ide.proposal.on_screen").remove(entry)
       if diff.state == "pending" then
-        file.text, file.hunks, file.typed = nil, nil, nil
+        for _, file in ipairs(diff.files) do
+          file.text, file.hunks, file.typed = nil, nil, nil
+        end
         M.present(diff, is_before_them)
       end
     end)
+  end)
+end
+
+---Shows a diff again, after its file has changed.
+---@param entry claude-ide.proposal.Entry prepared
+---@param contents string that it would write
+local function renew(entry, contents)
+  local file = entry.file
+  if entry.outdated then
+    return
+  end
+  local on_top = require("claude-ide.proposal.acceptance").on_top(file.text.now.disk, contents, file.old_path)
+  file.proposed, file.on_top = on_top, file.on_top or on_top ~= contents
+  show_anew(entry)
+end
+
+---A plan could not be applied: shows it again if files have changed meanwhile, on top of their changes.
+---@param diff claude-ide.Diff
+---@param err string why it could not be
+local function renew_plan(diff, err)
+  require("claude-ide.proposal.acceptance").renew_plan(diff, function(is_renewed, why_not)
+    local entry = require("claude-ide.proposal.state").entry(diff.id)
+    if is_renewed and entry then
+      require("claude-ide.ui.notice").warn(err .. ": look at it again, then accept.")
+      show_anew(entry)
+    else
+      require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(why_not or err))
+    end
   end)
 end
 
@@ -217,17 +241,20 @@ local function accept_plan(diff, failed)
       after(diff)
     end,
     failed = function(err)
+      local entry = require("claude-ide.proposal.state").entry(diff.id)
+      local windows = require("claude-ide.diffview.windows")
       if failed then
         failed(err)
+      elseif diff.state == "pending" and entry and not (entry.view and not windows.stands(entry.view)) then
+        renew_plan(diff, err)
       else
         require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(err))
       end
-      local entry = require("claude-ide.proposal.state").entry(diff.id)
       if diff.state ~= "pending" then
         local kept = require("claude-ide.proposal.rescued").keep(diff)
         say_gone(diff, nil, kept)
         emit("ClaudeDiffClosed", diff)
-      elseif entry and entry.view and not require("claude-ide.diffview.windows").stands(entry.view) then
+      elseif entry and entry.view and not windows.stands(entry.view) then
         M.gone(diff) -- its windows were closed meanwhile
       end
     end,
