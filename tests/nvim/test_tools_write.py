@@ -49,6 +49,7 @@ fake.start("fake", {
         { title = "By command", command = "fix", arguments = { 1 } },
         { title = "Of the editor", command = "editor.action.rename" },
         { title = "Not here", disabled = { reason = "no selection" } },
+        { title = "With its edit", edit = { changes = { [uri("b.py")] = { { range = range(2, 0, 2, 1), newText = "w" } } } } },
       }
     end,
     ["codeAction/resolve"] = function(action)
@@ -155,6 +156,30 @@ def test_a_server_that_has_run_for_long_is_not_waited_for(start_nvim, connect_ag
     assert max(nvim.lua("return waits")) <= 5000, "for what it says of the new text, and not for the project"
 
 
+def test_a_server_that_reported_before_the_plugin_listened_is_waited_for_before_there_is_no_error(
+    start_nvim, connect_agent
+):
+    server = LSP + SERVER.replace('fake.start("fake", {', 'fake.start("fake", { delay = 100,')
+    files = {**FILES, "a.py": FILES["a.py"] + "# HINT\n"}
+    nvim = start_nvim(args=["a.py"], files=files, init_lua=server)
+    nvim.wait("#vim.diagnostic.get(0) == 1")
+    agent = connect_agent(nvim)  # the language server has reported on the file before
+    agent.nvim = nvim
+    nvim.lua("local now = vim.uv.now; vim.uv.now = function() return now() + 10000 end")  # and is silent since
+    assert "a.py:4: error: ERROR in line 4" in accepted(
+        agent, "rename", path="a.py", line=4, symbol="add", new_name="ERROR"
+    )
+
+
+def test_no_error_is_said_of_no_file_that_nobody_judges(start_nvim, connect_agent):
+    nvim = start_nvim(args=["m.lua"], files={"m.lua": "local function f() end\n"})
+    agent = connect_agent(nvim)
+    agent.nvim = nvim
+    nvim.wait(lambda: "insert_after_symbol" in agent.tools(), what="the tool to be listed")
+    text = accepted(agent, "insert_after_symbol", path="m.lua", symbol="f", text="f(")
+    assert text.endswith("Diagnostics now: not known: no language server reports on these files.")
+
+
 def test_a_rejected_rename_is_an_error_with_the_words_of_the_user(agent):
     call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
     agent.nvim.wait(SEEN)
@@ -219,11 +244,11 @@ def test_format_and_organize_imports(agent):
 def test_code_actions_are_listed_and_done_by_their_id(agent):
     (text,) = agent.call("code_actions", path="a.py", line=4)
     lines = text.splitlines()
-    assert lines[0] == "4 code actions; apply_action does one by its id:"
+    assert lines[0] == "5 code actions; apply_action does one by its id:"
     ids = {line.split(": ")[1].split(" (")[0]: line.split(":")[0].strip() for line in lines[1:]}
     accepted(agent, "apply_action", id=ids["Lazy"])
     assert texts(agent)["b.py"].endswith("y = add(1, 2)\n"), "what is resolved later counts"
-    accepted(agent, "apply_action", id=ids["By command"])
+    accepted(agent, "apply_action", id=int(ids["By command"]))
     assert texts(agent)["b.py"].endswith("z = add(1, 2)\n"), "a command's edit waits for the user, too"
     assert agent.nvim.lua("return fake.reply.applied") is True
     with pytest.raises(ToolError, match='editor\'s command "editor.action.rename", which is not run for a model'):
@@ -238,6 +263,17 @@ def test_code_actions_are_listed_and_done_by_their_id(agent):
         agent.call("apply_action", id=ids["Lazy"])
 
 
+def test_an_action_that_was_listed_with_its_edit_is_not_done_in_a_file_that_has_changed_since(agent):
+    nvim = agent.nvim
+    (text,) = agent.call("code_actions", path="a.py", line=4)
+    (line,) = [line for line in text.splitlines() if ": With its edit" in line]
+    changed = "# a line more\n" + FILES["b.py"]
+    (nvim.project / "b.py").write_text(changed)
+    with pytest.raises(ToolError, match=r"b\.py has changed since the server looked at it"):
+        agent.call("apply_action", id=line.split(":")[0].strip())
+    assert texts(agent)["b.py"] == changed
+
+
 def test_a_code_action_is_done_for_an_agent_that_came_back_on_another_connection(agent, connect_agent):
     (text,) = agent.call("code_actions", path="a.py", line=4)
     (line,) = [line for line in text.splitlines() if line.endswith(": Lazy (quickfix)")]
@@ -245,6 +281,113 @@ def test_a_code_action_is_done_for_an_agent_that_came_back_on_another_connection
     again.nvim = agent.nvim
     accepted(again, "apply_action", id=line.split(":")[0].strip())
     assert texts(agent)["b.py"].endswith("y = add(1, 2)\n")
+
+
+COMMANDS = """
+local function range(line, first, last)
+  return { start = { line = line, character = first }, ["end"] = { line = line, character = last } }
+end
+local function uri(name) return vim.uri_from_fname(vim.uv.cwd() .. "/" .. name) end
+function fake.commands()
+  return #vim.tbl_filter(function(method) return method == "workspace/executeCommand" end, fake.seen)
+end
+function fake.send_edit(text)
+  local client = vim.lsp.get_clients()[1]
+  local edit = { changes = { [uri("a.py")] = { { range = range(0, 0, 0), newText = text .. "\\n" } } } }
+  local context = { client_id = client.id, method = "workspace/applyEdit" }
+  local handler = client.handlers["workspace/applyEdit"] or vim.lsp.handlers["workspace/applyEdit"]
+  return handler(nil, { edit = edit }, context)
+end
+fake.start("fake", {
+  delay = "deferred",
+  capabilities = { codeActionProvider = true, executeCommandProvider = { commands = { "one", "two", "mine" } } },
+  answers = {
+    ["textDocument/codeAction"] = function()
+      return { { title = "One", command = "one" }, { title = "Two", command = "two" } }
+    end,
+    ["workspace/executeCommand"] = function(params)
+      if params.command ~= "one" then fake.send_edit(params.command) end
+      return vim.NIL
+    end,
+  },
+})
+"""
+
+
+@pytest.fixture
+def commanded(start_nvim, connect_agent):
+    nvim = start_nvim(files=FILES, init_lua=LSP + COMMANDS, notices=True)
+    agent = connect_agent(nvim)
+    nvim.cmd("edit a.py")
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1 and #fake.deferred > 0")
+    nvim.lua("fake.release()")
+    call = agent.start_call("code_actions", path="a.py", line=4)
+    nvim.wait("vim.list_contains(fake.seen, 'textDocument/codeAction')")
+    nvim.lua("fake.release()")
+    (text,) = agent.call_result(call)
+    agent.ids = {line.split(": ")[1]: line.split(":")[0].strip() for line in text.splitlines()[1:]}
+    agent.nvim = nvim
+    return agent
+
+
+TEXT = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.py'), 0, -1, false)"
+
+
+def apply(agent, title):
+    count = agent.nvim.lua("return fake.commands()")
+    call = agent.start_call("apply_action", id=agent.ids[title])
+    agent.nvim.wait(f"fake.commands() > {count}", what="the command to be sent")
+    return call
+
+
+def of_the_user(nvim):
+    """The user executes a command of their own, and gets its edit."""
+    nvim.lua("""
+      local client = vim.lsp.get_clients()[1]
+      require("claude-ide.lsp").request(client, "workspace/executeCommand", { command = "mine" }, function() end, 0)
+      fake.release()
+    """)
+    nvim.wait(lambda: nvim.lines()[0] == "mine", what="the edit of the user's own command")
+
+
+@pytest.mark.every_nvim
+def test_an_edit_that_comes_late_is_proposed_and_the_next_of_the_user_is_theirs(commanded):
+    call = apply(commanded, "One")
+    nvim = commanded.nvim
+    nvim.lua("fake.release(); vim.defer_fn(function() fake.send_edit('late') end, 300)")
+    nvim.wait(SEEN, what="the changeset to have been seen")
+    assert nvim.lua(TEXT) == FILES["a.py"].splitlines()
+    nvim.keys("ZZ")
+    assert commanded.call_result(call)[0].startswith("One: accepted, 1 change in 1 file.")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1")
+    assert nvim.lines()[0] == "late"
+    of_the_user(nvim)
+
+
+def test_an_edit_of_a_call_that_was_cancelled_is_refused_and_the_next_of_the_user_is_theirs(commanded):
+    call = apply(commanded, "One")
+    nvim = commanded.nvim
+    commanded.cancel(call)
+    nvim.wait("fake.withdrawn == 1")
+    assert nvim.lua("return fake.send_edit('late').applied") is False
+    nvim.wait_notice("An edit of fake was not applied: the command one of Claude's is over.")
+    assert nvim.lines()[0] == "import os"
+    nvim.lua("require('claude-ide.language.command').LATE_MS = 0")
+    of_the_user(nvim)
+
+
+def test_commands_of_two_calls_run_one_after_the_other(commanded):
+    nvim = commanded.nvim
+    one = apply(commanded, "One")
+    two = commanded.start_call("apply_action", id=commanded.ids["Two"])
+    nvim.lua("fake.release()")
+    assert commanded.call_result(one)[0].endswith('Note: fake has run its command "one", and has requested no edit.')
+    nvim.wait("fake.commands() == 2", what="the second command to be sent")
+    nvim.lua("fake.release()")
+    nvim.wait(SEEN, what="the changeset to have been seen")
+    assert nvim.lua(TEXT) == FILES["a.py"].splitlines()
+    nvim.keys("ZZ")
+    assert commanded.call_result(two)[0].startswith("Two: accepted, 1 change in 1 file.")
 
 
 RUNNER = """
@@ -391,3 +534,75 @@ def test_a_symbol_may_be_written_as_a_call(agent):
     assert texts(agent)["a.py"].startswith("import os\n\n\ndef plus(")
     accepted(agent, "replace_symbol_body", path=f"file://{agent.nvim.project}/a.py", symbol="add(a, b)", body="x = 1")
     assert texts(agent)["a.py"].startswith("import os\n\n\nx = 1\n")
+
+
+NARROW = """
+local function range(line, first, last_line, last)
+  return { start = { line = line, character = first }, ["end"] = { line = last_line, character = last } }
+end
+local function symbol(name, line, first, last, of)
+  return { name = name, kind = 13, range = range(line, of and 0 or first, of or line, last), selectionRange = range(line, first, line, first + #name) }
+end
+fake.start("fake", {
+  capabilities = { documentSymbolProvider = true, referencesProvider = true },
+  answers = {
+    ["textDocument/documentSymbol"] = function()
+      local parse = symbol("parse", 3, 8, 26)
+      return {
+        symbol("used", 1, 0, 4), symbol("spare", 1, 6, 11),
+        { name = "A", kind = 5, range = range(2, 0, 3, 26), selectionRange = range(2, 6, 2, 7), children = { parse } },
+        { name = "B", kind = 5, range = range(4, 0, 5, 26), selectionRange = range(4, 6, 4, 7), children = { symbol("parse", 5, 8, 26) } },
+      }
+    end,
+    ["textDocument/references"] = function(params)
+      fake.asked_at = params.position
+      return {}
+    end,
+  },
+})
+"""
+BESIDE = """# used, spare
+used, spare = 1, 2
+class A:
+    def parse(self): pass
+class B:
+    def parse(self): pass
+"""
+
+
+@pytest.fixture
+def narrow(start_nvim, connect_agent):
+    nvim = start_nvim(files={"a.py": BESIDE}, init_lua=LSP + NARROW)
+    agent = connect_agent(nvim)
+    nvim.cmd("edit a.py")
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
+    agent.nvim = nvim
+    return agent
+
+
+def test_a_symbol_that_shares_its_line_is_neither_deleted_nor_has_lines_put_beside_it(narrow):
+    why = r"`spare` cannot be told exactly from the text beside it: other code is in its line: `used, spare = 1, 2`"
+    for tool, more in (
+        ("safe_delete", {}),
+        ("insert_before_symbol", {"text": "x"}),
+        ("insert_after_symbol", {"text": "x"}),
+    ):
+        with pytest.raises(ToolError, match=why):
+            narrow.call(tool, path="a.py", symbol="spare", **more)
+    assert (narrow.nvim.project / "a.py").read_text() == BESIDE
+
+
+def test_a_symbol_without_a_line_is_where_it_is_declared_and_not_where_a_comment_names_it(narrow):
+    narrow.call("references", path="a.py", symbol="spare")
+    assert narrow.nvim.lua("return fake.asked_at") == {"line": 1, "character": 6}
+    (text,) = narrow.call("references", path="a.py", symbol="parse")
+    assert "`parse` is declared in lines 4, 6; taken from line 4." in text
+    narrow.call("references", path="a.py", symbol="B.parse")
+    assert narrow.nvim.lua("return fake.asked_at") == {"line": 5, "character": 8}
+
+
+def test_a_name_with_two_definitions_is_not_guessed_for_an_edit(narrow):
+    with pytest.raises(ToolError, match="a.py has several symbols `parse`, in lines 4, 6: pass `line`"):
+        narrow.call("replace_symbol_body", path="a.py", symbol="parse", body="def parse(self): return 1")
+    accepted(narrow, "replace_symbol_body", path="a.py", symbol="B.parse", body="def parse(self): return 1")
+    assert (narrow.nvim.project / "a.py").read_text() == BESIDE[: -len("pass\n")] + "return 1\n"

@@ -26,7 +26,7 @@ end
 
 ---@return table? err `{ code?, message }`
 ---@return any result
-local function once(task, client, method, params, buf)
+local function once(task, client, method, params, buf, on_sent)
   local timeout_ms = require("claude-ide.config").get().tools.request_timeout_ms
   local timer = assert(vim.uv.new_timer())
   requests_made = requests_made + 1
@@ -42,6 +42,8 @@ local function once(task, client, method, params, buf)
     if not id then
       resume({ message = "it has ended" })
       return
+    elseif on_sent then
+      on_sent(id)
     end
     timer:start(timeout_ms, 0, function()
       vim.schedule(function()
@@ -77,11 +79,12 @@ end
 ---@param method string
 ---@param params table
 ---@param buf integer
+---@param on_sent? fun(id: integer) called with the id of each try
 ---@return any result nil: none, or failed
 ---@return string? err names the server
-function M.send(task, client, method, params, buf)
+function M.send(task, client, method, params, buf, on_sent)
   for try = 1, MAX_TRIES do
-    local err, result = once(task, client, method, params, buf)
+    local err, result = once(task, client, method, params, buf, on_sent)
     if not err then
       return result ~= vim.NIL and result or nil
     elseif not TRY_AGAIN[err.code] or try == MAX_TRIES then

@@ -106,6 +106,28 @@ local function expect_of(left)
   return settle
 end
 
+---@param late table<integer, table<integer, true>> servers that have not reported, by buffer
+---@return string[] busy names of servers that are still to report
+---@return integer silent number of buffers that no server reports on
+local function servers_of(bufs, late)
+  local known, names, silent = require("claude-ide.diagnostics.servers"), {}, 0
+  for _, buf in ipairs(bufs) do
+    local speaks = false
+    for _, client in ipairs(require("claude-ide.lsp").clients(buf)) do
+      local may_speak = known.has_spoken(client.id) or known.is_working(client.id)
+      speaks = speaks or may_speak
+      names[client.name] = may_speak and (late[buf] or {})[client.id] or names[client.name]
+    end
+    local is_starting = require("claude-ide.lsp").is_starting(buf)
+    names["a language server that is starting"] = is_starting or names["a language server that is starting"]
+    speaks = speaks or #vim.diagnostic.get(buf) > 0 or is_starting
+    silent = speaks and silent or silent + 1
+  end
+  local busy = vim.tbl_keys(names)
+  table.sort(busy)
+  return busy, silent
+end
+
 ---Diagnostics of the files after the change.
 ---@param left string[] files left unchanged
 ---@return string[] lines
@@ -134,20 +156,27 @@ local function diagnostics(task, paths, left)
       end
     end
   end
+  local busy, silent = servers_of(bufs, late)
+  local who = #busy > 0 and ("%s has not reported on the change yet."):format(table.concat(busy, ", ")) or nil
   if #bufs == 0 then
     return {}
+  elseif #lines == 0 and who then
+    return { "Diagnostics now: none yet; " .. who }
   elseif #lines == 0 then
-    return {
-      next(late or {}) and "Diagnostics now: none yet; a language server is still busy."
-        or "Diagnostics now: no error, no warning.",
-    }
+    local none = silent == #bufs and "not known: no language server reports on these files."
+      or silent > 0 and ("no error, no warning in those that a language server reports on (not in %d of %d)."):format(
+        silent,
+        #bufs
+      )
+      or "no error, no warning."
+    return { "Diagnostics now: " .. none }
   end
   local head = ("Diagnostics now in these files: %s, %s."):format(
     require("claude-ide.counted")(counts[1], "error"),
     require("claude-ide.counted")(counts[2], "warning")
   )
   local text = answer.cut(table.concat(lines, "\n"), DIAGNOSTICS_BYTES)
-  return { head, text }
+  return { who and ("%s (%s)"):format(head, who) or head, text }
 end
 
 ---@return string[] paths files that may have new errors, including those whose changes were dropped
@@ -177,7 +206,8 @@ local function decide(task, edit)
   end)
 end
 
----Records a server's text versions right before it is asked for edits.
+---Records a server's text versions right before it is asked for edits. The function that it returns is called at once when the server has
+---answered: it records the files that the answer edits, of which many are not open.
 ---@param client vim.lsp.Client
 ---@param old_name? string for a rename
 ---@return fun(edit: table): claude-ide.changeset.ServerEdit
@@ -187,8 +217,13 @@ function M.asked(client, old_name)
     versions[vim.api.nvim_buf_get_name(buf)] = vim.lsp.util.buf_versions[buf]
   end
   return function(edit)
+    local stamps = {} ---@type table<string, string>
+    for _, path in ipairs(require("claude-ide.changeset.workspace_edit").paths(edit)) do
+      stamps[path] = require("claude-ide.changeset.world").stamp(path)
+    end
     return {
       edit = edit,
+      stamps = stamps,
       encoding = client.offset_encoding or "utf-16",
       breaks = require("claude-ide.language.breaks").known(client.id),
       old_name = old_name,
@@ -207,7 +242,7 @@ end
 ---@param changes claude-ide.tools.Changes
 ---@return { text: string }
 function M.propose(task, changes)
-  local files, err, notes = task:await(function(resume)
+  local files, err, notes, needs_confirmation = task:await(function(resume)
     require("claude-ide.changeset").plan(changes.edits, resume)
   end)
   if not files then
@@ -215,7 +250,7 @@ function M.propose(task, changes)
   elseif #files == 0 then
     return { text = table.concat(vim.list_extend({ changes.none }, notes), "\nNote: ") }
   end
-  local unasked = is_unasked(task)
+  local unasked = not needs_confirmation and is_unasked(task)
   task:progress(unasked and "Writing" or "Waiting for the user to review the changes in the editor")
   local plan = { notes = notes, unasked = unasked }
   local answer, failed = decide(task, { tab_name = changes.title, files = files, plan = plan })

@@ -14,16 +14,13 @@ local MAX_KEPT = 200
 ---Timeout for diagnostics of the file, which quick fixes are offered for.
 local JUDGED_MS = 5000
 
----How long a command's edits may arrive after its response.
-local AFTER_MS = 100
-
 ---@class claude-ide.tools.Action
 ---@field id string
 ---@field client integer of vim.lsp
 ---@field buf integer
 ---@field tick integer
 ---@field action table CodeAction or Command
----@field asked fun(edit: table): claude-ide.changeset.ServerEdit
+---@field edit? claude-ide.changeset.ServerEdit that it was listed with
 
 ---@type claude-ide.tools.Action[] listed for an agent
 local kept = {}
@@ -80,7 +77,7 @@ local function offered(task, buf, range, kind)
           buf = buf,
           tick = vim.api.nvim_buf_get_changedtick(buf),
           action = action,
-          asked = asked,
+          edit = type(action.edit) == "table" and asked(action.edit) or nil,
         }
       end
     end
@@ -100,22 +97,7 @@ local function run_command(task, client, buf, command)
   if type(commands) ~= "table" or not vim.list_contains(commands, command.command) then
     task:fail(("it needs the editor's command %q, which is not run for a model"):format(command.command))
   end
-  local edits, before = {}, client.handlers["workspace/applyEdit"]
-  client.handlers["workspace/applyEdit"] = function(_, params)
-    edits[#edits + 1] = type(params) == "table" and params.edit or nil
-    return { applied = true }
-  end
-  local params = { command = command.command, arguments = command.arguments }
-  local send = require("claude-ide.language.request").send
-  local ok, failure, err = pcall(send, task, client, "workspace/executeCommand", params, buf)
-  if #edits == 0 and ok and not err then
-    task:sleep(AFTER_MS)
-  end
-  client.handlers["workspace/applyEdit"] = before
-  if not ok or err then
-    task:fail(err or tostring(failure))
-  end
-  return edits
+  return require("claude-ide.language.command").run(task, client, buf, command)
 end
 
 ---The edits of an action.
@@ -124,7 +106,7 @@ end
 ---@return string? note
 local function edits_of(task, one)
   local changes, client = require("claude-ide.tools.changes"), vim.lsp.get_client_by_id(one.client)
-  local action, asked = one.action, one.asked
+  local action, edit = one.action, one.edit
   if not client then
     return task:fail("the language server that offered it has ended")
   elseif type(action.disabled) == "table" then
@@ -133,23 +115,26 @@ local function edits_of(task, one)
   local provider = client.server_capabilities.codeActionProvider
   local can_resolve = type(provider) == "table" and provider.resolveProvider == true
   if can_resolve and not is_command(action) and type(action.edit) ~= "table" then
-    asked = changes.asked(client)
+    local asked = changes.asked(client)
     local resolved, err =
       require("claude-ide.language.request").send(task, client, "codeAction/resolve", action, one.buf)
     if err then
       task:fail(err)
     end
     action = type(resolved) == "table" and resolved or action
+    edit = type(action.edit) == "table" and asked(action.edit) or nil
   end
   local command = is_command(action) and action or type(action.command) == "table" and action.command or nil
-  if not is_command(action) and type(action.edit) == "table" then
+  if not is_command(action) and edit then
     local note = command and ("the server's command %q that goes with it was not run"):format(command.command)
-    return { asked(action.edit) }, note or nil
+    return { edit }, note or nil
   elseif not command then
     return task:fail("the language server offers it without saying what it would change")
   end
-  asked = changes.asked(client)
-  return vim.tbl_map(asked, run_command(task, client, one.buf, command))
+  local asked = changes.asked(client)
+  local edits = run_command(task, client, one.buf, command)
+  local none = ("%s has run its command %q, and has requested no edit"):format(client.name, command.command)
+  return vim.tbl_map(asked, edits), #edits == 0 and none or nil
 end
 
 ---@param args { path: string, line?: integer, end_line?: integer, symbol?: string }
@@ -205,7 +190,7 @@ M.code_actions = tool(function(task, args)
     return { text = "The language server offers nothing to do there." }
   end
   vim.list_extend(kept, found)
-  while #kept > MAX_KEPT do
+  while #kept > math.max(MAX_KEPT, #found) do
     table.remove(kept, 1)
   end
   local answer = require("claude-ide.language.answer")
