@@ -234,6 +234,12 @@ def test_safe_delete_refuses_what_is_used_and_deletes_what_is_not(agent):
     assert texts(agent)["a.py"] == "import os\n\n\ndef add(a, b):\n    return a + b\n\n\n"
 
 
+def test_a_word_that_no_server_knows_a_use_of_is_said_and_the_user_decides(agent):
+    (agent.nvim.project / "c.cfg").write_text("call = other\nanother = 1\n")
+    text = accepted(agent, "safe_delete", path="a.py", symbol="other")
+    assert "Note: fake knows no use of `other`, but the word stands in c.cfg:1." in text
+
+
 def test_format_and_organize_imports(agent):
     assert "1 change in 1 file" in accepted(agent, "format", path="a.py")
     assert texts(agent)["a.py"].startswith("import os\n\ndef add")
@@ -419,6 +425,15 @@ def test_tests_are_run_with_makeprg_into_words_and_the_quickfix_list(start_nvim,
     assert nvim.lua("return vim.fn.getqflist({ title = 0 }).title") == "Tests of t_a.py"
     (again,) = agent.call("run_test", scope="last")
     assert again == text
+
+
+def test_a_file_that_looks_like_an_option_is_none(start_nvim, connect_agent):
+    nvim = start_nvim(args=["./-x.py"], files={"-x.py": "x\n", "runner.py": RUNNER})
+    nvim.cmd("set makeprg=python3\\ runner.py\\ %\\ %:t")
+    agent = connect_agent(nvim)
+    nvim.wait(lambda: "run_test" in agent.tools(), what="the tool")
+    (text,) = agent.call("run_test", scope="file", path="-x.py")
+    assert "ran ['./-x.py', './-x.py']" in text
 
 
 def test_tests_that_are_cancelled_end_with_all_that_they_started(start_nvim, connect_agent, tmp_path):

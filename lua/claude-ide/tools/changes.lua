@@ -236,6 +236,7 @@ end
 ---@field title string "Rename add to plus"
 ---@field edits claude-ide.changeset.ServerEdit[]
 ---@field none string answer if nothing would change
+---@field doubt? string why the user decides in every mode: a clause for the notes
 
 ---Proposes changes and returns a report.
 ---@param task claude-ide.language.Task
@@ -250,7 +251,8 @@ function M.propose(task, changes)
   elseif #files == 0 then
     return { text = table.concat(vim.list_extend({ changes.none }, notes), "\nNote: ") }
   end
-  local unasked = not needs_confirmation and is_unasked(task)
+  notes[#notes + 1] = changes.doubt
+  local unasked = not needs_confirmation and not changes.doubt and is_unasked(task)
   task:progress(unasked and "Writing" or "Waiting for the user to review the changes in the editor")
   local plan = { notes = notes, unasked = unasked }
   local answer, failed = decide(task, { tab_name = changes.title, files = files, plan = plan })

@@ -116,8 +116,10 @@ local function deletion(buf, extent)
 end
 
 ---@param edit lsp.TextEdit columns in bytes
-local function propose_here(task, title, place, edit, none)
+---@param doubt? string the user decides in every mode
+local function propose_here(task, title, place, edit, none, doubt)
   return propose(task, {
+    doubt = doubt,
     title = title:format(place.name),
     edits = {
       {
@@ -209,6 +211,43 @@ local function still_used(task, place, uses)
   return answer.cut(head .. "\n" .. table.concat(lines, "\n") .. more)
 end
 
+---Maximum number of places of a word to list.
+local MAX_WORDS = 8
+
+---Where else a name stands that no server knows a use of: an index may not have all of the project.
+---@param clients vim.lsp.Client[]
+---@param extent claude-ide.language.Extent
+---@return string? doubt nil: nowhere else
+local function doubt_of(task, place, clients, extent)
+  local own = vim.api.nvim_buf_get_name(place.buf)
+  local found, names =
+    require("claude-ide.language.words").find(task, place.name),
+    require("claude-ide.language.servers").names(clients)
+  if not found then
+    return ("%s knows no use of `%s`; the project was not searched for the word"):format(names, place.name)
+  end
+  local elsewhere = vim.tbl_filter(function(word)
+    return word.path ~= own or word.row < extent.first or word.row > extent.last
+  end, found)
+  if #elsewhere == 0 then
+    return nil
+  end
+  local places = {}
+  for i = 1, math.min(#elsewhere, MAX_WORDS) do
+    places[i] = ("%s:%d"):format(
+      require("claude-ide.language.locate").shown(elsewhere[i].path),
+      elsewhere[i].row + 1
+    )
+  end
+  local more = #elsewhere > MAX_WORDS and (" and %d more"):format(#elsewhere - MAX_WORDS) or ""
+  return ("%s knows no use of `%s`, but the word stands in %s%s"):format(
+    names,
+    place.name,
+    table.concat(places, ", "),
+    more
+  )
+end
+
 ---Deletes a definition that is not used; otherwise lists the uses.
 M.safe_delete = tool(function(task, args)
   local method = "textDocument/references"
@@ -243,7 +282,8 @@ M.safe_delete = tool(function(task, args)
     "Delete %s",
     place,
     deletion(place.buf, extent),
-    "It is gone already; nothing was changed."
+    "It is gone already; nothing was changed.",
+    doubt_of(task, place, clients, extent)
   )
 end)
 

@@ -23,6 +23,13 @@ local last
 ---@field path? string
 ---@field line? integer
 
+---A file's name as an argument: one that begins with "-" would be taken for an option.
+---@param name string
+---@return string
+local function as_argument(name)
+  return name:sub(1, 1) == "-" and "./" .. name or name
+end
+
 ---How runners select a single test. `names` are the symbols around the line, outermost first. Other runners run no single test.
 ---@type { pattern: string, argument: fun(file: string, names: string[]): string }[]
 local RUNNERS = {
@@ -86,7 +93,7 @@ end
 local function run_of(buf, program, arguments, path, title)
   local command, names = program:gsub("%%[:%w]*", function(word)
     return word == "%" and (arguments:gsub("%%", "%%%%"))
-      or vim.fn.shellescape(vim.fn.fnamemodify(path, word:sub(2)))
+      or vim.fn.shellescape(as_argument(vim.fn.fnamemodify(path, word:sub(2))))
   end)
   local filled, places = command:gsub("%$%*", (arguments:gsub("%%", "%%%%")))
   local errorformat = vim.bo[buf].errorformat
@@ -131,7 +138,8 @@ local function run_for(task, args)
   local program = program_of(buf)
   local shown = require("claude-ide.path").relative(path, require("claude-ide.workspace").folders()[1])
   if args.scope == "file" then
-    return program and run_of(buf, program, vim.fn.shellescape(shown), path, "Tests of " .. shown)
+    return program
+        and run_of(buf, program, vim.fn.shellescape(as_argument(shown)), path, "Tests of " .. shown)
       or task:fail("'makeprg' is not set for this file, so how to run its tests is not known")
   end
   local argument = program and runner(program)
@@ -145,7 +153,7 @@ local function run_for(task, args)
     task:fail(("line %d of %s is in no function"):format(lnum, shown))
   end
   local title = ("Test %s of %s"):format(names[#names], shown)
-  return run_of(buf, program, argument(shown, names), path, title)
+  return run_of(buf, program, argument(as_argument(shown), names), path, title)
 end
 
 ---@class claude-ide.tools.TestOutcome
