@@ -19,12 +19,25 @@ local function read(path)
   return text
 end
 
+---The pieces that a line is not broken in: words, and `code` with blanks, in which Neovim's help has no line breaks.
+---@param text string
+---@return string[]
+local function pieces_of(text)
+  local pieces, ticks = {}, 0
+  for word in text:gmatch("%S+") do
+    local is_within = ticks % 2 == 1
+    ticks = ticks + select(2, word:gsub("`", ""))
+    pieces[is_within and #pieces or #pieces + 1] = is_within and pieces[#pieces] .. " " .. word or word
+  end
+  return pieces
+end
+
 ---@param text string
 ---@param indent string
 ---@return string[]
 local function wrap(text, indent)
   local lines, line = {}, indent
-  for word in text:gmatch("%S+") do
+  for _, word in ipairs(pieces_of(text)) do
     local longer = line == indent and line .. word or line .. " " .. word
     if vim.fn.strdisplaywidth(longer) > WIDTH and line ~= indent then
       lines[#lines + 1] = line
@@ -291,6 +304,22 @@ local function contents(lines)
   return listed
 end
 
+---Fails at the first place that Neovim's parser of help does not understand.
+---@param text string
+---@param lines string[]
+local function check_syntax(text, lines)
+  local function walk(node)
+    if node:type() == "ERROR" then
+      local row = node:range()
+      error(("the help is malformed at: %s"):format(lines[row + 1]), 0)
+    end
+    for child in node:iter_children() do
+      walk(child)
+    end
+  end
+  walk(vim.treesitter.get_string_parser(text, "vimdoc"):parse()[1]:root())
+end
+
 ---@return string
 local function help()
   local filled = {
@@ -332,7 +361,9 @@ local function help()
       lines[#lines + 1] = line
     end
   end
-  return table.concat(lines, "\n") .. "\n"
+  local text = table.concat(lines, "\n") .. "\n"
+  check_syntax(text, lines)
+  return text
 end
 
 -- ── The types of the options ──
