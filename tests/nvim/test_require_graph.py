@@ -75,3 +75,25 @@ def test_a_cycle_is_drawn(check):
         "  claude-ide.diff.b → claude-ide.diff.c",
         "  claude-ide.diff.c → claude-ide.diff.a",
     ]
+
+
+GLOBALS = """
+local ok, bytecode = pcall(require, "jit.bc")
+assert(ok, "this Neovim has no jit.bc")
+for _, path in ipairs(vim.fn.globpath("lua,plugin", "**/*.lua", true, true)) do
+  local function write(_, text)
+    if text:find("GSET") then print(path .. ": " .. vim.trim(text)) end
+  end
+  local function nothing() end
+  bytecode.dump(assert(loadfile(path)), { write = write, flush = nothing, close = nothing }, true)
+end
+"""
+
+
+def test_no_module_writes_a_global(nvim_version, tmp_path):
+    script = tmp_path / "globals.lua"
+    script.write_text(GLOBALS)
+    done = subprocess.run([binary(nvim_version), "-l", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    if "no jit.bc" in done.stderr:
+        pytest.skip("this Neovim has no jit.bc")
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")

@@ -116,9 +116,8 @@ local function put_together(items, row, offset)
   while goes_on and items[after] do
     local below = text_of(items, after)
     if below then
-      local lines
-      lines, _, goes_on = M.at(below, 0)
-      all[#all + 1] = lines or {}
+      local lines, _, continues = M.at(below, 0)
+      all[#all + 1], goes_on = lines or {}, continues
     end
     after = after + 1
   end
