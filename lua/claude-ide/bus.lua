@@ -29,6 +29,7 @@ local M = {}
 ---| "limit_changed" # fun(): a chat was told how near the account's usage limit is
 ---| "hooks_given" # fun(): the first CLI gets the hooks of terminal/hook_folder.lua
 ---| "kernels_changed" # fun(): one starts, runs, waits or ends
+---| "terminal_opens" # fun(): one is about to be shown, and others make room
 ---| "terminal_used" # fun(): one was entered, shown or hidden
 ---| "sessions_changed" # fun(): states of this Neovim's sessions were updated
 

@@ -291,7 +291,8 @@ local function fetch(run, url, path)
     if answer.ok then
       return nil
     end
-    local next_url = answer.err:match("\n%s+[Ll]ocation: (%S+)")
+    local at = answer.err:lower():match("\n%s+location: ()") --[[@as integer?]]
+    local next_url = at and answer.err:match("^%S+", at)
     if not next_url then
       return reason_of(answer, "wget")
     end

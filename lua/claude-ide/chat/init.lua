@@ -59,7 +59,7 @@ end
 
 ---Hides chats if there is no room for them beside a window that is about to be opened at their side of the screen.
 ---@param shown? claude-ide.chat.Shown the one to open; nil: a terminal
-function M.make_room(shown)
+local function hide_chats(shown)
   local windows = require("claude-ide.chat.windows")
   for _, other in ipairs(chats) do
     if other ~= shown and windows.is_shown(other) and not windows.has_room(shown) then
@@ -71,7 +71,7 @@ end
 ---If there is no room for two chats, or for a chat and a terminal, the new one replaces the other.
 ---@param shown claude-ide.chat.Shown
 local function make_room(shown)
-  M.make_room(shown)
+  hide_chats(shown)
   local terminals = package.loaded["claude-ide.terminal"]
   if type(terminals) == "table" and not require("claude-ide.chat.windows").has_room(shown) then
     terminals.make_room()
@@ -431,5 +431,9 @@ function M.to_terminal(chat)
     end,
   })
 end
+
+require("claude-ide.bus").on("terminal_opens", function()
+  hide_chats()
+end)
 
 return M

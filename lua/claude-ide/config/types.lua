@@ -90,7 +90,7 @@
 
 ---@class claude-ide.Opts.review
 ---@field signs? boolean Signs on lines that Claude changed and you have not reviewed, in any buffer.
----@field checkpoints? boolean Detect changes by shell commands in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
+---@field checkpoints? boolean Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
 ---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list they apply to the whole file.
 
 ---@class claude-ide.Opts.watch
@@ -333,7 +333,7 @@
 
 ---@class claude-ide.Config.review
 ---@field signs boolean Signs on lines that Claude changed and you have not reviewed, in any buffer.
----@field checkpoints boolean Detect changes by shell commands in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
+---@field checkpoints boolean Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
 ---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list they apply to the whole file.
 
 ---@class claude-ide.Config.watch

@@ -226,10 +226,7 @@ end
 ---Hides what is in the way of a terminal: the tab page's other terminals, and chats if there is no room for both.
 local function make_room()
   M.make_room()
-  local chats = package.loaded["claude-ide.chat"]
-  if type(chats) == "table" then
-    chats.make_room()
-  end
+  require("claude-ide.bus").emit("terminal_opens")
 end
 
 ---Shows a terminal, in place of another one; with `terminal.per_tab` in its own tab page.
