@@ -6,6 +6,7 @@ from review_steps import Turn
 
 pytestmark = pytest.mark.dealt
 
+KNOWN = "local s = require('claude-ide.journal.store') return s.is_last(s.find(...).id, select(2, ...))"
 ACCENTS = "\xe9t\xe9\nl\xe0\n"
 
 
@@ -98,8 +99,7 @@ def test_a_file_that_was_made_and_moved_goes_when_all_is_undone(start_nvim, conn
     for text in later:
         turn = Turn(nvim, client)
         turn.edit("moved.txt", text)
-        known = "local f = require('claude-ide.journal.store').find(...) return require('claude-ide.journal.store').is_last(f.id, select(2, ...))"
-        nvim.wait(lambda text=text: nvim.lua(known, str(nvim.project / "moved.txt"), *[text] if text else []))
+        nvim.wait(lambda text=text: nvim.lua(KNOWN, str(nvim.project / "moved.txt"), *[text] if text else []))
         client.call("getDiagnostics")
     undos = 0
     while nvim.lua("return require('claude-ide.journal.undo').undoable_turn()") is not None and undos < 6:

@@ -201,3 +201,17 @@ def test_a_file_that_is_too_large_to_be_kept_is_said(start_nvim, connect, is_rep
     nvim.lua("vim.o.columns = 80")
     nvim.keys(":Claude review<CR>")
     nvim.wait_screen("Nothing to review: no copy was made of 1 changed file.")
+
+
+def test_a_line_that_the_user_touched_keeps_only_itself_from_an_undo(nvim, connect):
+    going = Turn(nvim, connect(nvim))
+    going.edit("a.txt", A.replace("two\nthree\nfour\n", "TWO\nTHREE\nFOUR\n"))
+    going.end("a.txt")
+    nvim.wait(lambda: nvim.lines()[2] == "THREE", what="the buffer to follow")
+    nvim.keys("3GAmine<Esc>:w<CR>")
+    nvim.wait(lambda: "THREEmine" in (nvim.project / "a.txt").read_text(), what="the user's change on disk")
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("Stays: 1 place in a.txt")
+    nvim.keys_count()
+    nvim.keys("1<CR>")
+    nvim.wait(lambda: (nvim.project / "a.txt").read_text() == A.replace("three", "THREEmine"), what="the rest undone")

@@ -23,6 +23,10 @@ impl Hunk {
     pub(crate) const fn old_end(self) -> usize {
         self.old + self.old_count
     }
+
+    pub(crate) const fn new_end(self) -> usize {
+        self.new + self.new_count
+    }
 }
 
 /// The range between the common beginning and end of two texts; empty if they are equal.

@@ -4,9 +4,13 @@
 //! newline and the byte order mark are part of the lines.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::diff::{Hunk, between_ends, hunks};
 use crate::lines::{Line, readable, slice, without_nothing};
+
+/// Limit for splitting a region: lines times hunks.
+const MAX_SPLIT: usize = 20_000_000;
 
 /// Whether a region can be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,8 +239,11 @@ pub(crate) fn revert(lines: &[Line], regions: &[Region]) -> Vec<Line> {
 /// conflict. `moved` maps the regions of `regions` to those of `result`; unchanged ones are checked.
 fn doubt(regions: &[Region], moved: &HashMap<usize, usize>, result: &mut [Region], old: &[Line], new: &[Line]) {
     let plain = revert(old, regions);
-    let back = plain == new;
-    let hunks = if back { Vec::new() } else { hunks(&plain, new) };
+    if plain == new {
+        result.iter_mut().for_each(|region| region.state = State::Gone);
+        return;
+    }
+    let hunks = hunks(&plain, new);
     let (mut added, mut removed, mut next) = (0, 0, 0);
     for (index, region) in regions.iter().enumerate() {
         let first = (region.start + added).saturating_sub(removed);
@@ -248,34 +255,139 @@ fn doubt(regions: &[Region], moved: &HashMap<usize, usize>, result: &mut [Region
         }
         let seen = hunks.get(next).is_some_and(|hunk| touch(hunk.old, hunk.old_end(), first, last));
         if let (Some(region), false) = (moved.get(&index).and_then(|at| result.get_mut(*at)), seen) {
-            region.state = if back { State::Gone } else { State::Conflict };
+            region.state = State::Conflict;
         }
     }
 }
 
-/// The new state of regions that a change met. `joined` is their union in `new`; `None` if nothing of it is Claude's.
-fn judge(cluster: &Cluster, mut joined: Region, old: &[Line], new: &[Line], actor: Actor) -> Option<Region> {
-    if actor == Actor::Accepted || (actor != Actor::Claude && cluster.regions.is_empty()) {
+/// The place in a text before Claude's changes of a place at which a change of the user begins in the text after them.
+/// Within lines that Claude replaced, lines correspond from the first on.
+fn place_of_start(claudes: &[Hunk], start: usize) -> usize {
+    let mut place = start;
+    for hunk in claudes.iter().take_while(|hunk| hunk.new < start) {
+        place = if hunk.new_end() <= start {
+            hunk.old_end() + (start - hunk.new_end())
+        } else {
+            hunk.old + (start - hunk.new).min(hunk.old_count)
+        };
+    }
+    place
+}
+
+/// The same for a place where a change of the user ends: lines correspond from the last on.
+fn place_of_end(claudes: &[Hunk], end: usize) -> usize {
+    let mut place = end;
+    for hunk in claudes.iter().take_while(|hunk| hunk.new < end || hunk.new_end() == end) {
+        place = if hunk.new_end() <= end {
+            hunk.old_end() + (end - hunk.new_end())
+        } else {
+            hunk.old_end() - (hunk.new_end() - end).min(hunk.old_count)
+        };
+    }
+    place
+}
+
+/// The place in the text that Claude left of a line that the user has not changed since.
+fn place_in_left(users: &[Hunk], line: usize) -> usize {
+    let last = users.iter().rfind(|hunk| hunk.new_end() <= line);
+    last.map_or(line, |hunk| hunk.old_end() + (line - hunk.new_end()))
+}
+
+/// Whether one of Claude's changes is in the lines that a change of the user replaced.
+fn is_of_claude(claudes: &[Hunk], user: &Hunk) -> bool {
+    let is_in = |hunk: &Hunk| {
+        if hunk.new_count == 0 || user.old_count == 0 {
+            return touch(hunk.new, hunk.new_end(), user.old, user.old_end());
+        }
+        hunk.new < user.old_end() && user.old < hunk.new_end()
+    };
+    claudes.iter().any(is_in)
+}
+
+/// Claude's changes of which the user has changed some lines since. Only these lines are in conflict; lines that the user
+/// has put back are no longer Claude's, and the others still are. All three texts begin at line `start`.
+/// `None` if the texts, with repeated lines, can be read in several ways.
+fn split(start: usize, before: &[Line], left: &[Line], now: &[Line]) -> Option<Vec<Region>> {
+    let (claudes, users) = (hunks(before, left), hunks(left, now));
+    if (claudes.len() + users.len()).saturating_mul(before.len() + now.len()) > MAX_SPLIT {
         return None;
+    }
+    let is_claudes = |old: &Range<usize>, new: &Range<usize>| {
+        let is_old = |line| claudes.iter().any(|hunk| (hunk.old..hunk.old_end()).contains(&line));
+        let is_new =
+            |line| claudes.iter().any(|hunk| (hunk.new..hunk.new_end()).contains(&place_in_left(&users, line)));
+        old.clone().all(is_old) && new.clone().all(is_new)
+    };
+    let (mut found, mut is_clear) = (Vec::new(), true);
+    let mut add = |old: Range<usize>, new: Range<usize>, state, left: Option<Vec<Line>>| {
+        let before = slice(before, old.start, old.len()).to_vec();
+        if before != slice(now, new.start, new.len()) {
+            is_clear = is_clear && (state == State::Conflict || is_claudes(&old, &new));
+            found.push(Region { start: start + new.start, count: new.len(), before, state, left });
+        }
+    };
+    for hunk in hunks(before, now) {
+        let (mut old, mut new) = (hunk.old, hunk.new);
+        let meets = |user: &&Hunk| {
+            if user.new_count == 0 {
+                return touch(user.new, user.new_end(), hunk.new, hunk.new_end());
+            }
+            user.new < hunk.new_end() && hunk.new < user.new_end() // otherwise it was put back
+        };
+        for user in users.iter().filter(meets) {
+            let first = user.new.clamp(new, hunk.new_end());
+            let last = user.new_end().clamp(first, hunk.new_end());
+            let is_whole = (first, last) == (user.new, user.new_end());
+            let places = (place_of_start(&claudes, user.old), place_of_end(&claudes, user.old_end()));
+            let from = places.0.clamp(old, hunk.old_end());
+            let to = places.1.clamp(from, hunk.old_end());
+            if is_whole && (from, to.max(places.1)) != (places.0, to) {
+                return None;
+            }
+            if first == last && from == to {
+                continue; // Claude's own lines, removed
+            }
+            add(old..from, new..first, State::Claude, None);
+            if is_of_claude(&claudes, user) && (user.old_count > 0 || from < to) {
+                let left = is_whole.then(|| slice(left, user.old, user.old_count).to_vec());
+                add(from..to, first..last, State::Conflict, left);
+            }
+            (old, new) = (to, last);
+        }
+        add(old..hunk.old_end(), new..hunk.new_end(), State::Claude, None);
+    }
+    is_clear.then_some(found)
+}
+
+/// The new regions in place of those that a change met. `joined` is their union in `new`; none if nothing of it is
+/// Claude's.
+fn judge(cluster: &Cluster, mut joined: Region, old: &[Line], new: &[Line], actor: Actor) -> Vec<Region> {
+    if actor == Actor::Accepted || (actor != Actor::Claude && cluster.regions.is_empty()) {
+        return Vec::new();
     }
     let conflict = cluster.regions.iter().any(|region| region.state == State::Conflict);
     if actor == Actor::Claude || (actor == Actor::Undo && !conflict) {
         joined.state = if conflict { State::Conflict } else { State::Claude };
-        return trim(new, joined);
+        return trim(new, joined).into_iter().collect();
     }
     let now = slice(new, joined.start, joined.count);
     if same_lines(now, &joined.before) {
         joined.state = State::Gone;
-        return Some(joined);
+        return vec![joined];
     }
     joined.left = as_left(old, cluster.first, cluster.last, &cluster.regions);
     if joined.left.as_deref() == Some(now) {
         joined.left = None;
-        return trim(new, joined);
+        return trim(new, joined).into_iter().collect();
     }
-    joined.state = State::Conflict;
-    // Otherwise an undone change of an earlier one of those turns could return with it.
-    (actor != Actor::SharedUndo).then_some(joined)
+    if actor == Actor::SharedUndo {
+        return Vec::new(); // an undone change of an earlier one of those turns could return with it
+    }
+    let left = joined.left.as_deref().filter(|_| actor == Actor::User);
+    left.and_then(|left| split(joined.start, &joined.before, left, now)).unwrap_or_else(|| {
+        joined.state = State::Conflict;
+        vec![joined]
+    })
 }
 
 /// Carries regions of `old`, in order, over a change of the text. Undone ones are only in the result if the user undid
@@ -315,7 +427,7 @@ pub(crate) fn advance(regions: &[Region], old: &[Line], new: &[Line], actor: Act
         };
         result.extend(judge(&cluster, joined, old, new, actor));
     }
-    if actor == Actor::User && !hunks.is_empty() && !moved.is_empty() {
+    if actor == Actor::User && !hunks.is_empty() && !result.is_empty() {
         doubt(regions, &moved, &mut result, old, new);
     }
     result

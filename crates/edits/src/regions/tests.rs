@@ -184,7 +184,7 @@ fn a_users_own_undo_is_no_conflict() {
         assert_eq!(fold(&history[..2]).0, old);
         assert!(
             text.lines().all(|line| old.lines().chain(claude.lines()).any(|known| known == line)),
-            "{seed} {text:?}"
+            "{seed} {text:?} {history:?}"
         );
     }
 }
@@ -205,6 +205,47 @@ fn a_region_is_a_conflict_once_the_user_changed_it_and_gone_once_they_took_it_ba
     ] {
         let history = steps(&[(Actor::User, "a\nb\nc\n"), (Actor::Claude, claude), (Actor::User, user)]);
         assert_eq!(states(&fold(&history).1), [expected], "{claude:?} {user:?}");
+    }
+}
+
+/// The text without Claude's regions after the user has changed what Claude left, and the states of all regions. A letter
+/// is a line.
+fn after_user(before: &str, claude: &str, user: &str) -> (String, Vec<&'static str>) {
+    let lines = |letters: &str| letters.chars().map(|letter| format!("{letter}\n")).collect::<String>();
+    let story = [(Actor::User, lines(before)), (Actor::Claude, lines(claude)), (Actor::User, lines(user))];
+    let (text, regions) = fold(&story);
+    (text.replace('\n', ""), states(&regions))
+}
+
+#[test]
+fn a_line_that_the_user_touched_keeps_only_itself_from_an_undo() {
+    for (before, claude, user, undone, states) in [
+        ("-abc-", "-XYZ-", "-XmZ-", "-amc-", vec!["claude", "conflict", "claude"]),
+        ("-abc-", "-XYZ-", "-mYZ-", "-mbc-", vec!["conflict", "claude"]),
+        ("-abc-", "-XYZ-", "-XYm-", "-abm-", vec!["claude", "conflict"]),
+        ("--", "-XYZ-", "-XmZ-", "-m-", vec!["claude", "conflict", "claude"]), // made by Claude
+        ("-abc-", "-XYZ-", "-XZ-", "-ac-", vec!["claude", "conflict", "claude"]), // removed by the user
+        ("-abc-", "-XYZ-", "-XYmZ-", "-abmc-", vec!["claude", "claude"]),      // the user's own line
+        ("--", "-XYZ-", "-XZ-", "--", vec!["claude"]),
+        ("-abcde-", "-XY-", "-Xm-", "-am-", vec!["claude", "conflict"]),
+        ("-a-", "-XYZ-", "-XmZ-", "-am-", vec!["claude", "conflict", "claude"]),
+        ("-a-b-", "-X-Y-", "-m-Y-", "-m-b-", vec!["conflict", "claude"]),
+        ("-a-b-", "-X-Y-", "-XmY-", "-amb-", vec!["claude", "claude"]), // a line between two changes of Claude's
+    ] {
+        assert_eq!(after_user(before, claude, user), (undone.to_owned(), states), "{before} {claude} {user}");
+    }
+}
+
+#[test]
+fn a_line_that_the_user_put_back_is_no_conflict() {
+    for (before, claude, user, states) in [
+        ("-abc-", "-XYZ-", "-XbZ-", vec!["claude", "claude"]),
+        ("-abc-", "-XYZ-", "-aYZ-", vec!["claude"]),
+        ("-abc-", "-XYZW-", "-XbZW-", vec!["claude", "claude"]),
+        ("-abc-", "--", "-b-", vec!["claude", "claude"]),
+        ("-abc-", "-X-", "-abc-", vec!["gone"]),
+    ] {
+        assert_eq!(after_user(before, claude, user), (before.to_owned(), states), "{before} {claude} {user}");
     }
 }
 
