@@ -5,6 +5,7 @@ import re
 import pytest
 from acp_steps import begin, read
 from chat_steps import chat, say, start, start_scripted, wait_answer, wait_idle, wait_text
+from review_steps import A_CLAUDE, A, turn
 
 pytestmark = pytest.mark.dealt
 
@@ -177,7 +178,7 @@ def test_what_came_of_going_back_is_reported(start_nvim):
         (links, "Restored a.txt. 1 file is left as it is: links are not followed."),
         (None, "The files were not restored: gone"),
     ):
-        nvim.answer(1)
+        nvim.answer(3)  # the journal does not know whose the changes are: the first choice leaves them
         nvim.lua(
             """
             local answer = ...
@@ -219,5 +220,47 @@ def test_a_late_question_about_going_back_takes_nothing_that_is_typed(start_nvim
     nvim.wait(lambda: nvim.lines() == ["1", "2"], what="what is typed")
     nvim.keys("<Esc>")
     nvim.wait_screen("Restore a.txt")  # the typing has not answered it
-    nvim.keys("1<CR>")
+    nvim.keys("3<CR>")
     nvim.wait("restored == 1")
+
+
+REWIND = """
+local restored, folder = ..., vim.fn.getcwd()
+local files = vim.tbl_keys(restored)
+table.sort(files)
+local rewound = { files = files, insertions = 1, deletions = 1, skipped = 0 }
+local chat = { cwd = folder, store = { put = function() end } }
+function chat.ask(_, _, fields, done)
+  for name, text in pairs(fields.is_dry and {} or restored) do
+    vim.fn.writefile(vim.split(text, "\\n"), folder .. "/" .. name, "b")
+  end
+  done({ rewound = rewound })
+end
+require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
+"""
+
+
+def test_going_back_spares_the_lines_of_the_user_unless_they_choose_it_and_is_undone_at_once(start_nvim, connect):
+    nvim = start_nvim(files={"a.txt": A, "b.txt": A}, notices=True)
+    turn(nvim, connect(nvim), a_txt=A_CLAUDE, b_txt=A_CLAUDE)
+    mine = A_CLAUDE.replace("five", "five, mine")
+    nvim.cmd("edit b.txt")
+    nvim.keys("5GA, mine<Esc>:w<CR>")
+    texts = lambda: [(nvim.project / name).read_text() for name in ("a.txt", "b.txt")]  # noqa: E731
+    nvim.wait(lambda: texts() == [A_CLAUDE, mine], what="the user's line on disk")
+    all_of_it = "Restore a.txt, b.txt, with your changes in b.txt"
+    for choice, result in ((1, [A, mine]), (3, [A, A])):
+        nvim.answer(choice)
+        nvim.lua(REWIND, {"a.txt": A, "b.txt": A})
+        nvim.wait(lambda result=result: texts() == result, what=f"{choice}")
+        asked = nvim.asked()[-1]
+        assert asked["lines"] == [
+            "Restore a.txt only",
+            "Review Claude's changes first",
+            all_of_it,
+            "Leave the files as they are",
+        ]
+        assert "you changed b.txt" in asked["prompt"]
+        nvim.wait(lambda: nvim.lines() == (nvim.project / "b.txt").read_text().splitlines(), what="the buffer")
+        assert all(one["ok"] for one in nvim.undo_turn())
+        assert texts() == [A_CLAUDE, mine]

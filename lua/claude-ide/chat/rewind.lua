@@ -1,5 +1,6 @@
 -- Restores files to their state before a prompt, which the agent keeps: preview, confirmation, restore.
--- Invariant: nothing is written before the user has seen the list of files and confirmed.
+-- Invariants: nothing is written before the user has seen the list of files and confirmed. Files with changes of the user's are named, and
+-- restored only if the user chooses so. One `:Claude undo` brings back what was restored.
 local M = {}
 
 ---@class claude-ide.chat.Rewound
@@ -31,12 +32,15 @@ end
 ---@param message claude-ide.chat.rewind.Prompt
 ---@param is_dry boolean
 ---@param done fun(rewound: claude-ide.chat.Rewound)
-local function ask(chat, message, is_dry, done)
+---@param on_failure? fun()
+local function ask(chat, message, is_dry, done, on_failure)
   chat:ask("rewind", { prompt = message.uuid, is_dry = is_dry }, function(answer, err)
-    if not answer or not answer.rewound then
-      return failed(err or "no answer")
+    if answer and answer.rewound then
+      return done(answer.rewound)
+    elseif on_failure then
+      on_failure()
     end
-    done(answer.rewound)
+    failed(err or "no answer")
   end)
 end
 
@@ -54,19 +58,43 @@ local function changed(rewound, chat)
     end, rewound.files)
 end
 
+---@param paths string[]
+---@return string
+local function named(paths)
+  return table.concat(vim.tbl_map(vim.fs.basename, paths), ", ")
+end
+
+---Whether a file has changes that are not Claude's, or that the journal knows nothing about.
+---@param path string
+---@return boolean
+local function has_other_changes(path)
+  local change = require("claude-ide.journal").change(path, "all")
+  return change == nil or change.conflicts > 0 or change.without ~= (change.before or "")
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@param message claude-ide.chat.rewind.Prompt
----@param paths string[]
-local function restore(chat, message, paths)
+---@param paths string[] all that the agent restores
+---@param spared string[] that get back what they hold now
+local function restore(chat, message, paths, spared)
+  local landing = require("claude-ide.journal.landing")
+  local going, is_spared = landing.begin(nil, true), {}
+  for _, path in ipairs(spared) do
+    is_spared[path] = true
+  end
+  landing.expect(going, vim.tbl_filter(landing.can_keep, paths))
   ask(chat, message, false, function(rewound)
-    paths = changed(rewound, chat) or paths
-    for _, path in ipairs(paths) do
-      require("claude-ide.journal").landed(path)
+    local problems = landing.came(going, is_spared)
+    for _, problem in ipairs(problems) do
+      require("claude-ide.log").error("not left as it was: %s", problem)
     end
+    local restored = vim.tbl_filter(function(path)
+      return not is_spared[path]
+    end, changed(rewound, chat) or paths)
     vim.cmd("silent! checktime")
     local skipped = rewound.skipped
     local words = ("Restored %s."):format(
-      #paths == 1 and vim.fs.basename(paths[1]) or require("claude-ide.counted")(#paths, "file")
+      #restored == 1 and vim.fs.basename(restored[1]) or require("claude-ide.counted")(#restored, "file")
     )
     if skipped > 0 then
       words = ("%s %s left as %s: links are not followed."):format(
@@ -75,11 +103,43 @@ local function restore(chat, message, paths)
         skipped == 1 and "it is" or "they are"
       )
     end
+    if #problems > 0 then
+      words = ("%s Your own %s could not be put back: `:Claude log`."):format(
+        words,
+        require("claude-ide.counted")(#problems, "file")
+      )
+    end
     chat.store:put("notice", words)
     local notice = require("claude-ide.ui.notice")
-    local say = skipped > 0 and notice.warn or notice.info
+    local say = (skipped > 0 or #problems > 0) and notice.warn or notice.info
     say(words)
+  end, function()
+    landing.came(going, {})
   end)
+end
+
+local LEAVE, REVIEW = "Leave the files as they are", "Review Claude's changes first"
+
+---The choices, the harmless one first.
+---@param paths string[]
+---@param yours string[] those of them with changes of the user's
+---@param unkept string[] those of them that could not be brought back
+---@return string[] choices
+---@return table<string, string[]> spared by choice: the files that are not restored
+local function choices_of(paths, yours, unkept)
+  local others = vim.tbl_filter(function(path)
+    return not vim.tbl_contains(yours, path)
+  end, paths)
+  if #yours == 0 then
+    local all = ("Restore %s"):format(named(paths))
+    return { all, REVIEW, LEAVE }, { [all] = {} }
+  end
+  local all = ("Restore %s, with your changes in %s"):format(named(paths), named(yours))
+  if #others == 0 or #unkept > 0 then
+    return { LEAVE, REVIEW, all }, { [all] = {} }
+  end
+  local some = ("Restore %s only"):format(named(others))
+  return { some, REVIEW, all, LEAVE }, { [some] = yours, [all] = {} }
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -87,17 +147,30 @@ end
 ---@param paths string[]
 ---@param rewound claude-ide.chat.Rewound
 local function confirm(chat, message, paths, rewound)
-  local names = table.concat(vim.tbl_map(vim.fs.basename, paths), ", ")
-  local yes, no = ("Restore %s"):format(names), "Leave the files as they are"
-  require("claude-ide.ui.choose").select({ yes, no }, {
-    prompt = ("Back to before that prompt: %s, +%d −%d"):format(
-      require("claude-ide.counted")(#paths, "file"),
-      rewound.insertions,
-      rewound.deletions
-    ),
-  }, function(choice)
-    if choice == yes then
-      restore(chat, message, paths)
+  local can_keep = require("claude-ide.journal.landing").can_keep
+  local unkept = vim.tbl_filter(function(path)
+    return not can_keep(path)
+  end, paths)
+  local yours = vim.tbl_filter(function(path)
+    return not can_keep(path) or has_other_changes(path)
+  end, paths)
+  local choices, spared = choices_of(paths, yours, unkept)
+  local prompt = ("Back to before that prompt: %s, +%d −%d"):format(
+    require("claude-ide.counted")(#paths, "file"),
+    rewound.insertions,
+    rewound.deletions
+  )
+  if #yours > 0 then
+    prompt = ("%s; you changed %s"):format(prompt, named(yours))
+  end
+  if #unkept > 0 then
+    prompt = ("%s; an undo cannot bring back %s"):format(prompt, named(unkept))
+  end
+  require("claude-ide.ui.choose").select(choices, { prompt = prompt }, function(choice)
+    if choice == REVIEW then
+      require("claude-ide.review").open("session")
+    elseif choice and spared[choice] then
+      restore(chat, message, paths, spared[choice])
     end
   end)
 end

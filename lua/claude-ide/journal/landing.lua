@@ -289,6 +289,46 @@ function M.finish(landing)
   require("claude-ide.journal.announce").tell()
 end
 
+---Keeps files that another program is about to write for this landing.
+---@param landing claude-ide.journal.Landing
+---@param paths string[] without those that are too large to be kept (`can_keep`)
+function M.expect(landing, paths)
+  for _, path in ipairs(paths) do
+    local bytes, stat = bytes_of(path), vim.uv.fs_stat(path)
+    keep(landing, path, bytes)
+    table.insert(landing.done, { path = path, bytes = bytes, mode = stat and stat.mode % 4096 })
+  end
+end
+
+---Whether a file is there and can be kept, or is not there.
+---@param path string
+---@return boolean
+function M.can_keep(path)
+  return bytes_of(path) ~= nil or vim.uv.fs_lstat(path) == nil
+end
+
+---Records what the other program has written. Some files get back what they held.
+---@param landing claude-ide.journal.Landing
+---@param spared table<string, true> paths
+---@return string[] problems files that could not be restored
+function M.came(landing, spared)
+  local problems = {}
+  for _, step in ipairs(landing.done) do
+    if spared[step.path] and bytes_of(step.path) ~= step.bytes then
+      local ok, err = write(step.path, step.bytes, step.mode)
+      problems[#problems + 1] = not ok and ("%s: %s"):format(step.path, err or "unknown") or nil
+    end
+  end
+  for id in pairs(landing.files) do
+    local file = store.file(id)
+    if file then
+      require("claude-ide.journal.observe").look_now(file)
+    end
+  end
+  M.finish(landing)
+  return problems
+end
+
 ---Restores everything after a failed write.
 ---@param landing claude-ide.journal.Landing
 ---@return string[] problems files that could not be restored
