@@ -473,3 +473,68 @@ def test_a_frame_on_a_tiny_screen_is_no_error(start_nvim, layout):
     assert diffs.accept(1, "b.txt") == NEW
     diffs.wait_clean()
     assert nvim.lua("return vim.fn.execute('messages')") == ""
+
+
+LOOK = """
+return { vim.api.nvim_buf_get_name(0), vim.wo.winbar, vim.wo.winfixbuf, vim.wo.list, vim.wo.diff, vim.wo.scrollbind,
+  vim.wo.foldmethod, vim.wo.wrap, #vim.api.nvim_list_wins(), #vim.api.nvim_list_tabpages(), vim.fn.line(".") }
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("quits", [":q<CR>", ":quit<CR>", "<C-w>q", "ZQ"])
+@pytest.mark.parametrize("place", ["tab", "current"])
+def test_quitting_the_last_window_of_a_diff_rejects_it_and_neovim_stays(start_nvim, place, quits):
+    nvim = start_nvim(files=FILES, args=["a.txt"], opts={"diff": {"open_in": place}})
+    diffs = Diffs(nvim)
+    nvim.keys("120G")
+    nvim.wait(lambda: nvim.cursor()[0] == 120)
+    before = nvim.lua(LOOK)
+    diffs.open(1, "b.txt", NEW)
+    nvim.cmd("silent! tabonly | silent only")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the proposal alone")
+    nvim.wait("vim.wo.diff == false", what="the unified layout")
+    nvim.keys(quits)
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()
+    assert nvim.lua(LOOK)[:-1] == before[:-1]
+    nvim.keys(":q<CR>")
+    assert nvim.terminal.wait_exit() == 0
+
+
+def test_an_accepted_diff_alone_on_the_screen_leaves_the_file(start_nvim):
+    nvim = start_nvim(files=FILES, args=["a.txt"])
+    diffs = Diffs(nvim)
+    diffs.open(1, "b.txt", NEW)
+    nvim.cmd("silent tabonly | silent only")
+    nvim.wait("vim.wo.diff == false", what="the unified layout")
+    assert diffs.accept(1, "b.txt", ":wq<CR>") == NEW
+    diffs.wait_clean()
+
+
+def test_quitting_all_from_the_last_window_of_a_diff_leaves_no_window_if_it_is_refused(start_nvim):
+    nvim = start_nvim(files=FILES, args=["a.txt"])
+    diffs = Diffs(nvim)
+    nvim.keys("ix<Esc>")
+    nvim.wait("vim.bo.modified")
+    diffs.open(1, "b.txt", NEW)
+    nvim.cmd("silent tabonly | silent only")
+    nvim.keys(":qa<CR>")
+    nvim.wait_screen("E37")
+    nvim.keys("<CR>")
+    nvim.wait("#vim.api.nvim_list_wins() == 1")
+    nvim.cmd("Claude reject")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("layout", ["vertical", "horizontal"])
+def test_windo_leaves_no_further_window(start_nvim, layout):
+    nvim = start_nvim(files=FILES, args=["a.txt"], opts={"diff": {"layout": layout}})
+    diffs = Diffs(nvim)
+    diffs.open(1, "b.txt", NEW)
+    for command in ["windo set wrap", "silent tabdo echo", "windo set nowrap"]:
+        nvim.keys(f":{command}<CR>")
+        nvim.wait(f"vim.fn.histget(':') == '{command}'")
+        assert nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2, command
+        nvim.wait("vim.wo.winfixbuf")
+    diffs.reject(1)

@@ -72,15 +72,42 @@ function M.leaving(view, fn)
   fn()
 end
 
+---The buffer that the user was in before the diff.
+---@param view claude-ide.diffview.View
+---@return integer
+local function buffer_before(view)
+  local saved = view.screen.views[view.screen.win]
+  return saved and vim.api.nvim_buf_is_valid(saved.buf) and saved.buf or vim.api.nvim_create_buf(true, false)
+end
+
 ---Shows another buffer in a window that cannot be closed because it is the last one.
 ---@param view claude-ide.diffview.View
 ---@param win integer
 local function vacate(view, win)
-  local screen = view.screen
   vim.wo[win][0].winfixbuf = false
-  local saved = screen.views[screen.win]
-  local buf = saved and vim.api.nvim_buf_is_valid(saved.buf) and saved.buf
-  vim.api.nvim_win_set_buf(win, buf or vim.api.nvim_create_buf(true, false))
+  vim.api.nvim_win_set_buf(win, buffer_before(view))
+end
+
+---Whether Neovim would end with this window: floats, previews and help do not keep it.
+---@param win integer
+---@return boolean
+local function is_last_that_counts(win)
+  return #vim.api.nvim_list_tabpages() == 1
+    and not vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(other)
+      local is_help = vim.bo[vim.api.nvim_win_get_buf(other)].buftype == "help"
+      local floats = vim.api.nvim_win_get_config(other).relative ~= ""
+      return other ~= win and not floats and not is_help and not vim.wo[other].previewwindow
+    end)
+end
+
+---Call when a window of a diff is about to be quit: what the user was in stays, so that Neovim does not end with the diff.
+---@param view claude-ide.diffview.View
+---@param win integer
+---@return integer? win opened for it
+function M.keep_neovim(view, win)
+  if is_last_that_counts(win) then
+    return vim.api.nvim_open_win(buffer_before(view), false, { split = "below", win = win })
+  end
 end
 
 ---Opens the current text's window beside the proposal's.

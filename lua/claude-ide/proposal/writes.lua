@@ -65,6 +65,28 @@ local function step_aside(which)
   end)
 end
 
+---Keeps Neovim from ending with the last window of a waiting diff, which `:q` only rejects. What the user has typed into it keeps
+---Neovim by itself.
+local function keep_neovim()
+  local win = vim.api.nvim_get_current_win()
+  local entry = vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(entry)
+    return entry.view
+      and vim.tbl_contains(vim.tbl_values(entry.view.wins), win)
+      and not vim.iter(entry.diff.files):any(require("claude-ide.proposal.rescued").typed)
+  end)
+  local opened = entry
+    and require("claude-ide.ui.quietly").run(function()
+      return require("claude-ide.diffview.place").keep_neovim(entry.view, win)
+    end)
+  if opened then
+    vim.schedule(function()
+      if vim.api.nvim_win_is_valid(win) then
+        require("claude-ide.window").close(opened) -- `:qa` was refused
+      end
+    end)
+  end
+end
+
 ---@return integer buf
 local function make_guard()
   local buf = require("claude-ide.ui.own_buffer").create({
@@ -103,6 +125,7 @@ function M.start()
         quitting = false
       end)
       step_aside("expendable")
+      keep_neovim()
     end,
   })
   vim.api.nvim_create_autocmd("CmdlineLeave", {

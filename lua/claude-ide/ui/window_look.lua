@@ -49,6 +49,36 @@ local function show_ends(wo)
   wo.list = true
 end
 
+---@type table<integer, true> windows with 'winfixbuf' that was set here
+local fixed = {}
+
+local VISITS = { windo = true, tabdo = true }
+
+---Neovim splits a window with 'winfixbuf' before each command that may edit other buffers there, also before those that only visit
+---windows: it must not find the option then.
+local listen = require("claude-ide.once")(function()
+  vim.api.nvim_create_autocmd("CmdlineLeave", {
+    group = vim.api.nvim_create_augroup("claude-ide.window_look", { clear = true }),
+    pattern = ":",
+    desc = "Claude Code: `:windo` leaves no further window",
+    callback = function()
+      local win = vim.api.nvim_get_current_win()
+      if vim.v.event.abort or not fixed[win] or not vim.wo[win].winfixbuf then
+        return
+      end
+      local ok, command = pcall(vim.api.nvim_parse_cmd, vim.fn.getcmdline(), {})
+      if ok and VISITS[command.cmd] then
+        vim.wo[win][0].winfixbuf = false
+        vim.schedule(function()
+          if vim.api.nvim_win_is_valid(win) and fixed[win] then
+            vim.wo[win][0].winfixbuf = true
+          end
+        end)
+      end
+    end,
+  })
+end)
+
 ---Gives a new window the user's global options, and a winbar.
 ---@param win integer
 ---@param winbar? string default: set later
@@ -79,6 +109,11 @@ function M.window(win, winbar)
   end
   -- A picker or a file tree must not put a file where the proposal is.
   wo.winfixbuf = true
+  for known in pairs(fixed) do
+    fixed[known] = vim.api.nvim_win_is_valid(known) or nil
+  end
+  fixed[win] = true
+  listen()
 end
 
 ---Other options that a diff sets in a window.
