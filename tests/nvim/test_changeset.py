@@ -682,6 +682,9 @@ def test_it_is_accepted_and_rejected_by_whatever_decides_on_diffs(both):
     assert both.bytes("a.py") == b"# one\ntwo\n"
     both.show(ONE, handle="'again'")
     nvim.cmd("Claude accept all")
+    nvim.wait("#answers == 2")
+    nvim.wait("require('claude-ide.proposal').list()[1].seen", what="the one that was not seen to be shown")
+    nvim.cmd("Claude accept all")
     nvim.wait("#answers == 3")
     assert nvim.lua("return { answers[2].outcome, answers[3].outcome }") == ["accepted", "accepted"]
 

@@ -33,11 +33,31 @@ def test_from_elsewhere_next_is_the_first_and_previous_the_last(diffs):
         diffs.wait_current(id)
 
 
+def see_all(diffs):
+    for id in (2, 3, 1):
+        diffs.nvim.keys(":Claude diffs next<CR>")
+        diffs.wait_current(id)
+
+
 def test_accepts_all_as_they_now_stand(diffs):
+    see_all(diffs)
     assert diffs.accept(1, "a.txt", "ccedited<Esc>:Claude accept all<CR>") == "edited\n"
     assert diffs.accepted(2, "b.txt") == "B\n"
     assert diffs.accepted(3, "c.txt") == "c\nC\n"
     diffs.wait_clean()
+
+
+def test_accepts_none_that_was_not_seen(diffs):
+    see_all(diffs)
+    (diffs.nvim.project / "d.txt").write_text("d\n")
+    diffs.propose(4, "d.txt", "D\n")
+    diffs.nvim.wait("require('claude-ide.proposal').list()[4].tab ~= nil", what="the fourth to be open")
+    diffs.nvim.keys(":Claude accept all<CR>")
+    diffs.nvim.wait_screen("Look at 1 other edit first, then decide. 3 edits accepted.")
+    assert [diffs.outcomes(id) for id in (1, 2, 3, 4)] == [["saved"], ["saved"], ["saved"], []]
+    diffs.wait_current(4)
+    diffs.nvim.keys(":Claude accept all<CR>")
+    assert diffs.accepted(4, "d.txt") == "D\n"
 
 
 def test_rejects_all(diffs):

@@ -128,10 +128,16 @@ local function decide_all(outcome)
   if diff.count() == 0 then
     return nil, "No diff waits for a decision."
   end
-  local count = diff.decide_all(outcome)
-  require("claude-ide.ui.notice").info(
-    ("%s %s."):format(require("claude-ide.counted")(count, "edit"), outcome)
-  )
+  local count, unseen = diff.decide_all(outcome)
+  local counted = require("claude-ide.counted")
+  local said = {} ---@type string[]
+  if unseen > 0 then
+    said[1] = ("Look at %s first, then decide."):format(counted(unseen, "other edit"))
+  end
+  if count > 0 or unseen == 0 then
+    said[#said + 1] = ("%s %s."):format(counted(count, "edit"), outcome)
+  end
+  require("claude-ide.ui.notice").info(table.concat(said, " "))
   return true
 end
 

@@ -146,15 +146,18 @@ function M.focus(id, path)
   return true
 end
 
----Decides all waiting proposals.
+---Decides all waiting proposals. One that the user has not seen is not accepted: the oldest of these is shown.
 ---@param outcome "accepted"|"rejected"
 ---@return integer count of decided ones; one that cannot be accepted stays, with a notice
+---@return integer unseen number of those that stay since they were not seen
 function M.decide_all(outcome)
-  local count = 0
+  local count, unseen = 0, {} ---@type integer, claude-ide.Diff[]
   local presenter = require("claude-ide.proposal.presenter")
   for _, diff in ipairs(M.pending()) do
     local ok, err = true, nil ---@type boolean?, string?
-    if outcome == "rejected" then
+    if outcome == "accepted" and not is_seen(diff) then
+      ok, unseen[#unseen + 1] = false, diff
+    elseif outcome == "rejected" then
       presenter.reject(diff)
     else
       ok, err = presenter.accept(diff)
@@ -164,7 +167,10 @@ function M.decide_all(outcome)
     end
     count = count + ((ok or diff.state ~= "pending") and 1 or 0)
   end
-  return count
+  if unseen[1] then
+    M.focus(unseen[1].id)
+  end
+  return count, #unseen
 end
 
 ---Goes to the next or previous proposal, cyclically.
