@@ -339,3 +339,28 @@ def test_back_in_the_terminal_it_stays_to_be_read_where_the_typed_text_is(start_
     if not ended:
         nvim.keys("<C-\\\\><C-n>")  # the mode line would cover the message
     nvim.wait_screen("Your edits to the proposal are kept")
+
+
+@pytest.mark.parametrize(
+    "on_disk",
+    [b"one\r\ntwo\r\n", b"\xef\xbb\xbfone\ntwo\n", b"\xef\xbb\xbfone\r\ntwo\r\n"],
+    ids=["crlf", "bom", "both"],
+)
+def test_a_proposal_that_equals_the_file_but_for_its_marks_is_a_rejection_and_said_so(nvim, connect, on_disk):
+    (nvim.project / "marks.txt").write_bytes(on_disk)
+    nvim.keep_notices()
+    client = connect(nvim)
+    request = open_diff(client, nvim, "marks.txt", contents="one\ntwo\n")
+    nvim.keys("ZZ")
+    assert client.call_result(request) == ["DIFF_REJECTED"]
+    assert nvim.notices() == ["marks.txt: nothing is left to change, so it counts as rejected."]
+
+
+@pytest.mark.parametrize("keys", ["dxZZ", ":%d<CR>ZZ"])
+def test_a_new_file_of_which_nothing_is_kept_is_rejected(nvim, connect, keys):
+    nvim.keep_notices()
+    client = connect(nvim)
+    request = open_diff(client, nvim, "new.txt", contents="one\ntwo\n")
+    nvim.keys(keys)
+    assert client.call_result(request) == ["DIFF_REJECTED"]
+    assert nvim.notices() == ["new.txt: nothing is left to change, so it counts as rejected."]

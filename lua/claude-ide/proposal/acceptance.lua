@@ -3,20 +3,43 @@
 -- Invariant: nothing of a plan is written before it is accepted, and then all of it.
 local M = {}
 
----Whether nothing of the change is left: the text equals the base or the file. The CLI takes that for a rejection, so it must not be
----shown as accepted.
+---Whether the requester is the CLI, which answers by the text: it keeps a file's byte order mark and CRLF whatever is accepted, and takes
+---the present text, or no text for a new file, for a rejection.
+---@param requester claude-ide.requests.Requester
+---@return boolean
+local function is_cli(requester)
+  return requester.writes == "agent" and not requester.takes_empty and not requester.overwrites
+end
+
+---@param now claude-ide.proposal.Now
+---@param text string accepted
+---@return boolean
+local function is_same_to_the_cli(now, text)
+  local bytes, on_disk = require("claude-ide.buffer.bytes"), now.disk.bytes
+  if not on_disk then
+    return false
+  elseif now.format.eol == "\r\n" then
+    return bytes.same_text(on_disk, text)
+  end
+  -- With mixed line ends these are text, and the user drops them like any other change.
+  return now.format.bom and (on_disk == bytes.BOM .. text or on_disk == text)
+end
+
+---Whether nothing of the change is left: the text equals the base or the file, or nothing of a new file was kept. The CLI takes that
+---for a rejection, so it must not be shown as accepted.
+---@param diff claude-ide.Diff
 ---@param file claude-ide.proposal.File prepared
 ---@param bytes? string text as edited by the user
 ---@return boolean
-function M.is_nothing_left(file, bytes)
+function M.is_nothing_left(diff, file, bytes)
   local now, proposal = file.text.now, require("claude-ide.buffer.bytes")
-  local on_disk = now.disk.bytes
+  local on_disk, cli = now.disk.bytes, is_cli(diff.requester)
   if not bytes then
-    return on_disk == file.proposed
+    return on_disk == file.proposed or cli and is_same_to_the_cli(now, file.proposed --[[@as string]])
+  elseif cli and bytes == "" and not on_disk then
+    return file.proposed ~= ""
   end
-  -- With mixed line ends these are text, and the user drops them like any other change.
-  local same_to_the_cli = now.format.eol == "\r\n" and on_disk and proposal.same_text(on_disk, bytes)
-  return same_to_the_cli
+  return (cli or now.format.eol == "\r\n") and is_same_to_the_cli(now, bytes)
     or bytes == on_disk
     or now.against ~= "nothing" and bytes == proposal.encode(now.lines, now.format, now.format.empty)
 end
@@ -32,6 +55,7 @@ function M.only_the_prompt_can(diff, contents)
     and not diff.requester.takes_empty
     and text ~= nil
     and text.now.disk.bytes == nil
+    and diff.files[1].proposed == ""
 end
 
 ---Whether the file that the proposal creates exists by now. The CLI would overwrite it silently (2.1.329), unlike a file that it has

@@ -291,8 +291,10 @@ function M.accept(diff, failed)
     return nil, ("%s: somebody else has made it meanwhile. Accept again to overwrite that."):format(name)
   end
   local in_the_file = bytes and afterwards and contents -- without the unsaved changes
-  local is_nothing_left = acceptance.is_nothing_left
-  if file.text and (is_nothing_left(file, bytes) or in_the_file and is_nothing_left(file, in_the_file)) then
+  local function is_nothing_left(text)
+    return acceptance.is_nothing_left(diff, file, text)
+  end
+  if file.text and (is_nothing_left(bytes) or in_the_file and is_nothing_left(in_the_file)) then
     nothing_left(diff, name .. ": n")
     return true
   end
