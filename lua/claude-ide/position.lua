@@ -63,6 +63,14 @@ local function sequence_length(text, i)
   return 4
 end
 
+---The first byte that is not ASCII, within so many bytes: the rest of a long line is not searched.
+---@param text string
+---@param most integer
+---@return integer?
+local function first_wide(text, most)
+  return (most < #text and text:sub(1, most) or text):find("[\128-\255]")
+end
+
 ---UTF-16 column of a byte column. Inside a character: its start; past the end: the end.
 ---@param text string one line, without its end-of-line
 ---@param col integer 0-based byte column
@@ -72,8 +80,8 @@ function M.utf16(text, col)
   if stop <= 0 then
     return 0
   end
-  local i = text:find("[\128-\255]")
-  if not i or i > stop then
+  local i = first_wide(text, stop)
+  if not i then
     return stop
   end
   local units = i - 1
@@ -97,8 +105,8 @@ function M.byte(text, character)
   if character <= 0 then
     return 0
   end
-  local i = text:find("[\128-\255]")
-  if not i or i > character then
+  local i = first_wide(text, character)
+  if not i then
     return math.min(character, #text)
   end
   local units, size = i - 1, #text

@@ -167,3 +167,32 @@ def test_a_selection_of_200_000_lines_is_read_only_as_far_as_it_is_reported(edit
         """
     )
     assert lines_read < 45_000
+
+
+READ = """
+local line, kind, first, last = ...
+local buf, region = vim.api.nvim_create_buf(false, true), require("claude-ide.selection.region")
+vim.api.nvim_buf_set_lines(buf, 0, -1, false, { line, "end" })
+local get_lines, bytes = vim.api.nvim_buf_get_lines, 0
+vim.api.nvim_buf_get_lines = function(...)
+  local lines = get_lines(...)
+  for _, one in ipairs(lines) do bytes = bytes + #one end
+  return lines
+end
+local ok, text, range = pcall(region.read, buf, {
+  kind = kind, lnum1 = 1, col1 = first, off1 = 0, lnum2 = 1, col2 = last, off2 = 0,
+  dollar = false, inclusion = "inclusive", virtual = false,
+}, 1000)
+vim.api.nvim_buf_get_lines = get_lines
+return { ok and text, ok and range.start.character, ok and range["end"].character, bytes }
+"""
+
+
+@pytest.mark.every_nvim
+def test_of_a_line_of_megabytes_no_more_is_read_than_the_cursor_needs(start_nvim):
+    nvim = start_nvim()
+    line = "ab" + "\u00e4\U0001f600" + "x" * 2_000_000
+    assert nvim.lua(READ, line, "", 9, 9) == ["", 5, 5, 0]
+    assert nvim.lua(READ, line, "v", 3, 9) == ["\u00e4\U0001f600x", 2, 6, 0]
+    assert nvim.lua(READ, "ab\u00e4", "v", 3, 3)[:3] == ["\u00e4", 2, 3]
+    assert nvim.lua(READ, "ab", "v", 2, 9)[:3] == ["b\n", 1, 0]

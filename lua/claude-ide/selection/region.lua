@@ -42,6 +42,22 @@ local function line(buf, row)
   return api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
 end
 
+---Bytes past a column that decide what is at the column: a character with its combining marks.
+local MARGIN = 512
+
+---The beginning of a line that reaches past a column, or all of it: a line can have megabytes, and the cursor moves often.
+---@param row integer 0-based
+---@param col integer 0-based
+---@return string
+local function beginning(buf, row, col)
+  local bytes = math.max(col, 0) + MARGIN
+  local length = api.nvim_buf_get_offset(buf, row + 1) - api.nvim_buf_get_offset(buf, row) - 1
+  if bytes >= length then
+    return line(buf, row)
+  end
+  return api.nvim_buf_get_text(buf, row, 0, row, bytes, {})[1]
+end
+
 ---Neovim represents a NUL in a line as a line feed.
 local function with_nul(content)
   return content:find("\n", 1, true) and (content:gsub("\n", "\0")) or content
@@ -98,7 +114,8 @@ local function text_between(buf, row, col, last_row, last_col, max_bytes)
   local most = max_bytes + 4 -- one character more, so that the cut is at a character boundary
   local stop_row = row_reached(buf, row, last_row, col + most)
   local from = stop_row == row and col or 0
-  local stop_col = math.min(stop_row == last_row and last_col or MAXCOL, from + most, #line(buf, stop_row))
+  local stop_line = beginning(buf, stop_row, from + most)
+  local stop_col = math.min(stop_row == last_row and last_col or MAXCOL, from + most, #stop_line)
   local lines = api.nvim_buf_get_text(buf, row, col, stop_row, math.max(stop_col, from), {})
   for i, content in ipairs(lines) do
     lines[i] = with_nul(content)
@@ -125,7 +142,7 @@ end
 ---@return claude-ide.selection.Position stop
 local function charwise(buf, region, max_bytes)
   local row, col, off, last_row, last_col, last_off = ordered(region)
-  local first_line, last_line = line(buf, row), line(buf, last_row)
+  local first_line, last_line = beginning(buf, row, col), beginning(buf, last_row, last_col)
   local one_place = row == last_row and col == last_col and off == last_off
   local line_break = false
   col = math.min(col, #first_line)
@@ -296,7 +313,8 @@ local READERS = { v = charwise, V = linewise, [BLOCK] = blockwise_anywhere }
 ---@return claude-ide.selection.Range range
 function M.read(buf, region, max_bytes)
   if region.kind == "" then
-    local here = at(region.lnum1 - 1, position.utf16(line(buf, region.lnum1 - 1), region.col1 - 1))
+    local row, col = region.lnum1 - 1, region.col1 - 1
+    local here = at(row, position.utf16(beginning(buf, row, col), col))
     return "", { start = here, ["end"] = here, isEmpty = true }
   end
   local text, start, stop = READERS[region.kind](buf, region, max_bytes)
