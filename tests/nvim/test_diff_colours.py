@@ -112,3 +112,16 @@ def test_a_change_is_one_stop_however_diff_mode_splits_it(start_nvim):
     for keys, lnum in [("]c", 44), ("[c", 2), ("<C-w>h]c", 38)]:
         diffs.nvim.keys(keys)
         diffs.nvim.wait(lambda lnum=lnum: diffs.nvim.cursor()[0] == lnum, what=f"line {lnum} after {keys}")
+
+
+def test_a_change_of_the_colours_within_a_diff_keeps_those_of_the_scheme(start_nvim):
+    diffs = make(start_nvim, "vertical")
+    nvim = diffs.nvim
+    nvim.cmd("highlight DiffDelete guibg=#803040 | highlight DiffAdd guibg=#205030")
+    diffs.open(1, "a.txt", NEW)
+    before = nvim.lua(SHADES)
+    assert before["ClaudeDiffRemovedLine"]["bg"] == 0x803040
+    nvim.cmd("doautocmd <nomodeline> ColorScheme")
+    nvim.keys("gl")
+    nvim.wait_screen("ZZ accept")
+    assert nvim.lua(SHADES) == before

@@ -418,3 +418,35 @@ def test_a_new_files_layout_is_no_choice_for_others(start_nvim):
     diffs.nvim.keys("gl")
     diffs.nvim.wait(lambda: shape(diffs) == "leaf", what="one text")
     assert diffs.nvim.lua(PREFERRED) == "unified", "that was a choice"
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("given", ["ver,jump,hor", "ver,jump"])
+def test_the_scrollopt_of_the_user_stays(start_nvim, given):
+    diffs = Diffs(start_nvim(files={"a.txt": OLD}, opts={"diff": {"layout": "vertical"}}))
+    diffs.nvim.cmd(f"set scrollopt={given}")
+    for id, keys in [(1, "ZQ"), (2, "glglglZQ"), (3, ":tabclose<CR>")]:
+        diffs.open(id, "a.txt", NEW)
+        diffs.reject(id, keys)
+        diffs.wait_clean()
+        assert diffs.nvim.lua("return vim.o.scrollopt") == given, keys
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("place", ["tab", "current", "float"])
+def test_the_float_of_removed_lines_goes_with_its_diff_and_is_one(start_nvim, place):
+    diffs = Diffs(start_nvim(files={"a.txt": "one\ntwo\n"}, opts={"diff": {"open_in": place, "layout": "unified"}}))
+    nvim = diffs.nvim
+    floats = """return #vim.tbl_filter(function(win)
+      local mark = vim.b[vim.api.nvim_win_get_buf(win)].claude_ide
+      return mark and mark.kind == "answer"
+    end, vim.api.nvim_list_wins())"""
+    diffs.open(1, "a.txt", "two\n")
+    for _ in range(2):
+        nvim.keys("gK")
+        nvim.wait(lambda: nvim.lua(floats) == 1, what="the removed lines")
+        nvim.keys("<C-w>p")
+        nvim.wait(lambda: diffs.current() == 1, what="the proposal")
+    diffs.reject(1)
+    nvim.wait(lambda: nvim.lua(floats) == 0, what="the float to go")
+    diffs.wait_clean()

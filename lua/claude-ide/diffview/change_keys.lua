@@ -67,7 +67,15 @@ function M.show_removed(pair)
   end
   local lines = vim.list_slice(pair.hunks.old, hunk.old, hunk.old + hunk.old_count - 1)
   local title = require("claude-ide.counted")(#lines, "removed line")
-  require("claude-ide.ui.text_float").show(lines, title, vim.bo[pair.bufs.now].filetype)
+  M.hide_removed(pair)
+  pair.removed_win = require("claude-ide.ui.text_float").show(lines, title, vim.bo[pair.bufs.now].filetype)
+end
+
+---@param pair claude-ide.diffview.Pair
+function M.hide_removed(pair)
+  local win = pair.removed_win
+  pair.removed_win = nil
+  require("claude-ide.window").close(win)
 end
 
 ---@param pair claude-ide.diffview.Pair

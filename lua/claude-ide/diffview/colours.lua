@@ -12,10 +12,22 @@ local READABLE = 4.5
 ---@type table<string, vim.api.keyset.get_hl_info> groups defined by this module
 local made = {}
 
+---Longest chain of links.
+local MAX_LINKS = 20
+
+---A group of the colour scheme. Links are followed here: Neovim follows them by the 'winhighlight' of the current window, which may be
+---a diff's.
 ---@param name string
 ---@return vim.api.keyset.get_hl_info
 local function get(name)
-  return vim.api.nvim_get_hl(0, { name = name, link = false })
+  local found = vim.api.nvim_get_hl(0, { name = name })
+  for _ = 1, MAX_LINKS do
+    if not found.link then
+      return found
+    end
+    found = vim.api.nvim_get_hl(0, { name = found.link })
+  end
+  return {}
 end
 
 ---@param under integer

@@ -11,6 +11,7 @@ local M = {}
 ---@field hidden_counted? fun() `hidden` has changed
 ---@field unified? claude-ide.diffview.Unified set by the unified layout
 ---@field unmap_keys? fun() removes the mappings
+---@field removed_win? integer float with the removed lines of a change
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.hidden_text")
 local MAX_BYTES = 4 * 1024 * 1024
@@ -122,15 +123,48 @@ local function colour(pair)
   end
 end
 
+---@type table<claude-ide.diffview.Pair, true> in diff mode
+local in_diff_mode = {}
+---Whether 'scrollopt' had "hor" before the first of them: diff mode adds it, and removes it in the end, the user's too.
+local had_hor = false
+
+---@param pair claude-ide.diffview.Pair
+local function start_diff_mode(pair)
+  if not next(in_diff_mode) then
+    had_hor = vim.list_contains(vim.opt.scrollopt:get(), "hor")
+  end
+  in_diff_mode[pair] = true
+  -- In the order of the comparison: in the other order, diff mode may pair other lines.
+  for _, side in ipairs({ "now", "proposal" }) do
+    vim.api.nvim_win_call(pair.wins[side], vim.cmd.diffthis)
+  end
+end
+
+---@param pair claude-ide.diffview.Pair
+local function end_diff_mode(pair)
+  for _, win in pairs(pair.wins) do
+    if vim.api.nvim_win_is_valid(win) and vim.wo[win].diff then
+      vim.api.nvim_win_call(win, function()
+        vim.cmd("diffoff")
+      end)
+      local without = vim.wo[win].winhighlight:gsub(",?Diff%a+:ClaudeDiff%a+", "")
+      vim.wo[win][0].winhighlight = without
+      vim.wo[win][0].scrollbind = false
+    end
+  end
+  local was_in = in_diff_mode[pair]
+  in_diff_mode[pair] = nil
+  if was_in and not next(in_diff_mode) and had_hor then
+    vim.opt.scrollopt:append("hor")
+  end
+end
+
 ---@param pair claude-ide.diffview.Pair
 function M.compare(pair)
   require("claude-ide.diffview.colours").define()
   if pair.wins.now then
     colour(pair)
-    -- In the order of the comparison: in the other order, diff mode may pair other lines.
-    for _, side in ipairs({ "now", "proposal" }) do
-      vim.api.nvim_win_call(pair.wins[side], vim.cmd.diffthis)
-    end
+    start_diff_mode(pair)
   else
     require("claude-ide.diffview.unified").show(pair)
   end
@@ -144,18 +178,10 @@ end
 ---@param pair claude-ide.diffview.Pair
 function M.end_comparing(pair)
   require("claude-ide.diffview.change_keys").unmap(pair)
+  require("claude-ide.diffview.change_keys").hide_removed(pair)
   unmark_hidden_text(pair)
   require("claude-ide.diffview.unified").hide(pair)
-  for _, win in pairs(pair.wins) do
-    if vim.api.nvim_win_is_valid(win) and vim.wo[win].diff then
-      vim.api.nvim_win_call(win, function()
-        vim.cmd("diffoff")
-      end)
-      local without = vim.wo[win].winhighlight:gsub(",?Diff%a+:ClaudeDiff%a+", "")
-      vim.wo[win][0].winhighlight = without
-      vim.wo[win][0].scrollbind = false
-    end
-  end
+  end_diff_mode(pair)
 end
 
 ---The line of the current text beside a line of the proposal, and the visible filler rows above it.
