@@ -2,7 +2,10 @@
 
 import os
 import re
+import resource
 import signal
+import socket
+import sys
 import time
 from pathlib import Path
 
@@ -446,3 +449,22 @@ def test_nothing_is_said_in_the_users_face(nvim, connect):
     nvim.wait(lambda: clients(nvim) == [])
     nvim.lua('require("claude-ide.server").restart()')
     assert nvim.lua("return vim.fn.execute('messages')") == before
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prlimit")
+def test_strangers_that_hold_all_descriptors_make_room(start_nvim, connect):
+    nvim = start_nvim()
+    connect(nvim).close()
+    nvim.wait("#require('claude-ide.server').clients() == 0")
+    port = nvim.lua("return require('claude-ide.server').info().port")
+    folder = Path(f"/proc/{nvim.server_pid}/fd")
+    used = len(list(folder.iterdir()))
+    _, hard = resource.prlimit(nvim.server_pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(nvim.server_pid, resource.RLIMIT_NOFILE, (used + 10, hard))
+    strangers = [socket.create_connection(("127.0.0.1", port)) for _ in range(30)]
+    try:
+        assert connect(nvim, wait_ready=False).request("ping") == {}
+    finally:
+        for stranger in strangers:
+            stranger.close()
+        resource.prlimit(nvim.server_pid, resource.RLIMIT_NOFILE, (hard, hard))

@@ -48,6 +48,12 @@ pub fn start_of(number: u32) -> Option<String> {
     fields.nth(18).map(str::to_owned)
 }
 
+/// How many descriptors this process may have; `None`: any number.
+#[must_use]
+pub fn max_descriptors() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
