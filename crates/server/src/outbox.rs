@@ -15,6 +15,8 @@ use tokio::sync::Notify;
 const FULL_AT_BYTES: usize = 8 << 20;
 /// Limit of ordered notifications.
 const MAX_NOTICES: usize = 1024;
+/// Limit of unsent answers to pings.
+const MAX_PONGS: usize = 64;
 /// Size limit of ordered notifications.
 const MAX_NOTICE_BYTES: usize = 4 << 20;
 /// Limit of latest-wins notifications; beyond it the oldest is dropped.
@@ -50,8 +52,8 @@ pub(crate) struct Outbox {
 #[derive(Debug, Default)]
 struct State {
     ping: bool,
-    /// Only the last ping needs an answer (RFC 6455, 5.5.3).
-    pong: Option<Bytes>,
+    /// Answers to pings, one each; only the last ones if the client does not read (RFC 6455, 5.5.3).
+    pongs: VecDeque<Bytes>,
     messages: VecDeque<Bytes>,
     message_bytes: usize,
     notices: VecDeque<Bytes>,
@@ -121,7 +123,12 @@ impl Outbox {
     }
 
     pub(crate) fn pong(&self, payload: Bytes) {
-        self.state().pong = Some(payload);
+        let mut state = self.state();
+        if state.pongs.len() >= MAX_PONGS {
+            state.pongs.pop_front();
+        }
+        state.pongs.push_back(payload);
+        drop(state);
         self.filled.notify_one();
     }
 
@@ -209,7 +216,7 @@ impl State {
         if self.closed {
             return;
         }
-        batch.extend(self.pong.take().map(Outgoing::Pong));
+        batch.extend(self.pongs.drain(..).map(Outgoing::Pong));
         if std::mem::take(&mut self.ping) {
             batch.push(Outgoing::Ping(Bytes::new()));
         }

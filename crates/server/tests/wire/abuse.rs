@@ -210,6 +210,18 @@ fn pipelined_requests_are_all_answered_even_if_nothing_is_read_meanwhile() {
 }
 
 #[test]
+fn each_ping_has_its_pong() {
+    let server = start();
+    let mut client = server.client();
+    let pings: Vec<_> = (0..10).map(|number| format!("ping {number}")).collect();
+    let frames: Vec<u8> = pings.iter().flat_map(|ping| frame(0x89, ping.as_bytes())).collect();
+    client.stream().write_all(&frames).unwrap();
+    for ping in pings {
+        assert_eq!(client.read(), Message::Pong(ping.into()));
+    }
+}
+
+#[test]
 fn a_flood_of_pings_is_bounded() {
     let server = start();
     let mut client = server.client();
