@@ -71,7 +71,8 @@ impl Refusal {
             Self::Origin => "connections from web pages (an Origin header) are refused",
             Self::TooSlow => "the request did not arrive in time",
             Self::TooLarge => "the message is too large",
-            Self::Broken | Self::NotGet => "this is not an HTTP/1.1 GET request",
+            Self::Broken => "the request's body ends early or is malformed",
+            Self::NotGet => "this is not an HTTP/1.1 GET request",
             Self::NotUpgrade => "this is a WebSocket server: connect with ws://",
             Self::Version => "only WebSocket version 13 is spoken here",
             Self::Key => "the Sec-WebSocket-Key header must hold 16 bytes in base64",
@@ -341,6 +342,12 @@ mod tests {
             assert_eq!(header("sec-websocket-protocol"), subprotocol);
             assert_eq!(header("sec-websocket-extensions"), None, "no extension is negotiated");
         }
+    }
+
+    #[test]
+    fn a_broken_body_is_not_called_a_wrong_method() {
+        assert_eq!(Refusal::Broken.reason(), "the request's body ends early or is malformed");
+        assert!(Refusal::NotGet.reason().contains("GET"));
     }
 
     #[test]
