@@ -24,12 +24,16 @@ impl Malformed {
         Self { id, error: ErrorObject { code, message: message.into() } }
     }
 
-    fn from_json(error: &serde_json::Error) -> Self {
+    fn from_json(text: &str, error: &serde_json::Error) -> Self {
         match error.classify() {
             Category::Syntax | Category::Eof | Category::Io => {
                 Self::new(None, ErrorCode::ParseError, format!("parse error: {error}"))
             }
-            Category::Data => Self::new(None, ErrorCode::InvalidRequest, format!("invalid request: {error}")),
+            // A value of another type is reported before the rest is read, which may not be JSON.
+            Category::Data => match serde_json::from_str::<IgnoredAny>(text) {
+                Ok(IgnoredAny) => Self::new(None, ErrorCode::InvalidRequest, format!("invalid request: {error}")),
+                Err(syntax) => Self::new(None, ErrorCode::ParseError, format!("parse error: {syntax}")),
+            },
         }
     }
 }
@@ -77,7 +81,7 @@ pub fn split_batch(text: &str, limit: usize) -> Result<Vec<&RawValue>, Malformed
     let messages = deserializer
         .deserialize_seq(BatchVisitor { limit })
         .and_then(|messages| deserializer.end().map(|()| messages))
-        .map_err(|error| Malformed::from_json(&error))?;
+        .map_err(|error| Malformed::from_json(text, &error))?;
     if messages.is_empty() {
         return Err(Malformed::new(None, ErrorCode::InvalidRequest, "invalid request: the batch is empty"));
     }
@@ -93,7 +97,7 @@ pub fn refuse_batch(text: &str) -> Malformed {
             ErrorCode::InvalidRequest,
             "invalid request: batches exist in MCP 2025-03-26 only, and that version was not negotiated",
         ),
-        Err(error) => Malformed::from_json(&error),
+        Err(error) => Malformed::from_json(text, &error),
     }
 }
 
@@ -115,9 +119,14 @@ pub fn parse_with_null_ids(text: &str) -> Result<Incoming<'_>, Malformed> {
 
 fn open(text: &str, id_of: fn(&RawValue) -> Option<RequestId>) -> Result<Incoming<'_>, Malformed> {
     if is_batch(text) {
-        return Err(Malformed::new(None, ErrorCode::InvalidRequest, "invalid request: a message is an object"));
+        return Err(match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(IgnoredAny) => {
+                Malformed::new(None, ErrorCode::InvalidRequest, "invalid request: a message is an object")
+            }
+            Err(error) => Malformed::from_json(text, &error),
+        });
     }
-    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
+    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| Malformed::from_json(text, &error))?;
     envelope.open(id_of)
 }
 
@@ -264,6 +273,14 @@ mod tests {
         ] {
             assert_eq!(code(text), -32600, "{text}");
         }
+    }
+
+    #[test]
+    fn text_after_the_value_is_no_json() {
+        for text in ["1 x", "null,", r#""text" {}"#, "[] x", r#"{"jsonrpc":"2.0","id":1,"id":2} x"#, "{} {}"] {
+            assert_eq!(code(text), -32700, "{text}");
+        }
+        assert_eq!(split_batch("[1,2,3,4] x", 3).unwrap_err().error.code.number(), -32700);
     }
 
     #[test]
