@@ -458,3 +458,19 @@ def test_keys_that_decided_one_proposal_are_no_typing_into_the_next(start_nvim):
     diffs.propose(2, "b.txt", "B\n")
     nvim.wait("is_suspect ~= nil", what="the second to be shown")
     assert nvim.lua("return is_suspect") is False
+
+
+def test_what_has_run_holds_nothing_until_the_next_key(start_nvim):
+    nvim = start_nvim()
+    nvim.lua("""
+      held, ran = setmetatable({}, { __mode = "v" }), 0
+      local typing = require("claude-ide.ui.guard.typing")
+      typing.listen()
+      for only_pressed = 0, 1 do
+        local text = { "a diff's text" }
+        table.insert(held, text)
+        typing.soon(function() ran = ran + #text end, only_pressed == 1)
+      end
+    """)
+    nvim.wait("ran == 2", what="both to run")
+    nvim.wait("collectgarbage() == 0 and next(held) == nil", what="what they held to be released")

@@ -242,15 +242,18 @@ end
 ---@param callback fun()
 ---@param only_pressed? boolean ignore keys of `:normal`, which may be part of the running code
 function M.soon(callback, only_pressed)
-  local done = false
+  -- Released once it has run: until the next key the other way would hold what it holds, such as a diff's texts.
+  local left = callback ---@type fun()?
   ---@param typed? string
   ---@return boolean? again
   local function once(typed)
     if only_pressed and typed == "" then
-      return true
-    elseif not done then
-      done = true
-      callback()
+      return left ~= nil
+    end
+    local run = left
+    left = nil
+    if run then
+      run()
     end
   end
   M.before_next(once)
