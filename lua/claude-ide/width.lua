@@ -1,11 +1,21 @@
 -- Cuts texts to a width in cells, between characters. Pure, except for character widths.
 local M = {}
 
+---A text's width in cells. Most are ASCII, for which Neovim need not be asked.
+---@param text string
+---@return integer
+function M.of(text)
+  return text:find("[^\32-\126]") and vim.fn.strdisplaywidth(text) or #text
+end
+
 ---The beginning of a text that leaves one cell for an ellipsis.
 ---@param text string
 ---@param cells integer
 ---@return string
 function M.beginning(text, cells)
+  if not text:find("[^\32-\126]") then
+    return text:sub(1, math.max(cells - 1, 0))
+  end
   local low, high = 0, math.max(math.min(vim.fn.strchars(text), cells), 0)
   while low < high do
     local middle = math.ceil((low + high) / 2)
@@ -23,7 +33,7 @@ end
 ---@param cells integer
 ---@return string
 function M.cut(text, cells)
-  if vim.fn.strdisplaywidth(text) <= cells then
+  if M.of(text) <= cells then
     return text
   end
   return M.beginning(text, cells) .. "…"

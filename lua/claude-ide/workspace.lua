@@ -353,7 +353,8 @@ end
 ---@return fun(path: string): string? name of the linked worktree that a path is in; nil: in the repository's own
 function M.worktree_namer(folders)
   local names = {} ---@type table<string, string|false> by top of a worktree: a repository is read once
-  return function(path)
+  local known = {} ---@type table<string, string|false> by path: many sessions have the same
+  local function find(path)
     local folder = innermost(path, folders)
     local top = folder and find_marker(folder, ".git")
     top = top and require("claude-ide.path").real(top)
@@ -363,7 +364,13 @@ function M.worktree_namer(folders)
         names[worktree.path] = not worktree.is_main and vim.fs.basename(worktree.path)
       end
     end
-    return top and names[top] or nil
+    return top and names[top]
+  end
+  return function(path)
+    if known[path] == nil then
+      known[path] = find(path) or false
+    end
+    return known[path] or nil
   end
 end
 

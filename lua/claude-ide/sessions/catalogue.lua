@@ -18,23 +18,32 @@ local function has_ended(live)
   return live.liveness == "alive" and not require("claude-ide.process").runs(live.pid)
 end
 
----The process that runs a session.
----@param id string
----@return claude-ide.sessions.Live?
-function M.running(id)
-  local found
+---The processes that run sessions.
+---@return table<string, claude-ide.sessions.Live> by session
+local function all_running()
+  local found = {} ---@type table<string, claude-ide.sessions.Live>
   for _, live in ipairs(require("claude-ide.sessions").live()) do
-    local weight = WEIGHT[live.state.activity] or 1
-    local is_one = live.id == id and weight > 0 and not has_ended(live)
-    if is_one and (not found or weight > (WEIGHT[found.state.activity] or 1)) then
-      found = live
+    local weight, other = WEIGHT[live.state.activity] or 1, found[live.id]
+    local is_more = not other or weight > (WEIGHT[other.state.activity] or 1)
+    if weight > 0 and is_more and not has_ended(live) then
+      found[live.id] = live
     end
   end
   return found
 end
 
+---The process that runs a session.
+---@param id string
+---@return claude-ide.sessions.Live?
+function M.running(id)
+  return all_running()[id]
+end
+
 ---@param words string[] each in lower case
 local function has_all(summary, words)
+  if #words == 0 then
+    return true
+  end
   local text = vim.fn.tolower(table.concat({
     require("claude-ide.sessions.phrases").title(summary),
     summary.first_prompt or "",
@@ -51,17 +60,19 @@ end
 ---@param summaries claude-ide.sessions.Summary[]
 ---@param options claude-ide.sessions.CatalogueOptions
 ---@param folders string[] of the sessions
+---@param pause fun() called between items
 ---@return claude-ide.sessions.Item[]
-local function items_of(summaries, options, folders)
+local function items_of(summaries, options, folders, pause)
   local worktree_of = require("claude-ide.workspace").worktree_namer(folders)
-  local seen, items = {}, {}
+  local seen, items, running = {}, {}, all_running()
   local words = vim.tbl_map(vim.fn.tolower, options.words or {})
   for _, summary in ipairs(summaries) do
+    pause()
     if not seen[summary.file] and has_all(summary, words) then
       seen[summary.file] = true
       items[#items + 1] = {
         summary = summary,
-        live = M.running(summary.id),
+        live = running[summary.id],
         worktree = summary.cwd and worktree_of(summary.cwd),
       }
     end
@@ -92,9 +103,9 @@ function M.places(options)
 end
 
 ---@param options claude-ide.sessions.CatalogueOptions
----@param done fun(items?: claude-ide.sessions.Item[], err?: string) called once, later
+---@param done fun(summaries?: claude-ide.sessions.Summary[], err?: string, folders: string[]) called once, later; in no order
 ---@return fun() cancel
-function M.load(options, done)
+function M.summaries(options, done)
   local sessions = require("claude-ide.sessions")
   sessions.attach()
   local scopes, folders = M.places(options)
@@ -104,15 +115,36 @@ function M.load(options, done)
       left, failed = left - 1, failed or err
       vim.list_extend(summaries, found or {})
       if left == 0 and failed and #summaries == 0 then
-        done(nil, failed)
+        done(nil, failed, folders)
       elseif left == 0 then
-        done(items_of(summaries, options, folders))
+        done(summaries, nil, folders)
       end
     end)
   end
   return function()
     for _, cancel in ipairs(cancels) do
       cancel()
+    end
+  end
+end
+
+---@param options claude-ide.sessions.CatalogueOptions
+---@param done fun(items?: claude-ide.sessions.Item[], err?: string) called once, later
+---@return fun() cancel
+function M.load(options, done)
+  local cancel_work ---@type fun()?
+  local cancel = M.summaries(options, function(summaries, err, folders)
+    if not summaries then
+      return done(nil, err)
+    end
+    cancel_work = require("claude-ide.sessions.slices")("list the sessions", function(pause)
+      return items_of(summaries, options, folders, pause)
+    end, done)
+  end)
+  return function()
+    cancel()
+    if cancel_work then
+      cancel_work()
     end
   end
 end

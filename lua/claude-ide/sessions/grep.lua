@@ -25,7 +25,7 @@ local MAX_TITLE = 60
 ---@field hits integer listed
 ---@field gathered claude-ide.sessions.Hit[] not listed yet
 ---@field gathering boolean
----@field titles table<string, string> of sessions
+---@field summaries table<string, claude-ide.sessions.Summary> by session
 ---@field last_session? string of the last entry
 ---@field alike table<string, integer> number of identical hits by place
 ---@field incomplete boolean
@@ -90,6 +90,19 @@ local function place_of(search, hit)
   return require("claude-ide.sessions.hit_buffer").buffer(hit, alike, search.alike[alike])
 end
 
+---The line above a session's hits.
+---@param session string
+---@return string
+local function title_of(search, session)
+  local summary = search.summaries[session]
+  if not summary then
+    return "Session " .. session:sub(1, 8)
+  end
+  local words = require("claude-ide.sessions.phrases")
+  local age = words.age(require("claude-ide.clock").now() - summary.updated)
+  return ("%s · %s"):format(words.fit(words.title(summary), MAX_TITLE), age)
+end
+
 ---@return table[] items of the quickfix list
 local function items_of(search, hit)
   local one_line = require("claude-ide.sessions.phrases").plain_line
@@ -102,8 +115,7 @@ local function items_of(search, hit)
   end
   if search.last_session ~= hit.session then
     search.last_session = hit.session
-    local title = search.titles[hit.session] or "Session " .. hit.session:sub(1, 8)
-    items[#items + 1] = { text = title, valid = 0, user_data = { claude = "title" } }
+    items[#items + 1] = { text = title_of(search, hit.session), valid = 0, user_data = { claude = "title" } }
   end
   vim.iter(hit.before):each(context)
   local role = ROLES[hit.role] or hit.role
@@ -260,22 +272,19 @@ function M.start(pattern, options)
     hits = 0,
     gathered = {},
     gathering = false,
-    titles = {},
+    summaries = {},
     alike = {},
     incomplete = false,
   }
   running = search
   -- Titles first: they arrive at once, and hits are listed below their session.
-  local cancel = require("claude-ide.sessions.catalogue").load({ all = chosen.all }, function(items)
+  local cancel = require("claude-ide.sessions.catalogue").summaries({ all = chosen.all }, function(summaries)
     if running ~= search then
       return
     end
-    local words = require("claude-ide.sessions.phrases")
-    local now = require("claude-ide.clock").now()
-    for _, item in ipairs(items or {}) do
-      local summary = item.summary
-      local age = words.age(now - summary.updated)
-      search.titles[summary.id] = ("%s · %s"):format(words.fit(words.title(summary), MAX_TITLE), age)
+    for _, summary in ipairs(summaries or {}) do
+      local known = search.summaries[summary.id]
+      search.summaries[summary.id] = known and known.updated > summary.updated and known or summary
     end
     run(search, chosen)
   end)

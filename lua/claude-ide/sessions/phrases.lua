@@ -110,7 +110,7 @@ end
 ---@param cells integer
 ---@return string
 function M.fit(text, cells)
-  if vim.fn.strdisplaywidth(text) <= cells then
+  if require("claude-ide.width").of(text) <= cells then
     return text
   end
   local kept = require("claude-ide.width").beginning(text, cells):gsub("%s+$", "")
@@ -122,10 +122,10 @@ end
 ---@param cells integer
 ---@return string
 function M.fit_end(text, cells)
-  local count = vim.fn.strchars(text)
-  if vim.fn.strdisplaywidth(text) <= cells then
+  if require("claude-ide.width").of(text) <= cells then
     return text
   end
+  local count = vim.fn.strchars(text)
   local from = math.max(count - cells, 0)
   while from < count and vim.fn.strdisplaywidth(vim.fn.strcharpart(text, from)) > cells - 1 do
     from = from + 1

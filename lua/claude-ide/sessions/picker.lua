@@ -35,7 +35,7 @@ local LEAST_PROMPT, MAX_TITLE = 24, 50
 local function column(texts, right)
   local width = 0
   for _, text in ipairs(texts) do
-    width = math.max(width, vim.fn.strdisplaywidth(text))
+    width = math.max(width, require("claude-ide.width").of(text))
   end
   return { texts = texts, width = width, right = right }
 end
@@ -44,7 +44,7 @@ end
 ---@param at integer
 local function cell(col, at)
   local text = col.texts[at]
-  local blanks = (" "):rep(col.width - vim.fn.strdisplaywidth(text))
+  local blanks = (" "):rep(col.width - require("claude-ide.width").of(text))
   return col.right and blanks .. text or text .. blanks
 end
 
@@ -84,10 +84,12 @@ end
 ---Titles, and last prompts if there is space.
 ---@param items claude-ide.sessions.Item[]
 ---@param space integer cells
-local function endings(items, space)
+---@param pause fun() called between items
+local function endings(items, space, pause)
   local words = require("claude-ide.sessions.phrases")
   local titles, prompts, any = {}, {}, false
   for at, item in ipairs(items) do
+    pause()
     titles[at], prompts[at] = title_of(item.summary), last_prompt_of(item.summary)
     any = any or prompts[at] ~= ""
   end
@@ -102,6 +104,7 @@ local function endings(items, space)
   end, titles))
   local lines = {}
   for at in ipairs(items) do
+    pause()
     local prompt = words.fit(prompts[at], space - col.width - #GAP)
     -- A title without a prompt gets the whole space.
     lines[at] = prompt ~= "" and cell(col, at) .. GAP .. prompt or words.fit(titles[at], space)
@@ -112,11 +115,14 @@ end
 ---One line per item, in order.
 ---@param items claude-ide.sessions.Item[]
 ---@param options claude-ide.sessions.RowOptions
+---@param pause? fun() called between items
 ---@return string[]
-function M.lines(items, options)
+function M.lines(items, options, pause)
+  pause = pause or function() end
   local words = require("claude-ide.sessions.phrases")
   local ages, states, places, contexts, reviews, folders, branches = {}, {}, {}, {}, {}, {}, {}
   for at, item in ipairs(items) do
+    pause()
     local summary, live = item.summary, item.live
     ages[at] = words.age(options.now - summary.updated)
     local state = live and words.activity(live.state) or item.remembered and "ended with Neovim" or ""
@@ -145,8 +151,9 @@ function M.lines(items, options)
     columns[#columns] = nil
   end
   local space = math.max(options.width - width_of(columns), 1)
-  local lines, ends = {}, endings(items, space)
+  local lines, ends = {}, endings(items, space, pause)
   for at in ipairs(items) do
+    pause()
     local cells = {}
     for _, col in ipairs(columns) do
       cells[#cells + 1] = cell(col, at)
@@ -278,15 +285,24 @@ local function go_to(item)
   end
 end
 
+---@param items claude-ide.sessions.Item[]
 ---@param options claude-ide.sessions.CatalogueOptions
-local function show(items, options)
-  local number = #tostring(#items) + 6 -- width of the picker's own prefix
-  local lines = M.lines(items, {
-    now = require("claude-ide.clock").now(),
-    width = math.max(vim.o.columns - number, 20),
-    folders = options.all == true or options.terminals == true,
-    terminals = options.terminals,
-  })
+---@param done fun(lines: string[]) possibly before this returns
+local function lay_out(items, options, done)
+  require("claude-ide.sessions.slices")("lay out the list of sessions", function(pause)
+    local number = #tostring(#items) + 6 -- width of the picker's own prefix
+    return M.lines(items, {
+      now = require("claude-ide.clock").now(),
+      width = math.max(vim.o.columns - number, 20),
+      folders = options.all == true or options.terminals == true,
+      terminals = options.terminals,
+    }, pause)
+  end, done)
+end
+
+---@param options claude-ide.sessions.CatalogueOptions
+---@param lines string[] one per item
+local function show(items, options, lines)
   ---@type table<claude-ide.sessions.Item, string>
   local text_of = {}
   for at, item in ipairs(items) do
@@ -320,7 +336,8 @@ end
 ---@param items? claude-ide.sessions.Item[]
 ---@param err? string
 ---@param chosen claude-ide.sessions.CatalogueOptions
-local function show_or_say(items, err, chosen)
+---@param lines string[] one per item
+local function show_or_say(items, err, chosen, lines)
   local notice = require("claude-ide.ui.notice")
   if not items then
     notice.error(("The sessions cannot be listed: %s"):format(err or "unknown reason"))
@@ -338,7 +355,7 @@ local function show_or_say(items, err, chosen)
   elseif #items == 0 then
     notice.info("This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
   else
-    show(items, chosen)
+    show(items, chosen, lines)
   end
 end
 
@@ -349,10 +366,12 @@ function M.open(options, request)
   local chosen, guard = options or {}, require("claude-ide.ui.guard")
   local asked = request or guard.ask()
   require("claude-ide.sessions.catalogue").load(chosen, function(items, err)
-    -- Keys typed since the request are not meant for the list.
-    guard.when_asked("sessions", "The list of sessions", function()
-      show_or_say(items, err, chosen)
-    end, asked)
+    lay_out(items or {}, chosen, function(lines)
+      -- Keys typed since the request are not meant for the list.
+      guard.when_asked("sessions", "The list of sessions", function()
+        show_or_say(items, err, chosen, lines)
+      end, asked)
+    end)
   end)
 end
 
@@ -427,7 +446,9 @@ function M.open_terminals()
         end
       end
       if items[1] then
-        show(items, options)
+        lay_out(items, options, function(lines)
+          show(items, options, lines)
+        end)
       end
     end, asked)
   end)
