@@ -108,11 +108,22 @@ local function problem_of(what, detail, restart)
   return { what = what, mend = INSTALL, detail = detail, restart = restart }
 end
 
+---Whether the library is built here by its developer, as `make build-dev` does: a download would be of older sources.
+---@return boolean
+local function is_developed()
+  local folder = M.plugin_root() .. "/target/debug/lib"
+  return vim.iter(NAMES):any(function(name)
+    return vim.uv.fs_stat(folder .. name) ~= nil
+  end)
+end
+
 ---A working library that does not match this Lua code.
 ---@return claude-ide.native.Problem
 local function misfit(what, detail)
   if require("claude-ide.update").is_outdated() then
     return { what = "The plugin was updated on disk", detail = detail, restart = true }
+  elseif is_developed() then
+    return { what = what, mend = "make build-dev", detail = detail, restart = true }
   end
   return problem_of(what, detail, true)
 end
@@ -173,6 +184,10 @@ local function open()
   if version ~= M.VERSION then
     local detail = ("%s is of version %s, the plugin of %s."):format(path, tostring(version), M.VERSION)
     return nil, misfit(("The library is of version %s"):format(tostring(version)), detail)
+  end
+  if type(functions.sources) ~= "function" or type(functions.sources_beside) ~= "function" then
+    local detail = path .. " is of older sources than the plugin: it does not tell which."
+    return nil, misfit("The library does not fit the plugin", detail)
   end
   -- They may differ after an update whose build failed.
   local expected, unread = functions.sources_beside(M.plugin_root())

@@ -314,8 +314,23 @@ def test_explains_a_library_of_another_version(nvim, plugin_copy):
 
 def test_explains_a_library_that_lacks_a_function(nvim):
     err = nvim.lua('vim.o.columns = 300 return (select(2, require("claude-ide.native").begin()))')
-    assert err == "The library does not fit the plugin: `:Claude install`, then restart Neovim."
+    mend = "make build-dev" if any((ROOT / "target" / "debug").glob("libclaude_ide_native.*")) else ":Claude install"
+    assert err == f"The library does not fit the plugin: `{mend}`, then restart Neovim."
     assert "It has no begin()" in nvim.log()
+
+
+def test_a_library_that_tells_no_sources_is_an_older_one(nvim, plugin_copy):
+    put_library(plugin_copy)
+    native = plugin_copy / "lua" / "claude-ide" / "native.lua"
+    older = "local ok, functions = pcall(entry) if ok then functions.sources_beside = nil end"
+    native.write_text(native.read_text().replace("local ok, functions = pcall(entry)", older))
+    err, detail = load_copy(nvim, plugin_copy)
+    assert err == "The library does not fit the plugin: `:Claude install`, then restart Neovim."
+    assert "is of older sources than the plugin" in detail
+    (plugin_copy / "target" / "debug").mkdir(parents=True)
+    (plugin_copy / "target" / "debug" / "libclaude_ide_native.so").write_text("")
+    err, _ = load_copy(nvim, plugin_copy)
+    assert err == "The library does not fit the plugin: `make build-dev`, then restart Neovim."
 
 
 @pytest.fixture
