@@ -34,7 +34,10 @@ chromium_suite=bookworm # the browser for the page, unpinned: whichever version 
 mkdir -p "$deps/stamps"
 if command -v flock >/dev/null; then
   exec 9>"$deps/lock"
-  flock 9 # two setups at once would conflict
+  flock --nonblock 9 || { # two setups at once would conflict
+    echo "setup: waiting for another setup to end ($deps/lock)" >&2
+    flock 9
+  }
 fi
 
 say() { echo "setup: $*" >&2; }
