@@ -139,6 +139,9 @@ class OneRun:
         self._is_reported = True
         self._wait(None)
         reply = self._reply or {}
+        for payload in reply.get("payload") or []:
+            if payload.get("source") == "page":  # what `obj?` shows; it is no output of the cell
+                self._output.page(payload.get("data") or {})
         self._say(
             "done",
             id=self._id,

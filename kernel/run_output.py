@@ -114,6 +114,11 @@ class RunOutput:
         if shown and shown["type"] == "text" and text and len(text) <= max(len(shown["text"]), 4096):
             shown["text"] = plain(text).rstrip("\n") + "\n"
 
+    def page(self, data: dict[str, Any]) -> None:
+        """Adds what a pager would show, such as the help of an object."""
+        self._end_lines()
+        self._show(data)
+
     def error(self, name: str, value: str, traceback: list[str]) -> None:
         self._clear_if_asked()
         self._end_lines()

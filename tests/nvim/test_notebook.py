@@ -81,6 +81,7 @@ def code_runs_and_its_state_stays(code):
     )
     assert code.text("x") == "20\n"
     assert code.text("pass") == "(no output)"
+    assert "Docstring:" in code.text("len?"), "what IPython shows in its pager"
     assert code.text("for i in range(3): print(f'\\r{i} %', end='')") == "2 %"
     assert code.text("print('\\x1b[31mred\\x1b[0m')") == "red\n"
     assert code.text("from IPython.display import *\ndisplay(Markdown('*m*'), HTML('<b>h</b>'), JSON({'a': 1}))") == (

@@ -29,7 +29,7 @@ pub struct Notebook {
 /// One cell.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub struct Cell {
-    /// "code", "markdown" or "raw".
+    /// "code", "markdown", "raw", or a type that this module does not know.
     pub kind: String,
     /// Its id, since nbformat 4.5.
     pub id: Option<String>,
@@ -90,6 +90,15 @@ struct RawNotebook<'a> {
     #[serde(borrow, default)]
     metadata: Option<&'a RawValue>,
 }
+
+/// What each cell has, whatever its type.
+#[derive(Deserialize)]
+struct CellType {
+    cell_type: String,
+}
+
+/// The types of nbformat 4, whose form is known.
+const KNOWN_TYPES: [&str; 3] = ["code", "markdown", "raw"];
 
 #[derive(Deserialize)]
 struct RawCell<'a> {
@@ -164,8 +173,21 @@ fn place(text: &str, part: &RawValue) -> Range<usize> {
     start..start.saturating_add(part.get().len())
 }
 
+/// A cell. One of an unknown type is kept as it is, without a text: the others are read all the same.
 fn read_cell(index: usize, json: &RawValue, text: &str) -> Result<Cell, serde_json::Error> {
-    let raw: RawCell<'_> = serde_json::from_str(json.get())?;
+    let raw: RawCell<'_> = match serde_json::from_str(json.get()) {
+        Ok(raw) => raw,
+        Err(error) => match serde_json::from_str(json.get()) {
+            Ok(CellType { cell_type }) if !KNOWN_TYPES.contains(&cell_type.as_str()) => RawCell {
+                cell_type,
+                id: None,
+                source: Source::Whole(String::new()),
+                execution_count: None,
+                outputs: None,
+            },
+            _ => return Err(error),
+        },
+    };
     let outputs: Vec<serde::de::IgnoredAny> = match raw.outputs {
         Some(outputs) => serde_json::from_str(outputs.get())?,
         None => Vec::new(),
@@ -232,6 +254,11 @@ mod tests {
         ] {
             assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), said);
         }
+        let newer =
+            br#"{"cells": [{"cell_type": "chat", "turns": []}, {"cell_type": "code", "source": "x"}], "nbformat": 4}"#;
+        let cells = read(newer).unwrap().cells;
+        assert_eq!((cells[0].kind.as_str(), cells[0].source.as_str()), ("chat", ""));
+        assert_eq!((cells[1].kind.as_str(), cells[1].source.as_str()), ("code", "x"));
         let error = read(br#"{"cells": [{"cell_type": "code", "source": 1}], "nbformat": 4}"#).unwrap_err().to_string();
         assert!(error.starts_with("its cell 0 is broken (data did not match"), "{error}");
         assert!(read(br#"{"cells": [], "metadata": {"kernelspec": 1}, "nbformat": 4}"#).unwrap().kernel.is_none());
