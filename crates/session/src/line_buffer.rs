@@ -2,12 +2,14 @@
 //! changing the length.
 //!
 //! Invariant: memory stays within the read size plus one line of at most [`MAX_LINE`]. A longer line is skipped and
-//! counted. A line without its newline stays in the buffer until the rest arrives; at the end of a file, for good.
+//! counted. A line without its newline stays in the buffer until the rest arrives, unless it is a whole record: a CLI
+//! that is killed, or a file that is copied, ends in one. The next CLI appends to it: two records on one line are two.
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom};
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memmem, memrchr};
+use serde::de::IgnoredAny;
 
 use crate::json::mend;
 
@@ -45,6 +47,16 @@ pub(crate) struct LineBuffer {
     /// Size of the next read.
     read: usize,
     max_line: usize,
+    /// The last read found the end of the file.
+    at_end: bool,
+    /// Whether the end of the last line may follow: that of one returned, or of one read before this buffer began.
+    unended: Option<Line>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Returned,
+    Before,
 }
 
 impl LineBuffer {
@@ -60,6 +72,8 @@ impl LineBuffer {
             dropped: 0,
             read: FIRST_READ,
             max_line: MAX_LINE,
+            at_end: false,
+            unended: (offset > 0).then_some(Line::Before),
         }
     }
 
@@ -82,6 +96,7 @@ impl LineBuffer {
             match reader.read(space) {
                 Ok(count) => {
                     self.end += count;
+                    self.at_end = count == 0;
                     if count == 0 {
                         self.rest();
                     } else if count == self.read {
@@ -97,6 +112,7 @@ impl LineBuffer {
 
     /// Takes the next whole line.
     pub(crate) fn next_line(&mut self) -> Option<RawLine<'_>> {
+        self.skip_end();
         let fresh = self.buffer.get(self.searched..self.end)?;
         let Some(found) = memchr(b'\n', fresh) else {
             self.searched = self.end;
@@ -104,10 +120,15 @@ impl LineBuffer {
                 self.dropped += to_u64(self.end - self.start);
                 (self.start, self.end, self.searched) = (0, 0, 0);
             }
-            return None;
+            return if self.at_end && self.dropped == 0 { self.last_record() } else { None };
         };
         let newline = self.searched + found;
         let (start, offset, number, dropped) = (self.start, self.offset, self.number, self.dropped);
+        if dropped == 0
+            && let Some(len) = self.buffer.get(start..newline).and_then(first_of_several)
+        {
+            return self.take_record(len);
+        }
         self.offset += dropped + to_u64(newline + 1 - start);
         self.number = number.saturating_add(1);
         (self.start, self.searched, self.dropped) = (newline + 1, newline + 1, 0);
@@ -118,6 +139,49 @@ impl LineBuffer {
         mend(bytes);
         let bytes = &*bytes;
         Some(RawLine { offset, number, bytes: Some(bytes.strip_suffix(b"\r").unwrap_or(bytes)) })
+    }
+
+    /// Skips the end of a line that was returned without it.
+    fn skip_end(&mut self) {
+        if self.start == self.end {
+            return;
+        }
+        match (self.unended.take(), self.buffer.get(self.start)) {
+            (Some(_), Some(b'\n')) => {
+                self.offset += 1;
+                (self.start, self.searched) = (self.start + 1, self.searched.max(self.start + 1));
+            }
+            (Some(Line::Returned), _) => self.number = self.number.saturating_sub(1).max(1),
+            _ => {}
+        }
+    }
+
+    #[cfg(test)]
+    fn is_at_record(&self) -> bool {
+        self.buffer.get(self.start..self.end).is_some_and(|rest| is_record(rest) || first_of_several(rest).is_some())
+    }
+
+    /// Takes the rest of a file if it is a record.
+    fn last_record(&mut self) -> Option<RawLine<'_>> {
+        let rest = self.buffer.get(self.start..self.end)?;
+        let len = match first_of_several(rest) {
+            Some(len) => len,
+            None if is_record(rest) => rest.len(),
+            None => return None,
+        };
+        self.take_record(len)
+    }
+
+    /// Takes a record that no newline ends.
+    fn take_record(&mut self, len: usize) -> Option<RawLine<'_>> {
+        let (start, offset, number) = (self.start, self.offset, self.number);
+        self.offset += to_u64(len);
+        self.number = number.saturating_add(1);
+        (self.start, self.unended) = (start + len, Some(Line::Returned));
+        self.searched = self.start;
+        let bytes = self.buffer.get_mut(start..start + len)?;
+        mend(bytes);
+        Some(RawLine { offset, number, bytes: Some(bytes) })
     }
 
     /// Makes space for one read: moves the rest to the front, or grows when one line fills the buffer.
@@ -152,6 +216,31 @@ impl LineBuffer {
     }
 }
 
+/// Whether bytes are one JSON object.
+fn is_record(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii();
+    bytes.starts_with(b"{") && bytes.ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
+}
+
+/// The length of the first record of a line that holds several.
+fn first_of_several(line: &[u8]) -> Option<usize> {
+    memmem::find(line, b"}{\"")?;
+    let mut records = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    records.next()?.ok()?;
+    Some(records.byte_offset()).filter(|len| *len < line.len() && line.starts_with(b"{"))
+}
+
+/// The records of a line.
+fn records(mut line: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    let mut records = Vec::new();
+    while let Some((first, rest)) = first_of_several(line).and_then(|len| line.split_at_checked(len)) {
+        records.push(first);
+        line = rest;
+    }
+    records.push(line);
+    records.into_iter()
+}
+
 /// A piece of a file, without lone surrogates.
 pub(crate) fn read_piece(file: &mut File, start: u64, len: u64) -> io::Result<Vec<u8>> {
     let mut piece = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
@@ -161,12 +250,14 @@ pub(crate) fn read_piece(file: &mut File, start: u64, len: u64) -> io::Result<Ve
     Ok(piece)
 }
 
-/// The whole lines of a piece of a file, without the partial ones at its ends unless those are the file's own.
+/// The whole lines of a piece of a file, without the partial ones at its ends unless those are the file's own, or a
+/// record.
 pub(crate) fn whole_lines(piece: &[u8], from_start: bool) -> impl DoubleEndedIterator<Item = &[u8]> {
     let start = if from_start { 0 } else { memchr(b'\n', piece).map_or(piece.len(), |at| at + 1) };
-    let end = memrchr(b'\n', piece).unwrap_or(start).max(start);
+    let last = memrchr(b'\n', piece).map_or(start, |at| at + 1).max(start);
+    let end = if piece.get(last..).is_some_and(is_record) { piece.len() } else { last };
     let whole = piece.get(start..end).unwrap_or_default();
-    whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+    whole.split(|byte| *byte == b'\n').flat_map(records).filter(|line| !line.is_empty())
 }
 
 pub(crate) fn to_u64(size: usize) -> u64 {
@@ -196,7 +287,7 @@ mod tests {
                 let text = line.bytes.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
                 out.push((line.offset, line.number, text));
             }
-            if buffer.fill(&mut reader).unwrap() == 0 {
+            if buffer.fill(&mut reader).unwrap() == 0 && !buffer.is_at_record() {
                 return out;
             }
         }
@@ -249,6 +340,33 @@ mod tests {
             let pieces: Vec<&[u8]> = [head, tail].into_iter().filter(|piece| !piece.is_empty()).collect();
             assert_eq!(lines(&mut LineBuffer::at(7, 3), &pieces), whole, "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_record_without_its_end_is_a_line_and_two_on_a_line_are_two() {
+        let mut buffer = LineBuffer::at(0, 1);
+        let line = |offset, number, text: &str| (offset, number, Some(text.to_owned()));
+        assert_eq!(lines(&mut buffer, &[b"{\"a\":1}\n{\"b\""]), [line(0, 1, r#"{"a":1}"#)]);
+        assert_eq!(lines(&mut buffer, &[b":2}"]), [line(8, 2, r#"{"b":2}"#)], "no end is to come");
+        assert!(lines(&mut buffer, &[]).is_empty());
+        assert_eq!(lines(&mut buffer, &[b"\n{\"c\":3}\n"]), [line(16, 3, r#"{"c":3}"#)], "its end came");
+        let glued = br#"{"d":"}{\"x"}{"e":"}{"}{"f":1}"#;
+        assert_eq!(
+            lines(&mut buffer, &[glued, b"\n", b"{\"g\":1}\n"]),
+            [
+                line(24, 4, r#"{"d":"}{\"x"}"#),
+                line(37, 4, r#"{"e":"}{"}"#),
+                line(47, 4, r#"{"f":1}"#),
+                line(55, 5, r#"{"g":1}"#)
+            ]
+        );
+        assert_eq!(lines(&mut buffer, &[b"{\"h\":1}"]), [line(63, 6, r#"{"h":1}"#)]);
+        assert_eq!(lines(&mut buffer, &[b"{\"i\":1}\n"]), [line(70, 6, r#"{"i":1}"#)], "another CLI went on with it");
+        assert!(lines(&mut LineBuffer::at(0, 1), &[b"half of it}"]).is_empty());
+        let piece = br#"half}
+{"a":1}{"b":2}
+{"c":3}"#;
+        assert_eq!(whole_lines(piece, false).collect::<Vec<_>>(), [&br#"{"a":1}"#[..], br#"{"b":2}"#, br#"{"c":3}"#]);
     }
 
     #[test]

@@ -159,3 +159,18 @@ fn messages_before_a_compaction_stay_whatever_it_names() {
     let transcript = Project::new().open(&[&compaction(r#""missing""#), &after]);
     assert_eq!(kinds(&transcript), [RowKind::Compaction, RowKind::Prompt], "nothing was said before");
 }
+
+#[test]
+fn the_last_record_needs_no_line_end_and_two_may_share_a_line() {
+    let project = Project::new();
+    let file = project.file("s.jsonl");
+    let whole = [said("a", "null", "one"), said("b", r#""a""#, "two"), said("c", r#""b""#, "three")];
+    fs::write(&file, format!("{}{}\n{}", whole[0], whole[1], whole[2])).unwrap();
+    let mut transcript = Transcript::open(file.clone(), &Cancel::new()).unwrap();
+    assert_eq!((transcript.len(), transcript.broken_lines()), (3, 0));
+    let texts: Vec<_> = messages(&mut transcript).iter().map(|one| one["blocks"][0]["text"].clone()).collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+    fs::write(&file, format!("{}{}\n{}{}\n", whole[0], whole[1], whole[2], said("d", r#""c""#, "four"))).unwrap();
+    transcript.refresh(&Cancel::new()).unwrap();
+    assert_eq!((transcript.len(), transcript.broken_lines()), (4, 0), "the next CLI goes on with the line");
+}
