@@ -10,6 +10,7 @@
 mod classify;
 mod launch;
 mod node;
+mod opening;
 mod results;
 mod rows;
 mod tree;
@@ -60,6 +61,8 @@ pub(crate) struct Index {
     /// The call that started each subagent.
     agent_calls: HashMap<Box<str>, Box<str>>,
     agents_touched: bool,
+    /// The texts of the current line by which a subagent's messages are known as a call's.
+    openings: opening::Openings,
     /// Nodes changed since the last [`Index::take_touched`].
     touched: Vec<NodeId>,
     broken: u32,
@@ -82,6 +85,7 @@ impl Index {
             names: HashSet::new(),
             agent_calls: HashMap::new(),
             agents_touched: false,
+            openings: opening::Openings::default(),
             touched: Vec::new(),
             broken: 0,
         }
@@ -102,6 +106,9 @@ impl Index {
         };
         let at =
             LineRef { offset: line.offset, len: u32::try_from(bytes.len()).unwrap_or(u32::MAX), number: line.number };
+        if self.conversation == Conversation::Session {
+            self.openings = opening::Openings::of(&head, bytes);
+        }
         self.add_head(at, &head);
         if launch::is_notification(&head) {
             self.add_notification(&head, bytes);
@@ -224,6 +231,7 @@ impl Index {
                 result: None,
                 end: None,
                 background: false,
+                prompt: self.openings.of_call(block.id.text()),
                 sidechain: None,
             });
             if let Some(id) = Key::of(block.id.text()) {

@@ -41,6 +41,8 @@ pub(crate) struct Tool {
     pub(crate) end: Option<ToolEnd>,
     /// Whether the result only reports the start.
     pub(crate) background: bool,
+    /// Of a call that starts a subagent: what it is told first.
+    pub(crate) prompt: Option<super::opening::Told>,
     /// The first message of the subagent it started, if that is in the same file (older CLIs).
     pub(crate) sidechain: Option<NodeId>,
 }

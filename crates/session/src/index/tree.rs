@@ -13,8 +13,12 @@ pub(super) const MAX_BRANCHES: usize = 64;
 /// Tools that start subagents. Older CLIs write those into the same file.
 const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
 
+pub(super) fn is_agent_tool(name: &str) -> bool {
+    AGENT_TOOLS.contains(&name)
+}
+
 pub(super) fn starts_agent(tool: &Name) -> bool {
-    AGENT_TOOLS.contains(&tool.as_str())
+    is_agent_tool(tool.as_str())
 }
 
 /// What a line's id refers to.
@@ -198,10 +202,15 @@ impl Index {
         Some(path)
     }
 
-    /// The first sidechain message belongs to the oldest subagent call with neither a result nor a sidechain.
+    /// The first sidechain message belongs to the oldest subagent call with its words, else to the oldest one, that has
+    /// neither a result nor a sidechain.
     fn give_sidechain(&mut self, first: NodeId) {
-        let is_open = |tool: &&mut Tool| tool.result.is_none() && tool.sidechain.is_none();
-        if let Some(tool) = self.tools.iter_mut().filter(is_open).find(|tool| starts_agent(&tool.name)) {
+        let told = self.openings.sidechain();
+        let is_open = |tool: &Tool| tool.result.is_none() && tool.sidechain.is_none() && starts_agent(&tool.name);
+        let tells = |tool: &Tool| told.is_some() && tool.prompt == told;
+        let at = self.tools.iter().position(|tool| is_open(tool) && tells(tool));
+        let at = at.or_else(|| self.tools.iter().position(is_open));
+        if let Some(tool) = at.and_then(|at| self.tools.get_mut(at)) {
             tool.sidechain = Some(first);
             let node = tool.node;
             self.touched.push(node);

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use claude_ide_session::{AgentFolders, Cancel, Millis, ToolStatus, Transcript, agents_of};
 
 struct Project {
@@ -174,4 +176,27 @@ fn a_look_beside_two_thousand_costs_no_listing() {
         }
         assert_eq!(folders.agents_of(&file).len(), 2000);
     }
+}
+
+#[test]
+fn parallel_subagents_of_an_old_cli_stand_under_the_calls_whose_words_they_got() {
+    let project = Project::new();
+    let task = |id: &str, prompt: &str| json!({"type":"tool_use","id":id,"name":"Task","input":{"description":id,"prompt":prompt}});
+    let calls = json!({"type":"assistant","uuid":"c","parentUuid":null,"message":{"id":"m",
+        "content":[task("first", "Look at a"), task("second", "Look at b"), task("third", "Look at c")]}});
+    project.append("s.jsonl", &calls.to_string());
+    for (uuid, prompt) in [("y", "Look at b"), ("z", "Words of nobody"), ("x", "Look at c\n")] {
+        let root = json!({"type":"user","uuid":uuid,"parentUuid":null,"isSidechain":true,
+            "message":{"content":prompt}});
+        project.append("s.jsonl", &root.to_string());
+    }
+    let mut transcript = project.open("s.jsonl");
+    let row = transcript.rows(0, 1).remove(0);
+    let words = |transcript: &mut Transcript, at: usize| -> String {
+        let first = row.tools[at].sidechain.unwrap();
+        let message = serde_json::to_value(transcript.message(first, 1000).unwrap()).unwrap();
+        message["blocks"][0]["text"].as_str().unwrap().to_owned()
+    };
+    let told = [0, 1, 2].map(|at| words(&mut transcript, at));
+    assert_eq!(told, ["Words of nobody", "Look at b", "Look at c\n"]);
 }
