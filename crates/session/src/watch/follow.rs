@@ -12,6 +12,8 @@ use crate::tail::Identity;
 #[derive(Debug)]
 pub(super) struct Follow {
     file: PathBuf,
+    /// Where it is, if a link leads elsewhere: its changes are reported there.
+    target: Option<PathBuf>,
     subagents: Option<PathBuf>,
     stamp: Option<Stamp>,
     subagents_stamp: Option<SystemTime>,
@@ -33,7 +35,8 @@ impl Follow {
     pub(super) fn after(file: PathBuf, offset: u64) -> Self {
         let stamp = stamp(&file).filter(|stamp| stamp.bytes == offset);
         let subagents = subagents_folder(&file);
-        Self { file, subagents, stamp, subagents_stamp: None, known: HashSet::new(), due: false }
+        let target = target(&file);
+        Self { file, target, subagents, stamp, subagents_stamp: None, known: HashSet::new(), due: false }
     }
 
     /// Whether its file does not exist (yet, or any more).
@@ -44,12 +47,21 @@ impl Follow {
     /// Folders to watch for it. While its file is missing also their parents, where the folder may appear.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let levels = if self.is_missing() { 2 } else { 1 };
-        self.file.ancestors().skip(1).take(levels).map(Path::to_owned).chain(self.subagents.clone())
+        let target = self.target.as_deref().and_then(Path::parent).map(Path::to_owned);
+        self.file.ancestors().skip(1).take(levels).map(Path::to_owned).chain(self.subagents.clone()).chain(target)
     }
 
     /// Whether a changed file may matter to it. Compares names, since paths may lead through links.
     pub(super) fn concerns(&mut self, changed: &Path) -> bool {
-        self.is_news_of_subagents(changed) || changed.file_name() == self.file.file_name()
+        let is_its = |file: &Path| file.file_name() == changed.file_name();
+        let is_of_file = is_its(&self.file) || self.target.as_deref().is_some_and(is_its);
+        self.is_news_of_subagents(changed) || is_of_file
+    }
+
+    /// Whether its folders are others since the last call: it became a link, or another one.
+    pub(super) fn has_moved(&mut self) -> bool {
+        let target = target(&self.file);
+        target != std::mem::replace(&mut self.target, target.clone())
     }
 
     /// Whether anything is new since the last call.
@@ -77,6 +89,11 @@ impl Follow {
         self.due |= is_news;
         is_news
     }
+}
+
+fn target(file: &Path) -> Option<PathBuf> {
+    let is_link = fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink());
+    is_link.then(|| fs::canonicalize(file).ok()).flatten()
 }
 
 fn stamp(file: &Path) -> Option<Stamp> {

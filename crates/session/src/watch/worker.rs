@@ -147,13 +147,13 @@ impl Worker {
         true
     }
 
-    /// Notifies a follower of news; returns whether its file is missing.
+    /// Notifies a follower of news; returns whether its file is missing, or its folders are others.
     fn look(&mut self, id: FollowId) -> bool {
         let Some(follow) = self.follows.get_mut(&id) else { return false };
         if follow.take() {
             (self.receive)(Update::News { follow: id });
         }
-        follow.is_missing()
+        follow.has_moved() || follow.is_missing()
     }
 
     fn look_at_live(&mut self) {
