@@ -111,6 +111,14 @@ impl Text {
         self
     }
 
+    /// Reduces the CLI's report of a background task's end to what it says.
+    pub(crate) fn take_notification(&mut self) {
+        if let Some(shown) = words::of_notification(&self.text) {
+            self.bytes = shown.len();
+            self.text = shown;
+        }
+    }
+
     /// Removes the CLI's marks around pasted text from a prompt.
     pub(crate) fn take_paste_marks(&mut self) {
         if let Some(shown) = words::without_paste_marks(&self.text, self.bytes > self.text.len()) {

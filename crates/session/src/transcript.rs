@@ -238,8 +238,10 @@ impl Transcript {
             }
         }
         for block in &mut message.blocks {
-            if let (RowKind::Prompt, Block::Text(text)) = (kind, &mut *block) {
-                text.take_paste_marks();
+            match (kind, &mut *block) {
+                (RowKind::Prompt, Block::Text(text)) => text.take_paste_marks(),
+                (RowKind::Notice, Block::Text(text)) => text.take_notification(),
+                _ => {}
             }
             self.fill_in(block, max_text)?;
         }

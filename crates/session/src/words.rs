@@ -23,6 +23,16 @@ pub(crate) fn of_command(text: &str) -> Option<String> {
     (!name.is_empty()).then(|| format!("{name} {arguments}").trim().to_owned())
 }
 
+/// What the report of a background task's end says; `None` if it is none. Its tags stand before the result, which may
+/// contain anything.
+pub(crate) fn of_notification(text: &str) -> Option<String> {
+    let text = text.trim_start().strip_prefix("<task-notification>")?;
+    let text = text.split_once("<result>").map_or(text, |(before, _)| before);
+    let tag = |name| within(text, name).map(plain).filter(|words| !words.is_empty());
+    let status = || tag("status").map(|status| format!("A background task ended: {status}"));
+    Some(tag("summary").or_else(status).unwrap_or_else(|| "A background task ended".to_owned()))
+}
+
 /// A title on one line, without invisible characters; `None` if nothing is left.
 pub(super) fn of_title(text: &str) -> Option<String> {
     let title = plain(text);
@@ -99,6 +109,16 @@ mod tests {
 
     fn words(text: &str) -> Option<String> {
         of_prompt(text)
+    }
+
+    #[test]
+    fn a_notification_is_what_it_says() {
+        let told = "<task-notification>\n<task-id>t</task-id>\n<status>completed</status>\n";
+        let summary = "<summary>Background command \"make\" completed (exit code 0)</summary>";
+        let whole = format!("{told}{summary}\n<result><summary>no</summary></result></task-notification>");
+        assert_eq!(of_notification(&whole).as_deref(), Some("Background command \"make\" completed (exit code 0)"));
+        assert_eq!(of_notification(told).as_deref(), Some("A background task ended: completed"));
+        assert_eq!(of_notification("hello"), None);
     }
 
     #[test]

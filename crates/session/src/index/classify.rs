@@ -55,7 +55,9 @@ fn user(head: &Head<'_>) -> Class {
     Class::Node(match (head.meta.is_true(), flavour) {
         (_, Flavour::Interrupted) => RowKind::Interrupted,
         (_, Flavour::CommandOutput) => RowKind::Output,
-        (true, _) | (_, Flavour::Machine | Flavour::Task) => RowKind::Meta,
+        // It begins a turn: Claude goes on because of it.
+        (_, Flavour::Task) => RowKind::Notice,
+        (true, _) | (_, Flavour::Machine) => RowKind::Meta,
         (false, Flavour::Command) => RowKind::Command,
         (false, Flavour::Plain) => RowKind::Prompt,
         (false, Flavour::None) => RowKind::Other,
@@ -66,6 +68,8 @@ fn user(head: &Head<'_>) -> Class {
 fn system(head: &Head<'_>) -> Class {
     match head.subtype.text() {
         COMPACTION => Class::Node(RowKind::Compaction),
+        // `/rename`, `/context`, `/mcp`, and what they print.
+        "local_command" if matches!(head.content, Content::Text(Flavour::Command)) => Class::Node(RowKind::Command),
         "local_command" => Class::Node(RowKind::Output),
         "api_error" => Class::Node(RowKind::Notice),
         _ if matches!(head.content, Content::Text(_)) && !head.meta.is_true() => Class::Node(RowKind::Notice),
@@ -100,6 +104,12 @@ mod tests {
         assert_eq!(user(r#""<system-reminder>\nx""#, r#","isMeta":true"#), Class::Node(RowKind::Meta));
         assert_eq!(user(r#""<command-name>/compact</command-name>""#, ""), Class::Node(RowKind::Command));
         assert_eq!(user(r#""<local-command-stdout>x""#, ""), Class::Node(RowKind::Output));
+        assert_eq!(user(r#""<task-notification>x""#, ""), Class::Node(RowKind::Notice));
+        let system = |content: &str| {
+            class(&format!(r#"{{"type":"system","subtype":"local_command","uuid":"u","content":"{content}"}}"#))
+        };
+        assert_eq!(system("<command-name>/rename</command-name>"), Class::Node(RowKind::Command));
+        assert_eq!(system("<local-command-stdout>x"), Class::Node(RowKind::Output));
         let answer = r#""User has answered your questions: \"Which?\"=\"this\".""#;
         assert_eq!(user(answer, r#","isMeta":true"#), Class::Node(RowKind::Output));
         assert_eq!(

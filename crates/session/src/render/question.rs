@@ -30,8 +30,9 @@ fn plain(value: &Json) -> String {
 /// Finds an answer in the text for the model: `"question"="answer", "question"="answer".` Either may contain quotes.
 fn answer_in(said: &str, question: &str, others: &[String]) -> Option<String> {
     let (_, rest) = said.split_once(&format!("\"{question}\"=\""))?;
-    let next = others.iter().filter_map(|other| rest.find(&format!("\", \"{other}\"="))).min();
-    let end = next.or_else(|| rest.find("\". You can now ")).or_else(|| rest.rfind('"'))?;
+    let next = others.iter().map(|other| format!("\", \"{other}\"="));
+    let ends = ["\". You can now ", "\" selected preview:", "\" notes: "].into_iter().map(str::to_owned);
+    let end = next.chain(ends).filter_map(|end| rest.find(&end)).min().or_else(|| rest.rfind('"'))?;
     rest.get(..end).map(str::to_owned)
 }
 
@@ -73,15 +74,15 @@ pub(super) fn questions_of(call: &Call<'_>) -> Option<Vec<Question>> {
     Some(questions.collect())
 }
 
-/// The first question and its answer, in one line.
+/// The questions and what was chosen, in one line; of unanswered ones only the first.
 pub(super) fn line_of(call: &Call<'_>) -> Option<String> {
     let questions = questions_of(call)?;
     let (first, others) = questions.split_first()?;
-    let line = match &first.answer {
-        Some(answer) => format!("{} → {answer}", first.text),
-        None => first.text.clone(),
-    };
-    Some(if others.is_empty() { line } else { format!("{line} (and {} more)", others.len()) })
+    let answered = |one: &Question| Some(format!("{} → {}", one.text, one.answer.as_ref()?));
+    let answers: Vec<String> = questions.iter().filter_map(answered).collect();
+    let line = if answers.is_empty() { first.text.clone() } else { answers.join(", ") };
+    let left = if answers.is_empty() { others.len() } else { questions.len() - answers.len() };
+    Some(if left == 0 { line } else { format!("{line} (and {left} more)") })
 }
 
 /// Adds the questions, each with its options and answer. Returns whether each has an answer.
@@ -110,5 +111,8 @@ mod tests {
         assert_eq!(answer_in(said, &questions[1], &questions).as_deref(), Some("It is"));
         assert_eq!(answer_in(said, "Who?", &questions), None);
         assert_eq!(answer_in(r#""Why?"="so""#, "Why?", &questions).as_deref(), Some("so"));
+        // As CLI 2.1.329 says it.
+        let said = r#"Your questions have been answered: "Why?"="so" notes: "x". You can now continue"#;
+        assert_eq!(answer_in(said, "Why?", &questions).as_deref(), Some("so"));
     }
 }
